@@ -1,0 +1,30 @@
+//! Time, rates and sizes of a network, as exact integers in types of their own.
+//!
+//! | type | unit | range |
+//! |---|---|---|
+//! | [`Time`], [`Span`] | picosecond | 0 to 213 days |
+//! | [`Rate`] | bit per second | 0 to 18 Ebit/s |
+//! | [`Bytes`] | byte | 0 to 16 EiB |
+//!
+//! Only operators with a meaning exist: `Time - Time` is a [`Span`], `Time + Time` does not compile.
+//! Each type reads and writes what people write: `"10 Gbps"`, `"4 us"`, `"384.5 KB"`. A prefix is decimal
+//! (1 KB = 1000 B, as in the papers); `KiB`, `MiB` and `GiB` are binary.
+//!
+//! ```
+//! use clearway_units::{Bytes, Rate, Span, Time};
+//! let rate: Rate = "10 Gbps".parse().unwrap();
+//! let frame = Bytes::new(1538);
+//! assert_eq!(rate.time_to_send(frame), Span::from_ps(1_230_400));
+//! assert_eq!(Time::ZERO + rate.time_to_send(frame), Time::from_ps(1_230_400));
+//! ```
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod rate;
+mod text;
+mod time;
+
+pub use bytes::Bytes;
+pub use rate::Rate;
+pub use text::UnitError;
+pub use time::{Span, Time};

@@ -1,0 +1,142 @@
+//! Data rates, and the one place where sizes, rates and times meet.
+
+use crate::text::{UnitError, parse_scaled, write_scaled};
+use crate::{Bytes, Span};
+use std::fmt;
+use std::str::FromStr;
+
+const SCALES: &[(&str, u64)] =
+    &[("Tbps", 1_000_000_000_000), ("Gbps", 1_000_000_000), ("Mbps", 1_000_000), ("Kbps", 1_000), ("bps", 1)];
+
+/// Bits in a byte times picoseconds in a second: what relates bytes and bits per second to picoseconds.
+const BIT_PS: u64 = 8_000_000_000_000;
+
+/// A rate in bits per second.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// Nothing moves.
+    pub const ZERO: Rate = Rate(0);
+
+    /// `bps` bits per second.
+    pub const fn bps(bps: u64) -> Rate {
+        Rate(bps)
+    }
+
+    /// `mbps` million bits per second.
+    pub const fn mbps(mbps: u64) -> Rate {
+        Rate(mbps * 1_000_000)
+    }
+
+    /// `gbps` billion bits per second.
+    pub const fn gbps(gbps: u64) -> Rate {
+        Rate(gbps * 1_000_000_000)
+    }
+
+    /// Bits per second.
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+
+    /// Bits per second as a real number, for control laws.
+    pub const fn as_bps_f64(self) -> f64 {
+        self.0 as f64
+    }
+
+    /// The rate nearest to `bps`; negative and NaN give zero.
+    pub fn from_bps_f64(bps: f64) -> Rate {
+        Rate(bps.round() as u64)
+    }
+
+    /// The rate scaled by a real factor, rounded to the nearest bit per second; never negative.
+    pub fn mul_f64(self, factor: f64) -> Rate {
+        Rate::from_bps_f64(self.0 as f64 * factor)
+    }
+
+    /// Whether nothing moves.
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// How long `size` takes at this rate, rounded to the nearest picosecond (half up).
+    ///
+    /// Every rate from 1 Mbps to 1.6 Tbps sends a byte in a whole number of picoseconds or in one that
+    /// this rounds by less than half a picosecond; nothing accumulates, since each call starts from the rate.
+    ///
+    /// # Panics
+    /// If the rate is zero, or the time is past the range of [`Span`].
+    #[inline]
+    pub const fn time_to_send(self, size: Bytes) -> Span {
+        // Up to 2.3 MB the product fits into 64 bits, and a division there is several times faster.
+        match size.get().checked_mul(BIT_PS) {
+            Some(product) if product <= u64::MAX - self.0 / 2 => {
+                Span::from_ps((product + self.0 / 2) / self.0)
+            }
+            _ => {
+                let ps = (size.get() as u128 * BIT_PS as u128 + self.0 as u128 / 2) / self.0 as u128;
+                assert!(ps <= u64::MAX as u128, "a transmission of more than 213 days");
+                Span::from_ps(ps as u64)
+            }
+        }
+    }
+
+    /// How much passes in `span`, rounded down to a whole byte.
+    pub const fn bytes_in(self, span: Span) -> Bytes {
+        Bytes::new((self.0 as u128 * span.as_ps() as u128 / BIT_PS as u128) as u64)
+    }
+}
+
+impl FromStr for Rate {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Rate, UnitError> {
+        parse_scaled(text, "a rate", "\"10 Gbps\"", SCALES).map(Rate)
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_scaled(f, self.0, SCALES)
+    }
+}
+
+impl fmt::Debug for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn serialisation_is_exact_to_the_picosecond() {
+        assert_eq!(Rate::gbps(10).time_to_send(Bytes::new(1538)), Span::from_ps(1_230_400));
+        assert_eq!(Rate::gbps(100).time_to_send(Bytes::new(1048)), Span::from_ps(83_840));
+        assert_eq!(Rate::gbps(1600).time_to_send(Bytes::new(84)), Span::from_ps(420));
+        assert_eq!(Rate::mbps(1).time_to_send(Bytes::new(1538)), Span::from_us(12_304));
+        assert_eq!(Rate::gbps(56).time_to_send(Bytes::new(1)), Span::from_ps(143));
+    }
+
+    #[test]
+    fn a_rate_reads_what_people_write() {
+        assert_eq!("1.6 Tbps".parse(), Ok(Rate::gbps(1600)));
+        assert_eq!("2.5Gbps".parse(), Ok(Rate::mbps(2500)));
+        assert!("10 GBps".parse::<Rate>().is_err(), "bytes per second are not a rate here");
+    }
+
+    proptest! {
+        #[test]
+        fn both_widths_of_the_division_agree(bytes in 0u64..3_000_000, bps in 1_000_000u64..1_600_000_000_001) {
+            let exact = (bytes as u128 * BIT_PS as u128 + bps as u128 / 2) / bps as u128;
+            prop_assert_eq!(Rate::bps(bps).time_to_send(Bytes::new(bytes)).as_ps() as u128, exact);
+        }
+
+        #[test]
+        fn what_is_written_reads_back(bps in any::<u64>()) {
+            prop_assert_eq!(Rate::bps(bps).to_string().parse(), Ok(Rate::bps(bps)));
+        }
+    }
+}
