@@ -1,0 +1,31 @@
+//! Congestion control protocols as state machines that know no clock, socket, thread or randomness of their own.
+//!
+//! A mechanism lives in one of three places, and each is an interface here:
+//!
+//! | place | decides | interface |
+//! |---|---|---|
+//! | sender | which data may leave now | [`Sender`] |
+//! | receiver | what to send back, and when | [`Receiver`] |
+//! | output port | what to mark, limit or drop | the structs of [`port`] |
+//!
+//! A [`Transport`] is a sender and a receiver that belong together, with documented [parameters](params!).
+//! [`TRANSPORTS`] lists them all. What they are made of (limiters, pacers, feedback control, gates) are structs of
+//! their own, so that a real host can use them without a simulator in sight.
+#![forbid(unsafe_code)]
+
+pub mod blast;
+mod endpoint;
+mod packet;
+mod params;
+pub mod port;
+mod registry;
+mod rng;
+
+pub use endpoint::{Cx, Endpoint, Env, Framing, Gauges, Receiver, Sender, Stats};
+pub use packet::{Extra, Flags, Kind, Packet, SackBlock};
+pub use params::{Auto, ParamError, ParamSet, ParamSpec, ParamType, Profile, read_param};
+pub use registry::{
+    AnyReceiver, AnySender, AnyTransport, CreditNeeds, Needs, ReceiverVisitor, SenderVisitor, TRANSPORTS,
+    Transport, TransportInfo,
+};
+pub use rng::{Entity, Rng, mix};

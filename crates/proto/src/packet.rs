@@ -1,0 +1,150 @@
+//! What the two ends of a flow and the ports between them say to each other.
+
+use clearway_units::Time;
+
+/// What a packet is, and so which end of the flow it is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Kind {
+    /// Bytes of the flow.
+    Data,
+    /// First packet of a handshake.
+    Syn,
+    /// "Send me credits" (ExpressPass `CREDIT_REQUEST`) as a packet of its own.
+    CreditRequest,
+    /// "Send no more credits" (ExpressPass `CREDIT_STOP`).
+    CreditStop,
+    /// Answer to a [`Kind::Syn`].
+    SynAck,
+    /// Acknowledgement, cumulative and perhaps selective.
+    Ack,
+    /// Permission to send one data packet.
+    Credit,
+    /// "Go back to `ack`": a receiver that takes no data out of order missed something.
+    Nack,
+}
+
+impl Kind {
+    /// Whether the data receiver handles this packet; else the data sender does.
+    pub const fn is_for_receiver(self) -> bool {
+        matches!(self, Kind::Data | Kind::Syn | Kind::CreditRequest | Kind::CreditStop)
+    }
+}
+
+/// Single-bit marks on a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Flags(u16);
+
+impl Flags {
+    /// None.
+    pub const NONE: Flags = Flags(0);
+    /// The transport understands ECN, so a switch may mark instead of dropping (RFC 3168 ECT).
+    pub const ECN_CAPABLE: Flags = Flags(1);
+    /// A switch met congestion (RFC 3168 CE).
+    pub const ECN_CE: Flags = Flags(1 << 1);
+    /// An acknowledgement echoes a mark (RFC 3168 ECE).
+    pub const ECN_ECHO: Flags = Flags(1 << 2);
+    /// The sender reduced its window (RFC 3168 CWR).
+    pub const CWR: Flags = Flags(1 << 3);
+    /// These bytes were sent before.
+    pub const RETRANSMIT: Flags = Flags(1 << 4);
+    /// The packet asks for credits besides what else it is.
+    pub const CREDIT_REQUEST: Flags = Flags(1 << 5);
+    /// The last bytes of the flow: nothing follows.
+    pub const LAST: Flags = Flags(1 << 6);
+    /// The packet has an [`Extra`] beside it.
+    pub const EXTRA: Flags = Flags(1 << 7);
+
+    /// Whether all bits of `other` are set.
+    #[inline]
+    pub const fn has(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Sets the bits of `other`.
+    #[inline]
+    pub const fn set(&mut self, other: Flags) {
+        self.0 |= other.0;
+    }
+
+    /// Clears the bits of `other`.
+    #[inline]
+    pub const fn clear(&mut self, other: Flags) {
+        self.0 &= !other.0;
+    }
+
+    /// The bits of both.
+    pub const fn with(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+
+    /// `self` with the bits of `other` if `yes`.
+    #[inline]
+    pub const fn with_if(self, yes: bool, other: Flags) -> Flags {
+        if yes { self.with(other) } else { self }
+    }
+}
+
+/// One packet, as the ends of a flow see it. Where it is and how it travels is the network's business.
+///
+/// | field | data | acknowledgement | credit | request, stop |
+/// |---|---|---|---|---|
+/// | `seq` | first byte's offset | | number of the credit | credits wanted or highest seen |
+/// | `ack` | number of the credit spent | next byte expected | next byte expected | |
+/// | `sent` | when it left its end | when it left its end | when it left its end | likewise |
+/// | `echo` | `sent` of the credit spent | `sent` of the data acknowledged | | |
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// What it is.
+    pub kind: Kind,
+    /// Marks.
+    pub flags: Flags,
+    /// Bytes on the wire, preamble and inter-packet gap included.
+    pub wire: u32,
+    /// Bytes of the flow that it carries.
+    pub payload: u32,
+    /// Receive window, in bytes, on acknowledgements.
+    pub window: u32,
+    /// See the table above.
+    pub seq: u64,
+    /// See the table above.
+    pub ack: u64,
+    /// When its end sent it.
+    pub sent: Time,
+    /// A timestamp returned.
+    pub echo: Time,
+}
+
+impl Packet {
+    /// A packet of a kind and a size on the wire; all else zero.
+    pub const fn new(kind: Kind, wire: u32) -> Packet {
+        Packet {
+            kind,
+            flags: Flags::NONE,
+            wire,
+            payload: 0,
+            window: 0,
+            seq: 0,
+            ack: 0,
+            sent: Time::ZERO,
+            echo: Time::ZERO,
+        }
+    }
+}
+
+/// A range of bytes that arrived out of order: `start..end` (RFC 2018).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct SackBlock {
+    /// Offset of the first byte.
+    pub start: u64,
+    /// Offset after the last byte; equal to `start` in an unused block.
+    pub end: u64,
+}
+
+/// What few packets carry, kept beside the packet so that the others stay small. Valid only where
+/// [`Flags::EXTRA`] is set.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Extra {
+    /// Up to three selective acknowledgements, the most recent first.
+    pub sack: [SackBlock; 3],
+}

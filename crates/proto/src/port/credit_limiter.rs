@@ -1,0 +1,157 @@
+//! The rate limit for credits at an output port (ExpressPass '17, sec. 3.1): a token bucket.
+
+use clearway_units::{Rate, Span, Time};
+
+/// The share of a link that credits may take, and how bursty they may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CreditShaping {
+    /// Size of a credit on the wire, in bytes; 84 in the papers.
+    pub credit: u32,
+    /// Largest data frame on the wire that a credit releases, in bytes; 1538 in the papers.
+    pub data: u32,
+    /// Depth of the bucket, in bytes; 2 credits in the papers.
+    pub bucket: u32,
+    /// Whether the bucket starts empty, as in the authors' ns-2 code; else full.
+    pub starts_empty: bool,
+}
+
+impl CreditShaping {
+    /// The papers' values: 84 of every 1622 bytes, a bucket of two credits, full at the start.
+    pub const PAPER: CreditShaping =
+        CreditShaping { credit: 84, data: 1538, bucket: 168, starts_empty: false };
+}
+
+/// A token bucket that passes exactly `credit / (credit + data)` of a link's rate.
+///
+/// The level is an integer in units so small that every refill and every credit is a whole number of them:
+/// a picosecond adds `rate x credit` units, a byte costs `8e12 x (credit + data)`. So nothing is rounded and the
+/// long-run rate is exact at every link rate.
+#[derive(Clone, Copy, Debug)]
+pub struct CreditLimiter {
+    level: u64,
+    cap: u64,
+    per_ps: u64,
+    per_byte: u64,
+    updated: Time,
+}
+
+impl CreditLimiter {
+    /// A limiter for a link of `rate`.
+    ///
+    /// # Panics
+    /// If the shaping is such that the bucket can't be counted in 64 bits (a bucket above 1.4 KB for frames of
+    /// 1622 B), or the rate is zero.
+    pub fn new(rate: Rate, shaping: CreditShaping) -> CreditLimiter {
+        assert!(!rate.is_zero(), "a link that carries nothing limits nothing");
+        let per_byte = 8_000_000_000_000 * (shaping.credit as u64 + shaping.data as u64);
+        let cap = per_byte.checked_mul(shaping.bucket as u64).expect("the bucket is small");
+        let per_ps = rate.as_bps().checked_mul(shaping.credit as u64).expect("the rate is below 1 Pbit/s");
+        let level = if shaping.starts_empty { 0 } else { cap };
+        CreditLimiter { level, cap, per_ps, per_byte, updated: Time::ZERO }
+    }
+
+    /// Whether a credit of `wire` bytes may leave at `now`; if so its tokens are taken.
+    #[inline]
+    pub fn take(&mut self, wire: u32, now: Time) -> bool {
+        self.refill(now);
+        let cost = wire as u64 * self.per_byte;
+        let has = self.level >= cost;
+        if has {
+            self.level -= cost;
+        }
+        has
+    }
+
+    /// When a credit of `wire` bytes may leave if no other takes its tokens: `now` or later.
+    #[inline]
+    pub fn ready_at(&mut self, wire: u32, now: Time) -> Time {
+        self.refill(now);
+        let cost = wire as u64 * self.per_byte;
+        match cost.checked_sub(self.level) {
+            None | Some(0) => now,
+            Some(missing) => now + Span::from_ps(missing.div_ceil(self.per_ps)),
+        }
+    }
+
+    #[inline]
+    fn refill(&mut self, now: Time) {
+        let elapsed = (now - self.updated).as_ps();
+        self.updated = now;
+        let missing = self.cap - self.level;
+        // The comparison keeps the product in range: a link idle for hours would overflow it.
+        match elapsed.checked_mul(self.per_ps) {
+            Some(gained) if gained < missing => self.level += gained,
+            _ => self.level = self.cap,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clearway_units::Bytes;
+    use proptest::prelude::*;
+
+    /// Credits passed while an endless supply waits, until `end`.
+    fn greedy(rate: Rate, wire: u32, end: Time) -> u64 {
+        let mut limiter =
+            CreditLimiter::new(rate, CreditShaping { starts_empty: true, ..CreditShaping::PAPER });
+        let (mut now, mut passed) = (Time::ZERO, 0);
+        loop {
+            now = limiter.ready_at(wire, now);
+            if now > end {
+                return passed;
+            }
+            assert!(limiter.take(wire, now));
+            passed += 1;
+        }
+    }
+
+    #[test]
+    fn exactly_84_of_1622_bytes_pass_at_every_rate() {
+        for mbps in [100, 1_000, 2_500, 10_000, 25_000, 40_000, 56_000, 100_000, 200_000, 400_000, 800_000] {
+            let rate = Rate::mbps(mbps);
+            // In the time of n pairs of credit and data frame, n credits pass: not one more or less.
+            let pairs = 100_000;
+            // The end is rounded to the picosecond, and so may fall just before the last credit.
+            let end = Time::ZERO + rate.time_to_send(Bytes::new(1622 * pairs)) + Span::from_ps(1);
+            assert_eq!(greedy(rate, 84, end), pairs, "{rate}");
+        }
+    }
+
+    #[test]
+    fn a_full_bucket_passes_two_credits_at_once_and_then_one_a_frame() {
+        let rate = Rate::gbps(10);
+        let mut limiter = CreditLimiter::new(rate, CreditShaping::PAPER);
+        assert!(limiter.take(84, Time::ZERO) && limiter.take(84, Time::ZERO));
+        assert!(!limiter.take(84, Time::ZERO));
+        assert_eq!(limiter.ready_at(84, Time::ZERO), Time::from_ps(1_297_600));
+    }
+
+    #[test]
+    fn an_idle_day_fills_the_bucket_and_no_more() {
+        let mut limiter = CreditLimiter::new(Rate::gbps(800), CreditShaping::PAPER);
+        while limiter.take(84, Time::ZERO) {}
+        let later = Time::ZERO + Span::from_secs(86_400);
+        assert!(limiter.take(84, later) && limiter.take(84, later) && !limiter.take(84, later));
+    }
+
+    proptest! {
+        #[test]
+        fn over_any_interval_no_more_passes_than_the_bucket_and_the_rate(
+            gaps in prop::collection::vec(0u64..3_000_000, 1..200),
+            mbps in 100u64..800_000,
+        ) {
+            let rate = Rate::mbps(mbps);
+            let mut limiter = CreditLimiter::new(rate, CreditShaping::PAPER);
+            let (mut now, mut bytes) = (Time::ZERO, 0u64);
+            for gap in gaps {
+                now += Span::from_ps(gap);
+                let wire = 84 + (gap % 9) as u32;
+                bytes += if limiter.take(wire, now) { wire as u64 } else { 0 };
+                let allowed = 168.0 + now.as_secs_f64() * rate.as_bps_f64() / 8.0 * 84.0 / 1622.0;
+                prop_assert!(bytes as f64 <= allowed + 1e-6);
+            }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Every transport that Clearway knows. Adding one: a folder beside this file and a line at its end.
+
+use crate::endpoint::{Env, Receiver, Sender};
+use crate::params::{ParamError, ParamSet, ParamSpec, Profile};
+use crate::port::CreditShaping;
+
+/// A transport: a kind of sender and a kind of receiver that belong together, with their parameters.
+pub trait Transport {
+    /// Its parameters.
+    type Params: ParamSet;
+    /// Its sending end.
+    type Sender: Sender;
+    /// Its receiving end.
+    type Receiver: Receiver;
+    /// Its name, as in scenario files.
+    const NAME: &'static str;
+    /// What it is, in a sentence.
+    const SUMMARY: &'static str;
+    /// Paper or RFC that defines it.
+    const SOURCE: &'static str;
+    /// Named sets of parameters.
+    const PROFILES: &'static [Profile] = &[];
+    /// What its packets need from the ports on their way.
+    fn needs(params: &Self::Params) -> Needs;
+    /// A sending end for a new flow.
+    fn sender(params: &Self::Params, env: &Env) -> Self::Sender;
+    /// A receiving end for a new flow.
+    fn receiver(params: &Self::Params, env: &Env) -> Self::Receiver;
+}
+
+/// What a transport needs from the ports, unless the scenario says otherwise.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Needs {
+    /// A rate-limited class for credits.
+    pub credits: Option<CreditNeeds>,
+    /// ECN marks on the data queue.
+    pub ecn: bool,
+}
+
+impl Needs {
+    /// Plain drop-tail queues.
+    pub const NOTHING: Needs = Needs { credits: None, ecn: false };
+    /// Marks by a step at `K`.
+    pub const ECN: Needs = Needs { credits: None, ecn: true };
+}
+
+/// The credit class of a port.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CreditNeeds {
+    /// Most credits that wait.
+    pub queue: u32,
+    /// The token bucket in front of the link.
+    pub shaping: CreditShaping,
+}
+
+/// What `clearway list transports` shows of a transport.
+#[derive(Clone, Copy, Debug)]
+pub struct TransportInfo {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub summary: &'static str,
+    /// Paper or RFC that defines it.
+    pub source: &'static str,
+    /// Its parameters.
+    pub params: &'static [ParamSpec],
+    /// Its named sets of parameters.
+    pub profiles: &'static [Profile],
+}
+
+/// Code to be run on a sender whose type is not known: one instance per transport, chosen by one jump.
+pub trait SenderVisitor {
+    /// What it returns.
+    type Output;
+    /// The code.
+    fn visit<S: Sender>(self, sender: &mut S) -> Self::Output;
+}
+
+/// The same for a receiver.
+pub trait ReceiverVisitor {
+    /// What it returns.
+    type Output;
+    /// The code.
+    fn visit<R: Receiver>(self, receiver: &mut R) -> Self::Output;
+}
+
+macro_rules! transports {
+    ($($Variant:ident = $Transport:ty;)+) => {
+        /// A transport with its parameters set: what a part of the traffic names.
+        #[derive(Clone, Debug)]
+        pub enum AnyTransport {$(
+            #[doc = concat!("`", stringify!($Variant), "`")]
+            $Variant(<$Transport as Transport>::Params),
+        )+}
+
+        /// The sending end of a flow of any transport.
+        pub enum AnySender {$(
+            #[doc = concat!("`", stringify!($Variant), "`")]
+            $Variant(<$Transport as Transport>::Sender),
+        )+}
+
+        /// The receiving end of a flow of any transport.
+        pub enum AnyReceiver {$(
+            #[doc = concat!("`", stringify!($Variant), "`")]
+            $Variant(<$Transport as Transport>::Receiver),
+        )+}
+
+        /// All transports, in the order of their registration.
+        pub const TRANSPORTS: &[TransportInfo] = &[$(TransportInfo {
+            name: <$Transport>::NAME,
+            summary: <$Transport>::SUMMARY,
+            source: <$Transport>::SOURCE,
+            params: <<$Transport as Transport>::Params as ParamSet>::SPECS,
+            profiles: <$Transport>::PROFILES,
+        },)+];
+
+        impl AnyTransport {
+            /// The transport of that name with its defaults, or `None`.
+            pub fn by_name(name: &str) -> Option<AnyTransport> {
+                match name {
+                    $(<$Transport>::NAME => Some(AnyTransport::$Variant(Default::default())),)+
+                    _ => None,
+                }
+            }
+
+            /// What is known of it.
+            pub fn info(&self) -> &'static TransportInfo {
+                let name = match self { $(AnyTransport::$Variant(_) => <$Transport>::NAME,)+ };
+                TRANSPORTS.iter().find(|info| info.name == name).expect("every transport is listed")
+            }
+
+            /// Sets one parameter from its text. `profile` sets several, so it comes first.
+            pub fn set(&mut self, name: &str, value: &str) -> Result<(), ParamError> {
+                if name == "profile" {
+                    let profiles = self.info().profiles;
+                    let profile = profiles.iter().find(|p| p.name == value).ok_or_else(|| ParamError::Value {
+                        name: "profile",
+                        value: value.into(),
+                        problem: match profiles {
+                            [] => "this transport has no profiles".into(),
+                            _ => format!(
+                                "write one of {}",
+                                profiles.iter().map(|p| p.name).collect::<Vec<_>>().join(", ")
+                            ),
+                        },
+                    })?;
+                    return profile.values.iter().try_for_each(|(name, value)| self.set(name, value));
+                }
+                match self { $(AnyTransport::$Variant(params) => params.set(name, value),)+ }
+            }
+
+            /// All parameters with their values, as they would be written.
+            pub fn values(&self) -> Vec<(&'static str, String)> {
+                match self { $(AnyTransport::$Variant(params) => params.values(),)+ }
+            }
+
+            /// What its packets need from the ports on their way.
+            pub fn needs(&self) -> Needs {
+                match self { $(AnyTransport::$Variant(params) => <$Transport>::needs(params),)+ }
+            }
+
+            /// A sending end for a new flow.
+            pub fn sender(&self, env: &Env) -> AnySender {
+                match self {
+                    $(AnyTransport::$Variant(params) => AnySender::$Variant(<$Transport>::sender(params, env)),)+
+                }
+            }
+
+            /// A receiving end for a new flow.
+            pub fn receiver(&self, env: &Env) -> AnyReceiver {
+                match self {
+                    $(AnyTransport::$Variant(params) => AnyReceiver::$Variant(<$Transport>::receiver(params, env)),)+
+                }
+            }
+        }
+
+        impl AnySender {
+            /// Runs `visitor` on the sender inside.
+            #[inline]
+            pub fn visit<V: SenderVisitor>(&mut self, visitor: V) -> V::Output {
+                match self { $(AnySender::$Variant(sender) => visitor.visit(sender),)+ }
+            }
+        }
+
+        impl AnyReceiver {
+            /// Runs `visitor` on the receiver inside.
+            #[inline]
+            pub fn visit<V: ReceiverVisitor>(&mut self, visitor: V) -> V::Output {
+                match self { $(AnyReceiver::$Variant(receiver) => visitor.visit(receiver),)+ }
+            }
+        }
+    };
+}
+
+transports! {
+    Blast = crate::blast::Blast;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_limit_and_profile_can_be_read() {
+        for info in TRANSPORTS {
+            let mut transport = AnyTransport::by_name(info.name).expect(info.name);
+            assert_eq!(transport.info().name, info.name);
+            for (name, value) in transport.values() {
+                transport.set(name, &value).unwrap_or_else(|error| panic!("{}: {error}", info.name));
+            }
+            for profile in info.profiles {
+                transport
+                    .set("profile", profile.name)
+                    .unwrap_or_else(|error| panic!("{}: {error}", info.name));
+            }
+        }
+    }
+
+    #[test]
+    fn every_parameter_is_documented_with_its_source() {
+        for info in TRANSPORTS {
+            for spec in info.params {
+                assert!(
+                    !spec.doc.trim().is_empty() && !spec.source.is_empty(),
+                    "{}.{}",
+                    info.name,
+                    spec.name
+                );
+            }
+        }
+    }
+}

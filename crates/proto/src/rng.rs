@@ -1,0 +1,107 @@
+//! Randomness that is passed in.
+
+use clearway_units::Span;
+use rand_core::{Rng as _, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Whose randomness a stream is: part of the stream's seed, so that no two entities share one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Entity {
+    /// A host: processing delays.
+    Host = 1,
+    /// An output port: loss, probabilistic marks.
+    Port = 2,
+    /// The sending end of a flow.
+    Sender = 3,
+    /// The receiving end of a flow.
+    Receiver = 4,
+    /// A part of the traffic: sizes, arrival times, pairs.
+    Traffic = 5,
+    /// The network as a whole: keys of flows.
+    Network = 6,
+}
+
+/// A stream of random numbers that belongs to one entity.
+#[derive(Clone, Debug)]
+pub struct Rng(Xoshiro256PlusPlus);
+
+impl Rng {
+    /// The stream of entity number `id` under `seed`. Equal arguments give equal streams.
+    pub fn stream(seed: u64, entity: Entity, id: u64) -> Rng {
+        let mixed = mix(mix(mix(seed) ^ entity as u64) ^ id);
+        Rng(Xoshiro256PlusPlus::seed_from_u64(mixed))
+    }
+
+    /// The next 64 random bits.
+    #[inline]
+    pub fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// A real number, uniform in [0, 1).
+    #[inline]
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
+    /// An integer, uniform in `0..bound`; zero if `bound` is zero. (Lemire's multiplication; the bias is below
+    /// `bound` / 2^64.)
+    #[inline]
+    pub fn below(&mut self, bound: u64) -> u64 {
+        ((self.bits() as u128 * bound as u128) >> 64) as u64
+    }
+
+    /// A span, uniform in `[0, bound]` to the picosecond.
+    #[inline]
+    pub fn span_up_to(&mut self, bound: Span) -> Span {
+        Span::from_ps(self.below(bound.as_ps().saturating_add(1)))
+    }
+
+    /// An exponentially distributed number of the given mean.
+    #[inline]
+    pub fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * (1.0 - self.unit()).ln()
+    }
+}
+
+/// A bijection of 64 bits without visible structure (the finaliser of SplitMix64), for deriving seeds and
+/// hashing flow keys.
+#[inline]
+pub const fn mix(value: u64) -> u64 {
+    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_of_different_entities_differ_and_equal_ones_agree() {
+        let first = |entity, id| Rng::stream(7, entity, id).bits();
+        assert_eq!(first(Entity::Host, 3), first(Entity::Host, 3));
+        assert_ne!(first(Entity::Host, 3), first(Entity::Host, 4));
+        assert_ne!(first(Entity::Host, 3), first(Entity::Port, 3));
+    }
+
+    #[test]
+    fn unit_and_below_stay_in_range_and_average_to_the_middle() {
+        let mut rng = Rng::stream(1, Entity::Traffic, 0);
+        let n = 100_000;
+        let mean = (0..n).map(|_| rng.unit()).sum::<f64>() / n as f64;
+        assert!((mean - 0.5).abs() < 0.005, "{mean}");
+        let mut counts = [0u32; 9];
+        (0..n).for_each(|_| counts[rng.below(9) as usize] += 1);
+        assert!(counts.iter().all(|&c| (c as f64 - n as f64 / 9.0).abs() < 500.0), "{counts:?}");
+    }
+
+    #[test]
+    fn exponential_has_its_mean() {
+        let mut rng = Rng::stream(1, Entity::Traffic, 1);
+        let mean = (0..100_000).map(|_| rng.exponential(3.0)).sum::<f64>() / 100_000.0;
+        assert!((mean - 3.0).abs() < 0.05, "{mean}");
+    }
+}
