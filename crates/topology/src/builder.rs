@@ -1,0 +1,374 @@
+//! Putting a network together, and refusing one that cannot work.
+
+use crate::error::TopologyError;
+use crate::graph::{Node, NodeId, NodeKind, Port, PortId, Topology};
+use clearway_units::{Rate, Span};
+
+/// Beyond the largest networks that are built; ids stay within 32 bits with room to spare.
+pub(crate) const HOSTS_MAX: u64 = 1_000_000;
+/// A path visits a switch at most once, so distances fit into 16 bits.
+pub(crate) const SWITCHES_MAX: u64 = 65_000;
+/// A full fat tree has three links a host.
+pub(crate) const LINKS_MAX: u64 = 4_000_000;
+/// A path of `SWITCHES_MAX` such links, there and back, still fits into a [`Span`].
+const DELAY_MAX: Span = Span::from_secs(100);
+
+/// Collects nodes and links; [`build`](Builder::build) checks them. The first mistake is kept and reported
+/// there, so that shapes need not check every line.
+///
+/// All hosts come before the first switch: then the ids handed out are those of the finished network.
+///
+/// ```
+/// use clearway_topology::Builder;
+/// use clearway_units::{Rate, Span};
+/// let mut builder = Builder::new();
+/// let (a, b) = (builder.add_host("a"), builder.add_host("b"));
+/// let switch = builder.add_switch("s", 1);
+/// builder.link(a, switch, Rate::gbps(10), Span::from_us(4));
+/// builder.link(switch, b, Rate::gbps(10), Span::from_us(4));
+/// let network = builder.build().unwrap();
+/// assert_eq!(network.port_name(network.port_between(switch, b).unwrap()), "s->b");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    nodes: Vec<Node>,
+    hosts: usize,
+    ports: Vec<Port>,
+    losses: Vec<f64>,
+    mistake: Option<TopologyError>,
+}
+
+impl Builder {
+    /// Nothing yet.
+    pub fn new() -> Builder {
+        Builder::default()
+    }
+
+    /// Adds a host.
+    pub fn add_host(&mut self, name: impl Into<String>) -> NodeId {
+        let name = name.into();
+        if self.nodes.len() > self.hosts {
+            self.note(TopologyError::HostAfterSwitch(name.clone()));
+        }
+        self.hosts += 1;
+        self.add(Node { kind: NodeKind::Host, name, tier: 0 })
+    }
+
+    /// Adds a switch. `tier` is 1 for a ToR, 2 aggregation, 3 core; with 0, `build` makes it the number of
+    /// hops to the nearest host.
+    pub fn add_switch(&mut self, name: impl Into<String>, tier: u8) -> NodeId {
+        self.add(Node { kind: NodeKind::Switch, name: name.into(), tier })
+    }
+
+    fn add(&mut self, node: Node) -> NodeId {
+        if node.name.is_empty() || node.name.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            self.note(TopologyError::BadName(node.name.clone()));
+        }
+        self.nodes.push(node);
+        NodeId(self.nodes.len() as u32 - 1)
+    }
+
+    /// Adds a link with the same rate and delay in both directions; its port from `a` to `b` is returned.
+    pub fn link(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Span) -> PortId {
+        self.link_with_loss(a, b, rate, delay, 0.0)
+    }
+
+    /// Adds a link that corrupts the share `loss` of the packets of either direction.
+    pub fn link_with_loss(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Span, loss: f64) -> PortId {
+        let id = PortId(self.ports.len() as u32);
+        if let Err(mistake) = self.try_link(a, b, rate, delay, loss) {
+            self.note(mistake);
+        }
+        id
+    }
+
+    /// The same, with its mistake at once: readers of files name the line.
+    pub(crate) fn try_link(
+        &mut self,
+        a: NodeId,
+        b: NodeId,
+        rate: Rate,
+        delay: Span,
+        loss: f64,
+    ) -> Result<(), TopologyError> {
+        let name = |id: NodeId| match self.nodes.get(id.index()) {
+            Some(node) => Ok(node.name.clone()),
+            None => Err(TopologyError::UnknownNode(id.0)),
+        };
+        let (from, to) = (name(a)?, name(b)?);
+        if a == b {
+            return Err(TopologyError::SelfLink(from));
+        }
+        if rate.is_zero() {
+            return Err(TopologyError::ZeroRate { a: from, b: to, rate });
+        }
+        if delay > DELAY_MAX {
+            return Err(TopologyError::LongDelay { a: from, b: to, delay });
+        }
+        if !(0.0..=1.0).contains(&loss) {
+            return Err(TopologyError::BadLoss { a: from, b: to, loss });
+        }
+        self.ports.push(Port { from: a, to: b, rate, delay });
+        self.ports.push(Port { from: b, to: a, rate, delay });
+        if loss > 0.0 || !self.losses.is_empty() {
+            self.losses.resize(self.ports.len() / 2 - 1, 0.0);
+            self.losses.push(loss);
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, mistake: TopologyError) {
+        self.mistake.get_or_insert(mistake);
+    }
+
+    /// The network, if it can work. A switch without links is allowed: it is idle, not wrong.
+    ///
+    /// # Errors
+    /// The first mistake made, a limit exceeded, a name used twice, no hosts, or two hosts that nothing joins.
+    pub fn build(self) -> Result<Topology, TopologyError> {
+        if let Some(mistake) = self.mistake {
+            return Err(mistake);
+        }
+        if self.hosts == 0 {
+            return Err(TopologyError::NoHosts);
+        }
+        at_most("hosts", self.hosts as u64, HOSTS_MAX)?;
+        at_most("switches", (self.nodes.len() - self.hosts) as u64, SWITCHES_MAX)?;
+        at_most("links", self.ports.len() as u64 / 2, LINKS_MAX)?;
+        let mut names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(TopologyError::DuplicateName(pair[0].into()));
+        }
+        let mut nodes = self.nodes;
+        if nodes[self.hosts..].iter().any(|node| node.tier == 0) {
+            infer_tiers(&mut nodes, self.hosts, &self.ports);
+        }
+        let topology = Topology::new(nodes, self.hosts, self.ports, self.losses);
+        check_reach(&topology)?;
+        Ok(topology)
+    }
+}
+
+/// Refuses more than the limit.
+pub(crate) fn at_most(what: &'static str, count: u64, limit: u64) -> Result<(), TopologyError> {
+    if count > limit { Err(TopologyError::TooMany { what, count, limit }) } else { Ok(()) }
+}
+
+/// Gives every switch without a tier its distance to the nearest host; 1 if no host is near.
+fn infer_tiers(nodes: &mut [Node], hosts: usize, ports: &[Port]) {
+    let mut neighbours = vec![Vec::new(); nodes.len()];
+    for port in ports {
+        neighbours[port.from.index()].push(port.to.index());
+    }
+    let mut distance: Vec<Option<u8>> = vec![None; nodes.len()];
+    distance[..hosts].fill(Some(0));
+    let mut queue: Vec<usize> = (0..hosts).collect();
+    let mut head = 0;
+    while let Some(&node) = queue.get(head) {
+        head += 1;
+        for &next in &neighbours[node] {
+            if distance[next].is_none() {
+                distance[next] = distance[node].map(|hops| hops.saturating_add(1));
+                queue.push(next);
+            }
+        }
+    }
+    for (node, hops) in nodes.iter_mut().zip(distance).skip(hosts) {
+        if node.tier == 0 {
+            node.tier = hops.unwrap_or(1);
+        }
+    }
+}
+
+/// Every host must reach every other. Hosts do not forward, so this is more than one connected graph; but if
+/// all hosts hang on one connected piece of switches, as in nearly every network, nothing more is to be checked.
+fn check_reach(topology: &Topology) -> Result<(), TopologyError> {
+    let hosts = topology.hosts();
+    let mut reached = vec![false; topology.nodes().len()];
+    let mut tried = reached.clone();
+    for &port in topology.ports_of(NodeId(0)) {
+        let start = topology.port(port).to;
+        if topology.is_host(start) || tried[start.index()] {
+            continue;
+        }
+        reached.fill(false);
+        flood(topology, &mut vec![start], &mut reached);
+        if reached[..hosts].iter().all(|&host| host) {
+            return Ok(());
+        }
+        tried.iter_mut().zip(&reached).for_each(|(tried, &reached)| *tried |= reached);
+    }
+    for host in 0..hosts {
+        reached.fill(false);
+        reached[host] = true;
+        flood(topology, &mut vec![NodeId(host as u32)], &mut reached);
+        if let Some(other) = reached[..hosts].iter().position(|&there| !there) {
+            let name = |host| topology.name(NodeId(host as u32)).to_string();
+            return Err(TopologyError::Disconnected { a: name(host), b: name(other) });
+        }
+    }
+    Ok(())
+}
+
+/// Marks what the nodes on the stack reach without passing through a host.
+fn flood(topology: &Topology, stack: &mut Vec<NodeId>, reached: &mut [bool]) {
+    while let Some(node) = stack.pop() {
+        reached[node.index()] = true;
+        for &port in topology.ports_of(node) {
+            let next = topology.port(port).to;
+            if !reached[next.index()] {
+                reached[next.index()] = true;
+                if !topology.is_host(next) {
+                    stack.push(next);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: Rate = Rate::gbps(10);
+    const DELAY: Span = Span::from_us(4);
+
+    fn message(builder: Builder) -> String {
+        builder.build().unwrap_err().to_string()
+    }
+
+    fn pair() -> (Builder, NodeId, NodeId, NodeId) {
+        let mut builder = Builder::new();
+        let (a, b) = (builder.add_host("a"), builder.add_host("b"));
+        let switch = builder.add_switch("s", 1);
+        builder.link(a, switch, RATE, DELAY);
+        (builder, a, b, switch)
+    }
+
+    #[test]
+    fn a_network_without_hosts_is_refused() {
+        assert_eq!(message(Builder::new()), "the network has no hosts; add at least one");
+    }
+
+    #[test]
+    fn two_hosts_that_nothing_joins_are_named() {
+        let (builder, ..) = pair();
+        assert_eq!(
+            message(builder),
+            "no path joins hosts \"a\" and \"b\"; link their switches (hosts do not forward)"
+        );
+    }
+
+    #[test]
+    fn a_host_does_not_join_two_switches() {
+        let (mut builder, _, b, switch) = pair();
+        let far = builder.add_switch("t", 1);
+        builder.link(b, switch, RATE, DELAY);
+        builder.link(b, far, RATE, DELAY);
+        assert!(builder.clone().build().is_ok(), "an idle switch is no mistake");
+
+        let mut builder = Builder::new();
+        let hosts: Vec<NodeId> = ["a", "b", "c"].into_iter().map(|name| builder.add_host(name)).collect();
+        let (left, right) = (builder.add_switch("l", 1), builder.add_switch("r", 1));
+        builder.link(hosts[0], left, RATE, DELAY);
+        builder.link(hosts[1], left, RATE, DELAY);
+        builder.link(hosts[1], right, RATE, DELAY);
+        builder.link(hosts[2], right, RATE, DELAY);
+        assert!(message(builder).starts_with("no path joins hosts \"a\" and \"c\""));
+    }
+
+    #[test]
+    fn hosts_may_share_switches_pair_by_pair() {
+        let mut builder = Builder::new();
+        let hosts: Vec<NodeId> = ["a", "b", "c"].into_iter().map(|name| builder.add_host(name)).collect();
+        for (index, name) in ["x", "y", "z"].into_iter().enumerate() {
+            let switch = builder.add_switch(name, 1);
+            builder.link(hosts[index], switch, RATE, DELAY);
+            builder.link(hosts[(index + 1) % 3], switch, RATE, DELAY);
+        }
+        assert!(builder.build().is_ok());
+    }
+
+    #[test]
+    fn two_hosts_may_be_joined_by_a_cable() {
+        let mut builder = Builder::new();
+        let (a, b) = (builder.add_host("a"), builder.add_host("b"));
+        builder.link(a, b, RATE, DELAY);
+        assert_eq!(builder.build().unwrap().ports().len(), 2);
+    }
+
+    #[test]
+    fn bad_links_are_refused_with_what_would_be_right() {
+        type Link = fn(&mut Builder, NodeId, NodeId);
+        let cases: [(&str, Link); 5] = [
+            ("\"s\" is linked to itself", |builder, _, s| _ = builder.link(s, s, RATE, DELAY)),
+            ("the link b - s has a rate of 0 ", |builder, b, s| _ = builder.link(b, s, Rate::ZERO, DELAY)),
+            ("the link b - s has a delay of 101 s", |builder, b, s| {
+                builder.link(b, s, RATE, Span::from_secs(101));
+            }),
+            ("the link b - s has an error rate of NaN", |builder, b, s| {
+                builder.link_with_loss(b, s, RATE, DELAY, f64::NAN);
+            }),
+            ("a link ends at node 9", |builder, b, _| _ = builder.link(b, NodeId(9), RATE, DELAY)),
+        ];
+        for (expected, link) in cases {
+            let (mut builder, _, b, switch) = pair();
+            link(&mut builder, b, switch);
+            builder.link(b, switch, RATE, DELAY);
+            let message = message(builder);
+            assert!(message.starts_with(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_speakable() {
+        let (mut builder, _, b, switch) = pair();
+        builder.link(b, switch, RATE, DELAY);
+        let mut twice = builder.clone();
+        twice.add_switch("a", 2);
+        assert!(message(twice).starts_with("two nodes are named \"a\""));
+        builder.add_switch("top of rack", 2);
+        assert!(message(builder).starts_with("\"top of rack\" cannot name a node"));
+    }
+
+    #[test]
+    fn a_host_after_a_switch_is_refused() {
+        let (mut builder, ..) = pair();
+        builder.add_host("late");
+        assert!(message(builder).starts_with("host \"late\" was added after a switch"));
+    }
+
+    #[test]
+    fn tiers_left_open_become_distances_to_hosts() {
+        let mut builder = Builder::new();
+        let host = builder.add_host("h");
+        let (low, high) = (builder.add_switch("low", 0), builder.add_switch("high", 0));
+        builder.link(host, low, RATE, DELAY);
+        builder.link(low, high, RATE, DELAY);
+        let tiers: Vec<u8> = builder.build().unwrap().nodes().iter().map(|node| node.tier).collect();
+        assert_eq!(tiers, [0, 1, 2]);
+    }
+
+    #[test]
+    fn loss_is_a_property_of_the_link_in_both_directions() {
+        let (mut builder, _, b, switch) = pair();
+        let port = builder.link_with_loss(b, switch, RATE, DELAY, 0.001);
+        let network = builder.build().unwrap();
+        assert_eq!((network.loss(port), network.loss(port.reverse())), (0.001, 0.001));
+        assert_eq!(network.loss(PortId(0)), 0.0);
+    }
+
+    #[test]
+    fn ports_and_nodes_are_found_by_name_and_by_neighbour() {
+        let (mut builder, a, b, switch) = pair();
+        builder.link(b, switch, RATE, DELAY);
+        builder.link(b, switch, RATE, DELAY);
+        let network = builder.build().unwrap();
+        assert_eq!((network.node("s"), network.node("b"), network.node("t")), (Some(switch), Some(b), None));
+        assert_eq!(network.ports_of(switch), [PortId(1), PortId(3), PortId(5)]);
+        assert_eq!(network.port_between(switch, b), Some(PortId(3)), "the first of two parallel links");
+        assert_eq!(network.port_between(a, b), None);
+        assert_eq!(network.port_name(PortId(1)), "s->a");
+    }
+}

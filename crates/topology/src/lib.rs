@@ -1,0 +1,53 @@
+//! Hosts, switches and links of a datacenter network, and the paths that flows take through them.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | root | [`Topology`], the finished graph, and [`Builder`], which makes and checks one |
+//! | [`shapes`] | the families of the papers: [`Dumbbell`], [`Star`], [`ParkingLot`], [`MultiBottleneck`], [`FatTree`], [`OversubscribedFatTree`], [`Pacc320`], [`Clos3`], [`LeafSpine`] |
+//! | [`from_toml`], [`from_hpcc`] | own networks from a file |
+//! | [`routing`] | which ports a flow crosses: symmetric ECMP, ECMP, spraying; links that fail |
+//! | [`base_rtt`], [`one_way`] | what a path costs when it is empty, in closed form |
+//!
+//! Nodes are numbered hosts first, then switches, so that per-host state is a plain array. Link `l` is two
+//! directed ports, `2l` and `2l + 1`, so that the way back is one bit away. Hosts may hang on several
+//! switches; they never forward.
+//!
+//! ```
+//! use clearway_topology::{FatTree, NodeId, Policy, Routes, base_rtt};
+//! use clearway_units::{Bytes, Span};
+//!
+//! let tree = FatTree { k: 4, ..FatTree::default() }.build().unwrap();
+//! assert_eq!((tree.hosts(), tree.switches()), (16, 20));
+//!
+//! let mut routes = Routes::new(Policy::SymmetricEcmp);
+//! let (mut there, mut back) = (Vec::new(), Vec::new());
+//! routes.paths(&tree, NodeId(0), NodeId(15), 7, &mut there).unwrap();
+//! routes.paths(&tree, NodeId(15), NodeId(0), 7, &mut back).unwrap();
+//! assert_eq!(there.len(), 6);
+//! assert!(there.iter().eq(back.iter().rev().map(|port| port.reverse()).collect::<Vec<_>>().iter()));
+//!
+//! // Twelve times 4 us, and a full frame and a credit on six 10 Gbps links each.
+//! let rtt = base_rtt(&tree, &there, &back, Bytes::new(1538), Bytes::new(84));
+//! assert_eq!(rtt, Span::from_us(48) + (Span::from_ps(1_230_400) + Span::from_ps(67_200)) * 6);
+//! ```
+#![forbid(unsafe_code)]
+
+mod builder;
+mod error;
+mod file;
+mod graph;
+mod hpcc;
+pub mod routing;
+pub mod shapes;
+mod timing;
+
+pub use builder::Builder;
+pub use error::TopologyError;
+pub use file::from_toml;
+pub use graph::{Node, NodeId, NodeKind, Port, PortId, Topology};
+pub use hpcc::from_hpcc;
+pub use routing::{PathSet, Policy, Routes, Unreachable};
+pub use shapes::{
+    Clos3, Dumbbell, FatTree, LeafSpine, MultiBottleneck, OversubscribedFatTree, Pacc320, ParkingLot, Star,
+};
+pub use timing::{base_rtt, one_way};

@@ -1,0 +1,305 @@
+//! The fat trees of the papers.
+
+use super::clos::Clos3;
+use super::{DELAY, RATE};
+use crate::{Topology, TopologyError};
+use clearway_units::{Rate, Span};
+
+/// The k-ary fat tree (Al-Fares et al., SIGCOMM '08): k pods of k/2 ToRs and k/2 aggregation switches, k²/4
+/// cores, k³/4 hosts, every switch with k ports, no oversubscription.
+///
+/// ```text
+///   k = 4:      core0 core1   core2 core3        aggregation j of every pod to cores j*k/2 ..
+///                 |  \          /  |
+///     pod 0:    agg0    agg1          ... pods 1, 2, 3
+///                | \   / |
+///               tor0   tor1
+///               / \     / \
+///              h0 h1   h2 h3
+/// ```
+///
+/// Host `i` hangs on ToR `i / (k/2)`, ToR and aggregation switch `t` are in pod `t / (k/2)`. Links: `3k³/4`.
+/// Paths have 2, 4 or 6 hops; there are k²/4 shortest ones between pods. With `k: 8` and 5 us it is the
+/// network of ExpressPass '17, Fig. 1 (16 cores, 32 + 32 switches, 128 hosts).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FatTree {
+    /// Ports of a switch: even, 2 to 128, default 4.
+    pub k: u32,
+    /// Rate of every link, default 10 Gbps.
+    pub rate: Rate,
+    /// Delay of every link, default 4 us.
+    pub delay: Span,
+    /// Another rate for host links.
+    pub host_rate: Option<Rate>,
+    /// Another delay for host links.
+    pub host_delay: Option<Span>,
+    /// Another rate for the links between aggregation and core.
+    pub core_rate: Option<Rate>,
+    /// Another delay for the links between aggregation and core.
+    pub core_delay: Option<Span>,
+}
+
+impl Default for FatTree {
+    fn default() -> FatTree {
+        FatTree {
+            k: 4,
+            rate: RATE,
+            delay: DELAY,
+            host_rate: None,
+            host_delay: None,
+            core_rate: None,
+            core_delay: None,
+        }
+    }
+}
+
+impl FatTree {
+    /// The network.
+    ///
+    /// # Errors
+    /// `k` odd or out of range, or a rate of zero.
+    pub fn build(&self) -> Result<Topology, TopologyError> {
+        if !(2..=128).contains(&self.k) || self.k % 2 != 0 {
+            let right = "an even number from 2 to 128".into();
+            let value = self.k.into();
+            return Err(TopologyError::Parameter { shape: "FatTree", field: "k", value, right });
+        }
+        let half = self.k / 2;
+        Clos3 {
+            pods: self.k,
+            tors_per_pod: half,
+            aggs_per_pod: half,
+            hosts_per_tor: half,
+            cores: half * half,
+            uplinks_per_agg: half,
+            rate: self.host_rate.unwrap_or(self.rate),
+            delay: self.host_delay.unwrap_or(self.delay),
+            agg_rate: self.rate,
+            agg_delay: self.delay,
+            core_rate: self.core_rate.unwrap_or(self.rate),
+            core_delay: self.core_delay.unwrap_or(self.delay),
+        }
+        .wire("FatTree", |agg, uplink| agg % half * half + uplink)
+    }
+}
+
+/// The 192-host tree of ExpressPass '17, sec. 6.3 (also of '16 and EC4), wired as in the authors'
+/// `large-scale-fattree.tcl`: 32 ToRs of 6 hosts, 8 pods of 4 ToRs and 2 aggregation switches, 8 cores;
+/// aggregation switch `i` (counted over all pods) is linked to the 4 cores of its parity. 3 : 1 oversubscribed
+/// at the ToRs.
+///
+/// ```text
+///        core0 core2 core4 core6   core1 core3 core5 core7
+///             \   |   |   /             \   |   |   /
+///   pod 0:       agg0                      agg1             ... agg14 agg15
+///               /  |  |  \  (each ToR to both) /  |  |  \
+///            tor0 tor1 tor2 tor3                            ... tor31
+///            h0-5 h6-11  ...                                    h186-191
+/// ```
+///
+/// Links: 192 + 64 + 64. Paths have 2, 4 or 6 hops; between pods there are 8, within one 2. The host's
+/// processing delay (1 us there) is no property of the network: hosts add it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OversubscribedFatTree {
+    /// Rate of every link, default 10 Gbps (the paper also: 40 Gbps).
+    pub rate: Rate,
+    /// Delay of every link, default 4 us.
+    pub delay: Span,
+}
+
+impl Default for OversubscribedFatTree {
+    fn default() -> OversubscribedFatTree {
+        OversubscribedFatTree { rate: RATE, delay: DELAY }
+    }
+}
+
+impl OversubscribedFatTree {
+    /// The network.
+    ///
+    /// # Errors
+    /// A rate of zero or a delay out of range.
+    pub fn build(&self) -> Result<Topology, TopologyError> {
+        Clos3 {
+            pods: 8,
+            tors_per_pod: 4,
+            aggs_per_pod: 2,
+            hosts_per_tor: 6,
+            cores: 8,
+            uplinks_per_agg: 4,
+            rate: self.rate,
+            delay: self.delay,
+            agg_rate: self.rate,
+            agg_delay: self.delay,
+            core_rate: self.rate,
+            core_delay: self.delay,
+        }
+        .wire("OversubscribedFatTree", |agg, uplink| agg % 2 + 2 * uplink)
+    }
+}
+
+/// The 320-host tree of HPCC's ns-3 fork and of PACC: 20 ToRs of 16 hosts, 5 pods of 4 ToRs and 4 aggregation
+/// switches, 16 cores; aggregation switch `j` of every pod is linked to cores `4j .. 4j + 4`. Not
+/// oversubscribed.
+///
+/// ```text
+///      core0-3   core4-7   core8-11  core12-15
+///         |         |         |         |          4 links each
+///       agg0      agg1      agg2      agg3         ... agg19
+///         every ToR of the pod to all four
+///       tor0      tor1      tor2      tor3         ... tor19
+///       h0-15     h16-31    ...                        h304-319
+/// ```
+///
+/// Links: 320 + 80 + 80. Paths have 2, 4 or 6 hops; between pods there are 16. HPCC runs it at 100 Gbps and
+/// 400 Gbps, the default here; PACC at 25 Gbps and 100 Gbps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pacc320 {
+    /// Rate of host links, default 100 Gbps.
+    pub rate: Rate,
+    /// Rate of links between switches, default 400 Gbps.
+    pub fabric_rate: Rate,
+    /// Delay of every link, default 1 us.
+    pub delay: Span,
+}
+
+impl Default for Pacc320 {
+    fn default() -> Pacc320 {
+        Pacc320 { rate: Rate::gbps(100), fabric_rate: Rate::gbps(400), delay: Span::from_us(1) }
+    }
+}
+
+impl Pacc320 {
+    /// The network.
+    ///
+    /// # Errors
+    /// A rate of zero or a delay out of range.
+    pub fn build(&self) -> Result<Topology, TopologyError> {
+        Clos3 {
+            pods: 5,
+            tors_per_pod: 4,
+            aggs_per_pod: 4,
+            hosts_per_tor: 16,
+            cores: 16,
+            uplinks_per_agg: 4,
+            rate: self.rate,
+            delay: self.delay,
+            agg_rate: self.fabric_rate,
+            agg_delay: self.delay,
+            core_rate: self.fabric_rate,
+            core_delay: self.delay,
+        }
+        .wire("Pacc320", |agg, uplink| agg % 4 * 4 + uplink)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{NodeId, Policy, Routes};
+
+    /// The names of the switches that a node is linked to.
+    fn above(network: &Topology, node: &str, prefix: &str) -> Vec<String> {
+        let node = network.node(node).unwrap();
+        let names =
+            network.ports_of(node).iter().map(|&port| network.name(network.port(port).to).to_string());
+        names.filter(|name| name.starts_with(prefix)).collect()
+    }
+
+    #[test]
+    fn a_fat_tree_has_the_counts_of_its_k() {
+        for k in [2, 4, 6, 8, 16] {
+            let network = FatTree { k, ..FatTree::default() }.build().unwrap();
+            let k = k as usize;
+            assert_eq!((network.hosts(), network.links()), (k * k * k / 4, 3 * k * k * k / 4));
+            assert_eq!(network.switches(), k * k + k * k / 4);
+            for switch in network.hosts()..network.nodes().len() {
+                assert_eq!(network.ports_of(NodeId(switch as u32)).len(), k);
+            }
+            assert_eq!(network.oversubscription(), 1.0);
+        }
+    }
+
+    #[test]
+    fn paths_of_a_fat_tree_have_2_4_or_6_hops() {
+        let network = FatTree { k: 8, ..FatTree::default() }.build().unwrap();
+        let mut routes = Routes::new(Policy::Spray);
+        let mut out = Vec::new();
+        for (to, count, hops) in [(3, 1, 2), (4, 4, 4), (15, 4, 4), (16, 16, 6), (127, 16, 6)] {
+            let set = routes.paths(&network, NodeId(0), NodeId(to), 1, &mut out).unwrap();
+            assert_eq!((set.count, set.hops), (count, hops), "h0 to h{to}");
+        }
+    }
+
+    #[test]
+    fn each_tier_may_have_its_own_rate_and_delay() {
+        let shape =
+            FatTree { core_rate: Some(Rate::gbps(40)), host_delay: Some(Span::ZERO), ..FatTree::default() };
+        let network = shape.build().unwrap();
+        for port in network.ports() {
+            let tiers = [port.from, port.to].map(|end| network.nodes()[end.index()].tier);
+            let expected = match (tiers[0].min(tiers[1]), tiers[0].max(tiers[1])) {
+                (0, 1) => (RATE, Span::ZERO),
+                (1, 2) => (RATE, DELAY),
+                (2, 3) => (Rate::gbps(40), DELAY),
+                other => panic!("tiers {other:?} are not linked"),
+            };
+            assert_eq!((port.rate, port.delay), expected);
+        }
+    }
+
+    #[test]
+    fn k_must_be_even_and_of_a_sane_size() {
+        for k in [0, 3, 130, u32::MAX] {
+            let error = FatTree { k, ..FatTree::default() }.build().unwrap_err().to_string();
+            assert_eq!(error, format!("FatTree: k = {k} is out of range; give an even number from 2 to 128"));
+        }
+    }
+
+    #[test]
+    fn the_largest_tree_is_built_and_routed() {
+        let network = FatTree { k: 128, ..FatTree::default() }.build().unwrap();
+        assert_eq!((network.hosts(), network.switches()), (524_288, 20_480));
+        let mut out = Vec::new();
+        let set =
+            Routes::new(Policy::Spray).paths(&network, NodeId(0), NodeId(524_287), 0, &mut out).unwrap();
+        assert_eq!((set.count, set.hops), (1_024, 6), "of 4,096 paths");
+    }
+
+    #[test]
+    fn the_192_host_tree_is_wired_as_in_the_authors_script() {
+        let network = OversubscribedFatTree::default().build().unwrap();
+        assert_eq!((network.hosts(), network.switches(), network.links()), (192, 56, 320));
+        assert_eq!(network.oversubscription(), 3.0);
+        for tor in 0..32 {
+            let pod = tor / 4;
+            let name = format!("tor{tor}");
+            assert_eq!(above(&network, &name, "agg"), [2 * pod, 2 * pod + 1].map(|agg| format!("agg{agg}")));
+            assert_eq!(above(&network, &name, "h").len(), 6);
+            assert!(above(&network, &name, "h").contains(&format!("h{}", 6 * tor)));
+        }
+        for agg in 0..16 {
+            let parity = agg % 2;
+            let cores = [0, 2, 4, 6].map(|core| format!("core{}", core + parity));
+            assert_eq!(above(&network, &format!("agg{agg}"), "core"), cores);
+        }
+        assert!(network.ports().iter().all(|port| port.rate == Rate::gbps(10) && port.delay == DELAY));
+    }
+
+    #[test]
+    fn the_320_host_tree_is_wired_as_in_hpccs_file() {
+        let network = Pacc320::default().build().unwrap();
+        assert_eq!((network.hosts(), network.switches(), network.links()), (320, 56, 480));
+        assert_eq!(network.oversubscription(), 1.0);
+        for agg in 0..20 {
+            let cores = [0, 1, 2, 3].map(|core| format!("core{}", agg % 4 * 4 + core));
+            assert_eq!(above(&network, &format!("agg{agg}"), "core"), cores);
+        }
+        for tor in 0..20 {
+            let aggs = [0, 1, 2, 3].map(|agg| format!("agg{}", tor / 4 * 4 + agg));
+            assert_eq!(above(&network, &format!("tor{tor}"), "agg"), aggs);
+        }
+        let mut out = Vec::new();
+        let set = Routes::new(Policy::Spray).paths(&network, NodeId(0), NodeId(319), 0, &mut out).unwrap();
+        assert_eq!((set.count, set.hops), (16, 6));
+    }
+}

@@ -1,0 +1,152 @@
+//! Networks of one or two switches.
+
+use super::{DELAY, RATE, hosts_within, within};
+use crate::builder::{Builder, HOSTS_MAX};
+use crate::{NodeId, Topology, TopologyError};
+use clearway_units::{Rate, Span};
+
+/// Two switches and one link that all pairs share: the convergence and fairness experiments of all five papers.
+///
+/// ```text
+///  sender 0  h0 --+                      +-- hP     receiver 0
+///  sender 1  h1 --+-- s0 ========== s1 --+-- hP+1   receiver 1
+///             ...-+    bottleneck        +-- ...
+/// ```
+///
+/// Hosts: senders `0..pairs`, receivers `pairs..2 * pairs`. Switches: `s0` (senders), `s1` (receivers).
+/// Links: `2 * pairs + 1`; the bottleneck is the last one. Every path from a sender to a receiver has 3 hops.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dumbbell {
+    /// Senders, and as many receivers: 1 to 500,000, default 2.
+    pub pairs: u32,
+    /// Rate of host links, default 10 Gbps.
+    pub rate: Rate,
+    /// Delay of host links, default 4 us.
+    pub delay: Span,
+    /// Rate of the link between the switches, default 10 Gbps.
+    pub bottleneck_rate: Rate,
+    /// Delay of the link between the switches, default 4 us.
+    pub bottleneck_delay: Span,
+}
+
+impl Default for Dumbbell {
+    fn default() -> Dumbbell {
+        Dumbbell { pairs: 2, rate: RATE, delay: DELAY, bottleneck_rate: RATE, bottleneck_delay: DELAY }
+    }
+}
+
+impl Dumbbell {
+    /// The sender of a pair.
+    pub fn sender(&self, pair: u32) -> NodeId {
+        NodeId(pair)
+    }
+
+    /// The receiver of a pair.
+    pub fn receiver(&self, pair: u32) -> NodeId {
+        NodeId(self.pairs + pair)
+    }
+
+    /// The network.
+    ///
+    /// # Errors
+    /// A parameter out of range, or a rate of zero.
+    pub fn build(&self) -> Result<Topology, TopologyError> {
+        within("Dumbbell", "pairs", self.pairs, 1, HOSTS_MAX / 2)?;
+        let mut builder = Builder::new();
+        for host in 0..2 * self.pairs {
+            builder.add_host(format!("h{host}"));
+        }
+        let (left, right) = (builder.add_switch("s0", 1), builder.add_switch("s1", 1));
+        for pair in 0..self.pairs {
+            builder.link(self.sender(pair), left, self.rate, self.delay);
+        }
+        for pair in 0..self.pairs {
+            builder.link(self.receiver(pair), right, self.rate, self.delay);
+        }
+        builder.link(left, right, self.bottleneck_rate, self.bottleneck_delay);
+        builder.build()
+    }
+}
+
+/// Hosts around one switch: the testbeds, and incast to one port.
+///
+/// ```text
+///   h0 --+
+///   h1 --+-- s0
+///   ... -+
+/// ```
+///
+/// Links: one a host, link `i` being host `i`'s. Every path has 2 hops.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Star {
+    /// 1 to 1,000,000, default 4.
+    pub hosts: u32,
+    /// Rate of every link, default 10 Gbps.
+    pub rate: Rate,
+    /// Delay of every link, default 4 us.
+    pub delay: Span,
+}
+
+impl Default for Star {
+    fn default() -> Star {
+        Star { hosts: 4, rate: RATE, delay: DELAY }
+    }
+}
+
+impl Star {
+    /// The network.
+    ///
+    /// # Errors
+    /// A parameter out of range, or a rate of zero.
+    pub fn build(&self) -> Result<Topology, TopologyError> {
+        hosts_within("Star", "hosts", self.hosts)?;
+        let mut builder = Builder::new();
+        for host in 0..self.hosts {
+            builder.add_host(format!("h{host}"));
+        }
+        let hub = builder.add_switch("s0", 1);
+        for host in 0..self.hosts {
+            builder.link(NodeId(host), hub, self.rate, self.delay);
+        }
+        builder.build()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Policy, Routes};
+
+    #[test]
+    fn a_dumbbell_shares_its_last_link() {
+        let shape = Dumbbell { pairs: 3, bottleneck_rate: Rate::gbps(1), ..Dumbbell::default() };
+        let network = shape.build().unwrap();
+        assert_eq!((network.hosts(), network.switches(), network.links()), (6, 2, 7));
+        assert_eq!(network.oversubscription(), 1.0, "a flat network has no uplinks");
+        let mut routes = Routes::new(Policy::SymmetricEcmp);
+        let mut path = Vec::new();
+        for pair in 0..3 {
+            routes.paths(&network, shape.sender(pair), shape.receiver(pair), 0, &mut path).unwrap();
+            let names: Vec<String> = path.iter().map(|&port| network.port_name(port)).collect();
+            assert_eq!(names, [format!("h{pair}->s0"), "s0->s1".into(), format!("s1->h{}", pair + 3)]);
+            assert_eq!(network.port(path[1]).rate, Rate::gbps(1));
+        }
+    }
+
+    #[test]
+    fn a_star_has_two_hops_between_any_two_hosts() {
+        let network = Star { hosts: 5, ..Star::default() }.build().unwrap();
+        assert_eq!((network.hosts(), network.switches(), network.links()), (5, 1, 5));
+        let mut path = Vec::new();
+        let set = Routes::new(Policy::Ecmp).paths(&network, NodeId(4), NodeId(1), 9, &mut path).unwrap();
+        assert_eq!((set.count, set.hops), (1, 2));
+    }
+
+    #[test]
+    fn impossible_counts_are_refused_with_the_range() {
+        let error = Star { hosts: 0, ..Star::default() }.build().unwrap_err();
+        assert_eq!(error.to_string(), "Star: hosts = 0 is out of range; give a number from 1 to 1000000");
+        assert!(Dumbbell { pairs: u32::MAX, ..Dumbbell::default() }.build().is_err());
+        assert!(Star { rate: Rate::ZERO, ..Star::default() }.build().is_err());
+    }
+}
