@@ -20,6 +20,7 @@ mod params;
 pub mod port;
 mod registry;
 mod rng;
+pub mod tcp;
 
 pub use endpoint::{Cx, Endpoint, Env, Framing, Gauges, Receiver, Sender, Stats};
 pub use packet::{Extra, Flags, Kind, Packet, SackBlock};

@@ -67,7 +67,7 @@ pub trait ParamType: Sized + PartialOrd + fmt::Display {
 }
 
 /// A value that may be left to the transport: written `"auto"`.
-#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Auto<T> {
     /// The transport chooses; the parameter's documentation says how.
     Auto,
@@ -81,6 +81,17 @@ impl<T: Copy> Auto<T> {
         match self {
             Auto::Auto => default,
             Auto::Set(value) => value,
+        }
+    }
+}
+
+/// `auto` is neither above nor below any value: limits hold for values alone.
+impl<T: PartialOrd> PartialOrd for Auto<T> {
+    fn partial_cmp(&self, other: &Auto<T>) -> Option<std::cmp::Ordering> {
+        match (self, other) {
+            (Auto::Auto, Auto::Auto) => Some(std::cmp::Ordering::Equal),
+            (Auto::Set(own), Auto::Set(others)) => own.partial_cmp(others),
+            _ => None,
         }
     }
 }

@@ -194,6 +194,9 @@ macro_rules! transports {
 
 transports! {
     Blast = crate::blast::Blast;
+    NewReno = crate::tcp::newreno::NewReno;
+    Cubic = crate::tcp::cubic::Cubic;
+    Dctcp = crate::tcp::dctcp::Dctcp;
 }
 
 #[cfg(test)]

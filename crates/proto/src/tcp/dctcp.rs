@@ -1,0 +1,182 @@
+//! DCTCP: cuts its window by as much as the share of marked bytes says (Alizadeh et al., SIGCOMM'10; RFC 8257).
+
+use super::config::tcp_params;
+use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RenoWindow, RestartEvent};
+use super::{Config, Ecn, Receiver, Sender};
+use crate::endpoint::Env;
+use crate::registry::{Needs, Transport};
+
+tcp_params! {
+    /// Parameters of `dctcp`.
+    {
+        /// Weight `g` of a new measurement in the moving average `alpha`. The ExpressPass papers use 0.0625 at
+        /// 10 Gbps and 0.01976 at 100 Gbps.
+        g: f64 = "0.0625", "0" to "1", "RFC 8257 sec. 4.2; SIGCOMM'10 sec. 4";
+        /// `alpha` of a new flow: 1 halves the window on the first mark.
+        alpha_initial: f64 = "1", "0" to "1", "RFC 8257 sec. 3.3";
+    }
+}
+
+/// The transport.
+pub struct Dctcp;
+
+impl Transport for Dctcp {
+    type Params = Params;
+    type Sender = Sender<DctcpControl>;
+    type Receiver = Receiver;
+    const NAME: &'static str = "dctcp";
+    const SUMMARY: &'static str = "DCTCP: cuts its window in proportion to the share of marked bytes";
+    const SOURCE: &'static str = "RFC 8257; SIGCOMM'10";
+    const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
+
+    fn needs(_: &Params) -> Needs {
+        Needs::ECN
+    }
+
+    fn sender(params: &Params, env: &Env) -> Sender<DctcpControl> {
+        let config = params.config(Ecn::Exact);
+        Sender::new(&config, env, DctcpControl::new(params, &config, env))
+    }
+
+    fn receiver(params: &Params, env: &Env) -> Receiver {
+        Receiver::new(&params.config(Ecn::Exact), env)
+    }
+}
+
+/// The window and the estimate of marking.
+#[derive(Clone, Copy, Debug)]
+pub struct DctcpControl {
+    window: RenoWindow,
+    /// Share of bytes that meet a mark, as a moving average.
+    alpha: f64,
+    g: f64,
+    /// Bytes delivered in this observation window.
+    acked: u64,
+    /// Of those, with an echo.
+    marked: u64,
+    /// The observation window ends once this byte is acknowledged.
+    window_end: u64,
+}
+
+impl DctcpControl {
+    /// For a new flow.
+    pub fn new(params: &Params, config: &Config, env: &Env) -> DctcpControl {
+        DctcpControl {
+            window: RenoWindow::new(env.framing.payload_max, config.initial_window, config.min_cwnd),
+            alpha: params.alpha_initial,
+            g: params.g,
+            acked: 0,
+            marked: 0,
+            window_end: 0,
+        }
+    }
+
+    /// The moving average of the share of marked bytes.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+}
+
+impl Controller for DctcpControl {
+    #[inline]
+    fn limits(&self) -> Limits {
+        Limits { cwnd: self.window.cwnd, pacing: None }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &AckEvent) {
+        // RFC 8257 sec. 3.3, steps 4 to 9.
+        self.acked += ack.delivered;
+        if ack.ecn_echo {
+            self.marked += ack.delivered;
+        }
+        if ack.snd_una > self.window_end {
+            if self.acked > 0 {
+                let m = self.marked as f64 / self.acked as f64;
+                self.alpha = self.alpha * (1.0 - self.g) + self.g * m;
+            }
+            self.window_end = ack.snd_nxt;
+            self.acked = 0;
+            self.marked = 0;
+        }
+        self.window.grow(ack);
+    }
+
+    fn on_loss(&mut self, event: &CongestionEvent) {
+        // RFC 8257 sec. 3.4: as any TCP.
+        self.window.reduce(event.flight / 2);
+    }
+
+    fn on_ecn(&mut self, _: &CongestionEvent) {
+        // RFC 8257 sec. 3.3, step 10.
+        self.window.reduce((self.window.cwnd as f64 * (1.0 - self.alpha / 2.0)) as u64);
+    }
+
+    fn on_timeout(&mut self, event: &CongestionEvent) {
+        self.window.collapse(event.flight / 2, event.repeated);
+    }
+
+    fn on_recovered(&mut self, flight: u64) {
+        self.window.recovered(flight);
+    }
+
+    fn on_restart(&mut self, event: &RestartEvent) {
+        self.window.restart(event.window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::controller::tests::{ack, congestion};
+    use super::*;
+
+    fn control(alpha: f64) -> DctcpControl {
+        DctcpControl {
+            window: RenoWindow::new(1000, 20, 2),
+            alpha,
+            g: 0.0625,
+            acked: 0,
+            marked: 0,
+            window_end: 10_000,
+        }
+    }
+
+    #[test]
+    fn alpha_moves_once_per_window_by_the_share_of_marked_bytes_rfc_8257_section_3_3() {
+        let mut dctcp = control(1.0);
+        for segment in 1..=11u64 {
+            let ecn_echo = segment <= 4;
+            dctcp.on_ack(&AckEvent { snd_una: segment * 1000, snd_nxt: 30_000, ecn_echo, ..ack(1000) });
+            if segment <= 10 {
+                assert_eq!(dctcp.alpha(), 1.0, "SEG.ACK <= WindowEnd: stop processing");
+            }
+        }
+        assert_eq!(dctcp.alpha(), 1.0 * (1.0 - 0.0625) + 0.0625 * (4.0 / 11.0));
+        assert_eq!(dctcp.window_end, 30_000);
+    }
+
+    #[test]
+    fn a_mark_cuts_the_window_by_half_of_alpha_rfc_8257_section_3_3() {
+        let mut dctcp = control(0.5);
+        dctcp.on_ecn(&congestion(20_000));
+        assert_eq!(dctcp.limits().cwnd, 15_000);
+        assert_eq!(dctcp.window.ssthresh, 15_000);
+        let mut dctcp = control(1.0);
+        dctcp.on_ecn(&congestion(20_000));
+        assert_eq!(dctcp.limits().cwnd, 10_000, "full marking is halving");
+    }
+
+    #[test]
+    fn loss_halves_whatever_alpha_is_rfc_8257_section_3_4() {
+        let mut dctcp = control(0.0);
+        dctcp.on_loss(&congestion(20_000));
+        assert_eq!(dctcp.limits().cwnd, 10_000);
+    }
+
+    #[test]
+    fn the_window_stays_at_two_segments_under_constant_marking_expresspass_section_6() {
+        let mut dctcp = control(1.0);
+        (0..20).for_each(|_| dctcp.on_ecn(&congestion(20_000)));
+        assert_eq!(dctcp.limits().cwnd, 2000);
+    }
+}

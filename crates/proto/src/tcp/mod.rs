@@ -1,0 +1,37 @@
+//! The TCP family: one sender, one receiver, and controllers that plug into the sender.
+//!
+//! | transport | controller | source |
+//! |---|---|---|
+//! | [`NewReno`](newreno::NewReno) | [`Reno`](newreno::Reno) | RFC 5681, RFC 6582, RFC 6675 |
+//! | [`Cubic`](cubic::Cubic) | [`CubicControl`](cubic::CubicControl) | RFC 9438 |
+//! | [`Dctcp`](dctcp::Dctcp) | [`DctcpControl`](dctcp::DctcpControl) | RFC 8257, SIGCOMM'10 |
+//!
+//! A new controller is a file like `newreno.rs`: a [`Controller`](controller::Controller), its parameters, and a
+//! [`Transport`](crate::Transport) that puts it into a [`Sender`]. Whatever works at the receiver wraps or steers
+//! [`Receiver`]: it may hold back what [`poll_control`](crate::Endpoint::poll_control) returns (PAC), or set the
+//! window that is advertised ([`Receiver::set_receive_window`], ICTCP).
+//!
+//! # Deviations from the RFCs
+//! - Offsets have 64 bits and start at zero: nothing wraps.
+//! - Every packet has an exact timestamp, and every acknowledgement returns one: each gives a measurement of the
+//!   round-trip time, and Karn's rule holds by itself. Clock granularity is nothing.
+//! - The end of the stream is [`Flags::LAST`](crate::Flags::LAST) on its last bytes, or on an empty packet if the
+//!   application closed later. The acknowledgement that covers it has the flag too. There is no `FIN` of the
+//!   receiver's own.
+//! - A packet carries up to three selective acknowledgements, as TCP does beside timestamps.
+//! - No tail loss probe, F-RTO, D-SACK or proportional rate reduction: what the RFCs above leave to the timer is
+//!   left to the timer.
+
+mod config;
+pub mod controller;
+pub mod cubic;
+pub mod dctcp;
+pub mod newreno;
+mod ranges;
+mod receiver;
+mod rtt;
+mod sender;
+
+pub use config::{Config, Ecn};
+pub use receiver::Receiver;
+pub use sender::Sender;

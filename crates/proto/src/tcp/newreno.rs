@@ -1,0 +1,118 @@
+//! TCP New Reno: RFC 5681's congestion control, with the loss recovery of RFC 6582 (and RFC 6675) of the
+//! [sender](super::Sender).
+
+use super::config::tcp_params;
+use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RenoWindow, RestartEvent};
+use super::{Config, Ecn, Receiver, Sender};
+use crate::endpoint::Env;
+use crate::registry::{Needs, Transport};
+
+tcp_params! {
+    /// Parameters of `newreno`.
+    {
+        /// Take part in ECN as RFC 3168 says: marks halve the window, once per window.
+        ecn: bool = "false", "" to "", "RFC 3168; off as in the papers' baselines";
+    }
+}
+
+/// The transport.
+pub struct NewReno;
+
+impl Transport for NewReno {
+    type Params = Params;
+    type Sender = Sender<Reno>;
+    type Receiver = Receiver;
+    const NAME: &'static str = "newreno";
+    const SUMMARY: &'static str =
+        "TCP New Reno: halves its window on loss, grows by a segment per round trip";
+    const SOURCE: &'static str = "RFC 5681, RFC 6582, RFC 6675";
+    const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
+
+    fn needs(params: &Params) -> Needs {
+        if params.ecn { Needs::ECN } else { Needs::NOTHING }
+    }
+
+    fn sender(params: &Params, env: &Env) -> Sender<Reno> {
+        let config = config(params);
+        Sender::new(&config, env, Reno::new(&config, env))
+    }
+
+    fn receiver(params: &Params, env: &Env) -> Receiver {
+        Receiver::new(&config(params), env)
+    }
+}
+
+fn config(params: &Params) -> Config {
+    params.config(if params.ecn { Ecn::Classic } else { Ecn::Off })
+}
+
+/// Additive increase, multiplicative decrease.
+#[derive(Clone, Copy, Debug)]
+pub struct Reno(RenoWindow);
+
+impl Reno {
+    /// For a new flow.
+    pub fn new(config: &Config, env: &Env) -> Reno {
+        Reno(RenoWindow::new(env.framing.payload_max, config.initial_window, config.min_cwnd))
+    }
+}
+
+impl Controller for Reno {
+    #[inline]
+    fn limits(&self) -> Limits {
+        Limits { cwnd: self.0.cwnd, pacing: None }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.0.grow(ack);
+    }
+
+    fn on_loss(&mut self, event: &CongestionEvent) {
+        self.0.reduce(event.flight / 2);
+    }
+
+    fn on_ecn(&mut self, _: &CongestionEvent) {
+        self.0.reduce(self.0.cwnd / 2);
+    }
+
+    fn on_timeout(&mut self, event: &CongestionEvent) {
+        self.0.collapse(event.flight / 2, event.repeated);
+    }
+
+    fn on_recovered(&mut self, flight: u64) {
+        self.0.recovered(flight);
+    }
+
+    fn on_restart(&mut self, event: &RestartEvent) {
+        self.0.restart(event.window);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::controller::tests::congestion;
+    use super::*;
+
+    #[test]
+    fn loss_halves_what_was_in_flight_and_a_mark_the_window_rfc_5681_equation_4_rfc_3168_section_6_1_2() {
+        let mut reno = Reno(RenoWindow::new(1000, 10, 2));
+        reno.on_loss(&congestion(8000));
+        assert_eq!(reno.limits().cwnd, 4000);
+        let mut reno = Reno(RenoWindow::new(1000, 10, 2));
+        reno.on_ecn(&congestion(8000));
+        assert_eq!(reno.limits().cwnd, 5000);
+    }
+
+    #[test]
+    fn a_full_acknowledgement_leaves_at_most_a_segment_more_than_is_in_flight_rfc_6582_section_3_2() {
+        let mut reno = Reno(RenoWindow::new(1000, 20, 2));
+        reno.on_loss(&congestion(20_000));
+        reno.on_recovered(3000);
+        assert_eq!(reno.limits().cwnd, 4000);
+        reno.on_recovered(0);
+        assert_eq!(reno.limits().cwnd, 2000);
+        reno.on_recovered(50_000);
+        assert_eq!(reno.limits().cwnd, 10_000);
+    }
+}

@@ -1,0 +1,188 @@
+//! Sets of bytes that arrived out of order: the sender's scoreboard and the receiver's reassembly list.
+
+use crate::packet::SackBlock;
+
+/// A set of byte offsets as disjoint ranges that do not touch, in ascending order. Empty (and without memory of
+/// its own) as long as nothing is out of order.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Ranges {
+    ranges: Vec<SackBlock>,
+}
+
+impl Ranges {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// Offset after the highest byte in the set, or zero.
+    #[inline]
+    pub(super) fn end(&self) -> u64 {
+        self.ranges.last().map_or(0, |range| range.end)
+    }
+
+    /// Adds `start..end`; returns how many of its bytes are new.
+    pub(super) fn insert(&mut self, start: u64, end: u64) -> u64 {
+        debug_assert!(start < end);
+        let first = self.ranges.partition_point(|range| range.end < start);
+        let mut merged = SackBlock { start, end };
+        let mut known = 0;
+        let mut past = first;
+        while past < self.ranges.len() && self.ranges[past].start <= merged.end {
+            let range = self.ranges[past];
+            merged.start = merged.start.min(range.start);
+            merged.end = merged.end.max(range.end);
+            known += range.end - range.start;
+            past += 1;
+        }
+        if first == past {
+            self.ranges.insert(first, merged);
+        } else {
+            self.ranges[first] = merged;
+            self.ranges.drain(first + 1..past);
+        }
+        merged.end - merged.start - known
+    }
+
+    /// Forgets everything below `offset`; returns how many bytes that were.
+    pub(super) fn remove_below(&mut self, offset: u64) -> u64 {
+        if self.ranges.first().is_none_or(|range| range.start >= offset) {
+            return 0;
+        }
+        let whole = self.ranges.partition_point(|range| range.end <= offset);
+        let mut removed: u64 = self.ranges.drain(..whole).map(|range| range.end - range.start).sum();
+        if let Some(cut) = self.ranges.first_mut().filter(|range| range.start < offset) {
+            removed += offset - cut.start;
+            cut.start = offset;
+        }
+        removed
+    }
+
+    /// Takes out the range that contains or touches `offset` from below, if there is one, together with all
+    /// before it; returns its end.
+    pub(super) fn take_through(&mut self, offset: u64) -> Option<u64> {
+        let taken = self.ranges.partition_point(|range| range.start <= offset);
+        let end = self.ranges.get(taken.checked_sub(1)?)?.end;
+        self.ranges.drain(..taken);
+        Some(end)
+    }
+
+    /// The range that contains `offset`.
+    pub(super) fn containing(&self, offset: u64) -> Option<SackBlock> {
+        let index = self.ranges.partition_point(|range| range.end <= offset);
+        self.ranges.get(index).copied().filter(|range| range.start <= offset)
+    }
+
+    /// How many bytes of `start..end` are in the set.
+    pub(super) fn covered(&self, start: u64, end: u64) -> u64 {
+        let first = self.ranges.partition_point(|range| range.end <= start);
+        self.ranges[first..]
+            .iter()
+            .take_while(|range| range.start < end)
+            .map(|range| range.end.min(end) - range.start.max(start))
+            .sum()
+    }
+
+    /// The first gap of the set within `from..limit`.
+    pub(super) fn gap(&self, from: u64, limit: u64) -> Option<(u64, u64)> {
+        let mut start = from;
+        let first = self.ranges.partition_point(|range| range.end <= from);
+        // Ranges do not touch, so after one range there is a gap.
+        let mut end = limit;
+        for range in self.ranges[first..].iter().take(2) {
+            if range.start <= start {
+                start = range.end;
+            } else {
+                end = end.min(range.start);
+                break;
+            }
+        }
+        (start < end).then_some((start, end))
+    }
+
+    /// The offset below which every byte outside the set counts as lost: `dup_thresh` ranges of the set lie above
+    /// it, or more than `(dup_thresh - 1) * smss` of its bytes (RFC 6675 sec. 4, `IsLost`). Zero if there is none.
+    pub(super) fn lost_below(&self, dup_thresh: u32, smss: u64) -> u64 {
+        let bytes_max = (dup_thresh as u64 - 1) * smss;
+        let mut bytes = 0;
+        for (index, range) in self.ranges.iter().rev().enumerate() {
+            bytes += range.end - range.start;
+            if bytes > bytes_max || index + 1 >= dup_thresh as usize {
+                return range.start;
+            }
+        }
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ranges(list: &[(u64, u64)]) -> Ranges {
+        let mut ranges = Ranges::default();
+        list.iter().for_each(|&(start, end)| {
+            ranges.insert(start, end);
+        });
+        ranges
+    }
+
+    #[test]
+    fn touching_ranges_become_one() {
+        let mut set = ranges(&[(10, 20), (30, 40)]);
+        assert_eq!(set.insert(20, 30), 10);
+        assert_eq!(set.containing(15), Some(SackBlock { start: 10, end: 40 }));
+        assert_eq!(set.covered(0, 100), 30);
+    }
+
+    #[test]
+    fn a_byte_is_lost_once_three_ranges_or_more_than_two_segments_lie_above_it_rfc_6675_section_4() {
+        assert_eq!(ranges(&[(10, 20), (30, 40)]).lost_below(3, 10), 0, "20 bytes are not more than 2 * 10");
+        assert_eq!(ranges(&[(10, 20), (30, 41)]).lost_below(3, 10), 10);
+        assert_eq!(ranges(&[(10, 12), (30, 32), (50, 52)]).lost_below(3, 10), 10);
+        assert_eq!(ranges(&[(10, 20), (30, 60), (70, 71)]).lost_below(3, 10), 30);
+    }
+
+    #[test]
+    fn gaps_are_found_from_any_point() {
+        let set = ranges(&[(10, 20), (30, 40)]);
+        assert_eq!(set.gap(0, 100), Some((0, 10)));
+        assert_eq!(set.gap(10, 100), Some((20, 30)));
+        assert_eq!(set.gap(35, 100), Some((40, 100)));
+        assert_eq!(set.gap(35, 40), None);
+        assert_eq!(set.gap(20, 25), Some((20, 25)));
+    }
+
+    proptest! {
+        /// Against a model of one flag a byte.
+        #[test]
+        fn ranges_behave_as_a_set_of_bytes(
+            operations in prop::collection::vec((0u8..3, 0u64..60, 1u64..12), 1..60)
+        ) {
+            let mut set = Ranges::default();
+            let mut model = [false; 80];
+            for (operation, at, len) in operations {
+                match operation {
+                    0 | 1 => {
+                        let new = (at..at + len).filter(|&i| !model[i as usize]).count() as u64;
+                        prop_assert_eq!(set.insert(at, at + len), new);
+                        (at..at + len).for_each(|i| model[i as usize] = true);
+                    }
+                    _ => {
+                        let gone = (0..at).filter(|&i| model[i as usize]).count() as u64;
+                        prop_assert_eq!(set.remove_below(at), gone);
+                        (0..at).for_each(|i| model[i as usize] = false);
+                    }
+                }
+                prop_assert_eq!(set.end(), model.iter().rposition(|&b| b).map_or(0, |i| i as u64 + 1));
+                let covered = (at..at + len).filter(|&i| model[i as usize]).count() as u64;
+                prop_assert_eq!(set.covered(at, at + len), covered);
+                prop_assert_eq!(set.containing(at).is_some(), model[at as usize]);
+                let start = (at..at + len).find(|&i| !model[i as usize]);
+                let end = start.map(|s| (s..at + len).find(|&i| model[i as usize]).unwrap_or(at + len));
+                prop_assert_eq!(set.gap(at, at + len), start.zip(end));
+            }
+        }
+    }
+}
