@@ -1,0 +1,16 @@
+//! A deterministic packet-level simulator of datacenter networks.
+//!
+//! [`scenario`] reads a file into a [`model::Model`]; [`Simulation`] runs it; [`Results`] are tables. A simulation is
+//! one owned value without global state: a process may run many.
+#![forbid(unsafe_code)]
+
+mod engine;
+mod metrics;
+pub mod model;
+mod net;
+pub mod scenario;
+mod simulation;
+pub mod traffic;
+
+pub use metrics::{Column, Ended, Results, Summary, Table, Values};
+pub use simulation::{Progress, SimError, Simulation};

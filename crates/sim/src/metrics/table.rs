@@ -1,0 +1,101 @@
+//! Results as columns: what data frames, parquet files and the hash are made from.
+
+/// A table whose columns are all of the same length.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its name: `flows`, `ports` or `samples`.
+    pub name: &'static str,
+    /// Its columns.
+    pub columns: Vec<Column>,
+}
+
+/// A column with its meaning.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// Unit of the values; empty if they have none.
+    pub unit: &'static str,
+    /// What a value means.
+    pub doc: &'static str,
+    /// The values.
+    pub values: Values,
+}
+
+/// The values of a column.
+#[derive(Clone, Debug)]
+pub enum Values {
+    /// Integers.
+    U64(Vec<u64>),
+    /// Real numbers; NaN where there is none.
+    F64(Vec<f64>),
+    /// Texts from a small set: an index into the set for each row.
+    Text(Vec<u32>, Vec<String>),
+}
+
+impl Values {
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Values::U64(values) => values.len(),
+            Values::F64(values) => values.len(),
+            Values::Text(values, _) => values.len(),
+        }
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Table {
+    /// How many rows.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.values.len())
+    }
+
+    /// The column of that name.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// The integers of a column that has them.
+    ///
+    /// # Panics
+    /// If there is no such column, or it holds something else: the names are fixed, so that is a mistake in the code.
+    pub fn u64s(&self, name: &str) -> &[u64] {
+        match self.column(name).map(|column| &column.values) {
+            Some(Values::U64(values)) => values,
+            _ => panic!("{}.{name} is no column of integers", self.name),
+        }
+    }
+
+    /// The real numbers of a column that has them.
+    ///
+    /// # Panics
+    /// Like [`Table::u64s`].
+    pub fn f64s(&self, name: &str) -> &[f64] {
+        match self.column(name).map(|column| &column.values) {
+            Some(Values::F64(values)) => values,
+            _ => panic!("{}.{name} is no column of real numbers", self.name),
+        }
+    }
+
+    /// Adds names, units and bytes of all values to a hash.
+    pub fn hash_into(&self, hasher: &mut blake3::Hasher) {
+        hasher.update(self.name.as_bytes());
+        for column in &self.columns {
+            hasher.update(column.name.as_bytes()).update(column.unit.as_bytes());
+            hasher.update(&(column.values.len() as u64).to_le_bytes());
+            match &column.values {
+                Values::U64(values) => values.iter().for_each(|v| drop(hasher.update(&v.to_le_bytes()))),
+                Values::F64(values) => values.iter().for_each(|v| drop(hasher.update(&v.to_bits().to_le_bytes()))),
+                Values::Text(values, names) => {
+                    names.iter().for_each(|name| drop(hasher.update(name.as_bytes()).update(&[0])));
+                    values.iter().for_each(|v| drop(hasher.update(&v.to_le_bytes())));
+                }
+            }
+        }
+    }
+}
