@@ -1,0 +1,197 @@
+//! The pending events: a wheel of buckets near the present, a heap for what is far.
+
+use super::Event;
+use clearway_units::{Span, Time};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// Buckets of the wheel; a power of two.
+const BUCKETS: u64 = 8192;
+
+/// Pending events in their order.
+///
+/// Near events lie unsorted in buckets of equal width; a bucket is sorted when it becomes current. That makes a push
+/// an append and spreads the cost of order over neighbours, which share cache lines. Far events (timers, arrivals
+/// of flows) wait in a heap until the wheel comes near.
+pub struct Wheel {
+    /// The current bucket's events, latest first, so that the next is popped from the end.
+    current: Vec<Event>,
+    /// Number of the current bucket since the start of time.
+    cursor: u64,
+    /// A bucket is 2^shift picoseconds wide.
+    shift: u32,
+    buckets: Vec<Vec<Event>>,
+    /// A bit a bucket: whether it holds events.
+    occupied: Vec<u64>,
+    far: BinaryHeap<Far>,
+    len: usize,
+}
+
+/// An event in the heap: the earliest on top.
+struct Far(Event);
+
+impl Wheel {
+    /// An empty wheel for which most events lie at most `horizon` ahead. The horizon changes speed, never order.
+    pub fn new(horizon: Span) -> Wheel {
+        let width = (horizon.as_ps() / BUCKETS).max(1);
+        Wheel {
+            current: Vec::new(),
+            cursor: 0,
+            shift: width.next_power_of_two().trailing_zeros(),
+            buckets: (0..BUCKETS).map(|_| Vec::new()).collect(),
+            occupied: vec![0; (BUCKETS / 64) as usize],
+            far: BinaryHeap::new(),
+            len: 0,
+        }
+    }
+
+    /// How many events are pending.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Adds an event. It must not lie before the last one popped.
+    #[inline]
+    pub fn push(&mut self, event: Event) {
+        self.len += 1;
+        let bucket = event.at >> self.shift;
+        if bucket.wrapping_sub(self.cursor + 1) < BUCKETS - 1 {
+            self.put(bucket, event);
+        } else if bucket <= self.cursor {
+            let place = self.current.partition_point(|other| other.rank() > event.rank());
+            self.current.insert(place, event);
+        } else {
+            self.far.push(Far(event));
+        }
+    }
+
+    /// Removes the first event.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Event> {
+        if self.current.is_empty() && !self.advance() {
+            return None;
+        }
+        self.len -= 1;
+        self.current.pop()
+    }
+
+    /// When the first event happens.
+    pub fn next_at(&mut self) -> Option<Time> {
+        if self.current.is_empty() && !self.advance() {
+            return None;
+        }
+        self.current.last().map(Event::at)
+    }
+
+    #[inline]
+    fn put(&mut self, bucket: u64, event: Event) {
+        let slot = (bucket % BUCKETS) as usize;
+        self.buckets[slot].push(event);
+        self.occupied[slot / 64] |= 1 << (slot % 64);
+    }
+
+    /// Makes the next bucket that holds events current. False if there is none.
+    fn advance(&mut self) -> bool {
+        let near = self.next_occupied();
+        let far = self.far.peek().map(|far| far.0.at >> self.shift);
+        let Some(next) = near.into_iter().chain(far).min() else { return false };
+        self.cursor = next;
+        // What the heap holds of the wheel's new range moves over before the bucket is sorted.
+        while self.far.peek().is_some_and(|far| (far.0.at >> self.shift) - next < BUCKETS) {
+            let event = self.far.pop().expect("just seen").0;
+            self.put(event.at >> self.shift, event);
+        }
+        let slot = (next % BUCKETS) as usize;
+        self.occupied[slot / 64] &= !(1 << (slot % 64));
+        std::mem::swap(&mut self.current, &mut self.buckets[slot]);
+        self.current.sort_unstable_by_key(|event| Reverse(event.rank()));
+        true
+    }
+
+    /// Number of the first bucket after the current one that holds events.
+    fn next_occupied(&self) -> Option<u64> {
+        let words = self.occupied.len();
+        let start = ((self.cursor + 1) % BUCKETS) as usize;
+        let (first, bit) = (start / 64, start % 64);
+        for step in 0..=words {
+            let word = (first + step) % words;
+            let mut bits = self.occupied[word];
+            if step == 0 {
+                bits &= u64::MAX << bit;
+            } else if step == words {
+                bits &= !(u64::MAX << bit);
+            }
+            if bits != 0 {
+                let slot = word as u64 * 64 + bits.trailing_zeros() as u64;
+                return Some(self.cursor + 1 + (slot + BUCKETS - start as u64) % BUCKETS);
+            }
+        }
+        None
+    }
+}
+
+impl Ord for Far {
+    fn cmp(&self, other: &Far) -> Ordering {
+        other.0.rank().cmp(&self.0.rank())
+    }
+}
+
+impl PartialOrd for Far {
+    fn partial_cmp(&self, other: &Far) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Far {
+    fn eq(&self, other: &Far) -> bool {
+        self.0.rank() == other.0.rank()
+    }
+}
+
+impl Eq for Far {}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{COUNT_BITS, What};
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn equal_times_are_ordered_by_origin_and_then_by_its_count() {
+        let mut wheel = Wheel::new(Span::from_us(1));
+        for (origin, count) in [(2, 0), (1, 1), (1, 0), (0, 7)] {
+            wheel.push(Event::new(Time::from_ps(5), origin, count, What::Wake(origin * 10 + count as u32)));
+        }
+        let order: Vec<_> = std::iter::from_fn(|| wheel.pop()).map(|event| event.what()).collect();
+        assert_eq!(order, [What::Wake(7), What::Wake(10), What::Wake(11), What::Wake(20)]);
+    }
+
+    proptest! {
+        #[test]
+        fn events_come_out_in_order_however_they_go_in(
+            horizon in 1u64..10_000_000_000,
+            steps in prop::collection::vec((0u64..3, 0u64..1_000_000_000_000, 0u32..40), 1..400),
+        ) {
+            let mut wheel = Wheel::new(Span::from_ps(horizon));
+            let mut reference = std::collections::BTreeSet::new();
+            let (mut now, mut count) = (0, 0);
+            for (pops, ahead, squeeze) in steps {
+                let at = now + (ahead >> squeeze);
+                let origin = (ahead % 5) as u32;
+                wheel.push(Event::new(Time::from_ps(at), origin, count, What::Wake(0)));
+                reference.insert((at, (origin as u64) << COUNT_BITS | count));
+                count += 1;
+                for _ in 0..pops {
+                    let event = wheel.pop();
+                    prop_assert_eq!(event.map(|event| event.rank()), reference.pop_first());
+                    now = event.map_or(now, |event| event.at);
+                }
+                prop_assert_eq!(wheel.len(), reference.len());
+            }
+            while let Some(event) = wheel.pop() {
+                prop_assert_eq!(Some(event.rank()), reference.pop_first());
+            }
+            prop_assert!(reference.is_empty());
+        }
+    }
+}

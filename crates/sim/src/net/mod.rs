@@ -1,0 +1,488 @@
+//! The network: output ports, links, and the packets on them.
+//!
+//! An uncontended packet costs one event a hop: its arrival at the next node. A contended one costs two: the port
+//! wakes when the link becomes free. A port has at most one wake-up pending that counts; earlier ones that were
+//! overtaken are recognised by their time.
+
+mod books;
+mod port;
+mod queue;
+mod scheduler;
+mod slab;
+
+pub use books::{Books, Drop, Lines};
+pub use port::{Credits, Port};
+pub use queue::Queue;
+pub use slab::{NONE, Slab, Slot};
+
+use crate::engine::{Event, What, Wheel};
+use crate::model::{Model, PortModel, SharedBuffer};
+use clearway_proto::{Entity, Extra, Flags, Kind, Packet, Rng};
+use clearway_topology::{PortId, Topology};
+use clearway_units::{Bytes, Span, Time};
+use port::DataQueue;
+use scheduler::{Order, Turns};
+use std::collections::VecDeque;
+
+/// The paths of a flow's packets in one direction: `count` paths of `hops` ports each, from `base` on.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Route {
+    /// Where the first path starts in the array of paths.
+    pub base: u32,
+    /// Ports on a path.
+    pub hops: u8,
+    /// How many paths to choose from, packet by packet.
+    pub count: u32,
+}
+
+/// What a host's port has besides: flows that wait for their turn to send data, by class.
+pub struct Nic {
+    ready: Vec<VecDeque<u32>>,
+    waiting: usize,
+}
+
+/// What a port may do next.
+pub enum Next {
+    /// Send this packet, which was just taken from its queue.
+    Send(u32),
+    /// Ask a flow of this class for a packet.
+    Pull(usize),
+    /// Nothing now.
+    Rest,
+}
+
+/// The network.
+pub struct Network {
+    /// The present.
+    pub now: Time,
+    /// What will happen.
+    pub wheel: Wheel,
+    /// Packets in it.
+    pub slab: Slab,
+    /// What went in and what became of it.
+    pub books: Books,
+    /// Packets put on links.
+    pub link_transmissions: u64,
+    /// Output ports, by [`PortId`].
+    pub ports: Vec<Port>,
+    /// Data queues: those of a port stand together, by class.
+    pub queues: Vec<DataQueue>,
+    /// Credit classes of ports, where there are any.
+    pub credits: Vec<Credits>,
+    nics: Vec<Nic>,
+    /// Ports' turns, where classes share a port.
+    turns: Vec<Turns>,
+    switch_order: Order,
+    host_order: Order,
+    /// Buffers shared by the ports of a switch: use by node.
+    shared: Option<SharedBuffer>,
+    shared_used: Vec<u64>,
+    /// Random loss by port: (probability, stream); only ports that lose.
+    losses: Vec<(f64, Rng)>,
+    /// Ports on paths; a [`Route`] refers to a stretch.
+    paths: Vec<PortId>,
+    free_paths: Vec<Vec<u32>>,
+    /// Events that each host scheduled so far.
+    host_counts: Vec<u64>,
+    /// Packets of each flow in the network; the top bit says that both ends are done.
+    flow_packets: Vec<u32>,
+    /// Flows that are done and whose last packet left the network.
+    pub drained: Vec<u32>,
+}
+
+const ENDED: u32 = 1 << 31;
+
+impl Network {
+    /// An idle network.
+    pub fn new(model: &Model) -> Network {
+        let topology = &model.topology;
+        let mut net = Network {
+            now: Time::ZERO,
+            wheel: Wheel::new(horizon(model)),
+            slab: Slab::new(),
+            books: Books::default(),
+            link_transmissions: 0,
+            ports: Vec::with_capacity(topology.ports().len()),
+            queues: Vec::new(),
+            credits: Vec::new(),
+            nics: Vec::new(),
+            turns: Vec::new(),
+            switch_order: Order::new(&model.switch.classes),
+            host_order: Order::new(&model.host.port.classes),
+            shared: model.switch.shared,
+            shared_used: vec![0; topology.nodes().len()],
+            losses: Vec::new(),
+            paths: Vec::new(),
+            free_paths: Vec::new(),
+            host_counts: vec![0; topology.hosts()],
+            flow_packets: Vec::new(),
+            drained: Vec::new(),
+        };
+        for port in topology.ports() {
+            let is_host = topology.is_host(port.from);
+            let kind: &PortModel = if is_host { &model.host.port } else { &model.switch };
+            let order = if is_host { &net.host_order } else { &net.switch_order };
+            let mut made = Port::new(port);
+            made.first_queue = net.queues.len() as u32;
+            net.queues.extend(kind.classes.iter().map(|class| DataQueue::new(class, port.rate, model.framing)));
+            net.turns.push(order.turns());
+            if let Some(class) = kind.credit {
+                made.credits = net.credits.len() as u32;
+                net.credits.push(Credits::new(class, port.rate));
+            }
+            if is_host {
+                made.nic = net.nics.len() as u32;
+                net.nics.push(Nic { ready: vec![VecDeque::new(); order.classes()], waiting: 0 });
+            }
+            net.ports.push(made);
+        }
+        for &(port, probability) in &model.loss {
+            let rng = Rng::stream(model.seed, Entity::Port, port.0 as u64);
+            net.ports[port.index()].loss = net.losses.len() as u32;
+            net.losses.push((probability, rng));
+        }
+        net
+    }
+
+    /// Schedules an event of a host.
+    #[inline]
+    pub fn schedule_at_host(&mut self, host: u32, at: Time, what: What) {
+        let count = &mut self.host_counts[host as usize];
+        *count += 1;
+        self.wheel.push(Event::new(at, self.ports.len() as u32 + host, *count, what));
+    }
+
+    /// Adds paths and returns where they stand.
+    pub fn add_route(&mut self, ports: &[PortId], hops: u32, count: u32) -> Route {
+        let free = self.free_paths.get_mut(ports.len()).and_then(Vec::pop);
+        let base = free.unwrap_or_else(|| {
+            self.paths.extend_from_slice(ports);
+            (self.paths.len() - ports.len()) as u32
+        });
+        self.paths[base as usize..base as usize + ports.len()].copy_from_slice(ports);
+        Route { base, hops: u8::try_from(hops).expect("no path crosses 256 ports"), count }
+    }
+
+    /// Gives back the place of a route that no packet follows any more.
+    pub fn remove_route(&mut self, route: Route) {
+        let length = route.hops as usize * route.count as usize;
+        if self.free_paths.len() <= length {
+            self.free_paths.resize(length + 1, Vec::new());
+        }
+        self.free_paths[length].push(route.base);
+    }
+
+    /// The first port of a route: the sending host's own.
+    #[inline]
+    pub fn first_port(&self, route: Route) -> u32 {
+        self.paths[route.base as usize].0
+    }
+
+    /// Makes room for the packet count of a new flow.
+    pub fn open_flow(&mut self, flow: u32) {
+        if self.flow_packets.len() <= flow as usize {
+            self.flow_packets.resize(flow as usize + 1, 0);
+        }
+        debug_assert!(self.flow_packets[flow as usize] & !ENDED == 0, "a flow's place is reused with packets of it about");
+        self.flow_packets[flow as usize] = 0;
+    }
+
+    /// Notes that both ends of a flow are done: once none of its packets are left it shows up in `drained`.
+    pub fn end_flow(&mut self, flow: u32) {
+        let packets = &mut self.flow_packets[flow as usize];
+        *packets |= ENDED;
+        if *packets == ENDED {
+            self.drained.push(flow);
+        }
+    }
+
+    /// Puts a packet of a flow into the network; returns it, and the host's port that it goes to.
+    #[inline]
+    pub fn inject(&mut self, packet: Packet, extra: &Extra, flow: u32, class: u8, route: Route, rng: &mut Rng) -> (u32, u32) {
+        self.books.sent.add(&packet);
+        self.flow_packets[flow as usize] += 1;
+        let choice = if route.count > 1 { rng.below(route.count as u64) as u32 } else { 0 };
+        let first = route.base + choice * route.hops as u32;
+        let has_extra = packet.flags.has(Flags::EXTRA);
+        let slot = Slot { packet, flow, route: first + 1, next: NONE, hops: route.hops - 1, class };
+        let index = self.slab.insert(slot);
+        if has_extra {
+            self.slab.set_extra(index, *extra);
+        }
+        (index, self.paths[first as usize].0)
+    }
+
+    /// Takes a packet out that reached its host.
+    #[inline]
+    pub fn deliver(&mut self, index: u32) {
+        self.books.delivered.add(&self.slab.get(index).packet);
+        self.forget(index);
+    }
+
+    #[inline]
+    fn forget(&mut self, index: u32) {
+        let flow = self.slab.get(index).flow;
+        self.slab.remove(index);
+        let packets = &mut self.flow_packets[flow as usize];
+        *packets -= 1;
+        if *packets == ENDED {
+            self.drained.push(flow);
+        }
+    }
+
+    #[inline]
+    fn drop_packet(&mut self, port: u32, index: u32, why: Drop) {
+        self.ports[port as usize].drops[why as usize] += 1;
+        self.books.dropped[why as usize].add(&self.slab.get(index).packet);
+        self.forget(index);
+    }
+
+    /// A packet reached the end of its link: at a switch it moves on; at its host the answer is true.
+    #[inline]
+    pub fn arrive(&mut self, index: u32) -> bool {
+        let slot = self.slab.get_mut(index);
+        if slot.hops == 0 {
+            return true;
+        }
+        let port = self.paths[slot.route as usize].0;
+        slot.route += 1;
+        slot.hops -= 1;
+        self.send(port, index);
+        false
+    }
+
+    /// Hands a packet to an output port.
+    #[inline]
+    pub fn send(&mut self, port: u32, index: u32) {
+        let out = &mut self.ports[port as usize];
+        if !out.up {
+            return self.drop_packet(port, index, Drop::Down);
+        }
+        let slot = self.slab.get(index);
+        if slot.packet.kind == Kind::Credit && out.credits != NONE {
+            return self.send_credit(port, index);
+        }
+        if out.busy_until <= self.now && out.waiting == 0 {
+            return self.transmit(port, index);
+        }
+        self.enqueue(port, index);
+    }
+
+    fn enqueue(&mut self, port: u32, index: u32) {
+        let out = &mut self.ports[port as usize];
+        let slot = self.slab.get_mut(index);
+        let queue = &mut self.queues[(out.first_queue + slot.class as u32) as usize];
+        let wire = slot.packet.wire as u64;
+        let mut room = queue.has_room(wire);
+        if let Some(shared) = self.shared.filter(|_| out.nic == NONE) {
+            let used = &mut self.shared_used[out.owner as usize];
+            let free = shared.size.get().saturating_sub(*used);
+            room &= wire <= free && (queue.queue.bytes() + wire) as f64 <= shared.alpha * free as f64;
+            *used += if room { wire } else { 0 };
+        }
+        if !room {
+            return self.drop_packet(port, index, Drop::Buffer);
+        }
+        queue.mark_joining(&mut slot.packet);
+        queue.queue.push(&mut self.slab, index, self.now);
+        out.waiting += 1;
+        let free = out.busy_until.max(self.now);
+        self.arm(port, free);
+    }
+
+    fn send_credit(&mut self, port: u32, index: u32) {
+        let out = &mut self.ports[port as usize];
+        let class = &mut self.credits[out.credits as usize];
+        let wire = self.slab.get(index).packet.wire;
+        let idle = out.busy_until <= self.now;
+        if idle && class.queue.packets() == 0 && class.limiter.take(wire, self.now) {
+            return self.transmit(port, index);
+        }
+        if class.queue.packets() >= class.limit {
+            return self.drop_packet(port, index, Drop::Credit);
+        }
+        class.queue.push(&mut self.slab, index, self.now);
+        if !idle {
+            let free = out.busy_until;
+            self.arm(port, free);
+        } else if class.queue.packets() == 1 {
+            let ready = class.limiter.ready_at(wire, self.now);
+            self.arm(port, ready);
+        }
+    }
+
+    /// Puts a packet on the link, which is free.
+    #[inline]
+    pub fn transmit(&mut self, port: u32, index: u32) {
+        let out = &mut self.ports[port as usize];
+        debug_assert!(out.busy_until <= self.now && out.up);
+        let packet = &self.slab.get(index).packet;
+        let done = self.now + out.rate.time_to_send(Bytes::new(packet.wire as u64));
+        out.busy_until = done;
+        out.count(packet);
+        self.link_transmissions += 1;
+        if out.loss != NONE {
+            let (probability, rng) = &mut self.losses[out.loss as usize];
+            if rng.unit() < *probability {
+                return self.drop_packet(port, index, Drop::Loss);
+            }
+        }
+        out.events += 1;
+        self.wheel.push(Event::new(done + out.delay, port, out.events, What::Arrive(index)));
+    }
+
+    /// Wakes a port at `at`, unless it wakes earlier anyway.
+    #[inline]
+    fn arm(&mut self, port: u32, at: Time) {
+        let out = &mut self.ports[port as usize];
+        if at < out.wake_at {
+            out.wake_at = at;
+            out.events += 1;
+            self.wheel.push(Event::new(at, port, out.events, What::Wake(port)));
+        }
+    }
+
+    /// A wake-up came: whether it is the one that counts.
+    #[inline]
+    pub fn wakes(&mut self, port: u32) -> bool {
+        let out = &mut self.ports[port as usize];
+        let counts = out.wake_at == self.now;
+        if counts {
+            out.wake_at = Time::MAX;
+        }
+        counts
+    }
+
+    /// Whether a port could send at once.
+    #[inline]
+    pub fn is_free(&self, port: u32) -> bool {
+        let out = &self.ports[port as usize];
+        out.up && out.busy_until <= self.now
+    }
+
+    /// What a free port does next: a credit if the limit allows, else data by class.
+    #[inline]
+    pub fn next(&mut self, port: u32) -> Next {
+        let out = &mut self.ports[port as usize];
+        if out.credits != NONE {
+            let class = &mut self.credits[out.credits as usize];
+            let head = class.queue.head();
+            if head != NONE && class.limiter.take(self.slab.get(head).packet.wire, self.now) {
+                return Next::Send(class.queue.pop(&self.slab, self.now));
+            }
+        }
+        let pullable = out.nic != NONE && self.nics[out.nic as usize].waiting > 0;
+        if out.waiting == 0 && !pullable {
+            return Next::Rest;
+        }
+        let first = out.first_queue as usize;
+        let order = if out.nic == NONE { &self.switch_order } else { &self.host_order };
+        let class = if order.classes() == 1 {
+            0
+        } else {
+            let (queues, nics) = (&self.queues, &self.nics);
+            let has = |class: usize| {
+                queues[first + class].queue.packets() > 0 || pullable && !nics[out.nic as usize].ready[class].is_empty()
+            };
+            order.pick(&mut self.turns[port as usize], has).expect("something waits")
+        };
+        let queue = &mut self.queues[first + class];
+        let index = queue.queue.pop(&self.slab, self.now);
+        if index == NONE {
+            return Next::Pull(class);
+        }
+        out.waiting -= 1;
+        let packet = &mut self.slab.get_mut(index).packet;
+        queue.mark_leaving(packet);
+        order.charge(&mut self.turns[port as usize], class, packet.wire);
+        if self.shared.is_some() && out.nic == NONE {
+            self.shared_used[out.owner as usize] -= packet.wire as u64;
+        }
+        Next::Send(index)
+    }
+
+    /// Charges a packet that a flow made for its turn.
+    #[inline]
+    pub fn charge_pull(&mut self, port: u32, class: usize, wire: u32) {
+        self.host_order.charge(&mut self.turns[port as usize], class, wire);
+    }
+
+    /// Puts a flow at the end of its port's round robin.
+    #[inline]
+    pub fn push_ready(&mut self, port: u32, class: u8, flow: u32) {
+        let nic = &mut self.nics[self.ports[port as usize].nic as usize];
+        nic.ready[class as usize].push_back(flow);
+        nic.waiting += 1;
+    }
+
+    /// Takes the flow whose turn it is.
+    #[inline]
+    pub fn pop_ready(&mut self, port: u32, class: usize) -> Option<u32> {
+        let nic = &mut self.nics[self.ports[port as usize].nic as usize];
+        let flow = nic.ready[class].pop_front()?;
+        nic.waiting -= 1;
+        Some(flow)
+    }
+
+    /// Schedules a port's next wake-up after it did something, if anything waits.
+    #[inline]
+    pub fn rearm(&mut self, port: u32) {
+        let out = &self.ports[port as usize];
+        if !out.up {
+            return;
+        }
+        let pullable = out.nic != NONE && self.nics[out.nic as usize].waiting > 0;
+        let free = out.busy_until.max(self.now);
+        if out.waiting > 0 || pullable {
+            return self.arm(port, free);
+        }
+        if out.credits != NONE {
+            let class = &mut self.credits[out.credits as usize];
+            let head = class.queue.head();
+            if head != NONE {
+                let ready = class.limiter.ready_at(self.slab.get(head).packet.wire, self.now);
+                self.arm(port, free.max(ready));
+            }
+        }
+    }
+
+    /// A link's direction fails, and what waited for it is lost, or it recovers.
+    pub fn set_up(&mut self, port: u32, up: bool) {
+        let out = &mut self.ports[port as usize];
+        out.up = up;
+        if up {
+            return self.rearm(port);
+        }
+        let (first, owner, is_switch) = (out.first_queue as usize, out.owner as usize, out.nic == NONE);
+        let classes = if is_switch { self.switch_order.classes() } else { self.host_order.classes() };
+        out.waiting = 0;
+        let credits = out.credits;
+        for queue in first..first + classes {
+            loop {
+                let index = self.queues[queue].queue.pop(&self.slab, self.now);
+                if index == NONE {
+                    break;
+                }
+                if self.shared.is_some() && is_switch {
+                    self.shared_used[owner] -= self.slab.get(index).packet.wire as u64;
+                }
+                self.drop_packet(port, index, Drop::Down);
+            }
+        }
+        while credits != NONE {
+            let index = self.credits[credits as usize].queue.pop(&self.slab, self.now);
+            if index == NONE {
+                break;
+            }
+            self.drop_packet(port, index, Drop::Down);
+        }
+    }
+}
+
+/// How far ahead most events lie: a full frame's way over the slowest and the longest link, and a little more.
+fn horizon(model: &Model) -> Span {
+    let frame = Bytes::new(model.framing.wire_max() as u64);
+    let hop = |port: &clearway_topology::Port| port.rate.time_to_send(frame) + port.delay;
+    let farthest = Topology::ports(&model.topology).iter().map(hop).max().unwrap_or(Span::from_us(1));
+    farthest * 2
+}

@@ -1,0 +1,179 @@
+//! An output port: its link, its counters, and its classes' queues.
+
+use super::queue::Queue;
+use super::slab::NONE;
+use crate::model::{Class, CreditClass, Threshold};
+use clearway_proto::port::{CreditLimiter, MarkAt, StepMarker};
+use clearway_proto::{Flags, Framing, Kind, Packet};
+use clearway_units::{Rate, Span, Time};
+
+/// One direction of a link, with the port that feeds it.
+pub struct Port {
+    /// When the frame now on the link has left the port.
+    pub busy_until: Time,
+    /// The pending wake-up that counts.
+    pub wake_at: Time,
+    /// Rate of the link.
+    pub rate: Rate,
+    /// Propagation delay of the link.
+    pub delay: Span,
+    /// Events that this port scheduled so far.
+    pub events: u64,
+    /// Packets waiting in the data queues.
+    pub waiting: u32,
+    /// Where this port's data queues start.
+    pub first_queue: u32,
+    /// Index of its credit class, or [`NONE`].
+    pub credits: u32,
+    /// Index of its host's part, or [`NONE`] at a switch.
+    pub nic: u32,
+    /// Index of its loss, or [`NONE`].
+    pub loss: u32,
+    /// The node that it belongs to.
+    pub owner: u32,
+    /// Whether the link works in this direction.
+    pub up: bool,
+    /// Packets sent.
+    pub tx_packets: u64,
+    /// Bytes on the wire sent.
+    pub tx_bytes: u64,
+    /// Bytes of flows in the packets sent.
+    pub tx_payload: u64,
+    /// Credits sent.
+    pub tx_credits: u64,
+    /// Packets dropped, by reason.
+    pub drops: [u64; 4],
+}
+
+impl Port {
+    /// A port of a topology, idle. Its classes are added by the network.
+    pub fn new(port: &clearway_topology::Port) -> Port {
+        Port {
+            busy_until: Time::ZERO,
+            wake_at: Time::MAX,
+            rate: port.rate,
+            delay: port.delay,
+            events: 0,
+            waiting: 0,
+            first_queue: 0,
+            credits: NONE,
+            nic: NONE,
+            loss: NONE,
+            owner: port.from.0,
+            up: true,
+            tx_packets: 0,
+            tx_bytes: 0,
+            tx_payload: 0,
+            tx_credits: 0,
+            drops: [0; 4],
+        }
+    }
+
+    /// Counts a packet that is sent.
+    #[inline]
+    pub fn count(&mut self, packet: &Packet) {
+        self.tx_packets += 1;
+        self.tx_bytes += packet.wire as u64;
+        self.tx_payload += packet.payload as u64;
+        self.tx_credits += (packet.kind == Kind::Credit) as u64;
+    }
+}
+
+/// The queue of a class of data at a port.
+pub struct DataQueue {
+    /// What waits.
+    pub queue: Queue,
+    limit_bytes: u64,
+    limit_packets: u32,
+    marker: Option<Marker>,
+    /// Packets marked.
+    pub marks: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Marker {
+    bytes: StepMarker,
+    packets: u32,
+}
+
+impl DataQueue {
+    /// An empty queue of `class` at a port of `rate`.
+    pub fn new(class: &Class, rate: Rate, framing: Framing) -> DataQueue {
+        let marker = class.marking.map(|marking| {
+            let (bytes, packets) = match marking.threshold {
+                Threshold::Fixed(amount) => (amount.bytes.get(), amount.packets),
+                Threshold::ByRate => (frames_by_rate(rate) * framing.wire_max() as u64, u32::MAX),
+            };
+            Marker { bytes: StepMarker { threshold: bytes, at: marking.at }, packets }
+        });
+        DataQueue {
+            queue: Queue::new(),
+            limit_bytes: class.limit.bytes.get(),
+            limit_packets: class.limit.packets,
+            marker,
+            marks: 0,
+        }
+    }
+
+    /// Whether `wire` bytes more may wait.
+    #[inline]
+    pub fn has_room(&self, wire: u64) -> bool {
+        self.queue.packets() < self.limit_packets && self.queue.bytes() + wire <= self.limit_bytes
+    }
+
+    /// Marks a packet that is about to join, if it meets too long a queue.
+    #[inline]
+    pub fn mark_joining(&mut self, packet: &mut Packet) {
+        self.mark(packet, MarkAt::Enqueue);
+    }
+
+    /// Marks a packet that just left, if it leaves too long a queue behind.
+    #[inline]
+    pub fn mark_leaving(&mut self, packet: &mut Packet) {
+        self.mark(packet, MarkAt::Dequeue);
+    }
+
+    #[inline]
+    fn mark(&mut self, packet: &mut Packet, at: MarkAt) {
+        let Some(marker) = self.marker.filter(|marker| marker.bytes.at == at) else { return };
+        let marks = marker.bytes.marks(self.queue.bytes()) || self.queue.packets() > marker.packets;
+        if marks && packet.flags.has(Flags::ECN_CAPABLE) {
+            packet.flags.set(Flags::ECN_CE);
+            self.marks += 1;
+        }
+    }
+}
+
+/// 65 frames per 10 Gbps, at least 10: see [`Threshold::ByRate`].
+fn frames_by_rate(rate: Rate) -> u64 {
+    (65 * rate.as_bps() / Rate::gbps(10).as_bps()).max(10)
+}
+
+/// The class of credits at a port.
+pub struct Credits {
+    /// Credits that wait.
+    pub queue: Queue,
+    /// Their rate limit.
+    pub limiter: CreditLimiter,
+    /// Most that wait.
+    pub limit: u32,
+}
+
+impl Credits {
+    /// An empty class at a port of `rate`.
+    pub fn new(class: CreditClass, rate: Rate) -> Credits {
+        Credits { queue: Queue::new(), limiter: CreditLimiter::new(rate, class.shaping), limit: class.queue }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_threshold_follows_the_rate_as_in_the_papers() {
+        assert_eq!(frames_by_rate(Rate::gbps(10)), 65);
+        assert_eq!(frames_by_rate(Rate::gbps(100)), 650);
+        assert_eq!(frames_by_rate(Rate::gbps(1)), 10);
+    }
+}

@@ -1,0 +1,107 @@
+//! Packets that are somewhere in the network, in one array, referred to by index.
+
+use clearway_proto::{Extra, Packet};
+
+/// No packet, no flow.
+pub const NONE: u32 = u32::MAX;
+
+/// A packet on its way: one cache line.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub struct Slot {
+    /// What its ends see.
+    pub packet: Packet,
+    /// The flow that it belongs to.
+    pub flow: u32,
+    /// Where the next port of its path stands in [`Routes`](super::Paths).
+    pub route: u32,
+    /// The packet behind it in a queue; in a free slot the next free one.
+    pub next: u32,
+    /// Ports that it has yet to cross.
+    pub hops: u8,
+    /// Its class at every port.
+    pub class: u8,
+}
+
+const _: () = assert!(size_of::<Slot>() == 64, "a packet shall be one cache line");
+
+/// All packets in the network.
+#[derive(Default)]
+pub struct Slab {
+    slots: Vec<Slot>,
+    free: u32,
+    live: u32,
+    /// What few packets carry, at the same index as the packet; as long as the highest index that ever needed one.
+    extras: Vec<Extra>,
+}
+
+impl Slab {
+    /// An empty slab.
+    pub fn new() -> Slab {
+        Slab { slots: Vec::new(), free: NONE, live: 0, extras: Vec::new() }
+    }
+
+    /// Puts a packet in and returns its index.
+    #[inline]
+    pub fn insert(&mut self, slot: Slot) -> u32 {
+        self.live += 1;
+        if self.free == NONE {
+            self.slots.push(slot);
+            return self.slots.len() as u32 - 1;
+        }
+        let index = self.free;
+        let place = &mut self.slots[index as usize];
+        self.free = place.next;
+        *place = slot;
+        index
+    }
+
+    /// Takes a packet out.
+    #[inline]
+    pub fn remove(&mut self, index: u32) {
+        self.live -= 1;
+        self.slots[index as usize].next = self.free;
+        self.free = index;
+    }
+
+    /// A packet.
+    #[inline]
+    pub fn get(&self, index: u32) -> &Slot {
+        &self.slots[index as usize]
+    }
+
+    /// A packet, to be changed.
+    #[inline]
+    pub fn get_mut(&mut self, index: u32) -> &mut Slot {
+        &mut self.slots[index as usize]
+    }
+
+    /// Keeps what a packet carries besides.
+    pub fn set_extra(&mut self, index: u32, extra: Extra) {
+        if self.extras.len() <= index as usize {
+            self.extras.resize(index as usize + 1, Extra::default());
+        }
+        self.extras[index as usize] = extra;
+    }
+
+    /// What a packet carries besides; only for packets that were given something.
+    pub fn extra(&self, index: u32) -> Extra {
+        self.extras[index as usize]
+    }
+
+    /// How many packets are in the network.
+    pub fn live(&self) -> u32 {
+        self.live
+    }
+
+    /// The packets in the network, in no meaningful order.
+    pub fn iter_live(&self) -> impl Iterator<Item = &Slot> {
+        let mut is_free = vec![false; self.slots.len()];
+        let mut index = self.free;
+        while index != NONE {
+            is_free[index as usize] = true;
+            index = self.slots[index as usize].next;
+        }
+        self.slots.iter().zip(is_free).filter(|(_, free)| !free).map(|(slot, _)| slot)
+    }
+}
