@@ -44,6 +44,31 @@ pub struct Stats {
     pub duplicate_bytes: u64,
 }
 
+macro_rules! each_counter {
+    ($($name:ident),+) => {
+        impl Stats {
+            /// The sum of both, counter by counter.
+            pub fn plus(&self, other: &Stats) -> Stats {
+                Stats { $($name: self.$name + other.$name),+ }
+            }
+
+            /// What was counted since `earlier`, counter by counter.
+            pub fn minus(&self, earlier: &Stats) -> Stats {
+                Stats { $($name: self.$name - earlier.$name),+ }
+            }
+        }
+    };
+}
+each_counter!(
+    data_packets,
+    retransmits,
+    timeouts,
+    credits_sent,
+    credits_used,
+    credits_wasted,
+    duplicate_bytes
+);
+
 /// Where a flow runs: what an end may know of its network when it starts.
 #[derive(Clone, Copy, Debug)]
 pub struct Env {

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod engine;
+mod flows;
 mod metrics;
 pub mod model;
 mod net;

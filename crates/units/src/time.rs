@@ -115,6 +115,11 @@ impl Span {
         Span(self.0.saturating_sub(other.0))
     }
 
+    /// `self * factor`, or [`Span::MAX`] past the end of time.
+    pub const fn saturating_mul(self, factor: u64) -> Span {
+        Span(self.0.saturating_mul(factor))
+    }
+
     /// The span scaled by a real factor, rounded to the nearest picosecond; never negative.
     pub fn mul_f64(self, factor: f64) -> Span {
         Span((self.0 as f64 * factor).round() as u64)

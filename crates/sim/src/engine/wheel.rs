@@ -1,7 +1,7 @@
 //! The pending events: a wheel of buckets near the present, a heap for what is far.
 
 use super::Event;
-use clearway_units::{Span, Time};
+use clearway_units::Span;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -24,7 +24,6 @@ pub struct Wheel {
     /// A bit a bucket: whether it holds events.
     occupied: Vec<u64>,
     far: BinaryHeap<Far>,
-    len: usize,
 }
 
 /// An event in the heap: the earliest on top.
@@ -41,19 +40,18 @@ impl Wheel {
             buckets: (0..BUCKETS).map(|_| Vec::new()).collect(),
             occupied: vec![0; (BUCKETS / 64) as usize],
             far: BinaryHeap::new(),
-            len: 0,
         }
     }
 
     /// How many events are pending.
+    #[cfg(test)]
     pub fn len(&self) -> usize {
-        self.len
+        self.current.len() + self.far.len() + self.buckets.iter().map(Vec::len).sum::<usize>()
     }
 
     /// Adds an event. It must not lie before the last one popped.
     #[inline]
     pub fn push(&mut self, event: Event) {
-        self.len += 1;
         let bucket = event.at >> self.shift;
         if bucket.wrapping_sub(self.cursor + 1) < BUCKETS - 1 {
             self.put(bucket, event);
@@ -71,16 +69,7 @@ impl Wheel {
         if self.current.is_empty() && !self.advance() {
             return None;
         }
-        self.len -= 1;
         self.current.pop()
-    }
-
-    /// When the first event happens.
-    pub fn next_at(&mut self) -> Option<Time> {
-        if self.current.is_empty() && !self.advance() {
-            return None;
-        }
-        self.current.last().map(Event::at)
     }
 
     #[inline]

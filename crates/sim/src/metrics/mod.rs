@@ -1,7 +1,11 @@
 //! What a run measured.
 
+mod record;
+mod sampler;
 mod table;
 
+pub use record::{Record, flow_table, port_table};
+pub use sampler::Sampler;
 pub use table::{Column, Table, Values};
 
 use clearway_units::Time;

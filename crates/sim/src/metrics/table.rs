@@ -89,11 +89,23 @@ impl Table {
             hasher.update(column.name.as_bytes()).update(column.unit.as_bytes());
             hasher.update(&(column.values.len() as u64).to_le_bytes());
             match &column.values {
-                Values::U64(values) => values.iter().for_each(|v| drop(hasher.update(&v.to_le_bytes()))),
-                Values::F64(values) => values.iter().for_each(|v| drop(hasher.update(&v.to_bits().to_le_bytes()))),
+                Values::U64(values) => {
+                    for value in values {
+                        hasher.update(&value.to_le_bytes());
+                    }
+                }
+                Values::F64(values) => {
+                    for value in values {
+                        hasher.update(&value.to_bits().to_le_bytes());
+                    }
+                }
                 Values::Text(values, names) => {
-                    names.iter().for_each(|name| drop(hasher.update(name.as_bytes()).update(&[0])));
-                    values.iter().for_each(|v| drop(hasher.update(&v.to_le_bytes())));
+                    for name in names {
+                        hasher.update(name.as_bytes()).update(&[0]);
+                    }
+                    for value in values {
+                        hasher.update(&value.to_le_bytes());
+                    }
                 }
             }
         }

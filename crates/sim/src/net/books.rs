@@ -18,7 +18,8 @@ pub enum Drop {
 }
 
 /// Names of the reasons, in order.
-pub const DROP_NAMES: [&str; 4] = ["dropped, buffer", "dropped, credit limit", "dropped, random loss", "dropped, link down"];
+pub const DROP_NAMES: [&str; 4] =
+    ["dropped, buffer", "dropped, credit limit", "dropped, random loss", "dropped, link down"];
 
 /// Something counted three ways.
 #[derive(Clone, Copy, Default, Debug)]
@@ -68,7 +69,10 @@ impl Books {
             if accounted == lines[0].1 {
                 Ok(lines)
             } else {
-                Err(format!("{what} do not balance: {} sent, {accounted} accounted for ({lines:?})", lines[0].1))
+                Err(format!(
+                    "{what} do not balance: {} sent, {accounted} accounted for ({lines:?})",
+                    lines[0].1
+                ))
             }
         };
         Ok([

@@ -10,9 +10,8 @@ mod queue;
 mod scheduler;
 mod slab;
 
-pub use books::{Books, Drop, Lines};
+pub use books::{Books, Drop};
 pub use port::{Credits, Port};
-pub use queue::Queue;
 pub use slab::{NONE, Slab, Slot};
 
 use crate::engine::{Event, What, Wheel};
@@ -124,7 +123,8 @@ impl Network {
             let order = if is_host { &net.host_order } else { &net.switch_order };
             let mut made = Port::new(port);
             made.first_queue = net.queues.len() as u32;
-            net.queues.extend(kind.classes.iter().map(|class| DataQueue::new(class, port.rate, model.framing)));
+            net.queues
+                .extend(kind.classes.iter().map(|class| DataQueue::new(class, port.rate, model.framing)));
             net.turns.push(order.turns());
             if let Some(class) = kind.credit {
                 made.credits = net.credits.len() as u32;
@@ -172,6 +172,16 @@ impl Network {
         self.free_paths[length].push(route.base);
     }
 
+    /// The first path of a route.
+    pub fn path(&self, route: Route) -> &[PortId] {
+        &self.paths[route.base as usize..][..route.hops as usize]
+    }
+
+    /// Whether a route consists of just these ports.
+    pub fn follows(&self, route: Route, ports: &[PortId]) -> bool {
+        self.paths[route.base as usize..][..route.hops as usize * route.count as usize] == *ports
+    }
+
     /// The first port of a route: the sending host's own.
     #[inline]
     pub fn first_port(&self, route: Route) -> u32 {
@@ -183,7 +193,10 @@ impl Network {
         if self.flow_packets.len() <= flow as usize {
             self.flow_packets.resize(flow as usize + 1, 0);
         }
-        debug_assert!(self.flow_packets[flow as usize] & !ENDED == 0, "a flow's place is reused with packets of it about");
+        debug_assert!(
+            self.flow_packets[flow as usize] & !ENDED == 0,
+            "a flow's place is reused with packets of it about"
+        );
         self.flow_packets[flow as usize] = 0;
     }
 
@@ -198,7 +211,15 @@ impl Network {
 
     /// Puts a packet of a flow into the network; returns it, and the host's port that it goes to.
     #[inline]
-    pub fn inject(&mut self, packet: Packet, extra: &Extra, flow: u32, class: u8, route: Route, rng: &mut Rng) -> (u32, u32) {
+    pub fn inject(
+        &mut self,
+        packet: Packet,
+        extra: &Extra,
+        flow: u32,
+        class: u8,
+        route: Route,
+        rng: &mut Rng,
+    ) -> (u32, u32) {
         self.books.sent.add(&packet);
         self.flow_packets[flow as usize] += 1;
         let choice = if route.count > 1 { rng.below(route.count as u64) as u32 } else { 0 };
@@ -382,7 +403,8 @@ impl Network {
         } else {
             let (queues, nics) = (&self.queues, &self.nics);
             let has = |class: usize| {
-                queues[first + class].queue.packets() > 0 || pullable && !nics[out.nic as usize].ready[class].is_empty()
+                queues[first + class].queue.packets() > 0
+                    || pullable && !nics[out.nic as usize].ready[class].is_empty()
             };
             order.pick(&mut self.turns[port as usize], has).expect("something waits")
         };
@@ -453,28 +475,21 @@ impl Network {
         if up {
             return self.rearm(port);
         }
-        let (first, owner, is_switch) = (out.first_queue as usize, out.owner as usize, out.nic == NONE);
-        let classes = if is_switch { self.switch_order.classes() } else { self.host_order.classes() };
         out.waiting = 0;
-        let credits = out.credits;
+        let (first, credits) = (out.first_queue as usize, out.credits);
+        let (owner, is_switch) = (out.owner as usize, out.nic == NONE);
+        let classes = if is_switch { self.switch_order.classes() } else { self.host_order.classes() };
         for queue in first..first + classes {
-            loop {
-                let index = self.queues[queue].queue.pop(&self.slab, self.now);
-                if index == NONE {
-                    break;
-                }
-                if self.shared.is_some() && is_switch {
-                    self.shared_used[owner] -= self.slab.get(index).packet.wire as u64;
-                }
-                self.drop_packet(port, index, Drop::Down);
+            let lost = self.queues[queue].queue.drain(&self.slab, self.now);
+            if self.shared.is_some() && is_switch {
+                self.shared_used[owner] -=
+                    lost.iter().map(|&index| self.slab.get(index).packet.wire as u64).sum::<u64>();
             }
+            lost.into_iter().for_each(|index| self.drop_packet(port, index, Drop::Down));
         }
-        while credits != NONE {
-            let index = self.credits[credits as usize].queue.pop(&self.slab, self.now);
-            if index == NONE {
-                break;
-            }
-            self.drop_packet(port, index, Drop::Down);
+        if credits != NONE {
+            let lost = self.credits[credits as usize].queue.drain(&self.slab, self.now);
+            lost.into_iter().for_each(|index| self.drop_packet(port, index, Drop::Down));
         }
     }
 }

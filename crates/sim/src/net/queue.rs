@@ -108,6 +108,11 @@ impl Queue {
         index
     }
 
+    /// Takes all packets.
+    pub fn drain(&mut self, slab: &Slab, now: Time) -> Vec<u32> {
+        std::iter::from_fn(|| Some(self.pop(slab, now)).filter(|&index| index != NONE)).collect()
+    }
+
     #[inline]
     fn account(&mut self, now: Time) {
         let elapsed = (now - self.since).as_ps() as u128;
@@ -129,7 +134,14 @@ mod tests {
     use clearway_proto::{Kind, Packet};
 
     fn insert(slab: &mut Slab, wire: u32) -> u32 {
-        slab.insert(Slot { packet: Packet::new(Kind::Data, wire), flow: 0, route: 0, next: NONE, hops: 0, class: 0 })
+        slab.insert(Slot {
+            packet: Packet::new(Kind::Data, wire),
+            flow: 0,
+            route: 0,
+            next: NONE,
+            hops: 0,
+            class: 0,
+        })
     }
 
     #[test]

@@ -26,11 +26,9 @@ pub struct Slot {
 const _: () = assert!(size_of::<Slot>() == 64, "a packet shall be one cache line");
 
 /// All packets in the network.
-#[derive(Default)]
 pub struct Slab {
     slots: Vec<Slot>,
     free: u32,
-    live: u32,
     /// What few packets carry, at the same index as the packet; as long as the highest index that ever needed one.
     extras: Vec<Extra>,
 }
@@ -38,13 +36,12 @@ pub struct Slab {
 impl Slab {
     /// An empty slab.
     pub fn new() -> Slab {
-        Slab { slots: Vec::new(), free: NONE, live: 0, extras: Vec::new() }
+        Slab { slots: Vec::new(), free: NONE, extras: Vec::new() }
     }
 
     /// Puts a packet in and returns its index.
     #[inline]
     pub fn insert(&mut self, slot: Slot) -> u32 {
-        self.live += 1;
         if self.free == NONE {
             self.slots.push(slot);
             return self.slots.len() as u32 - 1;
@@ -59,7 +56,6 @@ impl Slab {
     /// Takes a packet out.
     #[inline]
     pub fn remove(&mut self, index: u32) {
-        self.live -= 1;
         self.slots[index as usize].next = self.free;
         self.free = index;
     }
@@ -87,11 +83,6 @@ impl Slab {
     /// What a packet carries besides; only for packets that were given something.
     pub fn extra(&self, index: u32) -> Extra {
         self.extras[index as usize]
-    }
-
-    /// How many packets are in the network.
-    pub fn live(&self) -> u32 {
-        self.live
     }
 
     /// The packets in the network, in no meaningful order.

@@ -59,7 +59,7 @@ impl FatTree {
     /// # Errors
     /// `k` odd or out of range, or a rate of zero.
     pub fn build(&self) -> Result<Topology, TopologyError> {
-        if !(2..=128).contains(&self.k) || self.k % 2 != 0 {
+        if !(2..=128).contains(&self.k) || !self.k.is_multiple_of(2) {
             let right = "an even number from 2 to 128".into();
             let value = self.k.into();
             return Err(TopologyError::Parameter { shape: "FatTree", field: "k", value, right });

@@ -1,0 +1,290 @@
+//! Flows that are alive: their two ends, and how an end is driven.
+
+use crate::engine::What;
+use crate::net::{NONE, Network, Route};
+use clearway_proto::{
+    AnyReceiver, AnySender, Cx, Endpoint, Extra, Gauges, Packet, Receiver, ReceiverVisitor, Rng, Sender,
+    SenderVisitor, Stats,
+};
+use clearway_units::Time;
+use std::collections::VecDeque;
+
+/// What belongs to one end of a flow besides its protocol.
+pub struct End {
+    /// Its randomness.
+    pub rng: Rng,
+    /// What it did.
+    pub stats: Stats,
+    /// The pending timer event that counts.
+    pub timer_at: Time,
+    /// When its host handled, or will handle, its last packet: packets of one flow keep their order.
+    pub handled_at: Time,
+    /// Whether it needs nothing more.
+    pub finished: bool,
+    /// Its host.
+    pub host: u32,
+    /// The paths of its packets.
+    pub route: Route,
+}
+
+/// Bytes of a flow that belong together: their delivery in full is what the application waits for.
+#[derive(Clone, Copy, Debug)]
+pub struct Message {
+    /// Offset after its last byte.
+    pub end: u64,
+    /// Its row in the results.
+    pub record: u32,
+}
+
+/// A flow between its start and the moment when its last packet left the network.
+pub struct Flow {
+    /// Its sending end.
+    pub sender: AnySender,
+    /// Its receiving end.
+    pub receiver: AnyReceiver,
+    /// What the sending end has besides.
+    pub sending: End,
+    /// What the receiving end has besides.
+    pub receiving: End,
+    /// The part of the traffic that it belongs to.
+    pub traffic: u32,
+    /// Its number among the flows of that part.
+    pub number: u64,
+    /// Class of its packets.
+    pub class: u8,
+    /// Whether it waits in its port's round robin.
+    pub in_turn: bool,
+    /// Whether both ends are done.
+    pub ended: bool,
+    /// Bytes handed over by the application.
+    pub written: u64,
+    /// Messages not yet delivered in full.
+    pub messages: VecDeque<Message>,
+    /// What both ends did until the last message was complete.
+    pub counted: Stats,
+    /// The row of its current message, or its last one.
+    pub record: u32,
+}
+
+/// All flows alive, in one array; the place of one that ended is used again.
+#[derive(Default)]
+pub struct Flows {
+    places: Vec<Option<Flow>>,
+    free: Vec<u32>,
+    live: usize,
+}
+
+impl Flows {
+    /// Adds a flow and returns its place.
+    pub fn insert(&mut self, flow: Flow) -> u32 {
+        self.live += 1;
+        match self.free.pop() {
+            Some(place) => {
+                self.places[place as usize] = Some(flow);
+                place
+            }
+            None => {
+                self.places.push(Some(flow));
+                self.places.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Removes a flow.
+    pub fn remove(&mut self, place: u32) -> Flow {
+        self.live -= 1;
+        self.free.push(place);
+        self.places[place as usize].take().expect("a flow ends once")
+    }
+
+    /// A flow, if it is alive.
+    #[inline]
+    pub fn get_mut(&mut self, place: u32) -> Option<&mut Flow> {
+        self.places[place as usize].as_mut()
+    }
+
+    /// Takes the first message of a flow if it is within the `delivered` bytes, and returns its row.
+    #[inline]
+    pub fn pop_delivered(&mut self, place: u32, delivered: u64) -> Option<u32> {
+        let messages = &mut self.get_mut(place)?.messages;
+        let record = messages.front().filter(|message| message.end <= delivered)?.record;
+        messages.pop_front();
+        Some(record)
+    }
+
+    /// How many are alive.
+    pub fn live(&self) -> usize {
+        self.live
+    }
+
+    /// All that are alive, with their places.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut Flow)> {
+        self.places.iter_mut().enumerate().filter_map(|(place, flow)| Some((place as u32, flow.as_mut()?)))
+    }
+}
+
+/// What happens to an end.
+pub enum Input<'a> {
+    /// A packet came.
+    Packet(&'a Packet, &'a Extra),
+    /// Its timer may have expired.
+    Timer,
+    /// The application writes (a sender only).
+    Write(u64),
+    /// The application closes (a sender only).
+    Close,
+    /// The application takes back what was not sent, and closes (a sender only).
+    Truncate,
+}
+
+/// How an end stands after an input.
+pub struct Standing {
+    /// Whether it has data to send.
+    pub wants_transmit: bool,
+    /// Whether it needs nothing more.
+    pub finished: bool,
+    /// A receiver: bytes delivered. A sender that was truncated: bytes in all.
+    pub bytes: u64,
+}
+
+/// Drives one end through one input.
+struct Drive<'a> {
+    net: &'a mut Network,
+    end: &'a mut End,
+    flow: u32,
+    class: u8,
+    input: Input<'a>,
+    timer: What,
+}
+
+impl Drive<'_> {
+    /// Everything that both kinds of ends have in common after (and, for packets and timers, during) an input.
+    #[inline]
+    fn common<E: Endpoint>(self, endpoint: &mut E) -> Standing {
+        let Drive { net, end, flow, class, input, timer } = self;
+        let now = net.now;
+        let mut cx = Cx { now, rng: &mut end.rng, stats: &mut end.stats };
+        match input {
+            Input::Packet(packet, extra) => endpoint.handle_packet(packet, extra, &mut cx),
+            Input::Timer if endpoint.next_timeout() <= now => endpoint.handle_timeout(&mut cx),
+            _ => {}
+        }
+        let mut extra = Extra::default();
+        while let Some(packet) = endpoint.poll_control(&mut extra, &mut cx) {
+            let (index, port) = net.inject(packet, &extra, flow, class, end.route, cx.rng);
+            net.send(port, index);
+        }
+        arm_timer(net, end, endpoint.next_timeout(), timer);
+        end.finished = endpoint.is_finished();
+        Standing { wants_transmit: endpoint.wants_transmit(now), finished: end.finished, bytes: 0 }
+    }
+}
+
+/// Sees to it that the end is woken at `at`: only an earlier wake-up than the pending one needs an event.
+#[inline]
+fn arm_timer(net: &mut Network, end: &mut End, at: Time, what: What) {
+    if at < end.timer_at {
+        end.timer_at = at.max(net.now);
+        net.schedule_at_host(end.host, end.timer_at, what);
+    }
+}
+
+impl SenderVisitor for Drive<'_> {
+    type Output = Standing;
+    #[inline]
+    fn visit<S: Sender>(self, sender: &mut S) -> Standing {
+        let mut total = 0;
+        let mut cx = Cx { now: self.net.now, rng: &mut self.end.rng, stats: &mut self.end.stats };
+        match self.input {
+            Input::Write(bytes) => sender.write(bytes, &mut cx),
+            Input::Close => sender.close(&mut cx),
+            Input::Truncate => total = sender.truncate(&mut cx),
+            _ => {}
+        }
+        Standing { bytes: total, ..self.common(sender) }
+    }
+}
+
+impl ReceiverVisitor for Drive<'_> {
+    type Output = Standing;
+    #[inline]
+    fn visit<R: Receiver>(self, receiver: &mut R) -> Standing {
+        let standing = self.common(receiver);
+        Standing { bytes: receiver.delivered(), ..standing }
+    }
+}
+
+impl Flow {
+    /// Drives the sending end.
+    #[inline]
+    pub fn drive_sender(&mut self, place: u32, input: Input<'_>, net: &mut Network) -> Standing {
+        let timer = What::SenderTimer(place);
+        self.sender.visit(Drive { net, end: &mut self.sending, flow: place, class: self.class, input, timer })
+    }
+
+    /// Drives the receiving end.
+    #[inline]
+    pub fn drive_receiver(&mut self, place: u32, input: Input<'_>, net: &mut Network) -> Standing {
+        let timer = What::ReceiverTimer(place);
+        self.receiver.visit(Drive {
+            net,
+            end: &mut self.receiving,
+            flow: place,
+            class: self.class,
+            input,
+            timer,
+        })
+    }
+
+    /// Asks the sending end for a data packet. Returns it, injected, or [`NONE`], and whether it has more.
+    #[inline]
+    pub fn pull(&mut self, place: u32, net: &mut Network) -> (u32, bool) {
+        let pull = Pull { net, end: &mut self.sending, flow: place, class: self.class };
+        self.sender.visit(pull)
+    }
+
+    /// What a sampled series shows of the sending end, or of the receiving end where that is in control.
+    pub fn gauges(&mut self) -> Gauges {
+        struct Read;
+        impl SenderVisitor for Read {
+            type Output = Gauges;
+            fn visit<S: Sender>(self, sender: &mut S) -> Gauges {
+                sender.gauges()
+            }
+        }
+        impl ReceiverVisitor for Read {
+            type Output = Gauges;
+            fn visit<R: Receiver>(self, receiver: &mut R) -> Gauges {
+                receiver.gauges()
+            }
+        }
+        let (sender, receiver) = (self.sender.visit(Read), self.receiver.visit(Read));
+        let either = |a: f64, b: f64| if a.is_nan() { b } else { a };
+        Gauges {
+            cwnd: either(sender.cwnd, receiver.cwnd),
+            rate: either(sender.rate, receiver.rate),
+            srtt: either(sender.srtt, receiver.srtt),
+        }
+    }
+}
+
+struct Pull<'a> {
+    net: &'a mut Network,
+    end: &'a mut End,
+    flow: u32,
+    class: u8,
+}
+
+impl SenderVisitor for Pull<'_> {
+    type Output = (u32, bool);
+    #[inline]
+    fn visit<S: Sender>(self, sender: &mut S) -> (u32, bool) {
+        let Pull { net, end, flow, class } = self;
+        let mut cx = Cx { now: net.now, rng: &mut end.rng, stats: &mut end.stats };
+        let Some(packet) = sender.poll_transmit(&mut cx) else { return (NONE, false) };
+        let (index, _) = net.inject(packet, &Extra::default(), flow, class, end.route, cx.rng);
+        arm_timer(net, end, sender.next_timeout(), What::SenderTimer(flow));
+        end.finished = sender.is_finished();
+        (index, sender.wants_transmit(net.now))
+    }
+}

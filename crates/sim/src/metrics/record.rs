@@ -1,0 +1,233 @@
+//! What is noted of each flow or message, and the tables made of it.
+
+use super::table::{Column, Table, Values};
+use crate::model::Model;
+use crate::net::Network;
+use clearway_proto::Stats;
+use clearway_topology::NodeId;
+use clearway_units::{Span, Time};
+
+/// A flow or, on connections that stay open, a message.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// The part of the traffic.
+    pub traffic: u32,
+    /// The flow's number in that part.
+    pub number: u64,
+    /// Who sent.
+    pub src: NodeId,
+    /// Who received.
+    pub dst: NodeId,
+    /// How much; `None` while that is open.
+    pub size: Option<u64>,
+    /// When the application handed it over.
+    pub start: Time,
+    /// When its last byte was delivered.
+    pub end: Option<Time>,
+    /// How long it would take alone, sent at line rate at once.
+    pub ideal: Span,
+    /// Bytes delivered.
+    pub delivered: u64,
+    /// What its ends did for it.
+    pub stats: Stats,
+    /// Where the flow is while it lives.
+    pub place: u32,
+}
+
+/// The table of flows, by start and then by their numbers.
+pub fn flow_table(model: &Model, mut records: Vec<Record>) -> Table {
+    records.sort_by_key(|record| (record.start, record.traffic, record.number));
+    let text = |of: &dyn Fn(&Record) -> u32, names: Vec<String>| {
+        Values::Text(records.iter().map(of).collect(), names)
+    };
+    let ints = |of: &dyn Fn(&Record) -> u64| Values::U64(records.iter().map(of).collect());
+    let reals = |of: &dyn Fn(&Record) -> f64| Values::F64(records.iter().map(of).collect());
+    let hosts = || {
+        (0..model.topology.hosts() as u32).map(|host| model.topology.name(NodeId(host)).to_string()).collect()
+    };
+    let fct = |record: &Record| record.end.map(|end| end - record.start);
+    let fct_s = |record: &Record| fct(record).map_or(f64::NAN, Span::as_secs_f64);
+    let slowdown = |record: &Record| fct(record).map_or(f64::NAN, |fct| fct.ratio(record.ideal));
+    let traffic_names = model.traffic.iter().map(|traffic| traffic.name.clone()).collect();
+    let transport_names =
+        model.traffic.iter().map(|traffic| traffic.transport.info().name.to_string()).collect();
+    let columns = [
+        (
+            "flow",
+            "",
+            "number of the flow among those of its traffic; messages on one connection share it",
+            ints(&|r| r.number),
+        ),
+        ("traffic", "", "the part of the traffic that it belongs to", text(&|r| r.traffic, traffic_names)),
+        ("transport", "", "its transport", text(&|r| r.traffic, transport_names)),
+        ("src", "", "host that sends", text(&|r| r.src.0, hosts())),
+        ("dst", "", "host that receives", text(&|r| r.dst.0, hosts())),
+        (
+            "size_bytes",
+            "B",
+            "bytes that the application sends; 0 while a flow without a fixed size still runs",
+            ints(&|r| r.size.unwrap_or(0)),
+        ),
+        ("start_s", "s", "when the application hands it over", reals(&|r| r.start.as_secs_f64())),
+        (
+            "fct_s",
+            "s",
+            "flow completion time: from start_s until the last byte is delivered in order; NaN if it is not",
+            reals(&fct_s),
+        ),
+        (
+            "ideal_fct_s",
+            "s",
+            "the same for its frames sent back to back at line rate through the idle network, without any handshake",
+            reals(&|r| if r.size.is_some() { r.ideal.as_secs_f64() } else { f64::NAN }),
+        ),
+        ("slowdown", "1", "fct_s / ideal_fct_s", reals(&slowdown)),
+        ("delivered_bytes", "B", "bytes delivered in order by the end of the run", ints(&|r| r.delivered)),
+        (
+            "data_packets",
+            "packets",
+            "data packets sent, retransmissions included",
+            ints(&|r| r.stats.data_packets),
+        ),
+        (
+            "retransmits",
+            "packets",
+            "data packets that carried bytes sent before",
+            ints(&|r| r.stats.retransmits),
+        ),
+        ("timeouts", "1", "expiries of the retransmission timer", ints(&|r| r.stats.timeouts)),
+        ("credits_sent", "credits", "credits that the receiver sent", ints(&|r| r.stats.credits_sent)),
+        ("credits_used", "credits", "credits that released a data packet", ints(&|r| r.stats.credits_used)),
+        (
+            "credits_wasted",
+            "credits",
+            "credits that reached the sender when it had nothing to send",
+            ints(&|r| r.stats.credits_wasted),
+        ),
+    ];
+    table("flows", columns)
+}
+
+/// The table of output ports, by number.
+pub fn port_table(model: &Model, net: &Network) -> Table {
+    let (topology, now) = (&model.topology, net.now);
+    let ids = 0..net.ports.len();
+    let names = topology.ports().iter().enumerate();
+    let names = names.map(|(id, _)| topology.port_name(clearway_topology::PortId(id as u32))).collect();
+    let tier = |port: usize| {
+        let port = &topology.ports()[port];
+        let level = |node: NodeId| topology.nodes()[node.index()].tier as u32;
+        level(port.from) * 256 + level(port.to)
+    };
+    let mut tiers: Vec<u32> = ids.clone().map(tier).collect();
+    tiers.sort_unstable();
+    tiers.dedup();
+    let tier_names =
+        tiers.iter().map(|tier| format!("{}->{}", level_name(tier / 256), level_name(tier % 256))).collect();
+    let tier_of = |port| tiers.binary_search(&tier(port)).expect("listed above") as u32;
+    let classes = |port: usize| {
+        let is_host = net.ports[port].nic != crate::net::NONE;
+        let count = if is_host { model.host.port.classes.len() } else { model.switch.classes.len() };
+        let first = net.ports[port].first_queue as usize;
+        &net.queues[first..first + count]
+    };
+    let credits = |port: usize| net.credits.get(net.ports[port].credits as usize);
+    let ints = |of: &dyn Fn(usize) -> u64| Values::U64(ids.clone().map(of).collect());
+    let reals = |of: &dyn Fn(usize) -> f64| Values::F64(ids.clone().map(of).collect());
+    let utilisation = |port: usize| {
+        let port = &net.ports[port];
+        let capacity = port.rate.as_bps_f64() / 8.0 * now.as_secs_f64();
+        if capacity > 0.0 { port.tx_bytes as f64 / capacity } else { 0.0 }
+    };
+    let columns = [
+        (
+            "port",
+            "",
+            "the port, as node->next node",
+            Values::Text(ids.clone().map(|id| id as u32).collect(), names),
+        ),
+        ("tier", "", "tiers that it joins", Values::Text(ids.clone().map(tier_of).collect(), tier_names)),
+        ("rate_bps", "bit/s", "rate of its link", ints(&|p| net.ports[p].rate.as_bps())),
+        ("tx_packets", "packets", "packets sent, data and control", ints(&|p| net.ports[p].tx_packets)),
+        ("tx_bytes", "B", "bytes sent, as on the wire", ints(&|p| net.ports[p].tx_bytes)),
+        (
+            "tx_data_bytes",
+            "B",
+            "bytes of flows in the packets sent, retransmissions included",
+            ints(&|p| net.ports[p].tx_payload),
+        ),
+        ("tx_credits", "credits", "credits sent", ints(&|p| net.ports[p].tx_credits)),
+        ("utilisation", "1", "share of the run during which the link was busy", reals(&utilisation)),
+        (
+            "queue_max_bytes",
+            "B",
+            "most bytes that waited in any one class but the credits'; the frame being sent is not counted",
+            ints(&|p| classes(p).iter().map(|c| c.queue.bytes_max()).max().unwrap_or(0)),
+        ),
+        (
+            "queue_mean_bytes",
+            "B",
+            "bytes that waited, all classes but the credits', averaged over the run",
+            reals(&|p| classes(p).iter().map(|c| c.queue.bytes_mean(now)).sum()),
+        ),
+        (
+            "credit_queue_max",
+            "credits",
+            "most credits that waited",
+            ints(&|p| credits(p).map_or(0, |c| c.queue.packets_max() as u64)),
+        ),
+        (
+            "credit_queue_mean",
+            "credits",
+            "credits that waited, averaged over the run",
+            reals(&|p| credits(p).map_or(0.0, |c| c.queue.packets_mean(now))),
+        ),
+        (
+            "marks",
+            "packets",
+            "packets that got an ECN mark here",
+            ints(&|p| classes(p).iter().map(|c| c.marks).sum()),
+        ),
+        (
+            "drops_buffer",
+            "packets",
+            "packets dropped because the queue was full",
+            ints(&|p| net.ports[p].drops[0]),
+        ),
+        (
+            "drops_credit",
+            "credits",
+            "credits dropped by the credit limit: the normal fate of excess credits",
+            ints(&|p| net.ports[p].drops[1]),
+        ),
+        ("drops_loss", "packets", "packets lost on the link at random", ints(&|p| net.ports[p].drops[2])),
+        (
+            "drops_down",
+            "packets",
+            "packets dropped because the link was down",
+            ints(&|p| net.ports[p].drops[3]),
+        ),
+    ];
+    table("ports", columns)
+}
+
+/// Names of tiers.
+fn level_name(tier: u32) -> String {
+    match tier {
+        0 => "host".into(),
+        1 => "tor".into(),
+        2 => "agg".into(),
+        3 => "core".into(),
+        other => format!("tier{other}"),
+    }
+}
+
+/// A table of (name, unit, meaning, values).
+pub fn table<const N: usize>(
+    name: &'static str,
+    columns: [(&'static str, &'static str, &'static str, Values); N],
+) -> Table {
+    let columns =
+        columns.into_iter().map(|(name, unit, doc, values)| Column { name, unit, doc, values }).collect();
+    Table { name, columns }
+}

@@ -1,0 +1,1 @@
+//! Scenario files (stub until the scenario branch lands).

@@ -1,0 +1,427 @@
+//! A run: events are taken in their order and handed to ports, ends of flows, and applications.
+
+mod rounds;
+mod start;
+
+use crate::engine::{Event, What};
+use crate::flows::{Flows, Input};
+use crate::metrics::{Ended, Record, Results, Sampler, Summary, flow_table, port_table};
+use crate::model::{Delay, Model, Pattern};
+use crate::net::{NONE, Network, Next};
+use clearway_proto::{Entity, Rng};
+use clearway_topology::routing::{Policy, Routes};
+use clearway_units::{Span, Time};
+use rounds::RoundsState;
+use start::Source;
+use thiserror::Error;
+
+/// Events between two looks at whether the caller wants to stop.
+const SLICE: u64 = 1 << 16;
+
+/// Why a run has no result.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SimError {
+    /// Something was lost or made up: a mistake in the simulator or in a protocol, never in the scenario.
+    #[error("the books of the run do not balance, so it has no result: {0}")]
+    Books(String),
+    /// The model contradicts itself.
+    #[error("{0}")]
+    Model(String),
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// When the scenario stops, if it says so.
+    pub stop: Option<Time>,
+    /// Events handled.
+    pub events: u64,
+    /// Packets put on links.
+    pub link_transmissions: u64,
+    /// Flows or messages started.
+    pub flows_started: u64,
+    /// Flows or messages delivered in full.
+    pub flows_completed: u64,
+    /// Flows or messages that there will be, if that is known.
+    pub flows_expected: Option<u64>,
+}
+
+/// A run of a model. One owned value: a process may have many.
+pub struct Simulation {
+    model: Model,
+    net: Network,
+    flows: Flows,
+    routes: Routes,
+    /// Routes as if no link ever failed: where a flow's packets go (and are lost) while its hosts are cut off.
+    intact: Routes,
+    sources: Vec<Source>,
+    /// Parts of the traffic that have yet to start something.
+    sources_left: usize,
+    rounds: Vec<Option<RoundsState>>,
+    records: Vec<Record>,
+    completed: u64,
+    host_rngs: Vec<Rng>,
+    sampler: Sampler,
+    /// Events scheduled by nobody in the network: traffic, faults, samples, stops.
+    outside_count: u64,
+    events: u64,
+    ended: Option<Ended>,
+    credits_used: u64,
+    credits_wasted: u64,
+}
+
+impl Simulation {
+    /// Prepares a run.
+    ///
+    /// # Errors
+    /// If the model contradicts itself; models made from scenario files do not.
+    pub fn new(model: &Model) -> Result<Simulation, SimError> {
+        if model.switch.classes.len() != model.host.port.classes.len() {
+            return Err(SimError::Model("switches and hosts must have the same classes".into()));
+        }
+        let hosts = model.topology.hosts() as u64;
+        let mut sim = Simulation {
+            net: Network::new(model),
+            flows: Flows::default(),
+            routes: Routes::new(model.routing),
+            intact: Routes::new(Policy::SymmetricEcmp),
+            sources: Vec::new(),
+            sources_left: 0,
+            rounds: Vec::new(),
+            records: Vec::new(),
+            completed: 0,
+            host_rngs: (0..hosts).map(|host| Rng::stream(model.seed, Entity::Host, host)).collect(),
+            sampler: Sampler::default(),
+            outside_count: 0,
+            events: 0,
+            ended: None,
+            credits_used: 0,
+            credits_wasted: 0,
+            model: model.clone(),
+        };
+        for (index, traffic) in model.traffic.iter().enumerate() {
+            let rng = Rng::stream(model.seed, Entity::Traffic, index as u64);
+            sim.rounds.push(match &traffic.pattern {
+                Pattern::Rounds(rounds) => Some(RoundsState::new(rounds)),
+                _ => None,
+            });
+            let mut source = Source::new(&traffic.pattern, rng);
+            if let Some(at) = source.next_at(&traffic.pattern) {
+                sim.sources_left += 1;
+                sim.schedule_outside(at, What::Traffic(index as u32));
+            }
+            sim.sources.push(source);
+        }
+        for (index, fault) in model.faults.iter().enumerate() {
+            sim.schedule_outside(fault.at, What::Fault(index as u32));
+        }
+        for (index, sample) in model.samples.iter().enumerate() {
+            sim.schedule_outside(Time::ZERO + sample.every, What::Sample(index as u32));
+        }
+        Ok(sim)
+    }
+
+    /// Runs until the traffic is done or the scenario's stop time comes. `report` is called every 65,536 events; if
+    /// it answers false the run ends there, and what was simulated so far is the result.
+    pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> bool) {
+        while self.ended.is_none() {
+            self.slice();
+            if self.ended.is_none() && !report(&self.progress()) {
+                self.ended = Some(Ended::Interrupted);
+            }
+        }
+        report(&self.progress());
+    }
+
+    /// How far the run has come.
+    pub fn progress(&self) -> Progress {
+        Progress {
+            now: self.net.now,
+            stop: self.model.stop,
+            events: self.events,
+            link_transmissions: self.net.link_transmissions,
+            flows_started: self.records.len() as u64,
+            flows_completed: self.completed,
+            flows_expected: self.model.traffic.iter().map(|traffic| traffic.pattern.expected()).sum(),
+        }
+    }
+
+    /// Closes the books and hands over what was measured.
+    ///
+    /// # Errors
+    /// If the books do not balance.
+    pub fn finish(mut self) -> Result<Results, SimError> {
+        let ended = self.ended.unwrap_or(Ended::Interrupted);
+        for (_, flow) in self.flows.iter_mut() {
+            let stats = flow.sending.stats.plus(&flow.receiving.stats);
+            let delivered = flow.delivered();
+            let record = &mut self.records[flow.record as usize];
+            record.stats = record.stats.plus(&stats.minus(&flow.counted));
+            self.credits_used += stats.credits_used;
+            self.credits_wasted += stats.credits_wasted;
+            // Of the messages under way the first has all that was delivered past its predecessor.
+            if let Some(message) = flow.messages.front() {
+                let record = &mut self.records[message.record as usize];
+                let begin = message.end.saturating_sub(record.size.unwrap_or(message.end));
+                record.delivered = delivered.saturating_sub(begin);
+            }
+        }
+        let [packets, bytes, mut credits] = self.net.books.close(&self.net.slab).map_err(SimError::Books)?;
+        let arrived = self.net.books.delivered.credits;
+        if arrived != self.credits_used + self.credits_wasted {
+            return Err(SimError::Books(format!(
+                "{arrived} credits arrived, but {} were used and {} wasted",
+                self.credits_used, self.credits_wasted
+            )));
+        }
+        credits.extend([("used", self.credits_used), ("wasted", self.credits_wasted)]);
+        let summary = Summary {
+            end: self.net.now,
+            ended,
+            link_transmissions: self.net.link_transmissions,
+            events: self.events,
+            flows_started: self.records.len() as u64,
+            flows_completed: self.completed,
+            packets,
+            bytes,
+            credits,
+        };
+        let ports = port_table(&self.model, &self.net);
+        let samples = self.sampler.table(&self.model);
+        Ok(Results { flows: flow_table(&self.model, self.records), ports, samples, summary })
+    }
+
+    /// Handles a slice of events.
+    fn slice(&mut self) {
+        let stop = self.model.stop.unwrap_or(Time::MAX);
+        for _ in 0..SLICE {
+            let Some(event) = self.net.wheel.pop() else {
+                self.ended = Some(Ended::Complete);
+                return;
+            };
+            if event.at() > stop {
+                self.net.now = stop;
+                self.ended = Some(Ended::Stopped);
+                return;
+            }
+            debug_assert!(event.at() >= self.net.now, "time runs backwards");
+            self.net.now = event.at();
+            self.events += 1;
+            self.handle(event);
+            if !self.net.drained.is_empty() {
+                self.retire();
+                if self.is_complete() {
+                    self.ended = Some(Ended::Complete);
+                    return;
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn handle(&mut self, event: Event) {
+        match event.what() {
+            What::Arrive(index) => {
+                if self.net.arrive(index) {
+                    self.reach_host(index);
+                }
+            }
+            What::Wake(port) => {
+                if self.net.wakes(port) {
+                    self.use_port(port);
+                }
+            }
+            What::Handle(index) => self.hand_over(index),
+            What::SenderTimer(flow) => self.sender_timer(flow),
+            What::ReceiverTimer(flow) => self.receiver_timer(flow),
+            What::Traffic(index) => self.run_source(index),
+            What::Stop(record) => self.stop_flow(record),
+            What::Fault(index) => self.fault(index),
+            What::Sample(index) => self.sample(index),
+        }
+    }
+
+    /// Schedules an event of nobody in the network.
+    fn schedule_outside(&mut self, at: Time, what: What) {
+        self.outside_count += 1;
+        // Samples come after all else that happens at the same time, so that what they show is the state left behind.
+        let origin =
+            self.net.ports.len() + self.model.topology.hosts() + matches!(what, What::Sample(_)) as usize;
+        self.net.wheel.push(Event::new(at, origin as u32, self.outside_count, what));
+    }
+
+    /// Lets a port send what it can at once, and sees to it that it wakes for the rest.
+    fn use_port(&mut self, port: u32) {
+        if self.net.is_free(port) {
+            match self.net.next(port) {
+                Next::Send(index) => self.net.transmit(port, index),
+                Next::Pull(class) => self.pull(port, class),
+                Next::Rest => {}
+            }
+        }
+        self.net.rearm(port);
+    }
+
+    /// Asks the flows of a class in turn for a packet, until one has it.
+    fn pull(&mut self, port: u32, class: usize) {
+        while let Some(place) = self.net.pop_ready(port, class) {
+            let Some(flow) = self.flows.get_mut(place) else { continue };
+            let (index, more) = flow.pull(place, &mut self.net);
+            flow.in_turn = more;
+            if more {
+                self.net.push_ready(port, class as u8, place);
+            }
+            if index != NONE {
+                self.net.charge_pull(port, class, self.net.slab.get(index).packet.wire);
+                self.net.transmit(port, index);
+                self.note_finished(place);
+                return;
+            }
+        }
+    }
+
+    /// A packet reached its host, which takes some time to look at it.
+    #[inline]
+    fn reach_host(&mut self, index: u32) {
+        let delay = &self.model.host.processing_delay;
+        if matches!(delay, Delay::Fixed(Span::ZERO)) {
+            return self.hand_over(index);
+        }
+        let slot = self.net.slab.get(index);
+        let for_receiver = slot.packet.kind.is_for_receiver();
+        let Some(flow) = self.flows.get_mut(slot.flow) else { return self.hand_over(index) };
+        let end = if for_receiver { &mut flow.receiving } else { &mut flow.sending };
+        let done = self.net.now + delay.draw(&mut self.host_rngs[end.host as usize]);
+        end.handled_at = end.handled_at.max(done);
+        let (host, at) = (end.host, end.handled_at);
+        self.net.schedule_at_host(host, at, What::Handle(index));
+    }
+
+    /// Hands a packet to the end of the flow that it is for.
+    #[inline]
+    fn hand_over(&mut self, index: u32) {
+        let slot = self.net.slab.get(index);
+        let (packet, place) = (slot.packet, slot.flow);
+        let extra = if packet.flags.has(clearway_proto::Flags::EXTRA) {
+            self.net.slab.extra(index)
+        } else {
+            Default::default()
+        };
+        self.net.deliver(index);
+        if packet.kind.is_for_receiver() {
+            self.drive_receiver(place, Input::Packet(&packet, &extra));
+        } else {
+            self.drive_sender(place, Input::Packet(&packet, &extra));
+        }
+    }
+
+    fn sender_timer(&mut self, place: u32) {
+        let now = self.net.now;
+        let Some(flow) = self.flows.get_mut(place).filter(|flow| flow.sending.timer_at == now) else {
+            return;
+        };
+        flow.sending.timer_at = Time::MAX;
+        self.drive_sender(place, Input::Timer);
+    }
+
+    fn receiver_timer(&mut self, place: u32) {
+        let now = self.net.now;
+        let Some(flow) = self.flows.get_mut(place).filter(|flow| flow.receiving.timer_at == now) else {
+            return;
+        };
+        flow.receiving.timer_at = Time::MAX;
+        self.drive_receiver(place, Input::Timer);
+    }
+
+    /// Drives a sending end. Returns what it says of its bytes.
+    #[inline]
+    fn drive_sender(&mut self, place: u32, input: Input<'_>) -> u64 {
+        let Some(flow) = self.flows.get_mut(place) else { return 0 };
+        let standing = flow.drive_sender(place, input, &mut self.net);
+        if standing.wants_transmit && !flow.in_turn {
+            flow.in_turn = true;
+            let (port, class) = (self.net.first_port(flow.sending.route), flow.class);
+            self.net.push_ready(port, class, place);
+            self.use_port(port);
+        }
+        if standing.finished {
+            self.note_finished(place);
+        }
+        standing.bytes
+    }
+
+    /// Drives a receiving end, and tells the application what is complete.
+    #[inline]
+    fn drive_receiver(&mut self, place: u32, input: Input<'_>) {
+        let Some(flow) = self.flows.get_mut(place) else { return };
+        let standing = flow.drive_receiver(place, input, &mut self.net);
+        while let Some(record) = self.flows.pop_delivered(place, standing.bytes) {
+            self.complete(place, record);
+        }
+        if standing.finished {
+            self.note_finished(place);
+        }
+    }
+
+    /// Both ends done: the flow ends once its last packet has left the network.
+    fn note_finished(&mut self, place: u32) {
+        let Some(flow) = self.flows.get_mut(place) else { return };
+        if flow.sending.finished && flow.receiving.finished && !flow.ended {
+            flow.ended = true;
+            self.net.end_flow(place);
+        }
+    }
+
+    /// Forgets flows that ended.
+    fn retire(&mut self) {
+        while let Some(place) = self.net.drained.pop() {
+            let flow = self.flows.remove(place);
+            let stats = flow.sending.stats.plus(&flow.receiving.stats);
+            let record = &mut self.records[flow.record as usize];
+            record.stats = record.stats.plus(&stats.minus(&flow.counted));
+            record.place = NONE;
+            self.credits_used += stats.credits_used;
+            self.credits_wasted += stats.credits_wasted;
+            self.net.remove_route(flow.sending.route);
+            self.net.remove_route(flow.receiving.route);
+        }
+    }
+
+    /// Whether nothing will happen any more that a result could show.
+    fn is_complete(&self) -> bool {
+        self.flows.live() == 0 && self.sources_left == 0
+    }
+
+    fn fault(&mut self, index: u32) {
+        let fault = self.model.faults[index as usize];
+        self.routes.set_up(&self.model.topology, fault.port, fault.up);
+        self.net.set_up(fault.port.0, fault.up);
+        self.reroute();
+    }
+
+    fn sample(&mut self, index: u32) {
+        self.sampler.sample(index, &self.model, &self.net, &mut self.flows);
+        let at = self.net.now + self.model.samples[index as usize].every;
+        self.schedule_outside(at, What::Sample(index));
+    }
+}
+
+impl Delay {
+    /// A delay from the distribution.
+    fn draw(&self, rng: &mut Rng) -> Span {
+        match self {
+            Delay::Fixed(span) => *span,
+            Delay::Uniform(low, high) => *low + rng.span_up_to(*high - *low),
+            Delay::Quantiles(points) => {
+                let at = rng.unit();
+                let above =
+                    points.partition_point(|(probability, _)| *probability <= at).clamp(1, points.len() - 1);
+                let ((p0, low), (p1, high)) = (points[above - 1], points[above]);
+                let share = if p1 > p0 { (at - p0) / (p1 - p0) } else { 0.0 };
+                low + (high - low).mul_f64(share.clamp(0.0, 1.0))
+            }
+        }
+    }
+}

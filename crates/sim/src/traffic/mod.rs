@@ -1,0 +1,3 @@
+//! Traffic (stub until the scenario branch lands).
+mod cdf;
+pub use cdf::Cdf;

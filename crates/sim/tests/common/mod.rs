@@ -1,0 +1,74 @@
+//! Models that tests start from.
+#![allow(dead_code)]
+
+use clearway_proto::port::CreditShaping;
+use clearway_proto::{AnyTransport, Framing};
+use clearway_sim::model::*;
+use clearway_sim::{Results, Simulation};
+use clearway_topology::routing::Policy;
+use clearway_topology::{NodeId, Topology};
+use clearway_units::{Bytes, Span, Time};
+
+/// A network of unlimited queues without traffic.
+pub fn quiet(topology: Topology) -> Model {
+    let class =
+        Class { name: "data".into(), priority: 0, weight: 1, limit: Amount::UNLIMITED, marking: None };
+    let port = PortModel { credit: None, classes: vec![class], shared: None };
+    Model {
+        seed: 1,
+        stop: None,
+        topology,
+        routing: Policy::SymmetricEcmp,
+        framing: Framing::ETHERNET,
+        switch: port.clone(),
+        host: HostModel { port, processing_delay: Delay::Fixed(Span::ZERO) },
+        traffic: Vec::new(),
+        faults: Vec::new(),
+        loss: Vec::new(),
+        samples: Vec::new(),
+    }
+}
+
+/// The same with what a transport needs at the ports.
+pub fn network_for(transport: &AnyTransport, topology: Topology) -> Model {
+    let mut model = quiet(topology);
+    let needs = transport.needs();
+    if let Some(needs) = needs.credits {
+        let class = CreditClass { queue: needs.queue, shaping: CreditShaping { ..needs.shaping } };
+        model.switch.credit = Some(class);
+        model.host.port.credit = Some(class);
+    }
+    if needs.ecn {
+        let at = clearway_proto::port::MarkAt::Enqueue;
+        model.switch.classes[0].marking = Some(Marking { threshold: Threshold::ByRate, at });
+    }
+    model
+}
+
+/// A transport with its defaults.
+pub fn transport(name: &str) -> AnyTransport {
+    AnyTransport::by_name(name).unwrap_or_else(|| panic!("no transport {name}"))
+}
+
+/// A flow that starts at zero.
+pub fn flow(src: u32, dst: u32, bytes: u64) -> Flow {
+    Flow { start: Time::ZERO, src: NodeId(src), dst: NodeId(dst), size: Some(Bytes::new(bytes)), stop: None }
+}
+
+/// Adds flows of a transport.
+pub fn add(model: &mut Model, transport: &AnyTransport, flows: Vec<Flow>) {
+    let name = format!("traffic{}", model.traffic.len());
+    model.traffic.push(Traffic {
+        name,
+        transport: transport.clone(),
+        class: 0,
+        pattern: Pattern::Flows(flows),
+    });
+}
+
+/// Runs to the end.
+pub fn run(model: &Model) -> Results {
+    let mut simulation = Simulation::new(model).expect("the model is sound");
+    simulation.run(&mut |_| true);
+    simulation.finish().expect("the books balance")
+}

@@ -1,0 +1,39 @@
+//! On idle paths the simulator must agree with the closed form to the picosecond.
+
+mod common;
+
+use clearway_topology::{FatTree, Star};
+use clearway_units::{Bytes, Rate, Span};
+use common::*;
+
+#[test]
+fn a_frame_takes_its_serialisation_and_propagation_on_every_link_and_not_a_picosecond_more() {
+    for (mbps, payload) in
+        [(1, 1460), (100, 1), (10_000, 1460), (56_000, 700), (400_000, 1460), (1_600_000, 6)]
+    {
+        let rate = Rate::mbps(mbps);
+        let delay = Span::from_ns(777);
+        let topology = FatTree { k: 4, rate, delay, ..FatTree::default() }.build().unwrap();
+        let mut model = quiet(topology);
+        add(&mut model, &transport("blast"), vec![flow(0, 15, payload)]);
+        let results = run(&model);
+        let wire = Bytes::new(payload.max(6) + 78);
+        let expected = (rate.time_to_send(wire) + delay) * 6;
+        assert_eq!(results.flows.f64s("fct_s"), [expected.as_secs_f64()], "{rate}");
+        assert_eq!(results.flows.f64s("slowdown"), [1.0]);
+    }
+}
+
+#[test]
+fn frames_of_two_hosts_to_one_share_its_link_one_after_the_other() {
+    let rate = Rate::gbps(10);
+    let topology = Star { hosts: 3, rate, delay: Span::from_us(1) }.build().unwrap();
+    let mut model = quiet(topology);
+    add(&mut model, &transport("blast"), vec![flow(0, 2, 1460), flow(1, 2, 1460)]);
+    let results = run(&model);
+    let frame = rate.time_to_send(Bytes::new(1538));
+    let first = frame * 2 + Span::from_us(2);
+    assert_eq!(results.flows.f64s("fct_s"), [first.as_secs_f64(), (first + frame).as_secs_f64()]);
+    let queued = results.ports.u64s("queue_max_bytes").iter().max();
+    assert_eq!(queued, Some(&1538));
+}
