@@ -15,6 +15,7 @@
 
 pub mod blast;
 mod endpoint;
+pub mod expresspass;
 mod packet;
 mod params;
 pub mod port;

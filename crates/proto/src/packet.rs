@@ -54,6 +54,8 @@ impl Flags {
     pub const LAST: Flags = Flags(1 << 6);
     /// The packet has an [`Extra`] beside it.
     pub const EXTRA: Flags = Flags(1 << 7);
+    /// The sender has nothing more to send for now (ExpressPass '16 marks the last data packet so).
+    pub const EMPTY: Flags = Flags(1 << 8);
 
     /// Whether all bits of `other` are set.
     #[inline]
@@ -89,10 +91,11 @@ impl Flags {
 ///
 /// | field | data | acknowledgement | credit | request, stop |
 /// |---|---|---|---|---|
-/// | `seq` | first byte's offset | | number of the credit | credits wanted or highest seen |
+/// | `seq` | first byte's offset | | number of the credit | credits wanted; bytes sent so far |
 /// | `ack` | number of the credit spent | next byte expected | next byte expected | |
+/// | `window` | round of credits | receive window or round of credits | round of credits | round of credits |
 /// | `sent` | when it left its end | when it left its end | when it left its end | likewise |
-/// | `echo` | `sent` of the credit spent | `sent` of the data acknowledged | | |
+/// | `echo` | `sent` of the credit spent | `sent` of the data acknowledged | newest `sent` of data that arrived | |
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// What it is.
@@ -103,7 +106,8 @@ pub struct Packet {
     pub wire: u32,
     /// Bytes of the flow that it carries.
     pub payload: u32,
-    /// Receive window, in bytes, on acknowledgements.
+    /// Receive window, in bytes, on acknowledgements; the round of credits that a request opened, in schemes
+    /// with credits.
     pub window: u32,
     /// See the table above.
     pub seq: u64,

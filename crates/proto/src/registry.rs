@@ -197,6 +197,9 @@ transports! {
     NewReno = crate::tcp::newreno::NewReno;
     Cubic = crate::tcp::cubic::Cubic;
     Dctcp = crate::tcp::dctcp::Dctcp;
+    ExpressPass = crate::expresspass::ExpressPass;
+    ExpressPassHotnets16 = crate::expresspass::hotnets::Hotnets16;
+    NaiveCredit = crate::expresspass::naive::NaiveCredit;
 }
 
 #[cfg(test)]

@@ -1,0 +1,363 @@
+//! How fast a receiver sends credits: Algorithm 1 of ExpressPass '17 and the interface that it shares with its
+//! relatives.
+//!
+//! All is pure: counts of one update period go in, a rate comes out. Rates are real numbers of credits per
+//! second, since the algorithm is stated in real numbers and a flow may get less than one credit a second.
+
+use clearway_units::{Rate, Span};
+
+/// What became of the credits in one update period.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Period {
+    /// Credits whose fate was learned.
+    pub sent: u64,
+    /// Those of them that released no data.
+    pub dropped: u64,
+    /// Data packets that arrived.
+    pub received: u64,
+    /// How long the period was.
+    pub span: Span,
+    /// The smoothed round-trip time.
+    pub rtt: Span,
+}
+
+impl Period {
+    /// Share of the credits that were lost; `None` if nothing was learned.
+    pub fn loss(&self) -> Option<f64> {
+        (self.sent > 0).then(|| self.dropped as f64 / self.sent as f64)
+    }
+
+    /// One credit per period: the least rate that a period can measure.
+    pub fn one_per_period(&self) -> f64 {
+        per_second(1, self.span)
+    }
+
+    /// One credit per round-trip time.
+    pub fn one_per_rtt(&self) -> f64 {
+        per_second(1, self.rtt)
+    }
+
+    /// Data packets per second that arrived.
+    pub fn receive_rate(&self) -> f64 {
+        per_second(self.received, self.span)
+    }
+}
+
+fn per_second(events: u64, span: Span) -> f64 {
+    if span.is_zero() { 0.0 } else { events as f64 / span.as_secs_f64() }
+}
+
+/// What starts an update.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trigger {
+    /// A timer of one update period.
+    Timer,
+    /// A credit that leaves at least one update period after the last update, if data arrived since.
+    Credit,
+}
+
+/// A law by which credit loss sets the credit rate.
+pub trait Feedback {
+    /// A flow asks for `wanted` credits: back to the initial rate.
+    fn start(&mut self, wanted: u64);
+    /// The rate in force, in credits per second.
+    fn rate(&self) -> f64;
+    /// One update period is over.
+    fn update(&mut self, period: &Period);
+    /// What starts an update.
+    fn trigger(&self) -> Trigger {
+        Trigger::Timer
+    }
+}
+
+/// The credit rate that fills a link: one credit for each frame of `frame` bytes together with the credit's own
+/// `credit` bytes (E17 sec. 3.1).
+pub fn max_rate(line_rate: Rate, credit: u32, frame: u32) -> f64 {
+    line_rate.as_bps_f64() / (8.0 * (credit as f64 + frame as f64))
+}
+
+/// Constants of Algorithm 1, by the paper's names.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Algorithm1 {
+    /// Credits per second that match the link.
+    pub max_rate: f64,
+    /// `initial_rate / max_rate`.
+    pub alpha: f64,
+    /// First value of `w`.
+    pub w_init: f64,
+    /// Least value of `w`.
+    pub w_min: f64,
+    /// Value that `w` approaches while there is no congestion.
+    pub w_max: f64,
+    /// Credit loss that is not taken for congestion.
+    pub target_loss: f64,
+    /// The initial rate is scaled by `min(1, credits wanted / ramp)`; 0 to leave it (the ns-2 code: 40).
+    pub ramp: u32,
+}
+
+impl Algorithm1 {
+    /// `initial_rate` for a flow that asks for `wanted` credits.
+    pub(super) fn initial_rate(&self, wanted: u64) -> f64 {
+        let ramp = if self.ramp == 0 { 1.0 } else { (wanted.max(1) as f64 / self.ramp as f64).min(1.0) };
+        self.alpha * ramp * self.max_rate
+    }
+}
+
+/// Algorithm 1 (E17 sec. 3.2) with its branches nested as the prose says.
+///
+/// ```
+/// use clearway_proto::expresspass::{Algorithm1, Feedback, FeedbackControl, Period};
+/// use clearway_units::Span;
+///
+/// let constants = Algorithm1 {
+///     max_rate: 1000.0, alpha: 0.5, w_init: 0.5, w_min: 0.01, w_max: 0.5, target_loss: 0.1, ramp: 0,
+/// };
+/// let mut control = FeedbackControl::new(constants);
+/// control.update(&Period { sent: 100, dropped: 20, received: 80, span: Span::from_ms(100), rtt: Span::from_ms(100) });
+/// assert_eq!(control.rate(), 500.0 * 0.8 * 1.1);
+/// ```
+#[derive(Clone, Debug)]
+pub struct FeedbackControl {
+    constants: Algorithm1,
+    cur_rate: f64,
+    w: f64,
+    increased: bool,
+}
+
+impl FeedbackControl {
+    /// At the initial rate.
+    pub fn new(constants: Algorithm1) -> FeedbackControl {
+        let cur_rate = constants.initial_rate(u64::MAX);
+        FeedbackControl { constants, cur_rate, w: constants.w_init, increased: false }
+    }
+
+    /// The aggressiveness factor in force.
+    pub fn w(&self) -> f64 {
+        self.w
+    }
+
+    /// Whether the last update was in the increasing phase.
+    pub fn increased(&self) -> bool {
+        self.increased
+    }
+
+    /// Lines 4 to 13 for a period with this credit loss. The decrease stops at `floor` credits per second, and
+    /// does not raise a rate that is below it already (E17-5: the paper has no floor; zero would be for ever).
+    pub fn step(&mut self, credit_loss: f64, floor: f64) {
+        let Algorithm1 { max_rate, w_min, w_max, target_loss, .. } = self.constants;
+        if credit_loss <= target_loss {
+            if self.increased {
+                self.w = (self.w + w_max) / 2.0;
+            }
+            self.cur_rate = (1.0 - self.w) * self.cur_rate + self.w * max_rate * (1.0 + target_loss);
+            self.increased = true;
+        } else {
+            let decreased = self.cur_rate * (1.0 - credit_loss) * (1.0 + target_loss);
+            self.cur_rate = decreased.max(floor.min(self.cur_rate));
+            self.w = (self.w / 2.0).max(w_min);
+            self.increased = false;
+        }
+    }
+}
+
+impl Feedback for FeedbackControl {
+    fn start(&mut self, wanted: u64) {
+        *self = FeedbackControl::new(self.constants);
+        self.cur_rate = self.constants.initial_rate(wanted);
+    }
+
+    fn rate(&self) -> f64 {
+        self.cur_rate
+    }
+
+    fn update(&mut self, period: &Period) {
+        // A period that taught nothing (fewer than one credit per RTT) leaves all as it is (E17-5).
+        if let Some(loss) = period.loss() {
+            self.step(loss, period.one_per_period());
+        }
+    }
+}
+
+/// No feedback: credits at the link's rate until told to stop (E17 sec. 2, the naive scheme).
+#[derive(Clone, Debug)]
+pub struct AtMaxRate(pub f64);
+
+impl Feedback for AtMaxRate {
+    fn start(&mut self, _: u64) {}
+
+    fn rate(&self) -> f64 {
+        self.0
+    }
+
+    fn update(&mut self, _: &Period) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAPER: Algorithm1 = Algorithm1 {
+        max_rate: 1.0,
+        alpha: 0.0625,
+        w_init: 0.0625,
+        w_min: 0.01,
+        w_max: 0.5,
+        target_loss: 0.1,
+        ramp: 0,
+    };
+
+    /// N synchronised flows at one bottleneck, as sec. 4 models them: all see the same loss.
+    fn fluid(flows: &mut [FeedbackControl]) -> f64 {
+        let sum: f64 = flows.iter().map(|flow| flow.cur_rate).sum();
+        let loss = (1.0 - 1.0 / sum).max(0.0);
+        flows.iter_mut().for_each(|flow| flow.step(loss, 0.0));
+        loss
+    }
+
+    fn settled(n: usize) -> Vec<FeedbackControl> {
+        let mut flows: Vec<_> = (0..n).map(|_| FeedbackControl::new(PAPER)).collect();
+        for (i, flow) in flows.iter_mut().enumerate() {
+            flow.cur_rate = if i == 0 { 1.1 } else { 0.0625 };
+            flow.w = 0.5;
+        }
+        (0..4_000).for_each(|_| {
+            fluid(&mut flows);
+        });
+        // Even points of time are those after a decrease.
+        if flows[0].increased {
+            fluid(&mut flows);
+        }
+        flows
+    }
+
+    #[test]
+    fn a_first_increase_leaves_w_and_a_second_one_in_a_row_halves_its_way_to_w_max() {
+        let mut control = FeedbackControl::new(PAPER);
+        control.step(0.0, 0.0);
+        assert_eq!(control.w, 0.0625, "E17-1: line 8 only after an increase");
+        assert_eq!(control.cur_rate, (1.0 - 0.0625) * 0.0625 + 0.0625 * 1.1, "line 9 after any phase");
+        let before = control.cur_rate;
+        control.step(0.0, 0.0);
+        assert_eq!(control.w, (0.0625 + 0.5) / 2.0);
+        assert_eq!(control.cur_rate, (1.0 - 0.28125) * before + 0.28125 * 1.1, "the new w at once");
+    }
+
+    #[test]
+    fn a_loss_at_the_target_still_increases_and_one_above_it_decreases() {
+        let mut control = FeedbackControl::new(PAPER);
+        control.step(0.1, 0.0);
+        assert!(control.increased);
+        let before = control.cur_rate;
+        control.step(0.2, 0.0);
+        assert!(!control.increased);
+        assert_eq!(control.cur_rate, before * (1.0 - 0.2) * (1.0 + 0.1));
+    }
+
+    #[test]
+    fn w_halves_with_every_decrease_and_stops_at_w_min() {
+        let mut control = FeedbackControl::new(Algorithm1 { w_init: 0.5, ..PAPER });
+        let expected = [0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.01, 0.01];
+        for w in expected {
+            control.step(0.5, 0.0);
+            assert_eq!(control.w, w);
+            control.step(0.0, 0.0);
+            assert_eq!(control.w, w, "w(t+1) = w(t), sec. 4");
+        }
+    }
+
+    #[test]
+    fn an_update_follows_the_recursions_of_section_4() {
+        // C = max_rate (1 + target_loss). Increase: R' = (1-w) R + w C. Decrease: R'' = C R' / sum R'.
+        let c = 1.1;
+        let mut flows: Vec<_> = (0..3).map(|_| FeedbackControl::new(PAPER)).collect();
+        for (flow, share) in flows.iter_mut().zip([0.2, 0.3, 0.5]) {
+            (flow.cur_rate, flow.w) = (share * c, 0.25);
+        }
+        let before: Vec<f64> = flows.iter().map(|flow| flow.cur_rate).collect();
+        // The loss at sum = C is 1/11 and below the target, so all increase.
+        fluid(&mut flows);
+        for (flow, r) in flows.iter().zip(&before) {
+            assert!((flow.cur_rate - (0.75 * r + 0.25 * c)).abs() < 1e-12);
+        }
+        let up: Vec<f64> = flows.iter().map(|flow| flow.cur_rate).collect();
+        fluid(&mut flows);
+        for (flow, r) in flows.iter().zip(&up) {
+            assert!((flow.cur_rate - c * r / up.iter().sum::<f64>()).abs() < 1e-12);
+            assert_eq!(flow.w, 0.125);
+        }
+        // A(t0) = 1 + sum w (1 - R/C) is how far the sum overshot.
+        let a = 1.0 + before.iter().map(|r| 0.25 * (1.0 - r / c)).sum::<f64>();
+        assert!((up.iter().sum::<f64>() / c - a).abs() < 1e-12);
+    }
+
+    #[test]
+    fn three_and_more_flows_settle_at_the_fixed_points_5_and_6_with_the_swing_d_star() {
+        for n in [3, 4, 10, 100] {
+            let mut flows = settled(n);
+            let (c, share) = (1.1, 1.1 / n as f64);
+            for flow in &flows {
+                assert!((flow.cur_rate - share).abs() < 1e-6, "(5) N = {n}: {}", flow.cur_rate);
+                assert_eq!(flow.w, 0.01);
+            }
+            fluid(&mut flows);
+            for flow in &flows {
+                let odd = share * (1.0 + (n as f64 - 1.0) * 0.01);
+                assert!((flow.cur_rate - odd).abs() < 1e-6, "(6) N = {n}: {}", flow.cur_rate);
+                let swing = flow.cur_rate - share;
+                assert!((swing - c * 0.01 * (1.0 - 1.0 / n as f64)).abs() < 1e-6, "D*, N = {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn two_flows_do_not_settle_since_w_jumps_to_0_255() {
+        // E17-4: at w = w_min the overshoot of two flows stays below the target loss.
+        let mut flows = settled(2);
+        let mut jumps = Vec::new();
+        for step in 0..120 {
+            let before = flows[0].w;
+            fluid(&mut flows);
+            if flows[0].w > before {
+                assert_eq!((before, flows[0].w), (0.01, 0.255));
+                jumps.push(step);
+            }
+        }
+        assert!(jumps.len() >= 9, "{jumps:?}");
+        assert!(jumps.windows(2).all(|pair| pair[1] - pair[0] == 11), "every 11 updates: {jumps:?}");
+    }
+
+    #[test]
+    fn total_loss_leaves_one_credit_per_period_and_silence_changes_nothing() {
+        let period = |sent, dropped, received| Period {
+            sent,
+            dropped,
+            received,
+            span: Span::from_us(10),
+            rtt: Span::from_us(10),
+        };
+        let mut control = FeedbackControl::new(Algorithm1 { max_rate: 770_000.0, alpha: 1.0, ..PAPER });
+        control.update(&period(7, 7, 0));
+        assert!((control.cur_rate - 100_000.0).abs() < 1e-6, "one credit in 10 us");
+        let before = control.clone();
+        control.update(&period(0, 0, 0));
+        assert_eq!((control.cur_rate, control.w), (before.cur_rate, before.w));
+        // A rate that is below the floor already is not raised by a loss.
+        control.cur_rate = 20_000.0;
+        control.update(&period(1, 1, 0));
+        assert_eq!(control.cur_rate, 20_000.0);
+    }
+
+    #[test]
+    fn a_lone_flow_approaches_1_1_max_rate_where_its_own_limiter_takes_a_loss_below_target() {
+        let mut flows = vec![FeedbackControl::new(PAPER)];
+        let loss = (0..200).map(|_| fluid(&mut flows)).last().unwrap();
+        assert!((flows[0].cur_rate - 1.1).abs() < 1e-9, "E17-6");
+        assert!((loss - 1.0 / 11.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_link_rate_in_credits_is_one_per_1_2976_us_at_10_gbps() {
+        let gap = 1.0 / max_rate(Rate::gbps(10), 84, 1538);
+        assert_eq!(Span::from_secs_f64(gap), Span::from_ps(1_297_600));
+    }
+}

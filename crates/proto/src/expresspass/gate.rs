@@ -1,0 +1,362 @@
+//! Which credit releases data, and when credits are asked for and stopped: the sender's states (E17 Fig. 7).
+
+use clearway_units::{Span, Time};
+
+/// Where a sender stands with its receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// No data waits and no credits come.
+    Closed,
+    /// Credits were asked for; none of them came yet.
+    RequestSent,
+    /// Credits come.
+    Receiving,
+    /// The receiver was told to stop and has not answered yet.
+    StopSent,
+}
+
+/// What a sender must tell its receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Signal {
+    /// "Send me credits."
+    Request,
+    /// "Send no more credits."
+    Stop,
+}
+
+/// How a sender starts and stops its credits.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct GateConfig {
+    /// How long there must be no data before credits are stopped.
+    pub idle: Span,
+    /// How long a request or a stop may go unanswered before it is sent again; doubles each time.
+    pub retry: Span,
+    /// The mark on the last data packet stops the credits (E16), so none is sent for that.
+    pub stop_by_mark: bool,
+    /// Credits are stopped as soon as those of one round trip cover what is left (the ns-2 code).
+    pub early_stop: bool,
+}
+
+/// An unanswered signal is repeated after at most `retry x 2^BACKOFF_MAX`.
+const BACKOFF_MAX: u32 = 6;
+
+/// The sender's side of starting and stopping credits, one number per round of them.
+///
+/// Every request opens a *session*; the receiver puts its number on the credits and refuses requests and stops
+/// of sessions that are over. So signals can be lost, repeated and reordered without reviving or ending the
+/// wrong round of credits.
+#[derive(Clone, Debug)]
+pub struct SenderGate {
+    config: GateConfig,
+    state: State,
+    session: u32,
+    timer: Time,
+    attempts: u32,
+    /// The last signal was answered, though not by all that was needed.
+    answered: bool,
+    pending: Option<Signal>,
+    stopped_at: Time,
+    window_start: Time,
+    window_credits: u64,
+}
+
+impl SenderGate {
+    /// A gate without credits.
+    pub fn new(config: GateConfig) -> SenderGate {
+        SenderGate {
+            config,
+            state: State::Closed,
+            session: 0,
+            timer: Time::MAX,
+            attempts: 0,
+            answered: false,
+            pending: None,
+            stopped_at: Time::ZERO,
+            window_start: Time::ZERO,
+            window_credits: 0,
+        }
+    }
+
+    /// Where the sender stands.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The round of credits in force.
+    pub fn session(&self) -> u32 {
+        self.session
+    }
+
+    /// When [`SenderGate::on_timer`] must be called; [`Time::MAX`] if never.
+    pub fn next_timeout(&self) -> Time {
+        self.timer
+    }
+
+    /// The signal that must leave now.
+    pub fn take_signal(&mut self) -> Option<Signal> {
+        self.pending.take()
+    }
+
+    /// There is data to send where there was none.
+    pub fn on_data(&mut self, now: Time) {
+        match self.state {
+            State::Closed | State::StopSent => {
+                self.session = self.session.wrapping_add(1);
+                (self.state, self.attempts) = (State::RequestSent, 0);
+                self.signal(Signal::Request, now);
+            }
+            State::Receiving => self.timer = Time::MAX,
+            State::RequestSent => {}
+        }
+    }
+
+    /// A credit of `session` arrived and `backlog` frames wait. Answers whether it releases one; if not, it is
+    /// wasted.
+    pub fn on_credit(&mut self, session: u32, backlog: u64, rtt: Span, now: Time) -> bool {
+        if session == self.session && self.state == State::RequestSent {
+            self.receive();
+            (self.window_start, self.window_credits) = (now, 0);
+        }
+        if backlog == 0 {
+            self.on_useless_credit(rtt, now);
+            return false;
+        }
+        match self.state {
+            State::StopSent if self.config.early_stop => {}
+            State::StopSent if self.config.stop_by_mark && session == self.session => self.receive(),
+            State::StopSent | State::Closed => self.on_data(now),
+            State::RequestSent | State::Receiving => {}
+        }
+        match (self.state, backlog - 1) {
+            (State::Receiving | State::RequestSent, 0) if self.config.stop_by_mark => {
+                self.state = State::StopSent;
+                self.arm_retry(now);
+            }
+            (State::Receiving, 0) => self.timer = now.saturating_add(self.config.idle),
+            (State::Receiving, left) if self.config.early_stop => self.consider_early_stop(left, rtt, now),
+            _ => {}
+        }
+        true
+    }
+
+    /// The receiver accepted the request of `session`.
+    pub fn on_accept(&mut self, session: u32, backlog: u64, now: Time) {
+        if session == self.session && self.state == State::RequestSent {
+            self.receive();
+            if backlog == 0 {
+                self.timer = now.saturating_add(self.config.idle);
+            }
+        }
+    }
+
+    /// The receiver said that it stopped `session`. `complete`: it has all that was sent and knows whether that
+    /// is the end. Else `backlog` is what is known to be missing.
+    pub fn on_stopped(&mut self, session: u32, complete: bool, backlog: u64, now: Time) {
+        if session != self.session || self.state != State::StopSent {
+            return;
+        }
+        if complete {
+            (self.state, self.timer, self.pending) = (State::Closed, Time::MAX, None);
+        } else if backlog > 0 && !self.config.early_stop {
+            self.on_data(now);
+        }
+        // Else credits or data may be on their way still; the timer asks again.
+        self.answered = true;
+    }
+
+    /// Stops now, whatever the state: the flow ends, and no data packet can say so.
+    pub fn stop(&mut self, now: Time) {
+        self.attempts = 0;
+        self.state = State::StopSent;
+        self.signal(Signal::Stop, now);
+    }
+
+    /// The time of [`SenderGate::next_timeout`] came. Answers whether a signal went unanswered.
+    pub fn on_timer(&mut self, backlog: u64, now: Time) -> bool {
+        if now < self.timer {
+            return false;
+        }
+        let unanswered = self.state != State::Receiving && !self.answered;
+        match self.state {
+            State::Closed => self.timer = Time::MAX,
+            State::Receiving => self.stop(now),
+            State::RequestSent if backlog == 0 => self.stop(now),
+            State::RequestSent => self.signal_again(Signal::Request, now),
+            State::StopSent if backlog > 0 => self.on_data(now),
+            State::StopSent => self.signal_again(Signal::Stop, now),
+        }
+        unanswered
+    }
+
+    fn receive(&mut self) {
+        (self.state, self.timer, self.attempts, self.pending) = (State::Receiving, Time::MAX, 0, None);
+    }
+
+    fn on_useless_credit(&mut self, rtt: Span, now: Time) {
+        match self.state {
+            State::Receiving if self.timer == Time::MAX => {
+                self.timer = now.saturating_add(self.config.idle);
+            }
+            // Credits sent before the stop arrived are gone after a round trip; these were sent after it.
+            State::StopSent if now > self.stopped_at.saturating_add(rtt * 2) => {
+                self.stopped_at = now;
+                self.pending = Some(Signal::Stop);
+            }
+            _ => {}
+        }
+    }
+
+    fn consider_early_stop(&mut self, left: u64, rtt: Span, now: Time) {
+        self.window_credits += 1;
+        if now < self.window_start.saturating_add(rtt) {
+            return;
+        }
+        let credits = std::mem::take(&mut self.window_credits);
+        self.window_start = now;
+        if credits >= left {
+            self.stop(now);
+        }
+    }
+
+    fn signal(&mut self, signal: Signal, now: Time) {
+        self.pending = Some(signal);
+        self.arm_retry(now);
+    }
+
+    fn signal_again(&mut self, signal: Signal, now: Time) {
+        self.attempts += 1;
+        self.signal(signal, now);
+    }
+
+    fn arm_retry(&mut self, now: Time) {
+        (self.stopped_at, self.answered) = (now, false);
+        self.timer = now.saturating_add(self.config.retry * (1 << self.attempts.min(BACKOFF_MAX)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Span = Span::from_us(10);
+    const CONFIG: GateConfig =
+        GateConfig { idle: RTT, retry: Span::from_us(200), stop_by_mark: false, early_stop: false };
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    /// A gate that asked for credits at 0 us and got the first at 10 us, with `backlog` frames waiting.
+    fn receiving(config: GateConfig, backlog: u64) -> SenderGate {
+        let mut gate = SenderGate::new(config);
+        gate.on_data(us(0));
+        assert_eq!(gate.take_signal(), Some(Signal::Request));
+        assert!(gate.on_credit(1, backlog, RTT, us(10)));
+        gate
+    }
+
+    #[test]
+    fn data_asks_for_credits_and_the_first_credit_settles_it() {
+        let gate = receiving(CONFIG, 2);
+        assert_eq!((gate.state(), gate.session(), gate.next_timeout()), (State::Receiving, 1, Time::MAX));
+    }
+
+    #[test]
+    fn a_request_without_answer_is_repeated_with_exponential_back_off() {
+        let mut gate = SenderGate::new(CONFIG);
+        gate.on_data(us(0));
+        assert_eq!(gate.take_signal(), Some(Signal::Request));
+        for at in [200, 600, 1_400, 3_000] {
+            assert_eq!(gate.next_timeout(), us(at), "E17-11");
+            assert!(gate.on_timer(1, us(at)));
+            assert_eq!((gate.take_signal(), gate.session()), (Some(Signal::Request), 1));
+        }
+    }
+
+    #[test]
+    fn no_data_for_the_idle_timeout_stops_the_credits() {
+        let mut gate = receiving(CONFIG, 1);
+        assert_eq!(gate.next_timeout(), us(20));
+        assert!(!gate.on_credit(1, 0, RTT, us(12)), "ignored: it becomes lost at the receiver");
+        assert_eq!(gate.next_timeout(), us(20), "and does not prolong the wait");
+        gate.on_timer(0, us(20));
+        assert_eq!((gate.state(), gate.take_signal()), (State::StopSent, Some(Signal::Stop)));
+        gate.on_stopped(1, true, 0, us(30));
+        assert_eq!((gate.state(), gate.next_timeout()), (State::Closed, Time::MAX));
+    }
+
+    #[test]
+    fn new_data_before_the_timeout_keeps_the_credits() {
+        let mut gate = receiving(CONFIG, 1);
+        gate.on_data(us(15));
+        assert_eq!((gate.state(), gate.next_timeout()), (State::Receiving, Time::MAX));
+        assert!(gate.on_credit(1, 1, RTT, us(18)));
+        assert_eq!(gate.next_timeout(), us(28));
+    }
+
+    #[test]
+    fn new_data_after_the_stop_opens_a_session_that_only_its_own_credits_settle() {
+        let mut gate = receiving(CONFIG, 1);
+        gate.on_timer(0, us(20));
+        assert_eq!(gate.take_signal(), Some(Signal::Stop));
+        gate.on_data(us(22));
+        assert_eq!((gate.take_signal(), gate.session()), (Some(Signal::Request), 2));
+        assert!(gate.on_credit(1, 2, RTT, us(23)), "a credit of the old session is as good as any");
+        assert_eq!(gate.state(), State::RequestSent, "but does not show that the request arrived");
+        gate.on_stopped(1, true, 1, us(24));
+        assert_eq!(gate.state(), State::RequestSent, "nor does the answer to the old stop matter");
+        assert!(gate.on_credit(2, 1, RTT, us(32)));
+        assert_eq!(gate.state(), State::Receiving);
+    }
+
+    #[test]
+    fn a_lost_stop_is_repeated_when_credits_still_come_and_by_timer() {
+        let mut gate = receiving(CONFIG, 1);
+        gate.on_timer(0, us(20));
+        assert_eq!(gate.take_signal(), Some(Signal::Stop));
+        assert!(!gate.on_credit(1, 0, RTT, us(30)));
+        assert_eq!(gate.take_signal(), None, "that credit was on its way");
+        assert!(!gate.on_credit(1, 0, RTT, us(41)));
+        assert_eq!(gate.take_signal(), Some(Signal::Stop), "that one was sent after the stop");
+        assert!(!gate.on_credit(1, 0, RTT, us(42)));
+        assert_eq!(gate.take_signal(), None, "one stop a round trip");
+        assert!(gate.on_timer(0, us(220)));
+        assert_eq!(gate.take_signal(), Some(Signal::Stop));
+    }
+
+    #[test]
+    fn a_stop_answered_with_a_gap_asks_for_credits_again() {
+        let mut gate = receiving(CONFIG, 1);
+        gate.on_timer(0, us(20));
+        gate.take_signal();
+        gate.on_stopped(1, false, 1, us(30));
+        assert_eq!((gate.state(), gate.take_signal()), (State::RequestSent, Some(Signal::Request)));
+    }
+
+    #[test]
+    fn the_mark_on_the_last_packet_is_the_stop_of_2016() {
+        let mut gate = receiving(GateConfig { stop_by_mark: true, ..CONFIG }, 1);
+        assert_eq!((gate.state(), gate.take_signal()), (State::StopSent, None));
+        assert_eq!(gate.next_timeout(), us(210), "a lost mark is noticed by the timer");
+        assert!(gate.on_credit(1, 1, RTT, us(50)), "a loss is mended with the credits that still come");
+        assert_eq!((gate.state(), gate.take_signal()), (State::StopSent, None));
+        gate.on_stopped(1, true, 0, us(60));
+        assert_eq!((gate.state(), gate.next_timeout()), (State::Closed, Time::MAX));
+    }
+
+    #[test]
+    fn an_early_stop_goes_out_once_the_credits_of_a_round_trip_cover_what_is_left() {
+        let mut gate = receiving(GateConfig { early_stop: true, ..CONFIG }, 20);
+        for credit in 0..9 {
+            assert!(gate.on_credit(1, 19 - credit, RTT, us(11 + credit)));
+            assert_eq!(gate.take_signal(), None, "within the first round trip");
+        }
+        assert!(gate.on_credit(1, 10, RTT, us(20)));
+        assert_eq!(gate.take_signal(), Some(Signal::Stop), "ten credits came, nine frames are left");
+        assert!(gate.on_credit(1, 9, RTT, us(21)), "credits on their way are spent");
+        gate.on_stopped(1, false, 8, us(22));
+        assert_eq!(gate.state(), State::StopSent, "more may be on their way");
+        gate.on_timer(8, us(220));
+        assert_eq!(gate.take_signal(), Some(Signal::Request), "they were not enough");
+    }
+}

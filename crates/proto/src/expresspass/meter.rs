@@ -1,0 +1,217 @@
+//! Credit loss, from gaps in the credit numbers that data packets echo (E17 sec. 3.2).
+
+/// Counts credits as lost once an echo passes them by more than the reordering that the network may cause.
+///
+/// It keeps a sliding window over the newest numbers, as replay protection does: a number that leaves the window
+/// unseen is a dropped credit. With a window of zero every gap counts at once, which is right where all packets
+/// of a flow take one path. An echo that comes after its number left the window takes its loss back from the
+/// count of the period then running.
+#[derive(Clone, Debug)]
+pub struct LossMeter {
+    /// How many numbers below the highest may still come.
+    reorder: u32,
+    /// First number of this series.
+    first: u64,
+    /// One above the highest number echoed or written off.
+    next: u64,
+    /// Bit `i`: whether `next - 1 - i` was seen, for the `reorder + 1` newest numbers.
+    seen: u64,
+    sent: u64,
+    dropped: u64,
+    late: u64,
+    received: u64,
+}
+
+/// What the meter learned since it was last read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reading {
+    /// Credits whose fate was learned.
+    pub sent: u64,
+    /// Those that released no data.
+    pub dropped: u64,
+    /// Data packets that echoed a credit of this series.
+    pub received: u64,
+}
+
+impl LossMeter {
+    /// A meter that lets an echo come up to `reorder` numbers late; at most 62.
+    pub fn new(reorder: u32) -> LossMeter {
+        assert!(reorder <= 62, "the window is one machine word");
+        LossMeter { reorder, first: 0, next: 0, seen: u64::MAX, sent: 0, dropped: 0, late: 0, received: 0 }
+    }
+
+    /// Begins a series whose first credit has number `first`. Echoes of earlier ones are ignored.
+    pub fn start(&mut self, first: u64) {
+        *self = LossMeter { first, next: first, ..LossMeter::new(self.reorder) };
+    }
+
+    /// A data packet echoed credit `number`.
+    pub fn on_echo(&mut self, number: u64) {
+        if number < self.first {
+            return;
+        }
+        self.received += 1;
+        if number >= self.next {
+            self.advance(number + 1 - self.next);
+            self.seen |= 1;
+            return;
+        }
+        let age = self.next - 1 - number;
+        if age <= self.reorder as u64 {
+            self.seen |= 1 << age;
+        } else {
+            self.late += 1;
+        }
+    }
+
+    /// Gives up on all credits below `end` of which nothing was heard.
+    pub fn write_off(&mut self, end: u64) {
+        if end > self.next {
+            let width = self.reorder as u64 + 1;
+            let step = end - self.next;
+            self.sent += step;
+            self.dropped += step + width - (self.seen & low_bits(width)).count_ones() as u64;
+            (self.next, self.seen) = (end, u64::MAX);
+        }
+    }
+
+    /// Data packets that arrived since the meter was last read.
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Reads the counts and starts the next period.
+    pub fn take(&mut self) -> Reading {
+        // A late echo can make good only a loss that was counted; what exceeds this period's waits for the next.
+        let good = self.late.min(self.dropped);
+        let reading = Reading { sent: self.sent, dropped: self.dropped - good, received: self.received };
+        (self.sent, self.dropped, self.received) = (0, 0, 0);
+        self.late -= good;
+        reading
+    }
+
+    /// Moves the window up by `step` numbers, none of them seen; as many leave it at its other end.
+    fn advance(&mut self, step: u64) {
+        let width = self.reorder as u64 + 1;
+        self.next += step;
+        // The window holds the `width` newest numbers, the one just echoed included; as many leave as enter.
+        let held = self.seen & low_bits(width);
+        let leaving_seen = if step >= width {
+            held.count_ones() as u64
+        } else {
+            (held >> (width - step)).count_ones() as u64
+        };
+        self.sent += step;
+        self.dropped += step - leaving_seen;
+        self.seen = if step >= 64 { 0 } else { self.seen << step };
+    }
+}
+
+fn low_bits(count: u64) -> u64 {
+    if count >= 64 { u64::MAX } else { (1 << count) - 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(meter: &mut LossMeter, echoes: &[u64]) -> (u64, u64, u64) {
+        echoes.iter().for_each(|&number| meter.on_echo(number));
+        let reading = meter.take();
+        (reading.sent, reading.dropped, reading.received)
+    }
+
+    #[test]
+    fn a_gap_in_the_echoed_numbers_is_a_loss_at_once_when_paths_keep_order() {
+        let mut meter = LossMeter::new(0);
+        meter.start(0);
+        assert_eq!(read(&mut meter, &[0, 1, 2, 5]), (6, 2, 4), "E17-5");
+        assert_eq!(read(&mut meter, &[6, 7]), (2, 0, 2), "a period without gap has no loss");
+        assert_eq!(read(&mut meter, &[10]), (3, 2, 1), "the gap belongs to the period of the echo after it");
+    }
+
+    #[test]
+    fn credits_lost_before_the_first_echo_count() {
+        let mut meter = LossMeter::new(0);
+        meter.start(100);
+        assert_eq!(read(&mut meter, &[103]), (4, 3, 1));
+    }
+
+    #[test]
+    fn an_echo_within_the_window_is_no_loss() {
+        let mut meter = LossMeter::new(3);
+        meter.start(0);
+        assert_eq!(read(&mut meter, &[0, 3, 1, 2, 4, 5, 6, 7]).1, 0);
+    }
+
+    #[test]
+    fn an_echo_later_than_the_window_takes_a_loss_back() {
+        let mut meter = LossMeter::new(0);
+        meter.start(0);
+        assert_eq!(read(&mut meter, &[0, 2, 1, 3]), (4, 0, 4));
+        assert_eq!(read(&mut meter, &[5]), (2, 1, 1));
+        assert_eq!(read(&mut meter, &[4, 6, 8]), (3, 0, 3), "the loss of 7 and the return of 4 cancel");
+    }
+
+    #[test]
+    fn echoes_of_an_earlier_series_are_ignored() {
+        let mut meter = LossMeter::new(0);
+        meter.start(10);
+        assert_eq!(read(&mut meter, &[8, 9, 10]), (1, 0, 1));
+    }
+
+    #[test]
+    fn credits_written_off_are_lost_once() {
+        let mut meter = LossMeter::new(0);
+        meter.start(0);
+        meter.write_off(4);
+        assert_eq!(read(&mut meter, &[]), (4, 4, 0));
+        assert_eq!(read(&mut meter, &[5, 6]), (3, 1, 2));
+    }
+
+    proptest! {
+        #[test]
+        fn without_reordering_every_number_is_judged_exactly_once(
+            kept in prop::collection::vec(any::<bool>(), 1..400), reorder in 0u32..63, every in 1usize..50,
+        ) {
+            let mut meter = LossMeter::new(reorder);
+            meter.start(7);
+            let (mut sent, mut dropped, mut received) = (0, 0, 0);
+            let mut add = |meter: &mut LossMeter| {
+                let reading = meter.take();
+                sent += reading.sent;
+                dropped += reading.dropped;
+                received += reading.received;
+            };
+            for (i, _) in kept.iter().enumerate().filter(|(_, kept)| **kept) {
+                meter.on_echo(7 + i as u64);
+                if i % every == 0 {
+                    add(&mut meter);
+                }
+            }
+            // One far above pushes all numbers out of the window: the 99 between are lost too.
+            meter.on_echo(7 + kept.len() as u64 + 99);
+            add(&mut meter);
+            let lost = kept.iter().filter(|kept| !**kept).count() as u64;
+            prop_assert_eq!(sent, kept.len() as u64 + 100);
+            let unjudged = reorder as u64;
+            prop_assert_eq!(dropped, lost + 99 - unjudged.min(99));
+            prop_assert_eq!(received, kept.len() as u64 - lost + 1);
+        }
+
+        #[test]
+        fn a_shuffle_within_the_window_shows_no_loss(
+            keys in prop::collection::vec(0u64..20, 1..400),
+        ) {
+            // Sorting by position plus up to 19 moves no number by more than 19.
+            let mut order: Vec<(u64, u64)> =
+                keys.iter().enumerate().map(|(i, key)| (i as u64 + key, i as u64)).collect();
+            order.sort();
+            let mut meter = LossMeter::new(20);
+            meter.start(0);
+            order.iter().for_each(|&(_, number)| meter.on_echo(number));
+            prop_assert_eq!(meter.take().dropped, 0);
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! ExpressPass: credit-scheduled, delay-bounded congestion control.
+//!
+//! Source: Cho, Jang, Han, "Credit-Scheduled Delay-Bounded Congestion Control for Datacenters", SIGCOMM 2017
+//! (E17). Its ancestor of HotNets 2016 is [`hotnets`], the same without feedback is [`naive`]. The pages in
+//! `docs/protocols/` list the readings chosen and the deviations.
+//!
+//! A receiver sends credits; every port lets at most so many through that the data they release fits; a sender
+//! sends one frame per credit. The pieces, each usable without the others:
+//!
+//! | piece | does |
+//! |---|---|
+//! | [`CreditPacer`] | when the next credit leaves, its number and size |
+//! | [`LossMeter`] | credit loss from gaps in the numbers that data echoes |
+//! | [`FeedbackControl`], [`Ns2Feedback`], [`hotnets::HotnetsFeedback`] | credit loss to credit rate |
+//! | [`SenderGate`] | which credit releases data; requests and stops, with retries |
+//! | [`Outbox`], [`Inbox`] | what was lost after all and goes again |
+//! | [`CreditSender`], [`CreditReceiver`] | the two ends, made of these |
+
+mod feedback;
+mod gate;
+pub mod hotnets;
+mod inbox;
+mod meter;
+pub mod naive;
+mod ns2;
+mod outbox;
+mod pacer;
+mod receiver;
+mod sender;
+
+pub use feedback::{Algorithm1, AtMaxRate, Feedback, FeedbackControl, Period, Trigger, max_rate};
+pub use gate::{GateConfig, SenderGate, Signal, State};
+pub use inbox::Inbox;
+pub use meter::{LossMeter, Reading};
+pub use ns2::Ns2Feedback;
+pub use outbox::{Chunk, Outbox};
+pub use pacer::{CreditPacer, CreditSlot, JitterAround, PacerConfig};
+pub use receiver::{CreditReceiver, ReceiverConfig, Recovery};
+pub use sender::{CreditSender, SenderConfig};
+
+use crate::endpoint::Env;
+use crate::params::{Auto, Profile};
+use crate::port::CreditShaping;
+use crate::registry::{CreditNeeds, Needs, Transport};
+use clearway_units::{Bytes, Span};
+
+crate::choice! {
+    /// The law by which credit loss sets the credit rate.
+    pub enum Law {
+        /// Algorithm 1 of the paper.
+        Sigcomm17 = "sigcomm17",
+        /// The authors' ns-2 code.
+        Ns2 = "ns2",
+    }
+}
+
+crate::choice! {
+    /// How a new connection asks for its first credits.
+    pub enum Handshake {
+        /// The request rides on the SYN; the receiver answers with SYN+ACK and credits at once.
+        Syn = "syn",
+        /// None is simulated: every request is a packet of its own.
+        None = "none",
+    }
+}
+
+crate::params! {
+    /// Parameters of `expresspass`.
+    pub struct Params {
+        /// Law by which credit loss sets the credit rate.
+        feedback: Law = "sigcomm17", "" to "", "E17 3.2, Algorithm 1";
+        /// Initial credit rate as a share of the link's (alpha).
+        alpha: f64 = "0.0625", "0.0001" to "1", "E17 6.3";
+        /// First aggressiveness factor (w_init).
+        w_init: f64 = "0.0625", "0.0001" to "1", "E17 6.3";
+        /// Least aggressiveness factor (w_min).
+        w_min: f64 = "0.01", "0.0001" to "1", "E17 3.2";
+        /// Largest aggressiveness factor (w_max).
+        w_max: f64 = "0.5", "0.0001" to "1", "E17 Algorithm 1";
+        /// Credit loss that is not taken for congestion (target_loss); with feedback "ns2" that of a flow at rate zero.
+        target_loss: f64 = "0.1", "0" to "0.9", "E17 3.3";
+        /// The initial rate is scaled by min(1, frames to send / this); 0 to leave it as it is.
+        ramp: u32 = "0", "" to "1000000", "our choice: the paper does not scale it (ns2-xpass: 40)";
+        /// Time between two updates of the rate; auto: the smoothed round-trip time.
+        update_period: Auto<Span> = "auto", "" to "", "E17 Algorithm 1";
+        /// Weight of a new sample in the receiver's smoothed round-trip time.
+        rtt_gain: f64 = "0.125", "0.001" to "1", "RFC 6298; E17 states none";
+        /// Jitter of a credit as a share of the gap between credits (j).
+        jitter: f64 = "0.01", "0" to "0.9", "E16 4; E17 3.1 studies 0.01 to 0.08 and states no value";
+        /// What the jitter is measured from.
+        jitter_around: JitterAround = "schedule", "" to "", "our choice: E17 states none; this keeps the rate exact";
+        /// Draw the size of each credit uniformly from size_min to 92 bytes.
+        randomize_size: bool = "false", "" to "", "our choice: E17 3.1 does for several switches, but its data ceiling of 94.82 % excludes it";
+        /// Least size of a credit on the wire, in bytes, with randomize_size.
+        size_min: u32 = "84", "64" to "92", "E17 3.1";
+        /// How long the sender must have no data before it stops its credits; auto: the base round-trip time.
+        idle_timeout: Auto<Span> = "auto", "" to "", "our choice: E17 3.1 says a small timeout period";
+        /// How long a request or a stop may go unanswered, doubled each time; auto: two base round-trip times, at least 200 us.
+        retry: Auto<Span> = "auto", "" to "", "our choice: E17 states none; 200 us is the minimum RTO of E16 4";
+        /// How a new connection asks for its first credits.
+        handshake: Handshake = "syn", "" to "", "E17 3.1";
+        /// Stop the credits as soon as those of one round trip cover what is left to send.
+        early_stop: bool = "false", "" to "", "our choice: the paper does not (ns2-xpass does)";
+        /// What happens to data that arrives beyond a gap.
+        recovery: Recovery = "selective", "" to "", "our choice: E17 states none (ns2-xpass: go-back-n)";
+        /// How much later than newer data a frame may arrive before it is taken for lost; auto: a quarter of the base round-trip time.
+        reorder_window: Auto<Span> = "auto", "" to "", "RFC 8985";
+        /// By how many numbers an echo may be late before its credit counts as lost; more than 0 for packet spraying.
+        reorder_credits: u32 = "0", "" to "62", "E17 3.2: a gap is a loss";
+        /// Most credits that wait at a port.
+        credit_queue: u32 = "8", "1" to "100000", "E17 3.3";
+        /// Depth of the token bucket at a port.
+        bucket: Bytes = "168 B", "92 B" to "1400 B", "E17 3.1";
+        /// Whether the bucket starts empty.
+        bucket_starts_empty: bool = "false", "" to "", "our choice: E17 states none (ns2-xpass: true)";
+    }
+}
+
+/// The transport of the SIGCOMM 2017 paper.
+pub struct ExpressPass;
+
+impl Transport for ExpressPass {
+    type Params = Params;
+    type Sender = CreditSender;
+    type Receiver = CreditReceiver<Control>;
+    const NAME: &'static str = "expresspass";
+    const SUMMARY: &'static str = "Credits scheduled hop by hop, with a feedback loop on their loss";
+    const SOURCE: &'static str =
+        "Cho, Jang, Han: Credit-Scheduled Delay-Bounded Congestion Control for Datacenters, SIGCOMM 2017";
+    const PROFILES: &'static [Profile] = &[
+        Profile {
+            name: "ns2",
+            doc: "The authors' ns-2 code (ns2-xpass) with its library defaults, which later papers compare with",
+            values: &[
+                ("feedback", "ns2"),
+                ("alpha", "0.5"),
+                ("w_init", "0.5"),
+                ("target_loss", "0.125"),
+                ("ramp", "40"),
+                ("rtt_gain", "0.2"),
+                ("jitter", "0.1"),
+                ("jitter_around", "gap"),
+                ("idle_timeout", "2 ms"),
+                ("retry", "100 us"),
+                ("early_stop", "true"),
+                ("recovery", "go-back-n"),
+                ("credit_queue", "10"),
+                ("bucket", "840 B"),
+                ("bucket_starts_empty", "true"),
+            ],
+        },
+        Profile {
+            name: "ns2-fat-tree",
+            doc: "What the fat-tree script of ns2-xpass changes, to be set after profile ns2",
+            values: &[
+                ("w_init", "0.0625"),
+                ("randomize_size", "true"),
+                ("size_min", "76"),
+                ("credit_queue", "8"),
+                ("bucket", "168 B"),
+            ],
+        },
+    ];
+
+    fn needs(params: &Params) -> Needs {
+        credit_needs(params.credit_queue, params.bucket, params.bucket_starts_empty)
+    }
+
+    fn sender(params: &Params, env: &Env) -> CreditSender {
+        let gate = GateConfig {
+            idle: params.idle_timeout.or(env.base_rtt),
+            retry: params.retry.or(default_retry(env)),
+            stop_by_mark: false,
+            early_stop: params.early_stop,
+        };
+        sender(gate, params.handshake, params.reorder_window, env)
+    }
+
+    fn receiver(params: &Params, env: &Env) -> CreditReceiver<Control> {
+        let constants = Algorithm1 {
+            max_rate: link_rate(env),
+            alpha: params.alpha,
+            w_init: params.w_init,
+            w_min: params.w_min,
+            w_max: params.w_max,
+            target_loss: params.target_loss,
+            ramp: params.ramp,
+        };
+        let feedback = match params.feedback {
+            Law::Sigcomm17 => Control::Sigcomm17(FeedbackControl::new(constants)),
+            Law::Ns2 => Control::Ns2(Ns2Feedback::new(constants)),
+        };
+        let config = ReceiverConfig {
+            pacer: pacer(params.jitter, params.jitter_around, params.randomize_size, params.size_min, env),
+            period: set(params.update_period),
+            rtt_gain: params.rtt_gain,
+            reorder: params.reorder_credits,
+            recovery: params.recovery,
+            stop_by_mark: false,
+        };
+        CreditReceiver::new(config, feedback, env)
+    }
+}
+
+/// The feedback control that `feedback` names.
+#[derive(Clone, Debug)]
+pub enum Control {
+    /// Algorithm 1 of the paper.
+    Sigcomm17(FeedbackControl),
+    /// The authors' ns-2 code.
+    Ns2(Ns2Feedback),
+}
+
+impl Feedback for Control {
+    fn start(&mut self, wanted: u64) {
+        match self {
+            Control::Sigcomm17(law) => law.start(wanted),
+            Control::Ns2(law) => law.start(wanted),
+        }
+    }
+
+    fn rate(&self) -> f64 {
+        match self {
+            Control::Sigcomm17(law) => law.rate(),
+            Control::Ns2(law) => law.rate(),
+        }
+    }
+
+    fn update(&mut self, period: &Period) {
+        match self {
+            Control::Sigcomm17(law) => law.update(period),
+            Control::Ns2(law) => law.update(period),
+        }
+    }
+
+    fn trigger(&self) -> Trigger {
+        match self {
+            Control::Sigcomm17(law) => law.trigger(),
+            Control::Ns2(law) => law.trigger(),
+        }
+    }
+}
+
+/// Least time before a request or a stop is repeated (minimum RTO, E16 sec. 4).
+const RETRY_MIN: Span = Span::from_us(200);
+/// Largest size of a credit on the wire, in bytes (E17 sec. 3.1).
+const CREDIT_MAX: u32 = 92;
+
+fn link_rate(env: &Env) -> f64 {
+    max_rate(env.line_rate, env.framing.wire_min, env.framing.wire_max())
+}
+
+fn default_retry(env: &Env) -> Span {
+    (env.base_rtt * 2).max(RETRY_MIN)
+}
+
+fn credit_needs(queue: u32, bucket: Bytes, starts_empty: bool) -> Needs {
+    let shaping = CreditShaping { bucket: bucket.get() as u32, starts_empty, ..CreditShaping::PAPER };
+    Needs { credits: Some(CreditNeeds { queue, shaping }), ..Needs::NOTHING }
+}
+
+fn sender(gate: GateConfig, handshake: Handshake, reorder: Auto<Span>, env: &Env) -> CreditSender {
+    let config = SenderConfig {
+        gate,
+        request_on_syn: handshake == Handshake::Syn,
+        reorder: reorder.or(env.base_rtt / 4),
+    };
+    CreditSender::new(config, env)
+}
+
+fn pacer(jitter: f64, around: JitterAround, randomize_size: bool, size_min: u32, env: &Env) -> PacerConfig {
+    let fixed = env.framing.wire_min;
+    let (size_min, size_max) =
+        if randomize_size { (size_min, CREDIT_MAX.max(size_min)) } else { (fixed, fixed) };
+    PacerConfig { jitter, around, size_min, size_max }
+}
+
+fn set<T: Copy>(value: Auto<T>) -> Option<T> {
+    match value {
+        Auto::Auto => None,
+        Auto::Set(value) => Some(value),
+    }
+}

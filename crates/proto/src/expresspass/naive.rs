@@ -1,0 +1,81 @@
+//! Naive credits: ports and sender of ExpressPass, but the receiver sends credits at the link's rate whatever
+//! becomes of them.
+//!
+//! Source: E17 sec. 2 and Figs. 2, 4, 10, where it shows why feedback is needed.
+
+use super::{
+    AtMaxRate, CreditReceiver, CreditSender, GateConfig, Handshake, JitterAround, ReceiverConfig, Recovery,
+    credit_needs, default_retry, link_rate, pacer, sender,
+};
+use crate::endpoint::Env;
+use crate::params::Auto;
+use crate::registry::{Needs, Transport};
+use clearway_units::{Bytes, Span};
+
+crate::params! {
+    /// Parameters of `naive-credit`.
+    pub struct Params {
+        /// Jitter of a credit as a share of the gap between credits.
+        jitter: f64 = "0.01", "0" to "0.9", "as expresspass";
+        /// What the jitter is measured from.
+        jitter_around: JitterAround = "schedule", "" to "", "as expresspass";
+        /// Draw the size of each credit uniformly from 84 to 92 bytes.
+        randomize_size: bool = "false", "" to "", "as expresspass";
+        /// How long the sender must have no data before it stops its credits; auto: the base round-trip time.
+        idle_timeout: Auto<Span> = "auto", "" to "", "as expresspass";
+        /// How long a request or a stop may go unanswered, doubled each time; auto: two base round-trip times, at least 200 us.
+        retry: Auto<Span> = "auto", "" to "", "as expresspass";
+        /// How a new connection asks for its first credits.
+        handshake: Handshake = "syn", "" to "", "as expresspass";
+        /// How much later than newer data a frame may arrive before it is taken for lost; auto: a quarter of the base round-trip time.
+        reorder_window: Auto<Span> = "auto", "" to "", "RFC 8985";
+        /// Most credits that wait at a port.
+        credit_queue: u32 = "8", "1" to "100000", "E17 3.3";
+        /// Depth of the token bucket at a port.
+        bucket: Bytes = "168 B", "92 B" to "1400 B", "E17 3.1";
+    }
+}
+
+/// The transport.
+pub struct NaiveCredit;
+
+impl Transport for NaiveCredit {
+    type Params = Params;
+    type Sender = CreditSender;
+    type Receiver = CreditReceiver<AtMaxRate>;
+    const NAME: &'static str = "naive-credit";
+    const SUMMARY: &'static str = "Credits at the link's rate without feedback";
+    const SOURCE: &'static str = "Cho, Jang, Han: Credit-Scheduled Delay-Bounded Congestion Control for Datacenters, SIGCOMM 2017, section 2";
+
+    fn needs(params: &Params) -> Needs {
+        credit_needs(params.credit_queue, params.bucket, false)
+    }
+
+    fn sender(params: &Params, env: &Env) -> CreditSender {
+        let gate = GateConfig {
+            idle: params.idle_timeout.or(env.base_rtt),
+            retry: params.retry.or(default_retry(env)),
+            stop_by_mark: false,
+            early_stop: false,
+        };
+        sender(gate, params.handshake, params.reorder_window, env)
+    }
+
+    fn receiver(params: &Params, env: &Env) -> CreditReceiver<AtMaxRate> {
+        let config = ReceiverConfig {
+            pacer: pacer(
+                params.jitter,
+                params.jitter_around,
+                params.randomize_size,
+                env.framing.wire_min,
+                env,
+            ),
+            period: None,
+            rtt_gain: 0.125,
+            reorder: 0,
+            recovery: Recovery::Selective,
+            stop_by_mark: false,
+        };
+        CreditReceiver::new(config, AtMaxRate(link_rate(env)), env)
+    }
+}

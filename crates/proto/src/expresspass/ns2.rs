@@ -1,0 +1,124 @@
+//! The feedback control of the authors' ns-2 code (ns2-xpass), which differs from Algorithm 1 of the paper.
+
+use super::feedback::{Algorithm1, Feedback, Period, Trigger};
+
+/// What `w` grows by with the second and every further increase in a row.
+const W_STEP: f64 = 0.05;
+
+/// Feedback as in ns2-xpass: the target loss shrinks as the rate nears the maximum, a loss sets the rate to
+/// what arrived, and `w` grows by steps.
+///
+/// `target_loss` of the constants is the target of a flow at rate zero (0.125 in ns2-xpass); the target in
+/// force is `(1 - cur_rate / max_rate) x target_loss`.
+#[derive(Clone, Debug)]
+pub struct Ns2Feedback {
+    constants: Algorithm1,
+    cur_rate: f64,
+    w: f64,
+    increased: bool,
+}
+
+impl Ns2Feedback {
+    /// At the initial rate.
+    pub fn new(constants: Algorithm1) -> Ns2Feedback {
+        let cur_rate = constants.initial_rate(u64::MAX);
+        Ns2Feedback { constants, cur_rate, w: constants.w_init, increased: false }
+    }
+
+    /// The aggressiveness factor in force.
+    pub fn w(&self) -> f64 {
+        self.w
+    }
+}
+
+impl Feedback for Ns2Feedback {
+    fn start(&mut self, wanted: u64) {
+        *self = Ns2Feedback::new(self.constants);
+        self.cur_rate = self.constants.initial_rate(wanted);
+    }
+
+    fn rate(&self) -> f64 {
+        self.cur_rate
+    }
+
+    fn update(&mut self, period: &Period) {
+        let Some(credit_loss) = period.loss() else { return };
+        let Algorithm1 { max_rate, w_min, w_max, .. } = self.constants;
+        let target_loss = (1.0 - self.cur_rate / max_rate) * self.constants.target_loss;
+        if credit_loss > target_loss {
+            self.cur_rate = (period.receive_rate() * (1.0 + target_loss)).min(self.cur_rate);
+            self.w = (self.w / 2.0).max(w_min);
+            self.increased = false;
+        } else {
+            if self.increased {
+                self.w = (self.w + W_STEP).min(w_max);
+            }
+            self.cur_rate = self.w * max_rate + (1.0 - self.w) * self.cur_rate;
+            self.increased = true;
+        }
+        self.cur_rate = self.cur_rate.max(period.one_per_rtt()).min(max_rate);
+    }
+
+    fn trigger(&self) -> Trigger {
+        Trigger::Credit
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clearway_units::Span;
+
+    const NS2: Algorithm1 = Algorithm1 {
+        max_rate: 770_000.0,
+        alpha: 0.5,
+        w_init: 0.5,
+        w_min: 0.01,
+        w_max: 0.5,
+        target_loss: 0.125,
+        ramp: 40,
+    };
+
+    fn period(sent: u64, dropped: u64, received: u64) -> Period {
+        Period { sent, dropped, received, span: Span::from_us(100), rtt: Span::from_us(50) }
+    }
+
+    #[test]
+    fn a_flow_of_ten_packets_starts_at_a_quarter_of_the_initial_rate() {
+        let mut control = Ns2Feedback::new(NS2);
+        control.start(10);
+        assert_eq!(control.rate(), 0.5 * 0.25 * 770_000.0);
+        control.start(4_000);
+        assert_eq!(control.rate(), 0.5 * 770_000.0);
+    }
+
+    #[test]
+    fn a_loss_sets_the_rate_to_what_arrived_and_the_target_and_never_raises_it() {
+        let mut control = Ns2Feedback::new(NS2);
+        control.update(&period(40, 10, 30));
+        assert_eq!(control.rate(), 300_000.0 * (1.0 + 0.0625), "the target at half rate is 6.25 %");
+        assert_eq!(control.w(), 0.25);
+        let before = control.rate();
+        control.update(&period(100, 50, 100));
+        assert_eq!(control.rate(), before);
+    }
+
+    #[test]
+    fn w_grows_by_0_05_from_the_second_increase_on() {
+        let mut control = Ns2Feedback::new(Algorithm1 { w_init: 0.1, ..NS2 });
+        control.update(&period(10, 0, 10));
+        assert_eq!(control.w(), 0.1);
+        control.update(&period(10, 0, 10));
+        assert!((control.w() - 0.15).abs() < 1e-12);
+        (0..20).for_each(|_| control.update(&period(10, 0, 10)));
+        assert_eq!(control.w(), 0.5);
+        assert!(control.rate() <= 770_000.0, "no 1 + target_loss in the increase");
+    }
+
+    #[test]
+    fn the_rate_stays_at_one_credit_a_round_trip_or_more() {
+        let mut control = Ns2Feedback::new(NS2);
+        control.update(&period(40, 40, 0));
+        assert_eq!(control.rate(), 20_000.0, "the period was two round trips long");
+    }
+}

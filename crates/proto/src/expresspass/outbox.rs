@@ -1,0 +1,340 @@
+//! What the sender has sent, what of it arrived and what must go again.
+//!
+//! ExpressPass loses no data where buffers are sized by its bound, so the paper has no recovery. It must work
+//! with smaller buffers all the same (E17 sec. 3.1), and so this is ours: credits carry what the receiver has
+//! (`ack`, and selective acknowledgements while there are gaps) and when the newest data that it got was sent.
+//! What was sent earlier than that by more than the reordering allowed, and has not arrived, is lost (the rule
+//! of RACK, RFC 8985). Nothing is added to the wire while nothing is lost.
+
+use crate::packet::SackBlock;
+use clearway_units::{Span, Time};
+use std::collections::VecDeque;
+
+/// Bytes to send in one frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Chunk {
+    /// Offset of the first.
+    pub seq: u64,
+    /// How many.
+    pub len: u32,
+    /// Whether any of them was sent before.
+    pub again: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    /// Released by a credit, not yet on the wire.
+    Released,
+    InFlight,
+    Arrived,
+    Lost,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    seq: u64,
+    len: u32,
+    fate: Fate,
+    sent: Time,
+}
+
+impl Segment {
+    fn end(&self) -> u64 {
+        self.seq + self.len as u64
+    }
+}
+
+/// The send buffer's bookkeeping: offsets only, no bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Outbox {
+    /// From the first byte not acknowledged to `next`, in order and without gaps.
+    segments: VecDeque<Segment>,
+    acked: u64,
+    next: u64,
+    /// One above the highest byte ever released.
+    high: u64,
+    written: u64,
+    lost_segments: u64,
+    lost_bytes: u64,
+    /// Losses can be hidden below this offset without a gap at the receiver.
+    recover: u64,
+}
+
+impl Outbox {
+    /// `bytes` more to send.
+    pub fn write(&mut self, bytes: u64) {
+        self.written = self.written.saturating_add(bytes);
+    }
+
+    /// Takes back what was never released. Returns how many bytes there are then in all.
+    pub fn truncate(&mut self) -> u64 {
+        self.written = self.high;
+        self.written
+    }
+
+    /// Bytes handed over so far.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// One above the highest byte ever released.
+    pub fn high(&self) -> u64 {
+        self.high
+    }
+
+    /// Bytes waiting for credits, those that go again included.
+    pub fn backlog(&self) -> u64 {
+        self.written - self.next + self.lost_bytes
+    }
+
+    /// Frames waiting for credits.
+    pub fn backlog_frames(&self, payload_max: u32) -> u64 {
+        (self.written - self.next).div_ceil(payload_max as u64) + self.lost_segments
+    }
+
+    /// Whether all that was handed over has arrived.
+    pub fn is_acknowledged(&self) -> bool {
+        self.acked == self.written
+    }
+
+    /// Releases the next frame: lost bytes first, then new ones.
+    pub fn release(&mut self, payload_max: u32, now: Time) -> Option<Chunk> {
+        if self.lost_segments > 0 {
+            let lost = self.segments.iter_mut().find(|segment| segment.fate == Fate::Lost);
+            let segment = lost.expect("lost segments are counted");
+            (segment.fate, segment.sent) = (Fate::Released, now);
+            self.lost_segments -= 1;
+            self.lost_bytes -= segment.len as u64;
+            return Some(Chunk { seq: segment.seq, len: segment.len, again: true });
+        }
+        let len = (self.written - self.next).min(payload_max as u64) as u32;
+        if len == 0 {
+            return None;
+        }
+        let chunk = Chunk { seq: self.next, len, again: self.next < self.high };
+        self.segments.push_back(Segment { seq: self.next, len, fate: Fate::Released, sent: now });
+        self.next += len as u64;
+        self.high = self.high.max(self.next);
+        Some(chunk)
+    }
+
+    /// The frame that begins at `seq` went onto the wire.
+    pub fn on_sent(&mut self, seq: u64, now: Time) {
+        let index = self.segments.partition_point(|segment| segment.seq < seq);
+        if let Some(segment) = self.segments.get_mut(index) {
+            if segment.seq == seq && segment.fate == Fate::Released {
+                (segment.fate, segment.sent) = (Fate::InFlight, now);
+            }
+        }
+    }
+
+    /// The receiver has all below `ack`, the blocks `sack`, and data that was sent at `newest`. What was sent
+    /// before that by `reorder` or more and is not among it is lost.
+    pub fn on_ack(&mut self, ack: u64, sack: &[SackBlock], newest: Time, reorder: Span) {
+        self.advance(ack);
+        for block in sack.iter().filter(|block| block.end > block.start) {
+            let first = self.segments.partition_point(|segment| segment.seq < block.start);
+            for index in first..self.segments.len() {
+                if self.segments[index].end() > block.end {
+                    break;
+                }
+                self.set_fate(index, Fate::Arrived);
+            }
+        }
+        // While nothing is lost the oldest frame is newer than what arrived last, and nothing is looked through.
+        let overdue = self.segments.front().is_some_and(|front| front.sent.saturating_add(reorder) <= newest);
+        if overdue || !sack.is_empty() || self.acked < self.recover {
+            self.lose(|segment| segment.sent.saturating_add(reorder) <= newest);
+        }
+    }
+
+    /// Gives up on what went onto the wire `age` ago or more and is not known to have arrived. Answers whether
+    /// there was any.
+    pub fn expire(&mut self, age: Span, now: Time) -> bool {
+        match self.segments.front() {
+            None => false,
+            Some(_) => self.lose(|segment| segment.sent.saturating_add(age) <= now),
+        }
+    }
+
+    /// The receiver takes no data out of order and wants all from `ack` on again.
+    pub fn go_back(&mut self, ack: u64) {
+        self.advance(ack);
+        if ack == self.acked {
+            self.segments.clear();
+            (self.lost_segments, self.lost_bytes) = (0, 0);
+            self.next = self.acked;
+        }
+    }
+
+    /// How long ago the oldest frame that has not arrived went onto the wire.
+    pub fn oldest(&self, now: Time) -> Span {
+        self.segments.front().map_or(Span::ZERO, |segment| now.saturating_since(segment.sent))
+    }
+
+    fn advance(&mut self, ack: u64) {
+        debug_assert!(ack <= self.high, "acknowledged bytes were sent");
+        if ack <= self.acked {
+            return;
+        }
+        self.acked = ack;
+        while let Some(front) = self.segments.front().copied() {
+            if front.seq >= ack {
+                break;
+            }
+            self.set_fate(0, Fate::Arrived);
+            let front = &mut self.segments[0];
+            if front.end() > ack {
+                // Only after going back can an acknowledgement fall inside a frame.
+                front.len = (front.end() - ack) as u32;
+                front.seq = ack;
+                front.fate = Fate::InFlight;
+                break;
+            }
+            self.segments.pop_front();
+        }
+        self.next = self.next.max(ack);
+    }
+
+    fn lose(&mut self, is_late: impl Fn(&Segment) -> bool) -> bool {
+        let mut any = false;
+        for index in 0..self.segments.len() {
+            let segment = self.segments[index];
+            if segment.fate == Fate::InFlight && is_late(&segment) {
+                self.set_fate(index, Fate::Lost);
+                self.recover = self.next;
+                any = true;
+            }
+        }
+        any
+    }
+
+    fn set_fate(&mut self, index: usize, fate: Fate) {
+        let segment = &mut self.segments[index];
+        let was = std::mem::replace(&mut segment.fate, fate);
+        let len = segment.len as u64;
+        if was == Fate::Lost && fate != Fate::Lost {
+            self.lost_segments -= 1;
+            self.lost_bytes -= len;
+        }
+        if was != Fate::Lost && fate == Fate::Lost {
+            self.lost_segments += 1;
+            self.lost_bytes += len;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REORDER: Span = Span::from_us(2);
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    /// `count` frames of 100 bytes, sent at 10, 20, 30, ... us.
+    fn sent(count: u64) -> Outbox {
+        let mut outbox = Outbox::default();
+        outbox.write(count * 100);
+        for i in 0..count {
+            let chunk = outbox.release(100, us(0)).unwrap();
+            assert_eq!(chunk, Chunk { seq: i * 100, len: 100, again: false });
+            outbox.on_sent(chunk.seq, us(10 * (i + 1)));
+        }
+        assert_eq!(outbox.backlog(), 0);
+        outbox
+    }
+
+    fn block(start: u64, end: u64) -> SackBlock {
+        SackBlock { start, end }
+    }
+
+    #[test]
+    fn acknowledgements_in_order_leave_nothing_to_do() {
+        let mut outbox = sent(3);
+        outbox.on_ack(200, &[], us(20), REORDER);
+        assert!(!outbox.is_acknowledged() && outbox.backlog() == 0);
+        outbox.on_ack(300, &[], us(30), REORDER);
+        assert!(outbox.is_acknowledged());
+    }
+
+    #[test]
+    fn a_gap_below_newer_data_goes_again_first() {
+        let mut outbox = sent(4);
+        outbox.write(50);
+        outbox.on_ack(100, &[block(200, 300)], us(30), REORDER);
+        assert_eq!(outbox.backlog(), 150, "the second frame is lost, the fourth is under way");
+        assert_eq!(outbox.release(100, us(50)), Some(Chunk { seq: 100, len: 100, again: true }));
+        assert_eq!(outbox.release(100, us(50)), Some(Chunk { seq: 400, len: 50, again: false }));
+        assert_eq!(outbox.release(100, us(50)), None);
+    }
+
+    #[test]
+    fn data_within_the_reordering_allowed_is_not_lost_yet() {
+        let mut outbox = sent(4);
+        outbox.on_ack(100, &[block(200, 300)], us(30), Span::from_us(11));
+        assert_eq!(outbox.backlog(), 0);
+    }
+
+    #[test]
+    fn a_lost_retransmission_is_lost_again() {
+        let mut outbox = sent(3);
+        outbox.on_ack(0, &[block(100, 200)], us(20), REORDER);
+        outbox.release(100, us(40));
+        outbox.on_sent(0, us(40));
+        outbox.on_ack(0, &[block(100, 300)], us(30), REORDER);
+        assert_eq!(outbox.backlog(), 0, "the newest arrival is older than the retransmission");
+        outbox.write(100);
+        let chunk = outbox.release(100, us(50)).unwrap();
+        outbox.on_sent(chunk.seq, us(50));
+        outbox.on_ack(0, &[block(100, 400)], us(50), REORDER);
+        assert_eq!(outbox.backlog(), 100);
+    }
+
+    #[test]
+    fn a_tail_that_a_mended_gap_hides_is_found_lost_too() {
+        let mut outbox = sent(3);
+        outbox.on_ack(0, &[block(100, 200)], us(20), REORDER);
+        outbox.release(100, us(40));
+        outbox.on_sent(0, us(40));
+        // The gap closes by data sent at 40 us: what was sent at 30 us has overstayed.
+        outbox.on_ack(200, &[], us(40), REORDER);
+        assert_eq!(outbox.release(100, us(60)), Some(Chunk { seq: 200, len: 100, again: true }));
+    }
+
+    #[test]
+    fn a_frame_that_waits_for_the_network_card_is_never_lost() {
+        let mut outbox = sent(2);
+        outbox.write(100);
+        outbox.release(100, us(25)).unwrap();
+        outbox.on_ack(0, &[block(100, 200)], us(90), REORDER);
+        assert_eq!(outbox.backlog(), 100, "only the first frame");
+    }
+
+    #[test]
+    fn going_back_sends_all_again_and_an_acknowledgement_may_cut_a_frame() {
+        let mut outbox = sent(3);
+        outbox.go_back(100);
+        assert_eq!(outbox.backlog(), 200);
+        assert_eq!(outbox.release(150, us(50)), Some(Chunk { seq: 100, len: 150, again: true }));
+        outbox.on_sent(100, us(50));
+        outbox.on_ack(200, &[], us(50), REORDER);
+        assert_eq!(outbox.release(150, us(50)), Some(Chunk { seq: 250, len: 50, again: true }));
+        outbox.go_back(100);
+        assert_eq!(outbox.backlog(), 0, "an old request to go back is ignored");
+        outbox.on_ack(300, &[], us(50), REORDER);
+        assert!(outbox.is_acknowledged());
+    }
+
+    #[test]
+    fn an_endless_flow_does_not_overflow_and_can_be_cut_off() {
+        let mut outbox = Outbox::default();
+        (0..8).for_each(|_| outbox.write(u64::MAX / 4));
+        assert_eq!(outbox.backlog(), u64::MAX);
+        outbox.release(1460, us(0)).unwrap();
+        assert_eq!(outbox.truncate(), 1460);
+        assert_eq!(outbox.backlog(), 0);
+    }
+}

@@ -1,0 +1,274 @@
+//! The credit timer: when the next credit leaves, its number and its size (E17 sec. 3.1).
+
+use crate::rng::Rng;
+use clearway_units::{Span, Time};
+
+crate::choice! {
+    /// What the jitter of a credit is measured from.
+    pub enum JitterAround {
+        /// A schedule of even gaps: jitter never adds up, so the rate is kept exactly.
+        Schedule = "schedule",
+        /// The credit before it: gaps are independent, so the phase wanders (the ns-2 code).
+        Gap = "gap",
+    }
+}
+
+/// How credits are spaced and how large they are.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PacerConfig {
+    /// Jitter as a share of the gap: uniform in `[0, jitter]` around a schedule, in `[-jitter, jitter]` around
+    /// a gap.
+    pub jitter: f64,
+    /// What it is measured from.
+    pub around: JitterAround,
+    /// Sizes on the wire, in bytes; drawn uniformly from `size_min..=size_max`.
+    pub size_min: u32,
+    /// See `size_min`.
+    pub size_max: u32,
+}
+
+/// A credit that leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CreditSlot {
+    /// Its number.
+    pub number: u64,
+    /// Its size on the wire, in bytes.
+    pub wire: u32,
+}
+
+/// Spaces credits by `1 / rate`, with jitter that breaks the lockstep of flows.
+///
+/// Numbers go up by one for ever, also across stops, so that an old echo is never taken for a new one. A timer
+/// that fires late makes up for at most one gap; more would be a burst.
+///
+/// ```
+/// use clearway_proto::expresspass::{CreditPacer, JitterAround, PacerConfig};
+/// use clearway_proto::{Entity, Rng};
+/// use clearway_units::{Span, Time};
+///
+/// let config =
+///     PacerConfig { jitter: 0.0, around: JitterAround::Schedule, size_min: 84, size_max: 84 };
+/// let mut rng = Rng::stream(1, Entity::Receiver, 0);
+/// let mut pacer = CreditPacer::new(config);
+/// pacer.start(Time::ZERO, 1e6, &mut rng);
+/// assert_eq!(pacer.send(Time::ZERO, &mut rng).number, 0);
+/// assert_eq!(pacer.due(), Time::ZERO + Span::from_us(1));
+/// ```
+#[derive(Clone, Debug)]
+pub struct CreditPacer {
+    config: PacerConfig,
+    running: bool,
+    number: u64,
+    gap: Span,
+    /// Slot of the last credit since the start.
+    last: Option<Time>,
+    /// Slot of the next credit, before jitter.
+    next: Time,
+    /// Jitter of the next credit, as a share of the gap.
+    offset: f64,
+    due: Time,
+}
+
+impl CreditPacer {
+    /// A pacer that stands still.
+    pub fn new(config: PacerConfig) -> CreditPacer {
+        CreditPacer {
+            config,
+            running: false,
+            number: 0,
+            gap: Span::MAX,
+            last: None,
+            next: Time::MAX,
+            offset: 0.0,
+            due: Time::MAX,
+        }
+    }
+
+    /// Starts at `rate` credits per second; the first credit is due at once, but for its jitter.
+    pub fn start(&mut self, now: Time, rate: f64, rng: &mut Rng) {
+        (self.running, self.gap, self.last, self.next) = (true, gap(rate), None, now);
+        self.draw_offset(rng);
+        self.schedule();
+    }
+
+    /// Changes the rate: the next credit is due one new gap after the last one, or at once if that is past.
+    pub fn set_rate(&mut self, now: Time, rate: f64) {
+        let gap = gap(rate);
+        if !self.running || gap == self.gap {
+            return;
+        }
+        self.gap = gap;
+        if let Some(last) = self.last {
+            self.next = last.saturating_add(gap).max(now);
+        }
+        self.schedule();
+    }
+
+    /// No more credits until the next start.
+    pub fn stop(&mut self) {
+        (self.running, self.due) = (false, Time::MAX);
+    }
+
+    /// When the next credit leaves; [`Time::MAX`] while stopped or at rate zero.
+    pub fn due(&self) -> Time {
+        self.due
+    }
+
+    /// Number of the next credit.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Takes the credit that is due.
+    pub fn send(&mut self, now: Time, rng: &mut Rng) -> CreditSlot {
+        debug_assert!(now >= self.due, "a credit before its time");
+        let slot = match self.config.around {
+            JitterAround::Schedule => {
+                self.next.max(Time::from_ps(now.as_ps().saturating_sub(self.gap.as_ps())))
+            }
+            JitterAround::Gap => now,
+        };
+        self.last = Some(slot);
+        self.next = slot.saturating_add(self.gap);
+        self.draw_offset(rng);
+        self.schedule();
+        let spread = (self.config.size_max - self.config.size_min) as u64;
+        let extra = if spread == 0 { 0 } else { rng.below(spread + 1) as u32 };
+        let credit = CreditSlot { number: self.number, wire: self.config.size_min + extra };
+        self.number += 1;
+        credit
+    }
+
+    fn draw_offset(&mut self, rng: &mut Rng) {
+        let PacerConfig { jitter, around, .. } = self.config;
+        self.offset = match around {
+            _ if jitter == 0.0 => 0.0,
+            JitterAround::Schedule => jitter * rng.unit(),
+            JitterAround::Gap => jitter * (2.0 * rng.unit() - 1.0),
+        };
+    }
+
+    fn schedule(&mut self) {
+        let shift = if self.gap == Span::MAX { Span::ZERO } else { self.gap.mul_f64(self.offset.abs()) };
+        self.due = if self.gap == Span::MAX {
+            Time::MAX
+        } else if self.offset < 0.0 && self.last.is_some() {
+            self.next - shift
+        } else if self.offset < 0.0 {
+            self.next
+        } else {
+            self.next.saturating_add(shift)
+        };
+    }
+}
+
+/// The gap between credits at `rate`; no credit at all at zero.
+fn gap(rate: f64) -> Span {
+    if rate > 0.0 { Span::from_secs_f64(1.0 / rate) } else { Span::MAX }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Entity;
+
+    const EVEN: PacerConfig =
+        PacerConfig { jitter: 0.0, around: JitterAround::Schedule, size_min: 84, size_max: 84 };
+
+    fn rng() -> Rng {
+        Rng::stream(1, Entity::Receiver, 0)
+    }
+
+    fn run(config: PacerConfig, rate: f64, count: usize) -> Vec<(Time, CreditSlot)> {
+        let (mut pacer, mut rng) = (CreditPacer::new(config), rng());
+        pacer.start(Time::ZERO, rate, &mut rng);
+        (0..count).map(|_| (pacer.due(), pacer.send(pacer.due(), &mut rng))).collect()
+    }
+
+    #[test]
+    fn credits_leave_one_gap_apart_and_are_numbered_from_zero() {
+        let sent = run(EVEN, 1e6, 4);
+        let expected: Vec<_> = (0..4).map(|i| (Time::from_ps(i * 1_000_000), i)).collect();
+        assert_eq!(sent.iter().map(|(at, slot)| (*at, slot.number)).collect::<Vec<_>>(), expected);
+        assert!(sent.iter().all(|(_, slot)| slot.wire == 84));
+    }
+
+    #[test]
+    fn jitter_around_a_schedule_stays_within_j_gaps_and_never_adds_up() {
+        // E17-10.
+        let sent = run(PacerConfig { jitter: 0.08, ..EVEN }, 1e6, 10_000);
+        let mut late = 0;
+        for (i, (at, _)) in sent.iter().enumerate() {
+            let slot = i as u64 * 1_000_000;
+            assert!((slot..=slot + 80_000).contains(&at.as_ps()), "credit {i} at {at}");
+            late += (at.as_ps() - slot > 40_000) as u32;
+        }
+        assert!((4_500..5_500).contains(&late), "uniform: {late} in the upper half");
+    }
+
+    #[test]
+    fn jitter_around_the_gap_is_symmetric_as_in_the_ns2_code() {
+        let sent = run(PacerConfig { jitter: 0.1, around: JitterAround::Gap, ..EVEN }, 1e6, 10_000);
+        let gaps: Vec<u64> = sent.windows(2).map(|pair| (pair[1].0 - pair[0].0).as_ps()).collect();
+        assert!(gaps.iter().all(|gap| (900_000..=1_100_000).contains(gap)));
+        let mean = gaps.iter().sum::<u64>() / gaps.len() as u64;
+        assert!((998_000..1_002_000).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn sizes_are_uniform_from_84_to_92() {
+        let mut counts = [0u32; 9];
+        let sent = run(PacerConfig { size_max: 92, ..EVEN }, 1e6, 9_000);
+        sent.iter().for_each(|(_, slot)| counts[slot.wire as usize - 84] += 1);
+        assert!(counts.iter().all(|count| (850..1_150).contains(count)), "{counts:?}");
+    }
+
+    #[test]
+    fn a_higher_rate_counts_from_the_last_credit_and_makes_no_burst() {
+        let (mut pacer, mut rng) = (CreditPacer::new(EVEN), rng());
+        let us = |us| Time::ZERO + Span::from_us(us);
+        pacer.start(us(0), 1e4, &mut rng);
+        pacer.send(us(0), &mut rng);
+        assert_eq!(pacer.due(), us(100));
+        pacer.set_rate(us(10), 5e4);
+        assert_eq!(pacer.due(), us(20));
+        pacer.set_rate(us(15), 1e6);
+        assert_eq!(pacer.due(), us(15), "the new gap is past already");
+        pacer.send(us(15), &mut rng);
+        assert_eq!(pacer.due(), us(16), "and what was missed is not made up for");
+    }
+
+    #[test]
+    fn a_late_timer_makes_up_for_one_gap_only() {
+        let (mut pacer, mut rng) = (CreditPacer::new(EVEN), rng());
+        let us = |us| Time::ZERO + Span::from_us(us);
+        pacer.start(us(0), 1e6, &mut rng);
+        pacer.send(us(50), &mut rng);
+        assert_eq!(pacer.due(), us(50));
+        pacer.send(us(50), &mut rng);
+        assert_eq!(pacer.due(), us(51));
+    }
+
+    #[test]
+    fn at_rate_zero_and_after_a_stop_no_credit_is_due() {
+        let (mut pacer, mut rng) = (CreditPacer::new(EVEN), rng());
+        pacer.start(Time::ZERO, 1e6, &mut rng);
+        pacer.set_rate(Time::ZERO, 0.0);
+        assert_eq!(pacer.due(), Time::MAX);
+        pacer.set_rate(Time::ZERO, 1e6);
+        assert_eq!(pacer.due(), Time::ZERO);
+        pacer.stop();
+        pacer.set_rate(Time::ZERO, 2e6);
+        assert_eq!(pacer.due(), Time::MAX);
+    }
+
+    #[test]
+    fn numbers_go_on_after_a_stop() {
+        let (mut pacer, mut rng) = (CreditPacer::new(EVEN), rng());
+        pacer.start(Time::ZERO, 1e6, &mut rng);
+        pacer.send(Time::ZERO, &mut rng);
+        pacer.stop();
+        pacer.start(Time::ZERO, 1e6, &mut rng);
+        assert_eq!(pacer.send(Time::ZERO, &mut rng).number, 1);
+    }
+}

@@ -1,0 +1,313 @@
+//! The receiving end: sends credits, and learns from the data that they release.
+
+use super::feedback::{Feedback, Period, Trigger};
+use super::inbox::Inbox;
+use super::meter::LossMeter;
+use super::pacer::{CreditPacer, PacerConfig};
+use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Receiver};
+use crate::packet::{Extra, Flags, Kind, Packet};
+use clearway_units::{Span, Time};
+
+crate::choice! {
+    /// What happens to data that arrives beyond a gap.
+    pub enum Recovery {
+        /// It is kept; only what was lost goes again.
+        Selective = "selective",
+        /// It is thrown away; all from the gap on goes again (the ns-2 code).
+        GoBack = "go-back-n",
+    }
+}
+
+/// How a receiver behaves.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ReceiverConfig {
+    /// Spacing and sizes of credits.
+    pub pacer: PacerConfig,
+    /// Update period; `None`: the smoothed round-trip time.
+    pub period: Option<Span>,
+    /// Weight of a new sample in the smoothed round-trip time.
+    pub rtt_gain: f64,
+    /// By how many numbers an echo may be late before its credit counts as lost.
+    pub reorder: u32,
+    /// What happens to data beyond a gap.
+    pub recovery: Recovery,
+    /// The mark on the last data packet stops the credits (E16).
+    pub stop_by_mark: bool,
+}
+
+/// Update periods after which a credit without echo is overdue, with and before the first measured round trip.
+const OVERDUE: (usize, usize) = (2, 4);
+
+/// Sends credits at the rate that its feedback control sets.
+#[derive(Clone, Debug)]
+pub struct CreditReceiver<F> {
+    config: ReceiverConfig,
+    framing: Framing,
+    feedback: F,
+    pacer: CreditPacer,
+    meter: LossMeter,
+    inbox: Inbox,
+    /// The round of credits in force or last stopped.
+    session: u32,
+    sending: bool,
+    base_rtt: Span,
+    srtt: Option<Span>,
+    updated: Time,
+    update_at: Time,
+    /// Number of the next credit at the last updates, the most recent first.
+    numbers: [u64; 4],
+    /// When the newest data that arrived was sent.
+    newest: Time,
+    end: Option<u64>,
+    /// A SYN to be answered; its send time.
+    accept: Option<Time>,
+    /// A stop to be answered; the send time of what brought it.
+    answer: Option<Time>,
+    nack: bool,
+    nack_at: Time,
+}
+
+impl<F: Feedback> CreditReceiver<F> {
+    /// A receiver that waits for a request.
+    pub fn new(config: ReceiverConfig, feedback: F, env: &Env) -> CreditReceiver<F> {
+        CreditReceiver {
+            config,
+            framing: env.framing,
+            feedback,
+            pacer: CreditPacer::new(config.pacer),
+            meter: LossMeter::new(config.reorder),
+            inbox: Inbox::default(),
+            session: 0,
+            sending: false,
+            base_rtt: env.base_rtt,
+            srtt: None,
+            updated: Time::ZERO,
+            update_at: Time::MAX,
+            numbers: [0; 4],
+            newest: Time::ZERO,
+            end: None,
+            accept: None,
+            answer: None,
+            nack: false,
+            nack_at: Time::ZERO,
+        }
+    }
+
+    /// The feedback control, for reports.
+    pub fn feedback(&self) -> &F {
+        &self.feedback
+    }
+
+    /// Whether credits are being sent.
+    pub fn is_sending(&self) -> bool {
+        self.sending
+    }
+
+    fn rtt(&self) -> Span {
+        self.srtt.unwrap_or(self.base_rtt)
+    }
+
+    fn period(&self) -> Span {
+        // A period of zero would update for ever at one instant.
+        self.config.period.unwrap_or(self.rtt()).max(Span::from_ns(1))
+    }
+
+    fn on_request(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
+        if packet.kind == Kind::Syn {
+            self.accept = Some(packet.sent);
+        }
+        if !is_newer(packet.window, self.session) {
+            return;
+        }
+        self.session = packet.window;
+        self.sending = true;
+        self.answer = None;
+        self.feedback.start(packet.seq);
+        self.pacer.start(cx.now, self.feedback.rate(), cx.rng);
+        self.meter.start(self.pacer.number());
+        self.numbers = [self.pacer.number(); 4];
+        self.updated = cx.now;
+        self.update_at = match self.feedback.trigger() {
+            Trigger::Timer => cx.now.saturating_add(self.period()),
+            Trigger::Credit => Time::MAX,
+        };
+    }
+
+    fn stop(&mut self, session: u32, cause: Time) {
+        self.session = session;
+        self.sending = false;
+        self.pacer.stop();
+        self.answer = Some(cause);
+    }
+
+    fn on_stop(&mut self, packet: &Packet) {
+        if packet.flags.has(Flags::LAST) {
+            self.end = Some(packet.seq);
+        }
+        if !is_newer(self.session, packet.window) {
+            self.stop(packet.window, packet.sent);
+        }
+    }
+
+    fn on_data(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
+        let sample = cx.now.saturating_since(packet.echo);
+        let gain = self.config.rtt_gain;
+        self.srtt = Some(match self.srtt {
+            None => sample,
+            Some(srtt) => srtt.mul_f64(1.0 - gain) + sample.mul_f64(gain),
+        });
+        self.meter.on_echo(packet.ack);
+        self.newest = self.newest.max(packet.sent);
+        let end = packet.seq + packet.payload as u64;
+        if packet.flags.has(Flags::LAST) {
+            self.end = Some(end);
+        }
+        if self.config.recovery == Recovery::GoBack && packet.seq > self.inbox.next() {
+            // One per round trip: what is on its way then is thrown away too.
+            if cx.now >= self.nack_at {
+                self.nack = true;
+                self.nack_at = cx.now + self.rtt();
+            }
+            return;
+        }
+        let before = self.inbox.next();
+        cx.stats.duplicate_bytes += self.inbox.insert(packet.seq, packet.payload);
+        if self.inbox.next() > before {
+            self.nack_at = cx.now;
+        }
+        let marked = self.config.stop_by_mark && packet.flags.has(Flags::EMPTY);
+        if marked && self.inbox.next() >= end && !is_newer(self.session, packet.window) {
+            self.stop(packet.window, packet.sent);
+        } else if self.config.stop_by_mark && self.sending && self.end == Some(self.inbox.next()) {
+            // The last gap closed after the mark.
+            self.stop(self.session, packet.sent);
+        }
+    }
+
+    fn update(&mut self, now: Time) {
+        let span = now.saturating_since(self.updated);
+        if self.meter.received() == 0 && self.feedback.rate() * span.as_secs_f64() >= 1.0 {
+            let patience = if self.srtt.is_some() { OVERDUE.0 } else { OVERDUE.1 };
+            self.meter.write_off(self.numbers[patience - 1]);
+        }
+        let reading = self.meter.take();
+        self.feedback.update(&Period {
+            sent: reading.sent,
+            dropped: reading.dropped,
+            received: reading.received,
+            span,
+            rtt: self.rtt(),
+        });
+        self.numbers.rotate_right(1);
+        self.numbers[0] = self.pacer.number();
+        self.updated = now;
+        if self.update_at != Time::MAX {
+            self.update_at = now.saturating_add(self.period());
+        }
+        self.pacer.set_rate(now, self.feedback.rate());
+    }
+
+    fn next_credit(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
+        if !self.sending || self.pacer.due() > cx.now {
+            return None;
+        }
+        if self.feedback.trigger() == Trigger::Credit
+            && self.meter.received() > 0
+            && cx.now >= self.updated.saturating_add(self.period())
+        {
+            self.update(cx.now);
+            if self.pacer.due() > cx.now {
+                return None;
+            }
+        }
+        let slot = self.pacer.send(cx.now, cx.rng);
+        cx.stats.credits_sent += 1;
+        let mut credit = self.packet(Kind::Credit, slot.wire, self.newest, cx.now);
+        credit.seq = slot.number;
+        self.add_sack(&mut credit, extra);
+        Some(credit)
+    }
+
+    fn packet(&self, kind: Kind, wire: u32, echo: Time, now: Time) -> Packet {
+        let mut packet = Packet::new(kind, wire);
+        (packet.ack, packet.window) = (self.inbox.next(), self.session);
+        (packet.sent, packet.echo) = (now, echo);
+        packet.flags = Flags::NONE.with_if(self.end.is_some(), Flags::LAST);
+        packet
+    }
+
+    fn add_sack(&mut self, packet: &mut Packet, extra: &mut Extra) {
+        if self.inbox.has_gaps() {
+            extra.sack = self.inbox.sack();
+            packet.flags.set(Flags::EXTRA);
+        }
+    }
+}
+
+/// Whether session `a` came after session `b`, on a circle of 32 bits.
+fn is_newer(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) > 0
+}
+
+impl<F: Feedback> Endpoint for CreditReceiver<F> {
+    fn handle_packet(&mut self, packet: &Packet, _: &Extra, cx: &mut Cx<'_>) {
+        match packet.kind {
+            Kind::Data => self.on_data(packet, cx),
+            Kind::Syn | Kind::CreditRequest => self.on_request(packet, cx),
+            Kind::CreditStop => self.on_stop(packet),
+            _ => debug_assert!(false, "{:?} is not for a receiver", packet.kind),
+        }
+    }
+
+    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        if self.sending && cx.now >= self.update_at {
+            self.update(cx.now);
+        }
+    }
+
+    fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
+        if let Some(echo) = self.accept.take() {
+            return Some(self.packet(Kind::SynAck, self.framing.wire_min, echo, cx.now));
+        }
+        if let Some(echo) = self.answer.take() {
+            let mut ack = self.packet(Kind::Ack, self.framing.wire_min, echo, cx.now);
+            self.add_sack(&mut ack, extra);
+            return Some(ack);
+        }
+        if std::mem::take(&mut self.nack) {
+            return Some(self.packet(Kind::Nack, self.framing.wire_min, self.newest, cx.now));
+        }
+        self.next_credit(extra, cx)
+    }
+
+    fn wants_transmit(&self, _: Time) -> bool {
+        false
+    }
+
+    fn poll_transmit(&mut self, _: &mut Cx<'_>) -> Option<Packet> {
+        None
+    }
+
+    fn next_timeout(&self) -> Time {
+        if self.sending { self.pacer.due().min(self.update_at) } else { Time::MAX }
+    }
+
+    fn is_finished(&self) -> bool {
+        !self.sending && self.end == Some(self.inbox.next())
+    }
+
+    fn gauges(&self) -> Gauges {
+        let rate = if self.sending { self.feedback.rate() } else { 0.0 };
+        Gauges {
+            rate: rate * self.framing.wire_max() as f64 * 8.0,
+            srtt: self.rtt().as_secs_f64(),
+            ..Gauges::NONE
+        }
+    }
+}
+
+impl<F: Feedback> Receiver for CreditReceiver<F> {
+    fn delivered(&self) -> u64 {
+        self.inbox.next()
+    }
+}

@@ -1,0 +1,240 @@
+//! The sending end: one frame per credit.
+
+use super::gate::{GateConfig, SenderGate, Signal, State};
+use super::outbox::Outbox;
+use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Sender};
+use crate::packet::{Extra, Flags, Kind, Packet};
+use clearway_units::{Span, Time};
+use std::collections::VecDeque;
+
+/// How a sender behaves.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SenderConfig {
+    /// Starting and stopping credits.
+    pub gate: GateConfig,
+    /// A new connection's request rides on its SYN.
+    pub request_on_syn: bool,
+    /// How much later than newer data a frame may arrive before it is taken for lost.
+    pub reorder: Span,
+}
+
+/// Weight of a new sample in the sender's round-trip time (RFC 6298).
+const RTT_GAIN: f64 = 0.125;
+/// Round-trip times after which a frame without any news is taken for lost, if credits still come.
+const SILENCE_RTTS: u64 = 3;
+
+/// A frame that a credit released.
+#[derive(Clone, Copy, Debug)]
+struct Grant {
+    credit: u64,
+    echo: Time,
+    seq: u64,
+    len: u32,
+    again: bool,
+    empties: bool,
+}
+
+/// Sends data on credits only.
+#[derive(Clone, Debug)]
+pub struct CreditSender {
+    config: SenderConfig,
+    framing: Framing,
+    gate: SenderGate,
+    outbox: Outbox,
+    granted: VecDeque<Grant>,
+    srtt: Span,
+    newest: Time,
+    handshake: bool,
+    closed: bool,
+    /// A data packet told that nothing follows.
+    last_on_data: bool,
+    /// The receiver said that it knows the end.
+    end_known: bool,
+}
+
+impl CreditSender {
+    /// A sender without data.
+    pub fn new(config: SenderConfig, env: &Env) -> CreditSender {
+        CreditSender {
+            config,
+            framing: env.framing,
+            gate: SenderGate::new(config.gate),
+            outbox: Outbox::default(),
+            granted: VecDeque::new(),
+            srtt: env.base_rtt,
+            newest: Time::ZERO,
+            handshake: config.request_on_syn && !env.established,
+            closed: false,
+            last_on_data: false,
+            end_known: false,
+        }
+    }
+
+    /// Where the sender stands with its receiver.
+    pub fn state(&self) -> State {
+        self.gate.state()
+    }
+
+    fn backlog(&self) -> u64 {
+        self.outbox.backlog_frames(self.framing.payload_max)
+    }
+
+    fn is_end_known(&self) -> bool {
+        self.end_known || self.last_on_data
+    }
+
+    fn learn(&mut self, packet: &Packet, extra: &Extra) {
+        let sack = if packet.flags.has(Flags::EXTRA) { &extra.sack[..] } else { &[] };
+        self.outbox.on_ack(packet.ack, sack, packet.echo, self.config.reorder);
+    }
+
+    fn on_credit(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
+        if packet.echo > self.newest {
+            self.newest = packet.echo;
+            let sample = cx.now.saturating_since(packet.echo);
+            self.srtt = self.srtt.mul_f64(1.0 - RTT_GAIN) + sample.mul_f64(RTT_GAIN);
+        }
+        self.learn(packet, extra);
+        if packet.window == self.gate.session() {
+            self.handshake = false;
+        }
+        let mends = self.gate.state() == State::Receiving || self.config.gate.stop_by_mark;
+        if mends && self.outbox.backlog() == 0 {
+            let silence = self.srtt * SILENCE_RTTS;
+            if self.outbox.oldest(cx.now) > silence && self.outbox.expire(silence, cx.now) {
+                cx.stats.timeouts += 1;
+            }
+        }
+        let backlog = self.backlog();
+        if !self.gate.on_credit(packet.window, backlog, self.srtt, cx.now) {
+            cx.stats.credits_wasted += 1;
+            return;
+        }
+        cx.stats.credits_used += 1;
+        let chunk = self.outbox.release(self.framing.payload_max, cx.now).expect("there is a backlog");
+        self.granted.push_back(Grant {
+            credit: packet.seq,
+            echo: packet.sent,
+            seq: chunk.seq,
+            len: chunk.len,
+            again: chunk.again,
+            empties: backlog == 1,
+        });
+    }
+
+    fn on_stopped(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
+        self.learn(packet, extra);
+        self.end_known |= packet.flags.has(Flags::LAST);
+        let complete = self.outbox.is_acknowledged() && (!self.closed || self.is_end_known());
+        let backlog = self.backlog();
+        self.gate.on_stopped(packet.window, complete, backlog, cx.now);
+    }
+
+    /// The flow may have ended without a data packet that says so.
+    fn tell_end(&mut self, cx: &mut Cx<'_>) {
+        let silent = matches!(self.gate.state(), State::Closed | State::StopSent | State::RequestSent);
+        if self.outbox.backlog() == 0 && silent && !self.is_end_known() {
+            self.gate.stop(cx.now);
+        }
+    }
+}
+
+impl Endpoint for CreditSender {
+    fn handle_packet(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
+        match packet.kind {
+            Kind::Credit => self.on_credit(packet, extra, cx),
+            Kind::Ack => self.on_stopped(packet, extra, cx),
+            Kind::Nack => {
+                self.outbox.go_back(packet.ack);
+                if self.outbox.backlog() > 0 && self.gate.state() != State::StopSent {
+                    self.gate.on_data(cx.now);
+                }
+            }
+            Kind::SynAck => {
+                self.handshake = false;
+                let backlog = self.backlog();
+                self.gate.on_accept(packet.window, backlog, cx.now);
+            }
+            _ => debug_assert!(false, "{:?} is not for a sender", packet.kind),
+        }
+    }
+
+    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        let backlog = self.backlog();
+        cx.stats.timeouts += self.gate.on_timer(backlog, cx.now) as u64;
+    }
+
+    fn poll_control(&mut self, _: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
+        let signal = self.gate.take_signal()?;
+        let (kind, flags, seq) = match signal {
+            Signal::Request if self.handshake => (Kind::Syn, Flags::CREDIT_REQUEST, self.backlog()),
+            Signal::Request => (Kind::CreditRequest, Flags::CREDIT_REQUEST, self.backlog()),
+            Signal::Stop => {
+                (Kind::CreditStop, Flags::NONE.with_if(self.closed, Flags::LAST), self.outbox.high())
+            }
+        };
+        let mut packet = Packet::new(kind, self.framing.wire_min);
+        (packet.flags, packet.seq, packet.window, packet.sent) = (flags, seq, self.gate.session(), cx.now);
+        Some(packet)
+    }
+
+    fn wants_transmit(&self, _: Time) -> bool {
+        !self.granted.is_empty()
+    }
+
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        let grant = self.granted.pop_front()?;
+        self.outbox.on_sent(grant.seq, cx.now);
+        let end = grant.seq + grant.len as u64;
+        let last = self.closed && end == self.outbox.written();
+        self.last_on_data |= last;
+        let mut packet = Packet::new(Kind::Data, self.framing.wire(grant.len));
+        packet.flags = Flags::NONE
+            .with_if(last, Flags::LAST)
+            .with_if(grant.empties, Flags::EMPTY)
+            .with_if(grant.again, Flags::RETRANSMIT);
+        packet.payload = grant.len;
+        packet.window = self.gate.session();
+        (packet.seq, packet.ack) = (grant.seq, grant.credit);
+        (packet.sent, packet.echo) = (cx.now, grant.echo);
+        cx.stats.data_packets += 1;
+        cx.stats.retransmits += grant.again as u64;
+        Some(packet)
+    }
+
+    fn next_timeout(&self) -> Time {
+        self.gate.next_timeout()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.closed
+            && self.gate.state() == State::Closed
+            && self.outbox.is_acknowledged()
+            && self.granted.is_empty()
+    }
+
+    fn gauges(&self) -> Gauges {
+        Gauges { srtt: self.srtt.as_secs_f64(), ..Gauges::NONE }
+    }
+}
+
+impl Sender for CreditSender {
+    fn write(&mut self, bytes: u64, cx: &mut Cx<'_>) {
+        debug_assert!(!self.closed, "a closed flow takes no more");
+        self.outbox.write(bytes);
+        if bytes > 0 {
+            self.gate.on_data(cx.now);
+        }
+    }
+
+    fn close(&mut self, cx: &mut Cx<'_>) {
+        self.closed = true;
+        self.tell_end(cx);
+    }
+
+    fn truncate(&mut self, cx: &mut Cx<'_>) -> u64 {
+        let bytes = self.outbox.truncate();
+        self.close(cx);
+        bytes
+    }
+}

@@ -1,0 +1,3 @@
+//! What the tests of transports share.
+
+pub mod wire;

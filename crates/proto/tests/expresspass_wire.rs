@@ -1,0 +1,124 @@
+//! The ExpressPass family over a virtual wire: every flow ends and every byte arrives, whatever is lost.
+
+mod common;
+
+use clearway_proto::expresspass::hotnets::Hotnets16;
+use clearway_proto::expresspass::naive::NaiveCredit;
+use clearway_proto::expresspass::{self, ExpressPass};
+use clearway_proto::{ParamSet, Transport};
+use clearway_units::{Span, Time};
+use common::wire::{Do, Outcome, Wire};
+use proptest::prelude::*;
+
+/// The parameters of profile "ns2".
+fn ns2() -> expresspass::Params {
+    let mut params = expresspass::Params::default();
+    for (name, value) in ExpressPass::PROFILES[0].values {
+        params.set(name, value).unwrap();
+    }
+    params
+}
+
+/// Runs the wire under one member of the family.
+fn run(member: usize, wire: &Wire) -> Outcome {
+    match member {
+        0 => wire.run::<ExpressPass>(&Default::default()),
+        1 => wire.run::<ExpressPass>(&ns2()),
+        2 => wire.run::<Hotnets16>(&Default::default()),
+        _ => wire.run::<NaiveCredit>(&Default::default()),
+    }
+}
+
+const MEMBERS: std::ops::Range<usize> = 0..4;
+
+fn us(us: u64) -> Time {
+    Time::ZERO + Span::from_us(us)
+}
+
+#[test]
+fn a_megabyte_without_loss_needs_no_retransmission() {
+    for member in MEMBERS {
+        let outcome = run(member, &Wire::with_flow(1_000_000));
+        println!("{member}: {outcome:?}");
+        assert_eq!(outcome.sender.retransmits, 0);
+        assert_eq!(outcome.sender.timeouts, 0);
+        assert_eq!(outcome.receiver.duplicate_bytes, 0);
+        assert_eq!(outcome.sender.data_packets, 1_000_000u64.div_ceil(1460));
+        assert_eq!(outcome.sender.credits_used, outcome.sender.data_packets);
+    }
+}
+
+#[test]
+fn losing_any_one_or_two_packets_of_a_short_flow_does_not_hang_it() {
+    for member in MEMBERS {
+        for bytes in [0, 1, 1_460, 6_000] {
+            for first in 0..12u64 {
+                for second in 0..12u64 {
+                    let lose = vec![(first % 2 == 0, first / 2), (second % 2 == 0, second / 2)];
+                    run(member, &Wire { lose, ..Wire::with_flow(bytes) });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_persistent_connection_asks_anew_for_each_message() {
+    let script = (0..20).map(|i| (us(i * 1_000), Do::Write(200))).chain([(us(30_000), Do::Close)]).collect();
+    let wire = Wire { established: true, script, ..Wire::default() };
+    for member in MEMBERS {
+        let outcome = run(member, &wire);
+        // The idle timeout of the ns-2 code is 2 ms, so its credits never stop in between.
+        let requests = if member == 1 { 1 } else { 20 };
+        assert_eq!(outcome.kinds.get("CreditRequest"), Some(&requests), "{member}");
+        assert_eq!(outcome.sender.data_packets, 20);
+        assert_eq!(outcome.sender.retransmits + outcome.sender.timeouts, 0);
+    }
+}
+
+#[test]
+fn an_endless_flow_ends_where_it_is_cut_off() {
+    for member in MEMBERS {
+        let script = vec![
+            (us(0), Do::Write(u64::MAX / 4)),
+            (us(0), Do::Write(u64::MAX / 4)),
+            (us(2_000), Do::Truncate),
+        ];
+        let outcome = run(member, &Wire { script, ..Wire::default() });
+        assert!(outcome.delivered > 1_500_000 && outcome.delivered < 2_500_000, "{member}: {outcome:?}");
+    }
+}
+
+#[test]
+fn two_megabytes_arrive_through_ten_percent_loss_in_bounded_time() {
+    for member in MEMBERS {
+        let outcome = run(member, &Wire { loss: 0.1, ..Wire::with_flow(2_000_000) });
+        println!("{member}: {outcome:?}");
+        assert!(outcome.finished_at < Time::ZERO + Span::from_secs(1));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_flow_ends_and_every_byte_arrives(
+        member in MEMBERS,
+        seed in any::<u64>(),
+        loss in prop_oneof![Just(0.0), 0.0..0.3],
+        reorder in prop_oneof![Just(0.0), 0.0..0.3],
+        established in any::<bool>(),
+        writes in prop::collection::vec((0u64..2_000, prop_oneof![1u64..3_000, 1u64..300_000]), 0..6),
+        close_after in 0u64..2_000,
+        truncate in any::<bool>(),
+    ) {
+        let (mut at, mut script) = (0, Vec::new());
+        for (pause, bytes) in writes {
+            at += pause;
+            script.push((us(at), Do::Write(bytes)));
+        }
+        let end = us(at + close_after);
+        script.push((end, if truncate { Do::Truncate } else { Do::Close }));
+        run(member, &Wire { loss, reorder, established, seed, script, ..Wire::default() });
+    }
+}
