@@ -785,7 +785,7 @@ fn survives<T: Transport>(case: &Case, own: &[(&str, &str)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
     fn every_byte_arrives_once_and_in_order_whatever_the_wire_does(case in case()) {

@@ -226,3 +226,138 @@ fn cube_root(x: f64) -> f64 {
     }
     y
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::controller::tests::{ack, congestion};
+    use super::*;
+    use crate::endpoint::Framing;
+    use clearway_units::Rate;
+
+    const MSS: u64 = 1000;
+
+    fn cubic(cwnd: f64) -> CubicControl {
+        let env = Env {
+            line_rate: Rate::gbps(10),
+            path_rate: Rate::gbps(10),
+            base_rtt: Span::from_us(100),
+            framing: Framing { payload_max: MSS as u32, ..Framing::ETHERNET },
+            established: true,
+        };
+        let params = Params::default();
+        CubicControl { cwnd, ..CubicControl::new(&params, &config(&params), &env) }
+    }
+
+    fn near(value: f64, expected: f64) {
+        assert!((value - expected).abs() < 1e-3, "{value} instead of {expected}");
+    }
+
+    fn ack_at(ms: u64) -> AckEvent {
+        AckEvent { now: Time::ZERO + Span::from_ms(ms), ..ack(MSS) }
+    }
+
+    #[test]
+    fn the_cube_root_is_exact_enough() {
+        for x in [1e-12, 0.3, 1.0, 8.0, 27.0, 75.0, 1e6, 1e18] {
+            let y = cube_root(x);
+            assert!((y * y * y / x - 1.0).abs() < 1e-14, "{x}");
+        }
+        assert_eq!(cube_root(0.0), 0.0);
+    }
+
+    #[test]
+    fn the_window_follows_the_cubic_function_rfc_9438_section_4_2() {
+        let mut cubic = cubic(100.0);
+        cubic.on_loss(&congestion(100 * MSS));
+        near(cubic.cwnd, 70.0);
+        cubic.begin_epoch(Time::ZERO);
+        // K = cbrt((100 - 70) / 0.4) = cbrt(75) = 4.21716 s.
+        near(cubic.k, 4.217_163);
+        near(cubic.w_cubic(0.0), 70.0);
+        // 0.4 * (1 - 4.217163)^3 + 100 = 0.4 * -33.29824 + 100
+        near(cubic.w_cubic(1.0), 86.680_7);
+        near(cubic.w_cubic(cubic.k), 100.0);
+        near(cubic.w_cubic(2.0 * cubic.k), 130.0);
+    }
+
+    #[test]
+    fn a_long_round_trip_reaches_the_old_window_after_k_seconds_rfc_9438_section_4_4() {
+        // RTT 100 ms: Reno would need 30 / 0.53 round trips = 5.7 s to come back, CUBIC K = 4.2 s.
+        let mut cubic = cubic(100.0);
+        cubic.on_loss(&congestion(100 * MSS));
+        let rtt = Span::from_ms(100);
+        for round in 0..45u64 {
+            let per_round = cubic.cwnd as u64;
+            for i in 0..per_round {
+                let now = Time::ZERO + Span::from_ms(100 * round) + rtt * i / per_round;
+                cubic.on_ack(&AckEvent { now, rtt, srtt: rtt, ..ack(MSS) });
+            }
+        }
+        assert!((99.0..101.5).contains(&cubic.cwnd), "{}", cubic.cwnd);
+    }
+
+    #[test]
+    fn one_step_never_aims_beyond_one_and_a_half_windows_rfc_9438_section_4_2() {
+        let mut cubic = cubic(10.0);
+        cubic.ssthresh = 10.0;
+        cubic.on_ack(&ack_at(0));
+        let before = cubic.cwnd;
+        cubic.on_ack(&ack_at(1_000_000));
+        near(cubic.cwnd, before + 0.5);
+    }
+
+    #[test]
+    fn a_short_round_trip_grows_as_reno_would_rfc_9438_section_4_3() {
+        let mut cubic = cubic(20.0);
+        cubic.on_loss(&congestion(20 * MSS));
+        near(cubic.cwnd, 14.0);
+        // alpha = 3 * (1 - 0.7) / (1 + 0.7) = 0.529412 segments per window.
+        cubic.on_ack(&ack_at(0));
+        near(cubic.cwnd, 14.0 + 0.529_412 / 14.0);
+        cubic.w_est = 20.0;
+        cubic.cwnd = 20.0;
+        cubic.on_ack(&ack_at(1));
+        near(cubic.cwnd, 20.0 + 1.0 / 20.0);
+    }
+
+    #[test]
+    fn a_window_that_shrank_is_remembered_smaller_rfc_9438_section_4_7() {
+        let mut cubic = cubic(100.0);
+        cubic.on_loss(&congestion(100 * MSS));
+        near(cubic.w_max, 100.0);
+        cubic.cwnd = 80.0;
+        cubic.on_loss(&congestion(80 * MSS));
+        near(cubic.w_max, 80.0 * 0.85);
+        near(cubic.cwnd, 56.0);
+    }
+
+    #[test]
+    fn after_a_timeout_the_curve_starts_at_the_window_rfc_9438_section_4_8() {
+        let mut cubic = cubic(100.0);
+        cubic.on_timeout(&congestion(100 * MSS));
+        near(cubic.cwnd, 1.0);
+        near(cubic.ssthresh, 70.0);
+        cubic.cwnd = 70.0;
+        cubic.begin_epoch(Time::ZERO);
+        near(cubic.k, 0.0);
+        near(cubic.w_max, 70.0);
+    }
+
+    #[test]
+    fn time_in_which_the_window_limits_nothing_does_not_count_rfc_9438_section_4_2_and_5_8() {
+        let mut busy = cubic(100.0);
+        busy.on_loss(&congestion(100 * MSS));
+        let mut paused = busy;
+        for ms in 0..1000 {
+            busy.on_ack(&ack_at(ms));
+            paused.on_ack(&ack_at(ms));
+        }
+        for ms in 1000..9000 {
+            paused.on_ack(&AckEvent { cwnd_limited: false, ..ack_at(ms) });
+        }
+        assert_eq!(paused.cwnd, busy.cwnd);
+        busy.on_ack(&ack_at(1000));
+        paused.on_ack(&ack_at(9000));
+        near(paused.cwnd, busy.cwnd);
+    }
+}

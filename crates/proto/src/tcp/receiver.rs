@@ -245,3 +245,107 @@ impl crate::endpoint::Receiver for Receiver {
         self.rcv_nxt
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::newreno::{NewReno, Params};
+    use super::*;
+    use crate::endpoint::Stats;
+    use crate::params::ParamSet;
+    use crate::registry::Transport;
+    use crate::rng::{Entity, Rng};
+    use clearway_units::Rate;
+
+    struct Bench {
+        receiver: Receiver,
+        stats: Stats,
+    }
+
+    impl Bench {
+        fn new(values: &[(&str, &str)]) -> Bench {
+            let env = Env {
+                line_rate: Rate::gbps(10),
+                path_rate: Rate::gbps(10),
+                base_rtt: Span::from_us(100),
+                framing: Framing::ETHERNET,
+                established: true,
+            };
+            let mut params = Params::default();
+            values.iter().for_each(|(name, value)| params.set(name, value).unwrap());
+            Bench { receiver: NewReno::receiver(&params, &env), stats: Stats::default() }
+        }
+
+        /// The answers to ten bytes from `seq` on.
+        fn data(&mut self, seq: u64) -> Vec<(Packet, Extra)> {
+            let mut rng = Rng::stream(1, Entity::Receiver, 1);
+            let mut cx = Cx { now: Time::from_ps(seq + 1), rng: &mut rng, stats: &mut self.stats };
+            let mut packet = Packet::new(Kind::Data, 88);
+            packet.seq = seq;
+            packet.payload = 10;
+            packet.sent = Time::from_ps(seq);
+            self.receiver.handle_packet(&packet, &Extra::default(), &mut cx);
+            let mut extra = Extra::default();
+            std::iter::from_fn(|| self.receiver.poll_control(&mut extra, &mut cx).map(|ack| (ack, extra)))
+                .collect()
+        }
+
+        fn sacks(&mut self, seq: u64) -> Vec<(u64, u64)> {
+            let (ack, extra) = self.data(seq)[0];
+            if !ack.flags.has(Flags::EXTRA) {
+                return Vec::new();
+            }
+            extra.sack.iter().filter(|b| b.start < b.end).map(|b| (b.start, b.end)).collect()
+        }
+    }
+
+    #[test]
+    fn the_range_that_grew_last_is_reported_first_rfc_2018_section_4() {
+        let mut bench = Bench::new(&[]);
+        assert_eq!(bench.sacks(0), [], "in order: nothing to report");
+        assert_eq!(bench.sacks(20), [(20, 30)]);
+        assert_eq!(bench.sacks(40), [(40, 50), (20, 30)]);
+        assert_eq!(bench.sacks(60), [(60, 70), (40, 50), (20, 30)]);
+        assert_eq!(bench.sacks(80), [(80, 90), (60, 70), (40, 50)]);
+        assert_eq!(bench.sacks(50), [(40, 70), (80, 90)], "two became one");
+        assert_eq!(bench.sacks(10), [(40, 70), (80, 90)]);
+        assert_eq!(bench.receiver.rcv_nxt, 30);
+    }
+
+    #[test]
+    fn reports_add_their_option_to_the_acknowledgement_rfc_2018_section_3() {
+        let mut bench = Bench::new(&[]);
+        assert_eq!(bench.data(0)[0].0.wire, 84);
+        assert_eq!(bench.data(20)[0].0.wire, 78 + 12);
+        bench.data(40);
+        assert_eq!(bench.data(60)[0].0.wire, 78 + 28);
+    }
+
+    #[test]
+    fn a_gap_is_answered_at_once_and_so_is_its_end_rfc_5681_section_4_2() {
+        let mut bench = Bench::new(&[("delayed_ack", "true")]);
+        assert!(bench.data(0).is_empty());
+        assert_eq!(bench.data(20)[0].0.ack, 10);
+        assert_eq!(bench.data(30)[0].0.ack, 10);
+        assert_eq!(bench.data(10)[0].0.ack, 40);
+        assert!(bench.data(40).is_empty(), "delayed again");
+    }
+
+    #[test]
+    fn an_acknowledgement_of_several_segments_returns_the_oldest_timestamp_rfc_7323_section_4_3() {
+        let mut bench = Bench::new(&[("delayed_ack", "true")]);
+        bench.data(0);
+        bench.data(10);
+        bench.data(20);
+        assert_eq!(bench.data(30)[0].0.echo, Time::from_ps(20));
+    }
+
+    #[test]
+    fn without_sack_nothing_is_reported_and_bytes_that_come_twice_are_counted() {
+        let mut bench = Bench::new(&[("sack", "false")]);
+        assert_eq!(bench.sacks(20), []);
+        bench.data(20);
+        bench.data(0);
+        bench.data(0);
+        assert_eq!(bench.stats.duplicate_bytes, 20);
+    }
+}
