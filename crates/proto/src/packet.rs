@@ -50,7 +50,7 @@ impl Flags {
     pub const RETRANSMIT: Flags = Flags(1 << 4);
     /// The packet asks for credits besides what else it is.
     pub const CREDIT_REQUEST: Flags = Flags(1 << 5);
-    /// The last bytes of the flow: nothing follows.
+    /// The last bytes of the flow: nothing follows. On an acknowledgement of TCP: all of the flow has arrived.
     pub const LAST: Flags = Flags(1 << 6);
     /// The packet has an [`Extra`] beside it.
     pub const EXTRA: Flags = Flags(1 << 7);

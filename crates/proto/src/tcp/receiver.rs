@@ -153,11 +153,11 @@ impl Receiver {
         *extra = Extra::default();
         let mut count = 0;
         for &offset in &self.recent {
-            if let Some(range) = self.early.containing(offset) {
-                if !extra.sack[..count].contains(&range) {
-                    extra.sack[count] = range;
-                    count += 1;
-                }
+            if let Some(range) = self.early.containing(offset)
+                && !extra.sack[..count].contains(&range)
+            {
+                extra.sack[count] = range;
+                count += 1;
             }
         }
         debug_assert!(extra.sack[..count].iter().all(|block: &SackBlock| block.start > self.rcv_nxt));

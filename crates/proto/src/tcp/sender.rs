@@ -230,11 +230,11 @@ impl<C: Controller> Sender<C> {
         let mss = self.mss().min(self.peer_window.max(1) as u64);
 
         // Rule 1: what is lost.
-        if self.rtx_next < self.lost_below {
-            if let Some((start, end)) = self.scoreboard.gap(self.rtx_next, self.lost_below) {
-                let len = mss.min(end - start);
-                return if self.force || fits(len) { segment(start, len, What::Again) } else { None };
-            }
+        if self.rtx_next < self.lost_below
+            && let Some((start, end)) = self.scoreboard.gap(self.rtx_next, self.lost_below)
+        {
+            let len = mss.min(end - start);
+            return if self.force || fits(len) { segment(start, len, What::Again) } else { None };
         }
         // Rule 2: what is new.
         let unsent = self.written - self.snd_nxt;
@@ -538,11 +538,11 @@ impl<C: Controller> Endpoint for Sender<C> {
         if self.rto_at == Time::MAX {
             self.rto_at = now.saturating_add(self.rtt.rto());
         }
-        if C::PACES {
-            if let Some(rate) = limits.pacing.filter(|rate| !rate.is_zero()) {
-                self.pace_at = self.pace_at.max(now) + rate.time_to_send(Bytes::new(packet.wire as u64));
-                self.pace_timer = self.pace_at;
-            }
+        if C::PACES
+            && let Some(rate) = limits.pacing.filter(|rate| !rate.is_zero())
+        {
+            self.pace_at = self.pace_at.max(now) + rate.time_to_send(Bytes::new(packet.wire as u64));
+            self.pace_timer = self.pace_at;
         }
         Some(packet)
     }
