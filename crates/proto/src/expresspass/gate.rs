@@ -122,8 +122,8 @@ impl SenderGate {
             return false;
         }
         match self.state {
-            State::StopSent if self.config.early_stop => {}
-            State::StopSent if self.config.stop_by_mark && session == self.session => self.receive(),
+            // Not told by a packet of its own, or told early: credits on their way are spent. The timer stays.
+            State::StopSent if self.config.early_stop || self.config.stop_by_mark => {}
             State::StopSent | State::Closed => self.on_data(now),
             State::RequestSent | State::Receiving => {}
         }

@@ -121,10 +121,11 @@ impl Outbox {
     /// The frame that begins at `seq` went onto the wire.
     pub fn on_sent(&mut self, seq: u64, now: Time) {
         let index = self.segments.partition_point(|segment| segment.seq < seq);
-        if let Some(segment) = self.segments.get_mut(index) {
-            if segment.seq == seq && segment.fate == Fate::Released {
+        match self.segments.get_mut(index) {
+            Some(segment) if segment.seq == seq && segment.fate == Fate::Released => {
                 (segment.fate, segment.sent) = (Fate::InFlight, now);
             }
+            _ => {}
         }
     }
 

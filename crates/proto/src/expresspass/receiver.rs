@@ -140,9 +140,14 @@ impl<F: Feedback> CreditReceiver<F> {
         self.answer = Some(cause);
     }
 
+    /// The sender said where the flow ends. It may take back unsent bytes later, so the least counts.
+    fn end_at(&mut self, end: u64) {
+        self.end = Some(self.end.map_or(end, |known| known.min(end)));
+    }
+
     fn on_stop(&mut self, packet: &Packet) {
         if packet.flags.has(Flags::LAST) {
-            self.end = Some(packet.seq);
+            self.end_at(packet.seq);
         }
         if !is_newer(self.session, packet.window) {
             self.stop(packet.window, packet.sent);
@@ -160,7 +165,7 @@ impl<F: Feedback> CreditReceiver<F> {
         self.newest = self.newest.max(packet.sent);
         let end = packet.seq + packet.payload as u64;
         if packet.flags.has(Flags::LAST) {
-            self.end = Some(end);
+            self.end_at(end);
         }
         if self.config.recovery == Recovery::GoBack && packet.seq > self.inbox.next() {
             // One per round trip: what is on its way then is thrown away too.

@@ -26,6 +26,7 @@ const SILENCE_RTTS: u64 = 3;
 /// A frame that a credit released.
 #[derive(Clone, Copy, Debug)]
 struct Grant {
+    session: u32,
     credit: u64,
     echo: Time,
     seq: u64,
@@ -46,8 +47,6 @@ pub struct CreditSender {
     newest: Time,
     handshake: bool,
     closed: bool,
-    /// A data packet told that nothing follows.
-    last_on_data: bool,
     /// The receiver said that it knows the end.
     end_known: bool,
 }
@@ -65,7 +64,6 @@ impl CreditSender {
             newest: Time::ZERO,
             handshake: config.request_on_syn && !env.established,
             closed: false,
-            last_on_data: false,
             end_known: false,
         }
     }
@@ -79,11 +77,8 @@ impl CreditSender {
         self.outbox.backlog_frames(self.framing.payload_max)
     }
 
-    fn is_end_known(&self) -> bool {
-        self.end_known || self.last_on_data
-    }
-
     fn learn(&mut self, packet: &Packet, extra: &Extra) {
+        self.end_known |= packet.flags.has(Flags::LAST);
         let sack = if packet.flags.has(Flags::EXTRA) { &extra.sack[..] } else { &[] };
         self.outbox.on_ack(packet.ack, sack, packet.echo, self.config.reorder);
     }
@@ -113,6 +108,7 @@ impl CreditSender {
         cx.stats.credits_used += 1;
         let chunk = self.outbox.release(self.framing.payload_max, cx.now).expect("there is a backlog");
         self.granted.push_back(Grant {
+            session: self.gate.session(),
             credit: packet.seq,
             echo: packet.sent,
             seq: chunk.seq,
@@ -124,8 +120,7 @@ impl CreditSender {
 
     fn on_stopped(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
         self.learn(packet, extra);
-        self.end_known |= packet.flags.has(Flags::LAST);
-        let complete = self.outbox.is_acknowledged() && (!self.closed || self.is_end_known());
+        let complete = self.outbox.is_acknowledged() && (!self.closed || self.end_known);
         let backlog = self.backlog();
         self.gate.on_stopped(packet.window, complete, backlog, cx.now);
     }
@@ -133,7 +128,7 @@ impl CreditSender {
     /// The flow may have ended without a data packet that says so.
     fn tell_end(&mut self, cx: &mut Cx<'_>) {
         let silent = matches!(self.gate.state(), State::Closed | State::StopSent | State::RequestSent);
-        if self.outbox.backlog() == 0 && silent && !self.is_end_known() {
+        if self.outbox.backlog() == 0 && silent && !self.end_known {
             self.gate.stop(cx.now);
         }
     }
@@ -169,9 +164,8 @@ impl Endpoint for CreditSender {
         let (kind, flags, seq) = match signal {
             Signal::Request if self.handshake => (Kind::Syn, Flags::CREDIT_REQUEST, self.backlog()),
             Signal::Request => (Kind::CreditRequest, Flags::CREDIT_REQUEST, self.backlog()),
-            Signal::Stop => {
-                (Kind::CreditStop, Flags::NONE.with_if(self.closed, Flags::LAST), self.outbox.high())
-            }
+            Signal::Stop if self.closed => (Kind::CreditStop, Flags::LAST, self.outbox.written()),
+            Signal::Stop => (Kind::CreditStop, Flags::NONE, self.outbox.high()),
         };
         let mut packet = Packet::new(kind, self.framing.wire_min);
         (packet.flags, packet.seq, packet.window, packet.sent) = (flags, seq, self.gate.session(), cx.now);
@@ -187,14 +181,13 @@ impl Endpoint for CreditSender {
         self.outbox.on_sent(grant.seq, cx.now);
         let end = grant.seq + grant.len as u64;
         let last = self.closed && end == self.outbox.written();
-        self.last_on_data |= last;
         let mut packet = Packet::new(Kind::Data, self.framing.wire(grant.len));
         packet.flags = Flags::NONE
             .with_if(last, Flags::LAST)
             .with_if(grant.empties, Flags::EMPTY)
             .with_if(grant.again, Flags::RETRANSMIT);
         packet.payload = grant.len;
-        packet.window = self.gate.session();
+        packet.window = grant.session;
         (packet.seq, packet.ack) = (grant.seq, grant.credit);
         (packet.sent, packet.echo) = (cx.now, grant.echo);
         cx.stats.data_packets += 1;
@@ -233,7 +226,9 @@ impl Sender for CreditSender {
     }
 
     fn truncate(&mut self, cx: &mut Cx<'_>) -> u64 {
+        let before = self.outbox.written();
         let bytes = self.outbox.truncate();
+        self.end_known &= bytes == before;
         self.close(cx);
         bytes
     }
