@@ -54,6 +54,8 @@ pub enum Trigger {
     Timer,
     /// A credit that leaves at least one update period after the last update, if data arrived since.
     Credit,
+    /// Nothing: the rate is fixed.
+    Never,
 }
 
 /// A law by which credit loss sets the credit rate.
@@ -190,6 +192,10 @@ impl Feedback for AtMaxRate {
     }
 
     fn update(&mut self, _: &Period) {}
+
+    fn trigger(&self) -> Trigger {
+        Trigger::Never
+    }
 }
 
 #[cfg(test)]

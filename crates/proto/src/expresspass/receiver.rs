@@ -129,7 +129,7 @@ impl<F: Feedback> CreditReceiver<F> {
         self.updated = cx.now;
         self.update_at = match self.feedback.trigger() {
             Trigger::Timer => cx.now.saturating_add(self.period()),
-            Trigger::Credit => Time::MAX,
+            Trigger::Credit | Trigger::Never => Time::MAX,
         };
     }
 
