@@ -4,6 +4,8 @@
 //! one owned value without global state: a process may run many.
 #![forbid(unsafe_code)]
 
+#[doc(hidden)]
+pub mod bare;
 mod engine;
 mod flows;
 mod metrics;

@@ -495,7 +495,7 @@ impl Network {
 }
 
 /// How far ahead most events lie: a full frame's way over the slowest and the longest link, and a little more.
-fn horizon(model: &Model) -> Span {
+pub fn horizon(model: &Model) -> Span {
     let frame = Bytes::new(model.framing.wire_max() as u64);
     let hop = |port: &clearway_topology::Port| port.rate.time_to_send(frame) + port.delay;
     let farthest = Topology::ports(&model.topology).iter().map(hop).max().unwrap_or(Span::from_us(1));

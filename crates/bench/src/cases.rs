@@ -1,0 +1,218 @@
+//! The cases: permutations of long flows on fat trees at 100 Gbps, and a web-search load on the 192-host tree.
+
+use crate::usage::{cpu_seconds, peak_bytes};
+use clearway_proto::{AnyTransport, Entity, Framing, Rng, port::MarkAt};
+use clearway_sim::bare::Bare;
+use clearway_sim::model::*;
+use clearway_sim::traffic::Cdf;
+use clearway_sim::{Simulation, Summary};
+use clearway_topology::routing::Policy;
+use clearway_topology::{FatTree, NodeId, OversubscribedFatTree, Topology};
+use clearway_units::{Bytes, Rate, Span, Time};
+use std::process::Command;
+use std::sync::Arc;
+
+/// A case: a network size and what runs on it.
+#[derive(Clone, Copy)]
+pub enum Case {
+    /// Packets circulate on the paths of a permutation without any protocol.
+    Bare(u32),
+    /// A permutation of long flows.
+    Permutation(u32, &'static str),
+    /// Web search at load 0.6 on the 192-host tree.
+    WebSearch(&'static str),
+}
+
+/// What a case took.
+pub struct Outcome {
+    pub link_transmissions: f64,
+    pub events: f64,
+    pub cpu_s: f64,
+    pub peak_bytes: f64,
+    pub hash: String,
+}
+
+/// Fat trees of 128, 1,024 and 8,192 hosts, with the simulated time that gives each a few seconds of work.
+const TREES: [(u32, u32, Span); 3] =
+    [(8, 128, Span::from_us(4000)), (16, 1024, Span::from_us(500)), (32, 8192, Span::from_us(100))];
+const TRANSPORTS: [&str; 2] = ["dctcp", "expresspass"];
+
+impl Case {
+    /// All cases, a bare loop before those that it bounds.
+    pub fn all() -> impl Iterator<Item = Case> {
+        let trees = TREES.iter().flat_map(|&(k, ..)| {
+            let permutations = TRANSPORTS.map(|transport| Case::Permutation(k, transport));
+            std::iter::once(Case::Bare(k)).chain(permutations)
+        });
+        trees.chain(TRANSPORTS.map(Case::WebSearch))
+    }
+
+    /// The case of that name.
+    pub fn by_name(name: &str) -> Option<Case> {
+        Case::all().find(|case| case.name() == name)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> String {
+        let hosts = |k: &u32| TREES.iter().find(|tree| tree.0 == *k).expect("listed").1;
+        match self {
+            Case::Bare(k) => format!("bare-{}", hosts(k)),
+            Case::Permutation(k, transport) => format!("permutation-{}-{transport}", hosts(k)),
+            Case::WebSearch(transport) => format!("websearch-192-{transport}"),
+        }
+    }
+
+    /// Whether it is a bound for the cases that follow.
+    pub fn is_bare(&self) -> bool {
+        matches!(self, Case::Bare(_))
+    }
+
+    /// Runs the case in this process.
+    pub fn run(&self, scale: f64) -> Outcome {
+        let before = cpu_seconds();
+        match self {
+            Case::Bare(k) => {
+                let model = permutation(*k, &transport("blast"), scale);
+                let start = cpu_seconds();
+                let (link_transmissions, events) = Bare::new(&model).run();
+                outcome(link_transmissions, events, cpu_seconds() - start, "-".into())
+            }
+            Case::Permutation(k, name) => measure(&permutation(*k, &transport(name), scale), before),
+            Case::WebSearch(name) => measure(&web_search(&transport(name), scale), before),
+        }
+    }
+}
+
+fn outcome(link_transmissions: u64, events: u64, cpu_s: f64, hash: String) -> Outcome {
+    Outcome {
+        link_transmissions: link_transmissions as f64,
+        events: events as f64,
+        cpu_s: cpu_s.max(0.01),
+        peak_bytes: peak_bytes(),
+        hash,
+    }
+}
+
+/// CPU time counts from building the network to closing the books.
+fn measure(model: &Model, before: f64) -> Outcome {
+    let mut simulation = Simulation::new(model).expect("the model is sound");
+    simulation.run(&mut |_| true);
+    let results = simulation.finish().expect("the books balance");
+    let Summary { link_transmissions, events, .. } = results.summary;
+    outcome(link_transmissions, events, cpu_seconds() - before, results.hash())
+}
+
+impl Outcome {
+    /// One line for the parent process.
+    pub fn to_line(&self) -> String {
+        let Outcome { link_transmissions, events, cpu_s, peak_bytes, hash } = self;
+        format!("{link_transmissions} {events} {cpu_s} {peak_bytes} {hash}")
+    }
+
+    /// Runs a case in a process of its own.
+    pub fn of_child(name: &str, scale: f64) -> Outcome {
+        let program = std::env::current_exe().expect("a program knows where it is");
+        let output = Command::new(program).args(["--case", name, "--scale", &scale.to_string()]).output();
+        let output = output.expect("a program can start itself");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let fields: Vec<&str> = text.split_whitespace().collect();
+        let number = |index: usize| -> f64 {
+            let field = fields.get(index).and_then(|field| field.parse().ok());
+            field.unwrap_or_else(|| panic!("case {name} failed: {}", String::from_utf8_lossy(&output.stderr)))
+        };
+        Outcome {
+            link_transmissions: number(0),
+            events: number(1),
+            cpu_s: number(2),
+            peak_bytes: number(3),
+            hash: fields[4].into(),
+        }
+    }
+}
+
+fn transport(name: &str) -> AnyTransport {
+    AnyTransport::by_name(name).unwrap_or_else(|| panic!("no transport {name}"))
+}
+
+/// A network with what a transport needs at its ports.
+fn network(transport: &AnyTransport, topology: Topology, buffer: Bytes) -> Model {
+    let needs = transport.needs();
+    let marking = needs.ecn.then_some(Marking { threshold: Threshold::ByRate, at: MarkAt::Enqueue });
+    let class = |limit, marking| Class { name: "data".into(), priority: 0, weight: 1, limit, marking };
+    let credit = needs.credits.map(|needs| CreditClass { queue: needs.queue, shaping: needs.shaping });
+    let port = |class| PortModel { credit, classes: vec![class], shared: None };
+    let limit = Amount { bytes: buffer, packets: u32::MAX };
+    Model {
+        seed: 1,
+        stop: None,
+        topology,
+        routing: Policy::SymmetricEcmp,
+        framing: Framing::ETHERNET,
+        switch: port(class(limit, marking)),
+        host: HostModel {
+            port: port(class(Amount::UNLIMITED, None)),
+            processing_delay: Delay::Fixed(Span::ZERO),
+        },
+        traffic: Vec::new(),
+        faults: Vec::new(),
+        loss: Vec::new(),
+        samples: Vec::new(),
+    }
+}
+
+/// Every host sends to another and receives from another, for as long as it may.
+fn permutation(k: u32, transport: &AnyTransport, scale: f64) -> Model {
+    let (_, hosts, time) = *TREES.iter().find(|tree| tree.0 == k).expect("listed");
+    let topology = FatTree { k, rate: Rate::gbps(100), delay: Span::from_us(1), ..FatTree::default() };
+    let mut model = network(transport, topology.build().expect("a valid tree"), Bytes::new(3_845_000));
+    model.stop = Some(Time::ZERO + time.mul_f64(scale));
+    let mut order: Vec<u32> = (0..hosts).collect();
+    let mut rng = Rng::stream(1, Entity::Traffic, 99);
+    // Sattolo's shuffle: one cycle through all hosts, so that nobody sends to itself.
+    for last in (1..order.len()).rev() {
+        order.swap(last, rng.below(last as u64) as usize);
+    }
+    let flows = (0..hosts as usize).map(|at| Flow {
+        start: Time::ZERO + rng.span_up_to(Span::from_us(1)),
+        src: NodeId(order[at]),
+        dst: NodeId(order[(at + 1) % order.len()]),
+        size: None,
+        stop: None,
+    });
+    let mut flows: Vec<Flow> = flows.collect();
+    flows.sort_by_key(|flow| flow.start);
+    let pattern = Pattern::Flows(flows);
+    model.traffic.push(Traffic {
+        name: "permutation".into(),
+        transport: transport.clone(),
+        class: 0,
+        pattern,
+    });
+    model
+}
+
+/// The ExpressPass authors' load: web search at 0.6 of the uplinks of their 192-host tree.
+fn web_search(transport: &AnyTransport, scale: f64) -> Model {
+    let topology = OversubscribedFatTree::default().build().expect("a valid tree");
+    let mut model = network(transport, topology, Bytes::new(384_500));
+    let cdf =
+        Cdf::parse(include_str!("../../../workloads/web_search_xpass.csv")).expect("a valid distribution");
+    // As in their script: arrivals at load x capacity / (mean size on the wire) / oversubscription.
+    let wire_mean = 1_654_275.0 * 1538.0 / 1460.0;
+    let per_second = 192.0 * 10e9 / 8.0 * 0.6 / wire_mean / model.topology.oversubscription();
+    let pattern = Pattern::Poisson(Poisson {
+        sizes: Arc::new(cdf),
+        mean_gap_s: 1.0 / per_second,
+        flows: (2000.0 * scale).ceil() as u64,
+        start: Time::ZERO,
+        stop: None,
+        hosts: (0..192).map(NodeId).collect(),
+    });
+    model.traffic.push(Traffic {
+        name: "web-search".into(),
+        transport: transport.clone(),
+        class: 0,
+        pattern,
+    });
+    model
+}
