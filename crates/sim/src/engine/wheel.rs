@@ -6,7 +6,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 /// Buckets of the wheel; a power of two.
-const BUCKETS: u64 = 8192;
+const BUCKETS: u64 = 1024;
 
 /// Pending events in their order.
 ///
