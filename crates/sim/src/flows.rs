@@ -129,8 +129,13 @@ pub enum Input<'a> {
     Packet(&'a Packet, &'a Extra),
     /// Its timer may have expired.
     Timer,
-    /// The application writes (a sender only).
-    Write(u64),
+    /// The application writes, and closes if these are its last bytes (a sender only).
+    Write {
+        /// How much.
+        bytes: u64,
+        /// Whether that is all.
+        close: bool,
+    },
     /// The application closes (a sender only).
     Close,
     /// The application takes back what was not sent, and closes (a sender only).
@@ -196,7 +201,12 @@ impl SenderVisitor for Drive<'_> {
         let mut total = 0;
         let mut cx = Cx { now: self.net.now, rng: &mut self.end.rng, stats: &mut self.end.stats };
         match self.input {
-            Input::Write(bytes) => sender.write(bytes, &mut cx),
+            Input::Write { bytes, close } => {
+                sender.write(bytes, &mut cx);
+                if close {
+                    sender.close(&mut cx);
+                }
+            }
             Input::Close => sender.close(&mut cx),
             Input::Truncate => total = sender.truncate(&mut cx),
             _ => {}
@@ -236,9 +246,9 @@ impl Flow {
         })
     }
 
-    /// Asks the sending end for a data packet. Returns it, injected, or [`NONE`], and whether it has more.
+    /// Asks the sending end for a data packet.
     #[inline]
-    pub fn pull(&mut self, place: u32, net: &mut Network) -> (u32, bool) {
+    pub fn pull(&mut self, place: u32, net: &mut Network) -> Pulled {
         let pull = Pull { net, end: &mut self.sending, flow: place, class: self.class };
         self.sender.visit(pull)
     }
@@ -268,6 +278,16 @@ impl Flow {
     }
 }
 
+/// What a sending end gave when it was its turn.
+pub struct Pulled {
+    /// The packet, or [`NONE`].
+    pub packet: u32,
+    /// The port that its path starts with.
+    pub port: u32,
+    /// Whether it has more.
+    pub more: bool,
+}
+
 struct Pull<'a> {
     net: &'a mut Network,
     end: &'a mut End,
@@ -276,15 +296,17 @@ struct Pull<'a> {
 }
 
 impl SenderVisitor for Pull<'_> {
-    type Output = (u32, bool);
+    type Output = Pulled;
     #[inline]
-    fn visit<S: Sender>(self, sender: &mut S) -> (u32, bool) {
+    fn visit<S: Sender>(self, sender: &mut S) -> Pulled {
         let Pull { net, end, flow, class } = self;
         let mut cx = Cx { now: net.now, rng: &mut end.rng, stats: &mut end.stats };
-        let Some(packet) = sender.poll_transmit(&mut cx) else { return (NONE, false) };
-        let (index, _) = net.inject(packet, &Extra::default(), flow, class, end.route, cx.rng);
+        let Some(packet) = sender.poll_transmit(&mut cx) else {
+            return Pulled { packet: NONE, port: NONE, more: false };
+        };
+        let (packet, port) = net.inject(packet, &Extra::default(), flow, class, end.route, cx.rng);
         arm_timer(net, end, sender.next_timeout(), What::SenderTimer(flow));
         end.finished = sender.is_finished();
-        (index, sender.wants_transmit(net.now))
+        Pulled { packet, port, more: sender.wants_transmit(net.now) }
     }
 }

@@ -43,8 +43,7 @@ impl Wheel {
         }
     }
 
-    /// How many events are pending.
-    #[cfg(test)]
+    /// How many events are pending, counted bucket by bucket.
     pub fn len(&self) -> usize {
         self.current.len() + self.far.len() + self.buckets.iter().map(Vec::len).sum::<usize>()
     }
@@ -143,6 +142,7 @@ impl Eq for Far {}
 mod tests {
     use super::super::{COUNT_BITS, What};
     use super::*;
+    use clearway_units::Time;
     use proptest::prelude::*;
 
     #[test]

@@ -53,6 +53,8 @@ pub enum Ended {
     Complete,
     /// The scenario's stop time came.
     Stopped,
+    /// Nothing was left to do, but some flows were not delivered in full: their transport does not recover.
+    Stalled,
     /// The caller asked for it: the results are of the part that was simulated.
     Interrupted,
 }

@@ -209,6 +209,11 @@ impl Network {
         }
     }
 
+    /// Whether a flow that ended has no packet in the network.
+    pub fn is_drained(&self, flow: u32) -> bool {
+        self.flow_packets[flow as usize] == ENDED
+    }
+
     /// Puts a packet of a flow into the network; returns it, and the host's port that it goes to.
     #[inline]
     pub fn inject(

@@ -198,7 +198,7 @@ impl Simulation {
         let stop = self.model.stop.unwrap_or(Time::MAX);
         for _ in 0..SLICE {
             let Some(event) = self.net.wheel.pop() else {
-                self.ended = Some(Ended::Complete);
+                self.ended = Some(if self.is_complete() { Ended::Complete } else { Ended::Stalled });
                 return;
             };
             if event.at() > stop {
@@ -268,17 +268,22 @@ impl Simulation {
     fn pull(&mut self, port: u32, class: usize) {
         while let Some(place) = self.net.pop_ready(port, class) {
             let Some(flow) = self.flows.get_mut(place) else { continue };
-            let (index, more) = flow.pull(place, &mut self.net);
-            flow.in_turn = more;
-            if more {
+            let pulled = flow.pull(place, &mut self.net);
+            flow.in_turn = pulled.more;
+            if pulled.more {
                 self.net.push_ready(port, class as u8, place);
             }
-            if index != NONE {
-                self.net.charge_pull(port, class, self.net.slab.get(index).packet.wire);
-                self.net.transmit(port, index);
-                self.note_finished(place);
+            if pulled.packet == NONE {
+                continue;
+            }
+            self.note_finished(place);
+            if pulled.port == port {
+                self.net.charge_pull(port, class, self.net.slab.get(pulled.packet).packet.wire);
+                self.net.transmit(port, pulled.packet);
                 return;
             }
+            // The path starts at another port of a host that has several.
+            self.net.send(pulled.port, pulled.packet);
         }
     }
 
@@ -377,6 +382,10 @@ impl Simulation {
     /// Forgets flows that ended.
     fn retire(&mut self) {
         while let Some(place) = self.net.drained.pop() {
+            // The last packet may have made an end send another; then the flow shows up again.
+            if !self.net.is_drained(place) || self.flows.get_mut(place).is_none() {
+                continue;
+            }
             let flow = self.flows.remove(place);
             let stats = flow.sending.stats.plus(&flow.receiving.stats);
             let record = &mut self.records[flow.record as usize];
@@ -403,8 +412,11 @@ impl Simulation {
 
     fn sample(&mut self, index: u32) {
         self.sampler.sample(index, &self.model, &self.net, &mut self.flows);
-        let at = self.net.now + self.model.samples[index as usize].every;
-        self.schedule_outside(at, What::Sample(index));
+        // Where nothing but samples is left, the run is over.
+        if self.net.wheel.len() >= self.model.samples.len() {
+            let at = self.net.now + self.model.samples[index as usize].every;
+            self.schedule_outside(at, What::Sample(index));
+        }
     }
 }
 

@@ -60,7 +60,7 @@ impl Simulation {
         let state = self.state(traffic);
         if !is_response {
             let place = state.connections[connection].response;
-            self.write(place, response.get());
+            self.write(place, response.get(), false);
             return;
         }
         state.connections[connection].done += 1;
@@ -116,8 +116,8 @@ impl Simulation {
         let (request, response) = (rounds.request, rounds.response);
         let connection = self.state(traffic).connections[connection];
         match connection.request {
-            Some(place) => self.write(place, request.get()),
-            None => self.write(connection.response, response.get()),
+            Some(place) => self.write(place, request.get(), false),
+            None => self.write(connection.response, response.get(), false),
         };
     }
 

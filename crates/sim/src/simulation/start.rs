@@ -144,15 +144,12 @@ impl Simulation {
         let start = Start { traffic, number, src: flow.src, dst: flow.dst, established: false };
         let place = self.open_flow(start);
         let bytes = flow.size.map_or(ENDLESS, Bytes::get);
-        let record = self.write(place, bytes);
+        let record = self.write(place, bytes, flow.size.is_some());
         if flow.size.is_none() {
             self.records[record as usize].size = None;
         }
         if let Some(stop) = flow.stop {
             self.schedule_outside(stop, What::Stop(record));
-        }
-        if flow.size.is_some() {
-            self.drive_sender(place, Input::Close);
         }
     }
 
@@ -217,8 +214,8 @@ impl Simulation {
         place
     }
 
-    /// The application at a flow's source hands over a message. Returns its row.
-    pub(super) fn write(&mut self, place: u32, bytes: u64) -> u32 {
+    /// The application at a flow's source hands over a message, its last one if it closes. Returns its row.
+    pub(super) fn write(&mut self, place: u32, bytes: u64, close: bool) -> u32 {
         let flow = self.flows.get_mut(place).expect("the application writes to flows that are open");
         flow.written += bytes;
         let record = self.records.len() as u32;
@@ -240,7 +237,7 @@ impl Simulation {
             stats: Stats::default(),
             place,
         });
-        self.drive_sender(place, Input::Write(bytes));
+        self.drive_sender(place, Input::Write { bytes, close });
         record
     }
 

@@ -1,0 +1,145 @@
+//! Whatever the network, the traffic and the faults: flows end, bytes arrive once and in order, books balance.
+
+mod common;
+
+use clearway_proto::TRANSPORTS;
+use clearway_sim::model::*;
+use clearway_sim::{Ended, Results};
+use clearway_topology::routing::Policy;
+use clearway_topology::*;
+use clearway_units::{Bytes, Rate, Span, Time};
+use common::*;
+use proptest::prelude::*;
+
+fn topologies() -> impl Strategy<Value = Topology> {
+    let rate = prop_oneof![Just(Rate::gbps(1)), Just(Rate::gbps(10)), Just(Rate::gbps(100))];
+    (0..5, rate, 0u64..10).prop_map(|(kind, rate, us)| {
+        let delay = Span::from_us(us);
+        let made = match kind {
+            0 => Star { hosts: 6, rate, delay }.build(),
+            1 => FatTree { k: 4, rate, delay, ..FatTree::default() }.build(),
+            2 => Dumbbell { pairs: 4, rate, delay, ..Dumbbell::default() }.build(),
+            3 => LeafSpine { leaves: 3, spines: 2, hosts_per_leaf: 3, rate, delay, ..LeafSpine::default() }
+                .build(),
+            _ => ParkingLot { bottlenecks: 3, rate, delay }.build(),
+        };
+        made.expect("the shape is valid")
+    })
+}
+
+/// What may go wrong in a case.
+#[derive(Clone, Debug)]
+struct Trouble {
+    loss: f64,
+    buffer: u32,
+    down: bool,
+    delay: u64,
+}
+
+fn troubles() -> impl Strategy<Value = Trouble> {
+    let loss = prop_oneof![3 => Just(0.0), 1 => 0.001..0.05f64];
+    let buffer = prop_oneof![Just(2u32), Just(20), Just(1000)];
+    let delay = prop_oneof![Just(0u64), 1u64..8];
+    (loss, buffer, any::<bool>(), delay).prop_map(|(loss, buffer, down, delay)| Trouble {
+        loss,
+        buffer,
+        down,
+        delay,
+    })
+}
+
+fn case(
+    name: &str,
+    topology: Topology,
+    policy: Policy,
+    flows: &[(u32, u32, u64, u64)],
+    trouble: &Trouble,
+    seed: u64,
+) -> Model {
+    let transport = transport(name);
+    let mut model = network_for(&transport, topology);
+    model.seed = seed;
+    model.routing = policy;
+    let hosts = model.topology.hosts() as u32;
+    model.switch.classes[0].limit = Amount { bytes: Bytes::MAX, packets: trouble.buffer };
+    model.host.processing_delay = Delay::Uniform(Span::ZERO, Span::from_us(trouble.delay));
+    model.loss = (0..model.topology.ports().len() as u32).map(|port| (PortId(port), trouble.loss)).collect();
+    if trouble.loss == 0.0 {
+        model.loss.clear();
+    }
+    if trouble.down {
+        let ms = |ms| Time::ZERO + Span::from_ms(ms);
+        let port = PortId((seed % model.topology.ports().len() as u64) as u32);
+        let fault = |at, up| [port, port.reverse()].map(|port| Fault { at, port, up });
+        model.faults = [fault(ms(1), false), fault(ms(30), true)].concat();
+    }
+    let mut list: Vec<Flow> = flows
+        .iter()
+        .map(|&(src, step, bytes, us)| Flow {
+            start: Time::ZERO + Span::from_us(us),
+            ..flow(src % hosts, (src + 1 + step % (hosts - 1)) % hosts, bytes)
+        })
+        .collect();
+    list.sort_by_key(|flow| flow.start);
+    add(&mut model, &transport, list);
+    model
+}
+
+fn check(results: &Results, model: &Model) {
+    assert_eq!(
+        results.summary.ended,
+        Ended::Complete,
+        "{:?} {:?}",
+        results.summary,
+        results.flows.column("transport")
+    );
+    assert_eq!(results.summary.flows_completed, results.summary.flows_started);
+    assert_eq!(results.flows.u64s("delivered_bytes"), results.flows.u64s("size_bytes"));
+    // A flow that starts on a detour may finish on a shorter way.
+    let fastest = results.flows.f64s("slowdown").iter().copied().fold(f64::INFINITY, f64::min);
+    assert!(fastest >= 1.0 || !model.faults.is_empty(), "faster than the wire: {fastest}");
+    let in_flight =
+        |book: &[(&str, u64)]| book.iter().find(|(name, _)| *name == "in flight").expect("a line").1;
+    assert_eq!(
+        in_flight(&results.summary.packets),
+        0,
+        "a flow ends when its last packet has left the network"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn every_flow_of_every_transport_is_delivered_whatever_happens(
+        topology in topologies(),
+        policy in prop_oneof![Just(Policy::SymmetricEcmp), Just(Policy::Ecmp), Just(Policy::Spray)],
+        flows in prop::collection::vec((0u32..100, 0u32..100, 1u64..300_000, 0u64..2000), 1..12),
+        trouble in troubles(),
+        seed in any::<u64>(),
+    ) {
+        for name in TRANSPORTS.iter().map(|info| info.name).filter(|name| *name != "blast" && *name != "expresspass-hotnets16") {
+            let model = case(name, topology.clone(), policy, &flows, &trouble, seed);
+            check(&run(&model), &model);
+        }
+    }
+
+    #[test]
+    fn the_same_model_gives_the_same_bytes_and_looking_changes_nothing(
+        topology in topologies(),
+        flows in prop::collection::vec((0u32..100, 0u32..100, 1u64..100_000, 0u64..500), 1..8),
+        trouble in troubles(),
+        seed in any::<u64>(),
+    ) {
+        for name in ["dctcp", "expresspass"] {
+            let mut model = case(name, topology.clone(), Policy::Spray, &flows, &trouble, seed);
+            let first = run(&model).hash();
+            let ports: Vec<PortId> = (0..model.topology.ports().len() as u32).map(PortId).collect();
+            let probes = [Probe::Queue(ports.clone()), Probe::CreditQueue(ports.clone()), Probe::PortRate(ports),
+                Probe::Throughput(0), Probe::Sender(0)];
+            model.samples = probes.into_iter().map(|what| Sample { name: "p".into(), every: Span::from_us(7), what }).collect();
+            let watched = run(&model);
+            prop_assert!(watched.samples.rows() > 0);
+            prop_assert_eq!(watched.hash(), first);
+        }
+    }
+}
