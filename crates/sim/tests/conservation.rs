@@ -95,9 +95,10 @@ fn check(results: &Results, model: &Model) {
     );
     assert_eq!(results.summary.flows_completed, results.summary.flows_started);
     assert_eq!(results.flows.u64s("delivered_bytes"), results.flows.u64s("size_bytes"));
-    // A flow that starts on a detour may finish on a shorter way.
+    // A flow that starts on a detour may finish on a shorter way, and a small last frame that is sprayed may overtake.
     let fastest = results.flows.f64s("slowdown").iter().copied().fold(f64::INFINITY, f64::min);
-    assert!(fastest >= 1.0 || !model.faults.is_empty(), "faster than the wire: {fastest}");
+    let may_overtake = !model.faults.is_empty() || model.routing == Policy::Spray;
+    assert!(fastest >= 1.0 || may_overtake, "faster than the wire: {fastest}");
     let in_flight =
         |book: &[(&str, u64)]| book.iter().find(|(name, _)| *name == "in flight").expect("a line").1;
     assert_eq!(
@@ -108,7 +109,7 @@ fn check(results: &Results, model: &Model) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn every_flow_of_every_transport_is_delivered_whatever_happens(
         topology in topologies(),
@@ -117,7 +118,7 @@ proptest! {
         trouble in troubles(),
         seed in any::<u64>(),
     ) {
-        for name in TRANSPORTS.iter().map(|info| info.name).filter(|name| *name != "blast" && *name != "expresspass-hotnets16") {
+        for name in TRANSPORTS.iter().map(|info| info.name).filter(|name| *name != "blast") {
             let model = case(name, topology.clone(), policy, &flows, &trouble, seed);
             check(&run(&model), &model);
         }
