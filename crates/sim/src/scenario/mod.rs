@@ -1,1 +1,124 @@
-//! Scenario files (stub until the scenario branch lands).
+//! Scenario files: TOML, from text to a [`Model`].
+//!
+//! `docs/scenario.md`, which [`reference`] writes, lists every key. What is wrong in a file is refused in one line, with
+//! the file, the line, the key, the value, and what would be right; nothing that a user sets is ignored.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `document` | TOML whose values know their line; `--set` writes into it |
+//! | `field` | kinds of values: how each is read, written and described |
+//! | `schema` | all keys, declared once |
+//! | `shapes`, `transport`, `traffic`, `resolve` | from keys to the model |
+//! | `reference` | from keys to the documentation |
+
+mod document;
+mod error;
+mod field;
+mod files;
+mod reference;
+mod resolve;
+mod schema;
+mod shapes;
+#[cfg(test)]
+mod tests;
+mod traffic;
+mod transport;
+
+pub use error::ScenarioError;
+pub use reference::{TopologyInfo, reference, topologies, workloads};
+
+use crate::model::Model;
+use document::Document;
+use std::path::Path;
+
+/// A scenario, ready to run.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Its name: `name` of the file, or the file's own.
+    pub name: String,
+    /// What it comes to.
+    pub model: Model,
+    resolved: String,
+}
+
+/// What replaces or adds to the keys of a file.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Overrides {
+    /// The transport of all traffic. What the file sets for other transports (their parameters, and the credit keys if
+    /// the file's transports use credits and this one doesn't) is dropped; what it sets for this one stays.
+    pub transport: Option<String>,
+    /// The seed.
+    pub seed: Option<u64>,
+    /// Keys and values, such as `("traffic.web.load", "0.4")`. They come after `transport`, so that
+    /// `("transport.alpha", "0.5")` is a parameter of the transport that it names.
+    pub set: Vec<(String, String)>,
+}
+
+impl Scenario {
+    /// Reads the scenario file at `path`.
+    ///
+    /// # Errors
+    /// Whatever is wrong first, in the order of the reference. Nothing has been run or written then.
+    pub fn load(path: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
+        let origin = path.display().to_string();
+        let text = files::read(path, files::TEXT_MAX).map_err(|error| ScenarioError {
+            line: error.line,
+            ..ScenarioError::file(&origin, error.problem)
+        })?;
+        let base_dir = path.parent().unwrap_or(Path::new(""));
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().replace(char::is_control, "?"));
+        Scenario::read(&text.text, &origin, stem, base_dir, overrides)
+    }
+
+    /// Reads the text of a scenario. `origin` stands for the file in messages, `base_dir` is where relative paths
+    /// start.
+    ///
+    /// # Errors
+    /// Like [`Scenario::load`].
+    pub fn parse(
+        text: &str,
+        origin: &str,
+        base_dir: &Path,
+        overrides: &Overrides,
+    ) -> Result<Scenario, ScenarioError> {
+        Scenario::read(text, origin, None, base_dir, overrides)
+    }
+
+    fn read(
+        text: &str,
+        origin: &str,
+        stem: Option<String>,
+        base_dir: &Path,
+        overrides: &Overrides,
+    ) -> Result<Scenario, ScenarioError> {
+        if text.len() as u64 > files::TEXT_MAX {
+            return Err(ScenarioError::file(
+                origin,
+                format!("is too large; the limit is {} bytes", files::TEXT_MAX),
+            ));
+        }
+        if text.trim().is_empty() {
+            return Err(ScenarioError::file(origin, "is empty; start from one of scenarios/"));
+        }
+        let mut document = Document::parse(text, origin)?;
+        if let Some(name) = &overrides.transport {
+            transport::replace_all(&mut document, name)?;
+        }
+        for (key, value) in &overrides.set {
+            document.set(key, value)?;
+        }
+        if let Some(seed) = overrides.seed {
+            document.set("seed", &seed.to_string())?;
+        }
+        let resolved = resolve::resolve(&document, base_dir, overrides.transport.is_some())?;
+        let name = resolved.name.or(stem).unwrap_or_else(|| "scenario".into());
+        Ok(Scenario { name, model: resolved.model, resolved: resolved.toml })
+    }
+
+    /// The resolved scenario: every default and every parameter filled in, files by their full path and hash. It reads
+    /// back to the same model.
+    pub fn to_toml(&self) -> String {
+        let name = format!("name = {}\n", field::quoted(&self.name));
+        name + &self.resolved
+    }
+}

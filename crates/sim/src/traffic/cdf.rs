@@ -141,7 +141,7 @@ impl Cdf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clearway_proto::Entity;
+    use clearway_proto::{Entity, Rng};
     use proptest::prelude::*;
 
     fn refused(text: &str) -> (usize, String) {

@@ -1,3 +1,9 @@
-//! Traffic (stub until the scenario branch lands).
+//! What applications send: flow sizes, lists of flows, and who sends to whom.
+
 mod cdf;
-pub use cdf::Cdf;
+mod lists;
+mod workloads;
+
+pub use cdf::{Cdf, CdfError};
+pub use lists::{ListError, ListedFlow, parse_csv, parse_hpcc, random_pair, random_permutation};
+pub use workloads::{WORKLOADS, WorkloadInfo};

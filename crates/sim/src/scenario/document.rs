@@ -1,0 +1,426 @@
+//! A scenario as written: values that know their line. What `--set` gives is written into it.
+
+use super::error::{ScenarioError, one_line, suggestion};
+use std::fmt::Write;
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
+
+/// Where a value was given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    Line(usize),
+    Override,
+}
+
+/// A value and where it was given.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub place: Place,
+    pub value: Value,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Text(String),
+    Integer(i128),
+    Float(f64),
+    Bool(bool),
+    /// A date, or a number too large for any use.
+    Other(String),
+    List(Vec<Node>),
+    Table(Vec<Entry>),
+}
+
+/// A key of a table.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub key: String,
+    pub place: Place,
+    pub node: Node,
+}
+
+impl Value {
+    /// The value as it would be written, cut if long.
+    pub fn show(&self) -> String {
+        let mut text = String::new();
+        self.show_into(&mut text);
+        text
+    }
+
+    fn show_into(&self, out: &mut String) {
+        match self {
+            Value::Text(text) if text.chars().count() > 60 => {
+                let cut: String = text.chars().take(60).collect();
+                let _ = write!(out, "{:?}", cut + "...");
+            }
+            Value::Text(text) => _ = write!(out, "{text:?}"),
+            Value::Integer(number) => _ = write!(out, "{number}"),
+            Value::Float(number) => _ = write!(out, "{number:?}"),
+            Value::Bool(value) => _ = write!(out, "{value}"),
+            Value::Other(text) => out.push_str(&one_line(text)),
+            Value::List(items) => {
+                out.push('[');
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 {
+                        out.push_str(", ");
+                    }
+                    if out.len() > 60 {
+                        out.push_str("...");
+                        break;
+                    }
+                    item.value.show_into(out);
+                }
+                out.push(']');
+            }
+            Value::Table(_) => out.push_str("{...}"),
+        }
+    }
+
+    /// What a key that holds this kind of value is called.
+    pub fn is_short(&self) -> bool {
+        !matches!(self, Value::Table(_))
+    }
+
+    /// The value of a key, if this is a table that has it.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        match self {
+            Value::Table(entries) => entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node),
+            _ => None,
+        }
+    }
+
+    /// The text, if it is one.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// A way through tables and lists.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Path(Vec<Step>);
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+impl Path {
+    pub fn key(&self, key: &str) -> Path {
+        let mut path = self.clone();
+        path.0.push(Step::Key(key.into()));
+        path
+    }
+
+    pub fn index(&self, index: usize) -> Path {
+        let mut path = self.clone();
+        path.0.push(Step::Index(index));
+        path
+    }
+}
+
+/// A scenario as written.
+#[derive(Clone, Debug)]
+pub(super) struct Document {
+    pub origin: String,
+    pub root: Node,
+}
+
+impl Document {
+    /// Reads TOML.
+    pub fn parse(text: &str, origin: &str) -> Result<Document, ScenarioError> {
+        let lines = Lines::of(text);
+        let table = DeTable::parse(text).map_err(|error| ScenarioError {
+            line: Some(error.span().map_or(1, |span| lines.line(span.start))),
+            ..ScenarioError::file(origin, format!("is not TOML: {}", error.message().replace('\n', "; ")))
+        })?;
+        let root = Node { place: Place::Line(1), value: lines.table(table.get_ref()) };
+        Ok(Document { origin: origin.into(), root })
+    }
+
+    /// The value at `path`, if there is one.
+    pub fn get(&self, path: &Path) -> Option<&Node> {
+        path.0.iter().try_fold(&self.root, |node, step| match (&node.value, step) {
+            (Value::List(items), Step::Index(index)) => items.get(*index),
+            (value, Step::Key(key)) => value.get(key),
+            _ => None,
+        })
+    }
+
+    /// The keys of the table at `path`; none if it is absent.
+    pub fn entries(&self, path: &Path) -> &[Entry] {
+        match self.get(path).map(|node| &node.value) {
+            Some(Value::Table(entries)) => entries,
+            _ => &[],
+        }
+    }
+
+    /// Refuses what stands at `path` if it is no table.
+    pub fn check_table(&self, path: &Path) -> Result<(), ScenarioError> {
+        match self.get(path).map(|node| &node.value) {
+            None | Some(Value::Table(_)) => Ok(()),
+            Some(_) => Err(self.error(path, format!("write a table, under [{}]", self.show_path(path)))),
+        }
+    }
+
+    /// How many entries the list at `path` has; an error if it is no list of tables.
+    pub fn list_len(&self, path: &Path) -> Result<usize, ScenarioError> {
+        match self.get(path).map(|node| &node.value) {
+            None => Ok(0),
+            Some(Value::List(items)) => {
+                match items.iter().position(|item| !matches!(item.value, Value::Table(_))) {
+                    Some(at) => Err(self.error(&path.index(at), "write a table here")),
+                    None => Ok(items.len()),
+                }
+            }
+            Some(_) => {
+                let name = self.show_path(path);
+                Err(self.error(path, format!("write a list of tables, each under [[{name}]]")))
+            }
+        }
+    }
+
+    /// The path as users write it: parts of a list by their name if they have one.
+    pub fn show_path(&self, path: &Path) -> String {
+        let (mut text, mut node) = (String::new(), Some(&self.root));
+        for step in &path.0 {
+            if !text.is_empty() {
+                text.push('.');
+            }
+            node = match (node.map(|node| &node.value), step) {
+                (Some(Value::List(items)), Step::Index(index)) => {
+                    let item = items.get(*index);
+                    let name =
+                        item.and_then(|item| item.value.get("name")).and_then(|name| name.value.text());
+                    match name {
+                        Some(name) => text.push_str(&one_line(name)),
+                        None => _ = write!(text, "{index}"),
+                    }
+                    item
+                }
+                (value, Step::Key(key)) => {
+                    text.push_str(&one_line(key));
+                    value.and_then(|value| value.get(key))
+                }
+                (_, Step::Index(index)) => {
+                    let _ = write!(text, "{index}");
+                    None
+                }
+            };
+        }
+        text
+    }
+
+    /// A problem with what stands at `path`, or with its absence.
+    pub fn error(&self, path: &Path, problem: impl Into<String>) -> ScenarioError {
+        let node = self.get(path);
+        let value = node.filter(|node| node.value.is_short()).map(|node| node.value.show());
+        self.error_at(path, value, problem)
+    }
+
+    fn error_at(&self, path: &Path, value: Option<String>, problem: impl Into<String>) -> ScenarioError {
+        // The place of the deepest part of the path that exists.
+        let mut place = self.root.place;
+        let mut node = &self.root;
+        for step in &path.0 {
+            let next = match (&node.value, step) {
+                (Value::List(items), Step::Index(index)) => items.get(*index).map(|item| (item, item.place)),
+                (Value::Table(entries), Step::Key(key)) => {
+                    entries.iter().find(|entry| entry.key == *key).map(|entry| (&entry.node, entry.place))
+                }
+                _ => None,
+            };
+            let Some((next, at)) = next else { break };
+            (node, place) = (next, at);
+        }
+        let (origin, line) = match place {
+            Place::Line(line) => (one_line(&self.origin), Some(line)),
+            Place::Override => ("--set".into(), None),
+        };
+        ScenarioError { origin, line, key: self.show_path(path), value, problem: one_line(&problem.into()) }
+    }
+
+    /// Refuses keys of the table at `path` that are not `known`.
+    pub fn check_keys(&self, path: &Path, known: &[&str]) -> Result<(), ScenarioError> {
+        for entry in self.entries(path) {
+            if !known.contains(&entry.key.as_str()) {
+                let hint = suggestion(&entry.key, known.iter().copied());
+                let known = known.join(", ");
+                let problem = format!("unknown key{hint} (known: {known})");
+                return Err(self.error_at(&path.key(&entry.key), None, problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes `text` at `key`, as `--set key=text` asks. Tables on the way are made; parts of a list are chosen by
+    /// number or name.
+    pub fn set(&mut self, key: &str, text: &str) -> Result<(), ScenarioError> {
+        let refuse = |problem: String| ScenarioError {
+            key: one_line(key),
+            value: Some(Value::Text(text.into()).show()),
+            ..ScenarioError::file("--set", problem)
+        };
+        let value = override_value(text).map_err(refuse)?;
+        let steps: Vec<&str> = key.split('.').map(str::trim).collect();
+        if steps.len() > 16 || steps.iter().any(|step| step.is_empty()) {
+            return Err(refuse("is no key; write one such as switch.buffer or traffic.web.load".into()));
+        }
+        let (last, way) = steps.split_last().expect("split gives at least one part");
+        let mut node = &mut self.root;
+        let mut walked = Vec::new();
+        for step in way {
+            node = child(node, step, &walked).map_err(refuse)?;
+            walked.push(*step);
+        }
+        *child(node, last, &walked).map_err(refuse)? = Node { place: Place::Override, value };
+        // The key itself is now an override's too, for messages.
+        let parent = way.iter().try_fold(&mut self.root, |node, step| find(node, step));
+        if let Some(Node { value: Value::Table(entries), .. }) = parent {
+            let entry = entries.iter_mut().find(|entry| entry.key == *last);
+            entry.into_iter().for_each(|entry| entry.place = Place::Override);
+        }
+        Ok(())
+    }
+}
+
+/// The part of a list that `step` names, by number or by name.
+fn position(items: &[Node], step: &str) -> Option<usize> {
+    let name_of = |item: &Node| item.value.get("name").and_then(|name| name.value.text().map(str::to_owned));
+    let by_name = items.iter().position(|item| name_of(item).as_deref() == Some(step));
+    by_name.or_else(|| step.parse().ok().filter(|index| *index < items.len()))
+}
+
+fn find<'a>(node: &'a mut Node, step: &str) -> Option<&'a mut Node> {
+    match &mut node.value {
+        Value::Table(entries) => {
+            entries.iter_mut().find(|entry| entry.key == step).map(|entry| &mut entry.node)
+        }
+        Value::List(items) => position(items, step).map(|at| &mut items[at]),
+        _ => None,
+    }
+}
+
+/// The child of `node` that `step` names, made if it does not exist and can.
+fn child<'a>(node: &'a mut Node, step: &str, walked: &[&str]) -> Result<&'a mut Node, String> {
+    let here = walked.join(".");
+    // `transport = "dctcp"` is short for a table with that name.
+    if let (Value::Text(name), Some(&"transport")) = (&node.value, walked.last()) {
+        let name = Node { place: node.place, value: Value::Text(name.clone()) };
+        node.value = Value::Table(vec![Entry { key: "name".into(), place: node.place, node: name }]);
+    }
+    match &mut node.value {
+        Value::Table(entries) => {
+            let at = entries.iter().position(|entry| entry.key == step).unwrap_or_else(|| {
+                let node = Node { place: Place::Override, value: Value::Table(Vec::new()) };
+                entries.push(Entry { key: step.into(), place: Place::Override, node });
+                entries.len() - 1
+            });
+            Ok(&mut entries[at].node)
+        }
+        Value::List(items) => match position(items, step) {
+            Some(at) => Ok(&mut items[at]),
+            None => {
+                let names = items.iter().filter_map(|item| item.value.get("name")?.value.text());
+                let names: Vec<&str> = names.take(20).collect();
+                let known = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+                let count = items.len();
+                Err(format!("there is no {here} {step:?}; it has {count} parts, counted from 0{known}"))
+            }
+        },
+        _ => Err(format!("{here:?} is a value and has no keys")),
+    }
+}
+
+/// What `--set key=text` means: TOML if it is, else a text.
+fn override_value(text: &str) -> Result<Value, String> {
+    let trimmed = text.trim();
+    let line = format!("x = {trimmed}\n");
+    let parsed = if trimmed.contains('\n') { None } else { DeTable::parse(&line).ok() };
+    match parsed {
+        Some(table) if table.get_ref().len() == 1 => {
+            let value = table.get_ref().iter().next().map(|(_, value)| value.get_ref());
+            let mut value = value.map_or(Value::Text(trimmed.into()), |value| Lines::of("").value(value));
+            value.replace_places();
+            Ok(value)
+        }
+        _ if trimmed.starts_with(['[', '{', '"', '\'']) => {
+            Err("is not TOML; close its brackets and quotes".into())
+        }
+        _ => Ok(Value::Text(trimmed.into())),
+    }
+}
+
+impl Value {
+    /// Makes all of it come from an override.
+    fn replace_places(&mut self) {
+        match self {
+            Value::List(items) => {
+                for item in items {
+                    item.place = Place::Override;
+                    item.value.replace_places();
+                }
+            }
+            Value::Table(entries) => {
+                for entry in entries {
+                    (entry.place, entry.node.place) = (Place::Override, Place::Override);
+                    entry.node.value.replace_places();
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Where the lines of a text start.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &str) -> Lines {
+        Lines(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at).collect())
+    }
+
+    fn line(&self, offset: usize) -> usize {
+        self.0.partition_point(|&end| end < offset) + 1
+    }
+
+    fn node(&self, value: &Spanned<DeValue<'_>>) -> Node {
+        Node { place: Place::Line(self.line(value.span().start)), value: self.value(value.get_ref()) }
+    }
+
+    fn table(&self, table: &DeTable<'_>) -> Value {
+        let mut entries: Vec<_> = table.iter().collect();
+        entries.sort_by_key(|(key, _)| key.span().start);
+        let entry = |(key, value): (&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| Entry {
+            key: key.get_ref().to_string(),
+            place: Place::Line(self.line(key.span().start)),
+            node: self.node(value),
+        };
+        Value::Table(entries.into_iter().map(entry).collect())
+    }
+
+    fn value(&self, value: &DeValue<'_>) -> Value {
+        match value {
+            DeValue::String(text) => Value::Text(text.to_string()),
+            DeValue::Integer(number) => {
+                let digits = number.as_str().replace('_', "");
+                match i128::from_str_radix(&digits, number.radix()) {
+                    Ok(number) => Value::Integer(number),
+                    Err(_) => Value::Other(digits),
+                }
+            }
+            DeValue::Float(number) => number
+                .as_str()
+                .replace('_', "")
+                .parse()
+                .map_or_else(|_| Value::Other(number.as_str().into()), Value::Float),
+            DeValue::Boolean(value) => Value::Bool(*value),
+            DeValue::Datetime(date) => Value::Other(date.to_string()),
+            DeValue::Array(items) => Value::List(items.iter().map(|item| self.node(item)).collect()),
+            DeValue::Table(table) => self.table(table),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Why a scenario was refused, in one line.
+
+use std::fmt;
+use thiserror::Error;
+
+/// Why a scenario was refused. Its text is one line: file, line, key, value, and what would be right.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub struct ScenarioError {
+    /// The file, or `--set` for what an override gave.
+    pub origin: String,
+    /// The line, counted from 1, if the problem has one.
+    pub line: Option<usize>,
+    /// The key, as in `traffic.web.load`; empty if the file as a whole is refused.
+    pub key: String,
+    /// The value, as written, if there is one.
+    pub value: Option<String>,
+    /// What is wrong, and what would be right.
+    pub problem: String,
+}
+
+impl ScenarioError {
+    /// A file refused as a whole.
+    pub(super) fn file(origin: &str, problem: impl Into<String>) -> ScenarioError {
+        ScenarioError {
+            origin: one_line(origin),
+            line: None,
+            key: String::new(),
+            value: None,
+            problem: one_line(&problem.into()),
+        }
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.origin)?;
+        match self.line {
+            Some(line) => write!(f, ":{line}: ")?,
+            // `--set switch.buffer = ...` is how the user wrote it.
+            None if self.origin.starts_with("--") && !self.key.is_empty() => f.write_str(" ")?,
+            None => f.write_str(": ")?,
+        }
+        match (&self.value, self.key.is_empty()) {
+            (_, true) => {}
+            (Some(value), false) => write!(f, "{} = {value}: ", self.key)?,
+            (None, false) => write!(f, "{}: ", self.key)?,
+        }
+        f.write_str(&self.problem)
+    }
+}
+
+/// The text with line breaks and other control characters made visible, cut where it gets long.
+pub(super) fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    for c in text.chars() {
+        match c {
+            '\n' => line.push_str("\\n"),
+            c if c.is_control() => line.extend(c.escape_default()),
+            c => line.push(c),
+        }
+        if line.len() > 600 {
+            line.push_str("...");
+            break;
+        }
+    }
+    line
+}
+
+/// `; did you mean "rate"?` if one of the words is close.
+pub(super) fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    // A long word is close to nothing, and the comparison takes the product of the lengths.
+    if word.len() > 64 {
+        return String::new();
+    }
+    let best = known
+        .into_iter()
+        .map(|candidate| (candidate, strsim::jaro_winkler(word, candidate)))
+        .filter(|(_, closeness)| *closeness > 0.8)
+        .max_by(|a, b| a.1.total_cmp(&b.1));
+    best.map_or(String::new(), |(candidate, _)| format!("; did you mean {candidate:?}?"))
+}

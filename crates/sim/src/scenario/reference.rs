@@ -1,0 +1,169 @@
+//! The reference of scenario files, written from the schema, and what `clearway list` shows.
+
+use super::schema::*;
+use super::shapes::SHAPES;
+use super::traffic::KINDS;
+use crate::traffic::{WORKLOADS, WorkloadInfo};
+use std::fmt::Write;
+
+/// A kind of network, for `clearway list topologies`.
+#[derive(Clone, Debug)]
+pub struct TopologyInfo {
+    /// Its name, as in scenario files.
+    pub name: &'static str,
+    /// What it is.
+    pub summary: &'static str,
+    /// Its keys with their defaults, as written; empty if there is none.
+    pub keys: Vec<(&'static str, &'static str)>,
+}
+
+/// All kinds of networks.
+pub fn topologies() -> Vec<TopologyInfo> {
+    let info = |shape: &super::shapes::KindInfo| TopologyInfo {
+        name: shape.name,
+        summary: shape.doc.trim(),
+        keys: shape.keys.iter().map(|key| (key.name, key.default)).collect(),
+    };
+    SHAPES.iter().map(info).collect()
+}
+
+/// All built-in workloads.
+pub fn workloads() -> &'static [WorkloadInfo] {
+    WORKLOADS
+}
+
+const INTRODUCTION: &str = "\
+# Scenario files
+
+A scenario says what is simulated: a network, its traffic, and what to observe. It is a TOML file; `--set key=value` and
+Python set the same keys. This page is written from the schema that reads the files (`clearway_sim::scenario`), so it is
+complete.
+
+```toml
+[topology]
+kind = \"star\"
+hosts = 17
+
+[transport]
+name = \"expresspass\"
+
+[[traffic]]
+name = \"burst\"
+kind = \"incast\"
+senders = 16
+size = \"64 KB\"
+```
+
+**Values.** Times, rates and sizes are texts of a number and a unit: `\"4 us\"` (s, ms, us, ns, ps), `\"10 Gbps\"` (Tbps, Gbps,
+Mbps, Kbps, bps), `\"384.5 KB\"` (TB, GB, MB, KB, B; decimal: 1 KB is 1000 B; GiB, MiB, KiB are binary). A host is its name in
+the network, `\"h0\"`, or its number, `0`. A port is both ends of its link, the sending one first: `\"tor0->h3\"`.
+
+**Mistakes.** An unknown key, a wrong unit, a value out of range, a host that does not exist: refused before anything runs, in
+one line with the file, the line, the key, the value, and what would be right. Nothing that is set is ignored: a key that
+means nothing in its scenario is refused too, such as `switch.credit_queue` where no transport uses credits.
+
+**`--set`.** `--set switch.buffer=\"1 MB\"`, `--set traffic.burst.size=\"1 MB\"` (a part of a list by its name, or by its number
+from 0), `--set transport.alpha=0.25`. A value that is no TOML is a text, so quotes may be left out.
+
+**`--transport X`** makes all traffic use X, as `clearway compare` does for each of its transports. What the file sets for X
+itself stays. Parameters that the file sets for other transports are dropped, after a check that those transports have them;
+so are the credit keys (`switch.credit_queue`, `switch.credit_bucket`, `switch.credit_bucket_empty`, `host.credit_queue`) if
+the file's transports use credits and X does not. `--set` comes after that, and so is meant for X.
+
+**The resolved scenario** that a run leaves has every default and every parameter filled in, files by their full path with
+their hash, and reads back to the same simulation.
+";
+
+/// One line of a table for each key.
+fn keys(out: &mut String, keys: &[KeySpec]) {
+    out.push_str("\n| key | value | default | range | meaning |\n|---|---|---|---|---|\n");
+    for key in keys {
+        let default = match key.default {
+            "" => "none".into(),
+            REQUIRED => "**required**".into(),
+            default => format!("`{default}`"),
+        };
+        let range = match (key.min, key.max) {
+            ("", "") => String::new(),
+            (min, max) => range(min, max),
+        };
+        let kind = (key.kind)().replace('|', "\\|");
+        let _ = writeln!(
+            out,
+            "| `{}` | {kind} | {default} | {range} | {} |",
+            key.name,
+            key.doc.trim().replace('|', "\\|")
+        );
+    }
+}
+
+fn section(out: &mut String, title: &str, doc: &str, specs: &[KeySpec]) {
+    let _ = write!(out, "\n## {title}\n\n{}\n", doc.trim());
+    keys(out, specs);
+}
+
+/// The page `docs/scenario.md`: every table with its keys, their kinds of values, defaults, limits and meanings, written
+/// from the declarations that read them.
+pub fn reference() -> String {
+    let mut out = String::from(INTRODUCTION);
+    section(&mut out, "Top level", Root::DOC, Root::KEYS);
+    out.push_str("\n## `[topology]`\n\nThe network. `kind` chooses its shape and so the other keys.\n");
+    for shape in SHAPES {
+        let _ = write!(out, "\n### `kind = \"{}\"`\n\n{}\n", shape.name, shape.doc.trim());
+        keys(&mut out, shape.keys);
+    }
+    section(&mut out, "`[network]`", Network::DOC, Network::KEYS);
+    section(&mut out, "`[switch]`", Switch::DOC, Switch::KEYS);
+    section(&mut out, "`[[switch.class]]`", ClassTable::DOC, ClassTable::KEYS);
+    section(&mut out, "`[host]`", Host::DOC, Host::KEYS);
+    out.push_str(
+        "\n## `[transport]`\n\nThe transport of all traffic that names none: `name`, optionally `profile` (a named set of \
+         parameters or a list of such, applied first and in order), and its parameters.\n",
+    );
+    for info in clearway_proto::TRANSPORTS {
+        let _ =
+            write!(out, "\n### `name = \"{}\"`\n\n{}. Source: {}.\n", info.name, info.summary, info.source);
+        if !info.params.is_empty() {
+            out.push_str(
+                "\n| parameter | value | default | range | meaning | source |\n|---|---|---|---|---|---|\n",
+            );
+        }
+        for spec in info.params {
+            let range = match (spec.min, spec.max) {
+                ("", "") => String::new(),
+                (min, max) => range(min, max),
+            };
+            let (name, kind, default, source) = (spec.name, spec.kind, spec.default, spec.source);
+            let doc = spec.doc.trim().replace('|', "\\|");
+            let _ = writeln!(out, "| `{name}` | {kind} | `{default}` | {range} | {doc} | {source} |");
+        }
+        for profile in info.profiles {
+            let values: Vec<String> =
+                profile.values.iter().map(|(key, value)| format!("`{key} = {value}`")).collect();
+            let _ = write!(
+                out,
+                "\n`profile = \"{}\"`: {} Sets {}.\n",
+                profile.name,
+                profile.doc.trim(),
+                values.join(", ")
+            );
+        }
+    }
+    section(&mut out, "`[[traffic]]`", TrafficTable::DOC, TrafficTable::KEYS);
+    for kind in KINDS {
+        let _ = write!(out, "\n### `kind = \"{}\"`\n\n{}\n", kind.name, kind.doc.trim());
+        keys(&mut out, kind.keys);
+        if kind.name == "flows" {
+            let _ = write!(out, "\n{} Its keys:\n", FlowTable::DOC.trim());
+            keys(&mut out, FlowTable::KEYS);
+        }
+    }
+    out.push_str("\n### Workloads\n\n| name | mean (B) | what |\n|---|---|---|\n");
+    for workload in WORKLOADS {
+        let _ = writeln!(out, "| `{}` | {:.0} | {} |", workload.name, workload.mean(), workload.summary);
+    }
+    section(&mut out, "`[[fault]]`", FaultTable::DOC, FaultTable::KEYS);
+    section(&mut out, "`[[loss]]`", LossTable::DOC, LossTable::KEYS);
+    section(&mut out, "`[[sample]]`", SampleTable::DOC, SampleTable::KEYS);
+    out
+}

@@ -1,0 +1,259 @@
+//! `[topology]`: from its keys to a network.
+
+use super::document::{Document, Path, Value};
+use super::error::{ScenarioError, suggestion};
+use super::files::{self, Text};
+use super::schema::*;
+use clearway_topology::{
+    Clos3, Dumbbell, FatTree, LeafSpine, MultiBottleneck, NodeId, OversubscribedFatTree, Pacc320, ParkingLot,
+    Star, Topology, TopologyError, from_hpcc, from_toml,
+};
+use clearway_units::Rate;
+
+/// A kind of table: the word that chooses it, what it is, and its keys.
+pub(super) struct KindInfo {
+    pub name: &'static str,
+    pub doc: &'static str,
+    pub keys: &'static [KeySpec],
+}
+
+/// The word of `kind` in the table at `at`, one of `known`.
+pub(super) fn read_kind<'a>(
+    document: &Document,
+    at: &Path,
+    known: &'a [KindInfo],
+) -> Result<&'a KindInfo, ScenarioError> {
+    let path = at.key("kind");
+    let names = || known.iter().map(|kind| kind.name);
+    let list = || names().collect::<Vec<_>>().join(", ");
+    let Some(node) = document.get(&path) else {
+        return Err(document.error(&path, format!("is missing; write one of {}", list())));
+    };
+    let word = node.value.text().unwrap_or("");
+    known.iter().find(|kind| kind.name == word).ok_or_else(|| {
+        let hint = suggestion(word, names());
+        document.error(&path, format!("is no kind{hint} (known: {})", list()))
+    })
+}
+
+macro_rules! shapes {
+    ($($name:literal $Shape:ident($Table:ident) { $($field:ident),+ };)+) => {
+        /// A network as described.
+        #[derive(Clone, Debug)]
+        pub(super) enum Shape {
+            $($Shape($Table),)+
+            File(TopologyFile),
+            HpccFile(TopologyFile),
+        }
+
+        /// All kinds of networks.
+        pub(super) const SHAPES: &[KindInfo] = &[
+            $(KindInfo { name: $name, doc: $Table::DOC, keys: $Table::KEYS },)+
+            KindInfo { name: FILE, doc: "A network from a TOML file: `hosts`, `switches`, `rate`, `delay`, `[[host]]`, \
+                `[[switch]]`, `[[link]]`.", keys: TopologyFile::KEYS },
+            KindInfo { name: HPCC_FILE, doc: "A network in the text format of HPCC's ns-3.", keys: TopologyFile::KEYS },
+        ];
+
+        impl Shape {
+            /// Reads the table and builds the network.
+            pub fn read(
+                document: &Document,
+                at: &Path,
+                base: &std::path::Path,
+            ) -> Result<(Shape, Topology), ScenarioError> {
+                let info = read_kind(document, at, SHAPES)?;
+                let known: Vec<&str> = ["kind"].into_iter().chain(info.keys.iter().map(|key| key.name)).collect();
+                document.check_keys(at, &known)?;
+                match info.name {
+                    $($name => {
+                        let table = $Table::read(document, at)?;
+                        let built = $Shape { $($field: table.$field,)+ }.build();
+                        let topology = built.map_err(|error| refused(document, at, error))?;
+                        Ok((Shape::$Shape(table), topology))
+                    })+
+                    kind => {
+                        let mut table = TopologyFile::read(document, at)?;
+                        let text = named_file(document, at, base, Named {
+                            key: "path",
+                            path: &mut table.path,
+                            hash_key: "hash",
+                            hash: &mut table.hash,
+                            max: files::TEXT_MAX,
+                        })?;
+                        let read = if kind == FILE { from_toml(&text.text) } else { from_hpcc(&text.text) };
+                        let topology = read.map_err(|error| match error {
+                            TopologyError::Line { line, problem } => text.error(line, &problem),
+                            other => ScenarioError::file(&text.path.display().to_string(), other.to_string()),
+                        })?;
+                        let shape = if kind == FILE { Shape::File(table) } else { Shape::HpccFile(table) };
+                        Ok((shape, topology))
+                    }
+                }
+            }
+
+            /// The word for `kind`.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    $(Shape::$Shape(_) => $name,)+
+                    Shape::File(_) => FILE,
+                    Shape::HpccFile(_) => HPCC_FILE,
+                }
+            }
+
+            /// The keys with their values in TOML.
+            pub fn write(&self) -> Vec<(&'static str, String)> {
+                match self {
+                    $(Shape::$Shape(table) => table.write(),)+
+                    Shape::File(table) | Shape::HpccFile(table) => table.write(),
+                }
+            }
+
+            #[cfg(test)]
+            pub(super) fn defaults_agree(document: &Document) {
+                $({
+                    let table = $Table::read(document, &Path::default()).unwrap();
+                    assert_eq!($Shape { $($field: table.$field,)+ }, $Shape::default(), $name);
+                })+
+            }
+        }
+    };
+}
+
+const FILE: &str = "file";
+const HPCC_FILE: &str = "hpcc-file";
+
+shapes! {
+    "dumbbell" Dumbbell(DumbbellTable) { pairs, rate, delay, bottleneck_rate, bottleneck_delay };
+    "star" Star(StarTable) { hosts, rate, delay };
+    "parking-lot" ParkingLot(ParkingLotTable) { bottlenecks, rate, delay };
+    "multi-bottleneck" MultiBottleneck(MultiBottleneckTable) { flows, shared_sender, rate, delay };
+    "fat-tree" FatTree(FatTreeTable) { k, rate, delay, host_rate, host_delay, core_rate, core_delay };
+    "oversubscribed-fat-tree" OversubscribedFatTree(OversubscribedTable) { rate, delay };
+    "pacc-320" Pacc320(Pacc320Table) { rate, fabric_rate, delay };
+    "clos3" Clos3(Clos3Table) {
+        pods, tors_per_pod, aggs_per_pod, hosts_per_tor, cores, uplinks_per_agg,
+        rate, delay, agg_rate, agg_delay, core_rate, core_delay
+    };
+    "leaf-spine" LeafSpine(LeafSpineTable) {
+        leaves, spines, hosts_per_leaf, rate, delay, uplink_rate, uplink_delay
+    };
+}
+
+impl Shape {
+    /// The pairs of sender and receiver that the shape is made for; none if it is not.
+    pub fn pairs(&self) -> Vec<(NodeId, NodeId)> {
+        match self {
+            Shape::Dumbbell(table) => {
+                (0..table.pairs).map(|pair| (NodeId(pair), NodeId(table.pairs + pair))).collect()
+            }
+            Shape::ParkingLot(table) => {
+                let shape = ParkingLot { bottlenecks: table.bottlenecks, ..ParkingLot::default() };
+                let cross = (0..table.bottlenecks).map(|i| (shape.cross_sender(i), shape.cross_receiver(i)));
+                [(shape.long_sender(), shape.long_receiver())].into_iter().chain(cross).collect()
+            }
+            Shape::MultiBottleneck(table) => {
+                let (flows, shared_sender) = (table.flows, table.shared_sender);
+                let shape = MultiBottleneck { flows, shared_sender, ..MultiBottleneck::default() };
+                (0..=flows).map(|flow| (shape.sender(flow), shape.receiver(flow))).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Most links between two hosts. The engine's routes hold 255, also after a failure has made them longer.
+const HOPS_MAX: usize = 110;
+
+/// Refuses links and paths that the simulator's arithmetic is not made for.
+pub(super) fn check_links(document: &Document, at: &Path, topology: &Topology) -> Result<(), ScenarioError> {
+    let (low, high) = (Rate::mbps(1), Rate::gbps(1600));
+    if let Some(port) = topology.ports().iter().find(|port| !(low..=high).contains(&port.rate)) {
+        let (a, b, rate) = (topology.name(port.from), topology.name(port.to), port.rate);
+        let problem = format!("the link {a} - {b} has a rate of {rate}; it must be from {low} to {high}");
+        return Err(document.error(at, problem));
+    }
+    let (far, _) = farthest(topology, NodeId(0));
+    let (_, hops) = farthest(topology, far);
+    if hops > HOPS_MAX {
+        return Err(document.error(at, format!("a path has {hops} links; at most {HOPS_MAX} are possible")));
+    }
+    Ok(())
+}
+
+/// The host that is farthest from `start`, and how many links away it is.
+fn farthest(topology: &Topology, start: NodeId) -> (NodeId, usize) {
+    let mut hops = vec![usize::MAX; topology.nodes().len()];
+    hops[start.index()] = 0;
+    let (mut reached, mut next, mut last) = (vec![start], 0, start);
+    while let Some(&node) = reached.get(next) {
+        next += 1;
+        if topology.is_host(node) {
+            last = node;
+            // Hosts do not forward.
+            if node != start {
+                continue;
+            }
+        }
+        for &port in topology.ports_of(node) {
+            let to = topology.port(port).to;
+            if hops[to.index()] == usize::MAX {
+                hops[to.index()] = hops[node.index()] + 1;
+                reached.push(to);
+            }
+        }
+    }
+    (last, hops[last.index()])
+}
+
+fn refused(document: &Document, at: &Path, error: TopologyError) -> ScenarioError {
+    match error {
+        TopologyError::Parameter { field, right, .. } => {
+            document.error(&at.key(field), format!("is out of range; give {right}"))
+        }
+        other => document.error(at, other.to_string()),
+    }
+}
+
+/// A file that a key names.
+pub(super) struct Named<'a> {
+    pub key: &'static str,
+    pub path: &'a mut String,
+    pub hash_key: &'static str,
+    pub hash: &'a mut Option<String>,
+    pub max: u64,
+}
+
+/// Reads a file that a key names, holds it against its hash, and fills in where it is and its hash.
+pub(super) fn named_file(
+    document: &Document,
+    at: &Path,
+    base: &std::path::Path,
+    named: Named<'_>,
+) -> Result<Text, ScenarioError> {
+    let key = at.key(named.key);
+    let text = files::read(&base.join(&*named.path), named.max).map_err(|error| {
+        let line = error.line.map_or(String::new(), |line| format!("line {line} "));
+        document.error(&key, format!("{line}{}", error.problem))
+    })?;
+    let Some(path) = text.path.to_str() else {
+        return Err(document.error(&key, "lies under a name that is not UTF-8; move it"));
+    };
+    *named.path = path.into();
+    let hash = text.hash();
+    if named.hash.as_ref().is_some_and(|expected| *expected != hash) {
+        let problem = format!("the file has changed: its hash is {hash}; correct or remove this key");
+        return Err(document.error(&at.key(named.hash_key), problem));
+    }
+    *named.hash = Some(hash);
+    Ok(text)
+}
+
+/// Whether a key is there.
+pub(super) fn has(document: &Document, at: &Path, key: &str) -> bool {
+    document.get(&at.key(key)).is_some()
+}
+
+/// The text at a key, if it is one.
+pub(super) fn text_at<'a>(document: &'a Document, at: &Path, key: &str) -> Option<&'a str> {
+    document.get(&at.key(key)).and_then(|node| Value::text(&node.value))
+}

@@ -1,0 +1,497 @@
+//! `[[traffic]]`: from its keys to flows.
+
+use super::document::{Document, Path};
+use super::error::{ScenarioError, suggestion};
+use super::field::{Chosen, HostRef, ListFormat, Pair, Pairs, Workers};
+use super::files;
+use super::schema::*;
+use super::shapes::{KindInfo, Named, Shape, has, named_file, read_kind};
+use crate::model::{Flow, Pattern, Poisson, Rounds};
+use crate::traffic::{Cdf, WORKLOADS, WorkloadInfo, parse_csv, parse_hpcc, random_pair, random_permutation};
+use clearway_proto::{Entity, Framing, Rng};
+use clearway_topology::{NodeId, Topology};
+use clearway_units::{Bytes, Span, Time};
+use std::sync::Arc;
+
+/// Most flows that a list may hold.
+const FLOWS_MAX: u64 = 2_000_000;
+/// Most workers of a pattern of rounds.
+const WORKERS_MAX: u64 = 1_000_000;
+/// Most answers that a pattern of rounds may ask for.
+const ANSWERS_MAX: u64 = 1_000_000_000;
+/// Latest start of a flow.
+const LATEST: Time = Time::from_ps(100_000 * 1_000_000_000_000);
+
+/// All kinds of traffic.
+pub(super) const KINDS: &[KindInfo] = &[
+    KindInfo { name: "long", doc: Long::DOC, keys: Long::KEYS },
+    KindInfo { name: "poisson", doc: PoissonTable::DOC, keys: PoissonTable::KEYS },
+    KindInfo { name: "permutation", doc: Permutation::DOC, keys: Permutation::KEYS },
+    KindInfo { name: "incast", doc: Incast::DOC, keys: Incast::KEYS },
+    KindInfo { name: "partition-aggregate", doc: PartitionAggregate::DOC, keys: PartitionAggregate::KEYS },
+    KindInfo { name: "shuffle", doc: Shuffle::DOC, keys: Shuffle::KEYS },
+    KindInfo { name: "flows", doc: Listed::DOC, keys: Listed::KEYS },
+    KindInfo { name: "file", doc: ListFile::DOC, keys: ListFile::KEYS },
+];
+
+/// What a part of the traffic is made of.
+pub(super) struct Part {
+    pub common: TrafficTable,
+    pub kind: &'static str,
+    pub pattern: Pattern,
+    /// The keys of its kind with their values in TOML.
+    pub written: Vec<(&'static str, String)>,
+}
+
+/// What the traffic is read against.
+pub(super) struct Surroundings<'a> {
+    pub document: &'a Document,
+    pub base: &'a std::path::Path,
+    pub shape: &'a Shape,
+    pub topology: &'a Topology,
+    pub framing: Framing,
+    pub seed: u64,
+    pub stop: Option<Time>,
+}
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+impl Surroundings<'_> {
+    /// Reads the part number `index`, which stands at `at`.
+    pub fn read(&self, at: &Path, index: usize) -> Result<Part> {
+        let kind = read_kind(self.document, at, KINDS)?;
+        let keys = TrafficTable::KEYS.iter().chain(kind.keys).map(|key| key.name);
+        self.document.check_keys(at, &keys.collect::<Vec<_>>())?;
+        let common = TrafficTable::read(self.document, at)?;
+        // Traffic that the engine draws itself uses the streams from 0 on; these here are apart.
+        let mut rng = Rng::stream(self.seed, Entity::Traffic, 1 << 32 | index as u64);
+        let (pattern, written) = match kind.name {
+            "long" => {
+                let table = Long::read(self.document, at)?;
+                (self.long(at, &table, &mut rng)?, table.write())
+            }
+            "poisson" => {
+                let mut table = PoissonTable::read(self.document, at)?;
+                (self.poisson(at, &mut table)?, table.write())
+            }
+            "permutation" => {
+                let table = Permutation::read(self.document, at)?;
+                (self.permutation(at, &table, &mut rng)?, table.write())
+            }
+            "incast" => {
+                let table = Incast::read(self.document, at)?;
+                (self.incast(at, &table)?, table.write())
+            }
+            "partition-aggregate" => {
+                let table = PartitionAggregate::read(self.document, at)?;
+                (self.partition_aggregate(at, &table)?, table.write())
+            }
+            "shuffle" => {
+                let table = Shuffle::read(self.document, at)?;
+                (self.shuffle(at, &table, &mut rng)?, table.write())
+            }
+            "flows" => {
+                Listed::read(self.document, at)?;
+                self.listed(at)?
+            }
+            _ => {
+                let mut table = ListFile::read(self.document, at)?;
+                (self.file(at, &mut table)?, table.write())
+            }
+        };
+        self.check_end(at, &pattern)?;
+        Ok(Part { common, kind: kind.name, pattern, written })
+    }
+
+    /// Refuses traffic that never ends, or that the end of the run forestalls.
+    fn check_end(&self, at: &Path, pattern: &Pattern) -> Result<()> {
+        let start = match pattern {
+            Pattern::Flows(flows) => {
+                let endless = |flow: &Flow| flow.size.is_none() && flow.stop.is_none();
+                if self.stop.is_none() && flows.iter().any(endless) {
+                    let problem = "its flows never end; give them a size or a stop, or the scenario a stop";
+                    return Err(self.document.error(at, problem));
+                }
+                flows.first().map_or(Time::ZERO, |flow| flow.start)
+            }
+            Pattern::Poisson(poisson) => poisson.start,
+            Pattern::Rounds(rounds) => rounds.start,
+        };
+        match self.stop {
+            Some(stop) if start >= stop => {
+                let problem = format!("starts at {start}, when the scenario has stopped at {stop}");
+                Err(self.document.error(at, problem))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Looks a host up.
+    fn host(&self, at: &Path, host: &HostRef) -> Result<NodeId> {
+        self.find_host(host).map_err(|problem| self.document.error(at, problem))
+    }
+
+    fn find_host(&self, host: &HostRef) -> std::result::Result<NodeId, String> {
+        let count = self.topology.hosts() as u64;
+        let number = match host {
+            HostRef::Name(name) => match self.topology.node(name) {
+                Some(node) if self.topology.is_host(node) => return Ok(node),
+                Some(_) => return Err(format!("{name:?} is a switch; name a host")),
+                None => name.parse().ok(),
+            },
+            HostRef::Number(number) => Some(*number),
+        };
+        match (number, host) {
+            (Some(number), _) if number < count => Ok(NodeId(number as u32)),
+            (_, HostRef::Number(number)) => {
+                Err(format!("there is no host {number}; the network has {count}, counted from 0"))
+            }
+            (_, HostRef::Name(name)) => {
+                let hosts = &self.topology.nodes()[..self.topology.hosts()];
+                let names = || hosts.iter().take(10_000).map(|host| host.name.as_str());
+                let hint = suggestion(name, names());
+                let (first, last) = (&hosts[0].name, &hosts[hosts.len() - 1].name);
+                Err(format!("there is no host {name:?}{hint} (the network has {count}, {first} to {last})"))
+            }
+        }
+    }
+
+    /// The hosts of a key, each once, at least 2.
+    fn hosts(&self, at: &Path, chosen: &Chosen<HostRef>) -> Result<Vec<NodeId>> {
+        let path = at.key("hosts");
+        let hosts: Vec<NodeId> = match chosen {
+            Chosen::All => (0..self.topology.hosts() as u32).map(NodeId).collect(),
+            Chosen::List(hosts) => {
+                let looked_up =
+                    hosts.iter().enumerate().map(|(index, host)| self.host(&path.index(index), host));
+                looked_up.collect::<Result<_>>()?
+            }
+        };
+        let mut sorted = hosts.clone();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            let problem = format!("the host {} stands there twice", self.topology.name(pair[0]));
+            return Err(self.document.error(&path, problem));
+        }
+        if hosts.len() < 2 {
+            return Err(self.document.error(&path, "a flow needs two hosts; name or build at least 2"));
+        }
+        Ok(hosts)
+    }
+
+    /// Flows in order of their start.
+    fn flows(&self, mut flows: Vec<Flow>) -> Pattern {
+        flows.sort_by_key(|flow| flow.start);
+        Pattern::Flows(flows)
+    }
+
+    fn check_count(&self, path: &Path, count: Option<u64>) -> Result<u64> {
+        match count.filter(|count| *count <= FLOWS_MAX) {
+            Some(count) => Ok(count),
+            None => {
+                let problem = format!("comes to more than {FLOWS_MAX} flows; ask for fewer");
+                Err(self.document.error(path, problem))
+            }
+        }
+    }
+
+    fn check_stop(&self, at: &Path, last_start: Time, stop: Option<Time>) -> Result<()> {
+        match stop {
+            Some(stop) if stop <= last_start => {
+                let problem = format!("must be after the last start, which may be at {last_start}");
+                Err(self.document.error(&at.key("stop"), problem))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn long(&self, at: &Path, table: &Long, rng: &mut Rng) -> Result<Pattern> {
+        let path = at.key("pairs");
+        let pairs = match &table.pairs {
+            Pairs::Auto => match self.shape.pairs() {
+                pairs if pairs.is_empty() => {
+                    let problem = format!(
+                        "a {} has no pairs of its own; write \"random\" or a list such as [[\"h0\", \"h1\"]]",
+                        self.shape.kind()
+                    );
+                    return Err(self.document.error(&path, problem));
+                }
+                pairs => pairs,
+            },
+            Pairs::Random if self.topology.hosts() < 2 => {
+                return Err(self.document.error(&path, "a flow needs two hosts; build at least 2"));
+            }
+            Pairs::Random => Vec::new(),
+            Pairs::List(list) => {
+                let mut pairs = Vec::new();
+                for (index, Pair(src, dst)) in list.iter().enumerate() {
+                    let path = path.index(index);
+                    let pair = (self.host(&path, src)?, self.host(&path, dst)?);
+                    self.check_pair(&path, pair)?;
+                    pairs.push(pair);
+                }
+                if pairs.is_empty() {
+                    return Err(self
+                        .document
+                        .error(&path, "is empty; write a list such as [[\"h0\", \"h1\"]]"));
+                }
+                pairs
+            }
+        };
+        if table.pairs == Pairs::Random && table.count.is_none() {
+            let problem = "is missing; with pairs = \"random\" say how many flows";
+            return Err(self.document.error(&at.key("count"), problem));
+        }
+        let count = self.check_count(&at.key("count"), Some(table.count.unwrap_or(pairs.len() as u64)))?;
+        let last = u128::from(table.stagger.as_ps()) * u128::from(count - 1)
+            + u128::from(table.start.as_ps())
+            + u128::from(table.spread.as_ps());
+        if last > u128::from(LATEST.as_ps()) {
+            return Err(self
+                .document
+                .error(&at.key("stagger"), format!("the last flow starts after {LATEST}")));
+        }
+        self.check_stop(at, Time::from_ps(last as u64), table.stop)?;
+        let mut flow = |index: u64| {
+            let (src, dst) = match pairs.as_slice() {
+                [] => {
+                    let (src, dst) = random_pair(self.topology.hosts(), rng);
+                    (NodeId(src as u32), NodeId(dst as u32))
+                }
+                pairs => pairs[(index % pairs.len() as u64) as usize],
+            };
+            let start = table.start + table.stagger * index + rng.span_up_to(table.spread);
+            let up = table.duration.map(|duration| start + duration);
+            let stop = [table.stop, up].into_iter().flatten().min();
+            Flow { start, src, dst, size: table.size, stop }
+        };
+        Ok(self.flows((0..count).map(&mut flow).collect()))
+    }
+
+    fn check_pair(&self, path: &Path, (src, dst): (NodeId, NodeId)) -> Result<()> {
+        if src == dst {
+            let problem = format!("the host {} sends to itself; name two hosts", self.topology.name(src));
+            return Err(self.document.error(path, problem));
+        }
+        Ok(())
+    }
+
+    fn poisson(&self, at: &Path, table: &mut PoissonTable) -> Result<Pattern> {
+        let refuse = |key: &str, problem: String| Err(self.document.error(&at.key(key), problem));
+        let given = ["workload", "cdf", "size"].into_iter().filter(|key| has(self.document, at, key));
+        let given: Vec<&str> = given.collect();
+        if given.len() != 1 {
+            let problem = "write one of workload, cdf and size, such as workload = \"web-search\"";
+            return match given.last() {
+                None => refuse("workload", format!("is missing; {problem}")),
+                Some(key) => refuse(key, format!("stands beside {}; {problem}", given[0])),
+            };
+        }
+        if table.cdf.is_none() && table.cdf_hash.is_some() {
+            return refuse("cdf_hash", "means nothing without cdf".into());
+        }
+        let mut published = None;
+        let sizes = if let Some(name) = &table.workload {
+            let Some(workload) = WorkloadInfo::by_name(name) else {
+                let names = || WORKLOADS.iter().map(|workload| workload.name);
+                let hint = suggestion(name, names());
+                let known = names().collect::<Vec<_>>().join(", ");
+                return refuse("workload", format!("is no workload{hint} (known: {known})"));
+            };
+            published = workload.published_mean;
+            workload.cdf()
+        } else if let Some(path) = &mut table.cdf {
+            let named = Named {
+                key: "cdf",
+                path,
+                hash_key: "cdf_hash",
+                hash: &mut table.cdf_hash,
+                max: files::TEXT_MAX,
+            };
+            let text = named_file(self.document, at, self.base, named)?;
+            Cdf::parse(&text.text).map_err(|error| text.error(error.line, &error.problem))?
+        } else {
+            Cdf::fixed(table.size.expect("one of the three is given"))
+        };
+        let load = table.load;
+        if !(load > 0.0 && load <= 1.0) {
+            return refuse("load", "must be above 0 and at most 1".into());
+        }
+        self.check_stop(at, table.start, table.stop)?;
+        let hosts = self.hosts(at, &table.hosts)?;
+        let mean =
+            table.mean.map(|mean| mean.get() as f64).or(published).unwrap_or_else(|| sizes.mean()).max(1.0);
+        let on_wire = mean * f64::from(self.framing.wire_max()) / f64::from(self.framing.payload_max);
+        let capacity: f64 = hosts
+            .iter()
+            .flat_map(|&host| self.topology.ports_of(host))
+            .map(|&port| self.topology.port(port).rate.as_bps_f64())
+            .sum();
+        // Where uplinks abound the host links are what fills up.
+        let oversubscription = self.topology.oversubscription().max(1.0);
+        let flows_per_s = capacity / 8.0 * load / on_wire / oversubscription;
+        let mean_gap_s = 1.0 / flows_per_s;
+        let (flows, start, stop) = (table.flows, table.start, table.stop);
+        let last = start.as_secs_f64() + mean_gap_s * flows as f64;
+        if last.is_nan() || last > LATEST.as_secs_f64() {
+            return refuse("load", format!("is so low that the flows arrive over more than {LATEST}"));
+        }
+        let sizes = Arc::new(sizes);
+        Ok(Pattern::Poisson(Poisson { sizes, mean_gap_s, flows, start, stop, hosts }))
+    }
+
+    fn permutation(&self, at: &Path, table: &Permutation, rng: &mut Rng) -> Result<Pattern> {
+        let hosts = self.hosts(at, &table.hosts)?;
+        self.check_stop(at, table.start + table.spread, table.stop)?;
+        let to = random_permutation(hosts.len(), rng);
+        let flow = |(from, to): (usize, &usize)| Flow {
+            start: table.start + rng.span_up_to(table.spread),
+            src: hosts[from],
+            dst: hosts[*to],
+            size: table.size,
+            stop: table.stop,
+        };
+        Ok(self.flows(to.iter().enumerate().map(flow).collect()))
+    }
+
+    /// `count` workers that go around all hosts but `client`.
+    fn around(&self, path: &Path, client: NodeId, count: u64) -> Result<Vec<NodeId>> {
+        if !(1..=WORKERS_MAX).contains(&count) {
+            return Err(self.document.error(path, format!("must be from 1 to {WORKERS_MAX}")));
+        }
+        let others = self.topology.hosts() as u64 - 1;
+        if others == 0 {
+            return Err(self.document.error(path, "there is no other host; build at least 2"));
+        }
+        let worker = |index: u64| {
+            let host = (index % others) as u32;
+            NodeId(if host >= client.0 { host + 1 } else { host })
+        };
+        Ok((0..count).map(worker).collect())
+    }
+
+    fn rounds(&self, at: &Path, rounds: Rounds) -> Result<Pattern> {
+        let answers = rounds.workers.len() as u64 * u64::from(rounds.rounds);
+        if answers > ANSWERS_MAX {
+            let problem = format!("comes to {answers} answers; at most {ANSWERS_MAX} are possible");
+            return Err(self.document.error(&at.key("rounds"), problem));
+        }
+        Ok(Pattern::Rounds(rounds))
+    }
+
+    fn incast(&self, at: &Path, table: &Incast) -> Result<Pattern> {
+        let client = self.host(&at.key("receiver"), &table.receiver)?;
+        let path = at.key("senders");
+        let workers = match &table.senders {
+            Workers::Count(count) => self.around(&path, client, *count)?,
+            Workers::List(hosts) if hosts.is_empty() => {
+                return Err(self.document.error(&path, "is empty; name at least one host"));
+            }
+            Workers::List(hosts) => {
+                let mut workers = Vec::new();
+                for (index, host) in hosts.iter().enumerate() {
+                    let worker = self.host(&path.index(index), host)?;
+                    self.check_pair(&path.index(index), (worker, client))?;
+                    workers.push(worker);
+                }
+                workers
+            }
+        };
+        let Incast { size: response, request, rounds, barrier, start, pause, .. } = *table;
+        self.rounds(at, Rounds { client, workers, request, response, rounds, barrier, start, pause })
+    }
+
+    fn partition_aggregate(&self, at: &Path, table: &PartitionAggregate) -> Result<Pattern> {
+        let client = self.host(&at.key("client"), &table.client)?;
+        let workers = self.around(&at.key("fan_out"), client, table.fan_out)?;
+        let PartitionAggregate { request, response, rounds, barrier, start, pause, .. } = *table;
+        self.rounds(at, Rounds { client, workers, request, response, rounds, barrier, start, pause })
+    }
+
+    fn shuffle(&self, at: &Path, table: &Shuffle, rng: &mut Rng) -> Result<Pattern> {
+        let hosts = self.hosts(at, &table.hosts)?;
+        let (count, tasks) = (hosts.len() as u64, table.tasks);
+        let total = (count * (count - 1)).checked_mul(tasks * tasks);
+        self.check_count(&at.key("tasks"), total)?;
+        let mut flows = Vec::new();
+        for &src in &hosts {
+            for &dst in hosts.iter().filter(|&&dst| dst != src) {
+                for _ in 0..tasks * tasks {
+                    let start = table.start + rng.span_up_to(table.spread);
+                    flows.push(Flow { start, src, dst, size: Some(table.size), stop: None });
+                }
+            }
+        }
+        Ok(self.flows(flows))
+    }
+
+    fn listed(&self, at: &Path) -> Result<(Pattern, Vec<(&'static str, String)>)> {
+        let list = at.key("list");
+        let count = self.document.list_len(&list)?;
+        if count == 0 {
+            return Err(self
+                .document
+                .error(&list, "is empty; write at least one { src = \"h0\", dst = \"h1\" }"));
+        }
+        self.check_count(&list, Some(count as u64))?;
+        let known: Vec<&str> = FlowTable::KEYS.iter().map(|key| key.name).collect();
+        let (mut flows, mut written) = (Vec::new(), Vec::new());
+        for index in 0..count {
+            let path = list.index(index);
+            self.document.check_keys(&path, &known)?;
+            let table = FlowTable::read(self.document, &path)?;
+            let src = self.host(&path.key("src"), &table.src)?;
+            let dst = self.host(&path.key("dst"), &table.dst)?;
+            self.check_pair(&path.key("dst"), (src, dst))?;
+            self.check_stop(&path, table.start, table.stop)?;
+            flows.push(Flow { start: table.start, src, dst, size: table.size, stop: table.stop });
+            let keys = table.write().into_iter().map(|(key, value)| format!("{key} = {value}"));
+            written.push(format!("    {{ {} }},\n", keys.collect::<Vec<_>>().join(", ")));
+        }
+        Ok((self.flows(flows), vec![("list", format!("[\n{}]", written.concat()))]))
+    }
+
+    fn file(&self, at: &Path, table: &mut ListFile) -> Result<Pattern> {
+        let named = Named {
+            key: "path",
+            path: &mut table.path,
+            hash_key: "hash",
+            hash: &mut table.hash,
+            max: files::LIST_MAX,
+        };
+        let text = named_file(self.document, at, self.base, named)?;
+        let is_hpcc = table.format == ListFormat::Hpcc;
+        let rows = if is_hpcc { parse_hpcc(&text.text) } else { parse_csv(&text.text) };
+        let rows = rows.map_err(|error| text.error(error.line, &error.problem))?;
+        if rows.is_empty() {
+            return Err(text.error(1, "lists no flows; add at least one"));
+        }
+        self.check_count(&at.key("path"), Some(rows.len() as u64))?;
+        let mut flows = Vec::new();
+        for row in rows {
+            let refuse = |problem: String| text.error(row.line, &problem);
+            // HPCC's ids live on in the names `h<id>` that its topologies get here.
+            let find = |name: &String| match is_hpcc {
+                true => self
+                    .find_host(&HostRef::Name(format!("h{name}")))
+                    .or_else(|_| self.find_host(&HostRef::Name(name.clone()))),
+                false => self.find_host(&HostRef::Name(name.clone())),
+            };
+            let (src, dst) = (find(&row.src).map_err(refuse)?, find(&row.dst).map_err(refuse)?);
+            if src == dst {
+                return Err(refuse(format!("the host {} sends to itself", row.src)));
+            }
+            if row.size == Bytes::ZERO || row.size > Bytes::new(1_000_000_000_000) {
+                return Err(refuse(format!("the size {} must be from 1 B to 1 TB", row.size)));
+            }
+            if row.start > LATEST {
+                return Err(refuse(format!("starts at {}; the latest start is {LATEST}", row.start)));
+            }
+            flows.push(Flow { start: row.start, src, dst, size: Some(row.size), stop: None });
+        }
+        Ok(self.flows(flows))
+    }
+}
+
+/// Spans up to the limits above can be added without leaving the range of time.
+const _: () = assert!(Span::from_secs(500_000).as_ps() < u64::MAX / 16);

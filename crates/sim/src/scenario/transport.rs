@@ -1,0 +1,185 @@
+//! Transports and their parameters, as far as the registry knows them.
+
+use super::document::{Document, Entry, Node, Path, Place, Value};
+use super::error::{ScenarioError, one_line, suggestion};
+use super::field::quoted;
+use clearway_proto::{AnyTransport, CreditNeeds, ParamError, TRANSPORTS};
+
+/// Keys that mean something only where credits are used: (table, key).
+pub(super) const CREDIT_KEYS: [(&str, &str); 4] = [
+    ("switch", "credit_queue"),
+    ("switch", "credit_bucket"),
+    ("switch", "credit_bucket_empty"),
+    ("host", "credit_queue"),
+];
+
+/// The names of all transports, for messages.
+pub(super) fn known() -> String {
+    TRANSPORTS.iter().map(|info| info.name).collect::<Vec<_>>().join(", ")
+}
+
+fn unknown(name: &str) -> String {
+    let hint = suggestion(name, TRANSPORTS.iter().map(|info| info.name));
+    format!("is no transport{hint} (known: {})", known())
+}
+
+/// Reads the transport at `at`: a name, or a table of a name and parameters. A table without a name starts from
+/// `inherited`. Returns `None` if nothing stands there.
+pub(super) fn read(
+    document: &Document,
+    at: &Path,
+    inherited: Option<&AnyTransport>,
+) -> Result<Option<AnyTransport>, ScenarioError> {
+    let Some(node) = document.get(at) else { return Ok(None) };
+    let entries = match &node.value {
+        Value::Text(name) => {
+            let transport = AnyTransport::by_name(name).ok_or_else(|| document.error(at, unknown(name)))?;
+            return Ok(Some(transport));
+        }
+        Value::Table(entries) => entries,
+        _ => {
+            let problem = "write a transport's name, or a table of name and parameters";
+            return Err(document.error(at, problem));
+        }
+    };
+    let mut transport = match (node.value.get("name"), inherited) {
+        (Some(name), _) => {
+            let text = name.value.text().unwrap_or("");
+            AnyTransport::by_name(text).ok_or_else(|| document.error(&at.key("name"), unknown(text)))?
+        }
+        (None, Some(inherited)) => inherited.clone(),
+        (None, None) => {
+            let problem = format!("is missing; write the name of a transport, one of {}", known());
+            return Err(document.error(&at.key("name"), problem));
+        }
+    };
+    // A profile sets several parameters, so it comes first; of several the later ones win.
+    let profiles = entries.iter().filter(|entry| entry.key == "profile");
+    let others = entries.iter().filter(|entry| entry.key != "profile" && entry.key != "name");
+    for entry in profiles.chain(others) {
+        let path = at.key(&entry.key);
+        match &entry.node.value {
+            Value::List(items) if entry.key == "profile" => {
+                for (index, item) in items.iter().enumerate() {
+                    set(document, &path.index(index), &mut transport, &entry.key, &item.value)?;
+                }
+            }
+            value => set(document, &path, &mut transport, &entry.key, value)?,
+        }
+    }
+    Ok(Some(transport))
+}
+
+/// Whether the transport at `at` has no name of its own.
+pub(super) fn inherits(document: &Document, at: &Path) -> bool {
+    document
+        .get(at)
+        .is_some_and(|node| matches!(node.value, Value::Table(_)) && node.value.get("name").is_none())
+}
+
+/// Sets one parameter.
+fn set(
+    document: &Document,
+    path: &Path,
+    transport: &mut AnyTransport,
+    key: &str,
+    value: &Value,
+) -> Result<(), ScenarioError> {
+    let text = match value {
+        Value::Text(text) => text.clone(),
+        Value::Integer(_) | Value::Float(_) | Value::Bool(_) => value.show(),
+        _ => return Err(document.error(path, "write a single value")),
+    };
+    let info = transport.info();
+    transport.set(key, &text).map_err(|error| match error {
+        ParamError::Unknown { known, .. } => {
+            let hint = suggestion(key, info.params.iter().map(|spec| spec.name));
+            let has = if known.is_empty() { "has none".into() } else { format!("has {known}") };
+            document.error(path, format!("is no parameter of {}{hint} (it {has})", info.name))
+        }
+        ParamError::Value { problem, .. } => {
+            let repeated = format!("{text:?} ");
+            document.error(path, problem.strip_prefix(&repeated).unwrap_or(&problem))
+        }
+    })
+}
+
+/// The transport in TOML: an inline table of its name and all parameters.
+pub(super) fn write_inline(transport: &AnyTransport) -> String {
+    let keys = write(transport).into_iter().map(|(name, value)| format!("{name} = {value}"));
+    format!("{{ {} }}", keys.collect::<Vec<_>>().join(", "))
+}
+
+/// The keys of a transport's table in TOML.
+pub(super) fn write(transport: &AnyTransport) -> Vec<(&'static str, String)> {
+    let plain = |text: &str| {
+        text == "true"
+            || text == "false"
+            || text.parse::<i64>().is_ok_and(|number| number.to_string() == text)
+    };
+    let values = transport.values().into_iter();
+    let written = values.map(|(name, value)| (name, if plain(&value) { value } else { quoted(&value) }));
+    [("name", quoted(transport.info().name))].into_iter().chain(written).collect()
+}
+
+/// Makes all traffic use the transport `name`, after a check of the transports that the file names. See
+/// [`super::Overrides::transport`].
+pub(super) fn replace_all(document: &mut Document, name: &str) -> Result<(), ScenarioError> {
+    let replacement = AnyTransport::by_name(name).ok_or_else(|| ScenarioError {
+        key: String::new(),
+        value: None,
+        ..ScenarioError::file(&format!("--transport {}", one_line(name)), unknown(name))
+    })?;
+    let at = Path::default().key("transport");
+    let default = read(document, &at, None)?;
+    let mut used: Vec<AnyTransport> = default.iter().cloned().collect();
+    let traffic = Path::default().key("traffic");
+    let mut keeps = Vec::new();
+    for index in 0..document.list_len(&traffic)? {
+        let own = read(document, &traffic.index(index).key("transport"), default.as_ref())?;
+        keeps.push(own.as_ref().is_none_or(|own| own.info().name == name));
+        used.extend(own);
+    }
+    let Value::Table(root) = &mut document.root.value else { return Ok(()) };
+    if default.is_none_or(|default| default.info().name != name) {
+        let node = Node { place: Place::Override, value: Value::Text(name.into()) };
+        root.retain(|entry| entry.key != "transport");
+        root.push(Entry { key: "transport".into(), place: Place::Override, node });
+    }
+    let parts = root.iter_mut().find(|entry| entry.key == "traffic").map(|entry| &mut entry.node.value);
+    if let Some(Value::List(parts)) = parts {
+        for (part, keep) in parts.iter_mut().zip(keeps) {
+            if let (Value::Table(entries), false) = (&mut part.value, keep) {
+                entries.retain(|entry| entry.key != "transport");
+            }
+        }
+    }
+    let had_credits = used.iter().any(|transport| transport.needs().credits.is_some());
+    if had_credits && replacement.needs().credits.is_none() {
+        for (table, key) in CREDIT_KEYS {
+            let table = root.iter_mut().find(|entry| entry.key == table).map(|entry| &mut entry.node.value);
+            if let Some(Value::Table(entries)) = table {
+                entries.retain(|entry| entry.key != key);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the transports of a scenario need from ports: credits, with the name of the transport that asks, and marks.
+pub(super) struct AllNeeds {
+    pub credits: Vec<(&'static str, CreditNeeds)>,
+    pub ecn: bool,
+}
+
+impl AllNeeds {
+    pub fn of<'a>(transports: impl Iterator<Item = &'a AnyTransport>) -> AllNeeds {
+        let mut all = AllNeeds { credits: Vec::new(), ecn: false };
+        for transport in transports {
+            let needs = transport.needs();
+            all.credits.extend(needs.credits.map(|credits| (transport.info().name, credits)));
+            all.ecn |= needs.ecn;
+        }
+        all
+    }
+}
