@@ -1,6 +1,6 @@
 //! Scenario files: TOML, from text to a [`Model`].
 //!
-//! `docs/scenario.md`, which [`reference`] writes, lists every key. What is wrong in a file is refused in one line, with
+//! `docs/scenario.md`, which [`reference()`] writes, lists every key. What is wrong in a file is refused in one line, with
 //! the file, the line, the key, the value, and what would be right; nothing that a user sets is ignored.
 //!
 //! | module | what it does |
