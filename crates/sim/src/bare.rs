@@ -24,7 +24,6 @@ struct BarePort {
     busy_until: Time,
     rate: Rate,
     delay: Span,
-    events: u64,
 }
 
 impl Bare {
@@ -38,7 +37,6 @@ impl Bare {
             busy_until: Time::ZERO,
             rate: port.rate,
             delay: port.delay,
-            events: 0,
         });
         let mut bare = Bare {
             wheel: Wheel::new(horizon(model)),
@@ -73,12 +71,7 @@ impl Bare {
                 };
                 let index = bare.slab.insert(slot);
                 bare.loops.push((base, path.len() as u8));
-                bare.wheel.push(Event::new(
-                    flow.start + frame * order,
-                    number as u32,
-                    order,
-                    What::Arrive(index),
-                ));
+                bare.wheel.push(Event::new(flow.start + frame * order, number as u32, What::Arrive(index)));
             }
         }
         bare
@@ -103,8 +96,7 @@ impl Bare {
             let out = &mut self.ports[port.index()];
             out.busy_until =
                 out.busy_until.max(now) + out.rate.time_to_send(Bytes::new(slot.packet.wire as u64));
-            out.events += 1;
-            self.wheel.push(Event::new(out.busy_until + out.delay, port.0, out.events, What::Arrive(index)));
+            self.wheel.push(Event::new(out.busy_until + out.delay, port.0, What::Arrive(index)));
             moved += 1;
         }
         (moved, moved)

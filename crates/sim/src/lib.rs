@@ -2,7 +2,7 @@
 //!
 //! [`scenario`] reads a file into a [`model::Model`]; [`Simulation`] runs it; [`Results`] are tables. A simulation is
 //! one owned value without global state: a process may run many.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 #[doc(hidden)]
 pub mod bare;

@@ -115,6 +115,11 @@ impl Span {
         Span(self.0.saturating_sub(other.0))
     }
 
+    /// `self + other`, or [`Span::MAX`] past the end of time.
+    pub const fn saturating_add(self, other: Span) -> Span {
+        Span(self.0.saturating_add(other.0))
+    }
+
     /// `self * factor`, or [`Span::MAX`] past the end of time.
     pub const fn saturating_mul(self, factor: u64) -> Span {
         Span(self.0.saturating_mul(factor))

@@ -1,7 +1,9 @@
 //! What happens next: events in their total order.
 
+mod prefetch;
 mod wheel;
 
+pub use prefetch::prefetch;
 pub use wheel::Wheel;
 
 use clearway_units::Time;
@@ -29,25 +31,33 @@ pub enum What {
     Sample(u32),
 }
 
-/// An event. Events are ordered by time, then by the entity that scheduled them, then by that entity's own count.
+/// An event: 16 bytes.
 ///
-/// So the order does not depend on how entities are spread over threads: each entity's count is its own business.
+/// Events are ordered by time, then by the entity that scheduled them; those of one entity for one time in the order
+/// in which it scheduled them. So the order does not depend on how entities are spread over threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     at: u64,
-    key: u64,
-    what: What,
+    /// The entity above the kind of event.
+    origin_kind: u32,
+    argument: u32,
 }
 
-/// Bits of an event's key that hold the entity's own count: a million million events an entity.
-const COUNT_BITS: u32 = 40;
+const _: () = assert!(size_of::<Event>() == 16, "four events shall fit into a cache line");
+
+/// Bits of [`Event::origin_kind`] that hold the kind of event.
+const KIND_BITS: u32 = 4;
+
+/// Most entities that a simulation can have.
+pub const ENTITIES_MAX: usize = 1 << (u32::BITS - KIND_BITS);
 
 impl Event {
-    /// An event at `at`, the `count`-th that entity `origin` schedules.
+    /// An event at `at` that entity `origin` schedules.
     #[inline]
-    pub fn new(at: Time, origin: u32, count: u64, what: What) -> Event {
-        debug_assert!(origin < 1 << (64 - COUNT_BITS) && count < 1 << COUNT_BITS);
-        Event { at: at.as_ps(), key: (origin as u64) << COUNT_BITS | count, what }
+    pub fn new(at: Time, origin: u32, what: What) -> Event {
+        debug_assert!((origin as usize) < ENTITIES_MAX);
+        let (kind, argument) = what.pack();
+        Event { at: at.as_ps(), origin_kind: origin << KIND_BITS | kind, argument }
     }
 
     /// When.
@@ -59,11 +69,32 @@ impl Event {
     /// What.
     #[inline]
     pub fn what(&self) -> What {
-        self.what
+        What::unpack(self.origin_kind & ((1 << KIND_BITS) - 1), self.argument)
     }
 
+    /// What decides the order, but for the order of scheduling.
     #[inline]
-    fn rank(&self) -> (u64, u64) {
-        (self.at, self.key)
+    fn rank(&self) -> (u64, u32) {
+        (self.at, self.origin_kind >> KIND_BITS)
     }
 }
+
+macro_rules! packed {
+    ($($kind:literal $Variant:ident),+) => {
+        impl What {
+            #[inline]
+            fn pack(self) -> (u32, u32) {
+                match self { $(What::$Variant(argument) => ($kind, argument)),+ }
+            }
+
+            #[inline]
+            fn unpack(kind: u32, argument: u32) -> What {
+                match kind {
+                    $($kind => What::$Variant(argument),)+
+                    _ => unreachable!("no such kind of event"),
+                }
+            }
+        }
+    };
+}
+packed!(0 Arrive, 1 Wake, 2 Handle, 3 SenderTimer, 4 ReceiverTimer, 5 Traffic, 6 Stop, 7 Fault, 8 Sample);

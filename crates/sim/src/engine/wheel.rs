@@ -2,7 +2,7 @@
 
 use super::Event;
 use clearway_units::Span;
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 /// Buckets of the wheel; a power of two.
@@ -14,8 +14,9 @@ const BUCKETS: u64 = 1024;
 /// an append and spreads the cost of order over neighbours, which share cache lines. Far events (timers, arrivals
 /// of flows) wait in a heap until the wheel comes near.
 pub struct Wheel {
-    /// The current bucket's events, latest first, so that the next is popped from the end.
+    /// The current bucket's events in order; those before `next` are gone.
     current: Vec<Event>,
+    next: usize,
     /// Number of the current bucket since the start of time.
     cursor: u64,
     /// A bucket is 2^shift picoseconds wide.
@@ -24,10 +25,12 @@ pub struct Wheel {
     /// A bit a bucket: whether it holds events.
     occupied: Vec<u64>,
     far: BinaryHeap<Far>,
+    /// Events that ever went into the heap.
+    far_pushed: u64,
 }
 
-/// An event in the heap: the earliest on top.
-struct Far(Event);
+/// An event in the heap, with the order in which it came: the earliest on top.
+struct Far(Event, u64);
 
 impl Wheel {
     /// An empty wheel for which most events lie at most `horizon` ahead. The horizon changes speed, never order.
@@ -35,17 +38,19 @@ impl Wheel {
         let width = (horizon.as_ps() / BUCKETS).max(1);
         Wheel {
             current: Vec::new(),
+            next: 0,
             cursor: 0,
             shift: width.next_power_of_two().trailing_zeros(),
             buckets: (0..BUCKETS).map(|_| Vec::new()).collect(),
             occupied: vec![0; (BUCKETS / 64) as usize],
             far: BinaryHeap::new(),
+            far_pushed: 0,
         }
     }
 
     /// How many events are pending, counted bucket by bucket.
     pub fn len(&self) -> usize {
-        self.current.len() + self.far.len() + self.buckets.iter().map(Vec::len).sum::<usize>()
+        self.current.len() - self.next + self.far.len() + self.buckets.iter().map(Vec::len).sum::<usize>()
     }
 
     /// Adds an event. It must not lie before the last one popped.
@@ -55,20 +60,29 @@ impl Wheel {
         if bucket.wrapping_sub(self.cursor + 1) < BUCKETS - 1 {
             self.put(bucket, event);
         } else if bucket <= self.cursor {
-            let place = self.current.partition_point(|other| other.rank() > event.rank());
-            self.current.insert(place, event);
+            let later = self.current[self.next..].partition_point(|other| other.rank() <= event.rank());
+            self.current.insert(self.next + later, event);
         } else {
-            self.far.push(Far(event));
+            self.far_pushed += 1;
+            self.far.push(Far(event, self.far_pushed));
         }
     }
 
     /// Removes the first event.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        if self.current.is_empty() && !self.advance() {
+        if self.next == self.current.len() && !self.advance() {
             return None;
         }
-        self.current.pop()
+        self.next += 1;
+        Some(self.current[self.next - 1])
+    }
+
+    /// The event `ahead` places behind the one that [`Wheel::pop`] gives next, if it is in the same bucket: to
+    /// fetch what it will need.
+    #[inline]
+    pub fn peek(&self, ahead: usize) -> Option<Event> {
+        self.current.get(self.next + ahead).copied()
     }
 
     #[inline]
@@ -91,8 +105,11 @@ impl Wheel {
         }
         let slot = (next % BUCKETS) as usize;
         self.occupied[slot / 64] &= !(1 << (slot % 64));
+        self.current.clear();
+        self.next = 0;
         std::mem::swap(&mut self.current, &mut self.buckets[slot]);
-        self.current.sort_unstable_by_key(|event| Reverse(event.rank()));
+        // A stable sort: an entity's events for one time stay in the order in which it scheduled them.
+        self.current.sort_by_key(Event::rank);
         true
     }
 
@@ -120,7 +137,7 @@ impl Wheel {
 
 impl Ord for Far {
     fn cmp(&self, other: &Far) -> Ordering {
-        other.0.rank().cmp(&self.0.rank())
+        (other.0.rank(), other.1).cmp(&(self.0.rank(), self.1))
     }
 }
 
@@ -132,7 +149,7 @@ impl PartialOrd for Far {
 
 impl PartialEq for Far {
     fn eq(&self, other: &Far) -> bool {
-        self.0.rank() == other.0.rank()
+        self.cmp(other) == Ordering::Equal
     }
 }
 
@@ -140,19 +157,19 @@ impl Eq for Far {}
 
 #[cfg(test)]
 mod tests {
-    use super::super::{COUNT_BITS, What};
+    use super::super::What;
     use super::*;
     use clearway_units::Time;
     use proptest::prelude::*;
 
     #[test]
-    fn equal_times_are_ordered_by_origin_and_then_by_its_count() {
+    fn equal_times_are_ordered_by_origin_and_then_by_the_order_of_scheduling() {
         let mut wheel = Wheel::new(Span::from_us(1));
-        for (origin, count) in [(2, 0), (1, 1), (1, 0), (0, 7)] {
-            wheel.push(Event::new(Time::from_ps(5), origin, count, What::Wake(origin * 10 + count as u32)));
+        for (origin, tag) in [(2, 0), (1, 1), (1, 0), (0, 7)] {
+            wheel.push(Event::new(Time::from_ps(5), origin, What::Wake(origin * 10 + tag)));
         }
         let order: Vec<_> = std::iter::from_fn(|| wheel.pop()).map(|event| event.what()).collect();
-        assert_eq!(order, [What::Wake(7), What::Wake(10), What::Wake(11), What::Wake(20)]);
+        assert_eq!(order, [What::Wake(7), What::Wake(11), What::Wake(10), What::Wake(20)]);
     }
 
     proptest! {
@@ -164,21 +181,25 @@ mod tests {
             let mut wheel = Wheel::new(Span::from_ps(horizon));
             let mut reference = std::collections::BTreeSet::new();
             let (mut now, mut count) = (0, 0);
+            let rank = |event: Event| {
+                let What::Wake(count) = event.what() else { unreachable!() };
+                (event.rank(), count)
+            };
             for (pops, ahead, squeeze) in steps {
                 let at = now + (ahead >> squeeze);
                 let origin = (ahead % 5) as u32;
-                wheel.push(Event::new(Time::from_ps(at), origin, count, What::Wake(0)));
-                reference.insert((at, (origin as u64) << COUNT_BITS | count));
+                wheel.push(Event::new(Time::from_ps(at), origin, What::Wake(count)));
+                reference.insert(((at, origin), count));
                 count += 1;
                 for _ in 0..pops {
                     let event = wheel.pop();
-                    prop_assert_eq!(event.map(|event| event.rank()), reference.pop_first());
+                    prop_assert_eq!(event.map(rank), reference.pop_first());
                     now = event.map_or(now, |event| event.at);
                 }
                 prop_assert_eq!(wheel.len(), reference.len());
             }
             while let Some(event) = wheel.pop() {
-                prop_assert_eq!(Some(event.rank()), reference.pop_first());
+                prop_assert_eq!(Some(rank(event)), reference.pop_first());
             }
             prop_assert!(reference.is_empty());
         }

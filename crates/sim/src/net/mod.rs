@@ -14,7 +14,7 @@ pub use books::{Books, Drop};
 pub use port::{Credits, Port};
 pub use slab::{NONE, Slab, Slot};
 
-use crate::engine::{Event, What, Wheel};
+use crate::engine::{Event, What, Wheel, prefetch};
 use crate::model::{Model, PortModel, SharedBuffer};
 use clearway_proto::{Entity, Extra, Flags, Kind, Packet, Rng};
 use clearway_topology::{PortId, Topology};
@@ -81,8 +81,6 @@ pub struct Network {
     /// Ports on paths; a [`Route`] refers to a stretch.
     paths: Vec<PortId>,
     free_paths: Vec<Vec<u32>>,
-    /// Events that each host scheduled so far.
-    host_counts: Vec<u64>,
     /// Packets of each flow in the network; the top bit says that both ends are done.
     flow_packets: Vec<u32>,
     /// Flows that are done and whose last packet left the network.
@@ -113,7 +111,6 @@ impl Network {
             losses: Vec::new(),
             paths: Vec::new(),
             free_paths: Vec::new(),
-            host_counts: vec![0; topology.hosts()],
             flow_packets: Vec::new(),
             drained: Vec::new(),
         };
@@ -121,7 +118,7 @@ impl Network {
             let is_host = topology.is_host(port.from);
             let kind: &PortModel = if is_host { &model.host.port } else { &model.switch };
             let order = if is_host { &net.host_order } else { &net.switch_order };
-            let mut made = Port::new(port);
+            let mut made = Port::new(port, model.framing);
             made.first_queue = net.queues.len() as u32;
             net.queues
                 .extend(kind.classes.iter().map(|class| DataQueue::new(class, port.rate, model.framing)));
@@ -144,12 +141,78 @@ impl Network {
         net
     }
 
+    /// Whether the network is too large for a core's own cache, so that fetching ahead pays.
+    pub fn is_large(&self) -> bool {
+        size_of_val(&self.ports[..]) + size_of_val(&self.queues[..]) + size_of_val(&self.credits[..])
+            > 1 << 20
+    }
+
+    /// Fetches what an event will need first: its packet or its port.
+    #[inline]
+    pub fn fetch_first(&self, event: Event) {
+        match event.what() {
+            What::Arrive(index) => prefetch(self.slab.get(index)),
+            What::Wake(port) => {
+                let out = &self.ports[port as usize];
+                prefetch(out);
+                prefetch(&out.tx_bytes);
+            }
+            _ => {}
+        }
+    }
+
+    /// Fetches what it needs next: the port that its packet goes to, or the queue that its port serves.
+    #[inline]
+    pub fn fetch_second(&self, event: Event) {
+        match event.what() {
+            What::Arrive(index) => {
+                let slot = self.slab.get(index);
+                if slot.hops > 0 {
+                    let out = &self.ports[self.paths[slot.route as usize].index()];
+                    prefetch(out);
+                    prefetch(&out.tx_bytes);
+                }
+            }
+            What::Wake(port) => {
+                let out = &self.ports[port as usize];
+                prefetch(&self.queues[out.first_queue as usize]);
+                if out.credits != NONE {
+                    prefetch(&self.credits[out.credits as usize]);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Fetches what it needs last: the queue that its packet may join, or the packet that leaves one.
+    #[inline]
+    pub fn fetch_third(&self, event: Event) {
+        match event.what() {
+            What::Arrive(index) => {
+                let slot = self.slab.get(index);
+                if slot.hops > 0 {
+                    let out = &self.ports[self.paths[slot.route as usize].index()];
+                    if slot.packet.kind == Kind::Credit && out.credits != NONE {
+                        prefetch(&self.credits[out.credits as usize]);
+                    } else {
+                        prefetch(&self.queues[out.first_queue as usize]);
+                    }
+                }
+            }
+            What::Wake(port) => {
+                let queue = &self.queues[self.ports[port as usize].first_queue as usize].queue;
+                if queue.head() != NONE {
+                    prefetch(self.slab.get(queue.head()));
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Schedules an event of a host.
     #[inline]
     pub fn schedule_at_host(&mut self, host: u32, at: Time, what: What) {
-        let count = &mut self.host_counts[host as usize];
-        *count += 1;
-        self.wheel.push(Event::new(at, self.ports.len() as u32 + host, *count, what));
+        self.wheel.push(Event::new(at, self.ports.len() as u32 + host, what));
     }
 
     /// Adds paths and returns where they stand.
@@ -343,7 +406,7 @@ impl Network {
         let out = &mut self.ports[port as usize];
         debug_assert!(out.busy_until <= self.now && out.up);
         let packet = &self.slab.get(index).packet;
-        let done = self.now + out.rate.time_to_send(Bytes::new(packet.wire as u64));
+        let done = self.now + out.time_to_send(packet.wire);
         out.busy_until = done;
         out.count(packet);
         self.link_transmissions += 1;
@@ -353,8 +416,7 @@ impl Network {
                 return self.drop_packet(port, index, Drop::Loss);
             }
         }
-        out.events += 1;
-        self.wheel.push(Event::new(done + out.delay, port, out.events, What::Arrive(index)));
+        self.wheel.push(Event::new(done + out.delay, port, What::Arrive(index)));
     }
 
     /// Wakes a port at `at`, unless it wakes earlier anyway.
@@ -363,8 +425,7 @@ impl Network {
         let out = &mut self.ports[port as usize];
         if at < out.wake_at {
             out.wake_at = at;
-            out.events += 1;
-            self.wheel.push(Event::new(at, port, out.events, What::Wake(port)));
+            self.wheel.push(Event::new(at, port, What::Wake(port)));
         }
     }
 

@@ -3,12 +3,12 @@
 mod rounds;
 mod start;
 
-use crate::engine::{Event, What};
+use crate::engine::{ENTITIES_MAX, Event, What};
 use crate::flows::{Flows, Input};
 use crate::metrics::{Ended, Record, Results, Sampler, Summary, flow_table, port_table};
 use crate::model::{Delay, Model, Pattern};
 use crate::net::{NONE, Network, Next};
-use clearway_proto::{Entity, Rng};
+use clearway_proto::{Entity, Extra, Flags, Rng};
 use clearway_topology::routing::{Policy, Routes};
 use clearway_units::{Span, Time};
 use rounds::RoundsState;
@@ -17,6 +17,9 @@ use thiserror::Error;
 
 /// Events between two looks at whether the caller wants to stop.
 const SLICE: u64 = 1 << 16;
+
+/// Events between the steps in which what an event needs is fetched: about the time of a miss.
+const AHEAD: usize = 3;
 
 /// Why a run has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -64,8 +67,6 @@ pub struct Simulation {
     completed: u64,
     host_rngs: Vec<Rng>,
     sampler: Sampler,
-    /// Events scheduled by nobody in the network: traffic, faults, samples, stops.
-    outside_count: u64,
     events: u64,
     ended: Option<Ended>,
     credits_used: u64,
@@ -82,6 +83,9 @@ impl Simulation {
             return Err(SimError::Model("switches and hosts must have the same classes".into()));
         }
         let hosts = model.topology.hosts() as u64;
+        if model.topology.ports().len() + model.topology.hosts() + 2 > ENTITIES_MAX {
+            return Err(SimError::Model("the network has too many ports and hosts".into()));
+        }
         let mut sim = Simulation {
             net: Network::new(model),
             flows: Flows::default(),
@@ -94,7 +98,6 @@ impl Simulation {
             completed: 0,
             host_rngs: (0..hosts).map(|host| Rng::stream(model.seed, Entity::Host, host)).collect(),
             sampler: Sampler::default(),
-            outside_count: 0,
             events: 0,
             ended: None,
             credits_used: 0,
@@ -157,10 +160,11 @@ impl Simulation {
         for (_, flow) in self.flows.iter_mut() {
             let stats = flow.sending.stats.plus(&flow.receiving.stats);
             let delivered = flow.delivered();
-            let record = &mut self.records[flow.record as usize];
-            record.stats = record.stats.plus(&stats.minus(&flow.counted));
             self.credits_used += stats.credits_used;
             self.credits_wasted += stats.credits_wasted;
+            // A connection that has carried no message yet has no row.
+            let Some(record) = self.records.get_mut(flow.record as usize) else { continue };
+            record.stats = record.stats.plus(&stats.minus(&flow.counted));
             // Of the messages under way the first has all that was delivered past its predecessor.
             if let Some(message) = flow.messages.front() {
                 let record = &mut self.records[message.record as usize];
@@ -196,6 +200,7 @@ impl Simulation {
     /// Handles a slice of events.
     fn slice(&mut self) {
         let stop = self.model.stop.unwrap_or(Time::MAX);
+        let fetch_ahead = self.net.is_large();
         for _ in 0..SLICE {
             let Some(event) = self.net.wheel.pop() else {
                 self.ended = Some(if self.is_complete() { Ended::Complete } else { Ended::Stalled });
@@ -209,6 +214,9 @@ impl Simulation {
             debug_assert!(event.at() >= self.net.now, "time runs backwards");
             self.net.now = event.at();
             self.events += 1;
+            if fetch_ahead {
+                self.look_ahead();
+            }
             self.handle(event);
             if !self.net.drained.is_empty() {
                 self.retire();
@@ -217,6 +225,20 @@ impl Simulation {
                     return;
                 }
             }
+        }
+    }
+
+    /// Events of one bucket are sorted already, so what the next ones need is known and can be fetched beforehand.
+    #[inline]
+    fn look_ahead(&self) {
+        if let Some(event) = self.net.wheel.peek(AHEAD * 3) {
+            self.net.fetch_first(event);
+        }
+        if let Some(event) = self.net.wheel.peek(AHEAD * 2) {
+            self.net.fetch_second(event);
+        }
+        if let Some(event) = self.net.wheel.peek(AHEAD) {
+            self.net.fetch_third(event);
         }
     }
 
@@ -245,11 +267,10 @@ impl Simulation {
 
     /// Schedules an event of nobody in the network.
     fn schedule_outside(&mut self, at: Time, what: What) {
-        self.outside_count += 1;
         // Samples come after all else that happens at the same time, so that what they show is the state left behind.
         let origin =
             self.net.ports.len() + self.model.topology.hosts() + matches!(what, What::Sample(_)) as usize;
-        self.net.wheel.push(Event::new(at, origin as u32, self.outside_count, what));
+        self.net.wheel.push(Event::new(at, origin as u32, what));
     }
 
     /// Lets a port send what it can at once, and sees to it that it wakes for the rest.
@@ -309,11 +330,8 @@ impl Simulation {
     fn hand_over(&mut self, index: u32) {
         let slot = self.net.slab.get(index);
         let (packet, place) = (slot.packet, slot.flow);
-        let extra = if packet.flags.has(clearway_proto::Flags::EXTRA) {
-            self.net.slab.extra(index)
-        } else {
-            Default::default()
-        };
+        let extra =
+            if packet.flags.has(Flags::EXTRA) { self.net.slab.extra(index) } else { Extra::default() };
         self.net.deliver(index);
         if packet.kind.is_for_receiver() {
             self.drive_receiver(place, Input::Packet(&packet, &extra));
@@ -388,9 +406,10 @@ impl Simulation {
             }
             let flow = self.flows.remove(place);
             let stats = flow.sending.stats.plus(&flow.receiving.stats);
-            let record = &mut self.records[flow.record as usize];
-            record.stats = record.stats.plus(&stats.minus(&flow.counted));
-            record.place = NONE;
+            if let Some(record) = self.records.get_mut(flow.record as usize) {
+                record.stats = record.stats.plus(&stats.minus(&flow.counted));
+                record.place = NONE;
+            }
             self.credits_used += stats.credits_used;
             self.credits_wasted += stats.credits_wasted;
             self.net.remove_route(flow.sending.route);

@@ -330,8 +330,9 @@ fn ideal_fct(topology: &Topology, path: &[PortId], framing: clearway_proto::Fram
         let port = topology.port(*port);
         let time = port.rate.time_to_send(frame);
         slowest = slowest.max(time);
-        let gone = if before > 0 { ahead + time + slowest.saturating_mul(before - 1) } else { Span::ZERO };
-        done = done.max(gone) + port.rate.time_to_send(last) + port.delay;
+        let train = slowest.saturating_mul(before.saturating_sub(1));
+        let gone = if before > 0 { (ahead + time).saturating_add(train) } else { Span::ZERO };
+        done = done.max(gone).saturating_add(port.rate.time_to_send(last) + port.delay);
         // Only the first full frame's way adds up; the others follow at the pace of the slowest port.
         ahead += time + port.delay;
     }
