@@ -1,0 +1,64 @@
+//! What there is to choose from.
+
+use clearway_proto::{ParamSpec, Profile, TRANSPORTS, TransportInfo};
+use clearway_sim::scenario;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// All transports with their parameters and profiles.
+#[pyfunction]
+pub fn transports(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    TRANSPORTS.iter().map(|info| transport(py, info)).collect()
+}
+
+fn transport<'py>(py: Python<'py>, info: &TransportInfo) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", info.name)?;
+    dict.set_item("summary", info.summary)?;
+    dict.set_item("source", info.source)?;
+    let params: PyResult<Vec<_>> = info.params.iter().map(|spec| param(py, spec)).collect();
+    dict.set_item("parameters", params?)?;
+    let profiles: PyResult<Vec<_>> = info.profiles.iter().map(|of| profile(py, of)).collect();
+    dict.set_item("profiles", profiles?)?;
+    Ok(dict)
+}
+
+fn param<'py>(py: Python<'py>, spec: &ParamSpec) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", spec.name)?;
+    dict.set_item("kind", spec.kind)?;
+    dict.set_item("default", spec.default)?;
+    dict.set_item("min", spec.min)?;
+    dict.set_item("max", spec.max)?;
+    dict.set_item("source", spec.source)?;
+    dict.set_item("doc", spec.doc.trim())?;
+    Ok(dict)
+}
+
+fn profile<'py>(py: Python<'py>, of: &Profile) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", of.name)?;
+    dict.set_item("doc", of.doc.trim())?;
+    let values = PyDict::new(py);
+    of.values.iter().try_for_each(|(name, value)| values.set_item(name, value))?;
+    dict.set_item("values", values)?;
+    Ok(dict)
+}
+
+/// Kinds of topology: (name, description).
+#[pyfunction]
+pub fn topologies() -> Vec<(String, String)> {
+    Vec::new()
+}
+
+/// Flow size distributions: (name, description).
+#[pyfunction]
+pub fn workloads() -> Vec<(String, String)> {
+    Vec::new()
+}
+
+/// The scenario reference, in Markdown, generated from the schema.
+#[pyfunction]
+pub fn scenario_reference() -> String {
+    scenario::reference()
+}

@@ -1,0 +1,164 @@
+//! Results as columns of bytes, which NumPy and Polars read without another copy.
+
+use clearway_sim as sim;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::sync::Arc;
+
+/// What a run measured.
+#[pyclass(frozen, module = "clearway._clearway")]
+pub struct Results(Arc<sim::Results>);
+
+impl Results {
+    /// Takes over what the simulation found.
+    pub fn new(results: sim::Results) -> Results {
+        Results(Arc::new(results))
+    }
+}
+
+#[pymethods]
+impl Results {
+    /// The tables: flows, ports, samples.
+    #[getter]
+    fn tables(&self) -> Vec<Table> {
+        let tables: [fn(&sim::Results) -> &sim::Table; 3] = [|r| &r.flows, |r| &r.ports, |r| &r.samples];
+        tables.into_iter().map(|pick| Table { results: self.0.clone(), pick }).collect()
+    }
+
+    /// Totals of the run.
+    #[getter]
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let summary = &self.0.summary;
+        let ended = match summary.ended {
+            sim::Ended::Complete => "complete",
+            sim::Ended::Stopped => "stopped",
+            sim::Ended::Interrupted => "interrupted",
+        };
+        let dict = PyDict::new(py);
+        dict.set_item("ended", ended)?;
+        dict.set_item("simulated_s", summary.end.as_secs_f64())?;
+        dict.set_item("flows_started", summary.flows_started)?;
+        dict.set_item("flows_completed", summary.flows_completed)?;
+        dict.set_item("link_transmissions", summary.link_transmissions)?;
+        dict.set_item("events", summary.events)?;
+        for (name, book) in
+            [("packets", &summary.packets), ("bytes", &summary.bytes), ("credits", &summary.credits)]
+        {
+            let entries = PyDict::new(py);
+            book.iter().try_for_each(|(what, count)| entries.set_item(what, count))?;
+            dict.set_item(name, entries)?;
+        }
+        Ok(dict)
+    }
+
+    /// Hash of all that the simulated network did.
+    #[getter]
+    fn hash(&self) -> String {
+        self.0.hash()
+    }
+}
+
+/// A table of results.
+#[pyclass(frozen, module = "clearway._clearway")]
+pub struct Table {
+    results: Arc<sim::Results>,
+    pick: fn(&sim::Results) -> &sim::Table,
+}
+
+#[pymethods]
+impl Table {
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &'static str {
+        (self.pick)(&self.results).name
+    }
+
+    /// How many rows.
+    #[getter]
+    fn rows(&self) -> usize {
+        (self.pick)(&self.results).rows()
+    }
+
+    /// Its columns, in order.
+    #[getter]
+    fn columns(&self) -> Vec<Column> {
+        let count = (self.pick)(&self.results).columns.len();
+        (0..count).map(|index| Column { results: self.results.clone(), pick: self.pick, index }).collect()
+    }
+}
+
+/// A column of a table.
+#[pyclass(frozen, module = "clearway._clearway")]
+pub struct Column {
+    results: Arc<sim::Results>,
+    pick: fn(&sim::Results) -> &sim::Table,
+    index: usize,
+}
+
+impl Column {
+    fn inner(&self) -> &sim::Column {
+        &(self.pick)(&self.results).columns[self.index]
+    }
+}
+
+#[pymethods]
+impl Column {
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.inner().name
+    }
+
+    /// Unit of its values; empty if they have none.
+    #[getter]
+    fn unit(&self) -> &'static str {
+        self.inner().unit
+    }
+
+    /// What a value means.
+    #[getter]
+    fn doc(&self) -> &'static str {
+        self.inner().doc
+    }
+
+    /// NumPy's name of the values' type: `<u8`, `<f8`, or `<u4` for indices into `texts`.
+    #[getter]
+    fn dtype(&self) -> &'static str {
+        match self.inner().values {
+            sim::Values::U64(_) => "<u8",
+            sim::Values::F64(_) => "<f8",
+            sim::Values::Text(..) => "<u4",
+        }
+    }
+
+    /// The texts that the values are indices into, or `None` where the values are numbers.
+    #[getter]
+    fn texts(&self) -> Option<Vec<String>> {
+        match &self.inner().values {
+            sim::Values::Text(_, texts) => Some(texts.clone()),
+            _ => None,
+        }
+    }
+
+    /// The values, little-endian.
+    fn bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        match &self.inner().values {
+            sim::Values::U64(values) => pack(py, values, u64::to_le_bytes),
+            sim::Values::F64(values) => pack(py, values, f64::to_le_bytes),
+            sim::Values::Text(values, _) => pack(py, values, u32::to_le_bytes),
+        }
+    }
+}
+
+fn pack<'py, T: Copy, const N: usize>(
+    py: Python<'py>,
+    values: &[T],
+    to_bytes: fn(T) -> [u8; N],
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, values.len() * N, |buffer| {
+        for (chunk, value) in buffer.chunks_exact_mut(N).zip(values) {
+            chunk.copy_from_slice(&to_bytes(*value));
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,29 @@
+"""Clearway: a fast, deterministic packet-level simulator of datacenter congestion control.
+
+>>> import clearway
+>>> run = clearway.run("scenarios/incast.toml", transport="expresspass")  # doctest: +SKIP
+>>> run.flows  # doctest: +SKIP
+"""
+
+from clearway import metrics
+from clearway._clearway import Error, Progress, ScenarioError, SimulationError, __version__
+from clearway._clearway import transports as transports
+from clearway.comparison import Comparison, compare
+from clearway.folder import load
+from clearway.result import Run
+from clearway.runner import run
+
+__all__ = [
+    "Comparison",
+    "Error",
+    "Progress",
+    "Run",
+    "ScenarioError",
+    "SimulationError",
+    "__version__",
+    "compare",
+    "load",
+    "metrics",
+    "run",
+    "transports",
+]

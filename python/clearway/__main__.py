@@ -1,0 +1,5 @@
+"""Lets `python -m clearway` be the command."""
+
+from clearway.command import main
+
+main()

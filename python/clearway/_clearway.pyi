@@ -1,0 +1,114 @@
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any, TypedDict, final
+
+__version__: str
+__commit__: str | None
+__profile__: str
+
+class Error(Exception): ...
+class ScenarioError(Error): ...
+class SimulationError(Error): ...
+
+class _Parameter(TypedDict):
+    name: str
+    kind: str
+    default: str
+    min: str
+    max: str
+    source: str
+    doc: str
+
+class _Profile(TypedDict):
+    name: str
+    doc: str
+    values: dict[str, str]
+
+class _Transport(TypedDict):
+    name: str
+    summary: str
+    source: str
+    parameters: list[_Parameter]
+    profiles: list[_Profile]
+
+def transports() -> list[_Transport]: ...
+def topologies() -> list[tuple[str, str]]: ...
+def workloads() -> list[tuple[str, str]]: ...
+def scenario_reference() -> str: ...
+def _panic_for_tests(seed: int) -> None: ...
+
+@final
+class Progress:
+    @property
+    def now_s(self) -> float: ...
+    @property
+    def stop_s(self) -> float | None: ...
+    @property
+    def events(self) -> int: ...
+    @property
+    def link_transmissions(self) -> int: ...
+    @property
+    def flows_started(self) -> int: ...
+    @property
+    def flows_completed(self) -> int: ...
+    @property
+    def flows_expected(self) -> int | None: ...
+
+@final
+class Scenario:
+    @staticmethod
+    def load(
+        path: str | PathLike[str],
+        *,
+        transport: str | None = None,
+        seed: int | None = None,
+        set: Sequence[tuple[str, str]] = ...,
+    ) -> Scenario: ...
+    @staticmethod
+    def parse(
+        text: str,
+        origin: str,
+        base_dir: str | PathLike[str],
+        *,
+        transport: str | None = None,
+        seed: int | None = None,
+        set: Sequence[tuple[str, str]] = ...,
+    ) -> Scenario: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    def to_toml(self) -> str: ...
+    def run(self, progress: Callable[[Progress], object] | None = None) -> Results: ...
+
+@final
+class Results:
+    @property
+    def tables(self) -> list[Table]: ...
+    @property
+    def summary(self) -> dict[str, Any]: ...
+    @property
+    def hash(self) -> str: ...
+
+@final
+class Table:
+    @property
+    def name(self) -> str: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def columns(self) -> list[Column]: ...
+
+@final
+class Column:
+    @property
+    def name(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def doc(self) -> str: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def texts(self) -> list[str] | None: ...
+    def bytes(self) -> bytes: ...

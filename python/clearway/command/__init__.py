@@ -1,0 +1,82 @@
+"""The `clearway` command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+import click
+
+from clearway import _clearway
+from clearway.command.compare import compare
+from clearway.command.demo import demo
+from clearway.command.listing import list_
+from clearway.command.report import report
+from clearway.command.run import run
+
+BAD_INPUT = 2
+FAILED = 1
+INTERRUPTED = 130
+
+EXAMPLES = """\b
+Examples:
+  clearway run scenarios/incast.toml --transport expresspass
+  clearway compare scenarios/websearch.toml --transports expresspass,dctcp
+  clearway list transports expresspass
+  clearway report out/websearch
+"""
+
+
+@click.group(
+    epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(_clearway.__version__, message="clearway %(version)s")
+def cli() -> None:
+    """Simulate congestion control in datacenter networks, packet by packet."""
+
+
+for command in (run, compare, list_, report, demo):
+    cli.add_command(command)
+
+
+def main() -> NoReturn:
+    """Runs the command; whatever goes wrong is one line on stderr."""
+    sys.exit(guarded())
+
+
+def guarded() -> int:
+    """Runs the command and returns its exit code."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        return complain(f"{error.format_message()}{hint(context)}", BAD_INPUT)
+    except _clearway.SimulationError as error:
+        return complain(str(error), FAILED)
+    except _clearway.Error as error:
+        return complain(str(error), BAD_INPUT)
+    except (KeyboardInterrupt, click.Abort):
+        return complain("interrupted before there was anything to save", INTERRUPTED)
+    except BrokenPipeError:  # `clearway ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except MemoryError:
+        return complain("out of memory", FAILED)
+    except Exception as error:
+        if os.environ.get("CLEARWAY_DEBUG"):
+            raise
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        return complain(f"internal error, please report it (CLEARWAY_DEBUG=1 shows where): {what}", FAILED)
+    return code if isinstance(code, int) else 0
+
+
+def hint(context: click.Context | None) -> str:
+    """Where to read on after a wrong use."""
+    return f" (see {context.command_path} --help)" if context else ""
+
+
+def complain(message: str, code: int) -> int:
+    """Says one line on stderr."""
+    print("clearway:", " ".join(message.split("\n")).strip(), file=sys.stderr)
+    return code

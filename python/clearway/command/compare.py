@@ -1,0 +1,60 @@
+"""`clearway compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import clearway.comparison
+from clearway import folder
+from clearway.command.progress import progress_bar
+from clearway.command.run import run_json, saved_text
+from clearway.command.shared import INTERRUPTED, console, notes, print_json, run_options, settings_dict
+from clearway.command.tables import print_runs
+from clearway.runner import load_scenario
+
+EXAMPLES = """\b
+Examples:
+  clearway compare scenarios/websearch.toml --transports expresspass,dctcp
+  clearway compare scenarios/incast.toml --transports expresspass,dctcp,cubic --json
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("scenario", type=click.Path(path_type=Path))
+@click.option("--transports", required=True, help="Transports, separated by commas.")
+@run_options
+def compare(
+    scenario: Path,
+    transports: str,
+    settings: tuple[tuple[str, str], ...],
+    seed: int | None,
+    out: Path | None,
+    force: bool,
+    threads: int,  # noqa: ARG001 - checked to be 1
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Simulate SCENARIO under several transports, with the same traffic, and show them side by side.
+
+    Writes a folder for each transport; `clearway report` makes pictures of them.
+    """
+    names = [name.strip() for name in transports.split(",") if name.strip()]
+    chosen = settings_dict(settings)
+    if not names:
+        raise click.UsageError(f"--transports {transports!r}: name at least one, such as expresspass,dctcp")
+    first = load_scenario(scenario, transport=names[0], seed=seed, set=chosen)
+    out = out or Path("out") / first.name
+    folder.check_target(out, force=force)
+    with progress_bar(quiet=quiet or as_json) as bar:
+        found = clearway.comparison.compare(
+            scenario, names, seed=seed, set=chosen, out=out, force=force, progress=bar.start
+        )
+    if as_json:
+        print_json({name: run_json(run, out / name) for name, run in found.runs.items()})
+    else:
+        print_runs(console(quiet=quiet), f"{first.name}, seed {first.seed}", found.runs)
+    last = list(found.runs.values())[-1]
+    notes(quiet=quiet).print(saved_text(found.interrupted, last.summary["simulated_s"], out), markup=False)
+    return INTERRUPTED if found.interrupted else 0

@@ -1,0 +1,46 @@
+"""`clearway report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from clearway import _clearway, folder
+from clearway.command.shared import notes
+
+EXAMPLES = """\b
+Examples:
+  clearway report out/websearch
+  clearway report out/websearch out/incast --out page.html
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("out/report/index.html"),
+    show_default=True,
+    help="The page.",
+)
+@click.option("--title", default="Clearway report", help="Title of the page.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+def report(runs: tuple[Path, ...], out: Path, title: str, quiet: bool) -> None:
+    """Make a page with tables and pictures of RUNS: result folders, or folders of such.
+
+    Runs of one scenario are shown side by side. The page is one file that needs no network.
+    """
+    from clearway.report import write_page
+
+    found = []
+    for path in runs:
+        if not path.is_dir():
+            raise _clearway.Error(f"{path}: there is no such folder")
+        inside = folder.find_runs(path)
+        if not inside:
+            raise _clearway.Error(f"{path}: there are no results in this folder")
+        found += inside
+    write_page([folder.load(path) for path in dict.fromkeys(found)], out, title=title)
+    notes(quiet=quiet).print(f"Report: {out}", markup=False)

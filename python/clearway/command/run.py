@@ -1,0 +1,77 @@
+"""`clearway run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from clearway import folder
+from clearway.command.progress import progress_bar
+from clearway.command.shared import INTERRUPTED, console, notes, print_json, run_options, settings_dict
+from clearway.command.tables import print_runs
+from clearway.comparison import headline
+from clearway.metrics import fct_by_size
+from clearway.result import Run
+from clearway.runner import load_scenario, simulate
+
+EXAMPLES = """\b
+Examples:
+  clearway run scenarios/incast.toml
+  clearway run scenarios/incast.toml --transport dctcp --seed 7
+  clearway run scenarios/incast.toml --set switch.buffer='1 MB' --out out/small-buffer
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("scenario", type=click.Path(path_type=Path))
+@click.option("--transport", help="Transport of all traffic, instead of the scenario's.")
+@run_options
+def run(
+    scenario: Path,
+    transport: str | None,
+    settings: tuple[tuple[str, str], ...],
+    seed: int | None,
+    out: Path | None,
+    force: bool,
+    threads: int,  # noqa: ARG001 - checked to be 1
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Simulate SCENARIO and say what happened.
+
+    Prints flow completion times by size, queues, drops and speed, and writes the results to a folder: the resolved
+    scenario, flows, ports and samples as Parquet, totals as JSON. Ctrl-C keeps what was simulated so far.
+    """
+    chosen = settings_dict(settings)
+    loaded = load_scenario(scenario, transport=transport, seed=seed, set=chosen)
+    out = out or Path("out") / "-".join(filter(None, [loaded.name, transport]))
+    folder.check_target(out, force=force)
+    with progress_bar(quiet=quiet or as_json) as bar:
+        result = simulate(loaded, transport=transport, set=chosen, progress=bar.start(loaded.name))
+    folder.save(result, out, force=force)
+    if as_json:
+        print_json(run_json(result, out))
+    else:
+        print_runs(
+            console(quiet=quiet), f"{result.name}, seed {result.summary['seed']}", {result.label: result}
+        )
+    notes(quiet=quiet).print(saved_text(result.interrupted, result.summary["simulated_s"], out), markup=False)
+    return INTERRUPTED if result.interrupted else 0
+
+
+def run_json(run: Run, out: Path) -> dict[str, object]:
+    """A run for `--json`."""
+    return {
+        "out": str(out),
+        "summary": run.summary,
+        "headline": headline(run),
+        "fct_by_size": fct_by_size(run.flows).to_dicts(),
+    }
+
+
+def saved_text(interrupted: bool, simulated_s: float, out: Path) -> str:
+    """Says where the results are and, after Ctrl-C, of which part they are."""
+    if interrupted:
+        return f"Interrupted: the results are of the first {simulated_s:g} s of simulated time. They are in {out}"
+    return f"Results: {out}"

@@ -1,0 +1,102 @@
+"""What several commands have in common: options, and where results go."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Exit code after Ctrl-C.
+INTERRUPTED = 130
+
+
+class Setting(click.ParamType):
+    """`key=value`, as `--set` takes it."""
+
+    name = "key=value"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Splits at the first `=`."""
+        key, equals, text = value.partition("=")
+        if not equals or not key.strip():
+            self.fail(f"{value!r}: write key=value, such as switch.buffer='1 MB'", param, ctx)
+        return key.strip(), text.strip()
+
+
+def one_thread(_: click.Context, __: click.Parameter, value: int) -> int:
+    """Refuses what is not there yet."""
+    if value != 1:
+        raise click.BadParameter(f"{value}: the simulator has one thread for now; write 1")
+    return value
+
+
+def run_options(function: F) -> F:
+    """The options of every command that simulates."""
+    options = [
+        click.option(
+            "--set", "settings", type=Setting(), multiple=True, help="Set a key of the scenario; repeatable."
+        ),
+        click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed, instead of the scenario's."),
+        click.option(
+            "--out", type=click.Path(path_type=Path), help="Folder for the results.  [default: out/NAME]"
+        ),
+        click.option("--force", is_flag=True, help="Write into a folder that holds something else too."),
+        click.option(
+            "--threads",
+            type=int,
+            default=1,
+            show_default=True,
+            callback=one_thread,
+            help="Threads; 1 for now.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Print the results as JSON."),
+        click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors."),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def settings_dict(settings: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """The settings as a dict; a key that is there twice is a mistake."""
+    found: dict[str, str] = {}
+    for key, value in settings:
+        if key in found:
+            raise click.UsageError(f"--set {key}: this key is set twice; set it once")
+        found[key] = value
+    return found
+
+
+def console(*, quiet: bool = False) -> Console:
+    """Where tables go."""
+    width = None if sys.stdout.isatty() else 120
+    return Console(quiet=quiet, width=width, highlight=False, emoji=False)
+
+
+def notes(*, quiet: bool = False) -> Console:
+    """Where what is not a result goes."""
+    return Console(stderr=True, quiet=quiet, highlight=False, emoji=False, soft_wrap=True)
+
+
+def print_json(value: object) -> None:
+    """Prints JSON; a number that is none becomes null."""
+    print(json.dumps(without_nan(value), indent=2, ensure_ascii=False))
+
+
+def without_nan(value: object) -> object:
+    """JSON has no NaN."""
+    if isinstance(value, dict):
+        return {key: without_nan(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

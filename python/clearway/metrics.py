@@ -1,0 +1,129 @@
+"""Measures of a run, as functions on its data frames.
+
+Times are in seconds, sizes in bytes, rates in bits per second, as the columns' names say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import polars as pl
+
+#: Size buckets of the ExpressPass paper (Fig. 19): name, least size, first size that is too large, in bytes.
+BUCKETS: tuple[tuple[str, float, float], ...] = (
+    ("S (< 10 KB)", 0, 10e3),
+    ("M (10-100 KB)", 10e3, 100e3),
+    ("L (100 KB-1 MB)", 100e3, 1e6),
+    ("XL (> 1 MB)", 1e6, float("inf")),
+)
+
+
+def completed(flows: pl.DataFrame) -> pl.DataFrame:
+    """The flows that were delivered in full."""
+    return flows.filter(pl.col("fct_s").is_not_nan())
+
+
+def with_bucket(flows: pl.DataFrame) -> pl.DataFrame:
+    """The flows with a column `bucket`: their size bucket."""
+    size = pl.col("size_bytes")
+    bucket = pl.when(size < BUCKETS[0][2]).then(pl.lit(BUCKETS[0][0]))
+    for name, _, above in BUCKETS[1:]:
+        bucket = bucket.when(size < above).then(pl.lit(name))
+    return flows.with_columns(bucket.otherwise(pl.lit(BUCKETS[-1][0])).alias("bucket"))
+
+
+def fct_by_size(flows: pl.DataFrame) -> pl.DataFrame:
+    """FCT and slowdown by size bucket: a row for each bucket that has flows, then one for all flows.
+
+    Columns: `bucket`, `flows` (that completed), `unfinished`, `mean_s`, `p50_s`, `p99_s`, `slowdown_mean`,
+    `slowdown_p99`. Unfinished flows count nowhere but in `unfinished`. Percentiles lie between the two nearest
+    flows, in proportion (NumPy's default).
+    """
+    flows = with_bucket(flows)
+    parts = [(name, flows.filter(pl.col("bucket") == name)) for name, _, _ in BUCKETS]
+    rows = [fct_row(name, part) for name, part in [*parts, ("all", flows)] if part.height or name == "all"]
+    return pl.DataFrame(rows)
+
+
+def fct_row(bucket: str, flows: pl.DataFrame) -> dict[str, object]:
+    """One row of `fct_by_size`."""
+    done = completed(flows)
+    fct, slowdown = done["fct_s"].to_numpy(), done["slowdown"].to_numpy()
+    return {
+        "bucket": bucket,
+        "flows": done.height,
+        "unfinished": flows.height - done.height,
+        "mean_s": mean(fct),
+        "p50_s": percentile(fct, 50),
+        "p99_s": percentile(fct, 99),
+        "slowdown_mean": mean(slowdown),
+        "slowdown_p99": percentile(slowdown, 99),
+    }
+
+
+def mean(values: np.ndarray) -> float:
+    """The mean; NaN of nothing."""
+    return float(np.mean(values)) if len(values) else float("nan")
+
+
+def percentile(values: np.ndarray, percent: float) -> float:
+    """The percentile; NaN of nothing."""
+    return float(np.percentile(values, percent)) if len(values) else float("nan")
+
+
+def jain_index(rates: Iterable[float]) -> float:
+    """Jain's fairness index, (sum x)^2 / (n sum x^2): 1 if all are equal, 1/n if one has all. NaN of nothing."""
+    x = np.asarray(list(rates), dtype=float)
+    squares = float(len(x) * np.sum(x * x))
+    return float(np.sum(x)) ** 2 / squares if squares > 0 else float("nan")
+
+
+def convergence_time(
+    times_s: Iterable[float],
+    rates: Iterable[float],
+    fair_share: float,
+    *,
+    tolerance: float = 0.1,
+    hold_s: float = 0.0,
+) -> float:
+    """The first time at which a rate is within `tolerance` of its fair share and stays there for `hold_s`.
+
+    `times_s` rise. With `hold_s = 0` it is the first time within the band, which a rate may leave again. NaN if that
+    never happens, or if the series ends before it was held for long enough.
+    """
+    times, values = np.asarray(list(times_s), float), np.asarray(list(rates), float)
+    inside = np.abs(values - fair_share) <= tolerance * fair_share
+    entered: float | None = None
+    for time, within in zip(times, inside, strict=True):
+        if not within:
+            entered = None
+            continue
+        entered = time if entered is None else entered
+        # Times are multiples of the interval, rounded to a float: half a femtosecond is no difference.
+        if time - entered >= hold_s - 5e-16:
+            return float(entered)
+    return float("nan")
+
+
+def credit_waste(flows: pl.DataFrame) -> float:
+    """Credits that reached a sender with nothing left to send, as a share of all that reached one.
+
+    That is wasted / (used + wasted), over all flows. NaN without credits.
+    """
+    used, wasted = int(flows["credits_used"].sum()), int(flows["credits_wasted"].sum())
+    return wasted / (used + wasted) if used + wasted else float("nan")
+
+
+def switch_ports(ports: pl.DataFrame) -> pl.DataFrame:
+    """The output ports of switches, without those of hosts."""
+    return ports.filter(~pl.col("tier").str.starts_with("host"))
+
+
+def drops(ports: pl.DataFrame) -> dict[str, int]:
+    """Packets dropped, by reason: the sums of the columns `drops_*`."""
+    return {
+        name.removeprefix("drops_"): int(ports[name].sum())
+        for name in ports.columns
+        if name.startswith("drops_")
+    }

@@ -1,0 +1,120 @@
+"""Reading a scenario and running it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from clearway import _clearway, folder
+from clearway.measure import Meter
+from clearway.result import Run, describe, frame
+
+#: A path to a scenario file, the text of one, or its content as a dict.
+Source = str | Path | Mapping[str, Any]
+#: Called at most ten times a second; what returns `False` ends the run there, with usable results.
+ProgressCallback = Callable[[_clearway.Progress], object]
+#: Values for `set`: what a scenario file would say, as text or as a number.
+Settings = Mapping[str, Any]
+
+
+def run(
+    scenario: Source,
+    *,
+    transport: str | None = None,
+    seed: int | None = None,
+    set: Settings | None = None,  # noqa: A002 - the name that the command and scenario files have for it
+    out: str | Path | None = None,
+    force: bool = False,
+    progress: ProgressCallback | None = None,
+) -> Run:
+    """Simulates a scenario and returns what happened.
+
+    `scenario` is a path, the text of a scenario (anything with a line break in it), or a dict of the same schema.
+    `transport` replaces the transport of all its traffic, `seed` its seed, and `set` single keys:
+    `set={"switch.buffer": "1 MB"}`. With `out`, the results are written to that folder too (`Run.save`).
+
+    The interpreter is free for other threads meanwhile. Ctrl-C ends the simulation, not your program: the run that
+    is returned has `interrupted` set and covers the time that was simulated.
+
+    Raises `ScenarioError` for what can't be simulated, before anything is run or written.
+    """
+    loaded = load_scenario(scenario, transport=transport, seed=seed, set=set)
+    if out is not None:
+        folder.check_target(out, force=force)
+    result = simulate(loaded, transport=transport, set=set, progress=progress)
+    if out is not None:
+        folder.save(result, out, force=force)
+    return result
+
+
+def load_scenario(
+    scenario: Source,
+    *,
+    transport: str | None = None,
+    seed: int | None = None,
+    set: Settings | None = None,  # noqa: A002
+) -> _clearway.Scenario:
+    """Reads and checks a scenario without running it."""
+    if seed is not None and not 0 <= seed < 2**64:
+        raise _clearway.ScenarioError(f"seed = {seed}: write a whole number from 0 to {2**64 - 1}")
+    settings = [(key, text_of(value)) for key, value in (set or {}).items()]
+    if isinstance(scenario, Mapping):
+        text, origin = dump_toml(scenario), "<dict>"
+    elif isinstance(scenario, str) and "\n" in scenario:
+        text, origin = scenario, "<text>"
+    else:
+        return _clearway.Scenario.load(scenario, transport=transport, seed=seed, set=settings)
+    return _clearway.Scenario.parse(text, origin, ".", transport=transport, seed=seed, set=settings)
+
+
+def simulate(
+    scenario: _clearway.Scenario,
+    *,
+    transport: str | None = None,
+    set: Settings | None = None,  # noqa: A002
+    progress: ProgressCallback | None = None,
+) -> Run:
+    """Runs a scenario that was read; `transport` and `set` are only noted."""
+    meter = Meter()
+    results = scenario.run(progress)
+    totals = results.summary
+    overrides: dict[str, Any] = {"set": {key: text_of(value) for key, value in (set or {}).items()}}
+    if transport is not None:
+        overrides["transport"] = transport
+    summary = {
+        "clearway": _clearway.__version__,
+        "commit": _clearway.__commit__,
+        "profile": _clearway.__profile__,
+        "scenario": scenario.name,
+        "seed": scenario.seed,
+        "overrides": overrides,
+        "hash": results.hash,
+        **totals,
+        "measured": meter.read(totals["link_transmissions"]),
+    }
+    frames = {table.name: frame(table) for table in results.tables}
+    return Run(
+        name=scenario.name,
+        flows=frames["flows"],
+        ports=frames["ports"],
+        samples=frames["samples"],
+        summary=summary,
+        scenario=scenario.to_toml(),
+        described=describe(results),
+    )
+
+
+def text_of(value: object) -> str:
+    """A value as `--set` would have it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def dump_toml(scenario: Mapping[str, Any]) -> str:
+    """A dict as the text of a scenario."""
+    try:
+        return tomli_w.dumps(scenario)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise _clearway.ScenarioError(f"<dict>: this can't be written as TOML: {error}") from None
