@@ -60,9 +60,8 @@ class Comparison:
         return Path(path)
 
     def _joined(self, table: str) -> pl.DataFrame:
-        return pl.concat(
-            getattr(run, table).select(pl.lit(name).alias("run"), pl.all()) for name, run in self.runs.items()
-        )
+        frames: dict[str, pl.DataFrame] = {name: getattr(run, table) for name, run in self.runs.items()}
+        return pl.concat(frame.select(pl.lit(name).alias("run"), pl.all()) for name, frame in frames.items())
 
     def __repr__(self) -> str:
         return f"<clearway.Comparison of {', '.join(self.runs)}>"

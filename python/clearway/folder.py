@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import secrets
 import shutil
 from pathlib import Path
@@ -73,7 +72,7 @@ def save(run: Run, path: str | Path, *, force: bool = False) -> Path:
         else:
             (path / SUMMARY).unlink(missing_ok=True)
             for name in FILES:
-                os.replace(scratch / name, path / name)
+                (scratch / name).replace(path / name)
     except OSError as error:
         raise _clearway.Error(f"{path}: can't write the results: {error.strerror}") from None
     finally:

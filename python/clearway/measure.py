@@ -13,9 +13,7 @@ class Meter:
     """Measures from its making on. CPU seconds are of the calling thread, which is the one that simulates."""
 
     def __init__(self) -> None:
-        with suppress(
-            OSError
-        ):  # Linux only: lets the peak start anew, so that runs of one process can be told apart.
+        with suppress(OSError):  # Linux only: lets the peak start anew, so that runs of one process can be told apart.
             Path("/proc/self/clear_refs").write_text("5")
         self._wall = time.perf_counter()
         self._cpu = time.thread_time()

@@ -26,11 +26,10 @@ def completed(flows: pl.DataFrame) -> pl.DataFrame:
 
 def with_bucket(flows: pl.DataFrame) -> pl.DataFrame:
     """The flows with a column `bucket`: their size bucket."""
-    size = pl.col("size_bytes")
-    bucket = pl.when(size < BUCKETS[0][2]).then(pl.lit(BUCKETS[0][0]))
-    for name, _, above in BUCKETS[1:]:
-        bucket = bucket.when(size < above).then(pl.lit(name))
-    return flows.with_columns(bucket.otherwise(pl.lit(BUCKETS[-1][0])).alias("bucket"))
+    edges = [above for _, _, above in BUCKETS[:-1]]
+    names = pl.Series([name for name, _, _ in BUCKETS])
+    index = np.searchsorted(edges, flows["size_bytes"].to_numpy(), side="right")
+    return flows.with_columns(names.gather(index).alias("bucket"))
 
 
 def fct_by_size(flows: pl.DataFrame) -> pl.DataFrame:
@@ -122,8 +121,4 @@ def switch_ports(ports: pl.DataFrame) -> pl.DataFrame:
 
 def drops(ports: pl.DataFrame) -> dict[str, int]:
     """Packets dropped, by reason: the sums of the columns `drops_*`."""
-    return {
-        name.removeprefix("drops_"): int(ports[name].sum())
-        for name in ports.columns
-        if name.startswith("drops_")
-    }
+    return {name.removeprefix("drops_"): int(ports[name].sum()) for name in ports.columns if name.startswith("drops_")}

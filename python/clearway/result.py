@@ -56,7 +56,7 @@ class Run:
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C (or the progress callback) ended the run before its end."""
-        return self.summary["ended"] == "interrupted"
+        return str(self.summary["ended"]) == "interrupted"
 
     @property
     def transports(self) -> list[str]:
@@ -67,7 +67,7 @@ class Run:
     @property
     def label(self) -> str:
         """The transports in one word, to tell runs of a comparison apart."""
-        return self.summary["overrides"].get("transport") or " + ".join(self.transports)
+        return str(self.summary["overrides"].get("transport") or " + ".join(self.transports))
 
     def columns(self) -> pl.DataFrame:
         """All columns of all tables with their units and meanings."""

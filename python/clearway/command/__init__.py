@@ -28,9 +28,7 @@ Examples:
 """
 
 
-@click.group(
-    epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
-)
+@click.group(epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(_clearway.__version__, message="clearway %(version)s")
 def cli() -> None:
     """Simulate congestion control in datacenter networks, packet by packet."""

@@ -27,9 +27,7 @@ def list_(what: str, name: str | None, as_json: bool) -> None:
     if what == "transports":
         list_transports(name, as_json)
     else:
-        list_named(
-            what, _clearway.topologies() if what == "topologies" else _clearway.workloads(), name, as_json
-        )
+        list_named(what, _clearway.topologies() if what == "topologies" else _clearway.workloads(), name, as_json)
 
 
 def list_transports(name: str | None, as_json: bool) -> None:
@@ -50,9 +48,7 @@ def list_named(what: str, entries: list[tuple[str, str]], name: str | None, as_j
     """Topologies or workloads."""
     known = dict(entries)
     if name is not None and name not in known:
-        raise click.UsageError(
-            f"there is nothing named {name!r} among the {what}; there are {', '.join(known)}"
-        )
+        raise click.UsageError(f"there is nothing named {name!r} among the {what}; there are {', '.join(known)}")
     shown = {name: known[name]} if name else known
     if as_json:
         print_json([{"name": key, "description": text} for key, text in shown.items()])

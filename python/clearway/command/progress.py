@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
-from clearway import _clearway
-from clearway.command import units
+from clearway import _clearway, units
 from clearway.runner import ProgressCallback
 
 
@@ -26,8 +25,8 @@ class Bar:
         if self._shown is None:
             return None
         shown = self._shown
-        for task in shown.tasks:
-            shown.remove_task(task.id)
+        for old in list(shown.task_ids):
+            shown.remove_task(old)
         task = shown.add_task(label, total=None, detail="")
         began = time.perf_counter()
 

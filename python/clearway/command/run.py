@@ -53,9 +53,7 @@ def run(
     if as_json:
         print_json(run_json(result, out))
     else:
-        print_runs(
-            console(quiet=quiet), f"{result.name}, seed {result.summary['seed']}", {result.label: result}
-        )
+        print_runs(console(quiet=quiet), f"{result.name}, seed {result.summary['seed']}", {result.label: result})
     notes(quiet=quiet).print(saved_text(result.interrupted, result.summary["simulated_s"], out), markup=False)
     return INTERRUPTED if result.interrupted else 0
 

@@ -18,14 +18,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 INTERRUPTED = 130
 
 
-class Setting(click.ParamType):
+class Setting(click.ParamType[tuple[str, str]]):
     """`key=value`, as `--set` takes it."""
 
     name = "key=value"
 
-    def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
         """Splits at the first `=`."""
         key, equals, text = value.partition("=")
         if not equals or not key.strip():
@@ -43,13 +41,9 @@ def one_thread(_: click.Context, __: click.Parameter, value: int) -> int:
 def run_options(function: F) -> F:
     """The options of every command that simulates."""
     options = [
-        click.option(
-            "--set", "settings", type=Setting(), multiple=True, help="Set a key of the scenario; repeatable."
-        ),
+        click.option("--set", "settings", type=Setting(), multiple=True, help="Set a key of the scenario; repeatable."),
         click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed, instead of the scenario's."),
-        click.option(
-            "--out", type=click.Path(path_type=Path), help="Folder for the results.  [default: out/NAME]"
-        ),
+        click.option("--out", type=click.Path(path_type=Path), help="Folder for the results.  [default: out/NAME]"),
         click.option("--force", is_flag=True, help="Write into a folder that holds something else too."),
         click.option(
             "--threads",

@@ -1,0 +1,223 @@
+"""The pictures of a report. Each function draws one figure of some runs of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, PercentFormatter
+from numpy.typing import NDArray
+
+from clearway import metrics, units
+from clearway.report.style import MUTED, PAPER, Palette
+from clearway.result import Run
+
+Runs = Mapping[str, Run]
+#: Points of a line at the most: more can't be seen, and make the page heavy.
+POINTS = 500
+#: Lines of a panel at the most.
+LINES = 8
+
+
+def fct_cdf(runs: Runs, palette: Palette) -> Figure:
+    """Distribution of the flow completion times."""
+    figure, axes = panel()
+    for label, run in runs.items():
+        fct = np.sort(metrics.completed(run.flows)["fct_s"].to_numpy())
+        if len(fct):
+            share = np.linspace(0, 1, min(len(fct), POINTS))
+            axes.plot(np.quantile(fct, share), share, color=palette.color(label), ls=palette.line(label), label=label)
+    axes.set(xscale="log", xlabel="flow completion time", ylabel="share of flows", title="Flow completion times")
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.set_ylim(0, 1.005)
+    unit_axis(axes, "x", units.seconds)
+    legend(axes, "lower right")
+    return figure
+
+
+def slowdown_by_size(runs: Runs, palette: Palette) -> Figure:
+    """Slowdown against flow size: median and 99th percentile of groups of equally many flows."""
+    figure, axes = panel()
+    for label, run in runs.items():
+        done = metrics.completed(run.flows).sort("size_bytes", "flow")
+        groups = [
+            part for part in np.array_split(np.arange(done.height), min(16, max(1, done.height // 50))) if len(part)
+        ]
+        size, slowdown = done["size_bytes"].to_numpy(), done["slowdown"].to_numpy()
+        x = [float(np.median(size[part])) for part in groups]
+        color, marker = palette.color(label), palette.marker(label)
+        high = [metrics.percentile(slowdown[part], 99) for part in groups]
+        middle = [metrics.percentile(slowdown[part], 50) for part in groups]
+        axes.plot(x, high, color=color, marker=marker, ms=5, label=f"{label}, 99th percentile")
+        axes.plot(
+            x, middle, color=color, marker=marker, ms=5, mfc=PAPER, ls=(0, (4, 2)), lw=1.4, label=f"{label}, median"
+        )
+    axes.set(xscale="log", yscale="log", xlabel="flow size", ylabel="slowdown against the idle network")
+    axes.set_title("Slowdown by flow size")
+    unit_axis(axes, "x", units.size)
+    plain_axis(axes)
+    legend(axes, "upper right")
+    return figure
+
+
+def queues_by_tier(runs: Runs, palette: Palette) -> Figure:
+    """Maximum and average queue of the worst port of each tier."""
+    tiers = list(dict.fromkeys(tier for run in runs.values() for tier in run.ports["tier"].to_list()))
+    figure, axes = panel(height=1.2 + 0.42 * len(tiers) * max(1, 0.6 * len(runs)))
+    step = 0.7 / max(1, len(runs))
+    for index, (label, run) in enumerate(runs.items()):
+        color = palette.color(label)
+        worst = run.ports.group_by("tier").agg(pl.col("queue_max_bytes").max(), pl.col("queue_mean_bytes").max())
+        by_tier = {row["tier"]: row for row in worst.to_dicts()}
+        for place, tier in enumerate(tiers):
+            if tier not in by_tier:
+                continue
+            y = place + (index - (len(runs) - 1) / 2) * step
+            mean, most = by_tier[tier]["queue_mean_bytes"], by_tier[tier]["queue_max_bytes"]
+            axes.plot([mean, most], [y, y], color=color, lw=2.5, alpha=0.45, solid_capstyle="butt")
+            first = label if place == 0 else None
+            axes.plot([most], [y], ls="", marker=palette.marker(label), color=color, ms=8, label=first)
+            axes.plot([mean], [y], ls="", marker="|", color=color, ms=11, mew=2.5)
+    axes.set_yticks(range(len(tiers)), tiers)
+    axes.set_ylim(len(tiers) - 0.4, -0.6)
+    axes.grid(visible=False, axis="y")
+    axes.set_xscale("symlog", linthresh=1000, linscale=0.5)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("data waiting at the worst port of the tier (bar: time average, symbol: maximum)")
+    axes.set_title("Queues by tier")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: bare(units.size(x))))
+    legend(axes, "best")
+    return figure
+
+
+def sampled(runs: Runs, series: str, quantity: str, palette: Palette) -> Figure | None:
+    """A sampled series over time, a panel for each run."""
+    chosen = (pl.col("series") == series) & (pl.col("quantity") == quantity)
+    parts = {label: part for label, run in runs.items() if (part := run.samples.filter(chosen)).height}
+    if not parts:
+        return None
+    figure = Figure(figsize=(9.2, 0.7 + 2.1 * len(parts)), layout="constrained")
+    panels = figure.subplots(len(parts), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    name, scale = axis_of(quantity, max(float(np.nanmax(part["value"].to_numpy())) for part in parts.values()))
+    for axes, (label, part) in zip(panels, parts.items(), strict=True):
+        entities = part.group_by("entity").agg(pl.col("value").mean()).sort("value", "entity", descending=[True, False])
+        shown = sorted(entities["entity"].to_list()[:LINES], key=natural)
+        for index, entity in enumerate(shown):
+            line = part.filter(pl.col("entity") == entity)
+            x, y = thin(line["time_s"].to_numpy(), line["value"].to_numpy())
+            fade = 1.0 - 0.65 * index / max(1, len(shown) - 1)
+            axes.plot(x, y / scale, color=palette.color(label), lw=1.3, alpha=fade, drawstyle="steps-post")
+        more = f" ({len(shown)} of {entities.height} with the highest mean)" if entities.height > LINES else ""
+        axes.set_title(f"{label}{more}", fontsize=10, color=palette.color(label))
+        axes.set_ylabel(name)
+        axes.set_ylim(bottom=0)
+        axes.yaxis.set_major_locator(MaxNLocator(5))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: bare(units.seconds(x))))
+    panels[-1].set_xlabel("simulated time")
+    return figure
+
+
+def swept(lines: Mapping[str, list[tuple[float, Run]]], key: str, measure: str, palette: Palette) -> Figure:
+    """A measure of the network against the swept key: `queue_max`, `queue_mean` or `fct_p99`."""
+    title, ylabel = {
+        "queue_max": ("Maximum queue", "maximum of the worst switch port"),
+        "queue_mean": ("Average queue", "time average of the worst switch port"),
+        "fct_p99": ("Flow completion time, 99th percentile", "flow completion time"),
+    }[measure]
+    figure, axes = panel()
+    for label, line in lines.items():
+        x = [value for value, _ in line]
+        y = [measured(run, measure) for _, run in line]
+        style = {"color": palette.color(label), "ls": palette.line(label), "marker": palette.marker(label)}
+        axes.plot(x, y, ms=6, label=label, **style)  # type: ignore[arg-type]
+    axes.set(xscale="log", yscale="log", xlabel=words(key), ylabel=ylabel, title=f"{title} against {words(key)}")
+    values = sorted({value for line in lines.values() for value, _ in line})
+    axes.set_xticks(values, [f"{value:,.10g}" for value in values])
+    unit_axis(axes, "y", units.seconds if measure == "fct_p99" else units.size)
+    legend(axes, "best")
+    return figure
+
+
+def measured(run: Run, measure: str) -> float:
+    """The value of `swept`."""
+    if measure == "fct_p99":
+        return metrics.percentile(metrics.completed(run.flows)["fct_s"].to_numpy(), 99)
+    worst = metrics.switch_ports(run.ports)[f"{measure}_bytes"].max()
+    return float(worst) if isinstance(worst, (int, float)) else float("nan")
+
+
+def panel(height: float = 3.6) -> tuple[Figure, Axes]:
+    """A figure of the width of half a page, with one set of axes."""
+    figure = Figure(figsize=(5.6, height), layout="constrained")
+    return figure, figure.subplots()
+
+
+def legend(axes: Axes, place: Literal["best", "lower right", "upper right", "upper left"]) -> None:
+    """A legend, if there is anything to name."""
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(loc=place, fontsize=9, handlelength=2.6)
+    else:
+        axes.text(0.5, 0.5, "nothing to show", transform=axes.transAxes, ha="center", color=MUTED)
+
+
+def unit_axis(axes: Axes, which: str, show: object) -> None:
+    """Labels a logarithmic axis with units."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
+    decades = np.log10(high / low) if low > 0 else 9
+    axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0) if decades < 2.2 else (1.0,), numticks=12))
+    axis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: bare(show(x))))  # type: ignore[operator]
+
+
+def plain_axis(axes: Axes) -> None:
+    """Labels a logarithmic y axis with plain numbers."""
+    low, high = axes.get_ylim()
+    subs = (1.0, 2.0, 5.0) if np.log10(high / low) < 2.2 else (1.0,)
+    axes.yaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
+    axes.yaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.10g}"))
+
+
+def bare(text: str) -> str:
+    """`10.0 us` without the zeros: `10 us`."""
+    number, _, unit = text.partition(" ")
+    return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
+
+
+def axis_of(quantity: str, most: float) -> tuple[str, float]:
+    """The label of a sampled quantity's axis, and what to divide its values by."""
+    name, _, unit = quantity.rpartition("_")
+    scales = {
+        "bps": ((1e9, "Gbps"), (1e6, "Mbps"), (1e3, "Kbps"), (1, "bps")),
+        "bytes": ((1e6, "MB"), (1e3, "KB"), (1, "B")),
+        "s": ((1, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
+    }.get(unit)
+    if scales is None:
+        return words(quantity), 1.0
+    scale, shown = next(((s, n) for s, n in scales if most >= s), scales[-1])
+    return f"{words(name)} ({shown})", float(scale)
+
+
+def words(name: str) -> str:
+    """The last part of a dotted key, as words."""
+    return name.rpartition(".")[2].replace("_", " ").replace("-", " ")
+
+
+def natural(text: str) -> tuple[int, str]:
+    """Sorts numbers by value."""
+    return (int(text), "") if text.isdigit() else (10**9, text)
+
+
+def thin(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Fewer points: of each group of neighbours, the one with the largest value, so that no peak is lost."""
+    if len(x) <= POINTS:
+        return x, y
+    picked = [
+        part[np.argmax(np.nan_to_num(y[part], nan=-np.inf))] for part in np.array_split(np.arange(len(x)), POINTS)
+    ]
+    return x[picked], y[picked]

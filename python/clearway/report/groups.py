@@ -1,0 +1,94 @@
+"""Which runs belong together: the same scenario under several transports, or a sweep over one of its keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from clearway.result import Run
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs of one scenario that differ in their transport (or seed) alone."""
+
+    title: str
+    #: label -> run.
+    runs: dict[str, Run]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Runs of one scenario over the values of one key."""
+
+    title: str
+    #: The key that varies.
+    key: str
+    #: label of the transport -> (value, run), rising.
+    lines: dict[str, list[tuple[float, Run]]]
+
+    @property
+    def values(self) -> list[float]:
+        """All values, rising."""
+        return sorted({x for line in self.lines.values() for x, _ in line})
+
+
+def group(runs: Iterable[Run]) -> list[Group | Sweep]:
+    """Runs by scenario, in the order in which these come."""
+    by_name: dict[str, list[Run]] = {}
+    for run in runs:
+        by_name.setdefault(run.name, []).append(run)
+    found: list[Group | Sweep] = []
+    for name, members in by_name.items():
+        sweep = as_sweep(name, members)
+        found += [sweep] if sweep else by_settings(name, members)
+    return found
+
+
+def settings(run: Run) -> dict[str, str]:
+    """What was set beside the scenario."""
+    return dict(run.summary["overrides"]["set"])
+
+
+def as_sweep(name: str, runs: Sequence[Run]) -> Sweep | None:
+    """A sweep, if exactly one key varies over at least three numbers."""
+    varied = {key for run in runs for key in settings(run) if len({settings(other).get(key) for other in runs}) > 1}
+    if len(varied) != 1:
+        return None
+    (key,) = varied
+    lines: dict[str, list[tuple[float, Run]]] = {}
+    for run in runs:
+        if (x := number(settings(run).get(key, ""))) is None:
+            return None
+        lines.setdefault(run.label, []).append((x, run))
+    if len({x for line in lines.values() for x, _ in line}) < 3:
+        return None
+    return Sweep(name, key, {label: sorted(line, key=lambda point: point[0]) for label, line in lines.items()})
+
+
+def by_settings(name: str, runs: Sequence[Run]) -> list[Group]:
+    """A group for each set of settings."""
+    parts: dict[str, list[Run]] = {}
+    for run in runs:
+        parts.setdefault(", ".join(f"{key} = {value}" for key, value in settings(run).items()), []).append(run)
+    return [Group(f"{name} ({text})" if text else name, labelled(part)) for text, part in parts.items()]
+
+
+def labelled(runs: Sequence[Run]) -> dict[str, Run]:
+    """Runs by their label, with the seed or a number where it is not enough."""
+    found: dict[str, Run] = {}
+    labels = [run.label for run in runs]
+    for run in runs:
+        label = run.label if labels.count(run.label) == 1 else f"{run.label}, seed {run.summary['seed']}"
+        unique, again = label, 2
+        while unique in found:
+            unique, again = f"{label} #{again}", again + 1
+        found[unique] = run
+    return found
+
+
+def number(text: str) -> float | None:
+    """The number that a value begins with."""
+    match = re.match(r"\s*([0-9]+(?:\.[0-9]+)?)", text)
+    return float(match[1]) if match else None

@@ -1,0 +1,173 @@
+"""The page around the pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+
+from matplotlib.figure import Figure
+
+from clearway import __version__, metrics, units
+from clearway.comparison import headline
+from clearway.report import figures
+from clearway.report.groups import Group, Sweep, group
+from clearway.report.style import Palette, drawing, svg, variables
+from clearway.result import Run
+from clearway.texts import Texts, drops_text, fct_texts, network_texts
+
+
+def page(runs: Sequence[Run], title: str) -> str:
+    """The report of some runs as an HTML page."""
+    groups = group(runs)
+    palette = Palette(label for part in groups for label in labels(part))
+    with drawing():
+        sections = [
+            sweep_section(part, palette) if isinstance(part, Sweep) else section(part, palette) for part in groups
+        ]
+    css = files("clearway.report").joinpath("page.css").read_text("utf-8")
+    light, dark = f"--back:#f6f8fa;{variables(False)}", f"--back:#0d1117;{variables(True)}"
+    return f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{escape(title)}</title>
+<style>:root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}{css}</style>
+<main>
+<h1>{escape(title)}</h1>
+<p class="muted">{len(runs)} simulations. Percentiles and means are over flows that completed; queues are data waiting
+at an output port, the worst port of those meant; drops do not count credits, which are dropped by design.</p>
+{"".join(sections)}
+<footer>Made by Clearway {escape(__version__)}. Each run can be made again, to the last bit, from its scenario and seed
+with the same version: compare the hashes.</footer>
+</main>
+</html>
+"""
+
+
+def labels(part: Group | Sweep) -> list[str]:
+    """The labels of a group's runs."""
+    return list(part.lines if isinstance(part, Sweep) else part.runs)
+
+
+def section(part: Group, palette: Palette) -> str:
+    """Runs of one scenario side by side."""
+    runs = part.runs
+    blocks = []
+    if any(metrics.completed(run.flows).height for run in runs.values()):
+        blocks += [
+            card(table(fct_texts(runs), 2, palette)),
+            pair(figures.fct_cdf(runs, palette), figures.slowdown_by_size(runs, palette)),
+        ]
+    blocks += [card(table(network_texts(runs), 1, palette)), card(picture(figures.queues_by_tier(runs, palette)))]
+    wanted = dict.fromkeys(
+        row
+        for run in runs.values()
+        for row in run.samples.select("series", "quantity").unique(maintain_order=True).rows()
+    )
+    for series, quantity in wanted:
+        if (drawn := figures.sampled(runs, series, quantity, palette)) is not None:
+            blocks.append(card(f"<strong>{escape(series)}</strong>{picture(drawn)}"))
+    return f"<h2>{escape(part.title)}</h2>{''.join(blocks)}{sources(runs)}"
+
+
+def sweep_section(part: Sweep, palette: Palette) -> str:
+    """A sweep: its pictures, and a row a value."""
+    measures = ("queue_max", "queue_mean", "fct_p99")
+    drawn = [figures.swept(part.lines, part.key, measure, palette) for measure in measures]
+    runs = {f"{label}, {part.key} = {x:g}": run for label, line in part.lines.items() for x, run in line}
+    span = f"{figures.words(part.key)} from {part.values[0]:,.10g} to {part.values[-1]:,.10g}"
+    return (
+        f"<h2>{escape(part.title)}: {escape(span)}</h2>"
+        + pair(*drawn)
+        + card(table(sweep_texts(part), 2, palette))
+        + sources(dict(list(runs.items())[:1]))
+    )
+
+
+def sweep_texts(part: Sweep) -> Texts:
+    """A sweep as rows of text."""
+    head = [
+        figures.words(part.key),
+        "transport",
+        "flows",
+        "maximum queue",
+        "average queue",
+        "drops",
+        "mean FCT",
+        "p99 FCT",
+        "credit waste",
+        "speed",
+    ]
+    rows = []
+    for value in part.values:
+        shown = f"{value:,.10g}"
+        for label, line in part.lines.items():
+            for run in (run for x, run in line if x == value):
+                rows.append([shown, label, *sweep_row(run)])
+                shown = ""
+    return head, rows
+
+
+def sweep_row(run: Run) -> list[str]:
+    """What a row of a sweep says of a run."""
+    head, flows = headline(run), metrics.fct_by_size(run.flows).to_dicts()[-1]
+    return [
+        units.count(head["flows_completed"]),
+        units.size(head["queue_max_bytes"]),
+        units.size(head["queue_mean_bytes"]),
+        drops_text(head["drops"], head["drops_by_reason"]),
+        units.seconds(flows["mean_s"]),
+        units.seconds(flows["p99_s"]),
+        units.share(head["credit_waste"]),
+        f"{units.digits(head['million_link_transmissions_per_cpu_s'])} M/s",
+    ]
+
+
+def table(texts: Texts, words: int, palette: Palette) -> str:
+    """A table in HTML; its first `words` columns are words. Names of transports get their colour."""
+    head, rows = texts
+    known = {label: dot(palette, label) for label in (*head, *(row[1] for row in rows)) if palette.knows(label)}
+    kind = ['class="word"' if index < words else "" for index in range(len(head))]
+    top = "".join(f"<th {kind[i]}>{known.get(name, '')}{escape(name)}</th>" for i, name in enumerate(head))
+    body = []
+    for row in rows:
+        cells = (
+            f"<td {kind[i]}>{known.get(text, '') if i < words else ''}{escape(text)}</td>" for i, text in enumerate(row)
+        )
+        body.append(f"<tr{' class=first' if words == 2 and row[0] else ''}>{''.join(cells)}</tr>")
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def dot(palette: Palette, label: str) -> str:
+    """A dot of a transport's colour."""
+    return f'<span class="dot" style="background:{palette.css(label)}"></span>'
+
+
+def sources(runs: dict[str, Run]) -> str:
+    """Where the numbers come from: seed, version, hash, and the whole scenario."""
+    parts = []
+    for label, run in runs.items():
+        made = run.summary
+        head = (
+            f"seed {made['seed']}, Clearway {made['clearway']}, commit {made['commit'] or 'unknown'}, hash {run.hash}"
+        )
+        text = f"# {head}\n{run.scenario}"
+        parts.append(f"<details><summary>Scenario of {escape(label)}</summary><pre>{escape(text)}</pre></details>")
+    return "".join(parts)
+
+
+def picture(figure: Figure) -> str:
+    """A figure in the page."""
+    return f"<figure>{svg(figure)}</figure>"
+
+
+def card(content: str) -> str:
+    """A box."""
+    return f'<div class="card">{content}</div>'
+
+
+def pair(*drawn: Figure) -> str:
+    """Figures beside each other where there is room."""
+    return f'<div class="pair">{"".join(card(picture(figure)) for figure in drawn)}</div>'
