@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, PercentFormatter
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+    PercentFormatter,
+)
 from numpy.typing import NDArray
 
 from clearway import metrics, units
@@ -35,7 +42,7 @@ def fct_cdf(runs: Runs, palette: Palette) -> Figure:
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.set_ylim(0, 1.005)
     unit_axis(axes, "x", units.seconds)
-    legend(axes, "lower right")
+    legend(figure, axes)
     return figure
 
 
@@ -60,14 +67,14 @@ def slowdown_by_size(runs: Runs, palette: Palette) -> Figure:
     axes.set_title("Slowdown by flow size")
     unit_axis(axes, "x", units.size)
     plain_axis(axes)
-    legend(axes, "upper right")
+    legend(figure, axes)
     return figure
 
 
 def queues_by_tier(runs: Runs, palette: Palette) -> Figure:
     """Maximum and average queue of the worst port of each tier."""
     tiers = list(dict.fromkeys(tier for run in runs.values() for tier in run.ports["tier"].to_list()))
-    figure, axes = panel(height=1.2 + 0.42 * len(tiers) * max(1, 0.6 * len(runs)))
+    figure, axes = panel(width=9.2, height=1.3 + 0.3 * len(tiers) * (0.6 + 0.4 * len(runs)))
     step = 0.7 / max(1, len(runs))
     for index, (label, run) in enumerate(runs.items()):
         color = palette.color(label)
@@ -86,11 +93,12 @@ def queues_by_tier(runs: Runs, palette: Palette) -> Figure:
     axes.set_ylim(len(tiers) - 0.4, -0.6)
     axes.grid(visible=False, axis="y")
     axes.set_xscale("symlog", linthresh=1000, linscale=0.5)
-    axes.set_xlim(left=0)
-    axes.set_xlabel("data waiting at the worst port of the tier (bar: time average, symbol: maximum)")
+    axes.set_xlim(left=0, right=max(axes.get_xlim()[1], 2000) * 1.3)
+    axes.xaxis.set_major_locator(FixedLocator([0, *(10.0**power for power in range(3, 12))]))
+    axes.set_xlabel("data waiting at the worst port of the tier (tick: time average, symbol: maximum)")
     axes.set_title("Queues by tier")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: bare(units.size(x))))
-    legend(axes, "best")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: bare(units.size(x)) if x else "0"))
+    legend(figure, axes)
     return figure
 
 
@@ -122,10 +130,11 @@ def sampled(runs: Runs, series: str, quantity: str, palette: Palette) -> Figure 
 
 
 def swept(lines: Mapping[str, list[tuple[float, Run]]], key: str, measure: str, palette: Palette) -> Figure:
-    """A measure of the network against the swept key: `queue_max`, `queue_mean` or `fct_p99`."""
+    """A measure of the network against the swept key: `queue_max`, `queue_mean`, `fct_mean` or `fct_p99`."""
     title, ylabel = {
         "queue_max": ("Maximum queue", "maximum of the worst switch port"),
         "queue_mean": ("Average queue", "time average of the worst switch port"),
+        "fct_mean": ("Mean flow completion time", "flow completion time"),
         "fct_p99": ("Flow completion time, 99th percentile", "flow completion time"),
     }[measure]
     figure, axes = panel()
@@ -135,31 +144,34 @@ def swept(lines: Mapping[str, list[tuple[float, Run]]], key: str, measure: str, 
         style = {"color": palette.color(label), "ls": palette.line(label), "marker": palette.marker(label)}
         axes.plot(x, y, ms=6, label=label, **style)  # type: ignore[arg-type]
     axes.set(xscale="log", yscale="log", xlabel=words(key), ylabel=ylabel, title=f"{title} against {words(key)}")
+    decade(axes)
     values = sorted({value for line in lines.values() for value, _ in line})
     axes.set_xticks(values, [f"{value:,.10g}" for value in values])
-    unit_axis(axes, "y", units.seconds if measure == "fct_p99" else units.size)
-    legend(axes, "best")
+    axes.xaxis.set_minor_locator(NullLocator())
+    unit_axis(axes, "y", units.seconds if measure.startswith("fct") else units.size)
+    legend(figure, axes)
     return figure
 
 
 def measured(run: Run, measure: str) -> float:
     """The value of `swept`."""
-    if measure == "fct_p99":
-        return metrics.percentile(metrics.completed(run.flows)["fct_s"].to_numpy(), 99)
+    if measure.startswith("fct"):
+        fct = metrics.completed(run.flows)["fct_s"].to_numpy()
+        return metrics.mean(fct) if measure == "fct_mean" else metrics.percentile(fct, 99)
     worst = metrics.switch_ports(run.ports)[f"{measure}_bytes"].max()
     return float(worst) if isinstance(worst, (int, float)) else float("nan")
 
 
-def panel(height: float = 3.6) -> tuple[Figure, Axes]:
-    """A figure of the width of half a page, with one set of axes."""
-    figure = Figure(figsize=(5.6, height), layout="constrained")
+def panel(width: float = 5.6, height: float = 3.7) -> tuple[Figure, Axes]:
+    """A figure with one set of axes, of the width of half a page by default."""
+    figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots()
 
 
-def legend(axes: Axes, place: Literal["best", "lower right", "upper right", "upper left"]) -> None:
-    """A legend, if there is anything to name."""
+def legend(figure: Figure, axes: Axes) -> None:
+    """A legend below the axes, where it hides nothing."""
     if axes.get_legend_handles_labels()[0]:
-        axes.legend(loc=place, fontsize=9, handlelength=2.6)
+        figure.legend(loc="outside lower center", ncols=2, fontsize=9, handlelength=2.8, columnspacing=2.2)
     else:
         axes.text(0.5, 0.5, "nothing to show", transform=axes.transAxes, ha="center", color=MUTED)
 
@@ -170,8 +182,16 @@ def unit_axis(axes: Axes, which: str, show: object) -> None:
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
     decades = np.log10(high / low) if low > 0 else 9
     axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0) if decades < 2.2 else (1.0,), numticks=12))
-    axis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+    axis.set_minor_formatter(NullFormatter())
     axis.set_major_formatter(FuncFormatter(lambda x, _: bare(show(x))))  # type: ignore[operator]
+
+
+def decade(axes: Axes) -> None:
+    """Lets a logarithmic y axis span a decade at least: a small difference shall look small."""
+    low, high = axes.get_ylim()
+    stretch = (10 * low / high) ** 0.5
+    if low > 0 and stretch > 1:
+        axes.set_ylim(low / stretch, high * stretch)
 
 
 def plain_axis(axes: Axes) -> None:
@@ -179,7 +199,7 @@ def plain_axis(axes: Axes) -> None:
     low, high = axes.get_ylim()
     subs = (1.0, 2.0, 5.0) if np.log10(high / low) < 2.2 else (1.0,)
     axes.yaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
-    axes.yaxis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.10g}"))
 
 

@@ -74,7 +74,7 @@ def section(part: Group, palette: Palette) -> str:
 
 def sweep_section(part: Sweep, palette: Palette) -> str:
     """A sweep: its pictures, and a row a value."""
-    measures = ("queue_max", "queue_mean", "fct_p99")
+    measures = ("queue_max", "queue_mean", "fct_mean", "fct_p99")
     drawn = [figures.swept(part.lines, part.key, measure, palette) for measure in measures]
     runs = {f"{label}, {part.key} = {x:g}": run for label, line in part.lines.items() for x, run in line}
     span = f"{figures.words(part.key)} from {part.values[0]:,.10g} to {part.values[-1]:,.10g}"
