@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from clearway import metrics, units
 from clearway.comparison import headline
+from clearway.groups import Sweep
 from clearway.result import Run
 
 #: A table as texts: its header and its rows.
@@ -77,3 +78,47 @@ def ended_text(ended: str) -> str:
 def speed_text(million: float) -> str:
     """Millions per second."""
     return f"{units.digits(million)} M"
+
+
+def sweep_texts(part: Sweep) -> Texts:
+    """A sweep as rows of text."""
+    head = [
+        words(part.key),
+        "transport",
+        "flows",
+        "maximum queue",
+        "average queue",
+        "drops",
+        "mean FCT",
+        "p99 FCT",
+        "credit waste",
+        "speed",
+    ]
+    rows = []
+    for value in part.values:
+        shown = f"{value:,.10g}"
+        for label, line in part.lines.items():
+            for run in (run for x, run in line if x == value):
+                rows.append([shown, label, *sweep_row(run)])
+                shown = ""
+    return head, rows
+
+
+def sweep_row(run: Run) -> list[str]:
+    """What a row of a sweep says of a run."""
+    head, flows = headline(run), metrics.fct_by_size(run.flows).to_dicts()[-1]
+    return [
+        units.count(head["flows_completed"]),
+        units.size(head["queue_max_bytes"]),
+        units.size(head["queue_mean_bytes"]),
+        drops_text(head["drops"], head["drops_by_reason"]),
+        units.seconds(flows["mean_s"]),
+        units.seconds(flows["p99_s"]),
+        units.share(head["credit_waste"]),
+        f"{units.digits(head['million_link_transmissions_per_cpu_s'])} M/s",
+    ]
+
+
+def words(name: str) -> str:
+    """The last part of a dotted key, as words."""
+    return name.rpartition(".")[2].replace("_", " ").replace("-", " ")

@@ -1,8 +1,106 @@
-"""`clearway demo`: the main job, what `make run` runs."""
+"""`clearway demo`: the main job, which `make run` runs."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import click
 
+from clearway import folder
+from clearway.command.progress import progress_bar
+from clearway.command.shared import INTERRUPTED, console, notes
+from clearway.command.tables import print_runs, print_texts
+from clearway.groups import as_sweep
+from clearway.result import Run
+from clearway.runner import load_scenario, simulate
+from clearway.texts import sweep_texts
+
+TRANSPORTS = ("dctcp", "expresspass")
+FAN_OUT_KEY = "traffic.partition-aggregate.fan_out"
+FAN_OUTS = (32, 64, 128, 256, 512, 1024, 2048)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One simulation of the demonstration."""
+
+    scenario: str
+    transport: str
+    set: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """What the progress bar calls it."""
+        return " ".join([Path(self.scenario).stem, *self.set.values(), self.transport])
+
+
+def jobs(quick: bool) -> Iterator[Job]:
+    """All simulations, in order."""
+    for fan_out in FAN_OUTS[:3] if quick else FAN_OUTS:
+        for transport in TRANSPORTS:
+            yield Job("fig01-partition-aggregate.toml", transport, {FAN_OUT_KEY: str(fan_out)})
+    for transport in TRANSPORTS:
+        yield Job("websearch.toml", transport, {"traffic.poisson.flows": "200"} if quick else {})
+
 
 @click.command()
-def demo() -> None:
-    """Demo."""
+@click.option(
+    "--scenarios",
+    type=click.Path(path_type=Path),
+    default=Path("scenarios"),
+    show_default=True,
+    help="Folder of the repository's scenarios.",
+)
+@click.option("--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True, help="Results go here.")
+@click.option("--quick", is_flag=True, help="Fewer and smaller simulations.")
+def demo(scenarios: Path, out: Path, quick: bool) -> int:
+    """Run the main job: ExpressPass against DCTCP, and a report with pictures.
+
+    A partition/aggregate incast (ExpressPass '17, Fig. 1) with fan-outs of 32 to 2,048 on an 8-ary fat tree, then
+    web-search traffic at a load of 0.6 on a 3:1 oversubscribed fat tree of 192 hosts.
+    """
+    from clearway.report import write_page
+
+    wanted = list(jobs(quick))
+    loaded = [load_scenario(scenarios / job.scenario, transport=job.transport, set=job.set) for job in wanted]
+    target = out / "demo"
+    folder.check_target(target)
+    runs: list[Run] = []
+    with progress_bar(quiet=False) as bar:
+        for number, (job, scenario) in enumerate(zip(wanted, loaded, strict=True), 1):
+            label = f"[{number}/{len(wanted)}] {job.label}"
+            run = simulate(scenario, transport=job.transport, set=job.set, progress=bar.start(label))
+            runs.append(run)
+            if run.interrupted:
+                break
+    page = write_page(runs, out / "report" / "index.html", title="ExpressPass against DCTCP")
+    save(runs, target)
+    show(runs)
+    notes().print(f"Results: {target}\nReport:  {page} (open it in a browser)", markup=False)
+    return INTERRUPTED if runs[-1].interrupted else 0
+
+
+def save(runs: list[Run], target: Path) -> None:
+    """Writes the runs, in place of those of an earlier demonstration."""
+    for old in folder.find_runs(target) if target.exists() else []:
+        shutil.rmtree(old)
+    for run in runs:
+        values = run.summary["overrides"]["set"].values()
+        run.save(target / "-".join([run.name, *values, run.label]))
+
+
+def show(runs: list[Run]) -> None:
+    """Prints the tables."""
+    by_name: dict[str, list[Run]] = {}
+    for run in runs:
+        by_name.setdefault(run.name, []).append(run)
+    for name, members in by_name.items():
+        sweep = as_sweep(name, members)
+        if sweep is None:
+            print_runs(console(), name, {run.label: run for run in members})
+        else:
+            console().print(f"\n[bold]{name}[/]")
+            print_texts(console(), sweep_texts(sweep), left=2)

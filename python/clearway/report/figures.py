@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from clearway import metrics, units
 from clearway.report.style import MUTED, PAPER, Palette
 from clearway.result import Run
+from clearway.texts import words
 
 Runs = Mapping[str, Run]
 #: Points of a line at the most: more can't be seen, and make the page heavy.
@@ -221,11 +222,6 @@ def axis_of(quantity: str, most: float) -> tuple[str, float]:
         return words(quantity), 1.0
     scale, shown = next(((s, n) for s, n in scales if most >= s), scales[-1])
     return f"{words(name)} ({shown})", float(scale)
-
-
-def words(name: str) -> str:
-    """The last part of a dotted key, as words."""
-    return name.rpartition(".")[2].replace("_", " ").replace("-", " ")
 
 
 def natural(text: str) -> tuple[int, str]:

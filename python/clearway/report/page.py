@@ -8,13 +8,12 @@ from importlib.resources import files
 
 from matplotlib.figure import Figure
 
-from clearway import __version__, metrics, units
-from clearway.comparison import headline
+from clearway import __version__, metrics
+from clearway.groups import Group, Sweep, group
 from clearway.report import figures
-from clearway.report.groups import Group, Sweep, group
 from clearway.report.style import Palette, drawing, svg, variables
 from clearway.result import Run
-from clearway.texts import Texts, drops_text, fct_texts, network_texts
+from clearway.texts import Texts, fct_texts, network_texts, sweep_texts, words
 
 
 def page(runs: Sequence[Run], title: str) -> str:
@@ -77,52 +76,13 @@ def sweep_section(part: Sweep, palette: Palette) -> str:
     measures = ("queue_max", "queue_mean", "fct_mean", "fct_p99")
     drawn = [figures.swept(part.lines, part.key, measure, palette) for measure in measures]
     runs = {f"{label}, {part.key} = {x:g}": run for label, line in part.lines.items() for x, run in line}
-    span = f"{figures.words(part.key)} from {part.values[0]:,.10g} to {part.values[-1]:,.10g}"
+    span = f"{words(part.key)} from {part.values[0]:,.10g} to {part.values[-1]:,.10g}"
     return (
         f"<h2>{escape(part.title)}: {escape(span)}</h2>"
         + pair(*drawn)
         + card(table(sweep_texts(part), 2, palette))
         + sources(dict(list(runs.items())[:1]))
     )
-
-
-def sweep_texts(part: Sweep) -> Texts:
-    """A sweep as rows of text."""
-    head = [
-        figures.words(part.key),
-        "transport",
-        "flows",
-        "maximum queue",
-        "average queue",
-        "drops",
-        "mean FCT",
-        "p99 FCT",
-        "credit waste",
-        "speed",
-    ]
-    rows = []
-    for value in part.values:
-        shown = f"{value:,.10g}"
-        for label, line in part.lines.items():
-            for run in (run for x, run in line if x == value):
-                rows.append([shown, label, *sweep_row(run)])
-                shown = ""
-    return head, rows
-
-
-def sweep_row(run: Run) -> list[str]:
-    """What a row of a sweep says of a run."""
-    head, flows = headline(run), metrics.fct_by_size(run.flows).to_dicts()[-1]
-    return [
-        units.count(head["flows_completed"]),
-        units.size(head["queue_max_bytes"]),
-        units.size(head["queue_mean_bytes"]),
-        drops_text(head["drops"], head["drops_by_reason"]),
-        units.seconds(flows["mean_s"]),
-        units.seconds(flows["p99_s"]),
-        units.share(head["credit_waste"]),
-        f"{units.digits(head['million_link_transmissions_per_cpu_s'])} M/s",
-    ]
 
 
 def table(texts: Texts, words: int, palette: Palette) -> str:

@@ -1,0 +1,71 @@
+# Clearway: what to build, run and check. `make` alone lists it.
+SHELL := /bin/bash
+PYTHON ?= python3
+BIN := .venv/bin
+RUST := $(shell find crates workloads -type f -not -name '*.md' 2>/dev/null) Cargo.toml Cargo.lock
+HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test test-full bench wheel lint docs docs-check clean
+
+help: ## Lists the targets.
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+build: .venv/.built ## Builds the simulator and the Python package into .venv; the command is then .venv/bin/clearway.
+
+run: build ## Runs the main job and writes out/report/index.html (about a minute once built).
+	@$(BIN)/clearway demo
+
+test: build ## Runs all tests (under 10 minutes on 2 cores, build included).
+	cargo test --workspace --locked --quiet
+	$(BIN)/pytest
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest clearway._clearway
+	@echo "make test: everything passed"
+
+test-full: test ## Runs the long tests too.
+	cargo test --workspace --locked --release --quiet -- --ignored
+	$(BIN)/pytest --full
+	@echo "make test-full: everything passed"
+
+bench: ## Measures speed and memory.
+	cargo run --release --locked -p clearway-bench
+
+wheel: .venv/.dependencies ## Builds the wheel into dist/ and checks that it installs and runs without a toolchain.
+	rm -rf dist
+	$(BIN)/maturin build --release --locked --out dist
+	tools/check-wheel dist/*.whl
+
+lint: build ## Checks formatting, lints, types and documentation; whatever they find is an error.
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest clearway._clearway
+
+docs: build ## Writes the generated parts of docs/ anew.
+	$(BIN)/python tools/docs.py
+
+docs-check: build
+	$(BIN)/python tools/docs.py --check
+
+clean: ## Removes whatever was built.
+	rm -rf .venv target dist out
+	rm -f python/clearway/_clearway*.so
+
+# What the machine must have; says which package it is in where something is missing.
+.venv/bin/python:
+	@PYTHON="$(PYTHON)" tools/check-machine
+	$(PYTHON) -m venv .venv
+
+.venv/.dependencies: .venv/bin/python pyproject.toml tools/dependencies.py
+	@PYTHON="$(PYTHON)" tools/check-machine
+	$(BIN)/python tools/dependencies.py | xargs $(BIN)/python -m pip install --quiet --disable-pip-version-check
+	@touch $@
+
+.venv/.built: .venv/.dependencies $(RUST) $(HISTORY)
+	@PYTHON="$(PYTHON)" tools/check-machine
+	VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/maturin develop --release --locked --quiet
+	@touch $@
