@@ -1,0 +1,80 @@
+"""A small scenario, and the command as a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parent.parent.parent
+
+#: Three senders answer one receiver over a switch; small enough to run in a moment.
+SMALL = """\
+name = "small"
+seed = 7
+transport = "expresspass"
+
+[topology]
+kind = "star"
+hosts = 4
+
+[[traffic]]
+kind = "incast"
+senders = 3
+size = "64 KB"
+rounds = 2
+"""
+
+#: Two flows that never end: to be interrupted.
+ENDLESS = """\
+name = "endless"
+stop = "1000 s"
+transport = "dctcp"
+
+[topology]
+kind = "star"
+hosts = 3
+
+[[traffic]]
+kind = "long"
+pairs = [["h1", "h0"], ["h2", "h0"]]
+"""
+
+Cli = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="run the long tests too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "full: a long test, run with --full")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--full"):
+        for item in items:
+            if item.get_closest_marker("full"):
+                item.add_marker(pytest.mark.skip(reason="long: run with --full"))
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A small scenario in a folder of its own."""
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """Runs the command in the test's folder."""
+
+    def call(*arguments: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "clearway", *map(str, arguments)]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+    return call

@@ -1,0 +1,43 @@
+"""What the documentation says is true: its Python examples run, its files and commands exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY
+
+from clearway.command import cli
+
+PAGES = ["README.md", "docs/guide.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "scenarios").symlink_to(REPOSITORY / "scenarios")
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (REPOSITORY / page).read_text("utf-8"), flags=re.DOTALL)
+    assert blocks
+    names: dict[str, object] = {}
+    for number, block in enumerate(blocks, 1):
+        exec(compile(block, f"{page}, block {number}", "exec"), names)
+
+
+@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md"])
+def test_links_lead_somewhere(page: str) -> None:
+    path = REPOSITORY / page
+    links = re.findall(r"\]\(([^)#:]+)\)|src(?:set)?=\"([^\":]+)\"", path.read_text("utf-8"))
+    for link in ["".join(pair) for pair in links]:
+        assert (path.parent / link).exists(), f"{page} links to {link}"
+
+
+@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md"])
+def test_commands_exist(page: str) -> None:
+    text = (REPOSITORY / page).read_text("utf-8")
+    makefile = (REPOSITORY / "Makefile").read_text("utf-8")
+    for target in re.findall(r"`make ([a-z-]+)`|^make ([a-z-]+)", text, flags=re.MULTILINE):
+        assert re.search(rf"^{''.join(target)}:", makefile, flags=re.MULTILINE), target
+    for name, rest in re.findall(r"^(?:\.venv/bin/)?clearway ([a-z]+)(.*)$", text, flags=re.MULTILINE):
+        options = {option for parameter in cli.commands[name].params for option in parameter.opts}
+        assert {word.partition("=")[0] for word in rest.split() if word.startswith("--")} <= options, (name, rest)

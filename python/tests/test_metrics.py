@@ -1,0 +1,85 @@
+"""Measures, against values worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+import pytest
+
+from clearway import metrics, units
+from clearway.groups import number
+
+NAN = float("nan")
+
+
+def test_jain_index_is_one_for_equals_and_one_in_n_for_one() -> None:
+    assert metrics.jain_index([5, 5, 5, 5]) == pytest.approx(1)
+    assert metrics.jain_index([8, 0, 0, 0]) == pytest.approx(0.25)
+    assert metrics.jain_index([1, 2]) == pytest.approx(0.9)
+    assert math.isnan(metrics.jain_index([]))
+
+
+def test_convergence_is_the_first_time_that_is_held() -> None:
+    times = [0, 1, 2, 3, 4, 5, 6]
+    rates = [0, 10, 3, 9.5, 10.5, 10, 10]
+    assert metrics.convergence_time(times, rates, 10) == 1
+    assert metrics.convergence_time(times, rates, 10, hold_s=2) == 3
+    assert metrics.convergence_time(times, rates, 10, hold_s=3) == 3
+    assert math.isnan(metrics.convergence_time(times, rates, 10, hold_s=4))
+    assert math.isnan(metrics.convergence_time(times, rates, 100))
+
+
+def flows(rows: list[tuple[int, float, float]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=["size_bytes", "fct_s", "slowdown"], orient="row")
+
+
+def test_fct_by_size_uses_the_papers_buckets() -> None:
+    table = metrics.fct_by_size(
+        flows(
+            [(9_999, 1, 1), (10_000, 2, 2), (99_999, 4, 4), (100_000, 5, 1), (1_000_000, 9, 3), (5_000_000, NAN, NAN)]
+        )
+    )
+    assert table["bucket"].to_list() == ["S (< 10 KB)", "M (10-100 KB)", "L (100 KB-1 MB)", "XL (> 1 MB)", "all"]
+    assert table["flows"].to_list() == [1, 2, 1, 1, 5]
+    assert table["unfinished"].to_list() == [0, 0, 0, 1, 1]
+    assert table["mean_s"].to_list() == [1, 3, 5, 9, pytest.approx(4.2)]
+    assert table["p50_s"].to_list() == [1, 3, 5, 9, 4]
+    assert table["slowdown_p99"].to_list()[1] == pytest.approx(3.98)
+
+
+def test_fct_of_nothing_is_no_number() -> None:
+    table = metrics.fct_by_size(flows([]))
+    assert table["flows"].to_list() == [0]
+    assert math.isnan(table["mean_s"][0])
+
+
+def test_credit_waste_is_a_share_of_credits_that_arrived() -> None:
+    frame = pl.DataFrame({"credits_used": [6, 3], "credits_wasted": [1, 0]})
+    assert metrics.credit_waste(frame) == pytest.approx(0.1)
+    assert math.isnan(metrics.credit_waste(frame.clear()))
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (units.seconds(12.34e-6), "12.3 us"),
+        (units.seconds(999.9e-6), "1.00 ms"),
+        (units.seconds(0), "0 s"),
+        (units.seconds(NAN), "-"),
+        (units.size(1538), "1.54 KB"),
+        (units.size(0), "0 B"),
+        (units.size(999_900), "1.00 MB"),
+        (units.size(384_500), "384 KB"),
+        (units.rate(9.482e9), "9.48 Gbps"),
+        (units.share(0.9482), "94.82 %"),
+        (units.count(12345), "12,345"),
+    ],
+)
+def test_numbers_read_well(shown: str, expected: str) -> None:
+    assert shown == expected
+
+
+def test_the_number_of_a_setting() -> None:
+    assert number("384.5 KB") == 384.5
+    assert number("fast") is None

@@ -1,0 +1,64 @@
+"""The report page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import SMALL
+from test_same_everywhere import PROBES
+
+import clearway
+from clearway.groups import Group, Sweep, group
+from clearway.report import page, write_page
+
+
+@pytest.fixture(scope="module")
+def both() -> list[clearway.Run]:
+    return list(clearway.compare(SMALL + PROBES, ["expresspass", "dctcp"]).runs.values())
+
+
+def test_the_page_needs_no_network(both: list[clearway.Run]) -> None:
+    text = page(both, "A <title>")
+    links = re.findall(r"(?:src|href)=\"([^\"#][^\"]*)\"", text)
+    assert not links
+    assert "<script" not in text
+    assert "url(http" not in text
+    assert "A &lt;title&gt;" in text
+
+
+def test_pictures_take_their_colours_from_the_page(both: list[clearway.Run]) -> None:
+    text = page(both, "Report")
+    assert text.count("<svg") >= 4
+    assert "prefers-color-scheme:dark" in text
+    assert "var(--t0)" in text
+    assert not re.search(r"#0[1-5]0[0-9a-f]{3}\b", text)
+
+
+def test_the_page_is_the_same_for_the_same_runs(both: list[clearway.Run]) -> None:
+    assert page(both, "Report") == page(both, "Report")
+
+
+def test_runs_without_a_finished_flow_make_a_page(tmp_path: Path) -> None:
+    run = clearway.run(SMALL, set={"stop": "1 us"})
+    assert "small" in write_page([run], tmp_path / "page.html").read_text("utf-8")
+
+
+def test_runs_over_three_values_of_a_key_are_a_sweep() -> None:
+    runs = [
+        clearway.run(SMALL, transport=transport, set={"traffic.incast.senders": senders})
+        for senders in (9, 3, 27)
+        for transport in ("dctcp", "expresspass")
+    ]
+    (sweep,) = group(runs)
+    assert isinstance(sweep, Sweep)
+    assert sweep.values == [3, 9, 27]
+    assert [x for x, _ in sweep.lines["dctcp"]] == [3, 9, 27]
+    assert "senders" in page(runs, "Sweep")
+
+
+def test_runs_that_differ_in_seed_are_told_apart() -> None:
+    (found,) = group([clearway.run(SMALL, seed=seed) for seed in (1, 2)])
+    assert isinstance(found, Group)
+    assert list(found.runs) == ["expresspass, seed 1", "expresspass, seed 2"]
