@@ -2,6 +2,7 @@
 
 use clearway_proto::{ParamSpec, Profile, TRANSPORTS, TransportInfo};
 use clearway_sim::scenario;
+use clearway_sim::traffic::WorkloadInfo;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -45,16 +46,33 @@ fn profile<'py>(py: Python<'py>, of: &Profile) -> PyResult<Bound<'py, PyDict>> {
     Ok(dict)
 }
 
-/// Kinds of topology: (name, description).
+/// All kinds of networks with their keys.
 #[pyfunction]
-pub fn topologies() -> Vec<(String, String)> {
-    Vec::new()
+pub fn topologies(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let topology = |info: &scenario::TopologyInfo| {
+        let dict = PyDict::new(py);
+        dict.set_item("name", info.name)?;
+        dict.set_item("summary", info.summary)?;
+        let keys = PyDict::new(py);
+        info.keys.iter().try_for_each(|(key, default)| keys.set_item(key, default))?;
+        dict.set_item("keys", keys)?;
+        Ok(dict)
+    };
+    scenario::topologies().iter().map(topology).collect()
 }
 
-/// Flow size distributions: (name, description).
+/// All built-in distributions of flow sizes.
 #[pyfunction]
-pub fn workloads() -> Vec<(String, String)> {
-    Vec::new()
+pub fn workloads(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let workload = |info: &WorkloadInfo| {
+        let dict = PyDict::new(py);
+        dict.set_item("name", info.name)?;
+        dict.set_item("summary", info.summary)?;
+        dict.set_item("mean_bytes", info.mean())?;
+        dict.set_item("notes", info.notes().collect::<Vec<_>>())?;
+        Ok(dict)
+    };
+    scenario::workloads().iter().map(workload).collect()
 }
 
 /// The scenario reference, in Markdown, generated from the schema.

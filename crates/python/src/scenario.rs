@@ -77,7 +77,7 @@ impl Scenario {
             guard(model.seed, || {
                 let mut look = Look { progress, last: now(), failed: None };
                 let mut simulation = Simulation::new(model)?;
-                simulation.run(&mut |progress| look.go_on(progress))?;
+                simulation.run(&mut |progress| look.go_on(progress));
                 match look.failed {
                     Some(error) => Err(Failure::Python(error)),
                     None => Ok(Results::new(simulation.finish()?)),

@@ -19,7 +19,7 @@ from clearway.runner import load_scenario, simulate
 from clearway.texts import sweep_texts
 
 TRANSPORTS = ("dctcp", "expresspass")
-FAN_OUT_KEY = "traffic.partition-aggregate.fan_out"
+FAN_OUT_KEY = "traffic.workers.fan_out"
 FAN_OUTS = (32, 64, 128, 256, 512, 1024, 2048)
 
 
@@ -43,7 +43,7 @@ def jobs(quick: bool) -> Iterator[Job]:
         for transport in TRANSPORTS:
             yield Job("fig01-partition-aggregate.toml", transport, {FAN_OUT_KEY: str(fan_out)})
     for transport in TRANSPORTS:
-        yield Job("websearch.toml", transport, {"traffic.poisson.flows": "200"} if quick else {})
+        yield Job("websearch.toml", transport, {"traffic.web.flows": "200"} if quick else {})
 
 
 @click.command()

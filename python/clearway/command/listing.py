@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
 import click
 from rich.console import Console
 from rich.markup import escape
 
-from clearway import _clearway
+from clearway import _clearway, units
 from clearway.command.shared import console, print_json
 from clearway.command.tables import print_texts
+from clearway.texts import Texts
 
 EXAMPLES = """\b
 Examples:
@@ -24,37 +28,50 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def list_(what: str, name: str | None, as_json: bool) -> None:
     """List the transports, topologies or workloads that scenarios may name; with NAME, all about that one."""
-    if what == "transports":
-        list_transports(name, as_json)
-    else:
-        list_named(what, _clearway.topologies() if what == "topologies" else _clearway.workloads(), name, as_json)
-
-
-def list_transports(name: str | None, as_json: bool) -> None:
-    """All transports in a line each, or all about one."""
-    known = {transport["name"]: transport for transport in _clearway.transports()}
+    known = {entry["name"]: entry for entry in catalog(what)}
     if name is not None and name not in known:
-        raise click.UsageError(f"there is no transport {name!r}; there are {', '.join(known)}")
+        raise click.UsageError(f"{name!r} is not among the {what}: {', '.join(known)}")
     if as_json:
         print_json(known[name] if name else list(known.values()))
-    elif name:
-        describe(console(), known[name])
+    elif name is None:
+        print_texts(console(), overview(what), left=3)
+    elif what == "transports":
+        describe(console(), next(entry for entry in _clearway.transports() if entry["name"] == name))
     else:
-        rows = [[each["name"], escape(each["summary"]), escape(each["source"])] for each in known.values()]
-        print_texts(console(), (["transport", "what it is", "source"], rows), left=3)
+        describe_other(console(), known[name])
 
 
-def list_named(what: str, entries: list[tuple[str, str]], name: str | None, as_json: bool) -> None:
-    """Topologies or workloads."""
-    known = dict(entries)
-    if name is not None and name not in known:
-        raise click.UsageError(f"there is nothing named {name!r} among the {what}; there are {', '.join(known)}")
-    shown = {name: known[name]} if name else known
-    if as_json:
-        print_json([{"name": key, "description": text} for key, text in shown.items()])
-        return
-    rows = [[key, escape(text)] for key, text in shown.items()]
-    print_texts(console(), ([what.removesuffix("s"), "what it is"], rows), left=2)
+def catalog(what: str) -> list[dict[str, Any]]:
+    """What there is of a kind."""
+    of: dict[str, Callable[[], Sequence[Mapping[str, Any]]]] = {
+        "transports": _clearway.transports,
+        "topologies": _clearway.topologies,
+        "workloads": _clearway.workloads,
+    }
+    return [dict(entry) for entry in of[what]()]
+
+
+def overview(what: str) -> Texts:
+    """A line for each."""
+    if what == "workloads":
+        rows = [[w["name"], units.size(w["mean_bytes"]), escape(w["summary"])] for w in _clearway.workloads()]
+        return ["workload", "mean size", "what it is"], rows
+    if what == "topologies":
+        rows = [[t["name"], escape(t["summary"]), escape(", ".join(t["keys"]))] for t in _clearway.topologies()]
+        return ["topology", "what it is", "keys"], rows
+    rows = [[t["name"], escape(t["summary"]), escape(t["source"])] for t in _clearway.transports()]
+    return ["transport", "what it is", "source"], rows
+
+
+def describe_other(out: Console, entry: Mapping[str, Any]) -> None:
+    """All about a topology or a workload."""
+    out.print(f"[bold]{entry['name']}[/]: {escape(entry['summary'])}", soft_wrap=True)
+    for key, default in entry.get("keys", {}).items():
+        out.print(f"  {key} = {default or 'left out'}", soft_wrap=True, markup=False)
+    if "mean_bytes" in entry:
+        out.print(f"  mean size {units.size(entry['mean_bytes'])}", soft_wrap=True, markup=False)
+    for note in entry.get("notes", []):
+        out.print(f"  {note}", soft_wrap=True, markup=False)
 
 
 def describe(out: Console, transport: _clearway._Transport) -> None:
