@@ -67,5 +67,5 @@ clean: ## Removes whatever was built.
 
 .venv/.built: .venv/.dependencies $(RUST) $(HISTORY)
 	@PYTHON="$(PYTHON)" tools/check-machine
-	VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/maturin develop --release --locked --quiet
+	VIRTUAL_ENV="$(CURDIR)/.venv" PIP_QUIET=2 $(BIN)/maturin develop --release --locked --quiet
 	@touch $@

@@ -111,7 +111,7 @@ def sweep_row(run: Run) -> list[str]:
         units.count(head["flows_completed"]),
         units.size(head["queue_max_bytes"]),
         units.size(head["queue_mean_bytes"]),
-        drops_text(head["drops"], head["drops_by_reason"]),
+        units.count(head["drops"]),
         units.seconds(flows["mean_s"]),
         units.seconds(flows["p99_s"]),
         units.share(head["credit_waste"]),

@@ -22,6 +22,7 @@ kind = "star"
 hosts = 4
 
 [[traffic]]
+name = "burst"
 kind = "incast"
 senders = 3
 size = "64 KB"

@@ -23,11 +23,11 @@ def test_a_scenario_is_a_path_a_text_or_a_dict(small: Path) -> None:
 
 
 def test_overrides_are_as_on_the_command_line() -> None:
-    run = clearway.run(SMALL, transport="dctcp", seed=3, set={"traffic.incast.rounds": 1})
+    run = clearway.run(SMALL, transport="dctcp", seed=3, set={"traffic.burst.rounds": 1})
     assert run.transports == ["dctcp"]
     assert run.flows.height == 3
     assert run.summary["seed"] == 3
-    assert run.summary["overrides"] == {"transport": "dctcp", "set": {"traffic.incast.rounds": "1"}}
+    assert run.summary["overrides"] == {"transport": "dctcp", "set": {"traffic.burst.rounds": "1"}}
 
 
 def test_every_column_says_its_unit_and_meaning() -> None:

@@ -47,7 +47,7 @@ def test_runs_without_a_finished_flow_make_a_page(tmp_path: Path) -> None:
 
 def test_runs_over_three_values_of_a_key_are_a_sweep() -> None:
     runs = [
-        clearway.run(SMALL, transport=transport, set={"traffic.incast.senders": senders})
+        clearway.run(SMALL, transport=transport, set={"traffic.burst.senders": senders})
         for senders in (9, 3, 27)
         for transport in ("dctcp", "expresspass")
     ]

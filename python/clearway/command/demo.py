@@ -22,6 +22,12 @@ TRANSPORTS = ("dctcp", "expresspass")
 FAN_OUT_KEY = "traffic.workers.fan_out"
 FAN_OUTS = (32, 64, 128, 256, 512, 1024, 2048)
 
+EXAMPLES = """\b
+Examples:
+  clearway demo
+  clearway demo --quick --out /tmp/clearway
+"""
+
 
 @dataclass(frozen=True)
 class Job:
@@ -43,10 +49,10 @@ def jobs(quick: bool) -> Iterator[Job]:
         for transport in TRANSPORTS:
             yield Job("fig01-partition-aggregate.toml", transport, {FAN_OUT_KEY: str(fan_out)})
     for transport in TRANSPORTS:
-        yield Job("websearch.toml", transport, {"traffic.web.flows": "200"} if quick else {})
+        yield Job("websearch.toml", transport, {"traffic.web.flows": "200" if quick else "10000"})
 
 
-@click.command()
+@click.command(epilog=EXAMPLES)
 @click.option(
     "--scenarios",
     type=click.Path(path_type=Path),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 
@@ -60,28 +60,33 @@ def section(part: Group, palette: Palette) -> str:
             pair(figures.fct_cdf(runs, palette), figures.slowdown_by_size(runs, palette)),
         ]
     blocks += [card(table(network_texts(runs), 1, palette)), card(picture(figures.queues_by_tier(runs, palette)))]
+    blocks += sampled_cards(runs, palette)
+    return f"<h2>{escape(part.title)}</h2>{''.join(blocks)}{sources(runs)}"
+
+
+def sampled_cards(runs: Mapping[str, Run], palette: Palette) -> list[str]:
+    """The sampled series of some runs, a card each."""
     wanted = dict.fromkeys(
         row
         for run in runs.values()
         for row in run.samples.select("series", "quantity").unique(maintain_order=True).rows()
     )
-    for series, quantity in wanted:
-        if (drawn := figures.sampled(runs, series, quantity, palette)) is not None:
-            blocks.append(card(f"<strong>{escape(series)}</strong>{picture(drawn)}"))
-    return f"<h2>{escape(part.title)}</h2>{''.join(blocks)}{sources(runs)}"
+    drawn = [(series, figures.sampled(runs, series, quantity, palette)) for series, quantity in wanted]
+    return [card(f"<strong>{escape(series)}</strong>{picture(figure)}") for series, figure in drawn if figure]
 
 
 def sweep_section(part: Sweep, palette: Palette) -> str:
     """A sweep: its pictures, and a row a value."""
     measures = ("queue_max", "queue_mean", "fct_mean", "fct_p99")
     drawn = [figures.swept(part.lines, part.key, measure, palette) for measure in measures]
-    runs = {f"{label}, {part.key} = {x:g}": run for label, line in part.lines.items() for x, run in line}
+    last = {label: line[-1][1] for label, line in part.lines.items()}
     span = f"{words(part.key)} from {part.values[0]:,.10g} to {part.values[-1]:,.10g}"
     return (
         f"<h2>{escape(part.title)}: {escape(span)}</h2>"
         + pair(*drawn)
         + card(table(sweep_texts(part), 2, palette))
-        + sources(dict(list(runs.items())[:1]))
+        + sampled_section(part, last, palette)
+        + sources(last)
     )
 
 
@@ -105,7 +110,13 @@ def dot(palette: Palette, label: str) -> str:
     return f'<span class="dot" style="background:{palette.css(label)}"></span>'
 
 
-def sources(runs: dict[str, Run]) -> str:
+def sampled_section(part: Sweep, last: Mapping[str, Run], palette: Palette) -> str:
+    """The sampled series of the runs with the largest value of a sweep."""
+    cards = "".join(sampled_cards(last, palette))
+    return f"<h3>{escape(words(part.key))} {part.values[-1]:,.10g}</h3>{cards}" if cards else ""
+
+
+def sources(runs: Mapping[str, Run]) -> str:
     """Where the numbers come from: seed, version, hash, and the whole scenario."""
     parts = []
     for label, run in runs.items():

@@ -1,0 +1,23 @@
+"""Draws the README's picture from the runs of `make run`: `python tools/picture.py out/demo docs/img/incast.svg`."""
+
+import sys
+from pathlib import Path
+
+import clearway
+from clearway import folder
+from clearway.groups import Sweep, group
+from clearway.report.figures import swept
+from clearway.report.style import Palette, drawing, standalone, svg
+
+
+def main(results: str, picture: str) -> None:
+    """Finds the incast among the results and draws its queue against its fan-out."""
+    runs = [clearway.load(path) for path in folder.find_runs(Path(results))]
+    sweep = next(part for part in group(runs) if isinstance(part, Sweep))
+    with drawing():
+        figure = swept(sweep.lines, sweep.key, "queue_max", Palette(sweep.lines))
+        figure.set_size_inches(7.2, 3.6)
+        Path(picture).write_text(standalone(svg(figure)), "utf-8")
+
+
+main(*sys.argv[1:])
