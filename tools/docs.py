@@ -34,7 +34,9 @@ SUMMARY = {
     "overrides": "What was set beside the scenario: `transport` and `set`.",
     "hash": "Hash of all that the simulated network did: the same for the same scenario, seed and version, whatever "
     "is sampled. The samples themselves and `measured` are not in it.",
-    "ended": "`complete`: all flows were delivered; `stopped`: the scenario's stop time came; `interrupted`: Ctrl-C, "
+    "ended": "`complete`: all flows were delivered; `stopped`: the scenario's stop time came; "
+    "`stalled`: flows are left, but nothing will ever happen again (a transport without recovery lost data, or links "
+    "are down for good); `interrupted`: Ctrl-C, "
     "the results are of the part that was simulated.",
     "simulated_s": "Simulated time at the end, in seconds.",
     "flows_started": "Flows (messages) that started.",
@@ -69,7 +71,7 @@ the tables below. The Parquet files say the unit and meaning of their columns th
 
 def scenario_md() -> str:
     """The scenario reference."""
-    return HEAD + _clearway.scenario_reference().strip() + "\n"
+    return _clearway.scenario_reference()
 
 
 def results_md() -> str:

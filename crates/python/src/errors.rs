@@ -13,7 +13,12 @@ create_exception!(
     Error,
     "A scenario that can't be simulated; the message names the file, the key, the value and what would be right."
 );
-create_exception!(clearway, SimulationError, Error, "A simulation that can't go on or whose books don't balance.");
+create_exception!(
+    clearway,
+    SimulationError,
+    Error,
+    "A simulation that can't go on or whose books don't balance."
+);
 
 /// Whatever can go wrong on the Rust side.
 pub enum Failure {

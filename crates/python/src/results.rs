@@ -32,6 +32,7 @@ impl Results {
         let ended = match summary.ended {
             sim::Ended::Complete => "complete",
             sim::Ended::Stopped => "stopped",
+            sim::Ended::Stalled => "stalled",
             sim::Ended::Interrupted => "interrupted",
         };
         let dict = PyDict::new(py);
