@@ -2,6 +2,25 @@ from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any, TypedDict, final
 
+__all__ = [
+    "Column",
+    "Error",
+    "Progress",
+    "Results",
+    "Scenario",
+    "ScenarioError",
+    "SimulationError",
+    "Table",
+    "__commit__",
+    "__profile__",
+    "__version__",
+    "_panic_for_tests",
+    "scenario_reference",
+    "topologies",
+    "transports",
+    "workloads",
+]
+
 __version__: str
 __commit__: str | None
 __profile__: str
