@@ -58,10 +58,11 @@ impl Rng {
         Span::from_ps(self.below(bound.as_ps().saturating_add(1)))
     }
 
-    /// An exponentially distributed number of the given mean.
+    /// An exponentially distributed number of the given mean. The logarithm is our own library's, since the
+    /// platform's may differ in the last bit from one machine to the next.
     #[inline]
     pub fn exponential(&mut self, mean: f64) -> f64 {
-        -mean * (1.0 - self.unit()).ln()
+        -mean * libm::log(1.0 - self.unit())
     }
 }
 
