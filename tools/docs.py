@@ -65,7 +65,7 @@ A run writes a folder, which `clearway.load` and `clearway report` read:
 In Python they are `run.flows`, `run.ports`, `run.samples`, `run.summary` and `run.scenario`, and `run.columns()` has
 the tables below. The Parquet files say the unit and meaning of their columns themselves (metadata key
 `clearway.columns`). Scenario, seed and version alone decide what is in all files, to the last byte, but for
-`measured` in the summary. The folder is whole or not there; `summary.json` is written last.
+`commit`, `profile` and `measured` in the summary. The folder is whole or not there; `summary.json` is written last.
 """
 
 

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ENDLESS, SMALL, Cli
+from conftest import ENDLESS, REPOSITORY, SMALL, Cli
 
 import clearway
 
@@ -161,6 +161,22 @@ def test_help_has_examples(cli: Cli, command: str) -> None:
     done = cli(command, "--help")
     assert done.returncode == 0
     assert "Examples:" in done.stdout
+
+
+def test_without_a_command_there_is_help(cli: Cli) -> None:
+    done = cli()
+    assert done.returncode == 0
+    assert "Commands:" in done.stdout
+
+
+def test_the_demonstration_runs_in_small(cli: Cli, tmp_path: Path) -> None:
+    done = cli("demo", "--quick", "--scenarios", REPOSITORY / "scenarios")
+    assert done.returncode == 0, done.stderr
+    assert "websearch" in done.stdout
+    assert "<svg" in (tmp_path / "out" / "report" / "index.html").read_text("utf-8")
+    assert len(list((tmp_path / "out" / "demo").iterdir())) == 8
+    elsewhere = cli("demo", "--scenarios", "nowhere")
+    assert (elsewhere.returncode, elsewhere.stderr.count("\n")) == (2, 1)
 
 
 def test_version(cli: Cli) -> None:

@@ -28,10 +28,17 @@ Examples:
 """
 
 
-@click.group(epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    epilog=EXAMPLES,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(_clearway.__version__, message="clearway %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Simulate congestion control in datacenter networks, packet by packet."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 for command in (run, compare, list_, report, demo):

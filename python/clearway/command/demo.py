@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from clearway import folder
+from clearway import _clearway, folder
 from clearway.command.progress import progress_bar
 from clearway.command.shared import INTERRUPTED, console, notes
 from clearway.command.tables import print_runs, print_texts
@@ -71,6 +71,9 @@ def demo(scenarios: Path, out: Path, quick: bool) -> int:
     from clearway.report import write_page
 
     wanted = list(jobs(quick))
+    if missing := [job.scenario for job in wanted if not (scenarios / job.scenario).exists()]:
+        where = "run this in Clearway's repository, or name its folder with --scenarios"
+        raise _clearway.Error(f"{scenarios / missing[0]}: there is no such file; {where}")
     loaded = [load_scenario(scenarios / job.scenario, transport=job.transport, set=job.set) for job in wanted]
     target = out / "demo"
     folder.check_target(target)
