@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 /// Buckets of the wheel; a power of two.
-const BUCKETS: u64 = 1024;
+const BUCKETS: u64 = 2048;
 
 /// Pending events in their order.
 ///
