@@ -294,7 +294,7 @@ macro_rules! choice {
         }
 
         impl $crate::ParamType for $Choice {
-            const KIND: &'static str = "one of a few words";
+            const KIND: &'static str = concat!("one of", $(" \"", $text, "\""),+);
             fn read(text: &str) -> Result<$Choice, String> {
                 match text {
                     $($text => Ok($Choice::$Variant),)+

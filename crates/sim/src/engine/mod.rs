@@ -72,10 +72,11 @@ impl Event {
         What::unpack(self.origin_kind & ((1 << KIND_BITS) - 1), self.argument)
     }
 
-    /// What decides the order, but for the order of scheduling.
+    /// What decides the order, but for the order of scheduling: the time above the entity, as one number, which two
+    /// instructions compare.
     #[inline]
-    fn rank(&self) -> (u64, u32) {
-        (self.at, self.origin_kind >> KIND_BITS)
+    fn rank(&self) -> u128 {
+        (self.at as u128) << 64 | (self.origin_kind >> KIND_BITS) as u128
     }
 }
 

@@ -189,7 +189,7 @@ mod tests {
                 let at = now + (ahead >> squeeze);
                 let origin = (ahead % 5) as u32;
                 wheel.push(Event::new(Time::from_ps(at), origin, What::Wake(count)));
-                reference.insert(((at, origin), count));
+                reference.insert(((at as u128) << 64 | origin as u128, count));
                 count += 1;
                 for _ in 0..pops {
                     let event = wheel.pop();
