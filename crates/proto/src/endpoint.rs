@@ -169,6 +169,12 @@ pub trait Sender: Endpoint {
     /// The application takes back what was not yet sent for the first time, and closes. Returns how many bytes
     /// the flow then has in all.
     fn truncate(&mut self, cx: &mut Cx<'_>) -> u64;
+
+    /// The flow's max-min fair share is `rate` from now on, in bytes on the wire. Only transports whose
+    /// [`Needs`](crate::Needs) ask for an oracle hear of it.
+    fn set_rate(&mut self, rate: Rate, cx: &mut Cx<'_>) {
+        let _ = (rate, cx);
+    }
 }
 
 /// The receiving end.

@@ -56,6 +56,8 @@ impl Flags {
     pub const EXTRA: Flags = Flags(1 << 7);
     /// The sender has nothing more to send for now (ExpressPass '16 marks the last data packet so).
     pub const EMPTY: Flags = Flags(1 << 8);
+    /// Ports on the way lower the rate in the packet to their own (RCP).
+    pub const RATE: Flags = Flags(1 << 9);
 
     /// Whether all bits of `other` are set.
     #[inline]
@@ -91,11 +93,15 @@ impl Flags {
 ///
 /// | field | data | acknowledgement | credit | request, stop |
 /// |---|---|---|---|---|
-/// | `seq` | first byte's offset | | number of the credit | credits wanted; bytes sent so far |
+/// | `seq` | first byte's offset | RCP: the rate granted | number of the credit | credits wanted; bytes sent so far |
 /// | `ack` | number of the credit spent | next byte expected | next byte expected | |
 /// | `window` | round of credits | receive window or round of credits | round of credits | round of credits |
 /// | `sent` | when it left its end | when it left its end | when it left its end | likewise |
 /// | `echo` | `sent` of the credit spent | `sent` of the data acknowledged | newest `sent` of data that arrived | |
+///
+/// In RCP, data and the `SYN` are flagged [`Flags::RATE`]: `ack` is then the least rate on the way in bit/s, and `echo`
+/// the sender's smoothed round-trip time (as a time after zero; zero if unknown). Their answer has the rate in `seq`.
+/// The one-way delay of the data acknowledged (DX) is an acknowledgement's `sent` minus its `echo`.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// What it is.

@@ -2,7 +2,7 @@
 
 use crate::endpoint::{Env, Receiver, Sender};
 use crate::params::{ParamError, ParamSet, ParamSpec, Profile};
-use crate::port::CreditShaping;
+use crate::port::{CreditShaping, PortMechanism};
 
 /// A transport: a kind of sender and a kind of receiver that belong together, with their parameters.
 pub trait Transport {
@@ -35,13 +35,17 @@ pub struct Needs {
     pub credits: Option<CreditNeeds>,
     /// ECN marks on the data queue.
     pub ecn: bool,
+    /// What else the ports of switches do.
+    pub mechanism: Option<PortMechanism>,
+    /// Whether senders are told their max-min fair share, as no network could ([`Sender::set_rate`]).
+    pub oracle: bool,
 }
 
 impl Needs {
     /// Plain drop-tail queues.
-    pub const NOTHING: Needs = Needs { credits: None, ecn: false };
+    pub const NOTHING: Needs = Needs { credits: None, ecn: false, mechanism: None, oracle: false };
     /// Marks by a step at `K`.
-    pub const ECN: Needs = Needs { credits: None, ecn: true };
+    pub const ECN: Needs = Needs { ecn: true, ..Needs::NOTHING };
 }
 
 /// The credit class of a port.
@@ -197,6 +201,10 @@ transports! {
     NewReno = crate::tcp::newreno::NewReno;
     Cubic = crate::tcp::cubic::Cubic;
     Dctcp = crate::tcp::dctcp::Dctcp;
+    Hull = crate::tcp::hull::Hull;
+    Dx = crate::tcp::dx::Dx;
+    Rcp = crate::tcp::rcp::Rcp;
+    Ideal = crate::tcp::ideal::Ideal;
     ExpressPass = crate::expresspass::ExpressPass;
     ExpressPassHotnets16 = crate::expresspass::hotnets::Hotnets16;
     NaiveCredit = crate::expresspass::naive::NaiveCredit;

@@ -5,7 +5,11 @@
 //! knows *how much* may be in flight and, if it likes, at what pace. The sender is generic over its controller, so
 //! that calls are direct and can be inlined.
 
+use crate::packet::Packet;
 use clearway_units::{Rate, Span, Time};
+
+/// A window that limits nothing, for controllers that steer by pace alone.
+pub const UNLIMITED: u64 = u64::MAX / 4;
 
 /// What a controller allows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +45,10 @@ pub struct AckEvent {
     pub rtt: Span,
     /// Smoothed round-trip time (RFC 6298), this measurement included.
     pub srtt: Span,
+    /// From the departure of that packet until its acknowledgement left.
+    pub one_way: Span,
+    /// What the receiver returned of the packet's stamp ([`Controller::stamp`]).
+    pub stamp: u64,
     /// Whether it echoes a mark.
     pub ecn_echo: bool,
     /// Bytes in flight before this acknowledgement.
@@ -109,6 +117,22 @@ pub trait Controller {
 
     /// Sending starts again after a pause.
     fn on_restart(&mut self, event: &RestartEvent);
+
+    /// The connection stands: the `SYN` was answered after `rtt`, with what became of its stamp.
+    fn on_open(&mut self, rtt: Span, stamp: u64) {
+        let _ = (rtt, stamp);
+    }
+
+    /// Writes on data and `SYN`s what ports and receiver are to see: [`Packet::ack`] comes back as a stamp.
+    #[inline]
+    fn stamp(&self, packet: &mut Packet) {
+        let _ = packet;
+    }
+
+    /// The flow's max-min fair share changed; see [`crate::Sender::set_rate`].
+    fn set_rate(&mut self, rate: Rate) {
+        let _ = rate;
+    }
 }
 
 /// A congestion window in bytes that moves as RFC 5681 says: what Reno-like controllers share.
@@ -201,6 +225,8 @@ pub(super) mod tests {
             delivered: acked,
             rtt: Span::from_us(100),
             srtt: Span::from_us(100),
+            one_way: Span::from_us(50),
+            stamp: 0,
             ecn_echo: false,
             in_flight: 0,
             cwnd_limited: true,

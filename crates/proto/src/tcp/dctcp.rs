@@ -35,7 +35,7 @@ impl Transport for Dctcp {
 
     fn sender(params: &Params, env: &Env) -> Sender<DctcpControl> {
         let config = params.config(Ecn::Exact);
-        Sender::new(&config, env, DctcpControl::new(params, &config, env))
+        Sender::new(&config, env, DctcpControl::new(params.g, params.alpha_initial, &config, env))
     }
 
     fn receiver(params: &Params, env: &Env) -> Receiver {
@@ -59,12 +59,12 @@ pub struct DctcpControl {
 }
 
 impl DctcpControl {
-    /// For a new flow.
-    pub fn new(params: &Params, config: &Config, env: &Env) -> DctcpControl {
+    /// For a new flow, with weight `g` and this first `alpha`.
+    pub fn new(g: f64, alpha_initial: f64, config: &Config, env: &Env) -> DctcpControl {
         DctcpControl {
             window: RenoWindow::new(env.framing.payload_max, config.initial_window, config.min_cwnd),
-            alpha: params.alpha_initial,
-            g: params.g,
+            alpha: alpha_initial,
+            g,
             acked: 0,
             marked: 0,
             window_end: 0,

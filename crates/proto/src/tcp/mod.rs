@@ -5,6 +5,10 @@
 //! | [`NewReno`](newreno::NewReno) | [`Reno`](newreno::Reno) | RFC 5681, RFC 6582, RFC 6675 |
 //! | [`Cubic`](cubic::Cubic) | [`CubicControl`](cubic::CubicControl) | RFC 9438 |
 //! | [`Dctcp`](dctcp::Dctcp) | [`DctcpControl`](dctcp::DctcpControl) | RFC 8257, SIGCOMM'10 |
+//! | [`Hull`](hull::Hull) | the same, behind a [`Pacer`](hull::Pacer) | NSDI'12 |
+//! | [`Dx`](dx::Dx) | [`DxControl`](dx::DxControl) | ATC'15 |
+//! | [`Rcp`](rcp::Rcp) | [`RcpControl`](rcp::RcpControl) | Dukkipati 2008 |
+//! | [`Ideal`](ideal::Ideal) | [`IdealControl`](ideal::IdealControl) | ExpressPass, SIGCOMM'17, Fig. 1 (a) |
 //!
 //! A new controller is a file like `newreno.rs`: a [`Controller`](controller::Controller), its parameters, and a
 //! [`Transport`](crate::Transport) that puts it into a [`Sender`]. Whatever works at the receiver wraps or steers
@@ -26,8 +30,12 @@ mod config;
 pub mod controller;
 pub mod cubic;
 pub mod dctcp;
+pub mod dx;
+pub mod hull;
+pub mod ideal;
 pub mod newreno;
 mod ranges;
+pub mod rcp;
 mod receiver;
 mod rtt;
 mod sender;

@@ -34,6 +34,8 @@ pub struct Receiver {
     /// When the data to be acknowledged was sent; the oldest, if it is several packets.
     echo: Time,
     syn_echo: Time,
+    /// What the last packet of the sender has in `ack`: the rate that ports granted, in RCP.
+    stamp: u64,
     held: Option<Held>,
     /// When a delayed acknowledgement leaves.
     delay_until: Time,
@@ -60,6 +62,7 @@ impl Receiver {
             recent: [0; 3],
             echo: Time::ZERO,
             syn_echo: Time::ZERO,
+            stamp: 0,
             held: None,
             delay_until: Time::MAX,
             delayed_ack: config.delayed_ack,
@@ -167,6 +170,7 @@ impl Receiver {
     fn ack_packet(&self, ack: u64, echo: Time, ce: bool, now: Time) -> Packet {
         let mut packet = Packet::new(Kind::Ack, self.framing.wire(0));
         packet.flags = Flags::NONE.with_if(ce, Flags::ECN_ECHO).with_if(ack == self.end, Flags::LAST);
+        packet.seq = self.stamp;
         packet.ack = ack;
         packet.window = self.window;
         packet.sent = now;
@@ -178,10 +182,14 @@ impl Receiver {
 impl Endpoint for Receiver {
     fn handle_packet(&mut self, packet: &Packet, _: &Extra, cx: &mut Cx<'_>) {
         match packet.kind {
-            Kind::Data => self.handle_data(packet, cx),
+            Kind::Data => {
+                self.stamp = packet.ack;
+                self.handle_data(packet, cx);
+            }
             Kind::Syn => {
                 self.syn_ack = true;
                 self.syn_echo = packet.sent;
+                self.stamp = packet.ack;
             }
             _ => {}
         }
@@ -198,6 +206,7 @@ impl Endpoint for Receiver {
         if self.syn_ack {
             self.syn_ack = false;
             let mut packet = Packet::new(Kind::SynAck, self.framing.wire(0));
+            packet.seq = self.stamp;
             packet.window = self.window;
             packet.sent = cx.now;
             packet.echo = self.syn_echo;

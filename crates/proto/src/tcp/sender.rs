@@ -1,12 +1,12 @@
 //! The sending end: which bytes may leave, which are lost, and when to give up waiting.
 
 use super::config::{Config, Ecn};
-use super::controller::{AckEvent, CongestionEvent, Controller, Phase, RestartEvent};
+use super::controller::{AckEvent, CongestionEvent, Controller, Phase, RestartEvent, UNLIMITED};
 use super::ranges::Ranges;
 use super::rtt::Rtt;
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges};
 use crate::packet::{Extra, Flags, Kind, Packet};
-use clearway_units::{Bytes, Span, Time};
+use clearway_units::{Bytes, Rate, Span, Time};
 
 /// Whether there is a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,6 +89,8 @@ pub struct Sender<C> {
     pace_at: Time,
     /// With pacing: when to wake up for it, until that happened.
     pace_timer: Time,
+    /// With pacing: the pace from which `pace_at` was computed.
+    pace: Rate,
 
     framing: Framing,
     /// The receiver takes this many bytes from `snd_una` on.
@@ -143,6 +145,7 @@ impl<C: Controller> Sender<C> {
             last_sent: Time::ZERO,
             pace_at: Time::ZERO,
             pace_timer: Time::MAX,
+            pace: Rate::ZERO,
             framing: env.framing,
             peer_window: super::receiver::window_field(config.receive_window),
             initial_window: mss.saturating_mul(config.initial_window),
@@ -197,6 +200,19 @@ impl<C: Controller> Sender<C> {
 
     fn congestion(&self, now: Time) -> CongestionEvent {
         CongestionEvent { now, flight: self.flight(), snd_nxt: self.snd_nxt, repeated: self.rtt.backoff > 0 }
+    }
+
+    /// The controller's pace may have changed: what is left of the wait for the next packet shrinks or grows with it.
+    #[inline]
+    fn repace(&mut self, now: Time) {
+        let Some(pace) = self.control.limits().pacing.filter(|pace| *pace != self.pace) else { return };
+        if !pace.is_zero() && !self.pace.is_zero() && self.pace_at > now {
+            let left = (self.pace_at - now).as_ps() as u128 * self.pace.as_bps() as u128;
+            let left = left.div_ceil(pace.as_bps() as u128).min(u64::MAX as u128) as u64;
+            self.pace_at = now.saturating_add(Span::from_ps(left));
+            self.pace_timer = self.pace_at;
+        }
+        self.pace = pace;
     }
 
     fn open(&mut self) {
@@ -304,6 +320,8 @@ impl<C: Controller> Sender<C> {
             delivered,
             rtt,
             srtt: self.rtt.srtt(),
+            one_way: packet.sent.saturating_since(packet.echo),
+            stamp: packet.seq,
             ecn_echo: echo,
             in_flight,
             cwnd_limited: una_before < self.full_until,
@@ -435,7 +453,12 @@ impl<C: Controller> Endpoint for Sender<C> {
             self.pace_timer = Time::MAX;
         }
         match packet.kind {
-            Kind::Ack => self.handle_ack(packet, extra, cx),
+            Kind::Ack => {
+                self.handle_ack(packet, extra, cx);
+                if C::PACES {
+                    self.repace(cx.now);
+                }
+            }
             Kind::SynAck if self.connection == Connection::SynSent => {
                 self.connection = Connection::Established;
                 self.peer_window = packet.window;
@@ -447,7 +470,9 @@ impl<C: Controller> Endpoint for Sender<C> {
                     self.control.on_restart(&event);
                 }
                 self.rtt.backoff = 0;
-                self.rtt.sample(cx.now.saturating_since(packet.echo), self.rto_min);
+                let rtt = cx.now.saturating_since(packet.echo);
+                self.rtt.sample(rtt, self.rto_min);
+                self.control.on_open(rtt, packet.seq);
             }
             _ => {}
         }
@@ -477,6 +502,7 @@ impl<C: Controller> Endpoint for Sender<C> {
         self.rto_at = cx.now.saturating_add(self.rtt.rto());
         let mut packet = Packet::new(Kind::Syn, self.framing.wire(0));
         packet.sent = cx.now;
+        self.control.stamp(&mut packet);
         Some(packet)
     }
 
@@ -502,6 +528,7 @@ impl<C: Controller> Endpoint for Sender<C> {
         packet.seq = start;
         packet.payload = len;
         packet.sent = now;
+        self.control.stamp(&mut packet);
         match what {
             What::New => {
                 self.snd_nxt = end;
@@ -541,8 +568,10 @@ impl<C: Controller> Endpoint for Sender<C> {
         if C::PACES
             && let Some(rate) = limits.pacing.filter(|rate| !rate.is_zero())
         {
-            self.pace_at = self.pace_at.max(now) + rate.time_to_send(Bytes::new(packet.wire as u64));
+            let gap = rate.time_to_send(Bytes::new(packet.wire as u64));
+            self.pace_at = self.pace_at.max(now).saturating_add(gap);
             self.pace_timer = self.pace_at;
+            self.pace = rate;
         }
         Some(packet)
     }
@@ -562,7 +591,7 @@ impl<C: Controller> Endpoint for Sender<C> {
     fn gauges(&self) -> Gauges {
         let limits = self.control.limits();
         let srtt = self.rtt.srtt().as_secs_f64();
-        let cwnd = limits.cwnd as f64;
+        let cwnd = if limits.cwnd < UNLIMITED { limits.cwnd as f64 } else { f64::NAN };
         let unknown = if srtt > 0.0 { cwnd * 8.0 / srtt } else { f64::NAN };
         let rate = limits.pacing.map_or(unknown, |rate| rate.as_bps_f64());
         Gauges { cwnd, rate, srtt: if srtt > 0.0 { srtt } else { f64::NAN } }
@@ -585,6 +614,13 @@ impl<C: Controller> crate::endpoint::Sender for Sender<C> {
         self.written = self.snd_nxt;
         self.close(cx);
         self.written
+    }
+
+    fn set_rate(&mut self, rate: Rate, cx: &mut Cx<'_>) {
+        self.control.set_rate(rate);
+        if C::PACES {
+            self.repace(cx.now);
+        }
     }
 }
 

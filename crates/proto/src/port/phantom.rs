@@ -1,0 +1,133 @@
+//! The phantom queue (HULL, NSDI'12, sec. 3.1): a counter that drains slower than the link and marks before a real
+//! queue forms.
+
+use crate::packet::{Flags, Packet};
+use crate::params::Auto;
+use clearway_units::{Bytes, Rate, Time};
+
+/// How a phantom queue drains and marks.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PhantomConfig {
+    /// Drain rate as a share of the link's (`gamma` of the paper).
+    pub drain: f64,
+    /// Marking threshold. `Auto`: 1 KB at 1 Gbps and 15 KB at 10 Gbps, and on the straight line through both.
+    pub threshold: Auto<Bytes>,
+}
+
+/// A counter of bytes beside a port's link: each packet that leaves adds its size, time takes off `gamma` times the
+/// link's rate. A packet that finds more than the threshold is marked.
+///
+/// The level is in units of a bit-picosecond-per-second, so that nothing is rounded: a byte is `8e12` of them, and a
+/// picosecond drains as many as the drain rate has bits per second.
+#[derive(Clone, Copy, Debug)]
+pub struct PhantomQueue {
+    level: u128,
+    threshold: u128,
+    drain: u64,
+    updated: Time,
+    /// Packets marked.
+    pub marks: u64,
+}
+
+const BYTE: u128 = 8_000_000_000_000;
+
+impl PhantomQueue {
+    /// An empty one beside a link of `rate`.
+    pub fn new(config: &PhantomConfig, rate: Rate) -> PhantomQueue {
+        PhantomQueue {
+            level: 0,
+            threshold: config.threshold.or(threshold_by_rate(rate)).get() as u128 * BYTE,
+            drain: rate.mul_f64(config.drain).as_bps(),
+            updated: Time::ZERO,
+            marks: 0,
+        }
+    }
+
+    /// Bytes in the counter at `now`.
+    pub fn bytes(&self, now: Time) -> f64 {
+        self.level.saturating_sub(self.drained(now)) as f64 / BYTE as f64
+    }
+
+    /// A packet leaves for the link at `now`: it is counted, and marked if what it finds is above the threshold.
+    #[inline]
+    pub fn on_departure(&mut self, packet: &mut Packet, now: Time) {
+        self.level = self.level.saturating_sub(self.drained(now));
+        self.updated = now;
+        if self.level > self.threshold && packet.flags.has(Flags::ECN_CAPABLE) {
+            packet.flags.set(Flags::ECN_CE);
+            self.marks += 1;
+        }
+        self.level += packet.wire as u128 * BYTE;
+    }
+
+    #[inline]
+    fn drained(&self, now: Time) -> u128 {
+        (now - self.updated).as_ps() as u128 * self.drain as u128
+    }
+}
+
+/// 1 KB up to 1 Gbps, 15 KB at 10 Gbps, straight on beyond.
+fn threshold_by_rate(rate: Rate) -> Bytes {
+    let above = rate.as_bps().saturating_sub(1_000_000_000);
+    Bytes::new(1000 + (above as u128 * 14_000 / 9_000_000_000) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Kind;
+    use clearway_units::Span;
+
+    fn config(drain: f64) -> PhantomConfig {
+        PhantomConfig { drain, threshold: Auto::Auto }
+    }
+
+    /// Share of packets marked when full frames leave at `load` of 10 Gbps, evenly, after a while.
+    fn marked(load: f64) -> f64 {
+        let rate = Rate::gbps(10);
+        let mut queue = PhantomQueue::new(&config(0.95), rate);
+        let gap = rate.mul_f64(load).time_to_send(Bytes::new(1538));
+        let (mut now, mut marks) = (Time::ZERO, 0);
+        for packet in 0..20_000 {
+            let mut frame = Packet::new(Kind::Data, 1538);
+            frame.flags = Flags::ECN_CAPABLE;
+            queue.on_departure(&mut frame, now);
+            marks += (packet >= 10_000 && frame.flags.has(Flags::ECN_CE)) as u32;
+            now += gap;
+        }
+        marks as f64 / 10_000.0
+    }
+
+    #[test]
+    fn a_load_above_gamma_marks_although_no_packet_ever_waits_hull_section_3_1() {
+        assert_eq!(marked(0.94), 0.0, "below the drain rate nothing builds up");
+        assert_eq!(marked(0.96), 1.0, "above it the counter grows without bound");
+        assert_eq!(marked(1.0), 1.0);
+    }
+
+    #[test]
+    fn the_counter_is_exact_and_never_below_zero() {
+        let mut queue = PhantomQueue::new(&config(0.5), Rate::gbps(8));
+        queue.on_departure(&mut Packet::new(Kind::Data, 1000), Time::ZERO);
+        // 4 Gbps drain a byte in 2 ns.
+        assert_eq!(queue.bytes(Time::ZERO + Span::from_ns(500)), 750.0);
+        assert_eq!(queue.bytes(Time::ZERO + Span::from_secs(86_400)), 0.0);
+    }
+
+    #[test]
+    fn only_what_understands_marks_is_marked() {
+        let mut queue = PhantomQueue::new(&config(0.95), Rate::gbps(10));
+        for _ in 0..20 {
+            let mut frame = Packet::new(Kind::Data, 1538);
+            queue.on_departure(&mut frame, Time::ZERO);
+            assert_eq!(frame.flags, Flags::NONE);
+        }
+        assert_eq!(queue.bytes(Time::ZERO), 20.0 * 1538.0, "but it is counted");
+    }
+
+    #[test]
+    fn the_threshold_is_1_kb_at_1_gbps_and_15_kb_at_10_gbps() {
+        let at = |mbps| threshold_by_rate(Rate::mbps(mbps)).get();
+        assert_eq!((at(100), at(1000), at(10_000), at(100_000)), (1000, 1000, 15_000, 155_000));
+    }
+}

@@ -1,0 +1,257 @@
+//! The rate of a port in RCP (Dukkipati's thesis, Stanford 2008, chapter 2): one rate for all flows through it.
+//!
+//! ```text
+//! R <- R (1 + (T / d0) (alpha (gamma C - y) - beta q / d0) / (gamma C))
+//! ```
+//!
+//! `C` is the link's rate, `y` what arrived during the last control interval `T`, `q` what waits, `d0` the mean
+//! round-trip time of the flows, from their packets. The reference is the authors' ns-2 router (`rcp.cc`,
+//! `rate_fact_mode_` 0), from which the averaging of `d0`, `T = min(d0, 10 ms)` and the limits of `R` are taken.
+//!
+//! # Deviations
+//! - There is no timer. An interval that is over is accounted for when the next packet comes, which sees the same
+//!   rate as with a timer. The queue is then the one that this packet meets, not that of the interval's last moment;
+//!   intervals without any packet have an empty queue.
+//! - A packet that arrives over the end of an interval counts where it began.
+
+use crate::packet::{Flags, Packet};
+use clearway_units::{Rate, Span, Time};
+
+/// Gains and limits of a port's rate.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RcpConfig {
+    /// Gain on spare capacity.
+    pub alpha: f64,
+    /// Gain on the queue.
+    pub beta: f64,
+    /// Share of the link to be used.
+    pub gamma: f64,
+    /// Rate at the start, as a share of the link's.
+    pub initial_rate: f64,
+    /// `d0` before any packet brought a round-trip time.
+    pub initial_rtt: Span,
+    /// Longest control interval; `d0` if that is shorter.
+    pub interval_max: Span,
+    /// Least rate, in packets of 1000 bytes per `d0`.
+    pub packets_min: f64,
+}
+
+/// One port's rate.
+#[derive(Clone, Copy, Debug)]
+pub struct RcpRate {
+    config: RcpConfig,
+    /// `gamma C` in bit/s.
+    capacity: f64,
+    /// `R` in bit/s.
+    rate: f64,
+    /// `d0` in seconds.
+    d0: f64,
+    interval: Span,
+    /// End of the control interval.
+    until: Time,
+    /// Bytes that arrived in it.
+    arrived: u64,
+    /// Of those, with a round-trip time.
+    timed: u64,
+    /// Sum of bytes times round-trip time, in byte seconds.
+    rtt_sum: f64,
+    /// Mean round-trip time of the last interval that had any.
+    rtt_last: f64,
+}
+
+impl RcpRate {
+    /// For a link of `rate`.
+    pub fn new(config: &RcpConfig, rate: Rate) -> RcpRate {
+        let interval = config.initial_rtt.min(config.interval_max);
+        RcpRate {
+            config: *config,
+            capacity: rate.as_bps_f64() * config.gamma,
+            rate: rate.as_bps_f64() * config.initial_rate,
+            d0: config.initial_rtt.as_secs_f64(),
+            interval,
+            until: Time::ZERO + interval,
+            arrived: 0,
+            timed: 0,
+            rtt_sum: 0.0,
+            rtt_last: 0.0,
+        }
+    }
+
+    /// The rate that a packet was or will be told.
+    pub fn rate(&self) -> Rate {
+        Rate::from_bps_f64(self.rate)
+    }
+
+    /// Mean round-trip time of the flows.
+    pub fn mean_rtt(&self) -> Span {
+        Span::from_secs_f64(self.d0)
+    }
+
+    /// A packet arrived at the port at `now`, where `queued` bytes wait; it may be dropped yet.
+    #[inline]
+    pub fn on_arrival(&mut self, packet: &Packet, queued: u64, now: Time) {
+        if now >= self.until {
+            self.catch_up(queued, now);
+        }
+        self.arrived += packet.wire as u64;
+        if packet.flags.has(Flags::RATE) && packet.echo > Time::ZERO {
+            self.timed += packet.wire as u64;
+            self.rtt_sum += packet.echo.as_secs_f64() * packet.wire as f64;
+        }
+    }
+
+    /// A packet leaves the port: it is told the rate if it asks and was not told a lower one.
+    #[inline]
+    pub fn on_departure(&mut self, packet: &mut Packet) {
+        if packet.flags.has(Flags::RATE) {
+            packet.ack = packet.ack.min(self.rate as u64);
+        }
+    }
+
+    /// Goes through the control intervals that are over.
+    #[cold]
+    fn catch_up(&mut self, queued: u64, now: Time) {
+        self.end_interval(queued);
+        while now >= self.until {
+            if self.rate >= self.capacity {
+                // Nothing changes any more until something arrives.
+                let behind = (now - self.until).as_ps() / self.interval.as_ps() + 1;
+                self.until += self.interval * behind;
+                return;
+            }
+            self.end_interval(0);
+        }
+    }
+
+    fn end_interval(&mut self, queued: u64) {
+        let t = self.interval.as_secs_f64();
+        let y = self.arrived as f64 * 8.0 / t;
+        if self.timed > 0 {
+            self.rtt_last = self.rtt_sum / self.timed as f64;
+        }
+        if self.rtt_last > 0.0 {
+            // Longer round trips are believed at once, shorter ones with care: a flow is seen the more often the
+            // more it sends.
+            let gain = if self.rtt_last >= self.d0 {
+                t / self.d0
+            } else {
+                self.rate / self.capacity * (self.rtt_last / self.d0) * (t / self.d0)
+            };
+            self.d0 += gain * (self.rtt_last - self.d0);
+        }
+        let RcpConfig { alpha, beta, packets_min, interval_max, .. } = self.config;
+        let q = queued as f64 * 8.0;
+        let spare = alpha * (self.capacity - y) - beta * q / self.d0;
+        let rate = self.rate * (1.0 + t / self.d0 * spare / self.capacity);
+        let least = (packets_min * 8000.0 / self.d0).min(self.capacity);
+        self.rate = rate.clamp(least, self.capacity);
+        self.interval = Span::from_secs_f64(self.d0).min(interval_max).max(Span::from_ns(1));
+        self.until += self.interval;
+        self.arrived = 0;
+        self.timed = 0;
+        self.rtt_sum = 0.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Kind;
+
+    const CONFIG: RcpConfig = RcpConfig {
+        alpha: 0.4,
+        beta: 0.226,
+        gamma: 1.0,
+        initial_rate: 0.05,
+        initial_rtt: Span::from_us(100),
+        interval_max: Span::from_ms(10),
+        packets_min: 0.01,
+    };
+
+    fn packet(rtt: Span) -> Packet {
+        let mut packet = Packet::new(Kind::Data, 1538);
+        packet.flags = Flags::RATE;
+        packet.ack = u64::MAX;
+        packet.echo = Time::ZERO + rtt;
+        packet
+    }
+
+    /// A fluid of `flows` that follow the rate told a round trip ago, through a queue in front of `link`.
+    fn fluid(flows: f64, rounds: usize) -> (Vec<f64>, f64) {
+        let link = Rate::gbps(10);
+        let rtt = Span::from_us(100);
+        let mut port = RcpRate::new(&CONFIG, link);
+        let step = Span::from_us(1);
+        let mut told = std::collections::VecDeque::from(vec![0.0; 100]);
+        let (mut queue, mut now, mut rates) = (0.0, Time::ZERO, Vec::new());
+        for _ in 0..rounds * 100 {
+            let rate = told.pop_front().unwrap();
+            let bytes = flows * rate / 8.0 * 1e-6;
+            let mut fluid = packet(rtt);
+            fluid.wire = bytes as u32;
+            port.on_arrival(&fluid, queue as u64, now);
+            port.on_departure(&mut fluid);
+            queue = (queue + bytes - link.bytes_in(step).get() as f64).max(0.0);
+            told.push_back(fluid.ack as f64);
+            rates.push(fluid.ack as f64);
+            now += step;
+        }
+        (rates, queue)
+    }
+
+    #[test]
+    fn the_rate_settles_at_an_equal_share_with_an_empty_queue_dukkipati_chapter_2() {
+        for flows in [1.0, 4.0, 32.0] {
+            let (rates, queue) = fluid(flows, 400);
+            let share = 1e10 / flows;
+            let end = rates.last().unwrap();
+            assert!((end / share - 1.0).abs() < 0.02, "{flows} flows: {end}");
+            assert!(queue < 20_000.0, "{flows} flows: {queue} bytes wait");
+        }
+    }
+
+    #[test]
+    fn an_idle_port_offers_the_whole_link_after_a_while_and_no_more() {
+        let mut port = RcpRate::new(&CONFIG, Rate::gbps(10));
+        assert_eq!(port.rate(), Rate::mbps(500));
+        port.on_arrival(&packet(Span::ZERO), 0, Time::ZERO + Span::from_us(100));
+        assert_eq!(port.rate(), Rate::mbps(700), "one interval: 1 + alpha");
+        port.on_arrival(&packet(Span::ZERO), 0, Time::ZERO + Span::from_secs(86_400));
+        assert_eq!(port.rate(), Rate::gbps(10));
+    }
+
+    #[test]
+    fn a_queue_lowers_the_rate_by_the_law_dukkipati_equation_2_1() {
+        let mut port = RcpRate::new(&CONFIG, Rate::gbps(10));
+        port.rate = 1e9;
+        // The interval brings exactly what the link carries; 12,500 bytes wait, a tenth of what it carries in d0.
+        port.arrived = 125_000;
+        port.on_arrival(&packet(Span::ZERO), 12_500, Time::ZERO + Span::from_us(100));
+        let expected = 1e9 * (1.0 - 0.226 * 0.1);
+        assert!((port.rate().as_bps_f64() - expected).abs() < 10.0, "{}", port.rate());
+    }
+
+    #[test]
+    fn a_packet_keeps_the_least_rate_of_its_path() {
+        let mut port = RcpRate::new(&CONFIG, Rate::gbps(10));
+        let mut asked = packet(Span::ZERO);
+        port.on_departure(&mut asked);
+        assert_eq!(asked.ack, 500_000_000);
+        asked.ack = 7;
+        port.on_departure(&mut asked);
+        assert_eq!(asked.ack, 7);
+        let mut other = Packet::new(Kind::Data, 1538);
+        other.ack = 9_000_000_000;
+        port.on_departure(&mut other);
+        assert_eq!(other.ack, 9_000_000_000, "what does not ask is not touched");
+    }
+
+    #[test]
+    fn the_mean_round_trip_weighs_bytes_and_follows_longer_ones_at_once() {
+        let mut port = RcpRate::new(&CONFIG, Rate::gbps(10));
+        port.on_arrival(&packet(Span::from_us(200)), 0, Time::ZERO);
+        port.on_arrival(&packet(Span::from_us(400)), 0, Time::ZERO);
+        port.on_arrival(&packet(Span::ZERO), 0, Time::ZERO + Span::from_us(100));
+        assert_eq!(port.mean_rtt(), Span::from_us(300));
+    }
+}

@@ -1,0 +1,249 @@
+//! DX: steers its window by the queueing delay that its packets met (Lee et al., "Accurate Latency-based Congestion
+//! Feedback for Datacenters", USENIX ATC'15; IEEE/ACM ToN 25(1), 2017).
+//!
+//! Once per round trip, in segments:
+//!
+//! ```text
+//! W <- W + 1                  if Q = 0
+//! W <- W (1 - Q / V) + 1      if Q > 0
+//! ```
+//!
+//! `Q` is the mean queueing delay of the data acknowledged in that round trip: its one-way delay less the smallest one
+//! seen. The page `docs/protocols/dx.md` derives the `V` used here, and says what of the paper could not be looked up.
+
+use super::config::tcp_params;
+use super::controller::{AckEvent, CongestionEvent, Controller, Limits, Phase, RestartEvent};
+use super::{Config, Ecn, Receiver, Sender};
+use crate::endpoint::Env;
+use crate::registry::{Needs, Transport};
+
+tcp_params! {
+    /// Parameters of `dx`.
+    {
+        /// Mean queueing delays below this count as none: how well hosts measure. The paper's hosts tell a single
+        /// full frame at 10 Gbps (1.2 us) from none.
+        accuracy: Span = "1 us", "0 s" to "1 s", "ATC'15, abstract; the value is our choice";
+        /// Double the window each round trip until a queue shows, as TCP does. Else it starts with one segment
+        /// more each round trip.
+        slow_start: bool = "true", "" to "", "our choice: we could not look up what the paper does";
+    }
+}
+
+/// The transport.
+pub struct Dx;
+
+impl Transport for Dx {
+    type Params = Params;
+    type Sender = Sender<DxControl>;
+    type Receiver = Receiver;
+    const NAME: &'static str = "dx";
+    const SUMMARY: &'static str = "DX: cuts its window in proportion to the queueing delay that it measures";
+    const SOURCE: &'static str = "USENIX ATC'15";
+    const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
+
+    fn needs(_: &Params) -> Needs {
+        Needs::NOTHING
+    }
+
+    fn sender(params: &Params, env: &Env) -> Sender<DxControl> {
+        let config = params.config(Ecn::Off);
+        Sender::new(&config, env, DxControl::new(params, &config, env))
+    }
+
+    fn receiver(params: &Params, env: &Env) -> Receiver {
+        Receiver::new(&params.config(Ecn::Off), env)
+    }
+}
+
+/// The window and what is measured for it.
+#[derive(Clone, Copy, Debug)]
+pub struct DxControl {
+    /// Window `W`, in segments; never below one.
+    w: f64,
+    mss: u32,
+    accuracy: Span,
+    slow_start: bool,
+    /// Smallest one-way delay so far.
+    base: Span,
+    /// Smallest round-trip time so far: `R`.
+    rtt: Span,
+    /// Sum of the one-way delays of this round trip, in picoseconds, and how many.
+    delays: u128,
+    samples: u32,
+    /// This round trip ends once this byte is acknowledged.
+    round_end: u64,
+    /// Whether the window was the limit in this round trip.
+    limited: bool,
+}
+
+impl DxControl {
+    /// For a new flow.
+    pub fn new(params: &Params, config: &Config, env: &Env) -> DxControl {
+        DxControl {
+            w: config.initial_window as f64,
+            mss: env.framing.payload_max,
+            accuracy: params.accuracy,
+            slow_start: params.slow_start,
+            base: Span::MAX,
+            rtt: Span::MAX,
+            delays: 0,
+            samples: 0,
+            round_end: 0,
+            limited: false,
+        }
+    }
+
+    /// `Q`: the mean queueing delay of this round trip so far, as well as it can be measured.
+    pub fn queueing(&self) -> Span {
+        let mean = self.delays / self.samples.max(1) as u128;
+        let mean = mean.saturating_sub(self.base.as_ps() as u128) as u64;
+        if mean < self.accuracy.as_ps() { Span::ZERO } else { Span::from_ps(mean) }
+    }
+
+    fn end_round(&mut self, phase: Phase) {
+        let q = self.queueing();
+        if q > Span::ZERO {
+            self.slow_start = false;
+            // V = R + Q: without the + 1 the queue would just be gone a round trip later.
+            let v = self.rtt + q;
+            self.w *= 1.0 - q.ratio(v);
+        }
+        let may_grow = self.limited && !self.slow_start && phase != Phase::Recovery;
+        self.w = (self.w + if may_grow { 1.0 } else { 0.0 }).max(1.0);
+        (self.delays, self.samples, self.limited) = (0, 0, false);
+    }
+
+    fn cut(&mut self, flight: u64) {
+        self.w = (flight as f64 / self.mss as f64 / 2.0).max(1.0);
+        self.slow_start = false;
+    }
+}
+
+impl Controller for DxControl {
+    #[inline]
+    fn limits(&self) -> Limits {
+        Limits { cwnd: (self.w * self.mss as f64) as u64, pacing: None }
+    }
+
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.base = self.base.min(ack.one_way);
+        self.rtt = self.rtt.min(ack.rtt);
+        self.delays += ack.one_way.as_ps() as u128;
+        self.samples += 1;
+        self.limited |= ack.cwnd_limited;
+        if ack.snd_una > self.round_end {
+            self.end_round(ack.phase);
+            self.round_end = ack.snd_nxt;
+        }
+        if self.slow_start && ack.cwnd_limited && ack.phase != Phase::Recovery {
+            if ack.one_way > self.base + self.accuracy {
+                self.slow_start = false;
+            } else {
+                self.w += (ack.acked as f64 / self.mss as f64).min(2.0);
+            }
+        }
+    }
+
+    fn on_loss(&mut self, event: &CongestionEvent) {
+        self.cut(event.flight);
+    }
+
+    fn on_ecn(&mut self, _: &CongestionEvent) {}
+
+    fn on_timeout(&mut self, _: &CongestionEvent) {
+        self.w = 1.0;
+        self.slow_start = false;
+    }
+
+    fn on_restart(&mut self, event: &RestartEvent) {
+        self.w = self.w.min(event.window as f64 / self.mss as f64).max(1.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::controller::tests::ack;
+    use super::*;
+    use crate::endpoint::Framing;
+    use crate::params::ParamSet;
+    use clearway_units::Rate;
+
+    const MSS: u64 = 1460;
+
+    fn control(w: f64) -> DxControl {
+        let env = Env {
+            line_rate: Rate::gbps(10),
+            path_rate: Rate::gbps(10),
+            base_rtt: Span::from_us(100),
+            framing: Framing::ETHERNET,
+            established: true,
+        };
+        let mut params = Params::default();
+        params.set("slow_start", "false").unwrap();
+        let mut control = DxControl::new(&params, &params.config(Ecn::Off), &env);
+        control.w = w;
+        control
+    }
+
+    /// A round trip whose packets all met `queue_us`; one-way 50 us and round trip 100 us without.
+    fn round(control: &mut DxControl, queue_us: u64) {
+        let queue = Span::from_us(queue_us);
+        let end = control.round_end + MSS;
+        control.on_ack(&AckEvent {
+            one_way: Span::from_us(50) + queue,
+            rtt: Span::from_us(100) + queue,
+            snd_una: end,
+            snd_nxt: end,
+            ..ack(MSS)
+        });
+    }
+
+    #[test]
+    fn without_a_queue_the_window_grows_by_a_segment_a_round_trip_atc_15() {
+        let mut dx = control(20.0);
+        (0..5).for_each(|_| round(&mut dx, 0));
+        assert_eq!(dx.w, 25.0);
+    }
+
+    #[test]
+    fn a_queue_cuts_the_window_in_proportion_atc_15() {
+        let mut dx = control(20.0);
+        round(&mut dx, 0);
+        let before = dx.w;
+        round(&mut dx, 25);
+        assert_eq!(dx.w, before * (1.0 - 25.0 / 125.0) + 1.0);
+    }
+
+    #[test]
+    fn one_cut_takes_just_the_queue_away() {
+        // N flows with W segments each fill the path and a queue of Q: N W = C (R + Q). After the cut, the + 1 left
+        // out, N W = C R.
+        let (c, r, q) = (0.8, 100.0, 25.0);
+        let mut dx = control(c * (r + q) / 4.0);
+        dx.base = Span::from_us(50);
+        dx.rtt = Span::from_us(100);
+        round(&mut dx, 25);
+        assert!(((dx.w - 1.0) * 4.0 - c * r).abs() < 1e-9, "{}", dx.w);
+    }
+
+    #[test]
+    fn delays_below_the_accuracy_are_none_and_the_window_never_falls_below_a_segment() {
+        let mut dx = control(20.0);
+        round(&mut dx, 0);
+        dx.accuracy = Span::from_us(2);
+        round(&mut dx, 1);
+        assert_eq!(dx.w, 22.0);
+        (0..200).for_each(|_| round(&mut dx, 10_000));
+        assert!((1.0..1.1).contains(&dx.w), "{}", dx.w);
+    }
+
+    #[test]
+    fn slow_start_ends_with_the_first_sign_of_a_queue() {
+        let mut dx = control(10.0);
+        dx.slow_start = true;
+        round(&mut dx, 0);
+        assert_eq!((dx.w, dx.slow_start), (11.0, true));
+        dx.on_ack(&AckEvent { one_way: Span::from_us(53), ..ack(MSS) });
+        assert_eq!((dx.w, dx.slow_start), (11.0, false));
+    }
+}

@@ -1,0 +1,84 @@
+//! HULL: DCTCP with marks from phantom queues, and paced (Alizadeh et al., "Less is More", NSDI'12).
+//!
+//! | part | where |
+//! |---|---|
+//! | phantom queue (sec. 3.1) | [`PhantomQueue`](crate::port::PhantomQueue) at switches' ports |
+//! | pacer (sec. 3.3 and 4.2) | [`Pacer`] between TCP and the network card |
+//! | DCTCP (sec. 3.2) | [`DctcpControl`] |
+
+mod pacer;
+mod sender;
+
+pub use pacer::{Pacer, PacerConfig};
+pub use sender::HullSender;
+
+use super::config::tcp_params;
+use super::dctcp::DctcpControl;
+use super::{Ecn, Receiver, Sender};
+use crate::endpoint::Env;
+use crate::port::{PhantomConfig, PortMechanism};
+use crate::registry::{Needs, Transport};
+
+tcp_params! {
+    /// Parameters of `hull`.
+    {
+        /// Phantom queue: drain rate as a share of the link's (`gamma`).
+        drain: f64 = "0.95", "0.01" to "1", "NSDI'12 sec. 5; E16 sec. 5";
+        /// Phantom queue: marking threshold. `auto`: 1 KB up to 1 Gbps, 15 KB at 10 Gbps, and on the straight line
+        /// through both.
+        threshold: Auto<Bytes> = "auto", "1 B" to "1 GB", "NSDI'12 sec. 5 for 1 Gbps; the line is our choice";
+        /// DCTCP: weight `g` of a new measurement of marking.
+        g: f64 = "0.0625", "0" to "1", "NSDI'12 sec. 5; RFC 8257 sec. 4.2";
+        /// DCTCP: `alpha` of a new flow.
+        alpha_initial: f64 = "1", "0" to "1", "RFC 8257 sec. 3.3";
+        /// Pacer: whether there is one.
+        pacer: bool = "true", "" to "", "NSDI'12 sec. 3.3";
+        /// Pacer: probability `p_a` that an echoed mark makes it pace the flow from then on.
+        p_a: f64 = "0.125", "0" to "1", "NSDI'12 sec. 4.2";
+        /// Pacer: it forgets a flow that was idle for this long.
+        association: Span = "10 ms", "1 us" to "100 s", "our choice: we could not look up the paper's";
+        /// Pacer: weight `eta` of a new measurement of the rate.
+        eta: f64 = "0.125", "0" to "1", "NSDI'12 sec. 4.2";
+        /// Pacer: what a waiting KB adds to the rate at each update, in Mbps (`beta`).
+        beta: f64 = "16", "0" to "100000", "NSDI'12 sec. 4.2; our reading of its unit";
+        /// Pacer: time between updates of the rate (`T_r`).
+        t_r: Span = "64 us", "1 us" to "1 s", "NSDI'12 sec. 4.2";
+        /// Pacer: depth of the token bucket.
+        bucket: Bytes = "24 KB", "1 B" to "1 GB", "NSDI'12 sec. 4.2";
+    }
+}
+
+/// The transport.
+pub struct Hull;
+
+impl Transport for Hull {
+    type Params = Params;
+    type Sender = HullSender;
+    type Receiver = Receiver;
+    const NAME: &'static str = "hull";
+    const SUMMARY: &'static str = "HULL: DCTCP, paced, with marks from phantom queues that drain slower than links";
+    const SOURCE: &'static str = "NSDI'12";
+    const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
+
+    fn needs(params: &Params) -> Needs {
+        let config = PhantomConfig { drain: params.drain, threshold: params.threshold };
+        Needs { mechanism: Some(PortMechanism::Phantom(config)), ..Needs::NOTHING }
+    }
+
+    fn sender(params: &Params, env: &Env) -> HullSender {
+        let config = params.config(Ecn::Exact);
+        let control = DctcpControl::new(params.g, params.alpha_initial, &config, env);
+        let pacer = PacerConfig {
+            eta: params.eta,
+            beta: params.beta * 1e6 / 8000.0,
+            interval: params.t_r,
+            bucket: params.bucket,
+        };
+        let p_a = if params.pacer { params.p_a } else { 0.0 };
+        HullSender::new(Sender::new(&config, env, control), Pacer::new(pacer), p_a, params.association)
+    }
+
+    fn receiver(params: &Params, env: &Env) -> Receiver {
+        Receiver::new(&params.config(Ecn::Exact), env)
+    }
+}

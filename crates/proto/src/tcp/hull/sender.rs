@@ -1,0 +1,187 @@
+//! A DCTCP sender with the pacer behind it.
+
+use super::super::Sender;
+use super::super::dctcp::DctcpControl;
+use super::pacer::Pacer;
+use crate::endpoint::{Cx, Endpoint, Gauges};
+use crate::packet::{Extra, Flags, Kind, Packet};
+use clearway_units::{Span, Time};
+use std::collections::VecDeque;
+
+/// The sending end of a HULL flow: what TCP sends goes straight to the network card until the pacer takes the flow on,
+/// and then waits in the pacer for tokens. Round-trip times include that wait, as they do behind a pacer in hardware.
+#[derive(Clone, Debug)]
+pub struct HullSender {
+    tcp: Sender<DctcpControl>,
+    pacer: Pacer,
+    /// What waits for tokens.
+    held: VecDeque<Packet>,
+    /// Whether the pacer paces this flow.
+    paced: bool,
+    p_a: f64,
+    association: Span,
+    /// When something was last sent.
+    last_sent: Time,
+}
+
+impl HullSender {
+    /// For a new flow; the pacer takes it on with probability `p_a` at each echoed mark, and lets it go after
+    /// `association` without anything sent.
+    pub fn new(tcp: Sender<DctcpControl>, pacer: Pacer, p_a: f64, association: Span) -> HullSender {
+        let (held, last_sent) = (VecDeque::new(), Time::ZERO);
+        HullSender { tcp, pacer, held, paced: false, p_a, association, last_sent }
+    }
+
+    /// Whether the pacer paces this flow.
+    pub fn is_paced(&self) -> bool {
+        self.paced
+    }
+
+    /// Takes over from TCP what it may send now.
+    fn take_over(&mut self, cx: &mut Cx<'_>) {
+        if self.paced && self.held.is_empty() && cx.now.saturating_since(self.last_sent) > self.association {
+            self.paced = false;
+        }
+        self.pacer.advance(cx.now);
+        while self.paced
+            && let Some(packet) = self.tcp.poll_transmit(cx)
+        {
+            self.pacer.hold(packet.wire, cx.now);
+            self.held.push_back(packet);
+        }
+    }
+}
+
+impl Endpoint for HullSender {
+    fn handle_packet(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
+        self.tcp.handle_packet(packet, extra, cx);
+        if !self.paced && self.p_a > 0.0 && packet.kind == Kind::Ack && packet.flags.has(Flags::ECN_ECHO) {
+            self.paced = cx.rng.unit() < self.p_a;
+        }
+        self.take_over(cx);
+    }
+
+    fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+        self.tcp.handle_timeout(cx);
+        self.take_over(cx);
+    }
+
+    fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.tcp.poll_control(extra, cx)
+    }
+
+    #[inline]
+    fn wants_transmit(&self, now: Time) -> bool {
+        match self.held.front() {
+            Some(packet) => self.pacer.ready_at(packet.wire) <= now,
+            None => self.tcp.wants_transmit(now),
+        }
+    }
+
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.take_over(cx);
+        let packet = match self.held.front() {
+            Some(packet) if self.pacer.ready_at(packet.wire) <= cx.now => {
+                let packet = *packet;
+                self.held.pop_front();
+                self.pacer.release(packet.wire);
+                packet
+            }
+            Some(_) => return None,
+            None => {
+                let packet = self.tcp.poll_transmit(cx)?;
+                self.pacer.pass(packet.wire, cx.now);
+                packet
+            }
+        };
+        self.last_sent = cx.now;
+        Some(packet)
+    }
+
+    fn next_timeout(&self) -> Time {
+        let tcp = self.tcp.next_timeout();
+        self.held.front().map_or(tcp, |packet| tcp.min(self.pacer.look_again_at(packet.wire)))
+    }
+
+    fn is_finished(&self) -> bool {
+        self.tcp.is_finished() && self.held.is_empty()
+    }
+
+    fn gauges(&self) -> Gauges {
+        let gauges = self.tcp.gauges();
+        if self.paced { Gauges { rate: self.pacer.rate(), ..gauges } } else { gauges }
+    }
+}
+
+impl crate::endpoint::Sender for HullSender {
+    fn write(&mut self, bytes: u64, cx: &mut Cx<'_>) {
+        self.tcp.write(bytes, cx);
+        self.take_over(cx);
+    }
+
+    fn close(&mut self, cx: &mut Cx<'_>) {
+        self.tcp.close(cx);
+        self.take_over(cx);
+    }
+
+    fn truncate(&mut self, cx: &mut Cx<'_>) -> u64 {
+        let total = self.tcp.truncate(cx);
+        self.take_over(cx);
+        total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Hull, Params};
+    use super::*;
+    use crate::endpoint::{Env, Framing, Sender as _, Stats};
+    use crate::params::ParamSet;
+    use crate::registry::Transport;
+    use crate::rng::{Entity, Rng};
+    use clearway_units::Rate;
+
+    #[test]
+    fn a_mark_makes_the_pacer_hold_what_tcp_would_send_in_a_burst_hull_section_3_3() {
+        let env = Env {
+            line_rate: Rate::gbps(10),
+            path_rate: Rate::gbps(10),
+            base_rtt: Span::from_us(100),
+            framing: Framing::ETHERNET,
+            established: true,
+        };
+        let mut params = Params::default();
+        params.set("p_a", "1").unwrap();
+        params.set("bucket", "1538 B").unwrap();
+        params.set("initial_window", "40").unwrap();
+        let mut sender = Hull::sender(&params, &env);
+        let (mut rng, mut stats) = (Rng::stream(1, Entity::Sender, 1), Stats::default());
+        let mut cx = Cx { now: Time::ZERO, rng: &mut rng, stats: &mut stats };
+        sender.write(1_000_000, &mut cx);
+        let burst = std::iter::from_fn(|| sender.poll_transmit(&mut cx)).count();
+        assert_eq!((burst, sender.is_paced()), (40, false));
+
+        let mut ack = Packet::new(Kind::Ack, 84);
+        ack.window = u32::MAX;
+        ack.ack = 35 * 1460;
+        ack.flags = Flags::ECN_ECHO;
+        cx.now = Time::ZERO + Span::from_us(100);
+        sender.handle_packet(&ack, &Extra::default(), &mut cx);
+        assert!(sender.is_paced());
+        let (mut sent, mut last) = (0, cx.now);
+        loop {
+            if sender.poll_transmit(&mut cx).is_some() {
+                sent += 1;
+                last = cx.now;
+                assert!(sender.held.is_empty() || !sender.wants_transmit(cx.now), "one at a time");
+            }
+            if sender.held.is_empty() {
+                break;
+            }
+            cx.now = sender.next_timeout().max(cx.now);
+            sender.handle_timeout(&mut cx);
+        }
+        assert_eq!(sent, 15, "a window of 20, of which 5 are in flight");
+        assert!(last > Time::ZERO + Span::from_us(110), "{last:?}");
+    }
+}

@@ -1,0 +1,105 @@
+//! The hypothetical ideal rate control of ExpressPass '17, sec. 2 and Fig. 1 (a): every sender knows its exact fair
+//! share at every instant and paces its packets perfectly; nobody coordinates phases between flows.
+//!
+//! Whoever drives the sender tells it the share, [`Sender::set_rate`](crate::Sender::set_rate); the simulator computes
+//! max-min fairness whenever a flow starts or ends. A change of the rate changes the wait for the next packet at once,
+//! in proportion to what is left of it. Loss is repaired as in TCP, and changes no rate.
+
+use super::config::tcp_params;
+use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent, UNLIMITED};
+use super::{Ecn, Receiver, Sender};
+use crate::endpoint::Env;
+use crate::registry::{Needs, Transport};
+use clearway_units::Rate;
+
+tcp_params! {
+    /// Parameters of `ideal`.
+    {}
+}
+
+/// The transport.
+pub struct Ideal;
+
+impl Transport for Ideal {
+    type Params = Params;
+    type Sender = Sender<IdealControl>;
+    type Receiver = Receiver;
+    const NAME: &'static str = "ideal";
+    const SUMMARY: &'static str = "Every sender knows its max-min fair share at every instant and paces perfectly";
+    const SOURCE: &'static str = "ExpressPass, SIGCOMM'17, sec. 2, Fig. 1 (a)";
+
+    fn needs(_: &Params) -> Needs {
+        Needs { oracle: true, ..Needs::NOTHING }
+    }
+
+    fn sender(params: &Params, env: &Env) -> Sender<IdealControl> {
+        Sender::new(&params.config(Ecn::Off), env, IdealControl { rate: env.path_rate })
+    }
+
+    fn receiver(params: &Params, env: &Env) -> Receiver {
+        Receiver::new(&params.config(Ecn::Off), env)
+    }
+}
+
+/// The fair share. Before the first word of the oracle, which comes at the instant of the start, the whole path.
+#[derive(Clone, Copy, Debug)]
+pub struct IdealControl {
+    rate: Rate,
+}
+
+impl Controller for IdealControl {
+    const PACES: bool = true;
+
+    #[inline]
+    fn limits(&self) -> Limits {
+        Limits { cwnd: UNLIMITED, pacing: Some(self.rate) }
+    }
+
+    fn on_ack(&mut self, _: &AckEvent) {}
+
+    fn on_loss(&mut self, _: &CongestionEvent) {}
+
+    fn on_ecn(&mut self, _: &CongestionEvent) {}
+
+    fn on_timeout(&mut self, _: &CongestionEvent) {}
+
+    fn on_restart(&mut self, _: &RestartEvent) {}
+
+    fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate.max(Rate::bps(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::{Cx, Endpoint, Framing, Sender as _, Stats};
+    use crate::rng::{Entity, Rng};
+    use clearway_units::Time;
+
+    #[test]
+    fn a_change_of_the_share_changes_the_wait_for_the_next_packet_at_once() {
+        let env = Env {
+            line_rate: Rate::mbps(12_304),
+            path_rate: Rate::mbps(12_304),
+            base_rtt: Span::from_us(100),
+            framing: Framing::ETHERNET,
+            established: true,
+        };
+        let mut sender = Ideal::sender(&Params::default(), &env);
+        let (mut rng, mut stats) = (Rng::stream(1, Entity::Sender, 1), Stats::default());
+        let mut cx = Cx { now: Time::ZERO, rng: &mut rng, stats: &mut stats };
+        sender.write(1_000_000, &mut cx);
+        assert!(sender.poll_transmit(&mut cx).is_some());
+        let at = |ns| Time::ZERO + Span::from_ns(ns);
+        assert_eq!(sender.next_timeout(), at(1000), "1538 bytes at 12.304 Gbps");
+        sender.set_rate(Rate::mbps(1_538), &mut cx);
+        assert_eq!(sender.next_timeout(), at(8000));
+        cx.now = at(4000);
+        sender.set_rate(Rate::mbps(12_304), &mut cx);
+        assert_eq!(sender.next_timeout(), at(4500));
+        cx.now = at(4500);
+        sender.handle_timeout(&mut cx);
+        assert!(sender.poll_transmit(&mut cx).is_some() && sender.poll_transmit(&mut cx).is_none());
+    }
+}

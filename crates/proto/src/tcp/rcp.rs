@@ -1,0 +1,212 @@
+//! RCP: sends at the rate that the ports on its path granted (Dukkipati, "Rate Control Protocol", Stanford 2008).
+//!
+//! The port's part is [`RcpRate`](crate::port::RcpRate). A new flow asks with a `SYN` and starts, a round trip later,
+//! at the rate that flows in progress have. Every data packet asks again, and every acknowledgement brings the answer.
+//! Which bytes to send, and again after a loss, is the family's [`Sender`]'s business; there is no window.
+
+use super::config::tcp_params;
+use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent, UNLIMITED};
+use super::{Config, Ecn, Receiver, Sender};
+use crate::endpoint::Env;
+use crate::packet::{Flags, Packet};
+use crate::port::{PortMechanism, RcpConfig};
+use crate::registry::{Needs, Transport};
+use clearway_units::{Rate, Time};
+
+tcp_params! {
+    /// Parameters of `rcp`.
+    {
+        /// Ports: gain `alpha` on spare capacity.
+        alpha: f64 = "0.4", "0.0001" to "10", "Dukkipati et al., IWQoS'05; ns-3 port of the authors' router";
+        /// Ports: gain `beta` on the queue. 0.4 in the ns-3 port, 0.2 in later work of Stanford's.
+        beta: f64 = "0.226", "0" to "10", "Dukkipati et al., IWQoS'05";
+        /// Ports: share `gamma` of the link to be used.
+        gamma: f64 = "1", "0.01" to "1", "ns-3 port of the authors' router";
+        /// Ports: rate at the start, as a share of the link's. An idle port soon offers the whole link.
+        initial_rate: f64 = "0.05", "0.000001" to "1", "the authors' ns-2 router";
+        /// Ports: mean round-trip time of flows (`d0`) before any packet brought one. The authors' 200 ms are for
+        /// the Internet.
+        initial_rtt: Span = "100 us", "1 us" to "10 s", "our choice: E17 sec. 6.1";
+        /// Ports: longest control interval; the mean round-trip time if that is shorter.
+        interval_max: Span = "10 ms", "1 us" to "10 s", "the authors' ns-2 router";
+        /// Ports: least rate, in packets of 1000 bytes per mean round-trip time.
+        packets_min: f64 = "0.01", "0.000001" to "1", "ns-3 port of the authors' router";
+        /// Ask for the rate with a `SYN` before the first byte, even over a connection that stands. Else start
+        /// with `initial_window` spread over a round trip.
+        ask_first: bool = "true", "" to "", "Dukkipati 2008; E17 sec. 6.1";
+    }
+}
+
+/// The transport.
+pub struct Rcp;
+
+impl Transport for Rcp {
+    type Params = Params;
+    type Sender = Sender<RcpControl>;
+    type Receiver = Receiver;
+    const NAME: &'static str = "rcp";
+    const SUMMARY: &'static str = "RCP: every port has one rate for all its flows, written into their packets";
+    const SOURCE: &'static str = "Dukkipati, Stanford 2008";
+    const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
+
+    fn needs(params: &Params) -> Needs {
+        let config = RcpConfig {
+            alpha: params.alpha,
+            beta: params.beta,
+            gamma: params.gamma,
+            initial_rate: params.initial_rate,
+            initial_rtt: params.initial_rtt,
+            interval_max: params.interval_max,
+            packets_min: params.packets_min,
+        };
+        Needs { mechanism: Some(PortMechanism::Rcp(config)), ..Needs::NOTHING }
+    }
+
+    fn sender(params: &Params, env: &Env) -> Sender<RcpControl> {
+        let mut config = params.config(Ecn::Off);
+        let mut env = *env;
+        if params.ask_first {
+            // The path's round trip is known, so a lost question need not wait a second.
+            config.rto_initial = Auto::Set(config.rto_initial.or((env.base_rtt * 3).max(config.rto_min)));
+            config.handshake = true;
+            env.established = false;
+        }
+        Sender::new(&config, &env, RcpControl::new(&config, &env))
+    }
+
+    fn receiver(params: &Params, env: &Env) -> Receiver {
+        Receiver::new(&params.config(Ecn::Off), env)
+    }
+}
+
+/// The rate last granted.
+#[derive(Clone, Copy, Debug)]
+pub struct RcpControl {
+    rate: Rate,
+    /// What the host's own link can do: what it asks for.
+    line_rate: Rate,
+    srtt: Span,
+}
+
+impl RcpControl {
+    /// For a new flow.
+    pub fn new(config: &Config, env: &Env) -> RcpControl {
+        let window = config.initial_window as u64 * env.framing.wire_max() as u64;
+        let rate = over(window, env.base_rtt).min(env.line_rate);
+        RcpControl { rate, line_rate: env.line_rate, srtt: Span::ZERO }
+    }
+
+    fn grant(&mut self, stamp: u64) {
+        self.rate = Rate::bps(stamp.clamp(1, self.line_rate.as_bps()));
+    }
+}
+
+/// `bytes` spread over `span`.
+fn over(bytes: u64, span: Span) -> Rate {
+    Rate::from_bps_f64(bytes as f64 * 8.0 / span.as_secs_f64().max(1e-9))
+}
+
+impl Controller for RcpControl {
+    const PACES: bool = true;
+
+    #[inline]
+    fn limits(&self) -> Limits {
+        Limits { cwnd: UNLIMITED, pacing: Some(self.rate) }
+    }
+
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.srtt = ack.srtt;
+        self.grant(ack.stamp);
+    }
+
+    fn on_loss(&mut self, _: &CongestionEvent) {}
+
+    fn on_ecn(&mut self, _: &CongestionEvent) {}
+
+    fn on_timeout(&mut self, _: &CongestionEvent) {}
+
+    fn on_restart(&mut self, event: &RestartEvent) {
+        // After a pause the rate last granted says little: a window over a round trip, until the first answer.
+        if self.srtt > Span::ZERO {
+            self.rate = self.rate.min(over(event.window, self.srtt)).max(Rate::bps(1));
+        }
+    }
+
+    fn on_open(&mut self, rtt: Span, stamp: u64) {
+        self.srtt = rtt;
+        self.grant(stamp);
+    }
+
+    #[inline]
+    fn stamp(&self, packet: &mut Packet) {
+        packet.flags.set(Flags::RATE);
+        packet.ack = self.line_rate.as_bps();
+        packet.echo = Time::ZERO + self.srtt;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::controller::tests::ack;
+    use super::*;
+    use crate::endpoint::{Cx, Endpoint, Framing, Sender as _, Stats};
+    use crate::packet::{Extra, Kind};
+    use crate::rng::{Entity, Rng};
+
+    const ENV: Env = Env {
+        line_rate: Rate::gbps(10),
+        path_rate: Rate::gbps(10),
+        base_rtt: Span::from_us(100),
+        framing: Framing::ETHERNET,
+        established: true,
+    };
+
+    #[test]
+    fn a_flow_asks_before_its_first_byte_and_then_sends_at_the_rate_granted_dukkipati_section_2_1() {
+        let mut sender = Rcp::sender(&Params::default(), &ENV);
+        let (mut rng, mut stats) = (Rng::stream(1, Entity::Sender, 1), Stats::default());
+        let mut cx = Cx { now: Time::ZERO, rng: &mut rng, stats: &mut stats };
+        let mut extra = Extra::default();
+        sender.write(1_000_000, &mut cx);
+        let syn = sender.poll_control(&mut extra, &mut cx).unwrap();
+        assert_eq!((syn.kind, syn.ack), (Kind::Syn, 10_000_000_000));
+        assert!(syn.flags.has(Flags::RATE) && sender.poll_transmit(&mut cx).is_none());
+
+        let mut answer = Packet::new(Kind::SynAck, 84);
+        answer.window = u32::MAX;
+        answer.seq = 1_538_000_000;
+        cx.now = Time::ZERO + Span::from_us(100);
+        sender.handle_packet(&answer, &extra, &mut cx);
+        let first = sender.poll_transmit(&mut cx).unwrap();
+        assert_eq!((first.ack, first.echo), (10_000_000_000, Time::ZERO + Span::from_us(100)));
+        assert!(sender.poll_transmit(&mut cx).is_none());
+        // 1538 bytes at 1.538 Gbps: 8 us.
+        assert_eq!(sender.next_timeout(), cx.now + Span::from_us(8));
+
+        // Half way, an answer doubles the rate: half of what is left remains to be waited.
+        let mut answer = Packet::new(Kind::Ack, 84);
+        answer.window = u32::MAX;
+        answer.seq = 3_076_000_000;
+        cx.now += Span::from_us(4);
+        sender.handle_packet(&answer, &extra, &mut cx);
+        assert_eq!(sender.next_timeout(), cx.now + Span::from_us(2));
+    }
+
+    #[test]
+    fn loss_changes_nothing_but_the_bytes_to_be_sent() {
+        let mut rcp = RcpControl::new(&Params::default().config(Ecn::Off), &ENV);
+        rcp.on_ack(&AckEvent { stamp: 5_000_000_000, ..ack(1460) });
+        let event = super::super::controller::tests::congestion(100_000);
+        rcp.on_loss(&event);
+        rcp.on_timeout(&event);
+        assert_eq!(rcp.limits(), Limits { cwnd: UNLIMITED, pacing: Some(Rate::gbps(5)) });
+    }
+
+    #[test]
+    fn after_a_pause_a_window_over_a_round_trip_until_the_next_answer() {
+        let mut rcp = RcpControl::new(&Params::default().config(Ecn::Off), &ENV);
+        rcp.on_ack(&AckEvent { stamp: 10_000_000_000, ..ack(1460) });
+        rcp.on_restart(&RestartEvent { now: Time::ZERO, idle: Span::from_secs(1), window: 12_500 });
+        assert_eq!(rcp.limits().pacing, Some(Rate::gbps(1)));
+    }
+}
