@@ -140,7 +140,7 @@ fn network(transport: &AnyTransport, topology: Topology, buffer: Bytes) -> Model
     let marking = needs.ecn.then_some(Marking { threshold: Threshold::ByRate, at: MarkAt::Enqueue });
     let class = |limit, marking| Class { name: "data".into(), priority: 0, weight: 1, limit, marking };
     let credit = needs.credits.map(|needs| CreditClass { queue: needs.queue, shaping: needs.shaping });
-    let port = |class| PortModel { credit, classes: vec![class], shared: None };
+    let port = |class| PortModel { credit, classes: vec![class], shared: None, mechanism: None };
     let limit = Amount { bytes: buffer, packets: u32::MAX };
     Model {
         seed: 1,

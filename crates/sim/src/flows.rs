@@ -6,7 +6,7 @@ use clearway_proto::{
     AnyReceiver, AnySender, Cx, Endpoint, Extra, Gauges, Packet, Receiver, ReceiverVisitor, Rng, Sender,
     SenderVisitor, Stats,
 };
-use clearway_units::Time;
+use clearway_units::{Rate, Time};
 use std::collections::VecDeque;
 
 /// What belongs to one end of a flow besides its protocol.
@@ -140,6 +140,8 @@ pub enum Input<'a> {
     Close,
     /// The application takes back what was not sent, and closes (a sender only).
     Truncate,
+    /// The oracle tells the flow's fair share (a sender only).
+    Share(Rate),
 }
 
 /// How an end stands after an input.
@@ -209,6 +211,7 @@ impl SenderVisitor for Drive<'_> {
             }
             Input::Close => sender.close(&mut cx),
             Input::Truncate => total = sender.truncate(&mut cx),
+            Input::Share(rate) => sender.set_rate(rate, &mut cx),
             _ => {}
         }
         Standing { bytes: total, ..self.common(sender) }

@@ -11,6 +11,7 @@ mod flows;
 mod metrics;
 pub mod model;
 mod net;
+mod oracle;
 pub mod scenario;
 mod simulation;
 pub mod traffic;

@@ -2,7 +2,8 @@
 //!
 //! [`crate::scenario`] makes a [`Model`] from a file; [`crate::Simulation`] runs it. Code may also build one itself.
 
-use clearway_proto::{AnyTransport, Framing, port::CreditShaping, port::MarkAt};
+use clearway_proto::port::{CreditShaping, MarkAt, PortMechanism};
+use clearway_proto::{AnyTransport, Framing};
 use clearway_topology::{NodeId, PortId, Topology, routing::Policy};
 use clearway_units::{Bytes, Span, Time};
 use std::sync::Arc;
@@ -43,6 +44,8 @@ pub struct PortModel {
     pub classes: Vec<Class>,
     /// A buffer that all ports of a switch share, with dynamic thresholds, beside the limits of the classes.
     pub shared: Option<SharedBuffer>,
+    /// What else it does. Heeded at switches: hosts share their network card by turns.
+    pub mechanism: Option<PortMechanism>,
 }
 
 /// The class of credits at a port.

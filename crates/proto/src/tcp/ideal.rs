@@ -25,7 +25,8 @@ impl Transport for Ideal {
     type Sender = Sender<IdealControl>;
     type Receiver = Receiver;
     const NAME: &'static str = "ideal";
-    const SUMMARY: &'static str = "Every sender knows its max-min fair share at every instant and paces perfectly";
+    const SUMMARY: &'static str =
+        "Every sender knows its max-min fair share at every instant and paces perfectly";
     const SOURCE: &'static str = "ExpressPass, SIGCOMM'17, sec. 2, Fig. 1 (a)";
 
     fn needs(_: &Params) -> Needs {

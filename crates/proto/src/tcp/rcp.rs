@@ -45,7 +45,8 @@ impl Transport for Rcp {
     type Sender = Sender<RcpControl>;
     type Receiver = Receiver;
     const NAME: &'static str = "rcp";
-    const SUMMARY: &'static str = "RCP: every port has one rate for all its flows, written into their packets";
+    const SUMMARY: &'static str =
+        "RCP: every port has one rate for all its flows, written into their packets";
     const SOURCE: &'static str = "Dukkipati, Stanford 2008";
     const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
 

@@ -29,6 +29,8 @@ pub enum What {
     Fault(u32),
     /// A series is due.
     Sample(u32),
+    /// Flows started or ended, and so fair shares changed.
+    Shares(u32),
 }
 
 /// An event: 16 bytes.
@@ -98,4 +100,4 @@ macro_rules! packed {
         }
     };
 }
-packed!(0 Arrive, 1 Wake, 2 Handle, 3 SenderTimer, 4 ReceiverTimer, 5 Traffic, 6 Stop, 7 Fault, 8 Sample);
+packed!(0 Arrive, 1 Wake, 2 Handle, 3 SenderTimer, 4 ReceiverTimer, 5 Traffic, 6 Stop, 7 Fault, 8 Sample, 9 Shares);

@@ -16,6 +16,7 @@ pub use slab::{NONE, Slab, Slot};
 
 use crate::engine::{Event, What, Wheel, prefetch};
 use crate::model::{Model, PortModel, SharedBuffer};
+use clearway_proto::port::AnyPortMechanism;
 use clearway_proto::{Entity, Extra, Flags, Kind, Packet, Rng};
 use clearway_topology::{PortId, Topology};
 use clearway_units::{Bytes, Span, Time};
@@ -78,6 +79,8 @@ pub struct Network {
     shared_used: Vec<u64>,
     /// Random loss by port: (probability, stream); only ports that lose.
     losses: Vec<(f64, Rng)>,
+    /// What ports do besides queueing, where they do.
+    mechanisms: Vec<AnyPortMechanism>,
     /// Ports on paths; a [`Route`] refers to a stretch.
     paths: Vec<PortId>,
     free_paths: Vec<Vec<u32>>,
@@ -109,6 +112,7 @@ impl Network {
             shared: model.switch.shared,
             shared_used: vec![0; topology.nodes().len()],
             losses: Vec::new(),
+            mechanisms: Vec::new(),
             paths: Vec::new(),
             free_paths: Vec::new(),
             flow_packets: Vec::new(),
@@ -130,6 +134,10 @@ impl Network {
             if is_host {
                 made.nic = net.nics.len() as u32;
                 net.nics.push(Nic { ready: vec![VecDeque::new(); order.classes()], waiting: 0 });
+            }
+            if let Some(mechanism) = kind.mechanism.filter(|_| !is_host) {
+                made.mechanism = net.mechanisms.len() as u32;
+                net.mechanisms.push(mechanism.build(port.rate));
             }
             net.ports.push(made);
         }
@@ -240,6 +248,11 @@ impl Network {
         &self.paths[route.base as usize..][..route.hops as usize]
     }
 
+    /// The ports of all paths of a route, one path after the other.
+    pub fn ports_of(&self, route: Route) -> &[PortId] {
+        &self.paths[route.base as usize..][..route.hops as usize * route.count as usize]
+    }
+
     /// Whether a route consists of just these ports.
     pub fn follows(&self, route: Route, ports: &[PortId]) -> bool {
         self.paths[route.base as usize..][..route.hops as usize * route.count as usize] == *ports
@@ -347,6 +360,10 @@ impl Network {
         if !out.up {
             return self.drop_packet(port, index, Drop::Down);
         }
+        if out.mechanism != NONE {
+            self.tell_mechanism(port, index);
+        }
+        let out = &mut self.ports[port as usize];
         let slot = self.slab.get(index);
         if slot.packet.kind == Kind::Credit && out.credits != NONE {
             return self.send_credit(port, index);
@@ -355,6 +372,16 @@ impl Network {
             return self.transmit(port, index);
         }
         self.enqueue(port, index);
+    }
+
+    /// A packet arrived at a port that does more than queueing.
+    fn tell_mechanism(&mut self, port: u32, index: u32) {
+        let out = &self.ports[port as usize];
+        let classes = if out.nic == NONE { self.switch_order.classes() } else { self.host_order.classes() };
+        let queues = &self.queues[out.first_queue as usize..][..classes];
+        let queued = queues.iter().map(|queue| queue.queue.bytes()).sum();
+        let packet = &self.slab.get(index).packet;
+        self.mechanisms[out.mechanism as usize].on_arrival(packet, queued, self.now);
     }
 
     fn enqueue(&mut self, port: u32, index: u32) {
@@ -410,6 +437,10 @@ impl Network {
         out.busy_until = done;
         out.count(packet);
         self.link_transmissions += 1;
+        if out.mechanism != NONE {
+            let packet = &mut self.slab.get_mut(index).packet;
+            self.mechanisms[out.mechanism as usize].on_departure(packet, self.now);
+        }
         if out.loss != NONE {
             let (probability, rng) = &mut self.losses[out.loss as usize];
             if rng.unit() < *probability {

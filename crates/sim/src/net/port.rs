@@ -33,6 +33,8 @@ pub struct Port {
     pub first_queue: u32,
     /// Index of its loss, or [`NONE`].
     pub loss: u32,
+    /// Index of what else it does, or [`NONE`].
+    pub mechanism: u32,
     /// Packets sent.
     pub tx_packets: u64,
     /// Bytes on the wire sent.
@@ -67,6 +69,7 @@ impl Port {
             up: true,
             first_queue: 0,
             loss: NONE,
+            mechanism: NONE,
             tx_packets: 0,
             tx_bytes: 0,
             tx_payload: 0,

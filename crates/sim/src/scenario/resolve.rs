@@ -6,12 +6,13 @@ use super::field::{Direction, Field, Links, MarkingWord, Name, Pair, Ports, What
 use super::schema::*;
 use super::shapes::{Shape, check_links, has, text_at};
 use super::traffic::{Part, Surroundings};
-use super::transport::{self, AllNeeds, CREDIT_KEYS};
+use super::transport::{self, AllNeeds, CREDIT_KEYS, PHANTOM_KEYS, RCP_KEYS, mechanism_keys};
 use crate::model::{
     Amount, Class, CreditClass, Fault, HostModel, Marking, Model, PortModel, Probe, Sample, SharedBuffer,
     Threshold, Traffic,
 };
-use clearway_proto::{AnyTransport, Auto, CreditNeeds, Framing, port::CreditShaping};
+use clearway_proto::port::{CreditShaping, PortMechanism};
+use clearway_proto::{AnyTransport, Auto, CreditNeeds, Framing};
 use clearway_topology::{PortId, Topology};
 use clearway_units::{Bytes, Rate};
 use std::collections::BTreeMap;
@@ -83,11 +84,13 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
     let credit = resolve_credit(document, &needs, &switch, framing)?;
     let host_credit =
         credit.map(|credit| CreditClass { queue: host.credit_queue.or(credit.queue), ..credit });
+    let mechanism = resolve_mechanism(document, &needs, &switch)?;
     let shared = resolve_switch(document, &switch_at, &mut switch, &mut classes, &topology, needs.ecn)?;
     let model_classes: Vec<Class> = classes.iter().map(model_class).collect();
     let host_classes =
         model_classes.iter().map(|class| Class { limit: host.buffer, marking: None, ..class.clone() });
-    let host_port = PortModel { credit: host_credit, classes: host_classes.collect(), shared: None };
+    let host_port =
+        PortModel { credit: host_credit, classes: host_classes.collect(), shared: None, mechanism: None };
 
     let (faults, fault_tables) = read_faults(document, &topology, root.stop)?;
     let (loss, loss_tables) = read_loss(document, &topology)?;
@@ -112,7 +115,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
         stop: root.stop,
         routing: network.routing.policy(),
         framing,
-        switch: PortModel { credit, classes: model_classes, shared },
+        switch: PortModel { credit, classes: model_classes, shared, mechanism },
         host: HostModel { port: host_port, processing_delay: host.processing_delay },
         traffic: parts.into_iter().map(|part| part.traffic).collect(),
         faults,
@@ -303,6 +306,51 @@ fn resolve_credit(
         return Err(document.error(&at.key("credit_bucket"), problem));
     }
     Ok(Some(CreditClass { queue, shaping }))
+}
+
+/// What ports of switches do besides queueing, from what the transports ask for and what the scenario says.
+fn resolve_mechanism(
+    document: &Document,
+    needs: &AllNeeds,
+    switch: &Switch,
+) -> Result<Option<PortMechanism>> {
+    let at = Path::default().key("switch");
+    let own = needs.mechanisms.first().map_or(&[][..], |(_, mechanism)| mechanism_keys(mechanism));
+    for key in PHANTOM_KEYS.iter().chain(&RCP_KEYS) {
+        if has(document, &at, key) && !own.contains(key) {
+            let problem =
+                "means nothing, since no transport of the scenario asks its ports for this; remove it";
+            return Err(document.error(&at.key(key), problem));
+        }
+    }
+    let told = |mut mechanism| {
+        match &mut mechanism {
+            PortMechanism::Phantom(phantom) => {
+                phantom.drain = switch.phantom_drain.unwrap_or(phantom.drain);
+                phantom.threshold = switch.phantom_threshold.map_or(phantom.threshold, Auto::Set);
+            }
+            PortMechanism::Rcp(rcp) => {
+                rcp.alpha = switch.rcp_alpha.unwrap_or(rcp.alpha);
+                rcp.beta = switch.rcp_beta.unwrap_or(rcp.beta);
+                rcp.gamma = switch.rcp_gamma.unwrap_or(rcp.gamma);
+            }
+        }
+        mechanism
+    };
+    let Some(&(name, first)) = needs.mechanisms.first() else { return Ok(None) };
+    let first = told(first);
+    match needs.mechanisms.iter().find(|(_, other)| told(*other) != first) {
+        None => Ok(Some(first)),
+        Some((other, mechanism)) => Err(document.error(
+            &Path::default().key("traffic"),
+            format!(
+                "the transports {name} and {other} ask the same ports for a {} and a {} that differ; ports do one \
+                 thing, so write traffic of one of them only, or give both the same parameters",
+                first.name(),
+                mechanism.name()
+            ),
+        )),
+    }
 }
 
 /// Fills in what the switches' keys leave open.

@@ -153,6 +153,18 @@ table! {
         shared_buffer: Option<Bytes> = NONE, "10 KB" to "1 TB";
         /// With `shared_buffer`: a queue may hold this many times what is free. Without it, 1.
         alpha: Option<f64> = NONE, "0.0001" to "1000";
+        /// Drain rate of phantom queues, as a share of the link's. Without it, what the transport asks for. Only with
+        /// a transport that uses phantom queues, as the next key.
+        phantom_drain: Option<f64> = NONE, "0.01" to "1";
+        /// Marking threshold of phantom queues. Without it, what the transport asks for.
+        phantom_threshold: Option<Bytes> = NONE, "1 B" to "1 GB";
+        /// RCP's gain on spare capacity. Without it, what the transport asks for. Only with a transport that uses
+        /// RCP's rates, as the next two keys.
+        rcp_alpha: Option<f64> = NONE, "0.0001" to "10";
+        /// RCP's gain on the queue. Without it, what the transport asks for.
+        rcp_beta: Option<f64> = NONE, "0" to "10";
+        /// Share of the link that RCP uses. Without it, what the transport asks for.
+        rcp_gamma: Option<f64> = NONE, "0.01" to "1";
         /// Classes of packets, each under `[[switch.class]]`. Without any, there is one, named `data`. Credits have a
         /// class of their own.
         class: Tables = NONE;

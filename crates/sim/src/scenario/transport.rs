@@ -3,6 +3,7 @@
 use super::document::{Document, Entry, Node, Path, Place, Value};
 use super::error::{ScenarioError, one_line, suggestion};
 use super::field::quoted;
+use clearway_proto::port::PortMechanism;
 use clearway_proto::{AnyTransport, CreditNeeds, ParamError, TRANSPORTS};
 
 /// Keys that mean something only where credits are used: (table, key).
@@ -12,6 +13,19 @@ pub(super) const CREDIT_KEYS: [(&str, &str); 4] = [
     ("switch", "credit_bucket_empty"),
     ("host", "credit_queue"),
 ];
+
+/// Keys that change what ports of switches do besides queueing, and so mean something only where they do.
+pub(super) const PHANTOM_KEYS: [&str; 2] = ["phantom_drain", "phantom_threshold"];
+/// The same for RCP.
+pub(super) const RCP_KEYS: [&str; 3] = ["rcp_alpha", "rcp_beta", "rcp_gamma"];
+
+/// The keys of `[switch]` that belong to a mechanism.
+pub(super) fn mechanism_keys(mechanism: &PortMechanism) -> &'static [&'static str] {
+    match mechanism {
+        PortMechanism::Phantom(_) => &PHANTOM_KEYS,
+        PortMechanism::Rcp(_) => &RCP_KEYS,
+    }
+}
 
 /// The names of all transports, for messages.
 pub(super) fn known() -> String {
@@ -163,6 +177,14 @@ pub(super) fn replace_all(document: &mut Document, name: &str) -> Result<(), Sce
             }
         }
     }
+    let kept = replacement.needs().mechanism.map_or(&[][..], |mechanism| mechanism_keys(&mechanism));
+    let had = used.iter().filter_map(|transport| transport.needs().mechanism);
+    let idle: Vec<&str> =
+        had.flat_map(|had| mechanism_keys(&had)).copied().filter(|key| !kept.contains(key)).collect();
+    let switch = root.iter_mut().find(|entry| entry.key == "switch").map(|entry| &mut entry.node.value);
+    if let Some(Value::Table(entries)) = switch {
+        entries.retain(|entry| !idle.contains(&entry.key.as_str()));
+    }
     Ok(())
 }
 
@@ -170,15 +192,17 @@ pub(super) fn replace_all(document: &mut Document, name: &str) -> Result<(), Sce
 pub(super) struct AllNeeds {
     pub credits: Vec<(&'static str, CreditNeeds)>,
     pub ecn: bool,
+    pub mechanisms: Vec<(&'static str, PortMechanism)>,
 }
 
 impl AllNeeds {
     pub fn of<'a>(transports: impl Iterator<Item = &'a AnyTransport>) -> AllNeeds {
-        let mut all = AllNeeds { credits: Vec::new(), ecn: false };
+        let mut all = AllNeeds { credits: Vec::new(), ecn: false, mechanisms: Vec::new() };
         for transport in transports {
             let needs = transport.needs();
             all.credits.extend(needs.credits.map(|credits| (transport.info().name, credits)));
             all.ecn |= needs.ecn;
+            all.mechanisms.extend(needs.mechanism.map(|mechanism| (transport.info().name, mechanism)));
         }
         all
     }

@@ -1,6 +1,7 @@
 //! A run: events are taken in their order and handed to ports, ends of flows, and applications.
 
 mod rounds;
+mod shares;
 mod start;
 
 use crate::engine::{ENTITIES_MAX, Event, What};
@@ -8,6 +9,7 @@ use crate::flows::{Flows, Input};
 use crate::metrics::{Ended, Record, Results, Sampler, Summary, flow_table, port_table};
 use crate::model::{Delay, Model, Pattern};
 use crate::net::{NONE, Network, Next};
+use crate::oracle::Oracle;
 use clearway_proto::{Entity, Extra, Flags, Rng};
 use clearway_topology::routing::{Policy, Routes};
 use clearway_units::{Span, Time};
@@ -67,6 +69,10 @@ pub struct Simulation {
     completed: u64,
     host_rngs: Vec<Rng>,
     sampler: Sampler,
+    /// Who computes fair shares, if a transport wants to know them.
+    oracle: Option<Oracle>,
+    /// Parts of the traffic whose senders are told.
+    told: Vec<bool>,
     events: u64,
     ended: Option<Ended>,
     credits_used: u64,
@@ -98,12 +104,17 @@ impl Simulation {
             completed: 0,
             host_rngs: (0..hosts).map(|host| Rng::stream(model.seed, Entity::Host, host)).collect(),
             sampler: Sampler::default(),
+            oracle: None,
+            told: model.traffic.iter().map(|traffic| traffic.transport.needs().oracle).collect(),
             events: 0,
             ended: None,
             credits_used: 0,
             credits_wasted: 0,
             model: model.clone(),
         };
+        if sim.told.contains(&true) {
+            sim.oracle = Some(Oracle::new(model.topology.ports().iter().map(|port| port.rate)));
+        }
         for (index, traffic) in model.traffic.iter().enumerate() {
             let rng = Rng::stream(model.seed, Entity::Traffic, index as u64);
             sim.rounds.push(match &traffic.pattern {
@@ -262,6 +273,7 @@ impl Simulation {
             What::Stop(record) => self.stop_flow(record),
             What::Fault(index) => self.fault(index),
             What::Sample(index) => self.sample(index),
+            What::Shares(_) => self.tell_shares(),
         }
     }
 
@@ -404,6 +416,7 @@ impl Simulation {
             if !self.net.is_drained(place) || self.flows.get_mut(place).is_none() {
                 continue;
             }
+            self.stop_share(place);
             let flow = self.flows.remove(place);
             let stats = flow.sending.stats.plus(&flow.receiving.stats);
             if let Some(record) = self.records.get_mut(flow.record as usize) {

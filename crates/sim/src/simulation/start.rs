@@ -237,6 +237,9 @@ impl Simulation {
             stats: Stats::default(),
             place,
         });
+        if self.oracle.is_some() {
+            self.start_share(place);
+        }
         self.drive_sender(place, Input::Write { bytes, close });
         record
     }
@@ -257,7 +260,10 @@ impl Simulation {
         flow.counted = stats;
         flow.record = flow.messages.front().map_or(row, |next| next.record);
         self.completed += 1;
-        let (traffic, number) = (flow.traffic, flow.number);
+        let (traffic, number, idle) = (flow.traffic, flow.number, flow.messages.is_empty());
+        if idle && self.oracle.is_some() {
+            self.stop_share(place);
+        }
         if self.rounds[traffic as usize].is_some() {
             self.round_progress(traffic, number);
         }
@@ -298,6 +304,10 @@ impl Simulation {
                 }
             }
         }
+        let Some(oracle) = &self.oracle else { return };
+        let sending: Vec<u32> =
+            self.flows.iter_mut().map(|(place, _)| place).filter(|&place| oracle.is_active(place)).collect();
+        sending.into_iter().for_each(|place| self.start_share(place));
     }
 }
 

@@ -13,7 +13,7 @@ use clearway_units::{Bytes, Span, Time};
 pub fn quiet(topology: Topology) -> Model {
     let class =
         Class { name: "data".into(), priority: 0, weight: 1, limit: Amount::UNLIMITED, marking: None };
-    let port = PortModel { credit: None, classes: vec![class], shared: None };
+    let port = PortModel { credit: None, classes: vec![class], shared: None, mechanism: None };
     Model {
         seed: 1,
         stop: None,
@@ -38,6 +38,7 @@ pub fn network_for(transport: &AnyTransport, topology: Topology) -> Model {
         model.switch.credit = Some(class);
         model.host.port.credit = Some(class);
     }
+    model.switch.mechanism = needs.mechanism;
     if needs.ecn {
         let at = clearway_proto::port::MarkAt::Enqueue;
         model.switch.classes[0].marking = Some(Marking { threshold: Threshold::ByRate, at });

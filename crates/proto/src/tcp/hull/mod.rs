@@ -56,7 +56,8 @@ impl Transport for Hull {
     type Sender = HullSender;
     type Receiver = Receiver;
     const NAME: &'static str = "hull";
-    const SUMMARY: &'static str = "HULL: DCTCP, paced, with marks from phantom queues that drain slower than links";
+    const SUMMARY: &'static str =
+        "HULL: DCTCP, paced, with marks from phantom queues that drain slower than links";
     const SOURCE: &'static str = "NSDI'12";
     const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
 

@@ -126,12 +126,8 @@ impl Pacer {
 mod tests {
     use super::*;
 
-    const CONFIG: PacerConfig = PacerConfig {
-        eta: 0.125,
-        beta: 2000.0,
-        interval: Span::from_us(64),
-        bucket: Bytes::new(24_000),
-    };
+    const CONFIG: PacerConfig =
+        PacerConfig { eta: 0.125, beta: 2000.0, interval: Span::from_us(64), bucket: Bytes::new(24_000) };
 
     fn us(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
