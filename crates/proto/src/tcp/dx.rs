@@ -9,7 +9,9 @@
 //! ```
 //!
 //! `Q` is the mean queueing delay of the data acknowledged in that round trip: its one-way delay less the smallest one
-//! seen. The page `docs/protocols/dx.md` derives the `V` used here, and says what of the paper could not be looked up.
+//! seen. `V` is such that all flows together leave just no queue behind, the `+ 1` of each included. With the base
+//! round-trip time `R` that is `Q / V = Q / (R + Q) + 1 / W`, or `W <- W R / (R + Q)`; the page `docs/protocols/dx.md`
+//! derives it, and says what of the paper could not be looked up.
 
 use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, Phase, RestartEvent};
@@ -103,13 +105,12 @@ impl DxControl {
     fn end_round(&mut self, phase: Phase) {
         let q = self.queueing();
         if q > Span::ZERO {
+            // W (1 - Q / V) + 1 with the V above.
             self.slow_start = false;
-            // V = R + Q: without the + 1 the queue would just be gone a round trip later.
-            let v = self.rtt + q;
-            self.w *= 1.0 - q.ratio(v);
+            self.w = (self.w * self.rtt.ratio(self.rtt + q)).max(1.0);
+        } else if self.limited && !self.slow_start && phase != Phase::Recovery {
+            self.w += 1.0;
         }
-        let may_grow = self.limited && !self.slow_start && phase != Phase::Recovery;
-        self.w = (self.w + if may_grow { 1.0 } else { 0.0 }).max(1.0);
         (self.delays, self.samples, self.limited) = (0, 0, false);
     }
 
@@ -211,19 +212,19 @@ mod tests {
         round(&mut dx, 0);
         let before = dx.w;
         round(&mut dx, 25);
-        assert_eq!(dx.w, before * (1.0 - 25.0 / 125.0) + 1.0);
+        let v = 1.0 / (1.0 / 125.0 + 1.0 / (25.0 * before));
+        assert!((dx.w - (before * (1.0 - 25.0 / v) + 1.0)).abs() < 1e-9);
     }
 
     #[test]
     fn one_cut_takes_just_the_queue_away() {
-        // N flows with W segments each fill the path and a queue of Q: N W = C (R + Q). After the cut, the + 1 left
-        // out, N W = C R.
+        // N flows with W segments each fill the path and a queue of Q: N W = C (R + Q). After the cut N W = C R.
         let (c, r, q) = (0.8, 100.0, 25.0);
         let mut dx = control(c * (r + q) / 4.0);
         dx.base = Span::from_us(50);
         dx.rtt = Span::from_us(100);
         round(&mut dx, 25);
-        assert!(((dx.w - 1.0) * 4.0 - c * r).abs() < 1e-9, "{}", dx.w);
+        assert!((dx.w * 4.0 - c * r).abs() < 1e-9, "{}", dx.w);
     }
 
     #[test]
@@ -234,7 +235,7 @@ mod tests {
         round(&mut dx, 1);
         assert_eq!(dx.w, 22.0);
         (0..200).for_each(|_| round(&mut dx, 10_000));
-        assert!((1.0..1.1).contains(&dx.w), "{}", dx.w);
+        assert_eq!(dx.w, 1.0);
     }
 
     #[test]

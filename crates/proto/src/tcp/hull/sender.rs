@@ -22,6 +22,8 @@ pub struct HullSender {
     association: Span,
     /// When something was last sent.
     last_sent: Time,
+    /// When to look whether there are tokens; never, if it is the network card that is waited for.
+    look_at: Time,
 }
 
 impl HullSender {
@@ -29,7 +31,7 @@ impl HullSender {
     /// `association` without anything sent.
     pub fn new(tcp: Sender<DctcpControl>, pacer: Pacer, p_a: f64, association: Span) -> HullSender {
         let (held, last_sent) = (VecDeque::new(), Time::ZERO);
-        HullSender { tcp, pacer, held, paced: false, p_a, association, last_sent }
+        HullSender { tcp, pacer, held, paced: false, p_a, association, last_sent, look_at: Time::MAX }
     }
 
     /// Whether the pacer paces this flow.
@@ -49,6 +51,14 @@ impl HullSender {
             self.pacer.hold(packet.wire, cx.now);
             self.held.push_back(packet);
         }
+        self.set_timer(cx.now);
+    }
+
+    fn set_timer(&mut self, now: Time) {
+        self.look_at = match self.held.front() {
+            Some(packet) if self.pacer.ready_at(packet.wire) > now => self.pacer.look_again_at(packet.wire),
+            _ => Time::MAX,
+        };
     }
 }
 
@@ -95,12 +105,12 @@ impl Endpoint for HullSender {
             }
         };
         self.last_sent = cx.now;
+        self.set_timer(cx.now);
         Some(packet)
     }
 
     fn next_timeout(&self) -> Time {
-        let tcp = self.tcp.next_timeout();
-        self.held.front().map_or(tcp, |packet| tcp.min(self.pacer.look_again_at(packet.wire)))
+        self.tcp.next_timeout().min(self.look_at)
     }
 
     fn is_finished(&self) -> bool {
