@@ -125,7 +125,7 @@ fn four_to_32_equal_long_flows_share_a_link() {
 }
 
 #[test]
-fn a_phantom_queue_keeps_a_lone_flow_at_gamma_with_hardly_a_queue_hull_section_3_1() {
+fn a_phantom_queue_keeps_a_lone_flow_at_gamma_with_hardly_a_queue_hull() {
     for (drain, most) in [("0.95", 0.955), ("0.8", 0.805)] {
         let mut hull = transport("hull");
         hull.set("drain", drain).unwrap();

@@ -1,4 +1,4 @@
-//! The phantom queue (HULL, NSDI'12, sec. 3.1): a counter that drains slower than the link and marks before a real
+//! The phantom queue (HULL, NSDI'12): a counter that drains slower than the link and marks before a real
 //! queue forms.
 
 use crate::packet::{Flags, Packet};
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_above_gamma_marks_although_no_packet_ever_waits_hull_section_3_1() {
+    fn a_load_above_gamma_marks_although_no_packet_ever_waits_hull() {
         assert_eq!(marked(0.94), 0.0, "below the drain rate nothing builds up");
         assert_eq!(marked(0.96), 1.0, "above it the counter grows without bound");
         assert_eq!(marked(1.0), 1.0);

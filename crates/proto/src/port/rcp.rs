@@ -1,4 +1,4 @@
-//! The rate of a port in RCP (Dukkipati's thesis, Stanford 2008, chapter 2): one rate for all flows through it.
+//! The rate of a port in RCP (Dukkipati, "Rate Control Protocol", Stanford 2008): one rate for all flows through it.
 //!
 //! ```text
 //! R <- R (1 + (T / d0) (alpha (gamma C - y) - beta q / d0) / (gamma C))
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_settles_at_an_equal_share_with_an_empty_queue_dukkipati_chapter_2() {
+    fn the_rate_settles_at_an_equal_share_with_an_empty_queue_as_rcp_promises() {
         for flows in [1.0, 4.0, 32.0] {
             let (rates, queue) = fluid(flows, 400);
             let share = 1e10 / flows;
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_lowers_the_rate_by_the_law_dukkipati_equation_2_1() {
+    fn a_queue_lowers_the_rate_by_the_law_of_the_authors_router() {
         let mut port = RcpRate::new(&CONFIG, Rate::gbps(10));
         port.rate = 1e9;
         // The interval brings exactly what the link carries; 12,500 bytes wait, a tenth of what it carries in d0.

@@ -17,9 +17,9 @@ tcp_params! {
     /// Parameters of `rcp`.
     {
         /// Ports: gain `alpha` on spare capacity.
-        alpha: f64 = "0.4", "0.0001" to "10", "Dukkipati et al., IWQoS'05; ns-3 port of the authors' router";
+        alpha: f64 = "0.4", "0.0001" to "10", "ns-3 port of the authors' router";
         /// Ports: gain `beta` on the queue. 0.4 in the ns-3 port, 0.2 in later work of Stanford's.
-        beta: f64 = "0.226", "0" to "10", "Dukkipati et al., IWQoS'05";
+        beta: f64 = "0.226", "0" to "10", "Dukkipati et al., IWQoS'05, unchecked: see the page";
         /// Ports: share `gamma` of the link to be used.
         gamma: f64 = "1", "0.01" to "1", "ns-3 port of the authors' router";
         /// Ports: rate at the start, as a share of the link's. An idle port soon offers the whole link.
@@ -163,7 +163,7 @@ mod tests {
     };
 
     #[test]
-    fn a_flow_asks_before_its_first_byte_and_then_sends_at_the_rate_granted_dukkipati_section_2_1() {
+    fn a_flow_asks_before_its_first_byte_and_then_sends_at_the_rate_granted_expresspass_17_section_6_1() {
         let mut sender = Rcp::sender(&Params::default(), &ENV);
         let (mut rng, mut stats) = (Rng::stream(1, Entity::Sender, 1), Stats::default());
         let mut cx = Cx { now: Time::ZERO, rng: &mut rng, stats: &mut stats };

@@ -4,6 +4,7 @@ use super::document::Document;
 use super::shapes::Shape;
 use super::*;
 use crate::model::{Amount, Flow, Pattern, Poisson, Rounds, Threshold};
+use clearway_proto::{Auto, port::PortMechanism};
 use clearway_topology::{NodeId, PortId};
 use clearway_units::{Bytes, Span, Time};
 use proptest::prelude::*;
@@ -564,6 +565,50 @@ fn transports_that_disagree_on_credits_need_a_word_from_the_scenario() {
     let settled = parse(&text.replace("[switch]", "[switch]\ncredit_queue = 6"));
     assert_eq!(settled.model.switch.credit.unwrap().queue, 6);
     check_reads_back(&settled);
+}
+
+#[test]
+fn ports_do_what_the_transport_asks_for_and_the_scenario_may_change_it() {
+    let text = VALID.replace("name = \"expresspass\"\nalpha = 0.5", "name = \"hull\"\ndrain = 0.9");
+    let phantom = |scenario: &Scenario| match scenario.model.switch.mechanism {
+        Some(PortMechanism::Phantom(config)) => config,
+        other => panic!("{other:?}"),
+    };
+    let asked = parse(&text);
+    assert_eq!((phantom(&asked).drain, phantom(&asked).threshold), (0.9, Auto::Auto));
+    assert!(asked.model.host.port.mechanism.is_none());
+    check_reads_back(&asked);
+    let keys = "[switch]\nphantom_drain = 0.8\nphantom_threshold = \"3 KB\"";
+    let changed = parse(&text.replace("[switch]", keys));
+    assert_eq!((phantom(&changed).drain, phantom(&changed).threshold), (0.8, Auto::Set(Bytes::new(3000))));
+    check_reads_back(&changed);
+
+    let text = text
+        .replace("drain = 0.9", "")
+        .replace("hull", "rcp")
+        .replace("[switch]", "[switch]\nrcp_beta = 0.4");
+    let Some(PortMechanism::Rcp(rcp)) = parse(&text).model.switch.mechanism else { panic!("a rate") };
+    assert_eq!((rcp.alpha, rcp.beta, rcp.gamma), (0.4, 0.4, 1.0));
+    // Another transport for everything drops the keys that only the old one understands.
+    let replaced = Overrides { transport: Some("hull".into()), ..Overrides::default() };
+    assert_eq!(phantom(&parse_with(&text, &replaced).unwrap()).drain, 0.95);
+}
+
+#[test]
+fn keys_of_ports_that_no_transport_asks_for_are_refused_and_so_are_transports_that_disagree() {
+    assert_eq!(
+        refused_with("buffer = \"100 KB\"", "rcp_gamma = 0.9"),
+        "x.toml:10: switch.rcp_gamma = 0.9: means nothing, since no transport of the scenario asks its ports for this; \
+         remove it"
+    );
+    let mixed = VALID
+        .replace("name = \"expresspass\"\nalpha = 0.5", "name = \"hull\"")
+        .replace("senders = 4", "senders = 4\ntransport = \"rcp\"");
+    let problem = refused(&mixed);
+    assert!(
+        problem.contains("hull and rcp ask the same ports for a phantom queue and a RCP rate"),
+        "{problem}"
+    );
 }
 
 /// A folder of its own for a test, removed at the end.

@@ -2,9 +2,9 @@
 //!
 //! | part | where |
 //! |---|---|
-//! | phantom queue (sec. 3.1) | [`PhantomQueue`](crate::port::PhantomQueue) at switches' ports |
-//! | pacer (sec. 3.3 and 4.2) | [`Pacer`] between TCP and the network card |
-//! | DCTCP (sec. 3.2) | [`DctcpControl`] |
+//! | phantom queue | [`PhantomQueue`](crate::port::PhantomQueue) at switches' ports |
+//! | pacer | [`Pacer`] between TCP and the network card |
+//! | DCTCP | [`DctcpControl`] |
 
 mod pacer;
 mod sender;
@@ -23,28 +23,28 @@ tcp_params! {
     /// Parameters of `hull`.
     {
         /// Phantom queue: drain rate as a share of the link's (`gamma`).
-        drain: f64 = "0.95", "0.01" to "1", "NSDI'12 sec. 5; E16 sec. 5";
+        drain: f64 = "0.95", "0.01" to "1", "NSDI'12; E16 sec. 5";
         /// Phantom queue: marking threshold. `auto`: 1 KB up to 1 Gbps, 15 KB at 10 Gbps, and on the straight line
         /// through both.
-        threshold: Auto<Bytes> = "auto", "1 B" to "1 GB", "NSDI'12 sec. 5 for 1 Gbps; the line is our choice";
+        threshold: Auto<Bytes> = "auto", "1 B" to "1 GB", "NSDI'12, unchecked: see the page; the line is our choice";
         /// DCTCP: weight `g` of a new measurement of marking.
-        g: f64 = "0.0625", "0" to "1", "NSDI'12 sec. 5; RFC 8257 sec. 4.2";
+        g: f64 = "0.0625", "0" to "1", "RFC 8257 sec. 4.2";
         /// DCTCP: `alpha` of a new flow.
         alpha_initial: f64 = "1", "0" to "1", "RFC 8257 sec. 3.3";
         /// Pacer: whether there is one.
-        pacer: bool = "true", "" to "", "NSDI'12 sec. 3.3";
+        pacer: bool = "true", "" to "", "NSDI'12";
         /// Pacer: probability `p_a` that an echoed mark makes it pace the flow from then on.
-        p_a: f64 = "0.125", "0" to "1", "NSDI'12 sec. 4.2";
+        p_a: f64 = "0.125", "0" to "1", "NSDI'12, unchecked: see the page";
         /// Pacer: it forgets a flow that was idle for this long.
         association: Span = "10 ms", "1 us" to "100 s", "our choice: we could not look up the paper's";
         /// Pacer: weight `eta` of a new measurement of the rate.
-        eta: f64 = "0.125", "0" to "1", "NSDI'12 sec. 4.2";
+        eta: f64 = "0.125", "0" to "1", "NSDI'12, unchecked: see the page";
         /// Pacer: what a waiting KB adds to the rate at each update, in Mbps (`beta`).
-        beta: f64 = "16", "0" to "100000", "NSDI'12 sec. 4.2; our reading of its unit";
+        beta: f64 = "16", "0" to "100000", "NSDI'12, unchecked: see the page; our reading of its unit";
         /// Pacer: time between updates of the rate (`T_r`).
-        t_r: Span = "64 us", "1 us" to "1 s", "NSDI'12 sec. 4.2";
+        t_r: Span = "64 us", "1 us" to "1 s", "NSDI'12, unchecked: see the page";
         /// Pacer: depth of the token bucket.
-        bucket: Bytes = "24 KB", "1 B" to "1 GB", "NSDI'12 sec. 4.2";
+        bucket: Bytes = "24 KB", "1 B" to "1 GB", "NSDI'12, unchecked: see the page";
     }
 }
 

@@ -1,4 +1,4 @@
-//! The pacer (NSDI'12, sec. 3.3 and 4.2): a token bucket whose rate follows what goes through it.
+//! The pacer (HULL, NSDI'12): a token bucket whose rate follows what goes through it.
 
 use clearway_units::{Bytes, Span, Time};
 
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_follows_what_comes_with_weight_eta_hull_section_4_2() {
+    fn the_rate_follows_what_comes_with_weight_eta_hull() {
         let mut pacer = Pacer::new(CONFIG);
         pacer.pass(1538, us(0));
         pacer.advance(us(64));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_raises_the_rate_by_beta_hull_section_4_2() {
+    fn what_waits_raises_the_rate_by_beta_hull() {
         let mut pacer = Pacer::new(CONFIG);
         pacer.hold(1000, us(0));
         pacer.came = 0;

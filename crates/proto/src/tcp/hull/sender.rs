@@ -152,7 +152,7 @@ mod tests {
     use clearway_units::Rate;
 
     #[test]
-    fn a_mark_makes_the_pacer_hold_what_tcp_would_send_in_a_burst_hull_section_3_3() {
+    fn a_mark_makes_the_pacer_hold_what_tcp_would_send_in_a_burst_hull() {
         let env = Env {
             line_rate: Rate::gbps(10),
             path_rate: Rate::gbps(10),
