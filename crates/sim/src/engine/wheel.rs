@@ -59,7 +59,15 @@ impl Wheel {
         let bucket = event.at >> self.shift;
         if bucket.wrapping_sub(self.cursor + 1) < BUCKETS - 1 {
             self.put(bucket, event);
-        } else if bucket <= self.cursor {
+        } else {
+            self.push_aside(bucket, event);
+        }
+    }
+
+    /// Adds an event that belongs to the current bucket or lies far ahead. Kept apart so that the usual way is short.
+    #[inline(never)]
+    fn push_aside(&mut self, bucket: u64, event: Event) {
+        if bucket <= self.cursor {
             let later = self.current[self.next..].partition_point(|other| other.rank() <= event.rank());
             self.current.insert(self.next + later, event);
         } else {

@@ -57,6 +57,8 @@ pub struct Progress {
 pub struct Simulation {
     model: Model,
     net: Network,
+    /// Whether it pays to fetch ahead what events will need.
+    fetches_ahead: bool,
     flows: Flows,
     routes: Routes,
     /// Routes as if no link ever failed: where a flow's packets go (and are lost) while its hosts are cut off.
@@ -92,8 +94,10 @@ impl Simulation {
         if model.topology.ports().len() + model.topology.hosts() + 2 > ENTITIES_MAX {
             return Err(SimError::Model("the network has too many ports and hosts".into()));
         }
+        let net = Network::new(model);
         let mut sim = Simulation {
-            net: Network::new(model),
+            fetches_ahead: net.is_large(),
+            net,
             flows: Flows::default(),
             routes: Routes::new(model.routing),
             intact: Routes::new(Policy::SymmetricEcmp),
@@ -211,7 +215,6 @@ impl Simulation {
     /// Handles a slice of events.
     fn slice(&mut self) {
         let stop = self.model.stop.unwrap_or(Time::MAX);
-        let fetch_ahead = self.net.is_large();
         for _ in 0..SLICE {
             let Some(event) = self.net.wheel.pop() else {
                 self.ended = Some(if self.is_complete() { Ended::Complete } else { Ended::Stalled });
@@ -225,7 +228,7 @@ impl Simulation {
             debug_assert!(event.at() >= self.net.now, "time runs backwards");
             self.net.now = event.at();
             self.events += 1;
-            if fetch_ahead {
+            if self.fetches_ahead {
                 self.look_ahead();
             }
             self.handle(event);
