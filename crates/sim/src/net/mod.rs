@@ -137,6 +137,8 @@ impl Network {
             }
             if let Some(mechanism) = kind.mechanism.filter(|_| !is_host) {
                 made.mechanism = net.mechanisms.len() as u32;
+                made.arrival_is_special = true;
+                made.departure_is_special = true;
                 net.mechanisms.push(mechanism.build(port.rate));
             }
             net.ports.push(made);
@@ -144,6 +146,7 @@ impl Network {
         for &(port, probability) in &model.loss {
             let rng = Rng::stream(model.seed, Entity::Port, port.0 as u64);
             net.ports[port.index()].loss = net.losses.len() as u32;
+            net.ports[port.index()].departure_is_special = true;
             net.losses.push((probability, rng));
         }
         net
@@ -357,13 +360,9 @@ impl Network {
     #[inline]
     pub fn send(&mut self, port: u32, index: u32) {
         let out = &mut self.ports[port as usize];
-        if !out.up {
-            return self.drop_packet(port, index, Drop::Down);
+        if out.arrival_is_special {
+            return self.send_specially(port, index);
         }
-        if out.mechanism != NONE {
-            self.tell_mechanism(port, index);
-        }
-        let out = &mut self.ports[port as usize];
         let slot = self.slab.get(index);
         if slot.packet.kind == Kind::Credit && out.credits != NONE {
             return self.send_credit(port, index);
@@ -374,14 +373,40 @@ impl Network {
         self.enqueue(port, index);
     }
 
-    /// A packet arrived at a port that does more than queueing.
-    fn tell_mechanism(&mut self, port: u32, index: u32) {
+    /// Hands a packet to an output port whose link is down or that does more than queueing.
+    #[cold]
+    fn send_specially(&mut self, port: u32, index: u32) {
         let out = &self.ports[port as usize];
+        if !out.up {
+            return self.drop_packet(port, index, Drop::Down);
+        }
         let classes = if out.nic == NONE { self.switch_order.classes() } else { self.host_order.classes() };
         let queues = &self.queues[out.first_queue as usize..][..classes];
         let queued = queues.iter().map(|queue| queue.queue.bytes()).sum();
         let packet = &self.slab.get(index).packet;
         self.mechanisms[out.mechanism as usize].on_arrival(packet, queued, self.now);
+        if packet.kind == Kind::Credit && out.credits != NONE {
+            self.send_credit(port, index);
+        } else if out.busy_until <= self.now && out.waiting == 0 {
+            self.transmit(port, index);
+        } else {
+            self.enqueue(port, index);
+        }
+    }
+
+    /// A packet leaves a port that does more than queueing, or whose link loses: whether it is lost.
+    #[cold]
+    fn depart_specially(&mut self, port: u32, index: u32) -> bool {
+        let out = &self.ports[port as usize];
+        if out.mechanism != NONE {
+            let packet = &mut self.slab.get_mut(index).packet;
+            self.mechanisms[out.mechanism as usize].on_departure(packet, self.now);
+        }
+        if out.loss == NONE {
+            return false;
+        }
+        let (probability, rng) = &mut self.losses[out.loss as usize];
+        rng.unit() < *probability
     }
 
     fn enqueue(&mut self, port: u32, index: u32) {
@@ -437,16 +462,10 @@ impl Network {
         out.busy_until = done;
         out.count(packet);
         self.link_transmissions += 1;
-        if out.mechanism != NONE {
-            let packet = &mut self.slab.get_mut(index).packet;
-            self.mechanisms[out.mechanism as usize].on_departure(packet, self.now);
+        if out.departure_is_special && self.depart_specially(port, index) {
+            return self.drop_packet(port, index, Drop::Loss);
         }
-        if out.loss != NONE {
-            let (probability, rng) = &mut self.losses[out.loss as usize];
-            if rng.unit() < *probability {
-                return self.drop_packet(port, index, Drop::Loss);
-            }
-        }
+        let out = &mut self.ports[port as usize];
         self.wheel.push(Event::new(done + out.delay, port, What::Arrive(index)));
     }
 
@@ -569,6 +588,7 @@ impl Network {
     pub fn set_up(&mut self, port: u32, up: bool) {
         let out = &mut self.ports[port as usize];
         out.up = up;
+        out.arrival_is_special = !up || out.mechanism != NONE;
         if up {
             return self.rearm(port);
         }

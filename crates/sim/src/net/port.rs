@@ -29,6 +29,10 @@ pub struct Port {
     pub nic: u32,
     /// Whether the link works in this direction.
     pub up: bool,
+    /// Whether more than queueing awaits a packet that arrives: the link is down, or there is a mechanism.
+    pub arrival_is_special: bool,
+    /// The same for a packet that leaves: random loss, or a mechanism.
+    pub departure_is_special: bool,
     /// Where this port's data queues start.
     pub first_queue: u32,
     /// Index of its loss, or [`NONE`].
@@ -67,6 +71,8 @@ impl Port {
             credits: NONE,
             nic: NONE,
             up: true,
+            arrival_is_special: false,
+            departure_is_special: false,
             first_queue: 0,
             loss: NONE,
             mechanism: NONE,
