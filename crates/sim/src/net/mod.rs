@@ -5,16 +5,19 @@
 //! overtaken are recognised by their time.
 
 mod books;
+mod fetch;
+mod paths;
 mod port;
 mod queue;
 mod scheduler;
 mod slab;
 
 pub use books::{Books, Drop};
+pub use paths::Route;
 pub use port::{Credits, Port};
 pub use slab::{NONE, Slab, Slot};
 
-use crate::engine::{Event, What, Wheel, prefetch};
+use crate::engine::{Event, What, Wheel};
 use crate::model::{Model, PortModel, SharedBuffer};
 use clearway_proto::port::AnyPortMechanism;
 use clearway_proto::{Entity, Extra, Flags, Kind, Packet, Rng};
@@ -23,17 +26,6 @@ use clearway_units::{Bytes, Span, Time};
 use port::DataQueue;
 use scheduler::{Order, Turns};
 use std::collections::VecDeque;
-
-/// The paths of a flow's packets in one direction: `count` paths of `hops` ports each, from `base` on.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Route {
-    /// Where the first path starts in the array of paths.
-    pub base: u32,
-    /// Ports on a path.
-    pub hops: u8,
-    /// How many paths to choose from, packet by packet.
-    pub count: u32,
-}
 
 /// What a host's port has besides: flows that wait for their turn to send data, by class.
 pub struct Nic {
@@ -152,119 +144,10 @@ impl Network {
         net
     }
 
-    /// Whether the network is too large for a core's own cache, so that fetching ahead pays.
-    pub fn is_large(&self) -> bool {
-        size_of_val(&self.ports[..]) + size_of_val(&self.queues[..]) + size_of_val(&self.credits[..])
-            > 1 << 20
-    }
-
-    /// Fetches what an event will need first: its packet or its port.
-    #[inline]
-    pub fn fetch_first(&self, event: Event) {
-        match event.what() {
-            What::Arrive(index) => prefetch(self.slab.get(index)),
-            What::Wake(port) => {
-                let out = &self.ports[port as usize];
-                prefetch(out);
-                prefetch(&out.tx_bytes);
-            }
-            _ => {}
-        }
-    }
-
-    /// Fetches what it needs next: the port that its packet goes to, or the queue that its port serves.
-    #[inline]
-    pub fn fetch_second(&self, event: Event) {
-        match event.what() {
-            What::Arrive(index) => {
-                let slot = self.slab.get(index);
-                if slot.hops > 0 {
-                    let out = &self.ports[self.paths[slot.route as usize].index()];
-                    prefetch(out);
-                    prefetch(&out.tx_bytes);
-                }
-            }
-            What::Wake(port) => {
-                let out = &self.ports[port as usize];
-                prefetch(&self.queues[out.first_queue as usize]);
-                if out.credits != NONE {
-                    prefetch(&self.credits[out.credits as usize]);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Fetches what it needs last: the queue that its packet may join, or the packet that leaves one.
-    #[inline]
-    pub fn fetch_third(&self, event: Event) {
-        match event.what() {
-            What::Arrive(index) => {
-                let slot = self.slab.get(index);
-                if slot.hops > 0 {
-                    let out = &self.ports[self.paths[slot.route as usize].index()];
-                    if slot.packet.kind == Kind::Credit && out.credits != NONE {
-                        prefetch(&self.credits[out.credits as usize]);
-                    } else {
-                        prefetch(&self.queues[out.first_queue as usize]);
-                    }
-                }
-            }
-            What::Wake(port) => {
-                let queue = &self.queues[self.ports[port as usize].first_queue as usize].queue;
-                if queue.head() != NONE {
-                    prefetch(self.slab.get(queue.head()));
-                }
-            }
-            _ => {}
-        }
-    }
-
     /// Schedules an event of a host.
     #[inline]
     pub fn schedule_at_host(&mut self, host: u32, at: Time, what: What) {
         self.wheel.push(Event::new(at, self.ports.len() as u32 + host, what));
-    }
-
-    /// Adds paths and returns where they stand.
-    pub fn add_route(&mut self, ports: &[PortId], hops: u32, count: u32) -> Route {
-        let free = self.free_paths.get_mut(ports.len()).and_then(Vec::pop);
-        let base = free.unwrap_or_else(|| {
-            self.paths.extend_from_slice(ports);
-            (self.paths.len() - ports.len()) as u32
-        });
-        self.paths[base as usize..base as usize + ports.len()].copy_from_slice(ports);
-        Route { base, hops: u8::try_from(hops).expect("no path crosses 256 ports"), count }
-    }
-
-    /// Gives back the place of a route that no packet follows any more.
-    pub fn remove_route(&mut self, route: Route) {
-        let length = route.hops as usize * route.count as usize;
-        if self.free_paths.len() <= length {
-            self.free_paths.resize(length + 1, Vec::new());
-        }
-        self.free_paths[length].push(route.base);
-    }
-
-    /// The first path of a route.
-    pub fn path(&self, route: Route) -> &[PortId] {
-        &self.paths[route.base as usize..][..route.hops as usize]
-    }
-
-    /// The ports of all paths of a route, one path after the other.
-    pub fn ports_of(&self, route: Route) -> &[PortId] {
-        &self.paths[route.base as usize..][..route.hops as usize * route.count as usize]
-    }
-
-    /// Whether a route consists of just these ports.
-    pub fn follows(&self, route: Route, ports: &[PortId]) -> bool {
-        self.paths[route.base as usize..][..route.hops as usize * route.count as usize] == *ports
-    }
-
-    /// The first port of a route: the sending host's own.
-    #[inline]
-    pub fn first_port(&self, route: Route) -> u32 {
-        self.paths[route.base as usize].0
     }
 
     /// Makes room for the packet count of a new flow.
