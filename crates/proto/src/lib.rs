@@ -1,11 +1,12 @@
 //! Congestion control protocols as state machines that know no clock, socket, thread or randomness of their own.
 //!
-//! A mechanism lives in one of three places, and each is an interface here:
+//! A mechanism lives in one of four places, and each is an interface here:
 //!
 //! | place | decides | interface |
 //! |---|---|---|
 //! | sender | which data may leave now | [`Sender`] |
 //! | receiver | what to send back, and when | [`Receiver`] |
+//! | shim at a receiving host | what to hold back or rewrite of what its receivers answer | [`Shim`] |
 //! | output port | what to mark, limit or drop | the structs of [`port`] |
 //!
 //! A [`Transport`] is a sender and a receiver that belong together, with documented [parameters](params!).
@@ -13,14 +14,18 @@
 //! their own, so that a real host can use them without a simulator in sight.
 #![forbid(unsafe_code)]
 
+pub mod ack_shaper;
 pub mod blast;
 mod endpoint;
 pub mod expresspass;
+pub mod ictcp;
+pub mod pac;
 mod packet;
 mod params;
 pub mod port;
 mod registry;
 mod rng;
+mod shim;
 pub mod tcp;
 
 pub use endpoint::{Cx, Endpoint, Env, Framing, Gauges, Receiver, Sender, Stats};
@@ -31,3 +36,4 @@ pub use registry::{
     Transport, TransportInfo,
 };
 pub use rng::{Entity, Rng, mix};
+pub use shim::{AnyShim, Shim, ShimEnv, ShimStats};

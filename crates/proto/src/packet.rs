@@ -97,7 +97,7 @@ impl Flags {
 /// | `ack` | number of the credit spent | next byte expected | next byte expected | |
 /// | `window` | round of credits | receive window or round of credits | round of credits | round of credits |
 /// | `sent` | when it left its end | when it left its end | when it left its end | likewise |
-/// | `echo` | `sent` of the credit spent | `sent` of the data acknowledged | newest `sent` of data that arrived | |
+/// | `echo` | `sent` of the credit spent, or of TCP's newest acknowledgement | `sent` of the data acknowledged | newest `sent` of data that arrived | |
 ///
 /// In RCP, data and the `SYN` are flagged [`Flags::RATE`]: `ack` is then the least rate on the way in bit/s, and `echo`
 /// the sender's smoothed round-trip time (as a time after zero; zero if unknown). Their answer has the rate in `seq`.

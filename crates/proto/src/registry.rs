@@ -3,6 +3,7 @@
 use crate::endpoint::{Env, Receiver, Sender};
 use crate::params::{ParamError, ParamSet, ParamSpec, Profile};
 use crate::port::{CreditShaping, PortMechanism};
+use crate::shim::{AnyShim, ShimEnv};
 
 /// A transport: a kind of sender and a kind of receiver that belong together, with their parameters.
 pub trait Transport {
@@ -26,6 +27,10 @@ pub trait Transport {
     fn sender(params: &Self::Params, env: &Env) -> Self::Sender;
     /// A receiving end for a new flow.
     fn receiver(params: &Self::Params, env: &Env) -> Self::Receiver;
+    /// The shim of a host that receives its flows, if it has one.
+    fn shim(_: &Self::Params, _: &ShimEnv) -> Option<AnyShim> {
+        None
+    }
 }
 
 /// What a transport needs from the ports, unless the scenario says otherwise.
@@ -176,6 +181,11 @@ macro_rules! transports {
                     $(AnyTransport::$Variant(params) => AnyReceiver::$Variant(<$Transport>::receiver(params, env)),)+
                 }
             }
+
+            /// The shim of a host that receives its flows, if it has one.
+            pub fn shim(&self, env: &ShimEnv) -> Option<AnyShim> {
+                match self { $(AnyTransport::$Variant(params) => <$Transport>::shim(params, env),)+ }
+            }
         }
 
         impl AnySender {
@@ -205,6 +215,10 @@ transports! {
     Dx = crate::tcp::dx::Dx;
     Rcp = crate::tcp::rcp::Rcp;
     Ideal = crate::tcp::ideal::Ideal;
+    FixedWindow = crate::tcp::fixed::FixedWindow;
+    Pac = crate::pac::Pac;
+    Ictcp = crate::ictcp::Ictcp;
+    AckShaper = crate::ack_shaper::AckShaper;
     ExpressPass = crate::expresspass::ExpressPass;
     ExpressPassHotnets16 = crate::expresspass::hotnets::Hotnets16;
     NaiveCredit = crate::expresspass::naive::NaiveCredit;

@@ -3,8 +3,8 @@
 use crate::engine::What;
 use crate::net::{NONE, Network, Route};
 use clearway_proto::{
-    AnyReceiver, AnySender, Cx, Endpoint, Extra, Gauges, Packet, Receiver, ReceiverVisitor, Rng, Sender,
-    SenderVisitor, Stats,
+    AnyReceiver, AnySender, AnyShim, Cx, Endpoint, Extra, Gauges, Packet, Receiver, ReceiverVisitor, Rng,
+    Sender, SenderVisitor, Shim, Stats,
 };
 use clearway_units::{Rate, Time};
 use std::collections::VecDeque;
@@ -52,6 +52,8 @@ pub struct Flow {
     pub number: u64,
     /// Class of its packets.
     pub class: u8,
+    /// The shim between its receiving end and the network, or [`NONE`].
+    pub shim: u32,
     /// Whether it waits in its port's round robin.
     pub in_turn: bool,
     /// Whether both ends are done.
@@ -162,13 +164,15 @@ struct Drive<'a> {
     class: u8,
     input: Input<'a>,
     timer: What,
+    /// What its packets pass on their way to the network card.
+    shim: Option<&'a mut AnyShim>,
 }
 
 impl Drive<'_> {
     /// Everything that both kinds of ends have in common after (and, for packets and timers, during) an input.
     #[inline]
     fn common<E: Endpoint>(self, endpoint: &mut E) -> Standing {
-        let Drive { net, end, flow, class, input, timer } = self;
+        let Drive { net, end, flow, class, input, timer, mut shim } = self;
         let now = net.now;
         let mut cx = Cx { now, rng: &mut end.rng, stats: &mut end.stats };
         match input {
@@ -177,7 +181,13 @@ impl Drive<'_> {
             _ => {}
         }
         let mut extra = Extra::default();
-        while let Some(packet) = endpoint.poll_control(&mut extra, &mut cx) {
+        while let Some(mut packet) = endpoint.poll_control(&mut extra, &mut cx) {
+            if let Some(shim) = &mut shim {
+                match shim.handle_outgoing(flow, packet, &extra, now) {
+                    Some(passed) => packet = passed,
+                    None => continue,
+                }
+            }
             let (index, port) = net.inject(packet, &extra, flow, class, end.route, cx.rng);
             net.send(port, index);
         }
@@ -231,21 +241,34 @@ impl Flow {
     /// Drives the sending end.
     #[inline]
     pub fn drive_sender(&mut self, place: u32, input: Input<'_>, net: &mut Network) -> Standing {
-        let timer = What::SenderTimer(place);
-        self.sender.visit(Drive { net, end: &mut self.sending, flow: place, class: self.class, input, timer })
+        self.sender.visit(Drive {
+            net,
+            end: &mut self.sending,
+            flow: place,
+            class: self.class,
+            input,
+            timer: What::SenderTimer(place),
+            shim: None,
+        })
     }
 
-    /// Drives the receiving end.
+    /// Drives the receiving end; what it sends passes its shim, if it has one.
     #[inline]
-    pub fn drive_receiver(&mut self, place: u32, input: Input<'_>, net: &mut Network) -> Standing {
-        let timer = What::ReceiverTimer(place);
+    pub fn drive_receiver(
+        &mut self,
+        place: u32,
+        input: Input<'_>,
+        net: &mut Network,
+        shim: Option<&mut AnyShim>,
+    ) -> Standing {
         self.receiver.visit(Drive {
             net,
             end: &mut self.receiving,
             flow: place,
             class: self.class,
             input,
-            timer,
+            timer: What::ReceiverTimer(place),
+            shim,
         })
     }
 

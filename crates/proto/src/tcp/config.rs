@@ -35,7 +35,7 @@ pub struct Config {
 }
 
 /// Settings of operating systems and papers.
-pub(super) const PROFILES: &[Profile] = &[
+pub(crate) const PROFILES: &[Profile] = &[
     Profile {
         name: "linux",
         doc: "Linux as it comes: delayed acknowledgements, a least timeout of 200 ms",
@@ -66,6 +66,12 @@ pub(super) const PROFILES: &[Profile] = &[
 /// Declares `Params` of a transport of the family: its own, then those that all share.
 macro_rules! tcp_params {
     ($(#[$doc:meta])* { $($own:tt)* }) => {
+        $crate::tcp::config::tcp_params! {
+            $(#[$doc])* { $($own)* }
+            handshake "false" "our choice: persistent connections, as in the papers"
+        }
+    };
+    ($(#[$doc:meta])* { $($own:tt)* } handshake $handshake:literal $why:literal) => {
         $crate::params! {
             $(#[$doc])*
             pub struct Params {
@@ -95,7 +101,7 @@ macro_rules! tcp_params {
                 /// What the receiver is ready to take beyond what it has, in bytes.
                 receive_window: Bytes = "1 GB", "1 B" to "4 GB", "our choice: more than any path holds";
                 /// Open a connection first, where none stands: one round trip before the first byte.
-                handshake: bool = "false", "" to "", "our choice: persistent connections, as in the papers";
+                handshake: bool = $handshake, "" to "", $why;
                 /// After a pause of more than a timeout, start again from `initial_window`.
                 idle_restart: bool = "true", "" to "", "RFC 5681 sec. 4.1";
             }
@@ -124,4 +130,4 @@ macro_rules! tcp_params {
         use clearway_units::{Bytes, Span};
     };
 }
-pub(super) use tcp_params;
+pub(crate) use tcp_params;

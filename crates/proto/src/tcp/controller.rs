@@ -118,9 +118,10 @@ pub trait Controller {
     /// Sending starts again after a pause.
     fn on_restart(&mut self, event: &RestartEvent);
 
-    /// The connection stands: the `SYN` was answered after `rtt`, with what became of its stamp.
-    fn on_open(&mut self, rtt: Span, stamp: u64) {
-        let _ = (rtt, stamp);
+    /// The connection stands: the `SYN` was answered after `rtt`, with what became of its stamp, by a packet that left
+    /// at `sent`.
+    fn on_open(&mut self, rtt: Span, stamp: u64, sent: Time) {
+        let _ = (rtt, stamp, sent);
     }
 
     /// Writes on data and `SYN`s what ports and receiver are to see: [`Packet::ack`] comes back as a stamp.

@@ -9,11 +9,13 @@
 //! | [`Dx`](dx::Dx) | [`DxControl`](dx::DxControl) | ATC'15 |
 //! | [`Rcp`](rcp::Rcp) | [`RcpControl`](rcp::RcpControl) | Dukkipati 2008 |
 //! | [`Ideal`](ideal::Ideal) | [`IdealControl`](ideal::IdealControl) | ExpressPass, SIGCOMM'17, Fig. 1 (a) |
+//! | [`FixedWindow`](fixed::FixedWindow) | [`Fixed`](fixed::Fixed) | PAC Fig. 2 |
 //!
 //! A new controller is a file like `newreno.rs`: a [`Controller`](controller::Controller), its parameters, and a
-//! [`Transport`](crate::Transport) that puts it into a [`Sender`]. Whatever works at the receiver wraps or steers
-//! [`Receiver`]: it may hold back what [`poll_control`](crate::Endpoint::poll_control) returns (PAC), or set the
-//! window that is advertised ([`Receiver::set_receive_window`], ICTCP).
+//! [`Transport`](crate::Transport) that puts it into a [`Sender`]. What works at the receiving host and changes no TCP
+//! is a [`Shim`](crate::Shim) between its receivers and its network card: [PAC](crate::pac) and an
+//! [acknowledgement shaper](crate::ack_shaper) hold acknowledgements, [ICTCP](crate::ictcp) rewrites their windows.
+//! The TCP under a shim is one of [`under`].
 //!
 //! # Deviations from the RFCs
 //! - Offsets have 64 bits and start at zero: nothing wraps.
@@ -26,11 +28,12 @@
 //! - No tail loss probe, F-RTO, D-SACK or proportional rate reduction: what the RFCs above leave to the timer is
 //!   left to the timer.
 
-mod config;
+pub(crate) mod config;
 pub mod controller;
 pub mod cubic;
 pub mod dctcp;
 pub mod dx;
+pub mod fixed;
 pub mod hull;
 pub mod ideal;
 pub mod newreno;
@@ -39,6 +42,7 @@ pub mod rcp;
 mod receiver;
 mod rtt;
 mod sender;
+pub mod under;
 
 pub use config::{Config, Ecn};
 pub use receiver::Receiver;

@@ -133,7 +133,7 @@ impl Controller for RcpControl {
         }
     }
 
-    fn on_open(&mut self, rtt: Span, stamp: u64) {
+    fn on_open(&mut self, rtt: Span, stamp: u64, _: Time) {
         self.srtt = rtt;
         self.grant(stamp);
     }

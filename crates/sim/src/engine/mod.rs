@@ -21,6 +21,8 @@ pub enum What {
     SenderTimer(u32),
     /// The receiving end of a flow asked to be woken.
     ReceiverTimer(u32),
+    /// The shim of a host asked to be woken.
+    ShimTimer(u32),
     /// A part of the traffic has its next flow or round to start.
     Traffic(u32),
     /// A long flow stops.
@@ -100,4 +102,4 @@ macro_rules! packed {
         }
     };
 }
-packed!(0 Arrive, 1 Wake, 2 Handle, 3 SenderTimer, 4 ReceiverTimer, 5 Traffic, 6 Stop, 7 Fault, 8 Sample, 9 Shares);
+packed!(0 Arrive, 1 Wake, 2 Handle, 3 SenderTimer, 4 ReceiverTimer, 5 Traffic, 6 Stop, 7 Fault, 8 Sample, 9 Shares, 10 ShimTimer);

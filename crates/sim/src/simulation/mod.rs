@@ -2,10 +2,11 @@
 
 mod rounds;
 mod shares;
+mod shims;
 mod start;
 
 use crate::engine::{ENTITIES_MAX, Event, What};
-use crate::flows::{Flows, Input};
+use crate::flows::{Flows, Input, Standing};
 use crate::metrics::{Ended, Record, Results, Sampler, Summary, flow_table, port_table};
 use crate::model::{Delay, Model, Pattern};
 use crate::net::{NONE, Network, Next};
@@ -14,6 +15,7 @@ use clearway_proto::{Entity, Extra, Flags, Rng};
 use clearway_topology::routing::{Policy, Routes};
 use clearway_units::{Span, Time};
 use rounds::RoundsState;
+use shims::Shims;
 use start::Source;
 use thiserror::Error;
 
@@ -60,6 +62,7 @@ pub struct Simulation {
     /// Whether it pays to fetch ahead what events will need.
     fetches_ahead: bool,
     flows: Flows,
+    shims: Shims,
     routes: Routes,
     /// Routes as if no link ever failed: where a flow's packets go (and are lost) while its hosts are cut off.
     intact: Routes,
@@ -99,6 +102,7 @@ impl Simulation {
             fetches_ahead: net.is_large(),
             net,
             flows: Flows::default(),
+            shims: Shims::default(),
             routes: Routes::new(model.routing),
             intact: Routes::new(Policy::SymmetricEcmp),
             sources: Vec::new(),
@@ -272,6 +276,7 @@ impl Simulation {
             What::Handle(index) => self.hand_over(index),
             What::SenderTimer(flow) => self.sender_timer(flow),
             What::ReceiverTimer(flow) => self.receiver_timer(flow),
+            What::ShimTimer(shim) => self.shim_timer(shim),
             What::Traffic(index) => self.run_source(index),
             What::Stop(record) => self.stop_flow(record),
             What::Fault(index) => self.fault(index),
@@ -394,7 +399,15 @@ impl Simulation {
     #[inline]
     fn drive_receiver(&mut self, place: u32, input: Input<'_>) {
         let Some(flow) = self.flows.get_mut(place) else { return };
-        let standing = flow.drive_receiver(place, input, &mut self.net);
+        if flow.shim != NONE {
+            return self.drive_behind_shim(place, input);
+        }
+        let standing = flow.drive_receiver(place, input, &mut self.net, None);
+        self.after_receiver(place, &standing);
+    }
+
+    #[inline]
+    fn after_receiver(&mut self, place: u32, standing: &Standing) {
         while let Some(record) = self.flows.pop_delivered(place, standing.bytes) {
             self.complete(place, record);
         }
@@ -420,6 +433,7 @@ impl Simulation {
                 continue;
             }
             self.stop_share(place);
+            self.leave_shim(place);
             let flow = self.flows.remove(place);
             let stats = flow.sending.stats.plus(&flow.receiving.stats);
             if let Some(record) = self.records.get_mut(flow.record as usize) {

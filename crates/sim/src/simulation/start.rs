@@ -6,7 +6,7 @@ use crate::flows::{End, Flow, Input, Message};
 use crate::metrics::Record;
 use crate::model::{self, Pattern, Poisson};
 use crate::net::NONE;
-use clearway_proto::{Entity, Env, Rng, Stats, mix};
+use clearway_proto::{Entity, Env, Rng, ShimEnv, Stats, mix};
 use clearway_topology::routing::{PathSet, Routes};
 use clearway_topology::{NodeId, PortId, Topology, base_rtt};
 use clearway_units::{Bytes, Rate, Span, Time};
@@ -195,6 +195,8 @@ impl Simulation {
             host: host.0,
             route,
         };
+        let card = ShimEnv { line_rate: topology.port(reverse[0]).rate, framing };
+        let shim = self.shims.of_host(traffic, dst.0, || transport.shim(&card));
         let place = self.flows.insert(Flow {
             sender: transport.sender(&env),
             receiver: transport.receiver(&Env { line_rate: topology.port(reverse[0]).rate, ..env }),
@@ -203,6 +205,7 @@ impl Simulation {
             traffic,
             number,
             class: model.traffic[traffic as usize].class as u8,
+            shim,
             in_turn: false,
             ended: false,
             written: 0,

@@ -306,7 +306,7 @@ impl<C: Controller> Endpoint for Sender<C> {
                 self.rtt.backoff = 0;
                 let rtt = cx.now.saturating_since(packet.echo);
                 self.rtt.sample(rtt, self.rto_min);
-                self.control.on_open(rtt, packet.seq);
+                self.control.on_open(rtt, packet.seq, packet.sent);
             }
             _ => {}
         }

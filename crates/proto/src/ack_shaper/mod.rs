@@ -1,0 +1,209 @@
+//! A shaper of fixed rate for acknowledgements: the strawman of PAC's Fig. 3, which shows that no fixed rate both
+//! avoids incast and fills the link.
+
+use crate::endpoint::Env;
+use crate::packet::{Extra, Kind, Packet};
+use crate::params::Profile;
+use crate::registry::{Needs, Transport};
+use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
+use crate::tcp::under::{Under, UnderControl};
+use crate::tcp::{self, Receiver, Sender};
+use clearway_units::Time;
+use std::collections::VecDeque;
+
+tcp::config::tcp_params! {
+    /// Parameters of `ack-shaper`.
+    {
+        /// The TCP under the shaper.
+        under: Under = "newreno", "" to "", "PAC sec. IV-B";
+        /// Take part in ECN, in the way of the TCP under the shaper.
+        ecn: bool = "false", "" to "", "our choice: PAC sec. II-D mentions no marks";
+        /// Acknowledgements per second that leave a host. PAC also tries 60,000 and 80,000.
+        acks_per_second: f64 = "40000", "0.001" to "1000000000000", "PAC sec. II-D, Fig. 3";
+        /// Shape answers to a SYN as well.
+        shape_syn_ack: bool = "true", "" to "", "our choice, as for PAC: they trigger first windows";
+    }
+    handshake "true" "our choice, as for PAC: first windows are shaped only if their SYN-ACKs are"
+}
+
+const PROFILES: &[Profile] = &[
+    Profile {
+        name: "testbed",
+        doc: "PAC's testbed, Table I",
+        values: &[("initial_window", "3"), ("rto_min", "200 ms")],
+    },
+    Profile {
+        name: "ns2",
+        doc: "PAC's simulations, Table II",
+        values: &[("initial_window", "2"), ("rto_min", "200 ms")],
+    },
+];
+
+impl Params {
+    fn tcp(&self) -> tcp::Config {
+        self.config(self.under.ecn(self.ecn))
+    }
+}
+
+/// The transport.
+pub struct AckShaper;
+
+impl Transport for AckShaper {
+    type Params = Params;
+    type Sender = Sender<UnderControl>;
+    type Receiver = Receiver;
+    const NAME: &'static str = "ack-shaper";
+    const SUMMARY: &'static str = "TCP whose acknowledgements leave each host at a fixed rate";
+    const SOURCE: &'static str = "PAC sec. II-D, Fig. 3";
+    const PROFILES: &'static [Profile] = PROFILES;
+
+    fn needs(params: &Params) -> Needs {
+        if params.ecn { Needs::ECN } else { Needs::NOTHING }
+    }
+
+    fn sender(params: &Params, env: &Env) -> Sender<UnderControl> {
+        let config = params.tcp();
+        Sender::new(&config, env, UnderControl::new(params.under, &config, env))
+    }
+
+    fn receiver(params: &Params, env: &Env) -> Receiver {
+        Receiver::new(&params.tcp(), env)
+    }
+
+    fn shim(params: &Params, _: &ShimEnv) -> Option<AnyShim> {
+        Some(AckShaperShim::new(params).into())
+    }
+}
+
+/// The shaper: first come, first served, one acknowledgement per `1 / acks_per_second`, no bursts.
+#[derive(Debug)]
+pub struct AckShaperShim {
+    gap: Span,
+    shape_syn_ack: bool,
+    /// When the next one may leave.
+    free_at: Time,
+    held: VecDeque<(u32, Packet, Extra)>,
+    held_max: usize,
+    released: u64,
+    dropped: u64,
+}
+
+impl AckShaperShim {
+    /// For a host.
+    pub fn new(params: &Params) -> AckShaperShim {
+        AckShaperShim {
+            gap: Span::from_secs_f64(1.0 / params.acks_per_second),
+            shape_syn_ack: params.shape_syn_ack,
+            free_at: Time::ZERO,
+            held: VecDeque::new(),
+            held_max: 0,
+            released: 0,
+            dropped: 0,
+        }
+    }
+}
+
+impl Shim for AckShaperShim {
+    fn handle_incoming(&mut self, _: u32, _: &Packet, _: Time) {}
+
+    fn handle_outgoing(&mut self, flow: u32, packet: Packet, extra: &Extra, _: Time) -> Option<Packet> {
+        if packet.kind == Kind::Ack || (packet.kind == Kind::SynAck && self.shape_syn_ack) {
+            self.held.push_back((flow, packet, *extra));
+            self.held_max = self.held_max.max(self.held.len());
+            return None;
+        }
+        self.released += 1;
+        Some(packet)
+    }
+
+    fn poll_release(&mut self, now: Time) -> Option<(u32, Packet, Extra)> {
+        if now < self.free_at {
+            return None;
+        }
+        let mut released = self.held.pop_front()?;
+        released.1.sent = now;
+        self.released += 1;
+        self.free_at = now.saturating_add(self.gap);
+        Some(released)
+    }
+
+    fn handle_timeout(&mut self, _: Time) {}
+
+    fn next_timeout(&self) -> Time {
+        if self.held.is_empty() { Time::MAX } else { self.free_at }
+    }
+
+    fn forget(&mut self, flow: u32) {
+        let before = self.held.len();
+        self.held.retain(|(other, _, _)| *other != flow);
+        self.dropped += (before - self.held.len()) as u64;
+    }
+
+    fn stats(&self) -> ShimStats {
+        ShimStats {
+            held: self.held.len() as u64,
+            held_max: self.held_max as u64,
+            released: self.released,
+            dropped: self.dropped,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    fn ack(number: u64) -> Packet {
+        let mut packet = Packet::new(Kind::Ack, 84);
+        packet.ack = number;
+        packet
+    }
+
+    #[test]
+    fn acks_leave_one_by_one_at_the_fixed_rate_in_their_order_pac_section_ii_d() {
+        let mut shim = AckShaperShim::new(&Params::default());
+        for number in 1..=3 {
+            assert!(shim.handle_outgoing(number as u32, ack(number), &Extra::default(), us(7)).is_none());
+        }
+        let mut left = Vec::new();
+        let mut now = us(7);
+        loop {
+            while let Some((flow, packet, _)) = shim.poll_release(now) {
+                assert_eq!(flow as u64, packet.ack);
+                left.push((packet.ack, now.saturating_since(us(7))));
+            }
+            if shim.next_timeout() == Time::MAX {
+                break;
+            }
+            now = shim.next_timeout();
+        }
+        // 40,000 a second are 25 us apart.
+        assert_eq!(left, [(1, Span::ZERO), (2, Span::from_us(25)), (3, Span::from_us(50))]);
+    }
+
+    #[test]
+    fn no_burst_follows_a_pause() {
+        let mut shim = AckShaperShim::new(&Params::default());
+        for number in 1..=2 {
+            shim.handle_outgoing(1, ack(number), &Extra::default(), us(1000));
+        }
+        assert!(shim.poll_release(us(1000)).is_some());
+        assert!(shim.poll_release(us(1000)).is_none());
+        assert_eq!(shim.next_timeout(), us(1025));
+    }
+
+    #[test]
+    fn nothing_of_a_forgotten_flow_is_left() {
+        let mut shim = AckShaperShim::new(&Params::default());
+        for flow in [1, 2, 1] {
+            shim.handle_outgoing(flow, ack(1), &Extra::default(), us(0));
+        }
+        shim.forget(1);
+        assert_eq!(shim.poll_release(us(0)).map(|(flow, _, _)| flow), Some(2));
+        assert_eq!((shim.next_timeout(), shim.stats().dropped), (Time::MAX, 2));
+    }
+}

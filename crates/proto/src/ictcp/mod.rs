@@ -1,0 +1,228 @@
+//! ICTCP: incast congestion control for TCP (Wu, Feng, Guo, Zhang, CoNEXT'10). A shim that sets the receive windows
+//! which a host's acknowledgements advertise, so that together its connections fit the last link.
+//!
+//! [`Quota`] measures what bandwidth is left, [`Window`] is the law of one connection. The paper itself could not be
+//! looked up; `docs/protocols/ictcp.md` says what each part rests on.
+
+mod quota;
+mod window;
+
+pub use quota::{Half, Quota};
+pub use window::{Law, Window};
+
+use crate::endpoint::Env;
+use crate::packet::{Extra, Flags, Kind, Packet};
+use crate::params::Profile;
+use crate::registry::{Needs, Transport};
+use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
+use crate::tcp::under::{Under, UnderControl};
+use crate::tcp::{self, Receiver, Sender};
+use clearway_units::Time;
+use std::collections::BTreeMap;
+
+tcp::config::tcp_params! {
+    /// Parameters of `ictcp`.
+    {
+        /// The TCP under ICTCP.
+        under: Under = "newreno", "" to "", "PAC sec. IV-B";
+        /// Take part in ECN, in the way of the TCP under ICTCP.
+        ecn: bool = "false", "" to "", "CoNEXT'10: ICTCP needs nothing from switches";
+        /// `alpha`: share of the link that connections may fill.
+        alpha: f64 = "0.9", "0" to "1", "CoNEXT'10, as quoted in notes and ns-3 code";
+        /// `gamma1`: a difference between expected and measured throughput up to this share lets a window grow.
+        gamma1: f64 = "0.1", "0" to "1", "CoNEXT'10; PAC Tables I and II";
+        /// `gamma2`: a difference above this share, three round trips in a row, makes a window shrink. PAC's
+        /// simulations use 0.15.
+        gamma2: f64 = "0.5", "0" to "1", "CoNEXT'10; PAC Table I";
+        /// How many round trips in a row that takes.
+        patience: u32 = "3", "1" to "1000", "CoNEXT'10, as quoted in notes and ns-3 code";
+        /// Least receive window, and that of a new connection, in segments.
+        min_window: u32 = "2", "1" to "100000", "CoNEXT'10; PAC Tables I and II";
+        /// `beta`: weight of the old value in the measured throughput.
+        beta: f64 = "0.75", "0" to "0.999", "our choice: the value could not be looked up";
+        /// While less than this share of the link is available, windows above the average shrink by a segment a
+        /// slot.
+        scarce: f64 = "0.2", "0" to "1", "our choice: the value could not be looked up";
+        /// Round-trip time of a connection before its first measurement.
+        rtt_initial: Span = "100 us", "1 us" to "10 s", "PAC sec. IV-B";
+    }
+}
+
+const PROFILES: &[Profile] = &[
+    Profile {
+        name: "testbed",
+        doc: "PAC's testbed, Table I",
+        values: &[("gamma2", "0.5"), ("initial_window", "3"), ("rto_min", "200 ms")],
+    },
+    Profile {
+        name: "ns2",
+        doc: "PAC's simulations, Table II",
+        values: &[("gamma2", "0.15"), ("initial_window", "2"), ("rto_min", "200 ms")],
+    },
+];
+
+impl Params {
+    fn tcp(&self) -> tcp::Config {
+        self.config(self.under.ecn(self.ecn))
+    }
+
+    fn law(&self, mss: u32) -> Law {
+        Law {
+            mss: mss as u64,
+            min: self.min_window as u64 * mss as u64,
+            gamma1: self.gamma1,
+            gamma2: self.gamma2,
+            patience: self.patience,
+            beta: self.beta,
+            scarce: self.scarce,
+        }
+    }
+}
+
+/// The transport.
+pub struct Ictcp;
+
+impl Transport for Ictcp {
+    type Params = Params;
+    type Sender = Sender<UnderControl>;
+    type Receiver = Receiver;
+    const NAME: &'static str = "ictcp";
+    const SUMMARY: &'static str =
+        "ICTCP over TCP: the receiving host sets receive windows by the bandwidth that is left";
+    const SOURCE: &'static str = "Wu et al., CoNEXT'10, by way of secondary sources";
+    const PROFILES: &'static [Profile] = PROFILES;
+
+    fn needs(params: &Params) -> Needs {
+        if params.ecn { Needs::ECN } else { Needs::NOTHING }
+    }
+
+    fn sender(params: &Params, env: &Env) -> Sender<UnderControl> {
+        // The window that a sender starts with is the one that the shim gives to a new connection.
+        let least = Bytes::new(params.law(env.framing.payload_max).min);
+        let config = params.tcp();
+        let config = tcp::Config { receive_window: config.receive_window.min(least), ..config };
+        Sender::new(&config, env, UnderControl::new(params.under, &config, env))
+    }
+
+    fn receiver(params: &Params, env: &Env) -> Receiver {
+        Receiver::new(&params.tcp(), env)
+    }
+
+    fn shim(params: &Params, env: &ShimEnv) -> Option<AnyShim> {
+        Some(IctcpShim::new(params, env).into())
+    }
+}
+
+/// ICTCP as a shim for packets. It holds nothing and needs no timer: slots and round trips end with the packet that
+/// arrives next.
+#[derive(Debug)]
+pub struct IctcpShim {
+    law: Law,
+    rtt_initial: Span,
+    quota: Quota,
+    windows: BTreeMap<u32, Window>,
+    /// Sum of all windows.
+    sum: u64,
+    passed: u64,
+}
+
+impl IctcpShim {
+    /// For a host.
+    pub fn new(params: &Params, env: &ShimEnv) -> IctcpShim {
+        IctcpShim {
+            law: params.law(env.framing.payload_max),
+            rtt_initial: params.rtt_initial,
+            quota: Quota::new(env.line_rate, params.alpha, params.rtt_initial),
+            windows: BTreeMap::new(),
+            sum: 0,
+            passed: 0,
+        }
+    }
+
+    /// The window of a flow, in bytes.
+    pub fn window(&self, flow: u32) -> u64 {
+        self.windows.get(&flow).map_or(self.law.min, Window::rwnd)
+    }
+}
+
+impl Shim for IctcpShim {
+    fn handle_incoming(&mut self, flow: u32, packet: &Packet, now: Time) {
+        if packet.kind != Kind::Data {
+            return;
+        }
+        let sample = (packet.echo > Time::ZERO && !packet.flags.has(Flags::RETRANSMIT))
+            .then(|| now.saturating_since(packet.echo));
+        let (law, sum) = (&self.law, &mut self.sum);
+        let rtt_initial = self.rtt_initial;
+        let connections = self.windows.len();
+        let window = self.windows.entry(flow).or_insert_with(|| {
+            *sum += law.min;
+            Window::new(law, rtt_initial, now)
+        });
+        let average = *sum as f64 / connections.max(1) as f64;
+        self.quota.arrive(packet.wire as u64, window.rtt(), now);
+        let before = window.rwnd();
+        window.arrive(packet.payload as u64, sample, law, &mut self.quota, average, now);
+        *sum = *sum - before + window.rwnd();
+    }
+
+    fn handle_outgoing(&mut self, flow: u32, mut packet: Packet, _: &Extra, _: Time) -> Option<Packet> {
+        if matches!(packet.kind, Kind::Ack | Kind::SynAck) {
+            packet.window = packet.window.min(self.window(flow).min(u32::MAX as u64) as u32);
+        }
+        self.passed += 1;
+        Some(packet)
+    }
+
+    fn poll_release(&mut self, _: Time) -> Option<(u32, Packet, Extra)> {
+        None
+    }
+
+    fn handle_timeout(&mut self, _: Time) {}
+
+    fn next_timeout(&self) -> Time {
+        Time::MAX
+    }
+
+    fn forget(&mut self, flow: u32) {
+        if let Some(window) = self.windows.remove(&flow) {
+            self.sum -= window.rwnd();
+        }
+    }
+
+    fn stats(&self) -> ShimStats {
+        ShimStats { released: self.passed, ..ShimStats::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Framing;
+    use clearway_units::Rate;
+
+    #[test]
+    fn acks_advertise_the_connections_window_and_never_more_than_the_receivers_own() {
+        let env = ShimEnv { line_rate: Rate::gbps(1), framing: Framing::ETHERNET };
+        let mut shim = IctcpShim::new(&Params::default(), &env);
+        let mut ack = Packet::new(Kind::Ack, 84);
+        ack.window = 1_000_000;
+        let mut advertised = |shim: &mut IctcpShim, own| {
+            ack.window = own;
+            shim.handle_outgoing(1, ack, &Extra::default(), Time::ZERO).expect("it holds nothing").window
+        };
+        assert_eq!(advertised(&mut shim, 1_000_000), 2920, "a new connection has two segments");
+        assert_eq!(advertised(&mut shim, 1000), 1000);
+        let mut now = Time::ZERO;
+        for segment in 0..40u64 {
+            let mut packet = Packet::new(Kind::Data, 1538);
+            packet.payload = 1460;
+            packet.seq = segment * 1460;
+            shim.handle_incoming(1, &packet, now);
+            now += Span::from_us(40);
+        }
+        assert!(advertised(&mut shim, 1_000_000) > 2920);
+        shim.forget(1);
+        assert_eq!((advertised(&mut shim, 1_000_000), shim.sum, shim.windows.len()), (2920, 0, 0));
+    }
+}

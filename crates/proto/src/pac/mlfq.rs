@@ -1,0 +1,248 @@
+//! The multi-level feedback queue in which acknowledgements wait (sec. III-D).
+
+use std::collections::{BTreeMap, VecDeque};
+
+/// Queues of strict priority, with a round robin among the flows of each. Items of a flow keep their order.
+///
+/// A flow starts at the highest priority, level 0, and sinks as it grows. All of its items are at one level.
+#[derive(Debug)]
+pub struct Mlfq<T> {
+    /// Flows with items, by level, in the order of their turns.
+    turns: Vec<VecDeque<u32>>,
+    flows: BTreeMap<u32, Flow<T>>,
+    /// A flow whose size passes `demotion << level` leaves that level.
+    demotion: u64,
+    len: usize,
+}
+
+#[derive(Debug)]
+struct Flow<T> {
+    items: VecDeque<T>,
+    level: usize,
+    size: u64,
+}
+
+impl<T> Flow<T> {
+    fn new() -> Flow<T> {
+        Flow { items: VecDeque::new(), level: 0, size: 0 }
+    }
+}
+
+impl<T> Mlfq<T> {
+    /// An empty queue of some levels. A flow leaves the first when its size passes `demotion`, the next at twice
+    /// that, and so on.
+    pub fn new(levels: usize, demotion: u64) -> Mlfq<T> {
+        let turns = (0..levels.max(1)).map(|_| VecDeque::new()).collect();
+        Mlfq { turns, flows: BTreeMap::new(), demotion, len: 0 }
+    }
+
+    /// Items in it.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The level of a flow.
+    pub fn level(&self, flow: u32) -> usize {
+        self.flows.get(&flow).map_or(0, |flow| flow.level)
+    }
+
+    /// Adds an item of a flow.
+    pub fn push(&mut self, flow: u32, item: T) {
+        let state = self.flows.entry(flow).or_insert_with(Flow::new);
+        if state.items.is_empty() {
+            self.turns[state.level].push_back(flow);
+        }
+        state.items.push_back(item);
+        self.len += 1;
+    }
+
+    /// The flow whose turn it is.
+    pub fn turn(&self) -> Option<u32> {
+        self.turns.iter().find_map(|turns| turns.front().copied())
+    }
+
+    /// The first item of a flow.
+    pub fn front(&self, flow: u32) -> Option<&T> {
+        self.flows.get(&flow)?.items.front()
+    }
+
+    /// The last item of a flow.
+    pub fn back(&self, flow: u32) -> Option<&T> {
+        self.flows.get(&flow)?.items.back()
+    }
+
+    /// Takes the first item of a flow, which then waits for its next turn.
+    pub fn pop(&mut self, flow: u32) -> Option<T> {
+        let state = self.flows.get_mut(&flow)?;
+        let item = state.items.pop_front()?;
+        let (level, more) = (state.level, !state.items.is_empty());
+        self.leave_turn(flow, level);
+        if more {
+            self.turns[level].push_back(flow);
+        }
+        self.len -= 1;
+        Some(item)
+    }
+
+    /// A flow grew by some bytes: it may sink, and what waits of it sinks with it.
+    pub fn grow(&mut self, flow: u32, bytes: u64) {
+        let levels = self.turns.len();
+        let state = self.flows.entry(flow).or_insert_with(Flow::new);
+        state.size += bytes;
+        let mut level = state.level;
+        while level + 1 < levels && state.size > self.demotion << level {
+            level += 1;
+        }
+        self.set_level(flow, level);
+    }
+
+    /// Raises a flow to the highest level; it sinks again when it has grown anew.
+    pub fn raise(&mut self, flow: u32) {
+        self.set_level(flow, 0);
+        if let Some(state) = self.flows.get_mut(&flow) {
+            state.size = 0;
+        }
+    }
+
+    /// Lets `edit` reorder or remove items of a flow.
+    pub fn edit(&mut self, flow: u32, edit: impl FnOnce(&mut VecDeque<T>)) {
+        let Some(state) = self.flows.get_mut(&flow) else { return };
+        let before = state.items.len();
+        edit(&mut state.items);
+        let (level, after) = (state.level, state.items.len());
+        self.len = self.len - before + after;
+        if before > 0 && after == 0 {
+            self.leave_turn(flow, level);
+        } else if before == 0 && after > 0 {
+            self.turns[level].push_back(flow);
+        }
+    }
+
+    /// Removes a flow and returns what waited of it.
+    pub fn remove(&mut self, flow: u32) -> VecDeque<T> {
+        let Some(state) = self.flows.remove(&flow) else { return VecDeque::new() };
+        if !state.items.is_empty() {
+            self.leave_turn(flow, state.level);
+        }
+        self.len -= state.items.len();
+        state.items
+    }
+
+    fn set_level(&mut self, flow: u32, level: usize) {
+        let Some(state) = self.flows.get_mut(&flow) else { return };
+        let old = std::mem::replace(&mut state.level, level);
+        if old != level && !state.items.is_empty() {
+            self.leave_turn(flow, old);
+            self.turns[level].push_back(flow);
+        }
+    }
+
+    /// Takes a flow out of the turns of a level. It is nearly always the first.
+    fn leave_turn(&mut self, flow: u32, level: usize) {
+        let turns = &mut self.turns[level];
+        let place = turns.iter().position(|&other| other == flow).expect("a flow with items has a turn");
+        turns.remove(place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn drain(queue: &mut Mlfq<u32>) -> Vec<u32> {
+        std::iter::from_fn(|| queue.turn().and_then(|flow| queue.pop(flow))).collect()
+    }
+
+    #[test]
+    fn flows_of_a_level_take_turns_and_keep_their_own_order_section_iii_d() {
+        let mut queue = Mlfq::new(2, 20_000);
+        for item in [10, 11, 12, 20, 30, 31] {
+            queue.push(item / 10, item);
+        }
+        assert_eq!(drain(&mut queue), [10, 20, 30, 11, 31, 12]);
+        assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn small_flows_go_first_section_iii_d() {
+        let mut queue = Mlfq::new(2, 20_000);
+        queue.grow(1, 20_001);
+        queue.grow(2, 20_000);
+        for item in [10, 11, 20, 21] {
+            queue.push(item / 10, item);
+        }
+        assert_eq!((queue.level(1), queue.level(2), queue.level(3)), (1, 0, 0));
+        assert_eq!(drain(&mut queue), [20, 21, 10, 11]);
+    }
+
+    #[test]
+    fn what_waits_sinks_with_its_flow_pac_11() {
+        let mut queue = Mlfq::new(2, 20_000);
+        queue.push(1, 10);
+        queue.push(2, 20);
+        queue.grow(1, 30_000);
+        queue.push(1, 11);
+        assert_eq!(drain(&mut queue), [20, 10, 11]);
+    }
+
+    #[test]
+    fn a_flow_sinks_level_by_level() {
+        let mut queue: Mlfq<u32> = Mlfq::new(3, 10);
+        queue.grow(1, 11);
+        assert_eq!(queue.level(1), 1);
+        queue.grow(1, 10);
+        assert_eq!(queue.level(1), 2);
+        queue.grow(1, 1000);
+        assert_eq!(queue.level(1), 2);
+    }
+
+    #[test]
+    fn a_raised_flow_goes_first_until_it_has_grown_again_section_iii_d() {
+        let mut queue = Mlfq::new(2, 20_000);
+        queue.grow(1, 30_000);
+        queue.grow(2, 30_000);
+        queue.push(2, 20);
+        queue.push(1, 10);
+        queue.raise(1);
+        assert_eq!(queue.turn(), Some(1));
+        queue.grow(1, 20_001);
+        assert_eq!((queue.turn(), queue.level(1)), (Some(2), 1));
+    }
+
+    proptest! {
+        #[test]
+        fn every_item_comes_out_once_and_in_the_order_of_its_flow(
+            steps in prop::collection::vec((0u32..4, 0u32..6, 1u64..30), 1..200),
+        ) {
+            let mut queue = Mlfq::new(3, 50);
+            let mut waiting: BTreeMap<u32, VecDeque<u32>> = BTreeMap::new();
+            for (number, (flow, what, bytes)) in steps.into_iter().enumerate() {
+                match what {
+                    0 => queue.grow(flow, bytes),
+                    1 => queue.raise(flow),
+                    2 => {
+                        if let Some(flow) = queue.turn() {
+                            let expected = waiting.get_mut(&flow).and_then(VecDeque::pop_front);
+                            prop_assert_eq!(queue.pop(flow), expected);
+                        }
+                    }
+                    3 if bytes < 5 => {
+                        prop_assert_eq!(queue.remove(flow), waiting.remove(&flow).unwrap_or_default());
+                    }
+                    _ => {
+                        queue.push(flow, number as u32);
+                        waiting.entry(flow).or_default().push_back(number as u32);
+                    }
+                }
+                prop_assert_eq!(queue.len(), waiting.values().map(VecDeque::len).sum::<usize>());
+                prop_assert_eq!(queue.turn().is_none(), queue.is_empty());
+            }
+        }
+    }
+}

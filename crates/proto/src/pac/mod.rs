@@ -1,0 +1,363 @@
+//! PAC: proactive ACK control (Bai, Chen, Wu, Lan, Zhao, "PAC: Taming TCP Incast Congestion using Proactive ACK
+//! Control"). A shim under any TCP receiver: an acknowledgement is what triggers new data, so it is held back until
+//! that data fits into the network.
+//!
+//! | part | what it knows | paper |
+//! |---|---|---|
+//! | [`InFlight`] | how much is on its way here | eq. (3) to (6) |
+//! | [`Threshold`] | how much may be | eq. (2) |
+//! | [`Mlfq`] | whose acknowledgement goes first | sec. III-D |
+//! | [`PhaseMeter`], [`FlowRtt`] | a flow's phase and round-trip time | sec. III-C, IV-A |
+//! | [`PacController`] | all of it: the main loop | Algorithm 1 |
+//! | [`PacShim`] | how the controller meets [`Packet`]s | Fig. 4 |
+//!
+//! What the paper leaves open, and how it is read here, stands in `docs/protocols/pac.md` (PAC-1 to PAC-20).
+
+mod controller;
+mod in_flight;
+mod ledger;
+mod mlfq;
+mod phase;
+mod threshold;
+
+pub use controller::{Ack, Arrival, PacConfig, PacController};
+pub use in_flight::{InFlight, Trigger};
+pub use ledger::{Ledger, Settled};
+pub use mlfq::Mlfq;
+pub use phase::{Correction, FlowRtt, Phase, PhaseMeter, PhaseTest, RttMethod};
+pub use threshold::Threshold;
+
+use crate::endpoint::Env;
+use crate::packet::{Extra, Flags, Kind, Packet};
+use crate::params::Profile;
+use crate::registry::{Needs, Transport};
+use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
+use crate::tcp::under::{Under, UnderControl};
+use crate::tcp::{self, Receiver, Sender};
+use clearway_units::Time;
+
+tcp::config::tcp_params! {
+    /// Parameters of `pac`.
+    {
+        /// The TCP under PAC. `dctcp` is what the paper's measurement of CPU load used.
+        under: Under = "newreno", "" to "", "PAC sec. IV-B, V-E";
+        /// Take part in ECN, so that `alpha` can be measured: the TCP under PAC then answers to marks in its own
+        /// way.
+        ecn: bool = "true", "" to "", "PAC sec. III-B, V-C; PAC-20";
+        /// Buffer of the switch port in front of the host: where the threshold starts, and its upper limit. `auto`:
+        /// 80 KB up to 1 Gbps, and 37.5 KB per Gbps above, which is what Tables I and II use.
+        buffer: Auto<Bytes> = "auto", "1 B" to "1 TB", "PAC Table I (80 KB at 1 Gbps), Table II (375 KB at 10 Gbps)";
+        /// Least threshold. `auto`: twice what the line carries in `rtt_initial`, and at least two segments.
+        floor: Auto<Bytes> = "auto", "0 B" to "1 TB", "our choice: less could not fill an idle path; PAC-2";
+        /// `lambda`: a throughput at or below this share of the usual one is a fall.
+        lambda: f64 = "0.8", "0" to "1", "PAC sec. III-C, Table I";
+        /// Weight of a new value in the exponential filters of throughput and traffic in flight.
+        gain: f64 = "0.125", "0.0001" to "1", "our choice: the weight of TCP's smoothed RTT; PAC-8";
+        /// Levels of priority among acknowledgements.
+        levels: u32 = "2", "1" to "16", "PAC Table I";
+        /// Size at which a flow leaves the highest level; each further level holds flows of twice the size.
+        demotion: Bytes = "20 KB", "1 B" to "1 TB", "PAC Table I; further levels: our choice";
+        /// An acknowledgement that was dequeued and waits for room blocks later ones of higher priority.
+        blocking: bool = "false", "" to "", "our choice: Algorithm 1 to the letter would be true; PAC-9";
+        /// Hold the answer to a SYN as well, and count the first window that it triggers. Without it, first windows
+        /// are beyond control, and more senders than fit into the buffer collapse at once.
+        hold_syn_ack: bool = "true", "" to "", "PAC sec. V-E 3), which no other reading allows; PAC-4, PAC-10";
+        /// Traffic that the answer to a SYN triggers. `auto`: `initial_window` segments.
+        first_trigger: Auto<Bytes> = "auto", "0 B" to "1 TB", "our choice; PAC-4";
+        /// How traffic is found out that was expected and will not come.
+        correction: Correction = "answers", "" to "", "our choice; the paper's is throughput, eq. (6)";
+        /// What ends slow start of a flow in PAC's eyes, besides marks.
+        phase_test: PhaseTest = "marks", "" to "", "our choice; the paper's is falls";
+        /// How the round-trip time of a flow is obtained.
+        rtt_method: RttMethod = "handshake", "" to "", "PAC sec. IV-A";
+        /// Round-trip time of a flow before its first measurement.
+        rtt_initial: Span = "100 us", "1 us" to "10 s", "PAC sec. III-B, IV-B";
+        /// After this many control intervals without arrival or release, nothing is in flight.
+        stall: u32 = "8", "1" to "1000000", "our choice: no ACK is held for ever when others were lost";
+        /// With `correction = "answers"`: what a release triggers has come after this time, or never will. `auto`:
+        /// twice `rtt_initial`, and 1.5 times what the line needs for the traffic in flight. Once less than a
+        /// segment is missing, that must come within `rtt_initial`.
+        patience: Auto<Span> = "auto", "1 us" to "1000 s", "our choice";
+        /// Silence after which a flow's state is dropped.
+        idle_timeout: Span = "300 s", "1 us" to "1000000 s", "PAC sec. IV-A";
+    }
+    handshake "true" "our choice: a first window is under control only if its SYN-ACK is (`hold_syn_ack`)"
+}
+
+const PROFILES: &[Profile] = &[
+    Profile {
+        name: "testbed",
+        doc: "PAC's testbed, Table I: 1 Gbps, a threshold of 80 KB at a buffer of 150 KB, windows from 3 segments",
+        values: &[("buffer", "80 KB"), ("initial_window", "3"), ("rto_min", "200 ms")],
+    },
+    Profile {
+        name: "ns2-1g",
+        doc: "PAC's simulations at 1 Gbps, Table II: 96 KB, base RTT 120 us, windows from 2 segments",
+        values: &[
+            ("buffer", "96 KB"),
+            ("initial_window", "2"),
+            ("rto_min", "200 ms"),
+            ("rtt_initial", "120 us"),
+        ],
+    },
+    Profile {
+        name: "ns2-10g",
+        doc: "PAC's simulations at 10 Gbps, Table II: 375 KB, base RTT 80 us, windows from 2 segments",
+        values: &[
+            ("buffer", "375 KB"),
+            ("initial_window", "2"),
+            ("rto_min", "200 ms"),
+            ("rtt_initial", "80 us"),
+        ],
+    },
+];
+
+impl Params {
+    fn tcp(&self) -> tcp::Config {
+        self.config(self.under.ecn(self.ecn))
+    }
+
+    /// What they mean to the controller of a host.
+    pub fn pac(&self, env: &ShimEnv) -> PacConfig {
+        let mss = env.framing.payload_max;
+        let segments = |count: u64| Bytes::new(count * mss as u64);
+        // 37.5 KB per Gbps: what the line carries in 300 us.
+        let by_rate = env.line_rate.bytes_in(Span::from_ns(300_000));
+        let auto = if env.line_rate > clearway_units::Rate::gbps(1) { by_rate } else { Bytes::new(80_000) };
+        PacConfig {
+            buffer: self.buffer.or(auto),
+            floor: self.floor.or(env.line_rate.bytes_in(self.rtt_initial * 2).max(segments(2))),
+            mss,
+            first_trigger: self.first_trigger.or(segments(self.initial_window as u64)),
+            lambda: self.lambda,
+            gain: self.gain,
+            levels: self.levels,
+            demotion: self.demotion,
+            blocking: self.blocking,
+            correction: self.correction,
+            phase_test: self.phase_test,
+            rtt_method: self.rtt_method,
+            rtt_initial: self.rtt_initial,
+            stall: self.stall,
+            patience: self.patience,
+            line_rate: env.line_rate,
+            idle_timeout: self.idle_timeout,
+        }
+    }
+}
+
+/// The transport.
+pub struct Pac;
+
+impl Transport for Pac {
+    type Params = Params;
+    type Sender = Sender<UnderControl>;
+    type Receiver = Receiver;
+    const NAME: &'static str = "pac";
+    const SUMMARY: &'static str =
+        "PAC over TCP: the receiving host holds acknowledgements until what they trigger fits";
+    const SOURCE: &'static str =
+        "Bai et al., \"PAC: Taming TCP Incast Congestion using Proactive ACK Control\"";
+    const PROFILES: &'static [Profile] = PROFILES;
+
+    fn needs(params: &Params) -> Needs {
+        if params.ecn { Needs::ECN } else { Needs::NOTHING }
+    }
+
+    fn sender(params: &Params, env: &Env) -> Sender<UnderControl> {
+        let config = params.tcp();
+        Sender::new(&config, env, UnderControl::new(params.under, &config, env))
+    }
+
+    fn receiver(params: &Params, env: &Env) -> Receiver {
+        Receiver::new(&params.tcp(), env)
+    }
+
+    fn shim(params: &Params, env: &ShimEnv) -> Option<AnyShim> {
+        Some(PacShim::new(params, env).into())
+    }
+}
+
+/// PAC as a shim for packets.
+#[derive(Debug)]
+pub struct PacShim {
+    pac: PacController<(Packet, Extra)>,
+    hold_syn_ack: bool,
+    released: u64,
+    dropped: u64,
+}
+
+impl PacShim {
+    /// For a host.
+    pub fn new(params: &Params, env: &ShimEnv) -> PacShim {
+        let pac = PacController::new(params.pac(env));
+        PacShim { pac, hold_syn_ack: params.hold_syn_ack, released: 0, dropped: 0 }
+    }
+
+    /// Its controller.
+    pub fn controller(&self) -> &PacController<(Packet, Extra)> {
+        &self.pac
+    }
+}
+
+impl Shim for PacShim {
+    fn handle_incoming(&mut self, flow: u32, packet: &Packet, now: Time) {
+        if packet.kind != Kind::Data {
+            return;
+        }
+        let arrival = Arrival {
+            payload: packet.payload as u64,
+            end: packet.seq + packet.payload as u64,
+            marked: packet.flags.has(Flags::ECN_CE),
+            answers: (packet.echo > Time::ZERO).then_some(packet.echo),
+        };
+        self.pac.handle_data(flow, &arrival, now);
+    }
+
+    fn handle_outgoing(&mut self, flow: u32, packet: Packet, extra: &Extra, now: Time) -> Option<Packet> {
+        let opens = packet.kind == Kind::SynAck;
+        if packet.flags.has(Flags::LAST) {
+            // TCP would answer the sender's FIN with one of its own, which is not held, and says all that is held.
+            self.dropped += self.pac.finish(flow).count() as u64;
+        }
+        let is_held = packet.kind == Kind::Ack || (opens && self.hold_syn_ack);
+        if packet.flags.has(Flags::LAST) || !is_held {
+            self.released += 1;
+            return Some(packet);
+        }
+        let ecn_echo = packet.flags.has(Flags::ECN_ECHO);
+        self.pac.hold(flow, Ack { number: packet.ack, ecn_echo, opens }, (packet, *extra), now);
+        None
+    }
+
+    fn poll_release(&mut self, now: Time) -> Option<(u32, Packet, Extra)> {
+        while self.pac.poll_dropped().is_some() {
+            self.dropped += 1;
+        }
+        let (flow, (mut packet, extra)) = self.pac.poll_release(now)?;
+        packet.sent = now;
+        self.released += 1;
+        Some((flow, packet, extra))
+    }
+
+    fn handle_timeout(&mut self, now: Time) {
+        self.pac.handle_timeout(now);
+    }
+
+    fn next_timeout(&self) -> Time {
+        self.pac.next_timeout()
+    }
+
+    fn forget(&mut self, flow: u32) {
+        self.dropped += self.pac.finish(flow).count() as u64;
+    }
+
+    fn stats(&self) -> ShimStats {
+        ShimStats {
+            held: self.pac.held() as u64,
+            held_max: self.pac.held_max() as u64,
+            released: self.released,
+            dropped: self.dropped,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Framing;
+    use crate::params::ParamSet;
+    use clearway_units::Rate;
+
+    fn env(rate: Rate) -> ShimEnv {
+        ShimEnv { line_rate: rate, framing: Framing::ETHERNET }
+    }
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    fn data(segment: u64) -> Packet {
+        let mut packet = Packet::new(Kind::Data, 1538);
+        packet.payload = 1460;
+        packet.seq = (segment - 1) * 1460;
+        packet
+    }
+
+    fn ack(segments: u64) -> Packet {
+        let mut packet = Packet::new(Kind::Ack, 84);
+        packet.ack = segments * 1460;
+        packet
+    }
+
+    #[test]
+    fn the_buffer_is_that_of_tables_i_and_ii() {
+        let params = Params::default();
+        assert_eq!(params.pac(&env(Rate::gbps(1))).buffer, Bytes::new(80_000));
+        assert_eq!(params.pac(&env(Rate::gbps(10))).buffer, Bytes::new(375_000));
+        let mut params = Params::default();
+        params.set("buffer", "96 KB").unwrap();
+        assert_eq!(params.pac(&env(Rate::gbps(10))).buffer, Bytes::new(96_000));
+    }
+
+    #[test]
+    fn a_shim_holds_acks_in_a_script_without_a_simulator_and_stamps_them_as_they_leave() {
+        let mut params = Params::default();
+        params.set("buffer", "6 KB").unwrap();
+        let mut shim = PacShim::new(&params, &env(Rate::gbps(1)));
+        let mut released = Vec::new();
+        for flow in 1..=3 {
+            shim.handle_incoming(flow, &data(1), us(10));
+            assert!(shim.handle_outgoing(flow, ack(1), &Extra::default(), us(10)).is_none());
+        }
+        let mut poll = |shim: &mut PacShim, now| {
+            while let Some((flow, packet, _)) = shim.poll_release(now) {
+                assert_eq!(packet.sent, now);
+                released.push((flow, packet.ack));
+            }
+            released.clone()
+        };
+        // Each triggers two segments, 2920 bytes.
+        assert_eq!(poll(&mut shim, us(10)), [(1, 1460), (2, 1460)]);
+        assert_eq!(shim.next_timeout(), us(110), "an interval of the initial RTT");
+        let mut answer = data(2);
+        answer.echo = us(10);
+        shim.handle_incoming(1, &answer, us(60));
+        shim.handle_incoming(2, &answer, us(60));
+        assert_eq!(poll(&mut shim, us(60)), [(1, 1460), (2, 1460), (3, 1460)]);
+        assert_eq!(shim.next_timeout(), Time::MAX);
+        assert_eq!(shim.stats(), ShimStats { held: 0, held_max: 3, released: 3, dropped: 0 });
+    }
+
+    #[test]
+    fn what_is_not_a_pure_ack_passes_pac_10() {
+        let mut params = Params::default();
+        params.set("hold_syn_ack", "false").unwrap();
+        let mut shim = PacShim::new(&params, &env(Rate::gbps(1)));
+        let syn_ack = Packet::new(Kind::SynAck, 84);
+        assert!(shim.handle_outgoing(1, syn_ack, &Extra::default(), us(1)).is_some());
+        let mut shim = PacShim::new(&Params::default(), &env(Rate::gbps(1)));
+        assert!(shim.handle_outgoing(1, syn_ack, &Extra::default(), us(1)).is_none());
+    }
+
+    #[test]
+    fn the_last_ack_passes_and_what_was_held_of_its_flow_goes_section_iv_a() {
+        let mut shim = PacShim::new(&Params::default(), &env(Rate::gbps(1)));
+        assert!(shim.handle_outgoing(1, ack(1), &Extra::default(), us(1)).is_none());
+        let mut last = ack(2);
+        last.flags.set(Flags::LAST);
+        assert!(shim.handle_outgoing(1, last, &Extra::default(), us(2)).is_some());
+        assert!(shim.poll_release(us(2)).is_none());
+        assert_eq!(shim.controller().flows(), 0);
+    }
+
+    #[test]
+    fn nothing_of_a_forgotten_flow_is_left() {
+        let mut shim = PacShim::new(&Params::default(), &env(Rate::gbps(1)));
+        shim.handle_incoming(1, &data(1), us(1));
+        assert!(shim.handle_outgoing(1, ack(1), &Extra::default(), us(1)).is_none());
+        shim.forget(1);
+        assert!(shim.poll_release(us(2)).is_none());
+        assert_eq!((shim.controller().flows(), shim.stats().held, shim.next_timeout()), (0, 0, Time::MAX));
+    }
+}

@@ -1,0 +1,196 @@
+//! What is inferred of a single flow: its phase and its round-trip time (sec. III-C, IV-A).
+
+use clearway_units::{Span, Time};
+
+/// Where a sender's window stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// Its window grows by a segment with each acknowledgement.
+    SlowStart,
+    /// Its window grows by a segment a round trip.
+    CongestionAvoidance,
+}
+
+crate::choice! {
+    /// What ends slow start, in the eyes of a receiver.
+    pub enum PhaseTest {
+        /// A mark.
+        Marks = "marks",
+        /// A mark, or a throughput that falls in two round trips in a row.
+        Falls = "falls",
+    }
+}
+
+/// Infers a flow's phase from what arrives of it.
+#[derive(Clone, Copy, Debug)]
+pub struct PhaseMeter {
+    phase: Phase,
+    /// Bytes in this interval.
+    bytes: u64,
+    since: Time,
+    /// `BW` of the interval before, in bytes per second.
+    before: f64,
+    /// Intervals in a row in which the throughput fell.
+    falls: u8,
+}
+
+impl PhaseMeter {
+    /// A flow in slow start.
+    pub fn new(now: Time) -> PhaseMeter {
+        PhaseMeter { phase: Phase::SlowStart, bytes: 0, since: now, before: 0.0, falls: 0 }
+    }
+
+    /// The phase.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Back to slow start: the sender timed out.
+    pub fn restart(&mut self, now: Time) {
+        *self = PhaseMeter::new(now);
+    }
+
+    /// A packet of the flow, whose round-trip time is `rtt`, arrived. Slow start is over with the first mark, or
+    /// when in two consecutive round trips the throughput was at most `lambda` times that of the one before.
+    pub fn arrive(&mut self, payload: u64, marked: bool, test: PhaseTest, rtt: Span, lambda: f64, now: Time) {
+        if marked {
+            self.phase = Phase::CongestionAvoidance;
+        }
+        if self.phase == Phase::CongestionAvoidance || test == PhaseTest::Marks {
+            return;
+        }
+        let elapsed = now.saturating_since(self.since);
+        if elapsed >= rtt && !elapsed.is_zero() {
+            let bandwidth = self.bytes as f64 / elapsed.as_secs_f64();
+            self.falls = if bandwidth <= lambda * self.before { self.falls + 1 } else { 0 };
+            if self.falls >= 2 {
+                self.phase = Phase::CongestionAvoidance;
+            }
+            (self.before, self.bytes, self.since) = (bandwidth, 0, now);
+        }
+        self.bytes += payload;
+    }
+}
+
+crate::choice! {
+    /// How traffic is found out that was expected and will not come.
+    pub enum Correction {
+        /// A fall of the throughput says that there is some (eq. (6)).
+        Throughput = "throughput",
+        /// Data that answers a later acknowledgement says it of earlier ones, and the end of a flow of all.
+        Answers = "answers",
+    }
+}
+
+crate::choice! {
+    /// How the round-trip time of a flow is obtained at its receiver.
+    pub enum RttMethod {
+        /// That of the flow's first round trip plus the delay that PAC itself adds.
+        Handshake = "handshake",
+        /// Timestamps that PAC writes into acknowledgements as it releases them, and that data returns.
+        Timestamps = "timestamps",
+    }
+}
+
+/// A flow's round-trip time.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowRtt {
+    method: RttMethod,
+    /// Before the first measurement, and after it the first or the smoothed one.
+    base: Span,
+    measured: bool,
+    /// Delay that PAC adds, smoothed.
+    added: Span,
+}
+
+impl FlowRtt {
+    /// Not measured yet.
+    pub fn new(method: RttMethod, initial: Span) -> FlowRtt {
+        FlowRtt { method, base: initial, measured: false, added: Span::ZERO }
+    }
+
+    /// The round-trip time as it is now.
+    #[inline]
+    pub fn rtt(&self) -> Span {
+        self.base + self.added
+    }
+
+    /// A packet arrived this long after the acknowledgement was released that it answers.
+    pub fn sample(&mut self, sample: Span) {
+        if !self.measured {
+            self.base = sample;
+            self.measured = true;
+        } else if self.method == RttMethod::Timestamps {
+            self.base = ewma(self.base, sample);
+        }
+    }
+
+    /// An acknowledgement was held for this long.
+    pub fn held(&mut self, delay: Span) {
+        self.added = ewma(self.added, delay);
+    }
+}
+
+/// RFC 6298's weight of a new measurement.
+fn ewma(old: Span, new: Span) -> Span {
+    Span::from_ps(old.as_ps() - old.as_ps() / 8 + new.as_ps() / 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    /// Feeds so many bytes in each interval of 100 us.
+    fn feed(meter: &mut PhaseMeter, bytes: &[u64]) {
+        for (interval, bytes) in bytes.iter().enumerate() {
+            meter.arrive(*bytes, false, PhaseTest::Falls, Span::from_us(100), 0.8, us(100 * interval as u64));
+        }
+    }
+
+    #[test]
+    fn two_falls_in_a_row_end_slow_start_section_iii_c() {
+        let mut meter = PhaseMeter::new(us(0));
+        // The last of each list only closes the interval before it.
+        feed(&mut meter, &[1000, 2000, 4000, 3000, 2000, 0]);
+        assert_eq!(meter.phase(), Phase::CongestionAvoidance);
+    }
+
+    #[test]
+    fn a_single_fall_does_not_end_slow_start_section_iii_c() {
+        let mut meter = PhaseMeter::new(us(0));
+        feed(&mut meter, &[1000, 4000, 3000, 4000, 3000, 3000, 0]);
+        assert_eq!(meter.phase(), Phase::SlowStart);
+    }
+
+    #[test]
+    fn a_mark_ends_slow_start_and_a_timeout_begins_it_again_section_iii_c_and_d() {
+        let mut meter = PhaseMeter::new(us(0));
+        meter.arrive(1000, true, PhaseTest::Marks, Span::from_us(100), 0.8, us(1));
+        assert_eq!(meter.phase(), Phase::CongestionAvoidance);
+        meter.restart(us(2));
+        assert_eq!(meter.phase(), Phase::SlowStart);
+    }
+
+    #[test]
+    fn the_handshakes_time_plus_the_delay_added_is_the_default_section_iv_a() {
+        let mut rtt = FlowRtt::new(RttMethod::Handshake, Span::from_us(100));
+        assert_eq!(rtt.rtt(), Span::from_us(100));
+        rtt.sample(Span::from_us(120));
+        rtt.sample(Span::from_us(900));
+        assert_eq!(rtt.rtt(), Span::from_us(120));
+        rtt.held(Span::from_us(80));
+        assert_eq!(rtt.rtt(), Span::from_us(130));
+    }
+
+    #[test]
+    fn timestamps_measure_every_round_trip_section_iv_a() {
+        let mut rtt = FlowRtt::new(RttMethod::Timestamps, Span::from_us(100));
+        rtt.sample(Span::from_us(120));
+        rtt.sample(Span::from_us(200));
+        assert_eq!(rtt.rtt(), Span::from_us(130));
+    }
+}

@@ -1,0 +1,98 @@
+//! How much may be in flight (sec. III-B).
+
+use clearway_units::Bytes;
+
+/// The threshold for traffic in flight, adapted to the share of marked packets (eq. (2)).
+#[derive(Clone, Copy, Debug)]
+pub struct Threshold {
+    value: f64,
+    limit: f64,
+    floor: f64,
+    packets: u64,
+    marked: u64,
+}
+
+impl Threshold {
+    /// Starts at `buffer`, the switch's buffer, and never exceeds it or falls below `floor`.
+    pub fn new(buffer: Bytes, floor: Bytes) -> Threshold {
+        let limit = buffer.get() as f64;
+        Threshold { value: limit, limit, floor: (floor.get() as f64).min(limit), packets: 0, marked: 0 }
+    }
+
+    /// The threshold, in bytes.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.value as u64
+    }
+
+    /// A packet arrived.
+    #[inline]
+    pub fn count(&mut self, marked: bool) {
+        self.packets += 1;
+        self.marked += marked as u64;
+    }
+
+    /// A control interval ended: adapts, and returns `alpha`, the share of its packets that were marked. An interval
+    /// without packets says nothing.
+    pub fn close_interval(&mut self) -> f64 {
+        if self.packets == 0 {
+            return 0.0;
+        }
+        let alpha = self.marked as f64 / self.packets as f64;
+        (self.packets, self.marked) = (0, 0);
+        self.value = if alpha > 0.0 {
+            (self.value * (1.0 - alpha / 2.0)).max(self.floor)
+        } else {
+            (2.0 * self.value).min(self.limit)
+        };
+        alpha
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(threshold: &mut Threshold, packets: u64, marked: u64) -> f64 {
+        (0..packets).for_each(|packet| threshold.count(packet < marked));
+        threshold.close_interval()
+    }
+
+    #[test]
+    fn marks_cut_the_threshold_by_half_their_share_and_their_absence_doubles_it_equation_2() {
+        let mut threshold = Threshold::new(Bytes::new(80_000), Bytes::new(3000));
+        assert_eq!(threshold.bytes(), 80_000, "it starts at the buffer's size");
+        assert_eq!(interval(&mut threshold, 10, 5), 0.5);
+        assert_eq!(threshold.bytes(), 60_000);
+        interval(&mut threshold, 10, 10);
+        assert_eq!(threshold.bytes(), 30_000);
+        interval(&mut threshold, 10, 0);
+        assert_eq!(threshold.bytes(), 60_000);
+        interval(&mut threshold, 10, 0);
+        assert_eq!(threshold.bytes(), 80_000, "never above the buffer's size");
+    }
+
+    #[test]
+    fn it_moves_once_an_interval_not_once_a_packet_pac_1() {
+        let mut threshold = Threshold::new(Bytes::new(80_000), Bytes::ZERO);
+        (0..50).for_each(|_| threshold.count(true));
+        assert_eq!(threshold.bytes(), 80_000);
+        threshold.close_interval();
+        assert_eq!(threshold.bytes(), 40_000);
+    }
+
+    #[test]
+    fn it_keeps_a_floor_pac_2() {
+        let mut threshold = Threshold::new(Bytes::new(80_000), Bytes::new(3000));
+        (0..50).for_each(|_| _ = interval(&mut threshold, 1, 1));
+        assert_eq!(threshold.bytes(), 3000);
+    }
+
+    #[test]
+    fn a_silent_interval_says_nothing() {
+        let mut threshold = Threshold::new(Bytes::new(80_000), Bytes::ZERO);
+        interval(&mut threshold, 1, 1);
+        assert_eq!(threshold.close_interval(), 0.0);
+        assert_eq!(threshold.bytes(), 40_000);
+    }
+}

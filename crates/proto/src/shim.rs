@@ -1,0 +1,118 @@
+//! Shims: what sits at a host between its network card and the receivers of its flows, and changes no TCP code.
+//!
+//! A shim sees the packets that arrive for the receivers, before they do, and the acknowledgements that these send.
+//! It may rewrite an acknowledgement, or hold it and release it later. Its state spans all flows of a host.
+//!
+//! Whoever drives it follows one rule. A packet for a receiver goes to [`Shim::handle_incoming`], then to the
+//! receiver; each packet that the receiver answers with goes to [`Shim::handle_outgoing`], and leaves if that returns
+//! it. After all of that, and after [`Shim::handle_timeout`], [`Shim::poll_release`] is called until it returns
+//! `None`, and what it returns leaves; then the timer is set to [`Shim::next_timeout`]. Calls too early are harmless.
+//!
+//! Flows are told apart by numbers that the driver chooses. A number may be used again after [`Shim::forget`].
+
+use crate::ack_shaper::AckShaperShim;
+use crate::endpoint::Framing;
+use crate::ictcp::IctcpShim;
+use crate::pac::PacShim;
+use crate::packet::{Extra, Packet};
+use clearway_units::{Rate, Time};
+
+/// Where a shim sits.
+#[derive(Clone, Copy, Debug)]
+pub struct ShimEnv {
+    /// Rate of the host's network card.
+    pub line_rate: Rate,
+    /// How payload becomes frames.
+    pub framing: Framing,
+}
+
+/// What a shim has held so far.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ShimStats {
+    /// Acknowledgements held now.
+    pub held: u64,
+    /// The most that were held at a time.
+    pub held_max: u64,
+    /// Acknowledgements that went through, or were released.
+    pub released: u64,
+    /// Acknowledgements that were dropped, because others that stayed or left said the same or more.
+    pub dropped: u64,
+}
+
+/// A shim. The module's page says how it is driven.
+pub trait Shim {
+    /// A packet for a receiver arrived: data, or one of a handshake. The receiver has not seen it yet.
+    fn handle_incoming(&mut self, flow: u32, packet: &Packet, now: Time);
+
+    /// A receiver sends a packet: an acknowledgement, or the answer to a handshake. It leaves as returned; `None`:
+    /// the shim holds it.
+    fn handle_outgoing(&mut self, flow: u32, packet: Packet, extra: &Extra, now: Time) -> Option<Packet>;
+
+    /// The next packet held that may leave now.
+    fn poll_release(&mut self, now: Time) -> Option<(u32, Packet, Extra)>;
+
+    /// The time of [`Shim::next_timeout`] came, or an earlier one.
+    fn handle_timeout(&mut self, now: Time);
+
+    /// When this shim wants [`Shim::handle_timeout`]; [`Time::MAX`] if never.
+    fn next_timeout(&self) -> Time;
+
+    /// Both ends of a flow are done with it: whatever is held of it is dropped, and nothing of it stays behind.
+    fn forget(&mut self, flow: u32);
+
+    /// What it has held so far.
+    fn stats(&self) -> ShimStats;
+}
+
+macro_rules! shims {
+    ($($Variant:ident = $Shim:ty;)+) => {
+        /// The shim of any transport that has one.
+        #[derive(Debug)]
+        pub enum AnyShim {$(
+            #[doc = concat!("`", stringify!($Variant), "`")]
+            $Variant(Box<$Shim>),
+        )+}
+
+        $(impl From<$Shim> for AnyShim {
+            fn from(shim: $Shim) -> AnyShim {
+                AnyShim::$Variant(Box::new(shim))
+            }
+        })+
+
+        impl Shim for AnyShim {
+            fn handle_incoming(&mut self, flow: u32, packet: &Packet, now: Time) {
+                match self { $(AnyShim::$Variant(shim) => shim.handle_incoming(flow, packet, now),)+ }
+            }
+
+            fn handle_outgoing(&mut self, flow: u32, packet: Packet, extra: &Extra, now: Time) -> Option<Packet> {
+                match self { $(AnyShim::$Variant(shim) => shim.handle_outgoing(flow, packet, extra, now),)+ }
+            }
+
+            fn poll_release(&mut self, now: Time) -> Option<(u32, Packet, Extra)> {
+                match self { $(AnyShim::$Variant(shim) => shim.poll_release(now),)+ }
+            }
+
+            fn handle_timeout(&mut self, now: Time) {
+                match self { $(AnyShim::$Variant(shim) => shim.handle_timeout(now),)+ }
+            }
+
+            fn next_timeout(&self) -> Time {
+                match self { $(AnyShim::$Variant(shim) => shim.next_timeout(),)+ }
+            }
+
+            fn forget(&mut self, flow: u32) {
+                match self { $(AnyShim::$Variant(shim) => shim.forget(flow),)+ }
+            }
+
+            fn stats(&self) -> ShimStats {
+                match self { $(AnyShim::$Variant(shim) => shim.stats(),)+ }
+            }
+        }
+    };
+}
+
+shims! {
+    Pac = PacShim;
+    Ictcp = IctcpShim;
+    AckShaper = AckShaperShim;
+}

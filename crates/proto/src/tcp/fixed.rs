@@ -1,0 +1,83 @@
+//! A window that never moves: what the least that a window-based scheme can do comes to (PAC Fig. 2).
+
+use super::config::tcp_params;
+use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent};
+use super::{Ecn, Receiver, Sender};
+use crate::endpoint::Env;
+use crate::registry::{Needs, Transport};
+
+tcp_params! {
+    /// Parameters of `fixed-window`.
+    {
+        /// The window, in segments: what may be in flight from the first packet to the last, loss or not.
+        /// `initial_window` and `min_cwnd` mean nothing here.
+        window: u32 = "1", "1" to "1000000", "PAC sec. II-B, Fig. 2";
+    }
+}
+
+/// The transport.
+pub struct FixedWindow;
+
+impl Transport for FixedWindow {
+    type Params = Params;
+    type Sender = Sender<Fixed>;
+    type Receiver = Receiver;
+    const NAME: &'static str = "fixed-window";
+    const SUMMARY: &'static str =
+        "TCP with a window of fixed size, one segment by default: no congestion control";
+    const SOURCE: &'static str = "PAC sec. II-B";
+    const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
+
+    fn needs(_: &Params) -> Needs {
+        Needs::NOTHING
+    }
+
+    fn sender(params: &Params, env: &Env) -> Sender<Fixed> {
+        let cwnd = params.window as u64 * env.framing.payload_max as u64;
+        Sender::new(&params.config(Ecn::Off), env, Fixed { cwnd })
+    }
+
+    fn receiver(params: &Params, env: &Env) -> Receiver {
+        Receiver::new(&params.config(Ecn::Off), env)
+    }
+}
+
+/// The window, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Fixed {
+    cwnd: u64,
+}
+
+impl Controller for Fixed {
+    #[inline]
+    fn limits(&self) -> Limits {
+        Limits { cwnd: self.cwnd, pacing: None }
+    }
+
+    fn on_ack(&mut self, _: &AckEvent) {}
+
+    fn on_loss(&mut self, _: &CongestionEvent) {}
+
+    fn on_ecn(&mut self, _: &CongestionEvent) {}
+
+    fn on_timeout(&mut self, _: &CongestionEvent) {}
+
+    fn on_restart(&mut self, _: &RestartEvent) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::controller::tests::{ack, congestion};
+    use super::*;
+
+    #[test]
+    fn nothing_moves_the_window_pac_section_ii_b() {
+        let mut fixed = Fixed { cwnd: 1460 };
+        fixed.on_ack(&ack(1460));
+        fixed.on_loss(&congestion(1460));
+        fixed.on_ecn(&congestion(1460));
+        fixed.on_timeout(&congestion(1460));
+        fixed.on_recovered(0);
+        assert_eq!(fixed.limits(), Limits { cwnd: 1460, pacing: None });
+    }
+}

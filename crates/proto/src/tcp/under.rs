@@ -1,0 +1,159 @@
+//! The TCP under a shim: a controller chosen by a parameter, where the transport is the shim's.
+
+use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent};
+use super::cubic::{self, CubicControl};
+use super::dctcp::{self, DctcpControl};
+use super::newreno::Reno;
+use super::{Config, Ecn};
+use crate::endpoint::Env;
+use crate::packet::Packet;
+use clearway_units::{Span, Time};
+
+crate::choice! {
+    /// Which TCP runs under a shim. Its own parameters (DCTCP's `g`, CUBIC's `beta`) have their defaults.
+    pub enum Under {
+        /// New Reno.
+        NewReno = "newreno",
+        /// CUBIC.
+        Cubic = "cubic",
+        /// DCTCP.
+        Dctcp = "dctcp",
+    }
+}
+
+impl Under {
+    /// How its ends treat marks: not at all without `ecn`, else as the controller needs it.
+    pub fn ecn(self, ecn: bool) -> Ecn {
+        match self {
+            _ if !ecn => Ecn::Off,
+            Under::NewReno | Under::Cubic => Ecn::Classic,
+            Under::Dctcp => Ecn::Exact,
+        }
+    }
+}
+
+/// The controller of the chosen TCP, which also returns timestamps: each data packet carries that of the newest
+/// acknowledgement (RFC 7323 sec. 3.2, `TS.Recent`), so that a shim can measure round trips.
+#[derive(Clone, Copy, Debug)]
+pub struct UnderControl {
+    control: AnyControl,
+    ts_recent: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::large_enum_variant)] // the sender that holds it is far larger
+enum AnyControl {
+    NewReno(Reno),
+    Cubic(CubicControl),
+    Dctcp(DctcpControl),
+}
+
+impl UnderControl {
+    /// For a new flow.
+    pub fn new(under: Under, config: &Config, env: &Env) -> UnderControl {
+        let control = match under {
+            Under::NewReno => AnyControl::NewReno(Reno::new(config, env)),
+            Under::Cubic => AnyControl::Cubic(CubicControl::new(&cubic::Params::default(), config, env)),
+            Under::Dctcp => {
+                let dctcp::Params { g, alpha_initial, .. } = dctcp::Params::default();
+                AnyControl::Dctcp(DctcpControl::new(g, alpha_initial, config, env))
+            }
+        };
+        UnderControl { control, ts_recent: Time::ZERO }
+    }
+}
+
+macro_rules! forward {
+    ($self:ident, $control:ident => $call:expr) => {
+        match &mut $self.control {
+            AnyControl::NewReno($control) => $call,
+            AnyControl::Cubic($control) => $call,
+            AnyControl::Dctcp($control) => $call,
+        }
+    };
+}
+
+impl Controller for UnderControl {
+    #[inline]
+    fn limits(&self) -> Limits {
+        match &self.control {
+            AnyControl::NewReno(control) => control.limits(),
+            AnyControl::Cubic(control) => control.limits(),
+            AnyControl::Dctcp(control) => control.limits(),
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &AckEvent) {
+        // It left one way after the data that it acknowledges, whose round trip ends now.
+        let age = ack.rtt.saturating_sub(ack.one_way).as_ps();
+        self.ts_recent = self.ts_recent.max(Time::from_ps(ack.now.as_ps().saturating_sub(age)));
+        forward!(self, control => control.on_ack(ack))
+    }
+
+    fn on_loss(&mut self, event: &CongestionEvent) {
+        forward!(self, control => control.on_loss(event))
+    }
+
+    fn on_ecn(&mut self, event: &CongestionEvent) {
+        forward!(self, control => control.on_ecn(event))
+    }
+
+    fn on_timeout(&mut self, event: &CongestionEvent) {
+        forward!(self, control => control.on_timeout(event))
+    }
+
+    fn on_recovered(&mut self, flight: u64) {
+        forward!(self, control => control.on_recovered(flight))
+    }
+
+    fn on_restart(&mut self, event: &RestartEvent) {
+        forward!(self, control => control.on_restart(event))
+    }
+
+    fn on_open(&mut self, _: Span, _: u64, sent: Time) {
+        self.ts_recent = sent;
+    }
+
+    #[inline]
+    fn stamp(&self, packet: &mut Packet) {
+        packet.echo = self.ts_recent;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::controller::tests::ack;
+    use super::*;
+    use crate::endpoint::Framing;
+    use crate::packet::Kind;
+    use clearway_units::Rate;
+
+    #[test]
+    fn data_returns_when_the_newest_acknowledgement_left_rfc_7323_section_3_2() {
+        let us = |us| Time::ZERO + Span::from_us(us);
+        let env = Env {
+            line_rate: Rate::gbps(1),
+            path_rate: Rate::gbps(1),
+            base_rtt: Span::from_us(100),
+            framing: Framing::ETHERNET,
+            established: true,
+        };
+        let config = super::super::newreno::Params::default().config(Ecn::Off);
+        let mut control = UnderControl::new(Under::NewReno, &config, &env);
+        let echo = |control: &UnderControl| {
+            let mut packet = Packet::new(Kind::Data, 1538);
+            control.stamp(&mut packet);
+            packet.echo
+        };
+        control.on_open(Span::from_us(100), 0, us(60));
+        assert_eq!(echo(&control), us(60));
+        // Data left at 100, was acknowledged at 170, and the acknowledgement arrived at 200.
+        let event =
+            AckEvent { now: us(200), rtt: Span::from_us(100), one_way: Span::from_us(70), ..ack(1460) };
+        control.on_ack(&event);
+        assert_eq!(echo(&control), us(170));
+        control.on_ack(&AckEvent { one_way: Span::from_us(20), ..event });
+        assert_eq!(echo(&control), us(170), "an older one that was overtaken changes nothing");
+    }
+}

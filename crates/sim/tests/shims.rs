@@ -1,0 +1,184 @@
+//! Shims in the simulator: incast with PAC, ICTCP, the ACK shaper and the fixed window, as in PAC's sections II and V.
+
+mod common;
+
+use clearway_proto::AnyTransport;
+use clearway_sim::Results;
+use clearway_sim::model::*;
+use clearway_topology::Star;
+use clearway_units::{Bytes, Rate, Span, Time};
+use common::*;
+
+/// Barrier-synchronised incast at a ToR: in each round every sender opens a connection and sends.
+#[derive(Clone, Copy)]
+struct Incast {
+    senders: u32,
+    /// For each sender in a round.
+    bytes: u64,
+    rounds: u32,
+    buffer: Bytes,
+    rate: Rate,
+    base_rtt: Span,
+}
+
+/// PAC's simulations at 1 Gbps (Table II).
+const NS2_1G: Incast = Incast {
+    senders: 100,
+    bytes: 64_000,
+    rounds: 3,
+    buffer: Bytes::new(96_000),
+    rate: Rate::gbps(1),
+    base_rtt: Span::from_us(120),
+};
+
+/// Between the starts of two rounds: any round is over by then.
+const ROUND: Span = Span::from_secs(60);
+
+fn with(name: &str, settings: &[(&str, &str)]) -> AnyTransport {
+    let mut transport = transport(name);
+    for (key, value) in settings {
+        transport.set(key, value).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    transport
+}
+
+/// What an incast came to.
+#[derive(Debug)]
+struct Outcome {
+    /// Mean over the rounds, in bit/s.
+    goodput: f64,
+    /// Share of the rounds with at least one timeout.
+    timeout_ratio: f64,
+}
+
+impl Incast {
+    fn run(&self, transport: &AnyTransport) -> Outcome {
+        let frames = self.rate.time_to_send(Bytes::new(1538 + 84)) * 2;
+        let delay = Span::from_ps((self.base_rtt - frames).as_ps() / 4);
+        let topology = Star { hosts: self.senders + 1, rate: self.rate, delay }.build().unwrap();
+        let mut model = network_for(transport, topology);
+        model.switch.classes[0].limit = Amount { bytes: self.buffer, packets: u32::MAX };
+        // PAC adds a random delay to every round trip.
+        model.host.processing_delay = Delay::Uniform(Span::ZERO, Span::from_us(10));
+        let round = |round| {
+            let start = Time::ZERO + ROUND * round as u64;
+            (1..=self.senders).map(move |src| Flow { start, ..flow(src, 0, self.bytes) })
+        };
+        add(&mut model, transport, (0..self.rounds).flat_map(round).collect());
+        self.outcome(&run(&model))
+    }
+
+    fn outcome(&self, results: &Results) -> Outcome {
+        let (starts, times) = (results.flows.f64s("start_s"), results.flows.f64s("fct_s"));
+        let timeouts = results.flows.u64s("timeouts");
+        let mut outcome = Outcome { goodput: 0.0, timeout_ratio: 0.0 };
+        for round in 0..self.rounds {
+            let start = ROUND.as_secs_f64() * round as f64;
+            let flows = (0..starts.len()).filter(|&flow| (starts[flow] - start).abs() < 1e-9);
+            let slowest = flows.clone().map(|flow| times[flow]).fold(0.0, f64::max);
+            assert!(slowest > 0.0);
+            let bits = 8.0 * self.bytes as f64 * self.senders as f64;
+            outcome.goodput += bits / slowest / self.rounds as f64;
+            let hit = flows.clone().any(|flow| timeouts[flow] > 0);
+            outcome.timeout_ratio += hit as u32 as f64 / self.rounds as f64;
+        }
+        outcome
+    }
+}
+
+#[test]
+fn pac_fills_the_link_at_a_hundred_senders_where_windows_collapse_pac_fig_13() {
+    let pac = NS2_1G.run(&with("pac", &[("profile", "ns2-1g")]));
+    assert!(pac.goodput > 0.8e9 && pac.timeout_ratio == 0.0, "{pac:?}");
+    for name in ["newreno", "dctcp"] {
+        let other = NS2_1G.run(&with(name, &[("profile", "pac-ns2"), ("handshake", "true")]));
+        assert!(other.goodput < 0.2e9 && other.timeout_ratio == 1.0, "{name}: {other:?}");
+    }
+}
+
+#[test]
+fn pac_works_over_every_tcp_and_without_marks_or_settled_answers() {
+    let cases: [&[(&str, &str)]; 5] = [
+        &[("under", "cubic")],
+        &[("under", "dctcp")],
+        &[("ecn", "false")],
+        &[("ecn", "false"), ("correction", "throughput")],
+        &[("rtt_method", "timestamps"), ("blocking", "true")],
+    ];
+    for settings in cases {
+        let transport = with("pac", &[&[("profile", "ns2-1g")], settings].concat());
+        let outcome = NS2_1G.run(&transport);
+        assert!(outcome.goodput > 0.75e9 && outcome.timeout_ratio == 0.0, "{settings:?}: {outcome:?}");
+    }
+}
+
+#[test]
+fn dctcp_and_ictcp_hold_thirty_senders_and_collapse_soon_after_pac_fig_13() {
+    // Eq. (7): (96 KB + 15 KB) / 2 segments are 36 to 38 senders.
+    for (name, profile) in [("dctcp", "pac-ns2"), ("ictcp", "ns2")] {
+        let transport = with(name, &[("profile", profile), ("handshake", "true")]);
+        let outcome = |senders| Incast { senders, ..NS2_1G }.run(&transport);
+        let (before, after) = (outcome(30), outcome(45));
+        assert!(before.goodput > 0.9e9 && before.timeout_ratio == 0.0, "{name}: {before:?}");
+        assert!(after.goodput < 0.3e9, "{name}: {after:?}");
+    }
+}
+
+#[test]
+fn one_segment_each_is_the_least_a_window_can_do_pac_equation_1() {
+    // (96 KB + 15 KB) / 1538 B are 72 senders.
+    let fixed = with("fixed-window", &[("profile", "pac-ns2"), ("handshake", "true")]);
+    let outcome = |senders| Incast { senders, ..NS2_1G }.run(&fixed);
+    let (before, after) = (outcome(62), outcome(80));
+    assert!(before.goodput > 0.9e9 && before.timeout_ratio == 0.0, "{before:?}");
+    assert!(after.goodput < 0.3e9 && after.timeout_ratio == 1.0, "{after:?}");
+}
+
+#[test]
+fn no_fixed_rate_of_acks_both_fills_the_link_and_avoids_incast_pac_fig_3() {
+    let outcome = |rate, senders| {
+        let shaper = with("ack-shaper", &[("profile", "ns2"), ("acks_per_second", rate)]);
+        Incast { senders, ..NS2_1G }.run(&shaper)
+    };
+    let slow = outcome("40000", 100);
+    assert!((0.6e9..0.7e9).contains(&slow.goodput) && slow.timeout_ratio == 0.0, "{slow:?}");
+    let middle = [outcome("60000", 10), outcome("60000", 50)];
+    assert!(middle[0].goodput < 0.8e9 && middle[1].goodput < 0.3e9, "{middle:?}");
+    let fast = outcome("80000", 50);
+    assert!(fast.goodput < 0.2e9 && fast.timeout_ratio == 1.0, "{fast:?}");
+}
+
+#[test]
+#[ignore = "prints a sweep"]
+fn sweep() {
+    let shake = ("handshake", "true");
+    let ns2 = ("profile", "pac-ns2");
+    let transports = [
+        ("newreno", with("newreno", &[ns2, shake])),
+        ("dctcp", with("dctcp", &[ns2, shake])),
+        ("ictcp", with("ictcp", &[("profile", "ns2"), shake])),
+        ("pac", with("pac", &[("profile", "ns2-1g")])),
+        ("pac eq6", with("pac", &[("profile", "ns2-1g"), ("correction", "throughput")])),
+        ("pac blocking", with("pac", &[("profile", "ns2-1g"), ("blocking", "true")])),
+        ("pac stamps", with("pac", &[("profile", "ns2-1g"), ("rtt_method", "timestamps")])),
+        ("pac no ecn", with("pac", &[("profile", "ns2-1g"), ("ecn", "false")])),
+        ("pac cubic", with("pac", &[("profile", "ns2-1g"), ("under", "cubic")])),
+        ("pac dctcp", with("pac", &[("profile", "ns2-1g"), ("under", "dctcp")])),
+        ("pac no syn", with("pac", &[("profile", "ns2-1g"), ("hold_syn_ack", "false")])),
+        ("pac iw10", with("pac", &[("profile", "ns2-1g"), ("initial_window", "10")])),
+        ("40k", with("ack-shaper", &[("profile", "ns2")])),
+        ("60k", with("ack-shaper", &[("profile", "ns2"), ("acks_per_second", "60000")])),
+        ("80k", with("ack-shaper", &[("profile", "ns2"), ("acks_per_second", "80000")])),
+        ("fixed", with("fixed-window", &[ns2, shake])),
+    ];
+    for (name, transport) in &transports {
+        for senders in [4, 10, 20, 30, 40, 50, 55, 60, 65, 70, 80, 100, 200, 400] {
+            let outcome = Incast { senders, ..NS2_1G }.run(transport);
+            println!(
+                "{name:14} {senders:5} {:6.1} Mbps, timeouts {:.2}",
+                outcome.goodput / 1e6,
+                outcome.timeout_ratio
+            );
+        }
+    }
+}
