@@ -16,6 +16,7 @@
 
 pub mod ack_shaper;
 pub mod blast;
+pub mod ec4;
 mod endpoint;
 pub mod expresspass;
 pub mod ictcp;

@@ -222,6 +222,7 @@ transports! {
     ExpressPass = crate::expresspass::ExpressPass;
     ExpressPassHotnets16 = crate::expresspass::hotnets::Hotnets16;
     NaiveCredit = crate::expresspass::naive::NaiveCredit;
+    Ec4 = crate::ec4::Ec4;
 }
 
 #[cfg(test)]

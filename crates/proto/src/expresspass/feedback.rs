@@ -15,6 +15,8 @@ pub struct Period {
     pub dropped: u64,
     /// Data packets that arrived.
     pub received: u64,
+    /// Those of them that a switch marked.
+    pub marked: u64,
     /// How long the period was.
     pub span: Span,
     /// The smoothed round-trip time.
@@ -25,6 +27,11 @@ impl Period {
     /// Share of the credits that were lost; `None` if nothing was learned.
     pub fn loss(&self) -> Option<f64> {
         (self.sent > 0).then(|| self.dropped as f64 / self.sent as f64)
+    }
+
+    /// Share of the data packets that were marked; `None` if none arrived.
+    pub fn ecn_ratio(&self) -> Option<f64> {
+        (self.received > 0).then(|| self.marked as f64 / self.received as f64)
     }
 
     /// One credit per period: the least rate that a period can measure.
@@ -115,7 +122,9 @@ impl Algorithm1 {
 ///     max_rate: 1000.0, alpha: 0.5, w_init: 0.5, w_min: 0.01, w_max: 0.5, target_loss: 0.1, ramp: 0,
 /// };
 /// let mut control = FeedbackControl::new(constants);
-/// control.update(&Period { sent: 100, dropped: 20, received: 80, span: Span::from_ms(100), rtt: Span::from_ms(100) });
+/// control.update(&Period {
+///     sent: 100, dropped: 20, received: 80, marked: 0, span: Span::from_ms(100), rtt: Span::from_ms(100),
+/// });
 /// assert_eq!(control.rate(), 500.0 * 0.8 * 1.1);
 /// ```
 #[derive(Clone, Debug)]
@@ -141,6 +150,17 @@ impl FeedbackControl {
     /// Whether the last update was in the increasing phase.
     pub fn increased(&self) -> bool {
         self.increased
+    }
+
+    /// Goes on from a rate and a factor that another law left, as if after neither phase.
+    pub(crate) fn resume(&mut self, cur_rate: f64, w: f64) {
+        self.adjust(cur_rate, w);
+        self.increased = false;
+    }
+
+    /// Changes rate and factor and leaves the phase.
+    pub(crate) fn adjust(&mut self, cur_rate: f64, w: f64) {
+        (self.cur_rate, self.w) = (cur_rate, w);
     }
 
     /// Lines 4 to 13 for a period with this credit loss. The decrease stops at `floor` credits per second, and
@@ -338,6 +358,7 @@ mod tests {
             sent,
             dropped,
             received,
+            marked: 0,
             span: Span::from_us(10),
             rtt: Span::from_us(10),
         };

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     fn period(sent: u64, dropped: u64, received: u64) -> Period {
-        Period { sent, dropped, received, span: Span::from_us(100), rtt: Span::from_us(100) }
+        Period { sent, dropped, received, marked: 0, span: Span::from_us(100), rtt: Span::from_us(100) }
     }
 
     #[test]

@@ -45,16 +45,16 @@ impl LossMeter {
         *self = LossMeter { first, next: first, ..LossMeter::new(self.reorder) };
     }
 
-    /// A data packet echoed credit `number`.
-    pub fn on_echo(&mut self, number: u64) {
+    /// A data packet echoed credit `number`. Whether that is one of this series, and so counts.
+    pub fn on_echo(&mut self, number: u64) -> bool {
         if number < self.first {
-            return;
+            return false;
         }
         self.received += 1;
         if number >= self.next {
             self.advance(number + 1 - self.next);
             self.seen |= 1;
-            return;
+            return true;
         }
         let age = self.next - 1 - number;
         if age <= self.reorder as u64 {
@@ -62,6 +62,7 @@ impl LossMeter {
         } else {
             self.late += 1;
         }
+        true
     }
 
     /// Gives up on all credits below `end` of which nothing was heard.
@@ -117,7 +118,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(meter: &mut LossMeter, echoes: &[u64]) -> (u64, u64, u64) {
-        echoes.iter().for_each(|&number| meter.on_echo(number));
+        echoes.iter().for_each(|&number| {
+            meter.on_echo(number);
+        });
         let reading = meter.take();
         (reading.sent, reading.dropped, reading.received)
     }
@@ -210,7 +213,9 @@ mod tests {
             order.sort();
             let mut meter = LossMeter::new(20);
             meter.start(0);
-            order.iter().for_each(|&(_, number)| meter.on_echo(number));
+            order.iter().for_each(|&(_, number)| {
+                meter.on_echo(number);
+            });
             prop_assert_eq!(meter.take().dropped, 0);
         }
     }

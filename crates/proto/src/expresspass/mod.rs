@@ -246,36 +246,51 @@ const RETRY_MIN: Span = Span::from_us(200);
 /// Largest size of a credit on the wire, in bytes (E17 sec. 3.1).
 const CREDIT_MAX: u32 = 92;
 
-fn link_rate(env: &Env) -> f64 {
+pub(crate) fn link_rate(env: &Env) -> f64 {
     max_rate(env.line_rate, env.framing.wire_min, env.framing.wire_max())
 }
 
-fn default_retry(env: &Env) -> Span {
+pub(crate) fn default_retry(env: &Env) -> Span {
     (env.base_rtt * 2).max(RETRY_MIN)
 }
 
-fn credit_needs(queue: u32, bucket: Bytes, starts_empty: bool) -> Needs {
+pub(crate) fn credit_needs(queue: u32, bucket: Bytes, starts_empty: bool) -> Needs {
     let shaping = CreditShaping { bucket: bucket.get() as u32, starts_empty, ..CreditShaping::PAPER };
     Needs { credits: Some(CreditNeeds { queue, shaping }), ..Needs::NOTHING }
 }
 
 fn sender(gate: GateConfig, handshake: Handshake, reorder: Auto<Span>, env: &Env) -> CreditSender {
-    let config = SenderConfig {
+    CreditSender::new(sender_config(gate, handshake, reorder, env), env)
+}
+
+pub(crate) fn sender_config(
+    gate: GateConfig,
+    handshake: Handshake,
+    reorder: Auto<Span>,
+    env: &Env,
+) -> SenderConfig {
+    SenderConfig {
         gate,
         request_on_syn: handshake == Handshake::Syn,
         reorder: reorder.or(env.base_rtt / 4),
-    };
-    CreditSender::new(config, env)
+        ecn: false,
+    }
 }
 
-fn pacer(jitter: f64, around: JitterAround, randomize_size: bool, size_min: u32, env: &Env) -> PacerConfig {
+pub(crate) fn pacer(
+    jitter: f64,
+    around: JitterAround,
+    randomize_size: bool,
+    size_min: u32,
+    env: &Env,
+) -> PacerConfig {
     let fixed = env.framing.wire_min;
     let (size_min, size_max) =
         if randomize_size { (size_min, CREDIT_MAX.max(size_min)) } else { (fixed, fixed) };
     PacerConfig { jitter, around, size_min, size_max }
 }
 
-fn set<T: Copy>(value: Auto<T>) -> Option<T> {
+pub(crate) fn set<T: Copy>(value: Auto<T>) -> Option<T> {
     match value {
         Auto::Auto => None,
         Auto::Set(value) => Some(value),

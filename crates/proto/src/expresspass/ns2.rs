@@ -80,7 +80,7 @@ mod tests {
     };
 
     fn period(sent: u64, dropped: u64, received: u64) -> Period {
-        Period { sent, dropped, received, span: Span::from_us(100), rtt: Span::from_us(50) }
+        Period { sent, dropped, received, marked: 0, span: Span::from_us(100), rtt: Span::from_us(50) }
     }
 
     #[test]

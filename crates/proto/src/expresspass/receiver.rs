@@ -46,6 +46,8 @@ pub struct CreditReceiver<F> {
     feedback: F,
     pacer: CreditPacer,
     meter: LossMeter,
+    /// Data packets of this update period that echo a credit of this round and met congestion.
+    marked: u64,
     inbox: Inbox,
     /// The round of credits in force or last stopped.
     session: u32,
@@ -76,6 +78,7 @@ impl<F: Feedback> CreditReceiver<F> {
             feedback,
             pacer: CreditPacer::new(config.pacer),
             meter: LossMeter::new(config.reorder),
+            marked: 0,
             inbox: Inbox::default(),
             session: 0,
             sending: false,
@@ -125,6 +128,7 @@ impl<F: Feedback> CreditReceiver<F> {
         self.feedback.start(packet.seq);
         self.pacer.start(cx.now, self.feedback.rate(), cx.rng);
         self.meter.start(self.pacer.number());
+        self.marked = 0;
         self.numbers = [self.pacer.number(); 4];
         self.updated = cx.now;
         self.update_at = match self.feedback.trigger() {
@@ -161,7 +165,8 @@ impl<F: Feedback> CreditReceiver<F> {
             None => sample,
             Some(srtt) => srtt.mul_f64(1.0 - gain) + sample.mul_f64(gain),
         });
-        self.meter.on_echo(packet.ack);
+        let counted = self.meter.on_echo(packet.ack);
+        self.marked += (counted && packet.flags.has(Flags::ECN_CE)) as u64;
         self.newest = self.newest.max(packet.sent);
         let end = packet.seq + packet.payload as u64;
         if packet.flags.has(Flags::LAST) {
@@ -200,6 +205,7 @@ impl<F: Feedback> CreditReceiver<F> {
             sent: reading.sent,
             dropped: reading.dropped,
             received: reading.received,
+            marked: std::mem::take(&mut self.marked),
             span,
             rtt: self.rtt(),
         });

@@ -16,6 +16,8 @@ pub struct SenderConfig {
     pub request_on_syn: bool,
     /// How much later than newer data a frame may arrive before it is taken for lost.
     pub reorder: Span,
+    /// Data takes part in ECN.
+    pub ecn: bool,
 }
 
 /// Weight of a new sample in the sender's round-trip time (RFC 6298).
@@ -185,7 +187,8 @@ impl Endpoint for CreditSender {
         packet.flags = Flags::NONE
             .with_if(last, Flags::LAST)
             .with_if(grant.empties, Flags::EMPTY)
-            .with_if(grant.again, Flags::RETRANSMIT);
+            .with_if(grant.again, Flags::RETRANSMIT)
+            .with_if(self.config.ecn, Flags::ECN_CAPABLE);
         packet.payload = grant.len;
         packet.window = grant.session;
         (packet.seq, packet.ack) = (grant.seq, grant.credit);

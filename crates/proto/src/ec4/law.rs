@@ -1,0 +1,423 @@
+//! How fast a receiver of EC4 sends credits: Algorithm 1 of its paper, from marks on data and losses of credits.
+//!
+//! All is pure, as in [`crate::expresspass`]: counts of one update period go in, a rate comes out.
+
+use crate::expresspass::{Algorithm1, Feedback, FeedbackControl, Period};
+
+crate::choice! {
+    /// What HIGH mode does with the aggressiveness factor of LOW mode (EC4-2).
+    pub enum OmegaInHigh {
+        /// One factor for both modes.
+        Shared = "shared",
+        /// Each mode has its own: HIGH mode begins with that of a new flow, LOW mode goes on with what it had.
+        Own = "own",
+    }
+}
+
+crate::choice! {
+    /// What HIGH mode does with the credit block that the paper prints after both modes (EC4-1).
+    pub enum CreditBlock {
+        /// Leaves it out: ExpressPass's feedback already answers the loss of credits.
+        LowOnly = "low-only",
+        /// Runs it on the rate that ExpressPass's feedback leaves.
+        Always = "always",
+    }
+}
+
+/// Constants of the law, by the paper's names.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Constants {
+    /// HIGH mode: Algorithm 1 of ExpressPass. Its `max_rate`, `alpha`, `w_init` and `w_min` hold in LOW mode too.
+    pub expresspass: Algorithm1,
+    /// Unmarked periods beyond the first that LOW mode lasts.
+    pub mode_threshold: u32,
+    /// Weight of a new share of marks in `ECN_alpha`.
+    pub g: f64,
+    /// Share of marked packets that is not taken for congestion.
+    pub target_ecn_ratio: f64,
+    /// Loss of credits that LOW mode does not take for congestion.
+    pub target_loss: f64,
+    /// What `omega` approaches in LOW mode while no credits are lost.
+    pub omega_mid: f64,
+    /// What HIGH mode does with `omega`.
+    pub omega_in_high: OmegaInHigh,
+    /// Whether the credit block follows HIGH mode.
+    pub credit_block: CreditBlock,
+}
+
+/// The mode that an update ran in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// There may be traffic without credits: marks and losses of credits count.
+    Low,
+    /// There is none: as ExpressPass.
+    High,
+}
+
+/// Algorithm 1 of EC4 (its sec. III-B).
+///
+/// ```
+/// use clearway_proto::ec4::{Constants, CreditBlock, Law, Mode, OmegaInHigh};
+/// use clearway_proto::expresspass::{Algorithm1, Feedback};
+///
+/// let mut law = Law::new(Constants {
+///     expresspass: Algorithm1 {
+///         max_rate: 1000.0, alpha: 1.0, w_init: 0.0625, w_min: 0.01, w_max: 0.5, target_loss: 0.1, ramp: 0,
+///     },
+///     mode_threshold: 3,
+///     g: 0.0625,
+///     target_ecn_ratio: 0.0,
+///     target_loss: 0.0,
+///     omega_mid: 0.05,
+///     omega_in_high: OmegaInHigh::Shared,
+///     credit_block: CreditBlock::LowOnly,
+/// });
+/// // Half of the data marked, a tenth of the credits lost: ECN_alpha = 1/32.
+/// law.step(Some(0.5), Some(0.1), 0.0);
+/// assert_eq!(law.mode(), Mode::Low);
+/// assert_eq!(law.rate(), 1000.0 * (1.0 - 0.03125 / 2.0) * (1.0 - 0.1));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Law {
+    constants: Constants,
+    /// `omega` in [`Mode::Low`].
+    omega: f64,
+    ecn_alpha: f64,
+    mode_flag: u32,
+    mode: Mode,
+    /// HIGH mode's law. It holds the rate of both modes.
+    high: FeedbackControl,
+}
+
+impl Law {
+    /// At the initial rate, in LOW mode.
+    pub fn new(constants: Constants) -> Law {
+        let high = FeedbackControl::new(constants.expresspass);
+        Law {
+            constants,
+            omega: constants.expresspass.w_init,
+            ecn_alpha: 0.0,
+            mode_flag: 0,
+            mode: Mode::Low,
+            high,
+        }
+    }
+
+    /// The mode of the last update.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The aggressiveness factor in force.
+    pub fn omega(&self) -> f64 {
+        if self.mode == Mode::High { self.high.w() } else { self.omega }
+    }
+
+    /// The moving average of the share of marked packets.
+    pub fn ecn_alpha(&self) -> f64 {
+        self.ecn_alpha
+    }
+
+    /// Lines 4 to 27 for a period with this share of marked packets and this loss of credits; `None` where the period
+    /// taught nothing. No decrease goes below `floor` credits per second or raises a rate that is below it already.
+    pub fn step(&mut self, ecn_ratio: Option<f64>, credit_loss: Option<f64>, floor: f64) {
+        let before = self.high.rate();
+        let mut tmp_rate = before;
+        if let Some(ecn_ratio) = ecn_ratio {
+            let Constants { target_ecn_ratio, mode_threshold, .. } = self.constants;
+            if ecn_ratio > target_ecn_ratio {
+                tmp_rate *= 1.0 - self.averaged(ecn_ratio);
+                self.mode_flag = 0;
+                self.enter(Mode::Low);
+            } else if self.mode_flag <= mode_threshold {
+                tmp_rate *= 1.0 + self.averaged(ecn_ratio);
+                self.mode_flag += 1;
+                self.enter(Mode::Low);
+            } else {
+                self.enter(Mode::High);
+            }
+        }
+        if self.mode == Mode::High {
+            let Some(credit_loss) = credit_loss else { return };
+            self.high.step(credit_loss, floor);
+            if self.constants.credit_block == CreditBlock::LowOnly {
+                return;
+            }
+            tmp_rate = self.high.rate();
+        }
+        let (rate, omega) = self.credit_block(tmp_rate, self.omega(), credit_loss);
+        let rate = rate.min(self.constants.expresspass.max_rate).max(floor.min(before));
+        match self.mode {
+            Mode::Low => {
+                self.omega = omega;
+                self.high.adjust(rate, self.high.w());
+            }
+            Mode::High => self.high.adjust(rate, omega),
+        }
+    }
+
+    /// Lines 6 and 15: a new average, and the share by which lines 7 and 16 change the rate.
+    fn averaged(&mut self, ecn_ratio: f64) -> f64 {
+        let Constants { g, target_ecn_ratio, .. } = self.constants;
+        self.ecn_alpha = (1.0 - g) * self.ecn_alpha + g * ecn_ratio;
+        (target_ecn_ratio + self.ecn_alpha) / 2.0
+    }
+
+    /// Lines 19 to 27: the next rate and `omega`.
+    fn credit_block(&self, tmp_rate: f64, omega: f64, credit_loss: Option<f64>) -> (f64, f64) {
+        let Constants { omega_mid, target_loss, expresspass: Algorithm1 { max_rate, w_min, .. }, .. } =
+            self.constants;
+        match credit_loss {
+            None => (tmp_rate, omega),
+            Some(loss) if loss <= target_loss => {
+                let omega = (omega + omega_mid) / 2.0;
+                ((1.0 - omega) * tmp_rate + omega * max_rate, omega)
+            }
+            Some(loss) => (tmp_rate * (1.0 - loss), (omega / 2.0).max(w_min)),
+        }
+    }
+
+    fn enter(&mut self, mode: Mode) {
+        if self.mode == mode {
+            return;
+        }
+        self.mode = mode;
+        match (mode, self.constants.omega_in_high) {
+            (Mode::High, OmegaInHigh::Shared) => self.high.resume(self.high.rate(), self.omega),
+            (Mode::High, OmegaInHigh::Own) => {
+                self.high.resume(self.high.rate(), self.constants.expresspass.w_init);
+            }
+            (Mode::Low, OmegaInHigh::Shared) => self.omega = self.high.w(),
+            (Mode::Low, OmegaInHigh::Own) => {}
+        }
+    }
+}
+
+impl Feedback for Law {
+    fn start(&mut self, wanted: u64) {
+        *self = Law::new(self.constants);
+        self.high.start(wanted);
+    }
+
+    fn rate(&self) -> f64 {
+        self.high.rate()
+    }
+
+    fn update(&mut self, period: &Period) {
+        self.step(period.ecn_ratio(), period.loss(), period.one_per_period());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clearway_units::Span;
+    use proptest::prelude::*;
+
+    const PAPER: Constants = Constants {
+        expresspass: Algorithm1 {
+            max_rate: 1.0,
+            alpha: 1.0,
+            w_init: 0.0625,
+            w_min: 0.01,
+            w_max: 0.5,
+            target_loss: 0.1,
+            ramp: 0,
+        },
+        mode_threshold: 3,
+        g: 0.0625,
+        target_ecn_ratio: 0.0,
+        target_loss: 0.0,
+        omega_mid: 0.05,
+        omega_in_high: OmegaInHigh::Shared,
+        credit_block: CreditBlock::LowOnly,
+    };
+
+    fn at(rate: f64, constants: Constants) -> Law {
+        let expresspass = Algorithm1 { alpha: rate, ..constants.expresspass };
+        Law::new(Constants { expresspass, ..constants })
+    }
+
+    fn modes(law: &mut Law, ratios: &[f64]) -> Vec<Mode> {
+        ratios
+            .iter()
+            .map(|&ratio| {
+                law.step(Some(ratio), Some(0.0), 0.0);
+                law.mode()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn four_unmarked_periods_run_in_low_the_fifth_in_high_and_a_mark_brings_low_back() {
+        use Mode::{High, Low};
+        let mut law = at(0.5, PAPER);
+        assert_eq!(modes(&mut law, &[0.0; 6]), [Low, Low, Low, Low, High, High]);
+        assert_eq!(modes(&mut law, &[0.01]), [Low]);
+        assert_eq!(modes(&mut law, &[0.0; 5]), [Low, Low, Low, Low, High], "the count starts anew");
+        assert_eq!(modes(&mut law, &[0.0, 0.5, 0.0, 0.0, 0.5, 0.0]), [High, Low, Low, Low, Low, Low]);
+    }
+
+    #[test]
+    fn without_marks_omega_alone_raises_the_rate_of_low_mode() {
+        let mut law = at(0.5, PAPER);
+        law.step(Some(0.0), Some(0.0), 0.0);
+        let omega = (0.0625 + 0.05) / 2.0;
+        assert_eq!(law.omega(), omega, "line 21 in the first increase already");
+        assert_eq!(law.rate(), (1.0 - omega) * 0.5 + omega, "line 22 with the new omega");
+    }
+
+    #[test]
+    fn a_marked_period_cuts_by_half_of_ecn_alpha_and_the_next_unmarked_one_adds_half_of_what_is_left() {
+        let mut law = at(0.5, Constants { omega_mid: 0.0, ..PAPER });
+        law.omega = 0.0;
+        law.step(Some(1.0), Some(0.0), 0.0);
+        assert_eq!(law.ecn_alpha(), 0.0625);
+        assert_eq!(law.rate(), 0.5 * (1.0 - 0.03125));
+        let before = law.rate();
+        law.step(Some(0.0), Some(0.0), 0.0);
+        assert_eq!(law.ecn_alpha(), 0.0625 * 0.9375);
+        assert_eq!(law.rate(), before * (1.0 + 0.0625 * 0.9375 / 2.0), "EC4-4");
+    }
+
+    #[test]
+    fn both_signals_together_multiply_and_one_lost_credit_is_above_a_target_of_zero() {
+        let mut law = at(0.8, PAPER);
+        law.step(Some(0.5), Some(1.0 / 77.0), 0.0);
+        assert_eq!(law.rate(), 0.8 * (1.0 - 0.03125 / 2.0) * (1.0 - 1.0 / 77.0), "EC4-16");
+        assert_eq!(law.omega(), 0.03125);
+    }
+
+    #[test]
+    fn omega_halves_with_lost_credits_down_to_its_least_and_returns_to_omega_mid_by_halves() {
+        let mut law = at(1.0, PAPER);
+        for omega in [0.03125, 0.015625, 0.01, 0.01] {
+            law.step(Some(1.0), Some(0.2), 0.0);
+            assert_eq!(law.omega(), omega);
+        }
+        law.step(Some(1.0), Some(0.0), 0.0);
+        assert!((law.omega() - 0.03).abs() < 1e-12);
+        law.step(Some(1.0), Some(0.0), 0.0);
+        assert!((law.omega() - 0.04).abs() < 1e-12);
+    }
+
+    #[test]
+    fn high_mode_is_expresspass_from_the_same_rate_and_omega() {
+        let mut law = at(0.25, PAPER);
+        modes(&mut law, &[0.0; 4]);
+        let mut expresspass = FeedbackControl::new(PAPER.expresspass);
+        expresspass.resume(law.rate(), law.omega());
+        for loss in [0.0, 0.05, 0.0, 0.3, 0.0, 0.0] {
+            law.step(Some(0.0), Some(loss), 0.0);
+            expresspass.step(loss, 0.0);
+            assert_eq!((law.rate(), law.omega()), (expresspass.rate(), expresspass.w()));
+        }
+    }
+
+    #[test]
+    fn ecn_alpha_rests_in_high_mode_and_the_first_mark_after_it_finds_the_old_one() {
+        let mut law = at(0.25, PAPER);
+        modes(&mut law, &[1.0, 0.0, 0.0, 0.0, 0.0]);
+        let alpha = law.ecn_alpha();
+        assert!((alpha - 0.0625 * 0.9375f64.powi(4)).abs() < 1e-15);
+        modes(&mut law, &[0.0; 50]);
+        assert_eq!((law.mode(), law.ecn_alpha()), (Mode::High, alpha), "EC4-3");
+        modes(&mut law, &[1.0]);
+        assert_eq!(law.ecn_alpha(), 0.9375 * alpha + 0.0625);
+    }
+
+    #[test]
+    fn high_mode_may_exceed_the_link_as_expresspass_does_and_low_mode_never() {
+        let mut law = at(1.0, PAPER);
+        modes(&mut law, &[0.0; 4]);
+        assert_eq!(law.rate(), 1.0, "EC4-6");
+        modes(&mut law, &[0.0; 40]);
+        assert!((law.rate() - 1.1).abs() < 1e-9 && (law.omega() - 0.5).abs() < 1e-9);
+        modes(&mut law, &[0.0001]);
+        assert_eq!(law.rate(), 1.0);
+        assert!((law.omega() - 0.275).abs() < 1e-9, "EC4-2: halfway from 0.5 to 0.05");
+    }
+
+    #[test]
+    fn an_omega_of_its_own_survives_high_mode() {
+        let mut law = at(1.0, Constants { omega_in_high: OmegaInHigh::Own, ..PAPER });
+        modes(&mut law, &[0.0; 4]);
+        let low = law.omega();
+        modes(&mut law, &[0.0]);
+        assert_eq!(law.omega(), 0.0625, "the first increase leaves w");
+        modes(&mut law, &[0.0; 20]);
+        assert!((law.omega() - 0.5).abs() < 1e-4);
+        modes(&mut law, &[0.5]);
+        assert_eq!(law.omega(), (low + 0.05) / 2.0);
+    }
+
+    #[test]
+    fn the_credit_block_after_high_mode_holds_omega_down() {
+        let mut law = at(0.5, Constants { credit_block: CreditBlock::Always, ..PAPER });
+        modes(&mut law, &[0.0; 4]);
+        let (rate, omega) = (law.rate(), law.omega());
+        modes(&mut law, &[0.0]);
+        let stepped = (1.0 - omega) * rate + omega * 1.1;
+        let halved = (omega + 0.05) / 2.0;
+        assert_eq!(law.rate(), (1.0 - halved) * stepped + halved);
+        assert_eq!(law.omega(), halved);
+        modes(&mut law, &[0.0; 40]);
+        assert!(law.omega() < 0.21 && law.rate() <= 1.0, "{} {}", law.omega(), law.rate());
+    }
+
+    #[test]
+    fn a_period_that_taught_nothing_changes_nothing_and_silence_counts_as_lost_credits_only() {
+        let period = |sent, dropped, received, marked| Period {
+            sent,
+            dropped,
+            received,
+            marked,
+            span: Span::from_us(10),
+            rtt: Span::from_us(10),
+        };
+        let expresspass = Algorithm1 { max_rate: 770_000.0, ..PAPER.expresspass };
+        let mut law = Law::new(Constants { expresspass, ..PAPER });
+        law.update(&period(7, 0, 7, 7));
+        let before = law.clone();
+        law.update(&period(0, 0, 0, 0));
+        assert_eq!((law.rate(), law.omega(), law.mode_flag), (before.rate(), before.omega(), 0));
+        law.update(&period(7, 7, 0, 0));
+        assert!((law.rate() - 100_000.0).abs() < 1e-6, "one credit in 10 us");
+        assert_eq!(
+            (law.ecn_alpha(), law.mode_flag),
+            (before.ecn_alpha(), 0),
+            "no data, so no share of marks"
+        );
+    }
+
+    #[test]
+    fn a_fluid_pair_under_equal_marks_becomes_equal() {
+        let mut pair = [at(0.9, PAPER), at(0.1, PAPER)];
+        for _ in 0..400 {
+            let marked = pair.iter().map(Law::rate).sum::<f64>() > 1.0;
+            pair.iter_mut().for_each(|law| law.step(Some(marked as u8 as f64), Some(0.0), 0.0));
+        }
+        assert!((pair[0].rate() - pair[1].rate()).abs() < 1e-6, "omega max_rate is added to both");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_rate_and_omega_stay_in_their_limits(
+            periods in prop::collection::vec((prop::option::of(0.0..=1.0f64), prop::option::of(0.0..=1.0f64)), 1..300),
+            alpha in 0.001..=1.0f64, own in any::<bool>(), always in any::<bool>(),
+        ) {
+            let mut law = at(alpha, Constants {
+                omega_in_high: if own { OmegaInHigh::Own } else { OmegaInHigh::Shared },
+                credit_block: if always { CreditBlock::Always } else { CreditBlock::LowOnly },
+                ..PAPER
+            });
+            for (ratio, loss) in periods {
+                law.step(ratio, loss, 0.001);
+                let top = if law.mode() == Mode::High { 1.1 } else { 1.0 };
+                prop_assert!((0.001..=top + 1e-12).contains(&law.rate()), "{law:?}");
+                prop_assert!((0.01..=0.5).contains(&law.omega()), "{law:?}");
+                prop_assert!((0.0..=1.0).contains(&law.ecn_alpha()));
+            }
+        }
+    }
+}

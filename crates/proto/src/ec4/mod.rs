@@ -1,0 +1,135 @@
+//! EC4: credits that make room for traffic without credits, by marks on their data.
+//!
+//! Source: Wei, Dong, Huang, Xiao, "EC4: ECN and Credit-Reservation Converged Congestion Control". The page
+//! `docs/protocols/ec4.md` lists the readings chosen and the deviations.
+//!
+//! Ports, credits, requests, stops and recovery are those of [`crate::expresspass`], and so are both ends. Two things
+//! are EC4's own: its data takes part in ECN, in the queue that it shares with DCTCP; and the credit rate follows
+//! [`Law`].
+
+mod law;
+
+pub use law::{Constants, CreditBlock, Law, Mode, OmegaInHigh};
+
+use crate::endpoint::Env;
+use crate::expresspass::{
+    Algorithm1, CreditReceiver, CreditSender, GateConfig, Handshake, JitterAround, ReceiverConfig, Recovery,
+    SenderConfig, credit_needs, default_retry, link_rate, pacer, sender_config, set,
+};
+use crate::params::Auto;
+use crate::registry::{Needs, Transport};
+use clearway_units::{Bytes, Span};
+
+crate::params! {
+    /// Parameters of `ec4`.
+    pub struct Params {
+        /// Unmarked update periods beyond the first until HIGH mode (mode_threshold): 3 means that the fifth in a row is HIGH.
+        mode_threshold: u32 = "3", "" to "1000000", "EC4 III-C";
+        /// Weight of a new share of marked packets in its moving average (g).
+        g: f64 = "0.0625", "0" to "1", "EC4 III-C";
+        /// Share of marked packets that is not taken for congestion (target_ECN_ratio).
+        target_ecn_ratio: f64 = "0", "0" to "1", "EC4 III-C";
+        /// Loss of credits that LOW mode does not take for congestion (target_loss).
+        target_loss: f64 = "0", "0" to "0.9", "EC4 III-C";
+        /// Aggressiveness factor that LOW mode approaches while no credits are lost (omega_mid).
+        omega_mid: f64 = "0.05", "0.0001" to "1", "EC4 III-C; 0.04 to 0.06 are fair";
+        /// First aggressiveness factor (omega_init).
+        omega_init: f64 = "0.0625", "0.0001" to "1", "our choice: EC4 states none; w_init of E17 6.3";
+        /// Least aggressiveness factor, in both modes (omega_min).
+        omega_min: f64 = "0.01", "0.0001" to "1", "our choice: EC4 states none; w_min of E17 3.2";
+        /// Aggressiveness factor that HIGH mode approaches (w_max of ExpressPass).
+        w_max: f64 = "0.5", "0.0001" to "1", "E17 Algorithm 1";
+        /// Loss of credits that HIGH mode does not take for congestion (target_loss of ExpressPass).
+        high_target_loss: f64 = "0.1", "0" to "0.9", "E17 3.3";
+        /// Whether HIGH mode shares its aggressiveness factor with LOW mode.
+        omega_in_high: OmegaInHigh = "shared", "" to "", "our choice: EC4 names one omega (EC4-2)";
+        /// Whether the credit block, which the paper prints after both modes, follows HIGH mode.
+        credit_block: CreditBlock = "low-only", "" to "", "our choice: Algorithm 1 sets no tmp_rate in HIGH mode (EC4-1)";
+        /// Initial credit rate as a share of the link's.
+        initial_rate: f64 = "1", "0.0001" to "1", "EC4 III-C: initially at the maximum link capacity (EC4-5)";
+        /// Time between two updates of the rate; auto: the smoothed round-trip time.
+        update_period: Auto<Span> = "auto", "" to "", "EC4 III-B speaks of RTTs; E17 Algorithm 1";
+        /// Weight of a new sample in the receiver's smoothed round-trip time.
+        rtt_gain: f64 = "0.125", "0.001" to "1", "as expresspass";
+        /// Jitter of a credit as a share of the gap between credits.
+        jitter: f64 = "0.01", "0" to "0.9", "as expresspass";
+        /// What the jitter is measured from.
+        jitter_around: JitterAround = "schedule", "" to "", "as expresspass";
+        /// Draw the size of each credit uniformly from 84 to 92 bytes.
+        randomize_size: bool = "false", "" to "", "as expresspass";
+        /// How long the sender must have no data before it stops its credits; auto: the base round-trip time.
+        idle_timeout: Auto<Span> = "auto", "" to "", "as expresspass";
+        /// How long a request or a stop may go unanswered, doubled each time; auto: two base round-trip times, at least 200 us.
+        retry: Auto<Span> = "auto", "" to "", "as expresspass";
+        /// How a new connection asks for its first credits.
+        handshake: Handshake = "syn", "" to "", "as expresspass";
+        /// How much later than newer data a frame may arrive before it is taken for lost; auto: a quarter of the base round-trip time.
+        reorder_window: Auto<Span> = "auto", "" to "", "RFC 8985";
+        /// By how many numbers an echo may be late before its credit counts as lost; more than 0 for packet spraying.
+        reorder_credits: u32 = "0", "" to "62", "as expresspass";
+        /// Most credits that wait at a port.
+        credit_queue: u32 = "8", "1" to "100000", "EC4 III-A: as ExpressPass; E17 3.3";
+        /// Depth of the token bucket at a port.
+        bucket: Bytes = "168 B", "92 B" to "1400 B", "EC4 III-A: as ExpressPass; E17 3.1";
+    }
+}
+
+/// The transport.
+pub struct Ec4;
+
+impl Transport for Ec4 {
+    type Params = Params;
+    type Sender = CreditSender;
+    type Receiver = CreditReceiver<Law>;
+    const NAME: &'static str = "ec4";
+    const SUMMARY: &'static str = "Credits that share a data queue with DCTCP, by marks on their data";
+    const SOURCE: &'static str =
+        "Wei, Dong, Huang, Xiao: EC4: ECN and Credit-Reservation Converged Congestion Control";
+
+    fn needs(params: &Params) -> Needs {
+        Needs { ecn: true, ..credit_needs(params.credit_queue, params.bucket, false) }
+    }
+
+    fn sender(params: &Params, env: &Env) -> CreditSender {
+        let gate = GateConfig {
+            idle: params.idle_timeout.or(env.base_rtt),
+            retry: params.retry.or(default_retry(env)),
+            stop_by_mark: false,
+            early_stop: false,
+        };
+        let config = sender_config(gate, params.handshake, params.reorder_window, env);
+        CreditSender::new(SenderConfig { ecn: true, ..config }, env)
+    }
+
+    fn receiver(params: &Params, env: &Env) -> CreditReceiver<Law> {
+        let expresspass = Algorithm1 {
+            max_rate: link_rate(env),
+            alpha: params.initial_rate,
+            w_init: params.omega_init,
+            w_min: params.omega_min,
+            w_max: params.w_max,
+            target_loss: params.high_target_loss,
+            ramp: 0,
+        };
+        let law = Law::new(Constants {
+            expresspass,
+            mode_threshold: params.mode_threshold,
+            g: params.g,
+            target_ecn_ratio: params.target_ecn_ratio,
+            target_loss: params.target_loss,
+            omega_mid: params.omega_mid,
+            omega_in_high: params.omega_in_high,
+            credit_block: params.credit_block,
+        });
+        let wire_min = env.framing.wire_min;
+        let config = ReceiverConfig {
+            pacer: pacer(params.jitter, params.jitter_around, params.randomize_size, wire_min, env),
+            period: set(params.update_period),
+            rtt_gain: params.rtt_gain,
+            reorder: params.reorder_credits,
+            recovery: Recovery::Selective,
+            stop_by_mark: false,
+        };
+        CreditReceiver::new(config, law, env)
+    }
+}
