@@ -16,6 +16,9 @@ use common::*;
 const FRAME: u64 = 1538;
 const COUNTS: [u32; 6] = [2, 4, 8, 16, 32, 64];
 
+/// Data frames' share of a link under credits.
+const DATA_SHARE: f64 = 1538.0 / 1622.0;
+
 /// The paper's interval for averages: the first warms up, the second counts.
 const INTERVAL: Span = Span::from_ms(100);
 
@@ -141,9 +144,9 @@ fn expresspass_as_its_authors_wrote_it_starves_dctcp_whatever_the_number_of_flow
     for flows in COUNTS {
         let mix = one_queue("expresspass ns2 : dctcp", &expresspass_ns2(), &transport("dctcp"), flows);
         // What is left are DCTCP's least windows of two frames a flow.
-        let bound = if flows <= 16 { 0.08 } else { 0.2 };
+        let bound = if flows <= 32 { 0.1 } else { 0.2 };
         assert!(mix.second / (mix.first + mix.second) < bound, "{flows}: {}", mix.second);
-        assert!(mix.jain < 0.65, "{flows}: {}", mix.jain);
+        assert!(mix.jain < 0.7, "{flows}: {}", mix.jain);
     }
 }
 
@@ -223,19 +226,33 @@ fn when_dctcp_has_left_ec4_takes_the_whole_link_again() {
     assert!(rates[7] < 8.0e9 && rates[9] > 8.5e9, "{rates:?}");
 }
 
+/// ExpressPass in a class of its own beside DCTCP's, `weight` to 1; credits for `weight` of `of` parts of the links.
+fn two_classes(weight: u32, of: u32) -> Mix {
+    let mut model = network(&expresspass_ns2(), 8);
+    let mut own = model.switch.classes[0].clone();
+    (own.name, own.weight, own.marking) = ("scheduled".into(), weight, None);
+    model.host.port.classes.push(Class { limit: Amount::UNLIMITED, ..own.clone() });
+    model.switch.classes.push(own);
+    let shaping = &mut model.switch.credit.as_mut().unwrap().shaping;
+    shaping.bucket = 168;
+    shaping.data = (shaping.credit + shaping.data) * of / weight - shaping.credit;
+    add(&mut model, &expresspass_ns2(), endless(0..4, 8, Span::ZERO, None));
+    add(&mut model, &transport("dctcp"), endless(4..8, 8, Span::ZERO, None));
+    model.traffic[0].class = 1;
+    measure(&format!("expresspass ns2 : dctcp, weights {weight} : 1, credits for {weight} of {of}"), model)
+}
+
 #[test]
-fn in_classes_of_their_own_expresspass_and_dctcp_get_what_their_weights_say() {
-    for (weight, share) in [(1, 0.5), (3, 0.75)] {
-        let mut model = network(&expresspass_ns2(), 8);
-        let mut own = model.switch.classes[0].clone();
-        (own.name, own.weight, own.marking) = ("credit-scheduled".into(), weight, None);
-        model.switch.classes.push(own.clone());
-        model.host.port.classes.push(Class { limit: Amount::UNLIMITED, ..own });
-        add(&mut model, &expresspass_ns2(), endless(0..4, 8, Span::ZERO, None));
-        add(&mut model, &transport("dctcp"), endless(4..8, 8, Span::ZERO, None));
-        model.traffic[0].class = 1;
-        let mix = measure(&format!("expresspass ns2 : dctcp, weights {weight} : 1"), model);
-        let got = mix.first / (mix.first + mix.second);
-        assert!((got - share).abs() < 0.1, "{weight}: {got}");
+fn in_classes_of_their_own_expresspass_and_dctcp_get_what_their_weights_say_if_credits_know_the_share() {
+    for weight in [1, 3] {
+        let mix = two_classes(weight, weight + 1);
+        // Credits pass for 94.8 % of the share; DCTCP gets the rest too.
+        let got = mix.first / 10.0 * 1538.0 / 1460.0 / DATA_SHARE;
+        let share = weight as f64 / (weight + 1) as f64;
+        assert!((0.85 * share..1.01 * share).contains(&got), "{weight}: {got}");
+        assert!(mix.utilisation() > 0.99);
     }
+    // Credits for the whole link release more data than the class may send.
+    let blind = two_classes(1, 1);
+    assert!(blind.drops > 1000 && blind.first < 4.0, "{} {}", blind.drops, blind.first);
 }
