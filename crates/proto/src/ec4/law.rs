@@ -15,6 +15,16 @@ crate::choice! {
 }
 
 crate::choice! {
+    /// By what an unmarked period of LOW mode raises the rate before the credit block (EC4-4).
+    pub enum EcnIncrease {
+        /// By half of `target_ECN_ratio + ECN_alpha`, as line 7 has it: recent marks speed the increase.
+        Alpha = "alpha",
+        /// By half of `target_ECN_ratio` alone: nothing, with the paper's target.
+        Target = "target",
+    }
+}
+
+crate::choice! {
     /// What HIGH mode does with the credit block that the paper prints after both modes (EC4-1).
     pub enum CreditBlock {
         /// Leaves it out: ExpressPass's feedback already answers the loss of credits.
@@ -39,6 +49,8 @@ pub struct Constants {
     pub target_loss: f64,
     /// What `omega` approaches in LOW mode while no credits are lost.
     pub omega_mid: f64,
+    /// By what an unmarked period raises the rate.
+    pub ecn_increase: EcnIncrease,
     /// What HIGH mode does with `omega`.
     pub omega_in_high: OmegaInHigh,
     /// Whether the credit block follows HIGH mode.
@@ -57,7 +69,7 @@ pub enum Mode {
 /// Algorithm 1 of EC4 (its sec. III-B).
 ///
 /// ```
-/// use clearway_proto::ec4::{Constants, CreditBlock, Law, Mode, OmegaInHigh};
+/// use clearway_proto::ec4::{Constants, CreditBlock, EcnIncrease, Law, Mode, OmegaInHigh};
 /// use clearway_proto::expresspass::{Algorithm1, Feedback};
 ///
 /// let mut law = Law::new(Constants {
@@ -69,6 +81,7 @@ pub enum Mode {
 ///     target_ecn_ratio: 0.0,
 ///     target_loss: 0.0,
 ///     omega_mid: 0.05,
+///     ecn_increase: EcnIncrease::Alpha,
 ///     omega_in_high: OmegaInHigh::Shared,
 ///     credit_block: CreditBlock::LowOnly,
 /// });
@@ -130,7 +143,12 @@ impl Law {
                 self.mode_flag = 0;
                 self.enter(Mode::Low);
             } else if self.mode_flag <= mode_threshold {
-                tmp_rate *= 1.0 + self.averaged(ecn_ratio);
+                let by = self.averaged(ecn_ratio);
+                tmp_rate *= 1.0
+                    + match self.constants.ecn_increase {
+                        EcnIncrease::Alpha => by,
+                        EcnIncrease::Target => target_ecn_ratio / 2.0,
+                    };
                 self.mode_flag += 1;
                 self.enter(Mode::Low);
             } else {
@@ -229,6 +247,7 @@ mod tests {
         target_ecn_ratio: 0.0,
         target_loss: 0.0,
         omega_mid: 0.05,
+        ecn_increase: EcnIncrease::Alpha,
         omega_in_high: OmegaInHigh::Shared,
         credit_block: CreditBlock::LowOnly,
     };
@@ -278,6 +297,15 @@ mod tests {
         law.step(Some(0.0), Some(0.0), 0.0);
         assert_eq!(law.ecn_alpha(), 0.0625 * 0.9375);
         assert_eq!(law.rate(), before * (1.0 + 0.0625 * 0.9375 / 2.0), "EC4-4");
+    }
+
+    #[test]
+    fn an_unmarked_period_may_leave_the_average_out() {
+        let mut law = at(0.5, Constants { omega_mid: 0.0, ecn_increase: EcnIncrease::Target, ..PAPER });
+        law.omega = 0.0;
+        modes(&mut law, &[1.0, 0.0]);
+        assert_eq!(law.ecn_alpha(), 0.0625 * 0.9375, "the average moves on");
+        assert_eq!(law.rate(), 0.5 * (1.0 - 0.03125));
     }
 
     #[test]

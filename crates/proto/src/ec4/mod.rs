@@ -9,7 +9,7 @@
 
 mod law;
 
-pub use law::{Constants, CreditBlock, Law, Mode, OmegaInHigh};
+pub use law::{Constants, CreditBlock, EcnIncrease, Law, Mode, OmegaInHigh};
 
 use crate::endpoint::Env;
 use crate::expresspass::{
@@ -41,6 +41,8 @@ crate::params! {
         w_max: f64 = "0.5", "0.0001" to "1", "E17 Algorithm 1";
         /// Loss of credits that HIGH mode does not take for congestion (target_loss of ExpressPass).
         high_target_loss: f64 = "0.1", "0" to "0.9", "E17 3.3";
+        /// By what an unmarked period of LOW mode raises the rate: with or without the average of marks.
+        ecn_increase: EcnIncrease = "alpha", "" to "", "EC4 Algorithm 1 as printed (EC4-4)";
         /// Whether HIGH mode shares its aggressiveness factor with LOW mode.
         omega_in_high: OmegaInHigh = "shared", "" to "", "our choice: EC4 names one omega (EC4-2)";
         /// Whether the credit block, which the paper prints after both modes, follows HIGH mode.
@@ -118,6 +120,7 @@ impl Transport for Ec4 {
             target_ecn_ratio: params.target_ecn_ratio,
             target_loss: params.target_loss,
             omega_mid: params.omega_mid,
+            ecn_increase: params.ecn_increase,
             omega_in_high: params.omega_in_high,
             credit_block: params.credit_block,
         });
