@@ -133,13 +133,21 @@ pub struct FeedbackControl {
     cur_rate: f64,
     w: f64,
     increased: bool,
+    matched: bool,
 }
 
 impl FeedbackControl {
     /// At the initial rate.
     pub fn new(constants: Algorithm1) -> FeedbackControl {
         let cur_rate = constants.initial_rate(u64::MAX);
-        FeedbackControl { constants, cur_rate, w: constants.w_init, increased: false }
+        FeedbackControl { constants, cur_rate, w: constants.w_init, increased: false, matched: false }
+    }
+
+    /// At the initial rate, with line 12 read as sec. 4 models it: the loss applies to the rate at which the lost
+    /// credits were sent. Their fate is known a round trip later, when line 12 as printed has often reduced
+    /// `cur_rate` already, and reduces it again for the same losses.
+    pub fn matched(constants: Algorithm1) -> FeedbackControl {
+        FeedbackControl { matched: true, ..FeedbackControl::new(constants) }
     }
 
     /// The aggressiveness factor in force.
@@ -166,6 +174,11 @@ impl FeedbackControl {
     /// Lines 4 to 13 for a period with this credit loss. The decrease stops at `floor` credits per second, and
     /// does not raise a rate that is below it already (E17-5: the paper has no floor; zero would be for ever).
     pub fn step(&mut self, credit_loss: f64, floor: f64) {
+        self.step_from(self.cur_rate, credit_loss, floor);
+    }
+
+    /// The same with the rate at which the lost credits were sent. A decrease never raises the rate.
+    fn step_from(&mut self, sent_rate: f64, credit_loss: f64, floor: f64) {
         let Algorithm1 { max_rate, w_min, w_max, target_loss, .. } = self.constants;
         if credit_loss <= target_loss {
             if self.increased {
@@ -174,8 +187,8 @@ impl FeedbackControl {
             self.cur_rate = (1.0 - self.w) * self.cur_rate + self.w * max_rate * (1.0 + target_loss);
             self.increased = true;
         } else {
-            let decreased = self.cur_rate * (1.0 - credit_loss) * (1.0 + target_loss);
-            self.cur_rate = decreased.max(floor.min(self.cur_rate));
+            let decreased = sent_rate * (1.0 - credit_loss) * (1.0 + target_loss);
+            self.cur_rate = decreased.max(floor).min(self.cur_rate);
             self.w = (self.w / 2.0).max(w_min);
             self.increased = false;
         }
@@ -184,7 +197,7 @@ impl FeedbackControl {
 
 impl Feedback for FeedbackControl {
     fn start(&mut self, wanted: u64) {
-        *self = FeedbackControl::new(self.constants);
+        *self = FeedbackControl { matched: self.matched, ..FeedbackControl::new(self.constants) };
         self.cur_rate = self.constants.initial_rate(wanted);
     }
 
@@ -195,7 +208,8 @@ impl Feedback for FeedbackControl {
     fn update(&mut self, period: &Period) {
         // A period that taught nothing (fewer than one credit per RTT) leaves all as it is (E17-5).
         if let Some(loss) = period.loss() {
-            self.step(loss, period.one_per_period());
+            let sent_rate = if self.matched { per_second(period.sent, period.span) } else { self.cur_rate };
+            self.step_from(sent_rate, loss, period.one_per_period());
         }
     }
 }
@@ -350,6 +364,29 @@ mod tests {
         }
         assert!(jumps.len() >= 9, "{jumps:?}");
         assert!(jumps.windows(2).all(|pair| pair[1] - pair[0] == 11), "every 11 updates: {jumps:?}");
+    }
+
+    #[test]
+    fn losses_that_are_a_period_old_reduce_the_rate_once_if_matched_and_twice_as_printed() {
+        let period = |sent, dropped| Period {
+            sent,
+            dropped,
+            received: sent - dropped,
+            span: Span::from_ms(100),
+            rtt: Span::from_ms(100),
+        };
+        let constants = Algorithm1 { max_rate: 1000.0, alpha: 1.0, w_init: 0.5, ..PAPER };
+        let (mut printed, mut matched) =
+            (FeedbackControl::new(constants), FeedbackControl::matched(constants));
+        for control in [&mut printed, &mut matched] {
+            // 100 credits of which half are lost, and those that left before the sender of credits knew.
+            control.update(&period(100, 50));
+            control.update(&period(100, 50));
+        }
+        assert!((printed.cur_rate - 1000.0 * 0.55 * 0.55).abs() < 1e-9);
+        assert!((matched.cur_rate - 1000.0 * 0.55).abs() < 1e-9);
+        matched.start(u64::MAX);
+        assert!(matched.matched && matched.cur_rate == 1000.0);
     }
 
     #[test]

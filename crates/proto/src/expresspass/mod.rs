@@ -51,6 +51,8 @@ crate::choice! {
         Sigcomm17 = "sigcomm17",
         /// The authors' ns-2 code.
         Ns2 = "ns2",
+        /// Algorithm 1, its loss applied to the rate at which the lost credits were sent (E17 sec. 4).
+        Matched = "sigcomm17-matched",
     }
 }
 
@@ -188,6 +190,7 @@ impl Transport for ExpressPass {
         };
         let feedback = match params.feedback {
             Law::Sigcomm17 => Control::Sigcomm17(FeedbackControl::new(constants)),
+            Law::Matched => Control::Sigcomm17(FeedbackControl::matched(constants)),
             Law::Ns2 => Control::Ns2(Ns2Feedback::new(constants)),
         };
         let config = ReceiverConfig {
