@@ -13,6 +13,7 @@ from clearway.command.compare import compare
 from clearway.command.demo import demo
 from clearway.command.listing import list_
 from clearway.command.report import report
+from clearway.command.reproduce import reproduce
 from clearway.command.run import run
 
 BAD_INPUT = 2
@@ -25,6 +26,7 @@ Examples:
   clearway compare scenarios/websearch.toml --transports expresspass,dctcp
   clearway list transports expresspass
   clearway report out/websearch
+  clearway reproduce expresspass/fig16
 """
 
 
@@ -41,7 +43,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (run, compare, list_, report, demo):
+for command in (run, compare, list_, report, reproduce, demo):
     cli.add_command(command)
 
 

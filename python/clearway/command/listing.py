@@ -19,15 +19,19 @@ Examples:
   clearway list transports
   clearway list transports expresspass
   clearway list topologies --json
+  clearway list figures
 """
 
 
 @click.command("list", epilog=EXAMPLES)
-@click.argument("what", type=click.Choice(["transports", "topologies", "workloads"]))
+@click.argument("what", type=click.Choice(["transports", "topologies", "workloads", "figures"]))
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def list_(what: str, name: str | None, as_json: bool) -> None:
-    """List the transports, topologies or workloads that scenarios may name; with NAME, all about that one."""
+    """List the transports, topologies or workloads that scenarios may name, or the figures that can be reproduced.
+
+    With NAME, all about that one.
+    """
     known = {entry["name"]: entry for entry in catalog(what)}
     if name is not None and name not in known:
         raise click.UsageError(f"{name!r} is not among the {what}: {', '.join(known)}")
@@ -47,8 +51,26 @@ def catalog(what: str) -> list[dict[str, Any]]:
         "transports": _clearway.transports,
         "topologies": _clearway.topologies,
         "workloads": _clearway.workloads,
+        "figures": figures,
     }
     return [dict(entry) for entry in of[what]()]
+
+
+def figures() -> list[dict[str, Any]]:
+    """The figures that can be reproduced."""
+    import clearway.reproduce
+
+    known = clearway.reproduce.figures()
+    return [
+        {
+            "name": name,
+            "summary": one.title,
+            "quick": len(one.jobs("quick")),
+            "full": len(one.jobs("full")),
+            "doc": one.doc,
+        }
+        for name, one in known.items()
+    ]
 
 
 def overview(what: str) -> Texts:
@@ -56,6 +78,9 @@ def overview(what: str) -> Texts:
     if what == "workloads":
         rows = [[w["name"], units.size(w["mean_bytes"]), escape(w["summary"])] for w in _clearway.workloads()]
         return ["workload", "mean size", "what it is"], rows
+    if what == "figures":
+        rows = [[f["name"], escape(f["summary"]), f"{f['quick']:,} quick, {f['full']:,} full"] for f in figures()]
+        return ["figure", "what it is", "simulations"], rows
     if what == "topologies":
         rows = [[t["name"], escape(t["summary"]), escape(", ".join(t["keys"]))] for t in _clearway.topologies()]
         return ["topology", "what it is", "keys"], rows
@@ -70,6 +95,8 @@ def describe_other(out: Console, entry: Mapping[str, Any]) -> None:
         out.print(f"  {key} = {default or 'left out'}", soft_wrap=True, markup=False)
     if "mean_bytes" in entry:
         out.print(f"  mean size {units.size(entry['mean_bytes'])}", soft_wrap=True, markup=False)
+    if "doc" in entry:
+        out.print(f"\n{entry['doc']}", soft_wrap=True, markup=False)
     for note in entry.get("notes", []):
         out.print(f"  {note}", soft_wrap=True, markup=False)
 

@@ -1,0 +1,1 @@
+"""Figures of ExpressPass (SIGCOMM 2017)."""

@@ -1,0 +1,94 @@
+"""What a figure is made of.
+
+A figure is a module of `clearway.reproduce.<paper>` that ends with `FIGURE = Figure(...)`; that line is its whole
+registration. Its docstring says what the paper did, what it leaves open, and what was chosen there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from matplotlib.figure import Figure as Picture
+
+from clearway.reproduce.claims import Finding
+from clearway.reproduce.look import Look
+from clearway.result import Run
+
+#: name -> data frame.
+Tables = dict[str, pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One simulation of a figure."""
+
+    #: What tells it apart from the figure's others: columns of its rows.
+    params: Mapping[str, Any]
+    #: The scenario, as a dict of the schema of `docs/scenario.md`.
+    scenario: Mapping[str, Any]
+
+    @property
+    def label(self) -> str:
+        """What the progress bar calls it."""
+        return ", ".join(f"{key} {value}" for key, value in self.params.items())
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a paper, or a claim in its text, that one command reproduces."""
+
+    #: `paper/figure`.
+    name: str
+    title: str
+    #: What the paper did, what it leaves open, what was chosen: Markdown, usually the module's docstring.
+    doc: str
+    #: The simulations at a scale, `quick` or `full`.
+    jobs: Callable[[str], list[Job]]
+    #: What is kept of a run. It runs in another process; what it calls belongs into `measures` or
+    #: `clearway.metrics`, whose sources are part of the key under which its result is kept.
+    measure: Callable[[Job, Run], Tables]
+    #: What the figure says of its tables: claims beside measured values.
+    check: Callable[[Tables], list[Finding]]
+    #: name -> picture.
+    draw: Callable[[Tables, Look], dict[str, Picture]]
+    #: From the tables of all runs to those that checks, pictures and files show.
+    summarise: Callable[[Tables], Tables] = lambda tables: tables
+    #: Tables that the page shows, in order, with a caption each.
+    shown: Mapping[str, str] = field(default_factory=dict)
+    #: Captions of the pictures.
+    captions: Mapping[str, str] = field(default_factory=dict)
+    #: What agrees, what does not, and why: Markdown.
+    reading: str = ""
+    #: Runs that must not share the machine: their CPU time and memory are the result.
+    alone: bool = False
+
+    @property
+    def paper(self) -> str:
+        """The paper's name, which is that of its file of claims."""
+        return self.name.partition("/")[0]
+
+    @property
+    def slug(self) -> str:
+        """Its name in file names."""
+        return self.name.replace("/", "-")
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A figure that was run."""
+
+    figure: Figure
+    scale: str
+    tables: Tables
+    findings: list[Finding]
+    #: Simulations, and how many of them were there already.
+    runs: int
+    cached: int
+    #: CPU seconds of all simulations, those of an earlier day included.
+    cpu_s: float
+    #: Files that were written.
+    files: list[Path] = field(default_factory=list)

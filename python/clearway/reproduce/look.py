@@ -1,0 +1,87 @@
+"""How pictures of figures look: as SVG that follows its reader's theme, and as PNG on white."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+
+from clearway.report import style
+
+
+class Look:
+    """Colours: stand-ins that an SVG's theme replaces, or those of white paper."""
+
+    def __init__(self, *, themed: bool) -> None:
+        self.themed = themed
+        light = {stand_in: style.PAPERS[False][name] for stand_in, name in style.STAND_INS.items()}
+        self._real = {color: color if themed else light[color] for color in light}
+        self.ink, self.muted, self.grid, self.paper = (
+            self._real[color] for color in (style.INK, style.MUTED, style.GRID, style.PAPER)
+        )
+
+    def color(self, index: int) -> str:
+        """Colour number `index`: 0 is ExpressPass, 1 DCTCP (`style.OWN`)."""
+        index %= len(style.PAIRS)
+        return style.stand_in(index) if self.themed else style.PAIRS[index][0]
+
+    def line(self, index: int) -> dict[str, Any]:
+        """Colour, dashes and marker number `index`."""
+        return {
+            "color": self.color(index),
+            "ls": style.LINES[index % len(style.LINES)],
+            "marker": style.MARKERS[index % len(style.MARKERS)],
+        }
+
+    @contextmanager
+    def drawing(self) -> Iterator[None]:
+        """Draw within this."""
+        real = {
+            key: self._real.get(value, value) if isinstance(value, str) else value for key, value in style.RC.items()
+        }
+        if not self.themed:
+            real |= {"figure.facecolor": self.paper, "savefig.facecolor": self.paper}
+        with mpl.rc_context(real):
+            yield
+
+
+def save(draw: Callable[[Look], dict[str, Picture]], folder: Path, prefix: str) -> list[Path]:
+    """Draws for both and writes `PREFIX-NAME.svg` and `.png`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for look in (Look(themed=True), Look(themed=False)):
+        with look.drawing():
+            for name, picture in draw(look).items():
+                path = folder / f"{prefix}-{name}.{'svg' if look.themed else 'png'}"
+                if look.themed:
+                    path.write_text(style.standalone(style.svg(picture)), "utf-8")
+                else:
+                    picture.savefig(path, dpi=110, metadata={"Software": None})
+                written.append(path)
+    return sorted(written)
+
+
+def grid(rows: int, columns: int, width: float = 9.2, height: float = 2.9, **shared: Any) -> tuple[Picture, list[Axes]]:
+    """A picture with panels, row by row."""
+    picture = Picture(figsize=(width, 0.6 + height * rows), layout="constrained")
+    return picture, list(picture.subplots(rows, columns, squeeze=False, **shared).flat)
+
+
+def legend(picture: Picture, axes: Axes, columns: int = 3) -> None:
+    """A legend below the panels."""
+    handles, labels = axes.get_legend_handles_labels()
+    picture.legend(
+        handles, labels, loc="outside lower center", ncols=columns, fontsize=9, handlelength=2.8, columnspacing=2.2
+    )
+
+
+def powers(axes: Axes, values: list[int]) -> None:
+    """A logarithmic x axis that names the values of a sweep."""
+    axes.set_xscale("log")
+    axes.set_xticks(values, [f"{value:,}" for value in values])
+    axes.minorticks_off()

@@ -1,0 +1,82 @@
+"""What is kept of a run. The source of this module is part of the key under which it is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from clearway.metrics import jain_index
+from clearway.result import Run
+
+Floats = NDArray[np.float64]
+
+#: Credit and full data frame on the wire, and the payload of the latter (E17 3.1; ns2-xpass).
+CREDIT, FRAME, PAYLOAD = 84, 1538, 1460
+#: Share of a link that data may take beside its credits.
+CEILING = FRAME / (CREDIT + FRAME)
+#: The same where credits are 84 to 92 bytes and the limiter counts bytes (E17-8).
+CEILING_RANDOM = CEILING * CREDIT / 88
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """When flows reached their share: averages counted from the joining of the last, NaN if never."""
+
+    first: float
+    held: float
+
+
+def binned(run: Run, series: str, start_s: float, width_s: float) -> tuple[list[str], Floats]:
+    """A sampled series averaged over bins of `width_s` from `start_s` on: entities, and a row for each.
+
+    Before a flow's first sample it counts as zero. Samples are means of the interval that they end.
+    """
+    samples = run.samples.filter(pl.col("series") == series)
+    table = samples.pivot(on="entity", index="time_s", values="value").sort("time_s").fill_nan(0).fill_null(0)
+    names = sorted(name for name in table.columns if name != "time_s")
+    times = table["time_s"].to_numpy()
+    every = float(times[1] - times[0])
+    count = round(width_s / every)
+    after = table.filter(pl.col("time_s") > start_s + every / 2).select(names).to_numpy().T
+    bins = after.shape[1] // count
+    return names, after[:, : bins * count].reshape(len(names), bins, count).mean(axis=2)
+
+
+def convergence(rates: Floats, share: float, *, tolerance: float = 0.1, hold: int = 3) -> Convergence:
+    """When all rates (rows of averages) are within `tolerance` of the share.
+
+    `first`: the number of the first such average, from 1 on. `held`: that of the first from which on `hold` in a row
+    are. NaN if there is none.
+    """
+    inside = (np.abs(rates - share) <= tolerance * share).all(axis=0)
+    runs = np.array([inside[i : i + hold].all() for i in range(max(0, len(inside) - hold + 1))], dtype=bool)
+    return Convergence(*(float(np.argmax(ok)) + 1 if ok.any() else float("nan") for ok in (inside, runs)))
+
+
+def fairness(rates: Floats) -> float:
+    """Jain's index of each average (column), averaged."""
+    return float(np.mean([jain_index(column) for column in rates.T])) if rates.size else float("nan")
+
+
+def port(run: Run, name: str) -> dict[str, Any]:
+    """The row of a port."""
+    return run.ports.row(by_predicate=pl.col("port") == name, named=True)
+
+
+def data_drops(run: Run) -> int:
+    """Data packets lost anywhere, for whatever reason."""
+    return int(run.ports.select(pl.col("drops_buffer") + pl.col("drops_loss") + pl.col("drops_down")).sum().item())
+
+
+def books_balance(run: Run) -> bool:
+    """Whether what was sent is what was delivered, dropped and is in flight; the engine refuses a run otherwise."""
+    return all(balanced(run.summary[book]) for book in ("packets", "bytes", "credits"))
+
+
+def balanced(book: dict[str, int]) -> bool:
+    """Whether one book balances. What credits were used for is a part of those delivered."""
+    return book["sent"] == sum(value for key, value in book.items() if key not in ("sent", "used", "wasted"))
