@@ -110,7 +110,7 @@ def as_dict(found: object) -> dict[str, object]:
 def jobs_bar(name: str, total: int, *, quiet: bool) -> Iterator[Callable[[int, str], object]]:
     """A bar of simulations done; nothing where there is no terminal."""
     if quiet or not sys.stderr.isatty():
-        yield lambda done, label: None
+        yield lambda *_: None
         return
     columns = (
         SpinnerColumn(),

@@ -62,7 +62,7 @@ def reproduce(
     docs: str | Path | None = None,
     processes: int | None = None,
     jobs: list[Job] | None = None,
-    progress: Callable[[int, str], object] = lambda done, label: None,
+    progress: Callable[[int, str], object] = lambda *_: None,
 ) -> Reproduction:
     """Runs a figure's simulations, those that were not run before, and writes tables, pictures and a page to `out`.
 

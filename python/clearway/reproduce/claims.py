@@ -56,8 +56,8 @@ class Claim:
         if math.isnan(measured):
             return False
         if self.kind == "bound":
-            low, high = self.value.get("min", -math.inf), self.value.get("max", math.inf)
-            return bool(low * (1 - self.tolerance) <= measured <= high * (1 + self.tolerance))
+            above = "min" not in self.value or measured >= self.value["min"] * (1 - self.tolerance)
+            return above and ("max" not in self.value or measured <= self.value["max"] * (1 + self.tolerance))
         expected = self.number(case)
         return abs(measured - expected) <= self.tolerance * abs(expected)
 

@@ -52,8 +52,8 @@ def convergence(rates: Floats, share: float, *, tolerance: float = 0.1, hold: in
     `first`: the number of the first such average, from 1 on. `held`: that of the first from which on `hold` in a row
     are. NaN if there is none.
     """
-    inside = (np.abs(rates - share) <= tolerance * share).all(axis=0)
-    runs = np.array([inside[i : i + hold].all() for i in range(max(0, len(inside) - hold + 1))], dtype=bool)
+    inside: NDArray[np.bool_] = np.all(np.abs(rates - share) <= tolerance * share, axis=0)
+    runs = np.asarray([bool(inside[i : i + hold].all()) for i in range(max(0, len(inside) - hold + 1))], dtype=np.bool_)
     return Convergence(*(float(np.argmax(ok)) + 1 if ok.any() else float("nan") for ok in (inside, runs)))
 
 
