@@ -90,7 +90,7 @@ def reproduce(
     drawn = look.save(lambda look: figure.draw(tables, look), out / figure.slug, figure.slug)
     if docs:
         images.mkdir(parents=True, exist_ok=True)
-        for picture in (path for path in drawn if path.suffix == ".svg"):
+        for picture in [path for path in drawn if path.suffix == ".svg"]:
             drawn.append(images / picture.name)
             drawn[-1].write_bytes(picture.read_bytes())
     found = Reproduction(

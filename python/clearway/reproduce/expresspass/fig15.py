@@ -24,6 +24,7 @@ from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from clearway.reproduce.claims import Finding, claim, verdict
+from clearway.reproduce.expresspass import fluid
 from clearway.reproduce.expresspass.common import ABOUT_READINGS, COLORS, READINGS, dumbbell
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend, powers
@@ -103,7 +104,16 @@ def summarise(tables: Tables) -> Tables:
         "drops",
         "timeouts",
     )
-    return {**tables, "shown": shown}
+    model = pl.DataFrame(
+        {
+            "flows": flows,
+            "loss_known_at_once_%": round(100 * fluid.utilisation(flows, 0), 1),
+            "a_period_late_%": round(100 * fluid.utilisation(flows, 1), 1),
+            "a_period_late,_matched_%": round(100 * fluid.utilisation(flows, 1, matched=True), 1),
+        }
+        for flows in FLOWS[:5]
+    )
+    return {**tables, "shown": shown, "fluid": model}
 
 
 def column(tables: Tables, transport: str, name: str) -> list[float]:
@@ -197,7 +207,10 @@ FIGURE = Figure(
     summarise=summarise,
     check=check,
     draw=draw,
-    shown={"shown": "By transport and number of flows."},
+    shown={
+        "shown": "By transport and number of flows.",
+        "fluid": "Utilisation of what credits may use in a model without packets (`fluid.py`), by the age of the loss.",
+    },
     captions={
         "flows": "Utilisation, fairness (Jain's index of each interval, averaged) and maximum queue of the bottleneck"
     },

@@ -94,7 +94,7 @@ def check(tables: Tables) -> list[Finding]:
     return [
         Finding(
             claim("expresspass", "sec1-zero-data-loss"),
-            f"{lost} packets; {rows['completed'].min():,} of {FLOWS:,} flows finished, "
+            f"{lost} packets; {int(rows['completed'].to_numpy().min()):,} of {FLOWS:,} flows finished, "
             f"books {'balance' if rows['balanced'].all() else 'do not balance'}",
             verdict(lost == 0 and fine),
             f"{costs} (the authors' ns-2: 933 CPU-seconds, 277 MB)",

@@ -1,0 +1,208 @@
+"""Figures of papers: measures against series made by hand, claims, and a reproduction at a tiny scale."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import REPOSITORY, Cli
+
+import clearway
+from clearway import reproduce
+from clearway.reproduce import Claim, Job, measures, work
+from clearway.reproduce.expresspass import fig10, fluid
+from clearway.runner import load_scenario
+
+NAN = float("nan")
+
+
+def claimed(kind: str, value: Any, tolerance: float) -> Claim:
+    return Claim("id", "sec. 1", "what", kind, "metric", "RTT", value, tolerance)
+
+
+def test_convergence_wants_all_flows_within_the_band() -> None:
+    one = [10, 9, 6, 5.4, 4.0, 5.5, 5.0, 5.2, 4.9]
+    two = [0, 1, 4, 4.6, 6.0, 4.5, 5.0, 4.8, 5.1]
+    found = measures.convergence(np.array([one, two]), 5.0)
+    assert (found.first, found.held) == (4, 6)
+    held_for_long = measures.convergence(np.array([one, two]), 5.0, hold=5)
+    assert held_for_long.first == 4
+    assert math.isnan(held_for_long.held)
+
+
+def test_flows_that_never_meet_do_not_converge() -> None:
+    found = measures.convergence(np.array([[9.0, 9.0], [1.0, 1.0]]), 5.0)
+    assert math.isnan(found.first)
+    assert math.isnan(found.held)
+    assert math.isnan(measures.convergence(np.zeros((2, 0)), 5.0).first)
+
+
+def test_one_flow_at_its_share_is_not_enough() -> None:
+    assert math.isnan(measures.convergence(np.array([[5.0, 5.0], [1.0, 1.0]]), 5.0).first)
+
+
+def test_losses_known_late_cost_utilisation_unless_matched() -> None:
+    assert fluid.utilisation(4, 0) == pytest.approx(1)
+    assert fluid.utilisation(4, 1) == pytest.approx(0.80, abs=0.01)
+    assert fluid.utilisation(4, 1, matched=True) == pytest.approx(1)
+
+
+def run_with(samples: Sequence[tuple[float, str, float]]) -> clearway.Run:
+    rows = [("throughput", time, entity, "bps", value) for time, entity, value in samples]
+    frame = pl.DataFrame(rows, schema=["series", "time_s", "entity", "quantity", "value"], orient="row")
+    return clearway.Run("made", pl.DataFrame(), pl.DataFrame(), frame, {}, "")
+
+
+def test_bins_begin_after_the_start_and_a_late_flow_counts_as_zero_before() -> None:
+    run = run_with(
+        [
+            *[(1, "f/0", 8), (2, "f/0", 6), (3, "f/0", 4), (4, "f/0", 2), (5, "f/0", 9)],
+            *[(3, "f/1", 1), (4, "f/1", 3), (5, "f/1", 9)],
+        ]
+    )
+    names, rates = measures.binned(run, "throughput", 0, 2)
+    assert names == ["f/0", "f/1"]
+    assert rates.tolist() == [[7, 3], [0, 2]]
+    assert measures.binned(run, "throughput", 2, 2)[1].tolist() == [[3], [2]]
+
+
+def test_fairness_is_the_mean_of_the_intervals() -> None:
+    assert measures.fairness(np.array([[1.0, 2.0], [1.0, 0.0]])) == pytest.approx((1 + 0.5) / 2)
+
+
+def test_books_balance_without_counting_used_credits_twice() -> None:
+    assert measures.balanced({"sent": 10, "delivered": 6, "dropped, buffer": 1, "in flight": 3, "used": 5, "wasted": 1})
+    assert not measures.balanced({"sent": 10, "delivered": 6, "in flight": 3})
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "tolerance", "measured", "holds"),
+    [
+        ("value", 100, 0.1, 110, True),
+        ("value", 100, 0.1, 89, False),
+        ("ratio", 80, 0.5, 121, False),
+        ("bound", {"max": 3}, 0.34, 4, True),
+        ("bound", {"max": 3}, 0.34, 5, False),
+        ("bound", {"max": 0}, 0.0, 0, True),
+        ("bound", {"max": 0}, 0.0, 1, False),
+        ("bound", {"max": 1.34}, 1.5, 1.7, True),
+        ("bound", {"min": 80}, 0.5, 40, True),
+        ("bound", {"min": 80}, 0.5, 39, False),
+        ("bound", {"max": 3}, 0.34, NAN, False),
+        ("bound", {"max": 3}, 0.34, math.inf, False),
+    ],
+)
+def test_a_claim_holds_within_its_tolerance(
+    kind: str, value: Any, tolerance: float, measured: float, holds: bool
+) -> None:
+    assert claimed(kind, value, tolerance).holds(measured) is holds
+
+
+def test_a_claim_with_cases_is_held_against_each() -> None:
+    both = claimed("value", {"2": 98.0, "6": 97.8}, 0.02)
+    assert both.holds(97, "2")
+    assert not both.holds(92, "6")
+    assert both.text == "2: 98.0 RTT, 6: 97.8 RTT"
+
+
+def test_every_claim_is_whole() -> None:
+    known = reproduce.claims("expresspass")
+    assert len(known) >= 18
+    for one in known.values():
+        assert one.source
+        assert one.what
+        assert one.kind in ("value", "bound", "ratio", "trend", "ordering")
+    with pytest.raises(clearway.Error, match="no claim"):
+        reproduce.claim("expresspass", "fig99")
+
+
+@pytest.mark.parametrize("name", sorted(reproduce.figures()))
+def test_the_scenarios_of_a_figure_are_valid_and_all_different(name: str) -> None:
+    (figure,) = reproduce.find(name)
+    for scale in reproduce.SCALES:
+        jobs = figure.jobs(scale)
+        assert len({json.dumps(dict(job.params)) for job in jobs}) == len(jobs)
+        for job in jobs:
+            load_scenario(job.scenario)
+
+
+@pytest.mark.parametrize("name", sorted(reproduce.figures()))
+def test_every_figure_has_a_page_with_its_pictures(name: str) -> None:
+    (figure,) = reproduce.find(name)
+    page = (REPOSITORY / "docs/results" / f"{figure.slug}.md").read_text("utf-8")
+    assert figure.doc.strip() in page
+    assert figure.reading.strip() in page
+    assert figure.reading.strip()
+    for picture in figure.captions:
+        assert (REPOSITORY / "docs/img" / f"{figure.slug}-{picture}.svg").exists()
+
+
+def tiny() -> list[Job]:
+    """Fig. 10 for a moment."""
+    jobs = [job for job in fig10.jobs("quick") if job.params["seed"] == 1]
+    return [replace(job, scenario={**job.scenario, "stop": "20 ms"}) for job in jobs]
+
+
+def test_a_figure_is_reproduced_and_nothing_is_run_twice(tmp_path: Path) -> None:
+    heard: list[int] = []
+    found = reproduce.reproduce(
+        "expresspass/fig10",
+        out=tmp_path,
+        processes=1,
+        jobs=tiny(),
+        progress=lambda done, _: heard.append(done),
+    )
+    assert heard == list(range(len(tiny()) + 1))
+    assert found.cached == 0
+    assert {one.verdict for one in found.findings} <= {"reproduced", "not reproduced", "not decidable"}
+    assert next(one for one in found.findings if one.claim.id == "sec1-zero-data-loss").verdict == "reproduced"
+    assert all(path.exists() for path in found.files)
+    assert {path.suffix for path in found.files} == {".csv", ".parquet", ".svg", ".png", ".md"}
+    page = found.files[-1].read_text("utf-8")
+    assert "`fig10-parking-lot-naive`" in page
+    again = reproduce.reproduce("expresspass/fig10", out=tmp_path, jobs=tiny(), docs=tmp_path / "docs")
+    assert again.cached == again.runs == len(tiny())
+    assert again.tables["rows"].equals(found.tables["rows"])
+    assert "(../img/expresspass-fig10-utilisation.svg)" in (tmp_path / "docs/results/expresspass-fig10.md").read_text(
+        "utf-8"
+    )
+
+
+def test_an_interrupted_figure_goes_on_where_it_was(tmp_path: Path) -> None:
+    def stop(done: int, _: str) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    jobs = tiny()[:4]
+    with pytest.raises(KeyboardInterrupt):
+        work.gather(fig10.FIGURE, jobs, tmp_path, 1, stop)
+    # The rest in other processes, with the same result as in this one.
+    outcome = work.gather(fig10.FIGURE, jobs, tmp_path, 2, lambda *_: None)
+    assert outcome.cached == 2
+    alone = work.gather(fig10.FIGURE, jobs, tmp_path / "alone", 1, lambda *_: None)
+    assert outcome.tables["rows"].equals(alone.tables["rows"])
+
+
+def test_what_is_measured_is_part_of_the_key() -> None:
+    first, second = tiny()[:2]
+    assert work.key(fig10.FIGURE, first) == work.key(fig10.FIGURE, first)
+    assert work.key(fig10.FIGURE, first) != work.key(fig10.FIGURE, second)
+    other = replace(first, scenario={**first.scenario, "seed": 7})
+    assert work.key(fig10.FIGURE, first) != work.key(fig10.FIGURE, other)
+
+
+def test_figures_are_listed_and_unknown_ones_refused(cli: Cli) -> None:
+    listed = cli("list", "figures")
+    assert listed.returncode == 0
+    assert "expresspass/fig16" in listed.stdout
+    assert "Unstated" in cli("list", "figures", "expresspass/fig16").stdout
+    refused = cli("reproduce", "expresspass/fig99")
+    assert refused.returncode == 2
+    assert "expresspass/fig16" in refused.stderr
