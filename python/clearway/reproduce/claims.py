@@ -39,7 +39,12 @@ class Claim:
         """The claimed value as people read it."""
         if isinstance(self.value, dict):
             shown = {"max": "at most ", "min": "at least "}
-            parts = [f"{shown.get(key, f'{key}: ')}{value}{self._unit}" for key, value in self.value.items()]
+            parts = [
+                f"{shown[key]}{value}{self._unit}"
+                if key in shown
+                else f"{key.replace('_', ' ')}: {value}{'' if '_' in key else self._unit}"
+                for key, value in self.value.items()
+            ]
             return ", ".join(parts) or f"({self.kind})"
         return f"{self.value}{self._unit}"
 

@@ -64,7 +64,7 @@ def cell(value: object) -> str:
     if value is None:
         return "-"
     if isinstance(value, float):
-        return f"{value:,.4f}" if 0 < abs(value) < 1 else digits(value)
+        return f"{value:.4g}" if abs(value) < 1000 else digits(value)
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 

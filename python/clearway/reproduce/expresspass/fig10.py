@@ -167,7 +167,25 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     return {"utilisation": picture}
 
 
-READING = ""
+READING = """\
+**Agrees.** Feedback control removes the loss of utilisation that the naive scheme suffers over several bottlenecks,
+and nothing is lost.
+
+**Does not: naive.** With random sizes we measure 75, 65, 58, 55, 53 % for 2 to 6 bottlenecks; the paper prints 83.3
+% and 60 %. Ours follow 1/2 + 2^-N (75, 62.5, 56.3, 53.1, 51.6 %), the paper's value at 2 is 1/2 + 1/(N+1). The
+difference is which credits a full queue drops. In proportion to arrivals, the long flow would keep 1/3 after the
+second limiter. But a full drop-tail queue has one place a slot, and the first credit to come takes it. A cross flow
+offers exactly one credit a slot, the long flow one in every second, of which half come first: 1/4 is left, and so
+on by halves.
+
+**Does not: naive, fixed sizes.** Every link is fully used, since either the long flow or the cross flow of a link
+is starved: the receivers' own limiters space credits by exactly one slot, so the same flow comes first each time.
+The jitter of 1 % is lost in those limiters. This is the synchronisation for which section 3.1 randomises sizes.
+
+**Does not: feedback at two bottlenecks.** Algorithm 1 as printed reaches 91 % of what data can take. If losses are
+matched with the rate at which the lost credits were sent, it is 97 to 99 % for all numbers of bottlenecks, which
+agrees with the paper. [Fig. 15](expresspass-fig15.md) says why.
+"""
 
 FIGURE = Figure(
     name="expresspass/fig10",

@@ -9,8 +9,9 @@ def utilisation(flows: int, lag: int, *, matched: bool = False, updates: int = 2
     """Share of a bottleneck's credit rate that flows with synchronous updates use, after a quarter of the updates.
 
     One flow starts at its limit, the others at `alpha`, with w = 1/2. The loss that an update sees is that of the
-    rates `lag` periods ago: 0 as in section 4 of the paper, 1 where an update period is a round trip. `matched`: a decrease
-    applies to those rates. Each flow passes a limiter of its own of the bottleneck's rate first; rates are its multiples.
+    rates `lag` periods ago: 0 as in section 4 of the paper, 1 where an update period is a round trip. `matched`: a
+    decrease applies to those rates. Each flow passes a limiter of its own of the bottleneck's rate first; rates are
+    its multiples.
     """
     rates, w, increased = [1.0 + TARGET_LOSS] + [alpha] * (flows - 1), [W_MAX] * flows, [False] * flows
     past = [rates] * (lag + 1)

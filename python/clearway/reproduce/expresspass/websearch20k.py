@@ -122,7 +122,16 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     return {"slowdown": picture}
 
 
-READING = ""
+READING = """\
+All flows finish, the books of packets, bytes and credits balance (the engine refuses a run otherwise), and no
+packet is lost in buffers of 384.5 KB, of which the worst port used 29 KB.
+
+The run takes some 40 CPU-seconds on one core of a shared two-core machine and about 110 MB, most of it Python and
+its libraries; the authors' ns-2 takes 933 CPU-seconds and 277 MB for theirs, 23 times as long. The two are not the
+same flows: arrivals are drawn by other generators, and our ExpressPass follows the paper. With the feedback of the
+authors' code it takes as long, and flows finish in about half the time, since it uses more of the links ([Fig.
+15](expresspass-fig15.md)).
+"""
 
 FIGURE = Figure(
     name="expresspass/websearch-20k",
