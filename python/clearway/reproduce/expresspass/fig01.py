@@ -117,13 +117,15 @@ def check(tables: Tables) -> list[Finding]:
     lost = dict(drops.iter_rows())
     runs = tables["rows"].filter(pl.col("transport") != "dctcp").height
     ratio = most["dctcp"] / most["expresspass"]
+    busy = 100 * tables["rows"].filter(pl.col("transport") == "expresspass")["utilisation"].to_numpy()
     here = claim("expresspass", "sec1-buffer-8x-less-than-dctcp")
     return [
         Finding(
             claim("expresspass", "fig01c-expresspass-queue-bounded"),
             f"at most {most['expresspass'] / 1e3:.1f} KB ({most['naive'] / 1e3:.1f} KB naive) at any fan-out",
             verdict(bounded),
-            f"bound {BOUNDS['none'] / 1e3:.1f} KB, {BOUNDS['0.9-6.2 us'] / 1e3:.1f} KB with host delay",
+            f"bound {BOUNDS['none'] / 1e3:.1f} KB, {BOUNDS['0.9-6.2 us'] / 1e3:.1f} KB with host delay; "
+            f"the port is busy for {busy.min():.0f} to {busy.max():.0f} % of the time",
         ),
         Finding(
             claim("expresspass", "fig01b-dctcp-queue"),
@@ -180,7 +182,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
 READING = """\
 **Agrees.** The queue under credits does not grow with the fan-out, with or without spread of host delays: it stays
 below 6 KB, a tenth of the bound, and is empty for most of the time. Nothing is lost. DCTCP's queue grows with the
-fan-out from 256 workers on until it hits the buffer and drops.
+fan-out until, from 512 workers on, it hits the buffer and drops.
 
 **Open.** The paper's (b) compares DCTCP with an ideal rate control, which is not simulated here. The naive scheme
 has even shorter queues than the full one, and a lower load: its credits are wasted on workers that have one packet
