@@ -445,6 +445,17 @@ impl Network {
         Some(flow)
     }
 
+    /// Takes a flow that ended out of the round robin of its host's ports.
+    pub fn leave_turn(&mut self, ports: &[PortId], class: u8, flow: u32) {
+        for port in ports {
+            let nic = &mut self.nics[self.ports[port.index()].nic as usize];
+            let ready = &mut nic.ready[class as usize];
+            nic.waiting -= ready.len();
+            ready.retain(|&waiting| waiting != flow);
+            nic.waiting += ready.len();
+        }
+    }
+
     /// Schedules a port's next wake-up after it did something, if anything waits.
     #[inline]
     pub fn rearm(&mut self, port: u32) {

@@ -12,6 +12,7 @@ use crate::model::{Delay, Model, Pattern};
 use crate::net::{NONE, Network, Next};
 use crate::oracle::Oracle;
 use clearway_proto::{Entity, Extra, Flags, Rng};
+use clearway_topology::NodeId;
 use clearway_topology::routing::{Policy, Routes};
 use clearway_units::{Span, Time};
 use rounds::RoundsState;
@@ -308,7 +309,11 @@ impl Simulation {
     /// Asks the flows of a class in turn for a packet, until one has it.
     fn pull(&mut self, port: u32, class: usize) {
         while let Some(place) = self.net.pop_ready(port, class) {
-            let Some(flow) = self.flows.get_mut(place) else { continue };
+            let flow = self.flows.get_mut(place).expect("a flow leaves the round robin before it ends");
+            debug_assert_eq!(
+                flow.sending.host, self.net.ports[port as usize].owner,
+                "a flow in another host's turn"
+            );
             let pulled = flow.pull(place, &mut self.net);
             flow.in_turn = pulled.more;
             if pulled.more {
@@ -435,6 +440,11 @@ impl Simulation {
             self.stop_share(place);
             self.leave_shim(place);
             let flow = self.flows.remove(place);
+            if flow.in_turn {
+                // Its last wish was to send something that has arrived in the meantime.
+                let host = NodeId(flow.sending.host);
+                self.net.leave_turn(self.model.topology.ports_of(host), flow.class, place);
+            }
             let stats = flow.sending.stats.plus(&flow.receiving.stats);
             if let Some(record) = self.records.get_mut(flow.record as usize) {
                 record.stats = record.stats.plus(&stats.minus(&flow.counted));
