@@ -67,6 +67,11 @@ impl Case {
         matches!(self, Case::Bare(_))
     }
 
+    /// Whether the bare loop before it runs on the same network.
+    pub fn is_bounded(&self) -> bool {
+        !matches!(self, Case::WebSearch(_))
+    }
+
     /// Runs the case in this process.
     pub fn run(&self, scale: f64) -> Outcome {
         let before = cpu_seconds();

@@ -46,7 +46,8 @@ fn main() {
         if case.is_bare() {
             bare = Some(speed);
         }
-        let share = bare.map_or("-".into(), |bare| format!("{:.0}", speed / bare * 100.0));
+        let bound = bare.filter(|_| case.is_bounded());
+        let share = bound.map_or("-".into(), |bare| format!("{:.0}", speed / bare * 100.0));
         println!(
             "{:34} {:9.1} {:9.2} {:9.2} {:>8} {:8.2} {:8.0}  {}",
             case.name(),
