@@ -4,7 +4,6 @@ mod common;
 
 use clearway_proto::TRANSPORTS;
 use clearway_sim::model::*;
-use clearway_sim::{Ended, Results};
 use clearway_topology::routing::Policy;
 use clearway_topology::*;
 use clearway_units::{Bytes, Rate, Span, Time};
@@ -83,29 +82,6 @@ fn case(
     list.sort_by_key(|flow| flow.start);
     add(&mut model, &transport, list);
     model
-}
-
-fn check(results: &Results, model: &Model) {
-    assert_eq!(
-        results.summary.ended,
-        Ended::Complete,
-        "{:?} {:?}",
-        results.summary,
-        results.flows.column("transport")
-    );
-    assert_eq!(results.summary.flows_completed, results.summary.flows_started);
-    assert_eq!(results.flows.u64s("delivered_bytes"), results.flows.u64s("size_bytes"));
-    // A flow that starts on a detour may finish on a shorter way, and a small last frame that is sprayed may overtake.
-    let fastest = results.flows.f64s("slowdown").iter().copied().fold(f64::INFINITY, f64::min);
-    let may_overtake = !model.faults.is_empty() || model.routing == Policy::Spray;
-    assert!(fastest >= 1.0 || may_overtake, "faster than the wire: {fastest}");
-    let in_flight =
-        |book: &[(&str, u64)]| book.iter().find(|(name, _)| *name == "in flight").expect("a line").1;
-    assert_eq!(
-        in_flight(&results.summary.packets),
-        0,
-        "a flow ends when its last packet has left the network"
-    );
 }
 
 proptest! {

@@ -4,7 +4,7 @@
 use clearway_proto::port::CreditShaping;
 use clearway_proto::{AnyTransport, Framing};
 use clearway_sim::model::*;
-use clearway_sim::{Results, Simulation};
+use clearway_sim::{Ended, Results, Simulation};
 use clearway_topology::routing::Policy;
 use clearway_topology::{NodeId, Topology};
 use clearway_units::{Bytes, Span, Time};
@@ -72,4 +72,29 @@ pub fn run(model: &Model) -> Results {
     let mut simulation = Simulation::new(model).expect("the model is sound");
     simulation.run(&mut |_| true);
     simulation.finish().expect("the books balance")
+}
+
+/// What holds after every run of a transport that recovers: each byte delivered once and in order (a receiver can't say
+/// that it delivered more than it did, and the books balance), every flow ended, nothing left in the network.
+pub fn check(results: &Results, model: &Model) {
+    assert_eq!(
+        results.summary.ended,
+        Ended::Complete,
+        "{:?} {:?}",
+        results.summary,
+        results.flows.column("transport")
+    );
+    assert_eq!(results.summary.flows_completed, results.summary.flows_started);
+    assert_eq!(results.flows.u64s("delivered_bytes"), results.flows.u64s("size_bytes"));
+    // A flow that starts on a detour may finish on a shorter way, and a small last frame that is sprayed may overtake.
+    let fastest = results.flows.f64s("slowdown").iter().copied().fold(f64::INFINITY, f64::min);
+    let may_overtake = !model.faults.is_empty() || model.routing == Policy::Spray;
+    assert!(fastest >= 1.0 || may_overtake, "faster than the wire: {fastest}");
+    let in_flight =
+        |book: &[(&str, u64)]| book.iter().find(|(name, _)| *name == "in flight").expect("a line").1;
+    assert_eq!(
+        in_flight(&results.summary.packets),
+        0,
+        "a flow ends when its last packet has left the network"
+    );
 }
