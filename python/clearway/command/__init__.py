@@ -12,6 +12,7 @@ from clearway import _clearway
 from clearway.command.compare import compare
 from clearway.command.demo import demo
 from clearway.command.listing import list_
+from clearway.command.plan import plan
 from clearway.command.report import report
 from clearway.command.reproduce import reproduce
 from clearway.command.run import run
@@ -24,6 +25,7 @@ EXAMPLES = """\b
 Examples:
   clearway run scenarios/incast.toml --transport expresspass
   clearway compare scenarios/websearch.toml --transports expresspass,dctcp
+  clearway plan stability pacc --rate "25 Gbps"
   clearway list transports expresspass
   clearway report out/websearch
   clearway reproduce expresspass/fig16
@@ -43,7 +45,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (run, compare, list_, report, reproduce, demo):
+for command in (run, compare, plan, list_, report, reproduce, demo):
     cli.add_command(command)
 
 

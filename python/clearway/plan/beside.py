@@ -1,0 +1,76 @@
+"""The simulator beside sec. 4 of ExpressPass: as many flows over one link, their credit rates sampled once a period."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from clearway.plan.expresspass import ESTABLISHED, Floats, Parameters, Start
+from clearway.runner import run
+
+#: One period: the round trip of a credit and its data, with the credit queue full.
+PERIOD_US = 60
+RATE_GBPS = 10
+DELAY_US = 8
+#: max_rate in payload: full frames against frames and their credits (1538 of 1622 B).
+MAX_RATE_BPS = RATE_GBPS * 1e9 * 1538 / 1622
+
+
+def scenario(parameters: Parameters, periods: int, start: Start) -> Mapping[str, Any]:
+    """A dumbbell with a sender and a receiver for each flow."""
+    p = parameters
+    early = ESTABLISHED if start == "newcomer" else 0
+    pairs = [[f"h{flow}", f"h{p.flows + flow}"] for flow in range(p.flows)]
+    flows: list[dict[str, Any]] = [{"name": "flows", "kind": "long", "pairs": pairs}]
+    if early:
+        flows = [
+            {"name": "flows", "kind": "long", "pairs": pairs[:-1]},
+            {"name": "newcomer", "kind": "long", "pairs": pairs[-1:], "start": f"{early * PERIOD_US} us"},
+        ]
+    return {
+        "name": "plan-stability-expresspass",
+        "seed": 1,
+        "stop": f"{(early + periods + 1) * PERIOD_US} us",
+        "transport": {
+            "name": "expresspass",
+            "update_period": f"{PERIOD_US} us",
+            "alpha": p.alpha,
+            "w_init": p.w_init,
+            "w_min": p.w_min,
+            "w_max": p.w_max,
+            "target_loss": p.target_loss,
+        },
+        "topology": {
+            "kind": "dumbbell",
+            "pairs": p.flows,
+            "rate": f"{RATE_GBPS} Gbps",
+            "delay": f"{DELAY_US} us",
+            "bottleneck_rate": f"{RATE_GBPS} Gbps",
+            "bottleneck_delay": f"{DELAY_US} us",
+        },
+        "traffic": flows,
+        "sample": [
+            {"name": f"rate-{each['name']}", "what": "sender", "traffic": each["name"], "every": f"{PERIOD_US} us"}
+            for each in flows
+        ],
+    }
+
+
+class Interrupted(Exception):
+    """Ctrl-C came before the simulation's end."""
+
+
+def simulate(parameters: Parameters, periods: int, start: Start) -> Floats:
+    """Credit rates as shares of max_rate: a row per period from the last flow's start, a column per flow."""
+    found = run(scenario(parameters, periods, start))
+    if found.interrupted:
+        raise Interrupted
+    samples = found.samples
+    table = (
+        samples.filter(pl.col("quantity") == "rate_bps").pivot("entity", index="time_s", values="value").sort("time_s")
+    )
+    rates = table.drop("time_s").to_numpy() / MAX_RATE_BPS
+    return np.asarray(rates[ESTABLISHED if start == "newcomer" else 0 :], dtype=np.float64)

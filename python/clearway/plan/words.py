@@ -1,0 +1,110 @@
+"""What the planner answers, in words."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from clearway import units
+from clearway.plan.expresspass import Floats, Trajectory
+from clearway.plan.pacc import Loop
+
+FLAW = (
+    "A flaw of the paper (PACC-3): (16) has a minus sign from (15), and the Bode criterion takes G as the loop of an "
+    "ordinary negative feedback, 1 + G = 0, which brings a minus of its own. Counted twice, the sign turns the phase "
+    "by 180 degrees. Only so does Fig. 5 have a stable region."
+)
+NEVER = (
+    "With the sign counted once, three integrators and one zero are unstable for every pair: the margin is "
+    "-90 + atan(w/z) - 2wT, always below 0."
+)
+UNIT = (
+    "The paper does not say in which unit Q is in (2), nor C for Fig. 5 (PACC-1). KB fits its cap of 20 CNPs a period; "
+    "in bytes nothing is stable."
+)
+
+
+def pacc(loop: Loop) -> list[str]:
+    """The answer for a loop: a verdict, then what it is worth."""
+    found = loop.margins()
+    other = Loop(**{**vars(loop), "sign": "negative-feedback" if loop.sign == "printed" else "printed"})
+    stable = found.phase_deg > 0
+    verdict = "stable" if stable else "not stable"
+    margin = f"phase margin {found.phase_deg:+,.1f} degrees at {units.digits(found.crossover_rad_s)} rad/s"
+    words = [f"By the Bode criterion with the {loop.sign} sign: {verdict} ({margin})."]
+    if loop.sign == "printed":
+        words += [
+            FLAW,
+            f"With the sign counted once the margin here is {other.margins().phase_deg:+,.1f} degrees, and (16) as "
+            f"printed has a root at +{units.digits(loop.growth())} /s: by either reading, the linear model itself grows "
+            f"(here e-fold every {units.seconds(1 / loop.growth())}). Take the margin as the paper's yardstick for "
+            "Fig. 5, not as a proof.",
+        ]
+    else:
+        words += [NEVER, f"The paper's own sign gives {other.margins().phase_deg:+,.1f} degrees. {FLAW}"]
+    words.append(
+        "The model also is of an incremental controller (7), which adds an integrator; Algorithm 1 as printed, and our "
+        "`pacc`, set N_all anew each period (PACC-2), and DCQCN's rate increases are not in it. Ask the simulator."
+    )
+    words.append(UNIT)
+    return words
+
+
+def expresspass(model: Trajectory, simulated: Floats | None) -> list[str]:
+    """The answer for a trajectory."""
+    p, periods = model.parameters, len(model.rates) - 1
+    words = [settling(model)]
+    if p.alternates:
+        words.append(
+            f"In the end rates alternate: C/N = {p.fair:.4g} max_rate after a decrease (5), {p.odd:.4g} max_rate after "
+            f"an increase (6), so D* = C w_min (1 - 1/N) = {p.d_star:.4g} max_rate ({units.share(p.d_star / p.fair)} of "
+            "the fair share)."
+        )
+    else:
+        every = model.repeats_every
+        words.append(
+            f"It does not settle as sec. 4 says (E17-4): an increase from C must give a loss above target_loss, which "
+            f"needs (N-1) w > {p.needed:.4g}, and at w_min it is {(p.flows - 1) * p.w_min:.4g}. So a second "
+            f"increase in a row follows, w jumps from {p.w_min:.4g} to {(p.w_min + p.w_max) / 2:.4g}, and rates with it"
+            + (
+                f"; this repeats every {every} updates. "
+                if every
+                else f"; in these {periods} periods this has not become regular, ask for more. "
+            )
+            + f"It is so in Algorithm 1 itself and no defect of the simulator. A w_min above "
+            f"{p.needed / (p.flows - 1):.4g} avoids it; (5), (6) and D* hold only then."
+        )
+    if simulated is not None:
+        words.append(beside(model, simulated))
+    return words
+
+
+def settling(model: Trajectory) -> str:
+    """When the rates are fair."""
+    p, periods = model.parameters, len(model.rates) - 1
+    if model.settled is None:
+        return (
+            f"{p.flows} flows: not within 10 % of the fair share C/N after {periods} periods (farthest: "
+            f"{units.share(float(model.off[-1]))} off). Ask for more --periods, or a larger w_min."
+        )
+    first = f"every flow is within 10 % of C/N for the first time at period {model.first_within}"
+    if model.first_within is None:
+        first = "no period has every flow within 10 % of C/N, increases included"
+    return f"{p.flows} flows: {first}, and from period {model.settled} on every decrease leaves all of them there."
+
+
+def beside(model: Trajectory, simulated: Floats) -> str:
+    """How the simulator's end compares with the model's."""
+    p = model.parameters
+    late = simulated[len(simulated) // 2 :] / p.fair
+    d = float(np.abs(np.diff(late, axis=0)).mean()) * p.fair
+    last = model.steps[len(model.steps) // 2 :].mean()
+    times = f"{d / float(last):.1f} times" if last > 0 and math.isfinite(d) else "against none of"
+    means = late.mean(axis=0)
+    return (
+        f"Simulator, second half: mean rates of flows between {means.min():.2f} and {means.max():.2f} of C/N; steps of "
+        f"{d:.4g} max_rate, {times} the model's {float(last):.4g}. The model gives every flow the same loss, known at "
+        "once. In the simulator flows update in turn, a period late, and a full credit queue drops in runs, so w grows "
+        "and halves at random and rates swing around the fair share."
+    )
