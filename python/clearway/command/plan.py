@@ -128,7 +128,7 @@ def pacc_rows(loop: fluid.Loop, found: fluid.Margins) -> list[tuple[str, str, st
 @click.option("--w-max", type=Number(0, 1, open_low=True), default=0.5, show_default=True, help="Largest w.")
 @click.option("--target-loss", type=Number(0, 0.9), default=0.1, show_default=True, help="Credit loss put up with.")
 @click.option(
-    "--alpha", type=Number(0, 1, open_low=True), default=0.0625, show_default=True, help="First rate/max_rate."
+    "--alpha", type=Number(0, 1, open_low=True), default=0.0625, show_default=True, help="First rate / max_rate."
 )
 @click.option("--w-init", type=Number(0, 1, open_low=True), default=0.0625, show_default=True, help="First w.")
 @click.option("--periods", type=click.IntRange(4, 10_000), default=100, show_default=True, help="Update periods.")
@@ -157,15 +157,15 @@ def expresspass(
 ) -> None:
     """ExpressPass's discrete model (sec. 4): synchronised flows over one link, update by update.
 
-    --simulate runs them in the simulator too: a dumbbell of 10 Gbps, an update every 60 us, which is a round trip with
-    full credit queues; its flows update in turn, not in step.
+    --simulate runs them in the simulator too: a dumbbell of 10 Gbps with a base round trip of 52 us, all other
+    parameters of the transport at their defaults.
     """
     if not w_min <= w_init <= w_max:
         raise click.UsageError(f"w_min {w_min:g}, w_init {w_init:g}, w_max {w_max:g}: write w_min <= w_init <= w_max")
     if flows * periods > 10_000_000:
         raise click.UsageError(f"{flows} flows over {periods} periods: at most 10,000,000 rates; ask for fewer periods")
-    if simulate and flows * periods > 1_000_000:
-        raise click.UsageError(f"--simulate with {flows} flows over {periods} periods: at most 1,000,000 in all")
+    if simulate and flows * periods > 100_000:
+        raise click.UsageError(f"--simulate with {flows} flows over {periods} periods: at most 100,000 rates")
     parameters = discrete.Parameters(flows, w_min, w_max, target_loss, alpha, w_init)
     model = discrete.trajectory(parameters, periods, start)
     simulated = None
@@ -174,7 +174,7 @@ def expresspass(
 
         try:
             simulated = beside.simulate(parameters, periods, start)
-        except beside.Interrupted:
+        except beside.InterruptedRunError:
             raise click.Abort from None
     if as_json:
         print_json(expresspass_json(model, simulated))

@@ -7,9 +7,9 @@ which is no rational function, is put in here, exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ UNITS: dict[Unit, int] = {"KB": 1000, "packets": 1500, "bytes": 1}
 
 
 def alpha_star(tau: float = 1.0, timer: float = 300.0) -> float:
-    """Where DCQCN's alpha settles: sqrt(2 tau' / (3 T_i)), Appendix A, with 2 Delta R / R = 2/3 inside the root (PACC-5).
+    """alpha* = sqrt(2 tau' / (3 T_i)), Appendix A, where 2 Delta R / R = 2/3 belongs inside the root (PACC-5).
 
     >>> round(alpha_star(), 5)
     0.04714
@@ -80,8 +80,8 @@ class Loop:
     def rational(self, omega: Floats) -> npt.NDArray[np.complex128]:
         """G(j omega) without its delay."""
         factor = -1 if self.sign == "printed" else 1
-        _, response = freqs_zpk([-self.zero], [0, 0, 0], factor * self.gain / self.zero, worN=omega)
-        return cast("npt.NDArray[np.complex128]", response)
+        _, response = freqs_zpk([-self.zero], [0.0, 0.0, 0.0], [factor * self.gain / self.zero], omega)
+        return np.asarray(response, dtype=np.complex128)
 
     def magnitude(self, omega: Floats) -> Floats:
         """|G(j omega)|; the delay does not change it."""
@@ -124,12 +124,12 @@ class Loop:
         )
 
     @staticmethod
-    def _root(function: object, low: float, high: float) -> float:
-        return float(brentq(function, low, high, xtol=1e-9 * low, rtol=1e-12))  # type: ignore[call-overload]
+    def _root(function: Callable[[float], float], low: float, high: float) -> float:
+        return float(brentq(function, low, high, xtol=1e-9 * low, rtol=1e-12))
 
 
 def closed_form_deg(loop: Loop, omega: float) -> float:
-    """Phase margin by hand at a crossover: 90 + atan(omega/z) - 2 omega T as printed, 180 less with negative feedback."""
+    """Phase margin by hand: 90 + atan(omega/z) - 2 omega T as printed, 180 less with negative feedback."""
     start = 90 if loop.sign == "printed" else -90
     return start + math.degrees(math.atan(omega / loop.zero) - 2 * omega * loop.period_s)
 

@@ -23,11 +23,10 @@ GRID = np.linspace(0.02, 1, 50)
 def pacc(loop: Loop) -> Figure:
     """Bode diagram of a loop, and Fig. 5 with its pair marked."""
     figure = Figure(figsize=(10.5, 4.6), layout="constrained")
-    left, right = figure.subfigures(1, 2, width_ratios=(1, 1.05), wspace=0.04)
-    for part in (left, right):
-        part.set_facecolor("none")
-    bode(*left.subplots(2, 1, sharex=True), loop=loop)
-    margins(figure, right.subplots(), loop)
+    grid = figure.add_gridspec(2, 2, width_ratios=(1, 1.05), wspace=0.06)
+    gain = figure.add_subplot(grid[0, 0])
+    bode(gain, figure.add_subplot(grid[1, 0], sharex=gain), loop)
+    margins(figure, figure.add_subplot(grid[:, 1]), loop)
     return figure
 
 
@@ -40,6 +39,7 @@ def bode(gain: Axes, phase: Axes, loop: Loop) -> None:
     gain.semilogx(hertz, 20 * np.log10(loop.magnitude(omega)), color=style.stand_in(0))
     gain.axhline(0, color=style.MUTED, linewidth=1)
     gain.set_ylabel("gain in dB")
+    gain.tick_params(labelbottom=False)
     gain.set_title(f"Bode diagram of (16), {loop.sign} sign")
     phase.semilogx(hertz, loop.phase_deg(omega), color=style.stand_in(0))
     phase.axhline(-180, color=style.MUTED, linewidth=1)
@@ -51,10 +51,10 @@ def bode(gain: Axes, phase: Axes, loop: Loop) -> None:
     gain.annotate(
         f"gain 1 at {hertz_text(at)}:\nphase margin {found.phase_deg:+,.0f}°",
         (at, 0),
-        xytext=(-8, 26),
+        xytext=(-8, -8),
         textcoords="offset points",
         ha="right",
-        bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 1},
+        va="top",
         color=style.stand_in(1),
     )
 
@@ -90,7 +90,7 @@ def margins(figure: Figure, axes: Axes, loop: Loop) -> None:
     axes.set(xlim=(0, 1), ylim=(0, 1), xlabel=r"$\beta_1$", ylabel=r"$\beta_2$")
     axes.set_title(f"Phase margin (Fig. 5), {units.rate(loop.rate_bps)}, Q in {loop.unit}")
     bar = figure.colorbar(colours, ax=axes, label="phase margin in degrees")
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
 
 
 def expresspass(model: Trajectory, simulated: Floats | None) -> Figure:
@@ -129,10 +129,11 @@ def trace(axes: Axes, rates: Floats, model: Trajectory, name: str) -> None:
 def steps(axes: Axes, rates: Floats, model: Trajectory, name: str) -> None:
     """D(t) of the last flow, and D*."""
     d = np.abs(np.diff(rates[:, -1])) / model.parameters.capacity
-    axes.semilogy(np.arange(1, len(d) + 1), np.maximum(d, 1e-4), color=style.stand_in(1), linewidth=1.4)
+    axes.semilogy(np.arange(1, len(d) + 1), np.where(d > 0, d, np.nan), color=style.stand_in(1), linewidth=1.4)
     d_star = model.parameters.d_star / model.parameters.capacity
     axes.axhline(d_star, color=style.INK, linewidth=1, linestyle=(0, (2, 1.5)))
     axes.annotate("D*", (1, d_star), xycoords=("axes fraction", "data"), xytext=(3, -3), textcoords="offset points")
+    axes.set_ylim(bottom=1e-4)
     axes.set_ylabel("D(t) / C")
     axes.set_title(f"{name}: step between periods")
 

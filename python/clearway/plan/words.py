@@ -36,10 +36,10 @@ def pacc(loop: Loop) -> list[str]:
     if loop.sign == "printed":
         words += [
             FLAW,
-            f"With the sign counted once the margin here is {other.margins().phase_deg:+,.1f} degrees, and (16) as "
-            f"printed has a root at +{units.digits(loop.growth())} /s: by either reading, the linear model itself grows "
-            f"(here e-fold every {units.seconds(1 / loop.growth())}). Take the margin as the paper's yardstick for "
-            "Fig. 5, not as a proof.",
+            f"With the sign counted once the margin here is {other.margins().phase_deg:+,.1f} degrees, and 1 + G = 0 "
+            f"with (16) as printed has a root at +{units.digits(loop.growth())} /s: the linear model grows by either "
+            f"reading (as printed e-fold every {units.seconds(1 / loop.growth())}). Take the margin as the paper's "
+            "yardstick for Fig. 5, not as a proof.",
         ]
     else:
         words += [NEVER, f"The paper's own sign gives {other.margins().phase_deg:+,.1f} degrees. {FLAW}"]
@@ -57,9 +57,9 @@ def expresspass(model: Trajectory, simulated: Floats | None) -> list[str]:
     words = [settling(model)]
     if p.alternates:
         words.append(
-            f"In the end rates alternate: C/N = {p.fair:.4g} max_rate after a decrease (5), {p.odd:.4g} max_rate after "
-            f"an increase (6), so D* = C w_min (1 - 1/N) = {p.d_star:.4g} max_rate ({units.share(p.d_star / p.fair)} of "
-            "the fair share)."
+            f"In the end rates alternate: C/N = {p.fair:.4g} max_rate after a decrease (5), {p.odd:.4g} max_rate "
+            f"after an increase (6), so D* = C w_min (1 - 1/N) = {p.d_star:.4g} max_rate, "
+            f"{units.share(p.d_star / p.fair)} of the fair share."
         )
     else:
         every = model.repeats_every
@@ -100,11 +100,11 @@ def beside(model: Trajectory, simulated: Floats) -> str:
     late = simulated[len(simulated) // 2 :] / p.fair
     d = float(np.abs(np.diff(late, axis=0)).mean()) * p.fair
     last = model.steps[len(model.steps) // 2 :].mean()
-    times = f"{d / float(last):.1f} times" if last > 0 and math.isfinite(d) else "against none of"
+    times = f"{d / float(last):.1f} times" if last > 0 and math.isfinite(d) else "beside"
     means = late.mean(axis=0)
     return (
         f"Simulator, second half: mean rates of flows between {means.min():.2f} and {means.max():.2f} of C/N; steps of "
         f"{d:.4g} max_rate, {times} the model's {float(last):.4g}. The model gives every flow the same loss, known at "
-        "once. In the simulator flows update in turn, a period late, and a full credit queue drops in runs, so w grows "
-        "and halves at random and rates swing around the fair share."
+        "once. In the simulator what a flow learns is a round trip old, flows are not quite in step, and a full queue "
+        "drops credits in runs: increases follow increases, w grows again, and rates swing more."
     )
