@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from conftest import Cli
 
+from clearway.command import guarded
 from clearway.plan import expresspass, pacc
 from clearway.plan.expresspass import Parameters, trajectory
 from clearway.plan.pacc import Loop
@@ -171,10 +172,18 @@ def test_pictures_are_svg_and_png(cli: Cli, tmp_path: Path) -> None:
         (["expresspass", "--flows", "10000", "--simulate"], "100,000"),
     ],
 )
-def test_bad_input_is_one_line(cli: Cli, tmp_path: Path, options: list[str], right: str) -> None:
-    done = cli("plan", "stability", *options)
-    assert done.returncode == 2, done.stderr
-    assert done.stdout == ""
-    assert done.stderr.count("\n") == 1
-    assert right in done.stderr
+def test_bad_input_is_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    right: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["clearway", "plan", "stability", *options])
+    assert guarded() == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert right in said.err
     assert list(tmp_path.iterdir()) == []

@@ -13,8 +13,6 @@ from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
-from scipy.signal import freqs_zpk
 
 Floats = npt.NDArray[np.float64]
 Sign = Literal["printed", "negative-feedback"]
@@ -79,6 +77,8 @@ class Loop:
 
     def rational(self, omega: Floats) -> npt.NDArray[np.complex128]:
         """G(j omega) without its delay."""
+        from scipy.signal import freqs_zpk  # half a second to import: not for every command
+
         factor = -1 if self.sign == "printed" else 1
         _, response = freqs_zpk([-self.zero], [0.0, 0.0, 0.0], [factor * self.gain / self.zero], omega)
         return np.asarray(response, dtype=np.complex128)
@@ -125,6 +125,8 @@ class Loop:
 
     @staticmethod
     def _root(function: Callable[[float], float], low: float, high: float) -> float:
+        from scipy.optimize import brentq
+
         return float(brentq(function, low, high, xtol=1e-9 * low, rtol=1e-12))
 
 
