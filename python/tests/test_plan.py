@@ -138,7 +138,18 @@ def test_expresspass_beside_the_simulator(cli: Cli, tmp_path: Path) -> None:
     for word in ("E17-4", "every 11 updates", "Simulator"):
         assert word in " ".join(done.stdout.split())
     assert (tmp_path / "two.svg").read_text().startswith("<svg")
-    options = ["--flows", 3, "--periods", 40, "--start", "newcomer", "--simulate", "--json"]
+    options = [
+        "--flows",
+        3,
+        "--periods",
+        40,
+        "--start",
+        "newcomer",
+        "--simulate",
+        "--feedback",
+        "sigcomm17-matched",
+        "--json",
+    ]
     answer = json.loads(cli("plan", "stability", "expresspass", *options).stdout)
     assert np.shape(answer["rates"]) == (41, 3)
     assert np.shape(answer["simulated_rates"]) == (41, 3)
@@ -170,6 +181,7 @@ def test_pictures_are_svg_and_png(cli: Cli, tmp_path: Path) -> None:
         (["expresspass", "--flows", "4", "--w-min", "0.1"], "w_min <= w_init <= w_max"),
         (["expresspass", "--flows", "10000", "--periods", "10000"], "fewer periods"),
         (["expresspass", "--flows", "10000", "--simulate"], "100,000"),
+        (["expresspass", "--flows", "2", "--feedback", "sigcomm17"], "add --simulate"),
     ],
 )
 def test_bad_input_is_one_line(

@@ -140,6 +140,11 @@ def pacc_rows(loop: fluid.Loop, found: fluid.Margins) -> list[tuple[str, str, st
     help="Whether all flows start at once, or one joins others that have settled.",
 )
 @click.option("--simulate", is_flag=True, help="Run as many flows in the simulator beside the model.")
+@click.option(
+    "--feedback",
+    type=click.Choice(get_args(discrete.Feedback)),
+    help="The simulator's reading of Algorithm 1; matched: losses apply to the rate that had them.  [default: sigcomm17]",
+)
 @click.option("--out", type=Picture(), help="Draw rates and steps into FILE.svg or FILE.png.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def expresspass(
@@ -152,6 +157,7 @@ def expresspass(
     periods: int,
     start: discrete.Start,
     simulate: bool,
+    feedback: discrete.Feedback | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -164,6 +170,8 @@ def expresspass(
         raise click.UsageError(f"w_min {w_min:g}, w_init {w_init:g}, w_max {w_max:g}: write w_min <= w_init <= w_max")
     if flows * periods > 10_000_000:
         raise click.UsageError(f"{flows} flows over {periods} periods: at most 10,000,000 rates; ask for fewer periods")
+    if feedback and not simulate:
+        raise click.UsageError(f"--feedback {feedback}: it is of the simulator; add --simulate")
     if simulate and flows * periods > 100_000:
         raise click.UsageError(f"--simulate with {flows} flows over {periods} periods: at most 100,000 rates")
     parameters = discrete.Parameters(flows, w_min, w_max, target_loss, alpha, w_init)
@@ -173,7 +181,7 @@ def expresspass(
         from clearway.plan import beside
 
         try:
-            simulated = beside.simulate(parameters, periods, start)
+            simulated = beside.simulate(parameters, periods, start, feedback or "sigcomm17")
         except beside.InterruptedRunError:
             raise click.Abort from None
     if as_json:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from clearway.plan.expresspass import ESTABLISHED, Floats, Parameters, Start
+from clearway.plan.expresspass import ESTABLISHED, Feedback, Floats, Parameters, Start
 from clearway.runner import run
 
 #: A period at most: the round trip of 52 us with full credit queues, which the receivers measure.
@@ -20,7 +20,7 @@ DELAY_US = 8
 MAX_RATE_BPS = RATE_GBPS * 1e9 * 1538 / 1622
 
 
-def scenario(parameters: Parameters, periods: int, start: Start) -> Mapping[str, Any]:
+def scenario(parameters: Parameters, periods: int, start: Start, feedback: Feedback) -> Mapping[str, Any]:
     """A dumbbell with a sender and a receiver for each flow."""
     p = parameters
     early = ESTABLISHED if start == "newcomer" else 0
@@ -37,6 +37,7 @@ def scenario(parameters: Parameters, periods: int, start: Start) -> Mapping[str,
         "stop": f"{(early + periods + 1) * PERIOD_US} us",
         "transport": {
             "name": "expresspass",
+            "feedback": feedback,
             "alpha": p.alpha,
             "w_init": p.w_init,
             "w_min": p.w_min,
@@ -63,12 +64,12 @@ class InterruptedRunError(Exception):
     """Ctrl-C came before the simulation's end."""
 
 
-def simulate(parameters: Parameters, periods: int, start: Start) -> Floats:
+def simulate(parameters: Parameters, periods: int, start: Start, feedback: Feedback) -> Floats:
     """Credit rates as shares of max_rate: a row per period from the last flow's start, a column per flow.
 
     Receivers update once a round trip, as the paper says; a row is taken every mean smoothed round trip.
     """
-    found = run(scenario(parameters, periods, start))
+    found = run(scenario(parameters, periods, start, feedback))
     if found.interrupted:
         raise InterruptedRunError
     table = found.samples.filter(pl.col("time_s") > (ESTABLISHED * PERIOD_US * 1e-6 if start == "newcomer" else 0))
