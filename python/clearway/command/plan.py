@@ -143,7 +143,7 @@ def pacc_rows(loop: fluid.Loop, found: fluid.Margins) -> list[tuple[str, str, st
 @click.option(
     "--feedback",
     type=click.Choice(get_args(discrete.Feedback)),
-    help="The simulator's reading of Algorithm 1; matched: losses apply to the rate that had them.  [default: sigcomm17]",
+    help="The simulator's reading; matched: losses apply to the rate that had them.  [default: sigcomm17]",
 )
 @click.option("--out", type=Picture(), help="Draw rates and steps into FILE.svg or FILE.png.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")

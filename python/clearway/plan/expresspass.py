@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Start = Literal["together", "newcomer"]
-#: The simulator's readings of Algorithm 1: a decrease applies to the rate in force, or to the one that lost the credits.
+#: The simulator's readings of Algorithm 1: a decrease applies to the rate in force, or to that which lost credits.
 Feedback = Literal["sigcomm17", "sigcomm17-matched"]
 STARTS: tuple[Start, ...] = get_args(Start)
 

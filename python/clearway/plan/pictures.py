@@ -62,8 +62,10 @@ def bode(gain: Axes, phase: Axes, loop: Loop) -> None:
 def margins(figure: Figure, axes: Axes, loop: Loop) -> None:
     """Fig. 5: the phase margin over beta1 and beta2."""
     grid = margin_grid(loop, GRID, GRID)
-    levels = np.linspace(-180, 90, 10) if grid.min() > -400 else np.linspace(-3600, 400, 11)
-    colours = axes.contourf(GRID, GRID, grid, levels=levels, cmap="RdBu", norm=TwoSlopeNorm(0, -180, 90), extend="both")
+    step = 30 * np.ceil((grid.max() - grid.min()) / 300)
+    levels = step * np.arange(np.floor(grid.min() / step), np.ceil(grid.max() / step) + 1)
+    norm = TwoSlopeNorm(0, min(-1.0, levels[0]), max(90.0, levels[-1]))
+    colours = axes.contourf(GRID, GRID, grid, levels=levels, cmap="RdBu", norm=norm)
     if grid.min() < 0 < grid.max():
         edge = axes.contour(GRID, GRID, grid, levels=[0], colors="black", linewidths=1.5)
         axes.clabel(edge, fmt="0°", fontsize=9)
@@ -129,7 +131,14 @@ def trace(axes: Axes, rates: Floats, model: Trajectory, name: str) -> None:
 def steps(axes: Axes, rates: Floats, model: Trajectory, name: str) -> None:
     """D(t) of the last flow, and D*."""
     d = np.abs(np.diff(rates[:, -1])) / model.parameters.capacity
-    axes.semilogy(np.arange(1, len(d) + 1), np.where(d > 0, d, np.nan), color=style.stand_in(1), linewidth=1.4)
+    axes.semilogy(
+        np.arange(1, len(d) + 1),
+        np.where(d > 0, d, np.nan),
+        color=style.stand_in(1),
+        linewidth=1.2,
+        marker=".",
+        markersize=4,
+    )
     d_star = model.parameters.d_star / model.parameters.capacity
     axes.axhline(d_star, color=style.INK, linewidth=1, linestyle=(0, (2, 1.5)))
     axes.annotate("D*", (1, d_star), xycoords=("axes fraction", "data"), xytext=(3, -3), textcoords="offset points")

@@ -10,6 +10,9 @@ from clearway import units
 from clearway.plan.expresspass import Floats, Trajectory
 from clearway.plan.pacc import Loop
 
+#: Credits that the simulator's link passes in a round trip of 60 us: 10 Gbps / 1622 B.
+CREDITS_PER_PERIOD = 46
+
 FLAW = (
     "A flaw of the paper (PACC-3): (16) has a minus sign from (15), and the Bode criterion takes G as the loop of an "
     "ordinary negative feedback, 1 + G = 0, which brings a minus of its own. Counted twice, the sign turns the phase "
@@ -104,7 +107,8 @@ def beside(model: Trajectory, simulated: Floats) -> str:
     means = late.mean(axis=0)
     return (
         f"Simulator, second half: mean rates of flows between {means.min():.2f} and {means.max():.2f} of C/N; steps of "
-        f"{d:.4g} max_rate, {times} the model's {float(last):.4g}. The model gives every flow the same loss, known at "
-        "once. In the simulator what a flow learns is a round trip old, flows are not quite in step, and a full queue "
-        "drops credits in runs: increases follow increases, w grows again, and rates swing more."
+        f"{d:.4g} max_rate, {times} the model's {float(last):.4g}. The model gives every flow the same loss, exact "
+        "and known at once. In the simulator it is a round trip old and counted on the credits of one round trip, here "
+        f"about {CREDITS_PER_PERIOD / p.flows:.2g} a flow; where no credit of a few was lost, increases follow "
+        "increases and w grows again. (5), (6) and D* are bounds for a fluid, not what packets do."
     )
