@@ -131,7 +131,8 @@ def trace(axes: Axes, rates: Floats, model: Trajectory, name: str) -> None:
 def steps(axes: Axes, rates: Floats, model: Trajectory, name: str) -> None:
     """D(t) of the last flow, and D*."""
     d = np.abs(np.diff(rates[:, -1])) / model.parameters.capacity
-    axes.semilogy(
+    line: Any = {"color": style.stand_in(1), "linewidth": 1.2, "marker": ".", "markersize": 4}
+    axes.semilogy(np.arange(1, len(d) + 1), np.where(d > 0, d, np.nan), **line)
         np.arange(1, len(d) + 1),
         np.where(d > 0, d, np.nan),
         color=style.stand_in(1),

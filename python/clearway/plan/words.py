@@ -47,8 +47,8 @@ def pacc(loop: Loop) -> list[str]:
     else:
         words += [NEVER, f"The paper's own sign gives {other.margins().phase_deg:+,.1f} degrees. {FLAW}"]
     words.append(
-        "The model also is of an incremental controller (7), which adds an integrator; Algorithm 1 as printed, and our "
-        "`pacc`, set N_all anew each period (PACC-2), and DCQCN's rate increases are not in it. Ask the simulator."
+        "The model also is of an incremental controller (7), which adds an integrator; Algorithm 1 as printed sets N_all "
+        "anew each period (PACC-2), and DCQCN's rate increases are not in it."
     )
     words.append(UNIT)
     return words
@@ -109,6 +109,6 @@ def beside(model: Trajectory, simulated: Floats) -> str:
         f"Simulator, second half: mean rates of flows between {means.min():.2f} and {means.max():.2f} of C/N; steps of "
         f"{d:.4g} max_rate, {times} the model's {float(last):.4g}. The model gives every flow the same loss, exact "
         "and known at once. In the simulator it is a round trip old and counted on the credits of one round trip, here "
-        f"about {CREDITS_PER_PERIOD / p.flows:.2g} a flow; where no credit of a few was lost, increases follow "
-        "increases and w grows again. (5), (6) and D* are bounds for a fluid, not what packets do."
+        f"about {CREDITS_PER_PERIOD / p.flows:.2g} a flow, too few to tell small losses; where none is seen, increases "
+        "follow increases and w grows again. (5), (6) and D* are of a fluid."
     )
