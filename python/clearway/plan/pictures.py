@@ -133,13 +133,6 @@ def steps(axes: Axes, rates: Floats, model: Trajectory, name: str) -> None:
     d = np.abs(np.diff(rates[:, -1])) / model.parameters.capacity
     line: Any = {"color": style.stand_in(1), "linewidth": 1.2, "marker": ".", "markersize": 4}
     axes.semilogy(np.arange(1, len(d) + 1), np.where(d > 0, d, np.nan), **line)
-        np.arange(1, len(d) + 1),
-        np.where(d > 0, d, np.nan),
-        color=style.stand_in(1),
-        linewidth=1.2,
-        marker=".",
-        markersize=4,
-    )
     d_star = model.parameters.d_star / model.parameters.capacity
     axes.axhline(d_star, color=style.INK, linewidth=1, linestyle=(0, (2, 1.5)))
     axes.annotate("D*", (1, d_star), xycoords=("axes fraction", "data"), xytext=(3, -3), textcoords="offset points")

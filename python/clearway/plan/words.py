@@ -47,8 +47,8 @@ def pacc(loop: Loop) -> list[str]:
     else:
         words += [NEVER, f"The paper's own sign gives {other.margins().phase_deg:+,.1f} degrees. {FLAW}"]
     words.append(
-        "The model also is of an incremental controller (7), which adds an integrator; Algorithm 1 as printed sets N_all "
-        "anew each period (PACC-2), and DCQCN's rate increases are not in it."
+        "The model also is of an incremental controller (7), which adds an integrator; Algorithm 1 as printed sets "
+        "N_all anew each period (PACC-2), and DCQCN's rate increases are not in it."
     )
     words.append(UNIT)
     return words
