@@ -2,7 +2,7 @@
 
 use clearway_sim as sim;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use std::sync::Arc;
 
 /// What a run measured.
@@ -49,6 +49,17 @@ impl Results {
             book.iter().try_for_each(|(what, count)| entries.set_item(what, count))?;
             dict.set_item(name, entries)?;
         }
+        let shims = PyList::empty(py);
+        for shim in &summary.shims {
+            let entry = PyDict::new(py);
+            entry.set_item("traffic", &shim.traffic)?;
+            entry.set_item("host", &shim.host)?;
+            entry.set_item("acks_held_max", shim.stats.held_max)?;
+            entry.set_item("acks_released", shim.stats.released)?;
+            entry.set_item("acks_dropped", shim.stats.dropped)?;
+            shims.append(entry)?;
+        }
+        dict.set_item("shims", shims)?;
         Ok(dict)
     }
 

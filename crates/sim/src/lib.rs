@@ -16,5 +16,5 @@ pub mod scenario;
 mod simulation;
 pub mod traffic;
 
-pub use metrics::{Column, Ended, Results, Summary, Table, Values};
+pub use metrics::{Column, Ended, Results, ShimSummary, Summary, Table, Values};
 pub use simulation::{Progress, SimError, Simulation};

@@ -155,7 +155,7 @@ pub enum Pattern {
     Flows(Vec<Flow>),
     /// Flows that arrive by a Poisson process between random pairs.
     Poisson(Poisson),
-    /// Rounds of requests and responses over connections that stay open.
+    /// Rounds of requests and responses.
     Rounds(Rounds),
 }
 
@@ -202,6 +202,11 @@ pub struct Rounds {
     pub request: Bytes,
     /// Size of a response.
     pub response: Bytes,
+    /// So many of the first workers answer with a byte more: what is left of a total that does not divide.
+    pub longer: u32,
+    /// Whether every round opens connections of its own, with whatever handshake the transport has; else they stay
+    /// open from the first round to the last and count as established.
+    pub reconnect: bool,
     /// How many rounds.
     pub rounds: u32,
     /// Whether a round starts only when all responses of the last have arrived; else each worker is asked again as
@@ -211,6 +216,8 @@ pub struct Rounds {
     pub start: Time,
     /// Pause between the end of a round and the next.
     pub pause: Span,
+    /// When a round starts, each worker is asked later by a random time up to this.
+    pub spread: Span,
 }
 
 /// A change of a link's state.

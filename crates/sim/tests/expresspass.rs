@@ -81,10 +81,13 @@ fn the_queue_of_an_incast_is_bounded_whatever_the_fan_out_and_nothing_is_lost() 
             workers: (0..fan_out).map(|worker| NodeId(1 + worker % 127)).collect(),
             request: Bytes::new(200),
             response: Bytes::new(1000),
+            longer: 0,
+            reconnect: false,
             rounds: 5,
             barrier: true,
             start: Time::ZERO,
             pause: Span::ZERO,
+            spread: Span::ZERO,
         });
         model.traffic.push(Traffic { name: "incast".into(), transport: expresspass, class: 0, pattern });
         let results = run(&model);

@@ -190,10 +190,13 @@ fn partition_aggregate(name: &str, workers: u32, rounds: u32) -> u64 {
             workers: (0..workers).map(|worker| NodeId(1 + worker % (hosts - 1))).collect(),
             request: Bytes::new(200),
             response: Bytes::new(1000),
+            longer: 0,
+            reconnect: false,
             rounds,
             barrier: false,
             start: Time::ZERO,
             pause: Span::ZERO,
+            spread: Span::ZERO,
         }),
     });
     let results = run(&model);

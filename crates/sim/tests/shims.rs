@@ -5,7 +5,7 @@ mod common;
 use clearway_proto::AnyTransport;
 use clearway_sim::Results;
 use clearway_sim::model::*;
-use clearway_topology::Star;
+use clearway_topology::{NodeId, Star};
 use clearway_units::{Bytes, Rate, Span, Time};
 use common::*;
 
@@ -180,5 +180,80 @@ fn sweep() {
                 outcome.timeout_ratio
             );
         }
+    }
+}
+
+/// The same as rounds of the application, which opens connections anew in each.
+fn rounds(transport: &AnyTransport, workers: u32, request: u64, barrier: bool) -> Model {
+    let topology = Star { hosts: workers / 2 + 1, rate: Rate::gbps(1), delay: Span::from_us(20) };
+    let mut model = network_for(transport, topology.build().unwrap());
+    let pattern = Pattern::Rounds(Rounds {
+        client: NodeId(0),
+        workers: (0..workers).map(|worker| NodeId(1 + worker % (workers / 2))).collect(),
+        request: Bytes::new(request),
+        response: Bytes::new(10_000),
+        longer: 3,
+        reconnect: true,
+        rounds: 4,
+        barrier,
+        start: Time::ZERO,
+        pause: Span::from_ms(1),
+        spread: Span::ZERO,
+    });
+    model.traffic.push(Traffic { name: "incast".into(), transport: transport.clone(), class: 0, pattern });
+    model
+}
+
+#[test]
+fn rounds_over_new_connections_open_one_for_each_sender_and_round_and_close_it() {
+    for name in ["newreno", "dctcp", "pac", "ictcp", "expresspass"] {
+        for (request, barrier) in [(0, true), (0, false), (200, true), (200, false)] {
+            let results = run(&rounds(&transport(name), 8, request, barrier));
+            let messages = if request > 0 { 2 } else { 1 };
+            assert_eq!(results.summary.ended, clearway_sim::Ended::Complete, "{name}");
+            assert_eq!(results.summary.flows_completed, 4 * 8 * messages, "{name}");
+            let mut numbers = results.flows.u64s("flow").to_vec();
+            numbers.sort_unstable();
+            let every = if request > 0 { 1 } else { 2 };
+            let expected: Vec<u64> = (0..64).filter(|number| every == 1 || number % 2 == 1).collect();
+            assert_eq!(numbers, expected, "{name}: every connection has a number of its own");
+            // What does not divide goes to the first three.
+            let sent: u64 = results.flows.u64s("size_bytes").iter().sum();
+            assert_eq!(sent, 4 * (8 * (10_000 + request) + 3), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_most_acknowledgements_held_stand_in_the_summary() {
+    let held = |name| run(&rounds(&transport(name), 100, 0, true)).summary.shims;
+    assert!(held("dctcp").is_empty());
+    let pac = held("pac");
+    assert_eq!((pac.len(), pac[0].traffic.as_str(), pac[0].host.as_str()), (1, "incast", "h0"));
+    // Each sender has a SYN-ACK held before it has anything else.
+    assert!((50..=1000).contains(&pac[0].stats.held_max) && pac[0].stats.held == 0, "{pac:?}");
+}
+
+#[test]
+fn senders_of_a_round_start_within_its_spread_in_an_order_of_their_own() {
+    for reconnect in [true, false] {
+        let mut model = rounds(&transport("newreno"), 50, 0, true);
+        let Pattern::Rounds(pattern) = &mut model.traffic[0].pattern else { unreachable!() };
+        (pattern.spread, pattern.reconnect) = (Span::from_ms(2), reconnect);
+        let results = run(&model);
+        assert_eq!(results.summary.flows_completed, 4 * 50);
+        let (starts, times) = (results.flows.f64s("start_s"), results.flows.f64s("fct_s"));
+        let mut orders = std::collections::BTreeSet::new();
+        let mut before = 0.0;
+        for round in 0..4 {
+            let rows = round * 50..round * 50 + 50;
+            let (first, last) = (starts[rows.start], starts[rows.end - 1]);
+            // The least of 50 draws from 2 ms and the greatest.
+            assert!(first >= before && (1.5e-3..2e-3).contains(&(last - first)), "{first} {last}");
+            before = rows.clone().map(|row| starts[row] + times[row]).fold(0.0, f64::max) + 1e-3;
+            let order = results.flows.u64s("flow")[rows].iter().map(|number| number / 2 % 50);
+            orders.insert(order.collect::<Vec<u64>>());
+        }
+        assert_eq!(orders.len(), 4);
     }
 }

@@ -38,12 +38,25 @@ pub struct Summary {
     pub flows_started: u64,
     /// Flows (messages) that were delivered in full.
     pub flows_completed: u64,
+    /// What shims held, by part of the traffic and host.
+    pub shims: Vec<ShimSummary>,
     /// Packet books: (what, count), balanced.
     pub packets: Vec<(&'static str, u64)>,
     /// Payload byte books, balanced.
     pub bytes: Vec<(&'static str, u64)>,
     /// Credit books, balanced; all zero without credits.
     pub credits: Vec<(&'static str, u64)>,
+}
+
+/// What the shim of a host did for a part of the traffic.
+#[derive(Clone, Debug)]
+pub struct ShimSummary {
+    /// Name of the part of the traffic.
+    pub traffic: String,
+    /// Name of the host.
+    pub host: String,
+    /// Counts.
+    pub stats: clearway_proto::ShimStats,
 }
 
 /// Why a run ended.

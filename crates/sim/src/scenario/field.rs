@@ -300,6 +300,11 @@ impl Routing {
 }
 
 words!(
+    /// How long connections of rounds last.
+    Connections { Persistent = "persistent", PerRound = "per-round", }
+);
+
+words!(
     /// Which directions of a link.
     Direction { Both = "both", Forward = "forward", Backward = "backward", }
 );

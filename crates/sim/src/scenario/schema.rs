@@ -289,15 +289,22 @@ table! {
 }
 
 table! {
-    /// Many hosts answer one at once, in rounds over connections that stay open.
+    /// Many hosts answer one at once, in rounds.
     Incast {
         /// Who asks and receives.
         receiver: HostRef = "h0";
         /// Who sends: a number, which goes around all other hosts, or a list, in which a host may stand several
         /// times.
         senders: Workers = "32";
-        /// Bytes that each sends in a round.
-        size: Bytes = "64 KB", "1 B" to "1 TB";
+        /// Bytes that each sends in a round. Without this and `total`, 64 KB.
+        size: Option<Bytes> = NONE, "1 B" to "1 TB";
+        /// Bytes that all send in a round together, in equal parts; what does not divide goes to the first, a byte
+        /// each. Either this or `size`.
+        total: Option<Bytes> = NONE, "1 B" to "1 TB";
+        /// Whether connections stay open from the first round to the last and count as established; or every round
+        /// opens its own, with the handshake of the transport and a first window, and closes them. Requests and
+        /// answers are connections of their own.
+        connections: Connections = "persistent";
         /// Bytes of the request to each. Zero: all start by themselves at once.
         request: Bytes = "0 B", "0 B" to "1 TB";
         /// How many rounds.
@@ -309,6 +316,8 @@ table! {
         start: Time = "0 s", "0 s" to "100000 s";
         /// Pause between the end of a round and the next.
         pause: Span = "0 s", "0 s" to "1000 s";
+        /// Each sender starts in a round later by a random time up to this; with `request`, that is when it is asked.
+        spread: Span = "0 s", "0 s" to "1000 s";
     }
 }
 
@@ -323,6 +332,10 @@ table! {
         request: Bytes = "200 B", "1 B" to "1 TB";
         /// Bytes of a response.
         response: Bytes = "1000 B", "1 B" to "1 TB";
+        /// Whether connections stay open from the first round to the last and count as established; or every round
+        /// opens its own, with the handshake of the transport and a first window, and closes them. Requests and
+        /// responses are connections of their own.
+        connections: Connections = "persistent";
         /// How many requests each worker gets.
         rounds: u32 = "100", "1" to "1000000";
         /// Whether a round starts only when all responses of the last have arrived; else each worker is asked again
@@ -332,6 +345,8 @@ table! {
         start: Time = "0 s", "0 s" to "100000 s";
         /// Pause between the end of a round and the next.
         pause: Span = "0 s", "0 s" to "1000 s";
+        /// Each worker is asked later by a random time up to this when a round starts; without `barrier`, the first.
+        spread: Span = "0 s", "0 s" to "1000 s";
     }
 }
 

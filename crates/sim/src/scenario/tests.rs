@@ -811,3 +811,19 @@ proptest! {
         check_any(VALID, &Overrides { transport, ..set(&[(&key, &value)]) });
     }
 }
+
+#[test]
+fn an_incast_divides_its_total_and_says_how_long_connections_last() {
+    let with = |more: &str| VALID.replace("senders = 4\n", &format!("senders = 4\n{more}\n"));
+    let read = |more: &str| {
+        let scenario = parse(&with(more));
+        check_reads_back(&scenario);
+        let rounds = rounds(&scenario, 1);
+        (rounds.response.get(), rounds.longer, rounds.reconnect, rounds.spread)
+    };
+    assert_eq!(read(""), (64_000, 0, false, Span::ZERO));
+    assert_eq!(read("size = \"1 KB\"\nconnections = \"per-round\""), (1000, 0, true, Span::ZERO));
+    assert_eq!(read("total = \"1003 B\"\nspread = \"1 ms\""), (250, 3, false, Span::from_ms(1)));
+    assert!(refused(&with("total = \"1 MB\"\nsize = \"1 MB\"")).contains("total = "));
+    assert!(refused(&with("total = \"3 B\"")).contains("less than a byte for each of 4 senders"));
+}

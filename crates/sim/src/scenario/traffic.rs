@@ -2,7 +2,7 @@
 
 use super::document::{Document, Path};
 use super::error::{ScenarioError, suggestion};
-use super::field::{Chosen, HostRef, ListFormat, Pair, Pairs, Workers};
+use super::field::{Chosen, Connections, HostRef, ListFormat, Pair, Pairs, Workers};
 use super::files;
 use super::schema::*;
 use super::shapes::{KindInfo, Named, Shape, has, named_file, read_kind};
@@ -19,6 +19,8 @@ const FLOWS_MAX: u64 = 2_000_000;
 const WORKERS_MAX: u64 = 1_000_000;
 /// Most answers that a pattern of rounds may ask for.
 const ANSWERS_MAX: u64 = 1_000_000_000;
+/// What a sender of an incast sends where nothing is said.
+const SENDER_SIZE: Bytes = Bytes::new(64_000);
 /// Latest start of a flow.
 const LATEST: Time = Time::from_ps(100_000 * 1_000_000_000_000);
 
@@ -79,8 +81,8 @@ impl Surroundings<'_> {
                 (self.permutation(at, &table, &mut rng)?, table.write())
             }
             "incast" => {
-                let table = Incast::read(self.document, at)?;
-                (self.incast(at, &table)?, table.write())
+                let mut table = Incast::read(self.document, at)?;
+                (self.incast(at, &mut table)?, table.write())
             }
             "partition-aggregate" => {
                 let table = PartitionAggregate::read(self.document, at)?;
@@ -379,7 +381,7 @@ impl Surroundings<'_> {
         Ok(Pattern::Rounds(rounds))
     }
 
-    fn incast(&self, at: &Path, table: &Incast) -> Result<Pattern> {
+    fn incast(&self, at: &Path, table: &mut Incast) -> Result<Pattern> {
         let client = self.host(&at.key("receiver"), &table.receiver)?;
         let path = at.key("senders");
         let workers = match &table.senders {
@@ -397,15 +399,57 @@ impl Surroundings<'_> {
                 workers
             }
         };
-        let Incast { size: response, request, rounds, barrier, start, pause, .. } = *table;
-        self.rounds(at, Rounds { client, workers, request, response, rounds, barrier, start, pause })
+        let (response, longer) = self.per_sender(at, table, workers.len() as u64)?;
+        let Incast { request, rounds, barrier, start, pause, spread, .. } = *table;
+        let reconnect = table.connections == Connections::PerRound;
+        let rounds = Rounds {
+            client,
+            workers,
+            request,
+            response,
+            longer,
+            reconnect,
+            rounds,
+            barrier,
+            start,
+            pause,
+            spread,
+        };
+        self.rounds(at, rounds)
+    }
+
+    /// What each of `senders` sends, and how many send a byte more.
+    fn per_sender(&self, at: &Path, table: &mut Incast, senders: u64) -> Result<(Bytes, u32)> {
+        let refuse = |problem: String| Err(self.document.error(&at.key("total"), problem));
+        match (table.size, table.total.map(Bytes::get)) {
+            (Some(_), Some(_)) => refuse("stands beside size; write one of them".into()),
+            (_, None) => Ok((*table.size.get_or_insert(SENDER_SIZE), 0)),
+            (None, Some(total)) if total < senders => {
+                refuse(format!("is less than a byte for each of {senders} senders"))
+            }
+            (None, Some(total)) => Ok((Bytes::new(total / senders), (total % senders) as u32)),
+        }
     }
 
     fn partition_aggregate(&self, at: &Path, table: &PartitionAggregate) -> Result<Pattern> {
         let client = self.host(&at.key("client"), &table.client)?;
         let workers = self.around(&at.key("fan_out"), client, table.fan_out)?;
-        let PartitionAggregate { request, response, rounds, barrier, start, pause, .. } = *table;
-        self.rounds(at, Rounds { client, workers, request, response, rounds, barrier, start, pause })
+        let PartitionAggregate { request, response, rounds, barrier, start, pause, spread, .. } = *table;
+        let reconnect = table.connections == Connections::PerRound;
+        let rounds = Rounds {
+            client,
+            workers,
+            request,
+            response,
+            longer: 0,
+            reconnect,
+            rounds,
+            barrier,
+            start,
+            pause,
+            spread,
+        };
+        self.rounds(at, rounds)
     }
 
     fn shuffle(&self, at: &Path, table: &Shuffle, rng: &mut Rng) -> Result<Pattern> {

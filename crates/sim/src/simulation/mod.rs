@@ -127,7 +127,11 @@ impl Simulation {
         for (index, traffic) in model.traffic.iter().enumerate() {
             let rng = Rng::stream(model.seed, Entity::Traffic, index as u64);
             sim.rounds.push(match &traffic.pattern {
-                Pattern::Rounds(rounds) => Some(RoundsState::new(rounds)),
+                Pattern::Rounds(rounds) => {
+                    // A stream of its own, apart from those that choose pairs and sizes.
+                    let rng = Rng::stream(model.seed, Entity::Traffic, 2 << 32 | index as u64);
+                    Some(RoundsState::new(rounds, rng))
+                }
                 _ => None,
             });
             let mut source = Source::new(&traffic.pattern, rng);
@@ -201,7 +205,9 @@ impl Simulation {
             )));
         }
         credits.extend([("used", self.credits_used), ("wasted", self.credits_wasted)]);
+        let shims = self.shims.summary(&self.model);
         let summary = Summary {
+            shims,
             end: self.net.now,
             ended,
             link_transmissions: self.net.link_transmissions,

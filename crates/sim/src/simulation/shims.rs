@@ -3,8 +3,11 @@
 use super::Simulation;
 use crate::engine::What;
 use crate::flows::Input;
+use crate::metrics::ShimSummary;
+use crate::model::Model;
 use crate::net::NONE;
 use clearway_proto::{AnyShim, Shim};
+use clearway_topology::NodeId;
 use clearway_units::Time;
 use std::collections::BTreeMap;
 
@@ -35,6 +38,16 @@ impl Shims {
         self.places.push(HostShim { shim, host, timer_at: Time::MAX });
         self.known.insert((traffic, host), place);
         place
+    }
+
+    /// What each did.
+    pub fn summary(&self, model: &Model) -> Vec<ShimSummary> {
+        let entry = |(&(traffic, host), &place): (&(u32, u32), &u32)| ShimSummary {
+            traffic: model.traffic[traffic as usize].name.clone(),
+            host: model.topology.name(NodeId(host)).to_string(),
+            stats: self.places[place as usize].shim.stats(),
+        };
+        self.known.iter().map(entry).collect()
     }
 }
 
