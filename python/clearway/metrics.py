@@ -122,3 +122,46 @@ def switch_ports(ports: pl.DataFrame) -> pl.DataFrame:
 def drops(ports: pl.DataFrame) -> dict[str, int]:
     """Packets dropped, by reason: the sums of the columns `drops_*`."""
     return {name.removeprefix("drops_"): int(ports[name].sum()) for name in ports.columns if name.startswith("drops_")}
+
+
+def rounds(flows: pl.DataFrame, senders: int) -> pl.DataFrame:
+    """Barrier-synchronised rounds of an incast: a row for each that began.
+
+    `flows` are its answers; `senders` of them make a round, in the order of their starts. Columns: `round`,
+    `start_s`, `unfinished` (answers that did not arrive), `duration_s` (from the first start to the last arrival),
+    `bytes`, `goodput_bps` (bytes by duration), `timeouts` (of all its answers). Duration and goodput are NaN if an
+    answer did not arrive.
+    """
+    ends = pl.col("start_s") + pl.col("fct_s")
+    # polars takes NaN for the greatest number, so the duration of an unfinished round is NaN.
+    return (
+        flows.sort("start_s", "flow")
+        .with_columns((pl.int_range(pl.len()) // senders).alias("round"))
+        .group_by("round", maintain_order=True)
+        .agg(
+            pl.col("start_s").min(),
+            pl.col("fct_s").is_nan().sum().cast(pl.Int64).alias("unfinished"),
+            pl.when(pl.col("fct_s").is_nan().any())
+            .then(float("nan"))
+            .otherwise(ends.max() - pl.col("start_s").min())
+            .alias("duration_s"),
+            pl.col("size_bytes").sum().alias("bytes"),
+            pl.col("timeouts").sum(),
+        )
+        .with_columns((8 * pl.col("bytes") / pl.col("duration_s")).alias("goodput_bps"))
+    )
+
+
+def timeout_ratio(table: pl.DataFrame) -> float:
+    """The share of rounds (of `rounds`) with at least one timeout; NaN of none."""
+    return mean((table["timeouts"] > 0).to_numpy())
+
+
+def rtt_percentiles(samples: pl.DataFrame, percents: Iterable[float]) -> list[float]:
+    """Percentiles of the smoothed round-trip time in samples of senders, in seconds.
+
+    Every sample of every live flow counts once, so a flow counts for as long as it lives. Senders smooth with 1/8
+    (RFC 6298): single round trips scatter more than this shows.
+    """
+    values = samples.filter(pl.col("quantity") == "srtt_s")["value"].to_numpy()
+    return [percentile(values, percent) for percent in percents]

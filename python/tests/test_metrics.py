@@ -83,3 +83,35 @@ def test_numbers_read_well(shown: str, expected: str) -> None:
 def test_the_number_of_a_setting() -> None:
     assert number("384.5 KB") == 384.5
     assert number("fast") is None
+
+
+def answers(rows: list[tuple[int, float, float, int]]) -> pl.DataFrame:
+    frame = pl.DataFrame(rows, schema=["flow", "start_s", "fct_s", "timeouts"], orient="row")
+    return frame.with_columns(pl.lit(1000).alias("size_bytes"))
+
+
+def test_a_round_lasts_from_its_first_start_to_its_last_arrival() -> None:
+    table = metrics.rounds(answers([(3, 10.0, 1.0, 0), (5, 10.5, 1.5, 2), (1, 1.0, 2.0, 0), (7, 1.0, 4.0, 0)]), 2)
+    assert table["round"].to_list() == [0, 1]
+    assert table["start_s"].to_list() == [1.0, 10.0]
+    assert table["duration_s"].to_list() == [4.0, 2.0]
+    assert table["bytes"].to_list() == [2000, 2000]
+    assert table["goodput_bps"].to_list() == [4000.0, 8000.0]
+    assert table["timeouts"].to_list() == [0, 2]
+    assert metrics.timeout_ratio(table) == 0.5
+
+
+def test_a_round_that_was_cut_off_has_no_goodput_but_timeouts() -> None:
+    table = metrics.rounds(answers([(1, 0.0, NAN, 1), (3, 0.0, 2.0, 0), (5, 9.0, 1.0, 0), (7, 9.0, 1.0, 0)]), 2)
+    assert table["unfinished"].to_list() == [1, 0]
+    assert math.isnan(table["goodput_bps"][0])
+    assert table["goodput_bps"][1] == 16000.0
+    assert metrics.timeout_ratio(table) == 0.5
+    assert math.isnan(metrics.timeout_ratio(table.clear()))
+
+
+def test_rtt_percentiles_count_every_sample_of_every_flow() -> None:
+    rows = [("srtt_s", value) for value in (1.0, 2.0, 3.0, 4.0, 5.0)] + [("cwnd_bytes", 9e9)]
+    samples = pl.DataFrame(rows, schema=["quantity", "value"], orient="row")
+    assert metrics.rtt_percentiles(samples, (0, 50, 100)) == [1.0, 3.0, 5.0]
+    assert math.isnan(metrics.rtt_percentiles(samples.clear(), (50,))[0])

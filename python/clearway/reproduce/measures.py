@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from clearway import metrics
 from clearway.metrics import jain_index
 from clearway.result import Run
 
@@ -80,3 +81,35 @@ def books_balance(run: Run) -> bool:
 def balanced(book: dict[str, int]) -> bool:
     """Whether one book balances. What credits were used for is a part of those delivered."""
     return book["sent"] == sum(value for key, value in book.items() if key not in ("sent", "used", "wasted"))
+
+
+def incast(run: Run, senders: int, traffic: str = "incast") -> dict[str, Any]:
+    """The rounds of an incast: goodput averaged over those that ended, timeouts, drops, held acknowledgements."""
+    table = metrics.rounds(run.flows.filter(pl.col("traffic") == traffic), senders)
+    ended = table.filter(pl.col("unfinished") == 0)
+    held = [shim["acks_held_max"] for shim in run.summary["shims"] if shim["traffic"] == traffic]
+    return {
+        "rounds": ended.height,
+        "rounds_cut_off": table.height - ended.height,
+        "goodput_bps": metrics.mean(ended["goodput_bps"].to_numpy()),
+        "goodput_min_bps": float(ended["goodput_bps"].to_numpy().min()) if ended.height else float("nan"),
+        "timeout_ratio": metrics.timeout_ratio(table),
+        "timeouts": int(table["timeouts"].sum()),
+        "drops": data_drops(run),
+        "acks_held_max": max(held, default=0),
+    }
+
+
+def holds_until(points: list[int], values: list[float], share: float = 0.9) -> int | None:
+    """The last point of a sweep before the value first falls below `share` of its highest so far; None if never."""
+    best = 0.0
+    for index, value in enumerate(values):
+        if value < share * best:
+            return points[index - 1]
+        best = max(best, value)
+    return None
+
+
+def first_above(points: list[int], values: list[float], limit: float = 0.0) -> int | None:
+    """The first point of a sweep whose value exceeds the limit; None if there is none."""
+    return next((point for point, value in zip(points, values, strict=True) if value > limit), None)

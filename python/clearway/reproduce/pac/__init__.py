@@ -1,0 +1,1 @@
+"""Figures of PAC (Bai et al.: Taming TCP Incast Congestion using Proactive ACK Control)."""
