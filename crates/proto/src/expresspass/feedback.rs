@@ -372,6 +372,7 @@ mod tests {
             sent,
             dropped,
             received: sent - dropped,
+            marked: 0,
             span: Span::from_ms(100),
             rtt: Span::from_ms(100),
         };
