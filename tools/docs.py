@@ -47,7 +47,7 @@ SUMMARY = {
     "bytes": "The books of payload bytes.",
     "credits": "The books of credits; all zero without credits.",
     "shims": "What stands between the receivers of a host and its network card (PAC, ICTCP, an ACK shaper): an entry "
-    "for each host that has one and part of the traffic, with `traffic`, `host`, `acks_held_max` (most acknowledgements "
+    "for each host that has one and part of the traffic, with `traffic`, `host`, `acks_held_max` (most ACKs "
     "held at a time), `acks_released` (that went through or were released) and `acks_dropped` (because others said the "
     "same or more); not in the hash.",
     "measured": "What the run cost, which differs from run to run: `wall_s` and `cpu_s` in seconds, "
