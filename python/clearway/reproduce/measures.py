@@ -113,3 +113,34 @@ def holds_until(points: list[int], values: list[float], share: float = 0.9) -> i
 def first_above(points: list[int], values: list[float], limit: float = 0.0) -> int | None:
     """The first point of a sweep whose value exceeds the limit; None if there is none."""
     return next((point for point, value in zip(points, values, strict=True) if value > limit), None)
+
+
+def queues(run: Run) -> dict[str, float]:
+    """What waited at the switches: averages over the time of arrivals, of three sets of ports, and the maximum.
+
+    The integral over the whole run counts, divided by the time until the last flow arrives. What is sent after that
+    does not thin the average out, as a few large flows at the end of a short run would.
+    """
+    ports = run.ports.filter(~pl.col("tier").str.starts_with("host"))
+    arrivals_s = float(run.flows["start_s"].max())  # type: ignore[arg-type]
+    busy = float(run.summary["simulated_s"]) / arrivals_s if arrivals_s > 0 else 1.0
+    means = ports["queue_mean_bytes"] * busy
+    up = ports.with_columns(means.alias("mean")).filter(pl.col("tier") == "tor->agg")["mean"]
+    return {
+        "queue_mean": float(np.mean(means.to_numpy())),
+        "queue_mean_up": float(np.mean(up.to_numpy())) if up.len() else float("nan"),
+        "queue_mean_worst": float(np.max(means.to_numpy())),
+        "queue_max": float(np.max(ports["queue_max_bytes"].to_numpy())),
+        "arrivals_s": arrivals_s,
+    }
+
+
+def cost(run: Run) -> dict[str, float]:
+    """What a run took."""
+    return {
+        "flows": int(run.summary["flows_started"]),
+        "finished": int(run.summary["flows_completed"]),
+        "M_link_tx": float(run.summary["link_transmissions"]) / 1e6,
+        "simulated_s": float(run.summary["simulated_s"]),
+        "cpu_s": float(run.summary["measured"]["cpu_s"]),
+    }

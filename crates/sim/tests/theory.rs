@@ -1,0 +1,109 @@
+//! Long flows against theory: the square-root law of TCP under random loss, and equal shares.
+
+mod common;
+
+use clearway_proto::TRANSPORTS;
+use clearway_sim::Values;
+use clearway_sim::model::*;
+use clearway_topology::*;
+use clearway_units::{Bytes, Rate, Span, Time};
+use common::*;
+
+const RATE: Rate = Rate::gbps(10);
+
+/// Long flows over a dumbbell, each `stagger` after the one before.
+fn long(name: &str, shape: Dumbbell, stagger: Span, stop: Span) -> Model {
+    let (flows, transport) = (shape.pairs, transport(name));
+    let mut model = network_for(&transport, shape.build().unwrap());
+    model.stop = Some(Time::ZERO + stop);
+    let start = |pair| Time::ZERO + stagger * pair;
+    let pairs =
+        (0..flows).map(|pair| Flow { size: None, start: start(pair), ..flow(pair, flows + pair, 1) });
+    add(&mut model, &transport, pairs.collect());
+    let every = Span::from_ps(stop.as_ps() / 20);
+    model.samples = vec![Sample { name: "rate".into(), every, what: Probe::Throughput(0) }];
+    model
+}
+
+/// Mean payload rate of each flow in the second half of a run, in bits per second, and its timeouts.
+fn steady(model: &Model) -> Vec<(f64, u64)> {
+    let results = run(model);
+    let timeouts: Vec<u64> = results.flows.u64s("timeouts").to_vec();
+    let (times, values) = (results.samples.f64s("time_s"), results.samples.f64s("value"));
+    let half = (model.stop.unwrap() - Time::ZERO).as_secs_f64() / 2.0;
+    let Values::Text(ids, names) = &results.samples.column("entity").unwrap().values else { panic!("text") };
+    let mut sums = vec![(0.0, 0u32); timeouts.len()];
+    for ((time, value), id) in times.iter().zip(values).zip(ids) {
+        if *time > half {
+            let number: usize = names[*id as usize].rsplit('/').next().unwrap().parse().unwrap();
+            sums[number] = (sums[number].0 + value, sums[number].1 + 1);
+        }
+    }
+    sums.iter().zip(timeouts).map(|((sum, count), timeouts)| (sum / *count as f64, timeouts)).collect()
+}
+
+#[test]
+fn tcp_under_random_loss_follows_the_square_root_law_mathis_et_al_1997() {
+    // Rate = (MSS / RTT) C / sqrt(p) with C = 1.31 if losses are random and every segment is acknowledged.
+    let (host, trunk) = (Span::from_us(125), Span::from_us(250));
+    let rtt = 1e-3 + 2.0 * 1538.0 * 8.0 / 10e9 + 1538.0 * 8.0 / 100e9 + 84.0 * 8.0 * (2.0 / 10e9 + 1.0 / 100e9);
+    for p in [0.0003, 0.001, 0.003] {
+        let shape = Dumbbell {
+            pairs: 16,
+            rate: RATE,
+            delay: host,
+            bottleneck_rate: Rate::gbps(100),
+            bottleneck_delay: trunk,
+        };
+        let mut model = long("newreno", shape, Span::from_us(100), Span::from_ms(1600));
+        let trunk = (0..model.topology.ports().len() as u32)
+            .map(PortId)
+            .find(|port| model.topology.port_name(*port) == "s0->s1")
+            .unwrap();
+        model.loss = vec![(trunk, p)];
+        let flows = steady(&model);
+        let calm: Vec<f64> = flows.iter().filter(|flow| flow.1 == 0).map(|flow| flow.0).collect();
+        assert!(calm.len() >= 12, "p = {p}: timeouts hide the law: {flows:?}");
+        let measured = calm.iter().sum::<f64>() / calm.len() as f64;
+        let law = 1460.0 * 8.0 / rtt * 1.31 / p.sqrt();
+        println!("p = {p}: {:.1} Mbps, {:.3} of the law, {} flows", measured / 1e6, measured / law, calm.len());
+        assert!((measured / law - 1.0).abs() < 0.2, "p = {p}: {measured} instead of {law}");
+    }
+}
+
+#[test]
+fn equal_long_flows_share_a_link_under_every_transport() {
+    for info in TRANSPORTS {
+        // What is no congestion control has no shares to keep.
+        let Some(bound) = bound(info.name) else { continue };
+        for flows in [4u32, 8, 16, 32] {
+            let shape = Dumbbell {
+                pairs: flows,
+                rate: RATE,
+                delay: Span::from_ns(12_500),
+                bottleneck_rate: RATE,
+                bottleneck_delay: Span::from_us(25),
+            };
+            let mut model = long(info.name, shape, Span::from_us(297), Span::from_ms(300));
+            model.switch.classes[0].limit = Amount { bytes: Bytes::new(384_500), packets: u32::MAX };
+            let rates: Vec<f64> = steady(&model).iter().map(|flow| flow.0).collect();
+            let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
+            let jain = rates.iter().sum::<f64>().powi(2) / (flows as f64 * squares);
+            println!("{} {flows}: Jain {jain:.4}", info.name);
+            assert!(jain >= bound, "{} {flows}: Jain {jain}: {rates:?}", info.name);
+        }
+    }
+}
+
+/// Least Jain index at 4 to 32 flows; none where there is no congestion control.
+fn bound(name: &str) -> Option<f64> {
+    Some(match name {
+        "blast" => return None,
+        // By definition (ExpressPass '17, sec. 2).
+        "ideal" => 0.999,
+        // "Very good" (ExpressPass '17, sec. 6.1 with Fig. 15), without a number.
+        "expresspass" | "rcp" => 0.9,
+        // Their papers say nothing of 4 to 32 flows; ours are what guards against a change for the worse.
+        _ => 0.5,
+    })
+}

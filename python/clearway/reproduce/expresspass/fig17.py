@@ -1,0 +1,163 @@
+"""The shuffle of MapReduce: 40 hosts on one switch at 10 Gbps, 8 tasks each, and every task sends 1 MB to every task of
+the other hosts, so that each host sends and receives 2,496 flows. The paper shows the distribution of completion times.
+
+Unstated, and chosen here:
+
+* **Size**: 1 MB is 10^6 B. At quick scale hosts run 2 tasks each (156 flows a host), at full scale 8.
+* **Delay** 4 us a link (as in the other networks of the paper), none at hosts; buffers of 384.5 KB.
+* **Starts**: at random within the first millisecond. All at once would be a burst that no two hosts could time.
+* **alpha and w_init**: 1/2 (E17-2), and 1/16 beside it.
+* **DCTCP**: K = 65 frames, g = 0.0625, connections that stand, ten segments to start with. Its least timeout decides
+  the tail: 10 ms, and beside it 200 ms (of Linux and ns-2) and 200 us (of the HotNets'16 paper).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.figure import Figure as Picture
+from matplotlib.ticker import PercentFormatter
+
+from clearway import metrics
+from clearway.reproduce.claims import Finding, Verdict, claim, verdict
+from clearway.reproduce.expresspass.common import HALF
+from clearway.reproduce.figure import Figure, Job, Tables
+from clearway.reproduce.look import Look, grid, legend
+from clearway.reproduce.measures import cost, data_drops
+from clearway.result import Run
+
+HOSTS = 40
+TASKS = {"quick": 2, "full": 8}
+TRANSPORTS: dict[str, dict[str, Any]] = {
+    "expresspass": {"name": "expresspass", **HALF},
+    "expresspass, 1/16": {"name": "expresspass"},
+    "dctcp": {"name": "dctcp", "g": 0.0625},
+    "dctcp, 200 ms": {"name": "dctcp", "g": 0.0625, "rto_min": "200 ms"},
+    "dctcp, 200 us": {"name": "dctcp", "g": 0.0625, "rto_min": "200 us"},
+}
+COLORS = {"expresspass": 0, "expresspass, 1/16": 3, "dctcp": 1, "dctcp, 200 ms": 4, "dctcp, 200 us": 8}
+
+
+def jobs(scale: str) -> list[Job]:
+    """Every transport."""
+    return [
+        Job(
+            {"transport": name, "tasks": TASKS[scale]},
+            {
+                "name": "fig17",
+                "topology": {"kind": "star", "hosts": HOSTS, "rate": "10 Gbps", "delay": "4 us"},
+                "switch": {"buffer": "384.5 KB"},
+                "transport": transport,
+                "traffic": [
+                    {"name": "flows", "kind": "shuffle", "tasks": TASKS[scale], "size": "1 MB", "spread": "1 ms"}
+                ],
+            },
+        )
+        for name, transport in TRANSPORTS.items()
+    ]
+
+
+def measure(job: Job, run: Run) -> Tables:  # noqa: ARG001
+    """Quantiles of completion times."""
+    fct = metrics.completed(run.flows)["fct_s"].to_numpy()
+    sent = run.flows.group_by("src").len()["len"]
+    share = np.concatenate([np.linspace(0, 0.99, 199), np.linspace(0.99, 1, 101)[1:]])
+    row = {
+        **cost(run),
+        "flows_a_host": int(sent.max()),  # type: ignore[arg-type]
+        "median_s": float(np.median(fct)),
+        "p99_s": float(np.percentile(fct, 99)),
+        "max_s": float(fct.max()),
+        "drops": data_drops(run),
+        "timeouts": int(run.flows["timeouts"].sum()),
+        "queue_max": int(metrics.switch_ports(run.ports)["queue_max_bytes"].max()),  # type: ignore[arg-type]
+    }
+    return {
+        "rows": pl.DataFrame([row]),
+        "points": pl.DataFrame({"share": share, "fct_s": np.quantile(fct, share)}),
+    }
+
+
+def summarise(tables: Tables) -> Tables:
+    """Milliseconds, for reading."""
+    columns = [(pl.col(f"{name}_s") * 1e3).round(1).alias(f"{name}_FCT_ms") for name in ("median", "p99", "max")]
+    shown = tables["rows"].select(
+        "transport", "flows", "finished", *columns, "drops", "timeouts", (pl.col("queue_max") / 1e3).alias("queue_max_KB"),
+        pl.col("M_link_tx").round(1), pl.col("cpu_s").round(1),
+    )
+    return {**tables, "shown": shown}
+
+
+def check(tables: Tables) -> list[Finding]:
+    """The claims."""
+    rows = {row["transport"]: row for row in tables["rows"].iter_rows(named=True)}
+    ours = rows["expresspass"]
+    whole = ours["tasks"] == TASKS["full"]
+    here = claim("expresspass", "fig17-shuffle-flow-count")
+    scaled = here.number() * (ours["tasks"] / TASKS["full"]) ** 2
+    found = [
+        Finding(
+            here,
+            f"{ours['flows_a_host']:,}",
+            verdict(ours["flows_a_host"] == scaled),
+            "" if whole else f"with {ours['tasks']} tasks a host, so {scaled:.0f} are expected",
+        )
+    ]
+    here = claim("expresspass", "fig17-shuffle-median-fct")
+    size = (TASKS["full"] / ours["tasks"]) ** 2
+    medians = {"DCTCP": rows["dctcp"]["median_s"] * size, "ExpressPass": ours["median_s"] * size}
+    text = ", ".join(f"{name} {value:.2f} s" for name, value in medians.items())
+    note = "" if whole else f"measured with {1 / size:.4f} of the flows, and scaled up in proportion"
+    spread = ", ".join(f"{name} {row['median_s'] * size:.2f} s" for name, row in rows.items() if "," in name)
+    holds = all(here.holds(value, name) for name, value in medians.items())
+    found.append(Finding(here, text, verdict(holds), "; ".join(filter(None, (note, spread)))))
+    for name, column in (("p99", "p99_s"), ("max", "max_s")):
+        here = claim("expresspass", f"fig17-shuffle-{name}-ratio")
+        ratio = {other: rows[other][column] / ours[column] for other in rows if other.startswith("dctcp")}
+        holding = {other: here.holds(value) for other, value in ratio.items()}
+        # The least timeout is unstated: if it decides, so is the answer.
+        answer: Verdict = "reproduced" if holding["dctcp"] else "not decidable" if any(holding.values()) else "not reproduced"
+        note = ", ".join(f"{other.removeprefix('dctcp, ')}: {value:.2f}" for other, value in ratio.items() if "," in other)
+        found.append(Finding(here, f"{ratio['dctcp']:.2f}", answer, f"other least timeouts of DCTCP: {note}"))
+    return found
+
+
+def draw(tables: Tables, look: Look) -> dict[str, Picture]:
+    """The distribution, and its tail."""
+    picture, axes = grid(1, 2, width=10.0, height=3.2)
+    for name in TRANSPORTS:
+        part = tables["points"].filter(pl.col("transport") == name)
+        line = {**look.line(COLORS[name]), "marker": ""}
+        axes[0].plot(part["fct_s"] * 1e3, part["share"], label=name, lw=1.8, **line)
+        tail = part.filter(pl.col("share") < 1)
+        axes[1].plot(tail["fct_s"] * 1e3, 1 - tail["share"], label=name, lw=1.8, **line)
+    axes[0].set(title="Flows that are done", xlabel="FCT (ms)", ylim=(0, 1.01))
+    axes[0].set_xlim(0, None)
+    axes[0].yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes[1].set(title="Flows that are not", xlabel="FCT (ms)", xscale="log", yscale="log", ylim=(1e-4, 1.1))
+    axes[1].yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes[1].xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    axes[1].minorticks_off()
+    legend(picture, axes[0], columns=5)
+    return {"fct": picture}
+
+
+READING = """\
+TODO
+"""
+
+FIGURE = Figure(
+    name="expresspass/fig17",
+    title="ExpressPass '17, Fig. 17: a shuffle among 40 hosts",
+    doc=__doc__,
+    jobs=jobs,
+    measure=measure,
+    summarise=summarise,
+    check=check,
+    draw=draw,
+    shown={"shown": "Completion times."},
+    captions={"fct": "Completion times of all flows: distribution, and its tail on logarithmic axes"},
+    reading=READING,
+)
