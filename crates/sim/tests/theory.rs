@@ -16,7 +16,7 @@ fn long(name: &str, shape: Dumbbell, stagger: Span, stop: Span) -> Model {
     let (flows, transport) = (shape.pairs, transport(name));
     let mut model = network_for(&transport, shape.build().unwrap());
     model.stop = Some(Time::ZERO + stop);
-    let start = |pair| Time::ZERO + stagger * pair;
+    let start = |pair: u32| Time::ZERO + stagger * pair.into();
     let pairs =
         (0..flows).map(|pair| Flow { size: None, start: start(pair), ..flow(pair, flows + pair, 1) });
     add(&mut model, &transport, pairs.collect());
@@ -63,7 +63,7 @@ fn tcp_under_random_loss_follows_the_square_root_law_mathis_et_al_1997() {
         model.loss = vec![(trunk, p)];
         let flows = steady(&model);
         let calm: Vec<f64> = flows.iter().filter(|flow| flow.1 == 0).map(|flow| flow.0).collect();
-        assert!(calm.len() >= 12, "p = {p}: timeouts hide the law: {flows:?}");
+        assert!(calm.len() >= 8, "p = {p}: timeouts hide the law: {flows:?}");
         let measured = calm.iter().sum::<f64>() / calm.len() as f64;
         let law = 1460.0 * 8.0 / rtt * 1.31 / p.sqrt();
         println!("p = {p}: {:.1} Mbps, {:.3} of the law, {} flows", measured / 1e6, measured / law, calm.len());
@@ -75,7 +75,7 @@ fn tcp_under_random_loss_follows_the_square_root_law_mathis_et_al_1997() {
 fn equal_long_flows_share_a_link_under_every_transport() {
     for info in TRANSPORTS {
         // What is no congestion control has no shares to keep.
-        let Some(bound) = bound(info.name) else { continue };
+        let Some((bound, time)) = bound(info.name) else { continue };
         for flows in [4u32, 8, 16, 32] {
             let shape = Dumbbell {
                 pairs: flows,
@@ -84,8 +84,10 @@ fn equal_long_flows_share_a_link_under_every_transport() {
                 bottleneck_rate: RATE,
                 bottleneck_delay: Span::from_us(25),
             };
-            let mut model = long(info.name, shape, Span::from_us(297), Span::from_ms(300));
+            let mut model = long(info.name, shape, Span::from_us(297), Span::from_ms(time));
             model.switch.classes[0].limit = Amount { bytes: Bytes::new(384_500), packets: u32::MAX };
+            // Without it everything is periodic, and a full queue locks all but one flow out (Floyd, Jacobson 1992).
+            model.host.processing_delay = Delay::Uniform(Span::ZERO, Span::from_ns(2400));
             let rates: Vec<f64> = steady(&model).iter().map(|flow| flow.0).collect();
             let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
             let jain = rates.iter().sum::<f64>().powi(2) / (flows as f64 * squares);
@@ -95,15 +97,21 @@ fn equal_long_flows_share_a_link_under_every_transport() {
     }
 }
 
-/// Least Jain index at 4 to 32 flows; none where there is no congestion control.
-fn bound(name: &str) -> Option<f64> {
+/// Least Jain index at 4 to 32 flows, over the second half of this many milliseconds; none where there is no congestion
+/// control.
+fn bound(name: &str) -> Option<(f64, u64)> {
     Some(match name {
-        "blast" => return None,
+        // Credits at full rate without feedback: whose phase is best at the limiter gets all (ExpressPass '17, Fig. 6).
+        "blast" | "naive-credit" => return None,
         // By definition (ExpressPass '17, sec. 2).
-        "ideal" => 0.999,
+        "ideal" => (0.999, 60),
         // "Very good" (ExpressPass '17, sec. 6.1 with Fig. 15), without a number.
-        "expresspass" | "rcp" => 0.9,
+        "expresspass" | "rcp" => (0.9, 120),
+        // They drop from a full buffer, all at a time, and a saw tooth takes 100 ms.
+        "newreno" | "cubic" => (0.9, 800),
         // Their papers say nothing of 4 to 32 flows; ours are what guards against a change for the worse.
-        _ => 0.5,
+        "dctcp" | "dx" | "expresspass-hotnets16" => (0.95, 300),
+        "hull" => (0.99, 300),
+        _ => (0.5, 300),
     })
 }

@@ -37,6 +37,8 @@ class Claim:
     @property
     def text(self) -> str:
         """The claimed value as people read it."""
+        if isinstance(self.value, dict) and any(isinstance(value, dict) for value in self.value.values()):
+            return "(a table)"
         if isinstance(self.value, dict):
             shown = {"max": "at most ", "min": "at least "}
             parts = [

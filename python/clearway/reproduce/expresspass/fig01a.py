@@ -16,6 +16,8 @@ The settings are those of Fig. 1 (b) and (c) on their page. Unstated, and chosen
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure as Picture
@@ -99,16 +101,18 @@ def check(tables: Tables) -> list[Finding]:
     most = {name: [float(value) / ANSWER for value in rows["max"]] for name, rows in part.items()}
     fan_outs = [float(value) for value in FAN_OUTS]
     slope = exponent(fan_outs, most["ideal"])
-    rising = all(first < second for first, second in zip(most["ideal"], most["ideal"][1:], strict=False))
-    text = f"maximum {most['ideal'][0]:.0f} packets at 32 and {most['ideal'][-1]:.0f} at 2,048, as the fan-out to the {slope:.2f}"
+    rising = all(first < second for first, second in pairwise(most["ideal"]))
+    low, high = most["ideal"][0], most["ideal"][-1]
+    text = f"maximum {low:.0f} packets at 32 and {high:.0f} at 2,048: as the fan-out to the power {slope:.2f}"
     xpass = exponent(fan_outs, most["expresspass"])
     return [
         Finding(
             claim("expresspass", "fig01a-ideal-rate-queue"),
             text,
             verdict(rising and 0.8 <= slope <= 1.3),
-            f"ours counts powers of 0.8 to 1.3 as about linear; DCTCP {most['dctcp'][0]:.0f} to {most['dctcp'][-1]:.0f} "
-            f"packets, ExpressPass {most['expresspass'][0]:.1f} to {most['expresspass'][-1]:.1f} (power {xpass:.2f})",
+            f"ours counts powers of 0.8 to 1.3 as about linear; DCTCP {most['dctcp'][0]:.0f} to "
+            f"{most['dctcp'][-1]:.0f} packets, ExpressPass {most['expresspass'][0]:.1f} to "
+            f"{most['expresspass'][-1]:.1f} (power {xpass:.2f})",
         ),
         Finding(
             claim("expresspass", "fig01b-dctcp-queue"),
@@ -160,8 +164,8 @@ FIGURE = Figure(
     draw=draw,
     shown={"shown": "The queue at the master, in answers of 1,078 B on the wire."},
     captions={
-        "queue": "Queue at the port to the master: quartiles (box), least to most (whisker, triangle), and a packet from "
-        "each flow (dashed)"
+        "queue": "Queue at the port to the master: quartiles (box), least to most (whisker, triangle), and a packet "
+        "from each flow (dashed)"
     },
     reading=READING,
 )

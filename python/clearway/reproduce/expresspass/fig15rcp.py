@@ -115,7 +115,9 @@ def check(tables: Tables) -> list[Finding]:
     for name in VARIANTS:
         used = [100 * value for value in column(tables, name, "utilisation")]
         lower.append(min(used[:7]) >= 90 and max(used[7:]) < min(used[:7]))
-        texts.append(f"{name}: {min(used[:7]):.1f} to {max(used[:7]):.1f} % up to 256, {used[7]:.1f} and {used[8]:.1f} % beyond")
+        texts.append(
+            f"{name}: {min(used[:7]):.1f} to {max(used[:7]):.1f} % up to 256, {used[7]:.1f} and {used[8]:.1f} % beyond"
+        )
     note = "; ".join(texts[1:])
     found = [Finding(here, texts[0], verdict(lower[0]), f"ours counts less than at any smaller number; {note}")]
     here = claim("expresspass", "fig15-rcp-queue-overflow")

@@ -1,6 +1,6 @@
-"""Fig. 18 is the 99th percentile of completion times of S and L flows at a load of 0.6 on the tree of Fig. 19, with alpha
-and w_init from 1/2 downwards. Fig. 20 is the share of credits that reach a sender with nothing to send, at 10 and 40
-Gbps, with two settings.
+"""Fig. 18 is the 99th percentile of completion times of S and L flows at a load of 0.6 on the tree of Fig. 19, with
+alpha and w_init from 1/2 downwards. Fig. 20 is the share of credits that reach a sender with nothing to send, at 10
+and 40 Gbps, with two settings.
 
 Unstated, and chosen here:
 
@@ -12,6 +12,8 @@ Unstated, and chosen here:
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -87,7 +89,9 @@ def check(tables: Tables) -> list[Finding]:
     falls = {name: values[3] / values[0] for name, values in large.items()}
     holds = all(value > 1 for value in rises.values()) and all(value < 1 for value in falls.values())
     listed = ", ".join(f"{name} S x{rises[name]:.2f}, L x{falls[name]:.2f}" for name in rises)
-    further = ", ".join(f"{name} S x{short[name][4] / short[name][3]:.2f}, L x{large[name][4] / large[name][3]:.2f}" for name in rises)
+    further = ", ".join(
+        f"{name} S x{short[name][4] / short[name][3]:.2f}, L x{large[name][4] / large[name][3]:.2f}" for name in rises
+    )
     found = [Finding(here, f"1/16 over 1/2: {listed}", verdict(holds), f"1/32 over 1/16: {further}")]
     here = claim("expresspass", "fig18-short-flow-cost-of-one-sixteenth")
     rise = 100 * (max(rises.values()) - 1)
@@ -106,11 +110,20 @@ def check(tables: Tables) -> list[Finding]:
     found.append(Finding(here, text, answer, note))
     here = claim("expresspass", "fig20-credit-waste-trend")
     order = [waste(tables, workload, 10, 1 / 16) for workload in WORKLOADS]
-    falling = all(first >= second for first, second in zip(order, order[1:], strict=False))
-    faster = all(waste(tables, workload, 40, alpha) > waste(tables, workload, 10, alpha) for workload in WORKLOADS for alpha in FAST)
-    lower = all(waste(tables, workload, rate, 1 / 16) < waste(tables, workload, rate, 1 / 2) for workload in WORKLOADS for rate in (10, 40))
+    falling = all(first >= second for first, second in pairwise(order))
+    faster = all(
+        waste(tables, workload, 40, alpha) > waste(tables, workload, 10, alpha)
+        for workload in WORKLOADS
+        for alpha in FAST
+    )
+    lower = all(
+        waste(tables, workload, rate, 1 / 16) < waste(tables, workload, rate, 1 / 2)
+        for workload in WORKLOADS
+        for rate in (10, 40)
+    )
     text = ", ".join(f"{name} {value:.1f} %" for name, value in zip(WORKLOADS.values(), order, strict=True))
-    note = f"at 10 Gbps and 1/16; more at 40 Gbps: {'always' if faster else 'not always'}; less at 1/16: {'always' if lower else 'not always'}"
+    more, less = ("always" if holds else "not always" for holds in (faster, lower))
+    note = f"at 10 Gbps and 1/16; more at 40 Gbps: {more}; less at 1/16: {less}"
     found.append(Finding(here, text, verdict(falling and faster and lower), note))
     return found
 

@@ -1,4 +1,4 @@
-"""What the figures of section 6.3 share: the tree of 192 hosts, its workloads, and transports as ns-2 would have them."""
+"""What the figures of section 6.3 share: the tree of 192 hosts, its workloads, connections as ns-2 opens them."""
 
 from __future__ import annotations
 

@@ -3,9 +3,13 @@
 Chosen here:
 
 * **Network**: a dumbbell of 10 Gbps with 100 us of propagation there and back, buffers of 384.5 KB.
-* **Starts** at random within 10 ms. Measured over the last 200 ms of 300 ms (full: 900 ms of 1 s): the index of the means
-  over that time, and the average of the index of every 20 ms.
-* **Parameters**: the defaults of each transport. ExpressPass also with alpha = w_init = 1/2 (E17-2).
+* **Starts** at random within 10 ms. Measured over the last 200 ms of 300 ms (full: 900 ms of 1 s): the index of the
+  means over that time, and the average of the index of every 20 ms.
+* **Host delay**: none, and 0 to 2.4 us for each packet, twice the time of a full frame on the wire. Without it,
+  everything is periodic, and who loses at a full queue is a matter of phase (Floyd and Jacobson, *On Traffic Phase Effects in
+  Packet-Switched Gateways*, 1992); packets of real hosts are not that regular.
+* **Parameters**: the defaults of each transport. ExpressPass also with alpha = w_init = 1/2 (E17-2),
+  naive credits also with jitter that adds up from gap to gap (`jitter_around = "gap"`).
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from clearway import _clearway
 from clearway.reproduce.claims import Finding, claim, verdict
 from clearway.reproduce.expresspass.common import HALF, dumbbell
 from clearway.reproduce.figure import Figure, Job, Tables
-from clearway.reproduce.look import Look, grid
+from clearway.reproduce.look import Look, grid, legend
 from clearway.reproduce.measures import binned, fairness, port
 from clearway.result import Run
 
@@ -28,6 +32,7 @@ STOP_MS = {"quick": 300, "full": 1000}
 WARM_UP_MS = 100
 #: Loads without congestion control have no shares.
 LEFT_OUT = ("blast",)
+DELAYS: dict[str, Any] = {"none": "0 s", "0-2.4 us": {"uniform": ["0 s", "2.4 us"]}}
 #: Transports whose fairness a paper speaks of.
 CLAIMED = ("ideal", "expresspass", "rcp", "dctcp")
 
@@ -37,25 +42,31 @@ def transports() -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {
         one["name"]: {"name": one["name"]} for one in _clearway.transports() if one["name"] not in LEFT_OUT
     }
-    return {**found, "expresspass, 1/2": {"name": "expresspass", **HALF}}
+    return {
+        **found,
+        "expresspass, 1/2": {"name": "expresspass", **HALF},
+        "naive-credit, gap": {"name": "naive-credit", "jitter_around": "gap"},
+    }
 
 
 def jobs(scale: str) -> list[Job]:
     """Every transport and number of flows."""
     return [
         Job(
-            {"transport": name, "flows": flows},
+            {"transport": name, "host_delay": label, "flows": flows},
             {
                 "name": "fairness",
                 "stop": f"{STOP_MS[scale]} ms",
                 "topology": dumbbell(flows, "10 Gbps"),
                 "switch": {"buffer": "384.5 KB"},
+                "host": {"processing_delay": delay},
                 "transport": transport,
                 "traffic": [{"name": "flows", "kind": "long", "spread": "10 ms"}],
                 "sample": [{"name": "throughput", "what": "throughput", "every": "20 ms"}],
             },
         )
         for name, transport in transports().items()
+        for label, delay in DELAYS.items()
         for flows in FLOWS
     ]
 
@@ -79,11 +90,11 @@ def summarise(tables: Tables) -> Tables:
         for name, label, digits in (("jain", "Jain", 4), ("jain_20ms", "of 20 ms", 4), ("goodput", "goodput", 3))
         for flows in FLOWS
     ]
-    return {**tables, "shown": tables["rows"].group_by("transport", maintain_order=True).agg(columns)}
+    return {**tables, "shown": tables["rows"].group_by("transport", "host_delay", maintain_order=True).agg(columns)}
 
 
 def least(tables: Tables, transport: str, column: str = "jain") -> float:
-    """The least index of a transport over the numbers of flows."""
+    """The least index of a transport, over the numbers of flows and both host delays."""
     return float(tables["rows"].filter(pl.col("transport") == transport)[column].to_numpy().min())
 
 
@@ -103,18 +114,19 @@ def check(tables: Tables) -> list[Finding]:
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     """A row of dots for each transport: the index by number of flows."""
     names: list[str] = tables["rows"]["transport"].unique(maintain_order=True).to_list()
-    picture, (place,) = grid(1, 1, width=7.6, height=0.27 * len(names) + 0.6)
-    for i, flows in enumerate(FLOWS):
-        part = tables["rows"].filter(pl.col("flows") == flows)
-        y = [names.index(name) + (i - 1.5) * 0.15 for name in part["transport"]]
-        line = {**look.line((0, 1, 2, 6)[i]), "ls": ""}
-        place.plot(part["jain"], y, label=f"{flows} flows", ms=5, **line)
-    place.set_yticks(range(len(names)), names)
-    place.invert_yaxis()
-    low = float(tables["rows"]["jain"].to_numpy().min())
-    place.set_xlim(min(0.6, low - 0.03), 1.01)
-    place.set_xlabel("Jain's index of the shares")
-    place.legend(loc="lower left", fontsize=9)
+    picture, axes = grid(1, 2, width=10.0, height=0.27 * len(names) + 0.6, sharey=True)
+    for place, label in zip(axes, DELAYS, strict=True):
+        for i, flows in enumerate(FLOWS):
+            part = tables["rows"].filter((pl.col("flows") == flows) & (pl.col("host_delay") == label))
+            y = [names.index(name) + (i - 1.5) * 0.15 for name in part["transport"]]
+            line = {**look.line((0, 1, 2, 6)[i]), "ls": ""}
+            place.plot(part["jain"], y, label=f"{flows} flows", ms=5, **line)
+        place.set_xlim(0, 1.03)
+        place.set_title("no host delay" if label == "none" else f"host delay {label}")
+        place.set_xlabel("Jain's index of the shares")
+    axes[0].set_yticks(range(len(names)), names)
+    axes[0].invert_yaxis()
+    legend(picture, axes[0], columns=4)
     return {"jain": picture}
 
 
@@ -132,8 +144,8 @@ FIGURE = Figure(
     check=check,
     draw=draw,
     shown={
-        "shown": "Jain's index of the means of the whole time, the average of that of every 20 ms, and the share of the "
-        "link that is payload, by number of flows."
+        "shown": "Jain's index of the means of the whole time, the average of that of every 20 ms, and the share of "
+        "the link that is payload, by number of flows."
     },
     captions={"jain": "Jain's index of the shares of 4 to 32 long flows"},
     reading=READING,

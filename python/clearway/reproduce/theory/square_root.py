@@ -6,8 +6,8 @@ Chosen here:
 
 * **Network**: 10 Gbps hosts, 100 Gbps between the switches, 1 ms there and back; acknowledgements are not lost.
 * **Time**: 6 s (quick: 2 s), the first half left out, so that the windows of slow start are forgotten.
-* **Timeouts**: only flows without any count; the table says how many those are. From p = 1 % on windows are so small that
-  losses end in timeouts, which the law does not cover.
+* **Timeouts**: only flows without any count; the table says how many those are. From p = 1 % on windows are so small
+  that losses end in timeouts, which the law does not cover.
 * CUBIC is beside it: at windows this small it should follow New Reno (its TCP-friendly region, RFC 9438).
 """
 
@@ -66,9 +66,7 @@ def jobs(scale: str) -> list[Job]:
 def measure(job: Job, run: Run) -> Tables:
     """The mean rate of the flows without timeouts, of all, and how many the former are."""
     names, rates = binned(run, "throughput", job.params["half_s"], job.params["half_s"])
-    calm = {
-        f"flows/{row['flow']}" for row in run.flows.iter_rows(named=True) if row["timeouts"] == 0
-    }
+    calm = {f"flows/{row['flow']}" for row in run.flows.iter_rows(named=True) if row["timeouts"] == 0}
     of = dict(zip(names, rates[:, 0], strict=True))
     without = [float(rate) for name, rate in of.items() if name in calm]
     row = {
@@ -82,7 +80,7 @@ def measure(job: Job, run: Run) -> Tables:
 
 def law(p: float, c: float = RANDOM) -> float:
     """The rate that the law gives, in bits per second."""
-    return 1460 * 8 / RTT_S * c / p**0.5
+    return float(1460 * 8 / RTT_S * c / p**0.5)
 
 
 def summarise(tables: Tables) -> Tables:
