@@ -17,8 +17,7 @@ fn long(name: &str, shape: Dumbbell, stagger: Span, stop: Span) -> Model {
     let mut model = network_for(&transport, shape.build().unwrap());
     model.stop = Some(Time::ZERO + stop);
     let start = |pair: u32| Time::ZERO + stagger * pair.into();
-    let pairs =
-        (0..flows).map(|pair| Flow { size: None, start: start(pair), ..flow(pair, flows + pair, 1) });
+    let pairs = (0..flows).map(|pair| Flow { size: None, start: start(pair), ..flow(pair, flows + pair, 1) });
     add(&mut model, &transport, pairs.collect());
     let every = Span::from_ps(stop.as_ps() / 20);
     model.samples = vec![Sample { name: "rate".into(), every, what: Probe::Throughput(0) }];
@@ -46,7 +45,8 @@ fn steady(model: &Model) -> Vec<(f64, u64)> {
 fn tcp_under_random_loss_follows_the_square_root_law_mathis_et_al_1997() {
     // Rate = (MSS / RTT) C / sqrt(p) with C = 1.31 if losses are random and every segment is acknowledged.
     let (host, trunk) = (Span::from_us(125), Span::from_us(250));
-    let rtt = 1e-3 + 2.0 * 1538.0 * 8.0 / 10e9 + 1538.0 * 8.0 / 100e9 + 84.0 * 8.0 * (2.0 / 10e9 + 1.0 / 100e9);
+    let rtt =
+        1e-3 + 2.0 * 1538.0 * 8.0 / 10e9 + 1538.0 * 8.0 / 100e9 + 84.0 * 8.0 * (2.0 / 10e9 + 1.0 / 100e9);
     for p in [0.0003, 0.001, 0.003] {
         let shape = Dumbbell {
             pairs: 16,
@@ -66,7 +66,12 @@ fn tcp_under_random_loss_follows_the_square_root_law_mathis_et_al_1997() {
         assert!(calm.len() >= 8, "p = {p}: timeouts hide the law: {flows:?}");
         let measured = calm.iter().sum::<f64>() / calm.len() as f64;
         let law = 1460.0 * 8.0 / rtt * 1.31 / p.sqrt();
-        println!("p = {p}: {:.1} Mbps, {:.3} of the law, {} flows", measured / 1e6, measured / law, calm.len());
+        println!(
+            "p = {p}: {:.1} Mbps, {:.3} of the law, {} flows",
+            measured / 1e6,
+            measured / law,
+            calm.len()
+        );
         assert!((measured / law - 1.0).abs() < 0.2, "p = {p}: {measured} instead of {law}");
     }
 }

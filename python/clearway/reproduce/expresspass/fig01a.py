@@ -150,7 +150,14 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
 
 
 READING = """\
-TODO
+* **Agrees**: even with exact shares and perfect pacing the maximum grows about in proportion to the number of flows, to a packet
+  from each at 2,048. Rates alone do not stop packets of many flows from meeting. At 32 the network is not full (the port is used
+  less than half), so the maximum stays below the line.
+* **ExpressPass** has at most 4.4 packets at any fan-out.
+* **DCTCP is not worse than ideal here**, as Fig. 1 (b) has it, but the same up to 256: each worker has one answer of one
+  packet outstanding, and no window is smaller than that, so a window has nothing to control. It would be if the
+  master asked again before the answer came; "continuously generates requests" leaves that open. Beyond 256 DCTCP is at the
+  limit of its buffer and drops, and ideal has none.
 """
 
 FIGURE = Figure(

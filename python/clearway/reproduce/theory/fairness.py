@@ -9,7 +9,8 @@ Chosen here:
   everything is periodic, and who loses at a full queue is a matter of phase (Floyd and Jacobson, *On Traffic Phase Effects in
   Packet-Switched Gateways*, 1992); packets of real hosts are not that regular.
 * **Parameters**: the defaults of each transport. ExpressPass also with alpha = w_init = 1/2 (E17-2),
-  naive credits also with jitter that adds up from gap to gap (`jitter_around = "gap"`).
+  naive
+  credits also with jitter that adds up from gap to gap (`jitter_around = "gap"`).
 """
 
 from __future__ import annotations
