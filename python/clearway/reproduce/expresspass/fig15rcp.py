@@ -147,7 +147,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
         place.tick_params(axis="x", labelrotation=45)
         place.set(title=title, xlabel="flows")
     axes[0].set_ylim(0.6, 1.02)
-    axes[0].yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes[0].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     axes[1].set_ylim(0, 1.03)
     axes[2].set_yscale("log")
     axes[2].yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y / 1e3:g} KB"))
@@ -157,7 +157,17 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
 
 
 READING = """\
-TODO
+* **Utilisation agrees**: near 100 % up to 64 flows, 92 % at 256, 86 % at 512 and 64 % at 1,024. Beyond some 250 flows
+  the fair share is below a packet in two round trips, the queue oscillates with it, and the rate is what brings it
+  down. Where packets are dropped, flows also wait for timeouts.
+* **Fairness agrees**: 1.000 up to 256 flows, 0.963 at 1,024. (Intervals of 20 ms, as at quick scale, give 0.85 there:
+  a flow then sends about 16 packets in one.)
+* **Overflow comes later than the paper says**, and depends on the starts. At random within 20 ms the buffer overflows
+  from 256 flows on; within 1 ms or 100 us from 64 on, and at 32 the maximum is 351 KB of 384.5 KB. If 32 flows start
+  at once, 2,470 packets are lost (`crates/sim/tests/ports.rs`). The mechanism is the one that the paper names: each
+  new flow gets the rate of those in progress. Only the break point differs, and the paper's starts, buffer and
+  constants are unstated.
+* **beta** changes little: 0.4 reacts more to the queue, drops later and uses less.
 """
 
 FIGURE = Figure(
