@@ -16,7 +16,7 @@ Unstated, and chosen here:
 * **The bound**: paths between hosts take 4 to 12 hops there and back, so 20 to 60 us of propagation; a credit's
   data may be late by the difference of 40 us plus that of the hosts, 5.3 us, at the link's rate: 50.0 KB without
   and 56.6 KB with host delay. Eq. (1) of the paper also counts the credit queues on the way and is larger.
-* The hypothetical ideal rate control of (a) is not simulated.
+* The hypothetical ideal rate control of (a) has a figure of its own, `expresspass/fig01a`.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def check(tables: Tables) -> list[Finding]:
             claim("expresspass", "fig01b-dctcp-queue"),
             f"DCTCP's maximum grows from {least / 1e3:.1f} to {most['dctcp'] / 1e3:.1f} KB",
             "not decidable",
-            "the ideal rate control to compare with is not simulated; "
+            "beside the ideal rate control: see fig01a; "
             f"at its buffer's limit DCTCP drops {lost['dctcp']:,} packets",
         ),
         Finding(
@@ -184,7 +184,7 @@ READING = """\
 below 6 KB, a tenth of the bound, and is empty for most of the time. Nothing is lost. DCTCP's queue grows with the
 fan-out until, from 512 workers on, it hits the buffer and drops.
 
-**Open.** The paper's (b) compares DCTCP with an ideal rate control, which is not simulated here. The naive scheme
+**Open.** The paper's (b) compares DCTCP with an ideal rate control: `expresspass/fig01a` does. The naive scheme
 has even shorter queues than the full one, and a lower load: its credits are wasted on workers that have one packet
 to send.
 

@@ -14,7 +14,7 @@ Unstated, and chosen here:
   frames.
 * **Host delay**: none; as a stand-in for the testbed also uniform over 0.9 to 6.2 us, the range that the paper
   measured.
-* **RCP** is not run here yet.
+* **RCP** has a figure of its own, `expresspass/fig15rcp`.
 """
 
 from __future__ import annotations

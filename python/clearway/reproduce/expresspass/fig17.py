@@ -159,11 +159,13 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
 
 
 READING = """\
-* **Medians agree** (2.1 to 2.2 s, scaled up from 1/32 of the bytes): both keep the links busy, so the time is that of the bytes.
+* **Medians agree** (2.1 to 2.2 s, scaled up from 1/32 of the bytes): both keep the links busy, so the time is that of
+  the bytes.
 * **The tail does not**: DCTCP's is no longer than that of ExpressPass, whatever the least timeout. With 624 flows at a
-  host its buffer shares the link evenly here; the paper's 2,496 flows of 1 MB were not run. Nothing is said of that size.
-* **Cost**: with hundreds of flows at a host most credits are dropped at the receiver's own card (92 % of all drops at 3
-  tasks), and the simulator pays for each. 99,840 flows of 62.5 KB took 205 CPU-seconds; the paper's 1 MB would
+  host its buffer shares the link evenly here; the paper's 2,496 flows of 1 MB were not run, and nothing is said of
+  that size.
+* **Cost**: with hundreds of flows at a host most credits are dropped at the receiver's own card (92 % of the credits
+  sent at 3 tasks), and the simulator pays for each. 99,840 flows of 62.5 KB took 205 CPU-seconds; the paper's 1 MB would
   take about an hour by extrapolation.
 """
 
