@@ -131,8 +131,7 @@ def check(tables: Tables) -> list[Finding]:
             claim("expresspass", "fig01b-dctcp-queue"),
             f"DCTCP's maximum grows from {least / 1e3:.1f} to {most['dctcp'] / 1e3:.1f} KB",
             "not decidable",
-            "beside the ideal rate control: see fig01a; "
-            f"at its buffer's limit DCTCP drops {lost['dctcp']:,} packets",
+            f"beside the ideal rate control: see fig01a; at its buffer's limit DCTCP drops {lost['dctcp']:,} packets",
         ),
         Finding(
             here,

@@ -165,8 +165,8 @@ READING = """\
   host its buffer shares the link evenly here; the paper's 2,496 flows of 1 MB were not run, and nothing is said of
   that size.
 * **Cost**: with hundreds of flows at a host most credits are dropped at the receiver's own card (92 % of the credits
-  sent at 3 tasks), and the simulator pays for each. 99,840 flows of 62.5 KB took 205 CPU-seconds; the paper's 1 MB would
-  take about an hour by extrapolation.
+  sent at 3 tasks), and the simulator pays for each. 99,840 flows of 62.5 KB took 205 CPU-seconds; the 1 MB of the paper
+  would take about an hour by extrapolation.
 """
 
 FIGURE = Figure(
