@@ -24,13 +24,14 @@ pub mod pac;
 mod packet;
 mod params;
 pub mod port;
+pub mod rdma;
 mod registry;
 mod rng;
 mod shim;
 pub mod tcp;
 
 pub use endpoint::{Cx, Endpoint, Env, Framing, Gauges, Receiver, Sender, Stats};
-pub use packet::{Extra, Flags, Kind, Packet, SackBlock};
+pub use packet::{Extra, Flags, HOPS_MAX, Hop, Hops, Kind, Packet, SackBlock};
 pub use params::{Auto, ParamError, ParamSet, ParamSpec, ParamType, Profile, read_param};
 pub use registry::{
     AnyReceiver, AnySender, AnyTransport, CreditNeeds, Needs, ReceiverVisitor, SenderVisitor, TRANSPORTS,

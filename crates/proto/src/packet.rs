@@ -1,6 +1,6 @@
 //! What the two ends of a flow and the ports between them say to each other.
 
-use clearway_units::Time;
+use clearway_units::{Rate, Time};
 
 /// What a packet is, and so which end of the flow it is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,6 +22,8 @@ pub enum Kind {
     Credit,
     /// "Go back to `ack`": a receiver that takes no data out of order missed something.
     Nack,
+    /// Congestion notification: "slow down" (CNP of RoCEv2), from a receiver or from a switch.
+    Cnp,
 }
 
 impl Kind {
@@ -58,6 +60,8 @@ impl Flags {
     pub const EMPTY: Flags = Flags(1 << 8);
     /// Ports on the way lower the rate in the packet to their own (RCP).
     pub const RATE: Flags = Flags(1 << 9);
+    /// Ports on the way write what they know of themselves into the packet ([`Extra::Hops`]; HPCC's telemetry).
+    pub const TELEMETRY: Flags = Flags(1 << 10);
 
     /// Whether all bits of `other` are set.
     #[inline]
@@ -151,10 +155,76 @@ pub struct SackBlock {
     pub end: u64,
 }
 
+/// Most ports that write into one packet.
+pub const HOPS_MAX: usize = 8;
+
+/// What a port knows of itself when a packet leaves it: an entry of HPCC's in-band telemetry.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Hop {
+    /// When the packet left (started on the link).
+    pub left: Time,
+    /// Bytes on the wire that the port has sent so far, this packet included.
+    pub sent: u64,
+    /// Bytes on the wire that wait behind the packet.
+    pub queued: u64,
+    /// Rate of the link.
+    pub rate: Rate,
+}
+
+/// A list of [`Hop`]s in the order of the packet's way.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Hops {
+    hops: [Hop; HOPS_MAX],
+    count: u8,
+}
+
+impl Hops {
+    /// Adds a port. Answers false, and adds nothing, if the list is full.
+    #[inline]
+    pub fn push(&mut self, hop: Hop) -> bool {
+        let Some(place) = self.hops.get_mut(self.count as usize) else { return false };
+        *place = hop;
+        self.count += 1;
+        true
+    }
+
+    /// The entries.
+    #[inline]
+    pub fn as_slice(&self) -> &[Hop] {
+        &self.hops[..self.count as usize]
+    }
+}
+
 /// What few packets carry, kept beside the packet so that the others stay small. Valid only where
 /// [`Flags::EXTRA`] is set.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Extra {
+#[allow(clippy::large_enum_variant)] // Copied only where a packet has one; a box would allocate for each.
+pub enum Extra {
+    /// Nothing.
+    #[default]
+    None,
     /// Up to three selective acknowledgements, the most recent first.
-    pub sack: [SackBlock; 3],
+    Sack([SackBlock; 3]),
+    /// What the ports on the way wrote.
+    Hops(Hops),
+}
+
+impl Extra {
+    /// The selective acknowledgements, used and unused ones.
+    #[inline]
+    pub fn sack(&self) -> &[SackBlock] {
+        match self {
+            Extra::Sack(blocks) => blocks,
+            _ => &[],
+        }
+    }
+
+    /// What the ports on the way wrote.
+    #[inline]
+    pub fn hops(&self) -> &[Hop] {
+        match self {
+            Extra::Hops(hops) => hops.as_slice(),
+            _ => &[],
+        }
+    }
 }

@@ -43,9 +43,10 @@ fn show(packet: &Packet, extra: &Extra) -> String {
         Kind::CreditStop => format!("stop session {window} at {seq}"),
         Kind::Ack => format!("ack {ack} session {window}"),
         Kind::Nack => format!("nack {ack}"),
+        Kind::Cnp => "cnp".into(),
     };
     if packet.flags.has(Flags::EXTRA) {
-        for block in extra.sack.iter().filter(|block| block.end > 0) {
+        for block in extra.sack().iter().filter(|block| block.end > 0) {
             text += &format!(" sack {}..{}", block.start, block.end);
         }
     }
@@ -58,7 +59,7 @@ fn show(packet: &Packet, extra: &Extra) -> String {
 /// Reads a frame; `sent` and `echo` are written `sent 3 us` and `echo 3 us`.
 fn read(text: &str) -> (Packet, Extra) {
     let mut packet = Packet::new(Kind::Data, 84);
-    let mut extra = Extra::default();
+    let mut blocks = [SackBlock::default(); 3];
     let mut words = text.split_whitespace();
     let mut sacks = 0;
     let range = |word: &str| {
@@ -88,7 +89,7 @@ fn read(text: &str) -> (Packet, Extra) {
             "us" => {}
             "sack" => {
                 let (start, end) = range(words.next().unwrap());
-                extra.sack[sacks] = SackBlock { start, end };
+                blocks[sacks] = SackBlock { start, end };
                 sacks += 1;
                 packet.flags.set(Flags::EXTRA);
             }
@@ -97,7 +98,7 @@ fn read(text: &str) -> (Packet, Extra) {
             _ => panic!("{word:?} in {text:?}"),
         }
     }
-    (packet, extra)
+    (packet, Extra::Sack(blocks))
 }
 
 struct Player<E> {

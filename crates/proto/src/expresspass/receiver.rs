@@ -249,7 +249,7 @@ impl<F: Feedback> CreditReceiver<F> {
 
     fn add_sack(&mut self, packet: &mut Packet, extra: &mut Extra) {
         if self.inbox.has_gaps() {
-            extra.sack = self.inbox.sack();
+            *extra = Extra::Sack(self.inbox.sack());
             packet.flags.set(Flags::EXTRA);
         }
     }

@@ -81,7 +81,7 @@ impl CreditSender {
 
     fn learn(&mut self, packet: &Packet, extra: &Extra) {
         self.end_known |= packet.flags.has(Flags::LAST);
-        let sack = if packet.flags.has(Flags::EXTRA) { &extra.sack[..] } else { &[] };
+        let sack = if packet.flags.has(Flags::EXTRA) { extra.sack() } else { &[] };
         self.outbox.on_ack(packet.ack, sack, packet.echo, self.config.reorder);
     }
 

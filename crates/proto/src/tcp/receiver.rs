@@ -153,17 +153,18 @@ impl Receiver {
 
     /// Fills in up to three selective acknowledgements; returns how many.
     fn fill_sack(&self, extra: &mut Extra) -> u32 {
-        *extra = Extra::default();
+        let mut blocks = [SackBlock::default(); 3];
         let mut count = 0;
         for &offset in &self.recent {
             if let Some(range) = self.early.containing(offset)
-                && !extra.sack[..count].contains(&range)
+                && !blocks[..count].contains(&range)
             {
-                extra.sack[count] = range;
+                blocks[count] = range;
                 count += 1;
             }
         }
-        debug_assert!(extra.sack[..count].iter().all(|block: &SackBlock| block.start > self.rcv_nxt));
+        debug_assert!(blocks[..count].iter().all(|block| block.start > self.rcv_nxt));
+        *extra = Extra::Sack(blocks);
         count as u32
     }
 
@@ -303,7 +304,7 @@ mod tests {
             if !ack.flags.has(Flags::EXTRA) {
                 return Vec::new();
             }
-            extra.sack.iter().filter(|b| b.start < b.end).map(|b| (b.start, b.end)).collect()
+            extra.sack().iter().filter(|b| b.start < b.end).map(|b| (b.start, b.end)).collect()
         }
     }
 

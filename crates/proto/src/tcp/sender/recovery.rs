@@ -25,7 +25,7 @@ impl<C: Controller> Sender<C> {
         }
         let mut sacked = 0;
         if self.sack && packet.flags.has(Flags::EXTRA) {
-            for block in &extra.sack {
+            for block in extra.sack() {
                 let (start, end) = (block.start.max(self.snd_una), block.end.min(self.snd_nxt));
                 if start < end {
                     sacked += self.scoreboard.insert(start, end);

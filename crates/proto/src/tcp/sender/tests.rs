@@ -67,10 +67,11 @@ impl Bench {
         packet.window = self.sender.peer_window;
         packet.echo = self.now - Span::from_us(100);
         packet.flags = flags.with_if(!sack.is_empty(), Flags::EXTRA);
-        let mut extra = Extra::default();
-        for (block, (start, end)) in extra.sack.iter_mut().zip(sack) {
+        let mut blocks = [SackBlock::default(); 3];
+        for (block, (start, end)) in blocks.iter_mut().zip(sack) {
             *block = SackBlock { start: start * S, end: end * S };
         }
+        let extra = Extra::Sack(blocks);
         let (sender, mut cx) = self.parts();
         sender.handle_packet(&packet, &extra, &mut cx);
     }

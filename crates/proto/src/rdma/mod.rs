@@ -1,0 +1,3 @@
+//! RDMA over converged Ethernet, version 2: messages sent at a rate, acknowledged packet by packet.
+
+pub mod law;
