@@ -66,6 +66,6 @@ pub trait BuildLaw {
     /// The law.
     type Law: RateLaw;
 
-    /// One for a new flow that starts at `now`.
-    fn build(&self, env: &Env, now: Time) -> Self::Law;
+    /// One for a new flow. Its timers rest until it hears of something.
+    fn build(&self, env: &Env) -> Self::Law;
 }
