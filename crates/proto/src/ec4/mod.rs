@@ -12,12 +12,8 @@ mod law;
 pub use law::{Constants, CreditBlock, EcnIncrease, Law, Mode, OmegaInHigh};
 
 use crate::endpoint::Env;
-use crate::expresspass::{
-    Algorithm1, CreditReceiver, CreditSender, GateConfig, Handshake, JitterAround, ReceiverConfig, Recovery,
-    SenderConfig, credit_needs, default_retry, link_rate, pacer, sender_config, set,
-};
+use crate::expresspass::{Algorithm1, CreditTransport, Handshake, JitterAround, Settings, link_rate};
 use crate::params::Auto;
-use crate::registry::{Needs, Transport};
 use clearway_units::{Bytes, Span};
 
 crate::params! {
@@ -79,31 +75,34 @@ crate::params! {
 /// The transport.
 pub struct Ec4;
 
-impl Transport for Ec4 {
+impl CreditTransport for Ec4 {
     type Params = Params;
-    type Sender = CreditSender;
-    type Receiver = CreditReceiver<Law>;
+    type Law = Law;
     const NAME: &'static str = "ec4";
     const SUMMARY: &'static str = "Credits that share a data queue with DCTCP, by marks on their data";
     const SOURCE: &'static str =
         "Wei, Dong, Huang, Xiao: EC4: ECN and Credit-Reservation Converged Congestion Control";
 
-    fn needs(params: &Params) -> Needs {
-        Needs { ecn: true, ..credit_needs(params.credit_queue, params.bucket, false) }
+    fn settings(params: &Params) -> Settings {
+        Settings {
+            update_period: params.update_period,
+            rtt_gain: params.rtt_gain,
+            jitter: params.jitter,
+            jitter_around: params.jitter_around,
+            randomize_size: params.randomize_size,
+            idle_timeout: params.idle_timeout,
+            retry: params.retry,
+            handshake: params.handshake,
+            reorder_window: params.reorder_window,
+            reorder_credits: params.reorder_credits,
+            credit_queue: params.credit_queue,
+            bucket: params.bucket,
+            ecn: true,
+            ..Settings::PAPER
+        }
     }
 
-    fn sender(params: &Params, env: &Env) -> CreditSender {
-        let gate = GateConfig {
-            idle: params.idle_timeout.or(env.base_rtt),
-            retry: params.retry.or(default_retry(env)),
-            stop_by_mark: false,
-            early_stop: false,
-        };
-        let config = sender_config(gate, params.handshake, params.reorder_window, env);
-        CreditSender::new(SenderConfig { ecn: true, ..config }, env)
-    }
-
-    fn receiver(params: &Params, env: &Env) -> CreditReceiver<Law> {
+    fn law(params: &Params, env: &Env) -> Law {
         let expresspass = Algorithm1 {
             max_rate: link_rate(env),
             alpha: params.initial_rate,
@@ -113,7 +112,7 @@ impl Transport for Ec4 {
             target_loss: params.high_target_loss,
             ramp: 0,
         };
-        let law = Law::new(Constants {
+        Law::new(Constants {
             expresspass,
             mode_threshold: params.mode_threshold,
             g: params.g,
@@ -123,16 +122,6 @@ impl Transport for Ec4 {
             ecn_increase: params.ecn_increase,
             omega_in_high: params.omega_in_high,
             credit_block: params.credit_block,
-        });
-        let wire_min = env.framing.wire_min;
-        let config = ReceiverConfig {
-            pacer: pacer(params.jitter, params.jitter_around, params.randomize_size, wire_min, env),
-            period: set(params.update_period),
-            rtt_gain: params.rtt_gain,
-            reorder: params.reorder_credits,
-            recovery: Recovery::Selective,
-            stop_by_mark: false,
-        };
-        CreditReceiver::new(config, law, env)
+        })
     }
 }

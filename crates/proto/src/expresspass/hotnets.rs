@@ -3,13 +3,9 @@
 //!
 //! Source: Cho, Han, Jang, "ExpressPass: End-to-End Credit-Based Congestion Control for Datacenters", 2016 (E16).
 
-use super::{
-    CreditReceiver, CreditSender, Feedback, GateConfig, Handshake, JitterAround, Period, ReceiverConfig,
-    Recovery, credit_needs, default_retry, link_rate, pacer, sender, set,
-};
+use super::{CreditTransport, Feedback, Handshake, JitterAround, Period, Settings, link_rate};
 use crate::endpoint::Env;
 use crate::params::Auto;
-use crate::registry::{Needs, Transport};
 use clearway_units::{Bytes, Span};
 
 crate::params! {
@@ -43,40 +39,34 @@ crate::params! {
 /// The transport of the HotNets 2016 paper.
 pub struct Hotnets16;
 
-impl Transport for Hotnets16 {
+impl CreditTransport for Hotnets16 {
     type Params = Params;
-    type Sender = CreditSender;
-    type Receiver = CreditReceiver<HotnetsFeedback>;
+    type Law = HotnetsFeedback;
     const NAME: &'static str = "expresspass-hotnets16";
     const SUMMARY: &'static str =
         "ExpressPass as first published: halfway to the link's rate, or down to what arrived";
     const SOURCE: &'static str =
         "Cho, Han, Jang: ExpressPass: End-to-End Credit-Based Congestion Control for Datacenters, 2016";
 
-    fn needs(params: &Params) -> Needs {
-        credit_needs(params.credit_queue, params.bucket, false)
-    }
-
-    fn sender(params: &Params, env: &Env) -> CreditSender {
-        let gate = GateConfig {
-            idle: env.base_rtt,
-            retry: params.retry.or(default_retry(env)),
-            stop_by_mark: true,
-            early_stop: false,
-        };
-        sender(gate, params.handshake, params.reorder_window, env)
-    }
-
-    fn receiver(params: &Params, env: &Env) -> CreditReceiver<HotnetsFeedback> {
-        let config = ReceiverConfig {
-            pacer: pacer(params.jitter, params.jitter_around, false, env.framing.wire_min, env),
-            period: set(params.update_period),
+    fn settings(params: &Params) -> Settings {
+        Settings {
+            update_period: params.update_period,
             rtt_gain: params.rtt_gain,
-            reorder: params.reorder_credits,
-            recovery: Recovery::Selective,
+            jitter: params.jitter,
+            jitter_around: params.jitter_around,
+            retry: params.retry,
+            handshake: params.handshake,
             stop_by_mark: true,
-        };
-        CreditReceiver::new(config, HotnetsFeedback::new(link_rate(env), params.alpha), env)
+            reorder_window: params.reorder_window,
+            reorder_credits: params.reorder_credits,
+            credit_queue: params.credit_queue,
+            bucket: params.bucket,
+            ..Settings::PAPER
+        }
+    }
+
+    fn law(params: &Params, env: &Env) -> HotnetsFeedback {
+        HotnetsFeedback::new(link_rate(env), params.alpha)
     }
 }
 

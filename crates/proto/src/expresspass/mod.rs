@@ -15,7 +15,9 @@
 //! | [`SenderGate`] | which credit releases data; requests and stops, with retries |
 //! | [`Outbox`], [`Inbox`] | what was lost after all and goes again |
 //! | [`CreditSender`], [`CreditReceiver`] | the two ends, made of these |
+//! | [`CreditTransport`], [`Settings`] | a member of the family: settings and a law |
 
+mod family;
 mod feedback;
 mod gate;
 pub mod hotnets;
@@ -28,6 +30,7 @@ mod pacer;
 mod receiver;
 mod sender;
 
+pub use family::{CreditTransport, Settings, link_rate};
 pub use feedback::{Algorithm1, AtMaxRate, Feedback, FeedbackControl, Period, Trigger, max_rate};
 pub use gate::{GateConfig, SenderGate, Signal, State};
 pub use inbox::Inbox;
@@ -40,8 +43,6 @@ pub use sender::{CreditSender, SenderConfig};
 
 use crate::endpoint::Env;
 use crate::params::{Auto, Profile};
-use crate::port::CreditShaping;
-use crate::registry::{CreditNeeds, Needs, Transport};
 use clearway_units::{Bytes, Span};
 
 crate::choice! {
@@ -121,10 +122,9 @@ crate::params! {
 /// The transport of the SIGCOMM 2017 paper.
 pub struct ExpressPass;
 
-impl Transport for ExpressPass {
+impl CreditTransport for ExpressPass {
     type Params = Params;
-    type Sender = CreditSender;
-    type Receiver = CreditReceiver<Control>;
+    type Law = Control;
     const NAME: &'static str = "expresspass";
     const SUMMARY: &'static str = "Credits scheduled hop by hop, with a feedback loop on their loss";
     const SOURCE: &'static str =
@@ -164,21 +164,29 @@ impl Transport for ExpressPass {
         },
     ];
 
-    fn needs(params: &Params) -> Needs {
-        credit_needs(params.credit_queue, params.bucket, params.bucket_starts_empty)
-    }
-
-    fn sender(params: &Params, env: &Env) -> CreditSender {
-        let gate = GateConfig {
-            idle: params.idle_timeout.or(env.base_rtt),
-            retry: params.retry.or(default_retry(env)),
-            stop_by_mark: false,
+    fn settings(params: &Params) -> Settings {
+        Settings {
+            update_period: params.update_period,
+            rtt_gain: params.rtt_gain,
+            jitter: params.jitter,
+            jitter_around: params.jitter_around,
+            randomize_size: params.randomize_size,
+            size_min: Some(params.size_min),
+            idle_timeout: params.idle_timeout,
+            retry: params.retry,
+            handshake: params.handshake,
             early_stop: params.early_stop,
-        };
-        sender(gate, params.handshake, params.reorder_window, env)
+            recovery: params.recovery,
+            reorder_window: params.reorder_window,
+            reorder_credits: params.reorder_credits,
+            credit_queue: params.credit_queue,
+            bucket: params.bucket,
+            bucket_starts_empty: params.bucket_starts_empty,
+            ..Settings::PAPER
+        }
     }
 
-    fn receiver(params: &Params, env: &Env) -> CreditReceiver<Control> {
+    fn law(params: &Params, env: &Env) -> Control {
         let constants = Algorithm1 {
             max_rate: link_rate(env),
             alpha: params.alpha,
@@ -188,20 +196,11 @@ impl Transport for ExpressPass {
             target_loss: params.target_loss,
             ramp: params.ramp,
         };
-        let feedback = match params.feedback {
+        match params.feedback {
             Law::Sigcomm17 => Control::Sigcomm17(FeedbackControl::new(constants)),
             Law::Matched => Control::Sigcomm17(FeedbackControl::matched(constants)),
             Law::Ns2 => Control::Ns2(Ns2Feedback::new(constants)),
-        };
-        let config = ReceiverConfig {
-            pacer: pacer(params.jitter, params.jitter_around, params.randomize_size, params.size_min, env),
-            period: set(params.update_period),
-            rtt_gain: params.rtt_gain,
-            reorder: params.reorder_credits,
-            recovery: params.recovery,
-            stop_by_mark: false,
-        };
-        CreditReceiver::new(config, feedback, env)
+        }
     }
 }
 
@@ -241,61 +240,5 @@ impl Feedback for Control {
             Control::Sigcomm17(law) => law.trigger(),
             Control::Ns2(law) => law.trigger(),
         }
-    }
-}
-
-/// Least time before a request or a stop is repeated (minimum RTO, E16 sec. 4).
-const RETRY_MIN: Span = Span::from_us(200);
-/// Largest size of a credit on the wire, in bytes (E17 sec. 3.1).
-const CREDIT_MAX: u32 = 92;
-
-pub(crate) fn link_rate(env: &Env) -> f64 {
-    max_rate(env.line_rate, env.framing.wire_min, env.framing.wire_max())
-}
-
-pub(crate) fn default_retry(env: &Env) -> Span {
-    (env.base_rtt * 2).max(RETRY_MIN)
-}
-
-pub(crate) fn credit_needs(queue: u32, bucket: Bytes, starts_empty: bool) -> Needs {
-    let shaping = CreditShaping { bucket: bucket.get() as u32, starts_empty, ..CreditShaping::PAPER };
-    Needs { credits: Some(CreditNeeds { queue, shaping }), ..Needs::NOTHING }
-}
-
-fn sender(gate: GateConfig, handshake: Handshake, reorder: Auto<Span>, env: &Env) -> CreditSender {
-    CreditSender::new(sender_config(gate, handshake, reorder, env), env)
-}
-
-pub(crate) fn sender_config(
-    gate: GateConfig,
-    handshake: Handshake,
-    reorder: Auto<Span>,
-    env: &Env,
-) -> SenderConfig {
-    SenderConfig {
-        gate,
-        request_on_syn: handshake == Handshake::Syn,
-        reorder: reorder.or(env.base_rtt / 4),
-        ecn: false,
-    }
-}
-
-pub(crate) fn pacer(
-    jitter: f64,
-    around: JitterAround,
-    randomize_size: bool,
-    size_min: u32,
-    env: &Env,
-) -> PacerConfig {
-    let fixed = env.framing.wire_min;
-    let (size_min, size_max) =
-        if randomize_size { (size_min, CREDIT_MAX.max(size_min)) } else { (fixed, fixed) };
-    PacerConfig { jitter, around, size_min, size_max }
-}
-
-pub(crate) fn set<T: Copy>(value: Auto<T>) -> Option<T> {
-    match value {
-        Auto::Auto => None,
-        Auto::Set(value) => Some(value),
     }
 }

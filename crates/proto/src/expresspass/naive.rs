@@ -3,13 +3,9 @@
 //!
 //! Source: E17 sec. 2 and Figs. 2, 4, 10, where it shows why feedback is needed.
 
-use super::{
-    AtMaxRate, CreditReceiver, CreditSender, GateConfig, Handshake, JitterAround, ReceiverConfig, Recovery,
-    credit_needs, default_retry, link_rate, pacer, sender,
-};
+use super::{AtMaxRate, CreditTransport, Handshake, JitterAround, Settings, link_rate};
 use crate::endpoint::Env;
 use crate::params::Auto;
-use crate::registry::{Needs, Transport};
 use clearway_units::{Bytes, Span};
 
 crate::params! {
@@ -39,43 +35,29 @@ crate::params! {
 /// The transport.
 pub struct NaiveCredit;
 
-impl Transport for NaiveCredit {
+impl CreditTransport for NaiveCredit {
     type Params = Params;
-    type Sender = CreditSender;
-    type Receiver = CreditReceiver<AtMaxRate>;
+    type Law = AtMaxRate;
     const NAME: &'static str = "naive-credit";
     const SUMMARY: &'static str = "Credits at the link's rate without feedback";
     const SOURCE: &'static str = "Cho, Jang, Han: Credit-Scheduled Delay-Bounded Congestion Control for Datacenters, SIGCOMM 2017, section 2";
 
-    fn needs(params: &Params) -> Needs {
-        credit_needs(params.credit_queue, params.bucket, false)
+    fn settings(params: &Params) -> Settings {
+        Settings {
+            jitter: params.jitter,
+            jitter_around: params.jitter_around,
+            randomize_size: params.randomize_size,
+            idle_timeout: params.idle_timeout,
+            retry: params.retry,
+            handshake: params.handshake,
+            reorder_window: params.reorder_window,
+            credit_queue: params.credit_queue,
+            bucket: params.bucket,
+            ..Settings::PAPER
+        }
     }
 
-    fn sender(params: &Params, env: &Env) -> CreditSender {
-        let gate = GateConfig {
-            idle: params.idle_timeout.or(env.base_rtt),
-            retry: params.retry.or(default_retry(env)),
-            stop_by_mark: false,
-            early_stop: false,
-        };
-        sender(gate, params.handshake, params.reorder_window, env)
-    }
-
-    fn receiver(params: &Params, env: &Env) -> CreditReceiver<AtMaxRate> {
-        let config = ReceiverConfig {
-            pacer: pacer(
-                params.jitter,
-                params.jitter_around,
-                params.randomize_size,
-                env.framing.wire_min,
-                env,
-            ),
-            period: None,
-            rtt_gain: 0.125,
-            reorder: 0,
-            recovery: Recovery::Selective,
-            stop_by_mark: false,
-        };
-        CreditReceiver::new(config, AtMaxRate(link_rate(env)), env)
+    fn law(_: &Params, env: &Env) -> AtMaxRate {
+        AtMaxRate(link_rate(env))
     }
 }

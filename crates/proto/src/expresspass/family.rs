@@ -1,0 +1,156 @@
+//! What all transports with credits have in common: they choose settings and a law; ends and ports follow from these.
+
+use super::{
+    CreditReceiver, CreditSender, Feedback, GateConfig, Handshake, JitterAround, PacerConfig, ReceiverConfig,
+    Recovery, SenderConfig, max_rate,
+};
+use crate::endpoint::Env;
+use crate::params::{Auto, ParamSet, Profile};
+use crate::port::CreditShaping;
+use crate::registry::{CreditNeeds, Needs, Transport};
+use clearway_units::{Bytes, Span};
+
+/// Least time before a request or a stop is repeated (minimum RTO, E16 sec. 4).
+const RETRY_MIN: Span = Span::from_us(200);
+/// Largest size of a credit on the wire, in bytes (E17 sec. 3.1).
+const CREDIT_MAX: u32 = 92;
+
+/// A transport whose receivers send credits. Implementing it makes a [`Transport`].
+pub trait CreditTransport {
+    /// Its parameters.
+    type Params: ParamSet;
+    /// The law by which credit loss, or what else, sets the credit rate.
+    type Law: Feedback;
+    /// As [`Transport::NAME`].
+    const NAME: &'static str;
+    /// As [`Transport::SUMMARY`].
+    const SUMMARY: &'static str;
+    /// As [`Transport::SOURCE`].
+    const SOURCE: &'static str;
+    /// As [`Transport::PROFILES`].
+    const PROFILES: &'static [Profile] = &[];
+    /// How its ends and its ports behave.
+    fn settings(params: &Self::Params) -> Settings;
+    /// The law of a new flow.
+    fn law(params: &Self::Params, env: &Env) -> Self::Law;
+}
+
+impl<T: CreditTransport> Transport for T {
+    type Params = T::Params;
+    type Sender = CreditSender;
+    type Receiver = CreditReceiver<T::Law>;
+    const NAME: &'static str = T::NAME;
+    const SUMMARY: &'static str = T::SUMMARY;
+    const SOURCE: &'static str = T::SOURCE;
+    const PROFILES: &'static [Profile] = T::PROFILES;
+
+    fn needs(params: &T::Params) -> Needs {
+        T::settings(params).needs()
+    }
+
+    fn sender(params: &T::Params, env: &Env) -> CreditSender {
+        CreditSender::new(T::settings(params).sender(env), env)
+    }
+
+    fn receiver(params: &T::Params, env: &Env) -> CreditReceiver<T::Law> {
+        CreditReceiver::new(T::settings(params).receiver(env), T::law(params, env), env)
+    }
+}
+
+/// What a transport with credits chooses; the parameters of `expresspass` of the same name say what each means.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "said at the parameters of `expresspass`")]
+pub struct Settings {
+    pub update_period: Auto<Span>,
+    pub rtt_gain: f64,
+    pub jitter: f64,
+    pub jitter_around: JitterAround,
+    pub randomize_size: bool,
+    /// Without one, the smallest frame.
+    pub size_min: Option<u32>,
+    pub idle_timeout: Auto<Span>,
+    pub retry: Auto<Span>,
+    pub handshake: Handshake,
+    pub early_stop: bool,
+    /// The mark on the last data packet stops the credits (E16).
+    pub stop_by_mark: bool,
+    pub recovery: Recovery,
+    pub reorder_window: Auto<Span>,
+    pub reorder_credits: u32,
+    pub credit_queue: u32,
+    pub bucket: Bytes,
+    pub bucket_starts_empty: bool,
+    /// Data takes part in ECN.
+    pub ecn: bool,
+}
+
+impl Settings {
+    /// Those of the SIGCOMM 2017 paper, as the parameters of `expresspass` have them.
+    pub const PAPER: Settings = Settings {
+        update_period: Auto::Auto,
+        rtt_gain: 0.125,
+        jitter: 0.01,
+        jitter_around: JitterAround::Schedule,
+        randomize_size: false,
+        size_min: None,
+        idle_timeout: Auto::Auto,
+        retry: Auto::Auto,
+        handshake: Handshake::Syn,
+        early_stop: false,
+        stop_by_mark: false,
+        recovery: Recovery::Selective,
+        reorder_window: Auto::Auto,
+        reorder_credits: 0,
+        credit_queue: 8,
+        bucket: Bytes::new(168),
+        bucket_starts_empty: false,
+        ecn: false,
+    };
+
+    fn needs(&self) -> Needs {
+        let shaping = CreditShaping {
+            bucket: self.bucket.get() as u32,
+            starts_empty: self.bucket_starts_empty,
+            ..CreditShaping::PAPER
+        };
+        let credits = Some(CreditNeeds { queue: self.credit_queue, shaping });
+        Needs { credits, ecn: self.ecn, ..Needs::NOTHING }
+    }
+
+    fn sender(&self, env: &Env) -> SenderConfig {
+        SenderConfig {
+            gate: GateConfig {
+                idle: self.idle_timeout.or(env.base_rtt),
+                retry: self.retry.or((env.base_rtt * 2).max(RETRY_MIN)),
+                stop_by_mark: self.stop_by_mark,
+                early_stop: self.early_stop,
+            },
+            request_on_syn: self.handshake == Handshake::Syn,
+            reorder: self.reorder_window.or(env.base_rtt / 4),
+            ecn: self.ecn,
+        }
+    }
+
+    fn receiver(&self, env: &Env) -> ReceiverConfig {
+        let fixed = env.framing.wire_min;
+        let least = self.size_min.unwrap_or(fixed);
+        let (size_min, size_max) =
+            if self.randomize_size { (least, CREDIT_MAX.max(least)) } else { (fixed, fixed) };
+        ReceiverConfig {
+            pacer: PacerConfig { jitter: self.jitter, around: self.jitter_around, size_min, size_max },
+            period: match self.update_period {
+                Auto::Auto => None,
+                Auto::Set(period) => Some(period),
+            },
+            rtt_gain: self.rtt_gain,
+            reorder: self.reorder_credits,
+            recovery: self.recovery,
+            stop_by_mark: self.stop_by_mark,
+        }
+    }
+}
+
+/// Credits per second whose data fills the receiver's own link.
+pub fn link_rate(env: &Env) -> f64 {
+    max_rate(env.line_rate, env.framing.wire_min, env.framing.wire_max())
+}
