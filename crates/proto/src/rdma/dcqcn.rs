@@ -1,0 +1,326 @@
+//! DCQCN's reaction point: cuts its rate on notifications, recovers it by time and by bytes sent.
+//!
+//! Source: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, sec. 3 and its eq. (1) to
+//! (4); and `rdma-hw.cc` of the HPCC authors' ns-3 code ("Mellanox's version of DCQCN"), which asks only from time to
+//! time whether there was a notification. PACC's hosts run the same law, and hear its switches.
+
+use super::law::{Ack, BuildLaw, RateLaw};
+use super::scale::{Step, Window, Windowing, plus, times};
+use crate::endpoint::Env;
+use clearway_units::{Rate, Span, Time};
+
+crate::choice! {
+    /// When a notification takes effect.
+    pub enum Reaction {
+        /// At once (the paper): a cut, then `alpha` rises; `alpha` falls after each `alpha_period` without one.
+        OnCnp = "on-cnp",
+        /// At the next of ticks that began with the flow's first notification (HPCC's ns-3 code): `alpha` moves every
+        /// `alpha_period`, and every `decrease_interval` a cut follows if there was a notification since the last.
+        Ticks = "ticks",
+    }
+}
+
+crate::choice! {
+    /// What a law takes for a notification.
+    pub enum Notice {
+        /// A packet of its own (CNP).
+        Cnp = "cnp",
+        /// An acknowledgement that says that its data was marked.
+        MarkedAck = "marked-ack",
+    }
+}
+
+/// Constants of the law, by the paper's names where it has one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct DcqcnConfig {
+    /// When a notification takes effect.
+    pub reaction: Reaction,
+    /// What counts as a notification.
+    pub notice: Notice,
+    /// Weight `g` of one notification, or of one period without, in `alpha`.
+    pub g: f64,
+    /// `alpha` of a new flow: 1 halves the rate on the first notification.
+    pub alpha_initial: f64,
+    /// Time without a notification after which `alpha` falls (`K`); with [`Reaction::Ticks`], the time between moves.
+    pub alpha_period: Span,
+    /// Least time between two cuts. [`Reaction::OnCnp`] does not hear what comes sooner. In the paper the receiver
+    /// sees to it, and this is zero.
+    pub decrease_interval: Span,
+    /// Whether each cut makes the old rate the target. Else a cut that follows a cut leaves the target, so that fast
+    /// recovery goes back to the rate before the first (ns-3: `CLAMP_TARGET_RATE 0`).
+    pub clamp_target: bool,
+    /// Time between increases (`T`).
+    pub increase_timer: Span,
+    /// Bytes on the wire between increases (`B`); `None`: time alone counts.
+    pub byte_counter: Option<u64>,
+    /// Steps of fast recovery before the target rises (`F`).
+    pub fast_recovery: u32,
+    /// Additive increase of the target (`R_AI`).
+    pub ai: Step,
+    /// Its hyper increase (`R_HAI`).
+    pub hai: Step,
+    /// The rate falls no lower.
+    pub min_rate: Rate,
+    /// How much may be in flight.
+    pub windowing: Windowing,
+    /// Base round-trip time of windows; `None`: the path's.
+    pub base_rtt: Option<Span>,
+}
+
+/// `alpha` below this leaves no trace in any sum or product with the other numbers here.
+const ALPHA_NOTHING: f64 = 1e-20;
+
+/// Added to the first interval between cuts, so that `alpha` moves before the cut where both are due (ns-3).
+const AFTER_ALPHA: Span = Span::from_ns(1);
+
+/// What repeats does so no faster than this.
+const TICK_MIN: Span = Span::from_ns(1);
+
+/// The law of one flow.
+#[derive(Clone, Debug)]
+pub struct Dcqcn {
+    config: DcqcnConfig,
+    line: Rate,
+    min: Rate,
+    ai: Rate,
+    hai: Rate,
+    window: Window,
+    /// `R_C`.
+    rate: Rate,
+    /// `R_T`.
+    target: Rate,
+    /// As of the last move before `alpha_at`.
+    alpha: f64,
+    /// When `alpha` moves next. Moves are made up for when somebody asks: they need no event.
+    alpha_at: Time,
+    /// Ticks: whether there was a notification since `alpha` moved, and since the last look for a cut.
+    alpha_noticed: bool,
+    cut_noticed: bool,
+    /// Ticks: next look for a cut. On a notification: no cut before this.
+    cut_at: Time,
+    /// Next increase by time.
+    increase_at: Time,
+    /// Bytes to send until the next increase by bytes.
+    bytes_left: u64,
+    /// Increases since the last cut, by time and by bytes.
+    by_time: u32,
+    by_bytes: u32,
+    /// Whether there ever was a notification.
+    noticed: bool,
+}
+
+impl BuildLaw for DcqcnConfig {
+    type Law = Dcqcn;
+
+    fn build(&self, env: &Env) -> Dcqcn {
+        let line = env.line_rate;
+        let config = DcqcnConfig {
+            alpha_period: self.alpha_period.max(TICK_MIN),
+            increase_timer: self.increase_timer.max(TICK_MIN),
+            decrease_interval: match self.reaction {
+                Reaction::OnCnp => self.decrease_interval,
+                Reaction::Ticks => self.decrease_interval.max(TICK_MIN),
+            },
+            ..*self
+        };
+        Dcqcn {
+            config,
+            line,
+            min: self.min_rate.min(line),
+            ai: self.ai.at(line),
+            hai: self.hai.at(line),
+            window: Window::new(self.windowing, line, self.base_rtt.unwrap_or(env.base_rtt)),
+            rate: line,
+            target: line,
+            alpha: self.alpha_initial,
+            alpha_at: Time::MAX,
+            alpha_noticed: false,
+            cut_noticed: false,
+            cut_at: Time::ZERO,
+            increase_at: Time::MAX,
+            bytes_left: self.byte_counter.unwrap_or(0),
+            by_time: 0,
+            by_bytes: 0,
+            noticed: false,
+        }
+    }
+}
+
+impl Dcqcn {
+    /// `R_T`.
+    pub fn target(&self) -> Rate {
+        self.target
+    }
+
+    /// `alpha`, as it last counted.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    fn notify(&mut self, now: Time) {
+        self.advance(now);
+        self.skip_looks(now);
+        match self.config.reaction {
+            Reaction::OnCnp => {
+                if self.noticed && now < self.cut_at {
+                    return;
+                }
+                self.noticed = true;
+                self.move_alpha_until(now);
+                self.cut(now);
+                self.alpha = (1.0 - self.config.g) * self.alpha + self.config.g;
+                self.alpha_at = now + self.config.alpha_period;
+                self.cut_at = now + self.config.decrease_interval;
+            }
+            Reaction::Ticks => {
+                self.cut_noticed = true;
+                if self.noticed {
+                    self.move_alpha_until(now);
+                    self.alpha_noticed = true;
+                } else {
+                    self.noticed = true;
+                    self.alpha_at = now + self.config.alpha_period;
+                    self.cut_at = now + self.config.decrease_interval + AFTER_ALPHA;
+                }
+            }
+        }
+    }
+
+    /// The moves of `alpha` that were due by `now`.
+    fn move_alpha_until(&mut self, now: Time) {
+        while self.alpha_at <= now {
+            let feedback = if std::mem::take(&mut self.alpha_noticed) { self.config.g } else { 0.0 };
+            self.alpha = (1.0 - self.config.g) * self.alpha + feedback;
+            self.alpha_at += self.config.alpha_period;
+            if self.alpha < ALPHA_NOTHING {
+                // Only zeros follow: go to the first move after now.
+                self.alpha = 0.0;
+                let period = self.config.alpha_period.as_ps();
+                let behind = now.saturating_since(self.alpha_at).as_ps();
+                if self.alpha_at <= now {
+                    self.alpha_at += Span::from_ps((behind / period + 1) * period);
+                }
+            }
+        }
+    }
+
+    /// Multiplicative decrease, eq. (1).
+    fn cut(&mut self, now: Time) {
+        if self.config.clamp_target || self.by_time > 0 || self.by_bytes > 0 {
+            self.target = self.rate;
+        }
+        self.rate = times(self.rate, 1.0 - self.alpha / 2.0).max(self.min);
+        (self.by_time, self.by_bytes) = (0, 0);
+        self.increase_at = now + self.config.increase_timer;
+        self.bytes_left = self.config.byte_counter.unwrap_or(0);
+    }
+
+    /// One increase, eq. (2) to (4). `by_time` and `by_bytes` count those before it.
+    fn increase(&mut self) {
+        let (most, least) = match self.config.byte_counter {
+            Some(_) => (self.by_time.max(self.by_bytes), self.by_time.min(self.by_bytes)),
+            None => (self.by_time, self.by_time),
+        };
+        if most >= self.config.fast_recovery {
+            let step = if least > self.config.fast_recovery { self.hai } else { self.ai };
+            self.target = plus(self.target, step).min(self.line);
+        }
+        self.rate = Rate::bps(self.rate.as_bps() / 2 + self.target.as_bps() / 2);
+    }
+
+    /// Whether increases change nothing any more, so that their timer may rest: the halves are rounded down, so the
+    /// rate ends up to two bits per second short of its target.
+    fn is_recovered(&self) -> bool {
+        self.target == self.line && self.rate.as_bps() / 2 + self.target.as_bps() / 2 <= self.rate.as_bps()
+    }
+
+    /// What was due by `now`.
+    fn advance(&mut self, now: Time) {
+        loop {
+            let cut_at = self.next_cut();
+            if self.increase_at.min(cut_at) > now {
+                return;
+            }
+            if self.increase_at <= cut_at {
+                self.increase();
+                self.by_time += 1;
+                self.increase_at = if self.is_recovered() {
+                    Time::MAX
+                } else {
+                    self.increase_at + self.config.increase_timer
+                };
+            } else {
+                self.move_alpha_until(cut_at);
+                self.cut(cut_at);
+                self.cut_noticed = false;
+                self.cut_at = cut_at + self.config.decrease_interval;
+            }
+        }
+    }
+
+    /// Ticks: the next look for a cut that will find something. Looks that find nothing are no events.
+    fn next_cut(&self) -> Time {
+        if self.cut_noticed { self.cut_at } else { Time::MAX }
+    }
+
+    /// Ticks: past looks found nothing; the next one comes after `now`.
+    fn skip_looks(&mut self, now: Time) {
+        if self.config.reaction == Reaction::Ticks && self.noticed && !self.cut_noticed && self.cut_at <= now
+        {
+            let interval = self.config.decrease_interval.as_ps();
+            let behind = (now - self.cut_at).as_ps();
+            self.cut_at += Span::from_ps((behind / interval + 1) * interval);
+        }
+    }
+}
+
+impl RateLaw for Dcqcn {
+    fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    fn window(&self) -> u64 {
+        self.window.at(self.rate)
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>, now: Time) {
+        if ack.marked && self.config.notice == Notice::MarkedAck {
+            self.notify(now);
+        }
+    }
+
+    fn on_cnp(&mut self, now: Time) {
+        if self.config.notice == Notice::Cnp {
+            self.notify(now);
+        }
+    }
+
+    fn on_sent(&mut self, wire: u32, now: Time) {
+        let Some(counter) = self.config.byte_counter else { return };
+        if !self.noticed {
+            return;
+        }
+        self.advance(now);
+        if wire as u64 >= self.bytes_left {
+            self.increase();
+            self.by_bytes += 1;
+            self.bytes_left = counter;
+            if self.is_recovered() {
+                self.increase_at = Time::MAX;
+            }
+        } else {
+            self.bytes_left -= wire as u64;
+        }
+    }
+
+    fn next_timeout(&self) -> Time {
+        self.increase_at.min(self.next_cut())
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        self.advance(now);
+    }
+}
+
+#[cfg(test)]
+mod tests;

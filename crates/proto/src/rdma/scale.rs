@@ -1,0 +1,117 @@
+//! What the laws share: windows that follow a rate, increments given for one line rate, and rates in whole bits per
+//! second.
+
+use super::law::UNLIMITED;
+use clearway_units::{Rate, Span};
+
+crate::choice! {
+    /// How much a law lets be in flight.
+    pub enum Windowing {
+        /// Any amount: the rate alone counts.
+        None = "none",
+        /// What line rate sends in a base round-trip time.
+        Fixed = "fixed",
+        /// Of that, the share that the rate has of line rate.
+        Rate = "rate",
+    }
+}
+
+/// A window that belongs to a rate.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    windowing: Windowing,
+    /// Bytes at line rate.
+    full: u64,
+    line: Rate,
+}
+
+impl Window {
+    /// Of a flow with this line rate and base round-trip time. The window at line rate is rounded down to a byte.
+    pub fn new(windowing: Windowing, line: Rate, base_rtt: Span) -> Window {
+        Window { windowing, full: line.bytes_in(base_rtt).get().max(1), line }
+    }
+
+    /// Bytes at line rate.
+    pub fn full(&self) -> u64 {
+        self.full
+    }
+
+    /// Bytes at `rate`, rounded down, and at least one.
+    pub fn at(&self, rate: Rate) -> u64 {
+        match self.windowing {
+            Windowing::None => UNLIMITED,
+            Windowing::Fixed => self.full,
+            Windowing::Rate => {
+                ((self.full as u128 * rate.as_bps() as u128 / self.line.as_bps() as u128) as u64).max(1)
+            }
+        }
+    }
+}
+
+/// An increment of the rate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// The same at any line rate.
+    Fixed(Rate),
+    /// `step` where the line rate is `line`, and in proportion elsewhere.
+    PerLine {
+        /// The increment there.
+        step: Rate,
+        /// The line rate that it was given for.
+        line: Rate,
+    },
+}
+
+impl Step {
+    /// The increment at a line rate, rounded down, and at least 1 bit/s so that no law stands still.
+    pub fn at(self, line_rate: Rate) -> Rate {
+        match self {
+            Step::Fixed(step) => step,
+            Step::PerLine { step, line } => {
+                let bps = step.as_bps() as u128 * line_rate.as_bps() as u128 / line.as_bps() as u128;
+                Rate::bps((bps as u64).max(1))
+            }
+        }
+    }
+}
+
+/// `rate` times `factor`, rounded down to a whole bit per second as in HPCC's ns-3 code; never negative.
+pub(super) fn times(rate: Rate, factor: f64) -> Rate {
+    Rate::bps((rate.as_bps_f64() * factor) as u64)
+}
+
+/// The sum of two rates.
+pub(super) fn plus(rate: Rate, step: Rate) -> Rate {
+    Rate::bps(rate.as_bps().saturating_add(step.as_bps()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_of_hpccs_320_hosts_is_153_000_bytes_at_line_rate_and_follows_the_rate_peers_md_3() {
+        let line = Rate::gbps(100);
+        let window = Window::new(Windowing::Rate, line, Span::from_ns(12_240));
+        assert_eq!((window.full(), window.at(line)), (153_000, 153_000));
+        assert_eq!(window.at(Rate::gbps(33)), 50_490);
+        assert_eq!(window.at(Rate::bps(1)), 1, "a window of nothing would stop the flow for good");
+        assert_eq!(Window::new(Windowing::Fixed, line, Span::from_us(1)).at(Rate::gbps(1)), 12_500);
+        assert_eq!(Window::new(Windowing::None, line, Span::from_us(1)).at(Rate::gbps(1)), UNLIMITED);
+    }
+
+    #[test]
+    fn an_increment_grows_with_the_line_rate_it_was_given_for() {
+        let step = Step::PerLine { step: Rate::mbps(20), line: Rate::gbps(100) };
+        assert_eq!(step.at(Rate::gbps(100)), Rate::mbps(20));
+        assert_eq!(step.at(Rate::gbps(25)), Rate::mbps(5), "run.py: 5 Mb/s at 25 Gb/s");
+        assert_eq!(step.at(Rate::bps(100)), Rate::bps(1), "never nothing");
+        assert_eq!(Step::Fixed(Rate::mbps(615)).at(Rate::gbps(10)), Rate::mbps(615));
+    }
+
+    #[test]
+    fn a_product_is_rounded_down() {
+        assert_eq!(times(Rate::bps(3), 0.5), Rate::bps(1));
+        assert_eq!(times(Rate::bps(3), -1.0), Rate::bps(0));
+    }
+}

@@ -1,0 +1,341 @@
+//! TIMELY: steers by the slope of the round-trip time.
+//!
+//! Source: Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015, Algorithm 1; and
+//! `rdma-hw.cc` of the HPCC authors' ns-3 code, which differs in when it updates and in when it hurries.
+//!
+//! # Deviation
+//! - The paper measures from the start of a segment to the completion of its last byte, less what the segment takes at
+//!   line rate. Here packets are paced one by one, so a measurement is that of the packet whose acknowledgement
+//!   completes the segment. What this one packet takes at line rate is not subtracted (0.1 us at 100 Gbps).
+
+use super::law::{Ack, BuildLaw, RateLaw};
+use super::scale::{Step, Window, Windowing, plus, times};
+use crate::endpoint::Env;
+use clearway_units::{Rate, Span, Time};
+
+crate::choice! {
+    /// When the rate is updated.
+    pub enum UpdateAt {
+        /// Each time that a segment's worth of bytes is acknowledged (the paper).
+        Segment = "segment",
+        /// Once in a round trip: when data sent after the last update is acknowledged (HPCC's ns-3 code).
+        RoundTrip = "round-trip",
+    }
+}
+
+crate::choice! {
+    /// Which increases in a row lead to hyper increases.
+    pub enum HurryAfter {
+        /// Those for a slope of zero or less. Below `t_low` the step is always the small one (the paper).
+        Slope = "slope",
+        /// All, and all may be large (HPCC's ns-3 code).
+        Any = "any",
+    }
+}
+
+/// Constants of the law, by the paper's names.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TimelyConfig {
+    /// When the rate is updated.
+    pub update: UpdateAt,
+    /// Bytes of the flow in a segment.
+    pub segment: u64,
+    /// Weight of a new difference between round-trip times.
+    pub alpha: f64,
+    /// Weight of a decrease.
+    pub beta: f64,
+    /// Round-trip times below this always raise the rate.
+    pub t_low: Span,
+    /// Round-trip times above this always lower it.
+    pub t_high: Span,
+    /// What differences are measured in.
+    pub min_rtt: Span,
+    /// The small step up (`delta`).
+    pub ai: Step,
+    /// The large step up (`N delta`).
+    pub hai: Step,
+    /// Small steps in a row before large ones.
+    pub hurry_after: u32,
+    /// Which steps count for that.
+    pub hurry: HurryAfter,
+    /// The rate falls no lower.
+    pub min_rate: Rate,
+    /// How much may be in flight.
+    pub windowing: Windowing,
+    /// Base round-trip time of windows; `None`: the path's.
+    pub base_rtt: Option<Span>,
+}
+
+/// The law of one flow.
+#[derive(Clone, Debug)]
+pub struct Timely {
+    config: TimelyConfig,
+    line: Rate,
+    min: Rate,
+    ai: Rate,
+    hai: Rate,
+    window: Window,
+    rate: Rate,
+    /// Round-trip time of the last update; `None` before the first.
+    last_rtt: Option<Span>,
+    /// Smoothed difference between round-trip times, in picoseconds.
+    rtt_diff: f64,
+    /// Steps up in a row that count for hurry.
+    steps: u32,
+    /// Segment: bytes acknowledged since the last update.
+    acked: u64,
+    /// Round trip: the next update comes when more than this is acknowledged.
+    update_after: u64,
+}
+
+impl BuildLaw for TimelyConfig {
+    type Law = Timely;
+
+    fn build(&self, env: &Env) -> Timely {
+        let line = env.line_rate;
+        Timely {
+            config: *self,
+            line,
+            min: self.min_rate.min(line),
+            ai: self.ai.at(line),
+            hai: self.hai.at(line),
+            window: Window::new(self.windowing, line, self.base_rtt.unwrap_or(env.base_rtt)),
+            rate: line,
+            last_rtt: None,
+            rtt_diff: 0.0,
+            steps: 0,
+            acked: 0,
+            update_after: 0,
+        }
+    }
+}
+
+impl Timely {
+    /// Whether this acknowledgement brings an update. If so, the wait for the next begins.
+    fn is_due(&mut self, ack: &Ack<'_>) -> bool {
+        match self.config.update {
+            UpdateAt::Segment => {
+                self.acked += ack.newly;
+                let due = self.acked > 0 && (self.last_rtt.is_none() || self.acked >= self.config.segment);
+                if due {
+                    self.acked = 0;
+                }
+                due
+            }
+            UpdateAt::RoundTrip => ack.acked > self.update_after,
+        }
+    }
+
+    /// Algorithm 1.
+    fn update(&mut self, rtt: Span, last: Span) {
+        let config = &self.config;
+        let new_diff = rtt.as_ps() as f64 - last.as_ps() as f64;
+        self.rtt_diff = (1.0 - config.alpha) * self.rtt_diff + config.alpha * new_diff;
+        let gradient = self.rtt_diff / config.min_rtt.as_ps() as f64;
+        if rtt < config.t_low {
+            self.increase(config.hurry == HurryAfter::Any);
+        } else if rtt > config.t_high {
+            self.decrease(1.0 - config.beta * (1.0 - config.t_high.ratio(rtt)));
+        } else if gradient <= 0.0 {
+            self.increase(true);
+        } else {
+            self.decrease((1.0 - config.beta * gradient).max(0.0));
+        }
+    }
+
+    /// A step up. One that does not count for hurry ends the row.
+    fn increase(&mut self, counts: bool) {
+        let step = if counts && self.steps >= self.config.hurry_after { self.hai } else { self.ai };
+        self.steps = if counts { self.steps.saturating_add(1) } else { 0 };
+        self.rate = plus(self.rate, step).min(self.line);
+    }
+
+    fn decrease(&mut self, factor: f64) {
+        self.steps = 0;
+        self.rate = times(self.rate, factor).max(self.min);
+    }
+}
+
+impl RateLaw for Timely {
+    fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    fn window(&self) -> u64 {
+        self.window.at(self.rate)
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>, _: Time) {
+        if !self.is_due(ack) {
+            return;
+        }
+        if let Some(last) = self.last_rtt {
+            self.update(ack.rtt, last);
+        }
+        // While the sender goes back over a loss, `next` may be behind: then ns-3 keeps the old reference.
+        if self.config.update == UpdateAt::Segment || ack.next > self.update_after {
+            self.update_after = ack.next;
+            self.last_rtt = Some(ack.rtt);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::law::UNLIMITED;
+    use super::*;
+    use crate::endpoint::Framing;
+    use proptest::prelude::*;
+
+    /// peers.md 3, "TIMELY".
+    const NS3: TimelyConfig = TimelyConfig {
+        update: UpdateAt::RoundTrip,
+        segment: 64_000,
+        alpha: 0.875,
+        beta: 0.8,
+        t_low: Span::from_us(50),
+        t_high: Span::from_us(500),
+        min_rtt: Span::from_us(20),
+        ai: Step::PerLine { step: Rate::mbps(100), line: Rate::gbps(100) },
+        hai: Step::PerLine { step: Rate::mbps(500), line: Rate::gbps(100) },
+        hurry_after: 5,
+        hurry: HurryAfter::Any,
+        min_rate: Rate::gbps(1),
+        windowing: Windowing::None,
+        base_rtt: None,
+    };
+    const PAPER: TimelyConfig = TimelyConfig {
+        update: UpdateAt::Segment,
+        ai: Step::Fixed(Rate::mbps(10)),
+        hai: Step::Fixed(Rate::mbps(50)),
+        hurry: HurryAfter::Slope,
+        min_rate: Rate::mbps(10),
+        ..NS3
+    };
+
+    fn law(config: TimelyConfig, start: Rate) -> Timely {
+        let mut law = config.build(&Env {
+            line_rate: Rate::gbps(100),
+            path_rate: Rate::gbps(100),
+            base_rtt: Span::from_us(10),
+            framing: Framing { payload_max: 1000, overhead: 56, wire_min: 60 },
+            established: true,
+        });
+        assert_eq!((law.rate(), law.window()), (Rate::gbps(100), UNLIMITED));
+        law.rate = start;
+        law
+    }
+
+    /// Round-trip times in microseconds, one an update.
+    fn updates(law: &mut Timely, rtts: &[f64]) {
+        for &us in rtts {
+            let (acked, newly) = (law.update_after + 64_000, 64_000);
+            let rtt = Span::from_secs_f64(us * 1e-6);
+            let ack = Ack { newly, acked, next: acked + 1000, marked: false, rtt, hops: &[] };
+            law.on_ack(&ack, Time::ZERO);
+        }
+    }
+
+    #[test]
+    fn the_first_round_trip_is_only_measured_and_then_there_is_one_update_a_round_trip() {
+        let mut law = law(NS3, Rate::gbps(10));
+        let ack =
+            |acked, next| Ack { newly: 1000, acked, next, marked: false, rtt: Span::from_us(20), hops: &[] };
+        law.on_ack(&ack(1_000, 9_000), Time::ZERO);
+        assert_eq!(law.rate(), Rate::gbps(10));
+        for acked in 2..=9 {
+            law.on_ack(&ack(acked * 1000, 9_000 + acked * 1000), Time::ZERO);
+            assert_eq!(law.rate(), Rate::gbps(10), "data of the first round trip");
+        }
+        law.on_ack(&ack(10_000, 20_000), Time::ZERO);
+        assert_eq!(law.rate(), Rate::mbps(10_100));
+        law.on_ack(&ack(11_000, 21_000), Time::ZERO);
+        assert_eq!(law.rate(), Rate::mbps(10_100), "not before 20,000 is exceeded");
+    }
+
+    #[test]
+    fn five_increases_of_100_mbps_are_followed_by_increases_of_500_peers_md_3() {
+        let mut law = law(NS3, Rate::gbps(10));
+        updates(&mut law, &[20.0; 6]);
+        assert_eq!(law.rate(), Rate::mbps(10_500));
+        updates(&mut law, &[20.0; 2]);
+        assert_eq!(law.rate(), Rate::mbps(11_500));
+    }
+
+    #[test]
+    fn in_the_paper_low_round_trips_never_hurry_and_flat_slopes_do() {
+        let mut law = law(PAPER, Rate::gbps(10));
+        updates(&mut law, &[20.0; 21]);
+        assert_eq!(law.rate(), Rate::mbps(10_200), "20 updates below T_low: 10 Mbps each");
+        updates(&mut law, &[60.0]);
+        let rate = law.rate();
+        assert!(rate < Rate::mbps(10_200), "from 20 to 60 us: a steep slope");
+        updates(&mut law, &[50.0; 6]);
+        assert_eq!(law.rate(), plus(rate, Rate::mbps(5 * 10 + 50)));
+    }
+
+    #[test]
+    fn a_segment_is_an_update_however_many_acknowledgements_it_takes() {
+        let mut law = law(PAPER, Rate::gbps(10));
+        for acked in 1..=129 {
+            let acked = acked * 1000;
+            let rtt = Span::from_us(20);
+            let ack = Ack { newly: 1000, acked, next: acked + 50_000, marked: false, rtt, hops: &[] };
+            law.on_ack(&ack, Time::ZERO);
+        }
+        assert_eq!(law.rate(), Rate::mbps(10_020), "the first packet measures; then two segments of 64 KB");
+    }
+
+    #[test]
+    fn above_t_high_the_rate_falls_by_the_excess_whatever_the_slope() {
+        let mut law = law(NS3, Rate::gbps(10));
+        updates(&mut law, &[2000.0, 1000.0]);
+        // 1 - 0.8 (1 - 500 / 1000) = 0.6, though the round-trip time halved.
+        assert_eq!(law.rate().as_bps(), (10e9 * (1.0 - 0.8 * 0.5)) as u64);
+    }
+
+    #[test]
+    fn between_the_thresholds_a_positive_slope_lowers_by_its_measure() {
+        let mut law = law(NS3, Rate::gbps(10));
+        updates(&mut law, &[100.0, 104.0]);
+        // d = 0.875 x 4 us, gradient = 3.5 / 20 = 0.175, factor 1 - 0.8 x 0.175 = 0.86.
+        assert!(law.rate().as_bps().abs_diff(8_600_000_000) <= 1, "{:?}", law.rate());
+        updates(&mut law, &[100.0]);
+        // d = 0.125 x 3.5 - 0.875 x 4 < 0: up.
+        assert!(law.rate().as_bps().abs_diff(8_700_000_000) <= 1);
+        updates(&mut law, &[200.0]);
+        assert_eq!(law.rate(), Rate::gbps(1), "a slope of 4: down to the least rate, not below zero");
+    }
+
+    #[test]
+    fn going_back_over_a_loss_keeps_the_reference_but_moves_the_slope_as_in_ns3() {
+        let mut law = law(NS3, Rate::gbps(10));
+        updates(&mut law, &[100.0]);
+        let (end, rtt) = (law.update_after, Span::from_us(104));
+        let back = Ack { newly: 0, acked: end + 1, next: end, marked: false, rtt, hops: &[] };
+        law.on_ack(&back, Time::ZERO);
+        assert_eq!(law.last_rtt, Some(Span::from_us(100)));
+        assert_eq!(law.rtt_diff, 0.875 * 4e6);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_measured_the_rate_stays_between_its_limits(
+            rtts in prop::collection::vec(0.001..3000.0f64, 1..300), paper in any::<bool>(),
+        ) {
+            let config = if paper { PAPER } else { NS3 };
+            let mut law = law(config, Rate::gbps(100));
+            for rtt in rtts {
+                updates(&mut law, &[rtt]);
+                prop_assert!(law.rate() >= config.min_rate && law.rate() <= Rate::gbps(100));
+            }
+        }
+
+        #[test]
+        fn low_round_trips_bring_any_rate_back_to_line_rate(start in 1_000_000_000..100_000_000_000u64) {
+            let mut law = law(NS3, Rate::bps(start));
+            updates(&mut law, &[20.0; 250]);
+            prop_assert_eq!(law.rate(), Rate::gbps(100));
+        }
+    }
+}
