@@ -4,5 +4,6 @@ pub mod dcqcn;
 pub mod dctcp;
 pub mod hpcc;
 pub mod law;
+pub mod pacc;
 pub mod scale;
 pub mod timely;

@@ -1,0 +1,141 @@
+//! PACC: the switch counts who fills its queue, and sends the notifications of [DCQCN](super::dcqcn) itself.
+//!
+//! Source: Zhong et al., "PACC: Proactive and Accurate Congestion Feedback for RDMA Congestion Control", INFOCOM 2022,
+//! sec. III and Algorithm 1. What the paper leaves open is named PACC-1 to PACC-20, in the fields of [`PaccConfig`] and
+//! on the protocol's page.
+
+mod pi;
+mod port;
+mod table;
+
+pub use pi::{PiController, PiForm};
+pub use port::PaccPort;
+pub use table::{Entry, FlowTable};
+
+use clearway_units::{Bytes, Rate, Span};
+
+crate::choice! {
+    /// What a flow's share of the notifications is rounded to (PACC-20).
+    pub enum Rounding {
+        /// Down, as the text says.
+        Down = "down",
+        /// To the nearest, half up: Algorithm 1 prints an assignment without a floor.
+        Nearest = "nearest",
+    }
+}
+
+crate::choice! {
+    /// What happens to notifications still to be sent when the next period allots new ones (PACC-11).
+    pub enum Pending {
+        /// The new ones take their place.
+        Replace = "replace",
+        /// They are added, within [`PaccConfig::n_cnp_max`].
+        Add = "add",
+    }
+}
+
+/// Constants of a port, by the paper's names, and readings of what the paper leaves open.
+///
+/// PACC-3, 4, 5, 14, 15, 16 and 17 are about the analysis and the evaluation, and set nothing here. PACC-12 (no marks,
+/// no notifications from receivers) and PACC-18 (DCQCN's constants) are the transport's.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PaccConfig {
+    /// `T`: period of the controller, of the average (PACC-9) and of the table. All end together, in this order: the
+    /// average, the controller, the allotment, the table (PACC-10).
+    pub period: Span,
+    /// `Q_th`; `None`: half of what the port sends in a period (PACC-8: per port, 125 KB at 25 Gbps).
+    pub q_th: Option<Bytes>,
+    /// `Q_burst`; `None`: what the port sends in [`PaccConfig::burst`].
+    pub q_burst: Option<Bytes>,
+    /// `d`: how long a microburst lasts (PACC-19: 1.28 us, so that 4 KB come out at 25 Gbps).
+    pub burst: Span,
+    /// `B_th`: an entry with fewer bytes in a period is deleted; `None`: as `Q_burst`.
+    pub b_th: Option<Bytes>,
+    /// `w`: weight of the present queue in its average.
+    pub w: f64,
+    /// `beta_1`: notifications for each unit of queue above `Q_th`.
+    pub beta1: f64,
+    /// `beta_2`: notifications for each unit by which the queue grew in a period.
+    pub beta2: f64,
+    /// What the queue is counted in for both (PACC-1: KB of 1,000 bytes).
+    pub unit: Bytes,
+    /// Position or incremental (PACC-2).
+    pub form: PiForm,
+    /// Time between two notifications for the same pair.
+    pub cnp_gap: Span,
+    /// Most congested packets that an entry counts (PACC-7: a field of 8 bits).
+    pub n_cong_max: u32,
+    /// Most notifications for a pair in a period, besides the limit of `period / cnp_gap` (a field of 8 bits).
+    pub n_cnp_max: u32,
+    /// Rounding of a pair's share (PACC-20).
+    pub rounding: Rounding,
+    /// What becomes of notifications not sent by the end of a period (PACC-11).
+    pub pending: Pending,
+    /// Pairs that the table has room for. PACC-6: an entry takes 14 bytes by Table I and 21 by the text.
+    pub capacity: u32,
+}
+
+impl PaccConfig {
+    /// The paper's constants.
+    pub const PAPER: PaccConfig = PaccConfig {
+        period: Span::from_us(80),
+        q_th: None,
+        q_burst: None,
+        burst: Span::from_ns(1280),
+        b_th: None,
+        w: 0.9,
+        beta1: 0.05,
+        beta2: 0.1,
+        unit: Bytes::new(1_000),
+        form: PiForm::Position,
+        cnp_gap: Span::from_us(4),
+        n_cong_max: 255,
+        n_cnp_max: 255,
+        rounding: Rounding::Down,
+        pending: Pending::Replace,
+        capacity: 1_024,
+    };
+
+    /// `Q_th` of a port of this rate, in bytes.
+    pub fn threshold(&self, rate: Rate) -> u64 {
+        self.q_th.map_or(rate.bytes_in(self.period).get() / 2, Bytes::get)
+    }
+
+    /// `Q_burst` of a port of this rate, in bytes.
+    pub fn burst_bytes(&self, rate: Rate) -> u64 {
+        self.q_burst.map_or(rate.bytes_in(self.burst).get(), Bytes::get)
+    }
+
+    /// `B_th` of a port of this rate, in bytes.
+    pub fn bytes_min(&self, rate: Rate) -> u64 {
+        self.b_th.map_or(self.burst_bytes(rate), Bytes::get)
+    }
+
+    /// Most notifications for a pair in a period.
+    pub fn cnps_max(&self) -> u32 {
+        let fit = self.period.as_ps() / self.cnp_gap.as_ps().max(1);
+        fit.min(self.n_cnp_max as u64) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_are_125_kb_and_4_kb_at_25_gbps_and_follow_the_rate_pacc_8_and_19() {
+        let config = PaccConfig::PAPER;
+        let at = |rate| (config.threshold(rate), config.burst_bytes(rate), config.bytes_min(rate));
+        assert_eq!(at(Rate::gbps(25)), (125_000, 4_000, 4_000));
+        assert_eq!(at(Rate::gbps(100)), (500_000, 16_000, 16_000));
+        let set = PaccConfig { q_th: Some(Bytes::new(7)), q_burst: Some(Bytes::new(8)), ..config };
+        assert_eq!((set.threshold(Rate::gbps(1)), set.bytes_min(Rate::gbps(1))), (7, 8));
+    }
+
+    #[test]
+    fn at_most_20_notifications_fit_into_a_period_sec_iii_b() {
+        assert_eq!(PaccConfig::PAPER.cnps_max(), 20);
+        let dense = PaccConfig { cnp_gap: Span::from_ns(100), ..PaccConfig::PAPER };
+        assert_eq!(dense.cnps_max(), 255, "N_cnp has 8 bits");
+    }
+}

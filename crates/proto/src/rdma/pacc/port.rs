@@ -1,0 +1,312 @@
+//! PACC at one output port: Algorithm 1 and its schedule of notifications.
+
+use super::{FlowTable, PaccConfig, Pending, PiController, Rounding};
+use clearway_units::{Rate, Span, Time};
+
+/// Notifications to be sent to one pair's sender.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    key: u64,
+    left: u32,
+}
+
+/// The mechanism of one output port. Its owner tells it of each packet that joins the port's queue, calls
+/// [`PaccPort::on_timeout`] at [`PaccPort::next_timeout`], and then takes notifications from [`PaccPort::poll_cnp`]
+/// until there are no more.
+///
+/// Periods end at multiples of `T`, at all ports together. A port without entries, without a queue and without a
+/// memory of one has no timeout.
+#[derive(Clone, Debug)]
+pub struct PaccPort {
+    period: Span,
+    cnp_gap: Span,
+    burst: f64,
+    bytes_min: u64,
+    w: f64,
+    cnps_max: u32,
+    rounding: Rounding,
+    pending: Pending,
+    pi: PiController,
+    table: FlowTable,
+    /// `Q_avg`, in bytes.
+    average: f64,
+    /// End of the current period; [`Time::MAX`] at rest.
+    period_end: Time,
+    /// Notifications to be sent, one to each every `cnp_gap`.
+    due: Vec<Due>,
+    /// When the next round of them leaves.
+    cnp_at: Time,
+    /// The round that is leaving: those before are done.
+    leaving: usize,
+}
+
+/// An average below this many bytes is forgotten, since it would take hundreds of periods to vanish on its own.
+const AVERAGE_NOTHING: f64 = 1.0;
+
+impl PaccPort {
+    /// For a port of this rate.
+    pub fn new(config: &PaccConfig, rate: Rate) -> PaccPort {
+        let unit = config.unit;
+        PaccPort {
+            period: config.period.max(Span::from_ps(1)),
+            cnp_gap: config.cnp_gap.max(Span::from_ps(1)),
+            burst: config.burst_bytes(rate) as f64,
+            bytes_min: config.bytes_min(rate),
+            w: config.w,
+            cnps_max: config.cnps_max(),
+            rounding: config.rounding,
+            pending: config.pending,
+            pi: PiController::new(config.beta1, config.beta2, config.threshold(rate), unit, config.form),
+            table: FlowTable::new(config.capacity, config.n_cong_max),
+            average: 0.0,
+            period_end: Time::MAX,
+            due: Vec::new(),
+            cnp_at: Time::MAX,
+            leaving: usize::MAX,
+        }
+    }
+
+    /// A packet of `wire` bytes of the pair `key` joins the queue, which holds `queued` bytes (`RECEIVE_PACKET`).
+    #[inline]
+    pub fn on_forward(&mut self, key: u64, wire: u32, queued: u64, now: Time) {
+        self.table.count(key, wire, queued > self.pi.threshold());
+        if self.period_end == Time::MAX {
+            self.period_end = self.next_multiple(now);
+        }
+    }
+
+    /// When [`PaccPort::on_timeout`] should be called; [`Time::MAX`]: never.
+    pub fn next_timeout(&self) -> Time {
+        self.period_end.min(self.cnp_at)
+    }
+
+    /// The time of [`PaccPort::next_timeout`] came, or an earlier one. The queue holds `queued` bytes.
+    pub fn on_timeout(&mut self, queued: u64, now: Time) {
+        if now >= self.period_end {
+            self.end_period(queued, now);
+        }
+        if now >= self.cnp_at {
+            self.leaving = 0;
+            self.cnp_at = now + self.cnp_gap;
+        }
+    }
+
+    /// The pair whose sender gets a notification now, with high priority; `None` when there are no more for now.
+    pub fn poll_cnp(&mut self, _: Time) -> Option<u64> {
+        if let Some(due) = self.due.get_mut(self.leaving) {
+            self.leaving += 1;
+            due.left -= 1;
+            return Some(due.key);
+        }
+        if self.leaving != usize::MAX {
+            self.leaving = usize::MAX;
+            self.due.retain(|due| due.left > 0);
+            if self.due.is_empty() {
+                self.cnp_at = Time::MAX;
+            }
+        }
+        None
+    }
+
+    /// Packets of pairs for which the table had no room.
+    pub fn missed(&self) -> u64 {
+        self.table.missed()
+    }
+
+    fn next_multiple(&self, now: Time) -> Time {
+        let period = self.period.as_ps();
+        Time::from_ps((now.as_ps() / period + 1).saturating_mul(period))
+    }
+
+    fn end_period(&mut self, queued: u64, now: Time) {
+        // eq. (3), then eq. (2) (PACC-9).
+        self.average = self.w * queued as f64 + (1.0 - self.w) * self.average;
+        if self.average < AVERAGE_NOTHING {
+            self.average = 0.0;
+        }
+        let n_all = self.pi.step(queued);
+        if n_all > 0.0 && self.average > self.burst {
+            self.allot(n_all, now);
+        }
+        self.table.end_period(self.bytes_min);
+        let is_at_rest = self.table.entries().is_empty() && self.pi.is_at_rest() && self.average == 0.0;
+        self.period_end = if is_at_rest { Time::MAX } else { self.next_multiple(now) };
+    }
+
+    /// Shares out `n_all` notifications by the packets that met congestion (Algorithm 1, lines 1 to 9).
+    fn allot(&mut self, n_all: f64, now: Time) {
+        let packets: u64 = self.table.entries().iter().map(|entry| entry.congested as u64).sum();
+        if packets == 0 {
+            return; // PACC-13: the queue was never above the threshold when a packet came.
+        }
+        let before = match self.pending {
+            Pending::Replace => {
+                self.due.clear();
+                0
+            }
+            Pending::Add => self.due.len(),
+        };
+        for entry in self.table.entries() {
+            let share = n_all * entry.congested as f64 / packets as f64;
+            let count = match self.rounding {
+                Rounding::Down => share.floor(),
+                Rounding::Nearest => share.round(),
+            };
+            let count = count.min(self.cnps_max as f64) as u32;
+            if count == 0 {
+                continue;
+            }
+            match self.due[..before].iter_mut().find(|due| due.key == entry.key) {
+                Some(due) => due.left = (due.left + count).min(self.cnps_max),
+                None => self.due.push(Due { key: entry.key, left: count }),
+            }
+        }
+        // One at once, and one every gap. Those still to be sent keep their pace.
+        if before == 0 {
+            self.cnp_at = if self.due.is_empty() { Time::MAX } else { now };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const RATE: Rate = Rate::gbps(25);
+
+    fn port() -> PaccPort {
+        PaccPort::new(&PaccConfig::PAPER, RATE)
+    }
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    /// Runs the port's timeouts up to `until` with a queue that stands; the notifications with their times.
+    fn run(port: &mut PaccPort, queued: u64, until: Time) -> Vec<(u64, u64)> {
+        let mut sent = Vec::new();
+        while port.next_timeout() <= until {
+            let now = port.next_timeout();
+            port.on_timeout(queued, now);
+            while let Some(key) = port.poll_cnp(now) {
+                sent.push((now.as_ps() / 1_000_000, key));
+            }
+            assert!(port.next_timeout() > now, "time must go on");
+        }
+        sent
+    }
+
+    /// `packets` packets of a pair that find `queued` bytes.
+    fn forward(port: &mut PaccPort, key: u64, packets: u32, queued: u64, now: Time) {
+        (0..packets).for_each(|_| port.on_forward(key, 1048, queued, now));
+    }
+
+    #[test]
+    fn notifications_are_shared_by_congested_packets_rounded_down_and_paced_algorithm_1() {
+        let mut port = port();
+        assert_eq!(port.next_timeout(), Time::MAX, "an idle port costs nothing");
+        forward(&mut port, 1, 50, 200_000, at(10));
+        forward(&mut port, 2, 30, 200_000, at(20));
+        forward(&mut port, 3, 20, 100_000, at(30));
+        assert_eq!(port.next_timeout(), at(80));
+        // The queue ends at 150 KB: N_all = 0.05 x 25 + 0.1 x 150 = 16.25. Pair 3 met no congestion.
+        // 16.25 x 5/8 = 10.2 and 16.25 x 3/8 = 6.1.
+        let sent = run(&mut port, 150_000, at(159));
+        let times = |key| sent.iter().filter(|sent| sent.1 == key).map(|sent| sent.0).collect::<Vec<_>>();
+        assert_eq!(times(1), (0..10).map(|n| 80 + 4 * n).collect::<Vec<_>>());
+        assert_eq!(times(2), (0..6).map(|n| 80 + 4 * n).collect::<Vec<_>>());
+        assert!(times(3).is_empty());
+    }
+
+    #[test]
+    fn a_pair_gets_no_more_than_fit_into_a_period() {
+        let mut port = port();
+        forward(&mut port, 1, 50, 2_000_000, at(10));
+        let sent = run(&mut port, 2_000_000, at(159));
+        assert_eq!(sent.len(), 20, "N_all = 293.75");
+        assert_eq!(sent.last(), Some(&(80 + 4 * 19, 1)));
+    }
+
+    #[test]
+    fn a_queue_that_is_short_on_average_is_taken_for_microbursts_sec_iii_b() {
+        // The queue met 200 KB in between and ends at 4,444 bytes: Q_avg = 3,999.6 against Q_burst = 4,000. With this
+        // beta_2, N_all = 0.05 x -120.556 + 5 x 4.444 = 16.2 would be due.
+        let config = PaccConfig { beta2: 5.0, ..PaccConfig::PAPER };
+        let mut port = PaccPort::new(&config, RATE);
+        forward(&mut port, 1, 50, 200_000, at(10));
+        assert!(run(&mut port, 4_444, at(159)).is_empty());
+        // One byte more: Q_avg = 4,000.5.
+        let mut port = PaccPort::new(&config, RATE);
+        forward(&mut port, 1, 50, 200_000, at(10));
+        assert_eq!(run(&mut port, 4_445, at(159)).len(), 16);
+    }
+
+    #[test]
+    fn a_rise_without_a_congested_packet_sends_nothing_pacc_13() {
+        let mut port = port();
+        forward(&mut port, 1, 50, 125_000, at(10));
+        assert!(run(&mut port, 200_000, at(159)).is_empty(), "125 KB is not above Q_th");
+    }
+
+    #[test]
+    fn the_next_period_starts_from_zero_and_silent_pairs_go() {
+        let mut port = port();
+        forward(&mut port, 1, 50, 200_000, at(10));
+        assert!(!run(&mut port, 150_000, at(159)).is_empty());
+        assert!(run(&mut port, 150_000, at(239)).is_empty(), "no packet met congestion from 80 to 160 us");
+        // Queue gone: at 240 us Q_old = 150 KB is forgotten, Q_avg fades by ten each period: 3 to 240, then rest.
+        run(&mut port, 0, at(10_000));
+        assert_eq!(port.next_timeout(), Time::MAX);
+        assert!(port.table.entries().is_empty());
+        forward(&mut port, 1, 1, 0, at(10_010));
+        assert_eq!(port.next_timeout(), at(10_080), "periods end at multiples of T");
+    }
+
+    #[test]
+    fn what_is_pending_is_replaced_or_added_to_pacc_11() {
+        // A gap that leaves notifications over: 80 us / 30 us = 2 fit, at 0 and 30, and a third would come at 60.
+        for (pending, expected) in [(Pending::Replace, 2), (Pending::Add, 2)] {
+            let config = PaccConfig { cnp_gap: Span::from_us(30), pending, ..PaccConfig::PAPER };
+            let mut port = PaccPort::new(&config, RATE);
+            forward(&mut port, 1, 50, 2_000_000, at(10));
+            assert_eq!(run(&mut port, 2_000_000, at(159)).len(), expected);
+        }
+        // Beyond what fits, by hand: one left over from before.
+        for (pending, expected) in [(Pending::Replace, vec![1, 1]), (Pending::Add, vec![9, 1, 1])] {
+            let config = PaccConfig { cnp_gap: Span::from_us(30), pending, ..PaccConfig::PAPER };
+            let mut port = PaccPort::new(&config, RATE);
+            port.due.push(Due { key: 9, left: 1 });
+            port.cnp_at = at(81);
+            forward(&mut port, 1, 50, 2_000_000, at(10));
+            let keys: Vec<_> = run(&mut port, 2_000_000, at(159)).iter().map(|sent| sent.1).collect();
+            assert_eq!(keys, expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_passes_no_pair_is_notified_faster_than_the_gap_and_the_port_comes_to_rest(
+            packets in prop::collection::vec((0..5u64, 0..3_000u64, 0..400_000u64), 1..600),
+        ) {
+            let mut port = port();
+            let mut now = Time::ZERO;
+            let mut last = [None::<Time>; 5];
+            for (key, ns, queued) in packets {
+                let next = now + Span::from_ns(ns);
+                while port.next_timeout() <= next {
+                    let now = port.next_timeout();
+                    port.on_timeout(queued, now);
+                    while let Some(key) = port.poll_cnp(now) {
+                        let before = last[key as usize].replace(now);
+                        prop_assert!(before.is_none_or(|before| now - before >= Span::from_us(4)));
+                    }
+                }
+                now = next;
+                port.on_forward(key, 1048, queued, now);
+            }
+            run(&mut port, 0, now + Span::from_ms(2));
+            prop_assert_eq!(port.next_timeout(), Time::MAX);
+        }
+    }
+}
