@@ -144,8 +144,14 @@ fn network(transport: &AnyTransport, topology: Topology, buffer: Bytes) -> Model
     let needs = transport.needs();
     let marking = needs.ecn.then_some(Marking { threshold: Threshold::ByRate, at: MarkAt::Enqueue });
     let class = |limit, marking| Class { name: "data".into(), priority: 0, weight: 1, limit, marking };
-    let credit = needs.credits.map(|needs| CreditClass { queue: needs.queue, shaping: needs.shaping });
-    let port = |class| PortModel { credit, classes: vec![class], shared: None, mechanism: None };
+    let credit = needs.credits.map(|needs| CreditClass::new(needs.queue, needs.shaping));
+    let port = |class| PortModel {
+        credit,
+        credit_classes: Vec::new(),
+        classes: vec![class],
+        shared: None,
+        mechanism: None,
+    };
     let limit = Amount { bytes: buffer, packets: u32::MAX };
     Model {
         seed: 1,
@@ -191,6 +197,7 @@ fn permutation(k: u32, transport: &AnyTransport, scale: f64) -> Model {
         name: "permutation".into(),
         transport: transport.clone(),
         class: 0,
+        credit_class: 0,
         pattern,
     });
     model
@@ -217,6 +224,7 @@ fn web_search(transport: &AnyTransport, scale: f64) -> Model {
         name: "web-search".into(),
         transport: transport.clone(),
         class: 0,
+        credit_class: 0,
         pattern,
     });
     model

@@ -2,15 +2,28 @@
 //!
 //! The bare load that networks and benchmarks are measured with: constant traffic without acknowledgements.
 //! Not a transport for results: it has no recovery, so a flow that loses a packet never ends.
+//!
+//! It is also the traffic without credits of ExpressPass '17, sec. 7 ("Presence of other traffic"): queues absorb it,
+//! and its receiver sends credits, "which will drain the queue". We read this so: for each frame that came without a
+//! credit its receiver sends one that releases nothing. At the ports on its way that credit takes the place of
+//! another's, so that a frame less is sent there.
 
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Receiver, Sender};
 use crate::packet::{Extra, Flags, Kind, Packet};
-use crate::registry::{Needs, Transport};
-use clearway_units::Time;
+use crate::port::CreditShaping;
+use crate::registry::{CreditNeeds, Needs, Transport};
+use clearway_units::{Bytes, Time};
 
 crate::params! {
-    /// It has none.
-    pub struct Params {}
+    /// Parameters of `blast`.
+    pub struct Params {
+        /// Answer each frame with a credit that releases nothing, so that the credits of others make room for it.
+        accounting: bool = "false", "" to "", "E17 7 (our reading)";
+        /// With `accounting`: most credits that wait at a port.
+        credit_queue: u32 = "8", "1" to "100000", "E17 3.3";
+        /// With `accounting`: depth of the token bucket at a port.
+        bucket: Bytes = "168 B", "92 B" to "1400 B", "E17 3.1";
+    }
 }
 
 /// The transport.
@@ -25,16 +38,19 @@ impl Transport for Blast {
         "No congestion control: line rate, no acknowledgements, no recovery (a test load)";
     const SOURCE: &'static str = "our own";
 
-    fn needs(_: &Params) -> Needs {
-        Needs::NOTHING
+    fn needs(params: &Params) -> Needs {
+        let shaping = CreditShaping { bucket: params.bucket.get() as u32, ..CreditShaping::PAPER };
+        let credits = CreditNeeds { queue: params.credit_queue, shaping };
+        Needs { credits: params.accounting.then_some(credits), ..Needs::NOTHING }
     }
 
     fn sender(_: &Params, env: &Env) -> BlastSender {
         BlastSender { framing: env.framing, written: 0, sent: 0, closed: false }
     }
 
-    fn receiver(_: &Params, _: &Env) -> BlastReceiver {
-        BlastReceiver { delivered: 0, finished: false }
+    fn receiver(params: &Params, env: &Env) -> BlastReceiver {
+        let credit = params.accounting.then_some(env.framing.wire_min);
+        BlastReceiver { delivered: 0, finished: false, credit, owed: 0, answered: 0 }
     }
 }
 
@@ -47,7 +63,9 @@ pub struct BlastSender {
 }
 
 impl Endpoint for BlastSender {
-    fn handle_packet(&mut self, _: &Packet, _: &Extra, _: &mut Cx<'_>) {}
+    fn handle_packet(&mut self, packet: &Packet, _: &Extra, cx: &mut Cx<'_>) {
+        cx.stats.credits_wasted += (packet.kind == Kind::Credit) as u64;
+    }
 
     fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
 
@@ -103,10 +121,16 @@ impl Sender for BlastSender {
 pub struct BlastReceiver {
     delivered: u64,
     finished: bool,
+    /// Size of its credits, if it sends any.
+    credit: Option<u32>,
+    /// Frames that it has yet to answer with a credit, and credits sent.
+    owed: u64,
+    answered: u64,
 }
 
 impl Endpoint for BlastReceiver {
     fn handle_packet(&mut self, packet: &Packet, _: &Extra, _: &mut Cx<'_>) {
+        self.owed += self.credit.is_some() as u64;
         if packet.seq == self.delivered {
             self.delivered += packet.payload as u64;
             self.finished |= packet.flags.has(Flags::LAST);
@@ -115,8 +139,14 @@ impl Endpoint for BlastReceiver {
 
     fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
 
-    fn poll_control(&mut self, _: &mut Extra, _: &mut Cx<'_>) -> Option<Packet> {
-        None
+    fn poll_control(&mut self, _: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.owed = self.owed.checked_sub(1)?;
+        let mut credit = Packet::new(Kind::Credit, self.credit?);
+        credit.seq = self.answered;
+        credit.sent = cx.now;
+        self.answered += 1;
+        cx.stats.credits_sent += 1;
+        Some(credit)
     }
 
     fn wants_transmit(&self, _: Time) -> bool {
@@ -139,5 +169,30 @@ impl Endpoint for BlastReceiver {
 impl Receiver for BlastReceiver {
     fn delivered(&self) -> u64 {
         self.delivered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Stats;
+    use crate::rng::{Entity, Rng};
+
+    #[test]
+    fn each_frame_is_answered_with_one_credit_if_it_is_to_be_accounted_for() {
+        for (credit, expected) in [(Some(84), 3), (None, 0)] {
+            let mut receiver = BlastReceiver { delivered: 0, finished: false, credit, owed: 0, answered: 0 };
+            let (mut rng, mut stats) = (Rng::stream(1, Entity::Receiver, 0), Stats::default());
+            let mut cx = Cx { now: Time::ZERO, rng: &mut rng, stats: &mut stats };
+            let mut sent = 0;
+            for _ in 0..3 {
+                receiver.handle_packet(&Packet::new(Kind::Data, 1538), &Extra::default(), &mut cx);
+                while let Some(packet) = receiver.poll_control(&mut Extra::default(), &mut cx) {
+                    assert_eq!((packet.kind, packet.wire), (Kind::Credit, 84));
+                    sent += 1;
+                }
+            }
+            assert_eq!((sent, stats.credits_sent), (expected, expected));
+        }
     }
 }

@@ -3,8 +3,8 @@
 use crate::engine::What;
 use crate::net::{NONE, Network, Route};
 use clearway_proto::{
-    AnyReceiver, AnySender, AnyShim, Cx, Endpoint, Extra, Gauges, Packet, Receiver, ReceiverVisitor, Rng,
-    Sender, SenderVisitor, Shim, Stats,
+    AnyReceiver, AnySender, AnyShim, Cx, Endpoint, Extra, Gauges, Kind, Packet, Receiver, ReceiverVisitor,
+    Rng, Sender, SenderVisitor, Shim, Stats,
 };
 use clearway_units::{Rate, Time};
 use std::collections::VecDeque;
@@ -52,6 +52,8 @@ pub struct Flow {
     pub number: u64,
     /// Class of its packets.
     pub class: u8,
+    /// Class of its credits.
+    pub credit_class: u8,
     /// The shim between its receiving end and the network, or [`NONE`].
     pub shim: u32,
     /// Whether it waits in its port's round robin.
@@ -162,6 +164,7 @@ struct Drive<'a> {
     end: &'a mut End,
     flow: u32,
     class: u8,
+    credit_class: u8,
     input: Input<'a>,
     timer: What,
     /// What its packets pass on their way to the network card.
@@ -172,7 +175,7 @@ impl Drive<'_> {
     /// Everything that both kinds of ends have in common after (and, for packets and timers, during) an input.
     #[inline]
     fn common<E: Endpoint>(self, endpoint: &mut E) -> Standing {
-        let Drive { net, end, flow, class, input, timer, mut shim } = self;
+        let Drive { net, end, flow, class, credit_class, input, timer, mut shim } = self;
         let now = net.now;
         let mut cx = Cx { now, rng: &mut end.rng, stats: &mut end.stats };
         match input {
@@ -188,6 +191,7 @@ impl Drive<'_> {
                     None => continue,
                 }
             }
+            let class = if packet.kind == Kind::Credit { credit_class } else { class };
             let (index, port) = net.inject(packet, &extra, flow, class, end.route, cx.rng);
             net.send(port, index);
         }
@@ -246,6 +250,7 @@ impl Flow {
             end: &mut self.sending,
             flow: place,
             class: self.class,
+            credit_class: self.credit_class,
             input,
             timer: What::SenderTimer(place),
             shim: None,
@@ -266,6 +271,7 @@ impl Flow {
             end: &mut self.receiving,
             flow: place,
             class: self.class,
+            credit_class: self.credit_class,
             input,
             timer: What::ReceiverTimer(place),
             shim,

@@ -38,8 +38,10 @@ pub struct Model {
 /// An output port's queues.
 #[derive(Clone, Debug)]
 pub struct PortModel {
-    /// The class of credits, if any transport uses them.
+    /// The limit of all credits together, if any transport uses them.
     pub credit: Option<CreditClass>,
+    /// Classes of credits, which share that limit. Empty: there is one.
+    pub credit_classes: Vec<CreditTurn>,
     /// Classes of all other packets, at least one.
     pub classes: Vec<Class>,
     /// A buffer that all ports of a switch share, with dynamic thresholds, beside the limits of the classes.
@@ -48,13 +50,38 @@ pub struct PortModel {
     pub mechanism: Option<PortMechanism>,
 }
 
-/// The class of credits at a port.
+/// Credits at a port.
 #[derive(Clone, Copy, Debug)]
 pub struct CreditClass {
     /// Most credits that wait.
     pub queue: u32,
     /// Rate limit.
     pub shaping: CreditShaping,
+    /// Share of the link that the rate limit takes for the whole; 1 as in the papers. Less leaves the rest to data
+    /// without credits.
+    pub share: f64,
+}
+
+impl CreditClass {
+    /// Credits for the whole link.
+    pub fn new(queue: u32, shaping: CreditShaping) -> CreditClass {
+        CreditClass { queue, shaping, share: 1.0 }
+    }
+}
+
+/// One of several classes of credits at a port: who goes first (ExpressPass '17, sec. 7, "Multiple traffic classes").
+#[derive(Clone, Debug)]
+pub struct CreditTurn {
+    /// Its name.
+    pub name: String,
+    /// Classes of a lower number go first.
+    pub priority: u8,
+    /// Share among classes of the same priority, by credits; at least 1.
+    pub weight: u32,
+    /// Most credits of it that wait.
+    pub queue: u32,
+    /// A limit of its own, besides the common one, as a share of the link.
+    pub share: Option<f64>,
 }
 
 /// A class of packets at a port.
@@ -144,6 +171,8 @@ pub struct Traffic {
     pub transport: AnyTransport,
     /// The class of its packets: an index into [`PortModel::classes`]. Credits have a class of their own.
     pub class: usize,
+    /// The class of its credits: an index into [`PortModel::credit_classes`]; 0 where there are none.
+    pub credit_class: usize,
     /// What it sends.
     pub pattern: Pattern,
 }

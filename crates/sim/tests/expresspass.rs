@@ -89,7 +89,13 @@ fn the_queue_of_an_incast_is_bounded_whatever_the_fan_out_and_nothing_is_lost() 
             pause: Span::ZERO,
             spread: Span::ZERO,
         });
-        model.traffic.push(Traffic { name: "incast".into(), transport: expresspass, class: 0, pattern });
+        model.traffic.push(Traffic {
+            name: "incast".into(),
+            transport: expresspass,
+            class: 0,
+            credit_class: 0,
+            pattern,
+        });
         let results = run(&model);
         assert_eq!(results.summary.flows_completed, 10 * fan_out as u64);
         let last_hop = model.topology.ports_of(NodeId(0))[0].reverse();

@@ -230,33 +230,53 @@ fn when_dctcp_has_left_ec4_takes_the_whole_link_again() {
     assert!(rates[7] < 8.0e9 && rates[9] > 8.5e9, "{rates:?}");
 }
 
-/// ExpressPass in a class of its own beside DCTCP's, `weight` to 1; credits for `weight` of `of` parts of the links.
-fn two_classes(weight: u32, of: u32) -> Mix {
+/// ExpressPass in a class of its own beside another's, `weight` to 1; credits for a share of the links.
+fn two_classes(other: &str, weight: u32, share: f64) -> Mix {
     let mut model = network(&expresspass_ns2(), 8);
     let mut own = model.switch.classes[0].clone();
     (own.name, own.weight, own.marking) = ("scheduled".into(), weight, None);
     model.host.port.classes.push(Class { limit: Amount::UNLIMITED, ..own.clone() });
     model.switch.classes.push(own);
-    let shaping = &mut model.switch.credit.as_mut().unwrap().shaping;
-    shaping.bucket = 168;
-    shaping.data = (shaping.credit + shaping.data) * of / weight - shaping.credit;
+    let credit = model.switch.credit.as_mut().unwrap();
+    (credit.shaping.bucket, credit.share) = (168, share);
     add(&mut model, &expresspass_ns2(), endless(0..4, 8, Span::ZERO, None));
-    add(&mut model, &transport("dctcp"), endless(4..8, 8, Span::ZERO, None));
+    add(&mut model, &transport(other), endless(4..8, 8, Span::ZERO, None));
     model.traffic[0].class = 1;
-    measure(&format!("expresspass ns2 : dctcp, weights {weight} : 1, credits for {weight} of {of}"), model)
+    measure(
+        &format!("expresspass ns2 : {other}, weights {weight} : 1, credits for {share:.2} of the link"),
+        model,
+    )
 }
 
 #[test]
-fn in_classes_of_their_own_expresspass_and_dctcp_get_what_their_weights_say_if_credits_know_the_share() {
+fn in_classes_of_their_own_expresspass_and_windows_get_what_their_weights_say_if_credits_know_the_share() {
     for weight in [1, 3] {
-        let mix = two_classes(weight, weight + 1);
-        // Credits pass for 94.8 % of the share; DCTCP gets the rest too.
-        let got = mix.first / 10.0 * 1538.0 / 1460.0 / DATA_SHARE;
         let share = weight as f64 / (weight + 1) as f64;
-        assert!((0.85 * share..1.01 * share).contains(&got), "{weight}: {got}");
-        assert!(mix.utilisation() > 0.99);
+        for other in ["dctcp", "cubic"] {
+            let mix = two_classes(other, weight, share);
+            // Credits pass for 94.8 % of the share; the other gets the rest too.
+            let got = mix.first / 10.0 * 1538.0 / 1460.0 / DATA_SHARE;
+            assert!((0.85 * share..1.01 * share).contains(&got), "{other}, {weight}: {got}");
+            assert!(mix.utilisation() > 0.99);
+        }
     }
     // Credits for the whole link release more data than the class may send.
-    let blind = two_classes(1, 1);
+    let blind = two_classes("dctcp", 1, 1.0);
     assert!(blind.drops > 1000 && blind.first < 4.0, "{} {}", blind.drops, blind.first);
+}
+
+#[test]
+fn beside_expresspass_cubic_fills_the_buffer_and_frames_are_lost() {
+    // EC4 sec. I: ExpressPass is unfriendly to CUBIC as well. No mark tells CUBIC to make room.
+    let with = |about: &str, credits: &AnyTransport| {
+        let mix = one_queue(&format!("expresspass {about} : cubic"), credits, &transport("cubic"), 8);
+        assert!(mix.drops > 1000, "{about}: {} lost", mix.drops);
+        assert!(mix.queue_max > 249 * FRAME, "{about}: at most {}", mix.queue_max);
+        mix
+    };
+    let authors = with("ns2", &expresspass_ns2());
+    assert!(authors.ratio() > 8.0 && authors.queue_mean > 0.9 * 250.0 * FRAME as f64, "{}", authors.ratio());
+    // Algorithm 1 leaves some of the link to CUBIC, as to DCTCP (docs/protocols/ec4.md).
+    let paper = with("Algorithm 1", &expresspass());
+    assert!((1.2..2.5).contains(&paper.ratio()), "{}", paper.ratio());
 }

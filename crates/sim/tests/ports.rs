@@ -185,6 +185,7 @@ fn partition_aggregate(name: &str, workers: u32, rounds: u32) -> u64 {
         name: "aggregate".into(),
         transport,
         class: 0,
+        credit_class: 0,
         pattern: Pattern::Rounds(Rounds {
             client: NodeId(0),
             workers: (0..workers).map(|worker| NodeId(1 + worker % (hosts - 1))).collect(),

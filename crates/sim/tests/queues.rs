@@ -93,7 +93,13 @@ fn a_class_of_higher_priority_goes_first_and_equal_ones_share_by_weight() {
         for src in 0..2 {
             let pattern = Pattern::Flows(vec![Flow { size: None, ..flow(src, 2, 1) }]);
             let name = src.to_string();
-            model.traffic.push(Traffic { name, transport: transport("blast"), class: src as usize, pattern });
+            model.traffic.push(Traffic {
+                name,
+                transport: transport("blast"),
+                class: src as usize,
+                credit_class: 0,
+                pattern,
+            });
         }
         let results = run(&model);
         let delivered = results.flows.u64s("delivered_bytes");

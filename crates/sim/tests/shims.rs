@@ -200,7 +200,13 @@ fn rounds(transport: &AnyTransport, workers: u32, request: u64, barrier: bool) -
         pause: Span::from_ms(1),
         spread: Span::ZERO,
     });
-    model.traffic.push(Traffic { name: "incast".into(), transport: transport.clone(), class: 0, pattern });
+    model.traffic.push(Traffic {
+        name: "incast".into(),
+        transport: transport.clone(),
+        class: 0,
+        credit_class: 0,
+        pattern,
+    });
     model
 }
 

@@ -131,7 +131,6 @@ pub fn port_table(model: &Model, net: &Network) -> Table {
         let first = net.ports[port].first_queue as usize;
         &net.queues[first..first + count]
     };
-    let credits = |port: usize| net.credits.get(net.ports[port].credits as usize);
     let ints = |of: &dyn Fn(usize) -> u64| Values::U64(ids.clone().map(of).collect());
     let reals = |of: &dyn Fn(usize) -> f64| Values::F64(ids.clone().map(of).collect());
     let utilisation = |port: usize| {
@@ -173,14 +172,14 @@ pub fn port_table(model: &Model, net: &Network) -> Table {
         (
             "credit_queue_max",
             "credits",
-            "most credits that waited",
-            ints(&|p| credits(p).map_or(0, |c| c.queue.packets_max() as u64)),
+            "most credits that waited in any one class of them",
+            ints(&|p| net.credit_queues(p).map(|queue| queue.packets_max() as u64).max().unwrap_or(0)),
         ),
         (
             "credit_queue_mean",
             "credits",
             "credits that waited, averaged over the run",
-            reals(&|p| credits(p).map_or(0.0, |c| c.queue.packets_mean(now))),
+            reals(&|p| net.credit_queues(p).fold(0.0, |sum, queue| sum + queue.packets_mean(now))),
         ),
         (
             "marks",

@@ -66,8 +66,7 @@ impl Sampler {
             }
             Probe::CreditQueue(ports) => {
                 for &port in ports {
-                    let credits = net.credits.get(net.ports[port.index()].credits as usize);
-                    let waiting = credits.map_or(0, |class| class.queue.packets());
+                    let waiting: u32 = net.credit_queues(port.index()).map(|queue| queue.packets()).sum();
                     self.push_port(index, model, net, port, 5, waiting as f64);
                 }
             }

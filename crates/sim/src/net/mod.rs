@@ -5,6 +5,7 @@
 //! overtaken are recognised by their time.
 
 mod books;
+mod credit_classes;
 mod fetch;
 mod paths;
 mod port;
@@ -13,6 +14,7 @@ mod scheduler;
 mod slab;
 
 pub use books::{Books, Drop};
+pub use credit_classes::CreditClasses;
 pub use paths::Route;
 pub use port::{Credits, Port};
 pub use slab::{NONE, Slab, Slot};
@@ -59,8 +61,10 @@ pub struct Network {
     pub ports: Vec<Port>,
     /// Data queues: those of a port stand together, by class.
     pub queues: Vec<DataQueue>,
-    /// Credit classes of ports, where there are any.
+    /// Credits of ports, where there are any.
     pub credits: Vec<Credits>,
+    /// Their classes, where there are several.
+    pub credit_classes: Option<Box<CreditClasses>>,
     nics: Vec<Nic>,
     /// Ports' turns, where classes share a port.
     turns: Vec<Turns>,
@@ -97,6 +101,7 @@ impl Network {
             ports: Vec::with_capacity(topology.ports().len()),
             queues: Vec::new(),
             credits: Vec::new(),
+            credit_classes: CreditClasses::new(model),
             nics: Vec::new(),
             turns: Vec::new(),
             switch_order: Order::new(&model.switch.classes),
@@ -122,6 +127,9 @@ impl Network {
             if let Some(class) = kind.credit {
                 made.credits = net.credits.len() as u32;
                 net.credits.push(Credits::new(class, port.rate));
+                if let Some(classes) = &mut net.credit_classes {
+                    classes.add_port(&kind.credit_classes, class.shaping, port.rate);
+                }
             }
             if is_host {
                 made.nic = net.nics.len() as u32;
@@ -315,6 +323,9 @@ impl Network {
     }
 
     fn send_credit(&mut self, port: u32, index: u32) {
+        if self.credit_classes.is_some() {
+            return self.send_classed_credit(port, index);
+        }
         let out = &mut self.ports[port as usize];
         let class = &mut self.credits[out.credits as usize];
         let wire = self.slab.get(index).packet.wire;
@@ -390,7 +401,13 @@ impl Network {
             if head != NONE && class.limiter.take(self.slab.get(head).packet.wire, self.now) {
                 return Next::Send(class.queue.pop(&self.slab, self.now));
             }
+            if self.credit_classes.is_some()
+                && let Some(index) = self.next_classed_credit(port)
+            {
+                return Next::Send(index);
+            }
         }
+        let out = &mut self.ports[port as usize];
         let pullable = out.nic != NONE && self.nics[out.nic as usize].waiting > 0;
         if out.waiting == 0 && !pullable {
             return Next::Rest;
@@ -474,6 +491,9 @@ impl Network {
             if head != NONE {
                 let ready = class.limiter.ready_at(self.slab.get(head).packet.wire, self.now);
                 self.arm(port, free.max(ready));
+            } else if self.credit_classes.is_some() {
+                let ready = self.classed_credit_ready(port).unwrap_or(Time::MAX);
+                self.arm(port, free.max(ready));
             }
         }
     }
@@ -501,6 +521,7 @@ impl Network {
         if credits != NONE {
             let lost = self.credits[credits as usize].queue.drain(&self.slab, self.now);
             lost.into_iter().for_each(|index| self.drop_packet(port, index, Drop::Down));
+            self.drop_classed_credits(port);
         }
     }
 }

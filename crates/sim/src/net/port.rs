@@ -178,7 +178,7 @@ fn frames_by_rate(rate: Rate) -> u64 {
     (65 * rate.as_bps() / Rate::gbps(10).as_bps()).max(10)
 }
 
-/// The class of credits at a port.
+/// Credits at a port. Where they have several classes, those have the queues.
 pub struct Credits {
     /// Credits that wait.
     pub queue: Queue,
@@ -189,9 +189,10 @@ pub struct Credits {
 }
 
 impl Credits {
-    /// An empty class at a port of `rate`.
+    /// None at a port of `rate`.
     pub fn new(class: CreditClass, rate: Rate) -> Credits {
-        Credits { queue: Queue::new(), limiter: CreditLimiter::new(rate, class.shaping), limit: class.queue }
+        let limiter = CreditLimiter::new(rate.mul_f64(class.share), class.shaping);
+        Credits { queue: Queue::new(), limiter, limit: class.queue }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::model::Class;
 
-/// What a class with weight 1 may send in a turn, in bytes.
+/// What a class of data with weight 1 may send in a turn, in bytes.
 const QUANTUM: i64 = 1538;
 
 /// The order of classes, the same at every port of a kind.
@@ -11,6 +11,8 @@ pub struct Order {
     /// Classes by priority, the highest first; within a group (index, weight).
     groups: Vec<Vec<(usize, i64)>>,
     classes: usize,
+    /// What a class with weight 1 may send in a turn.
+    quantum: i64,
 }
 
 /// A port's own state for classes of equal priority: what each may still send in this turn, in bytes.
@@ -21,19 +23,25 @@ pub struct Turns {
 }
 
 impl Order {
-    /// The order of `classes`.
+    /// The order of `classes`, which share bytes.
     pub fn new(classes: &[Class]) -> Order {
+        let members: Vec<(u8, u32)> = classes.iter().map(|class| (class.priority, class.weight)).collect();
+        Order::of(&members, QUANTUM)
+    }
+
+    /// The order of classes of a priority and a weight each, by turns of `quantum` for each unit of weight.
+    pub fn of(classes: &[(u8, u32)], quantum: i64) -> Order {
         let mut by_priority: Vec<usize> = (0..classes.len()).collect();
-        by_priority.sort_by_key(|&index| (classes[index].priority, index));
+        by_priority.sort_by_key(|&index| (classes[index].0, index));
         let mut groups: Vec<Vec<(usize, i64)>> = Vec::new();
         for index in by_priority {
-            let member = (index, classes[index].weight as i64);
+            let member = (index, classes[index].1 as i64);
             match groups.last_mut() {
-                Some(group) if classes[group[0].0].priority == classes[index].priority => group.push(member),
+                Some(group) if classes[group[0].0].0 == classes[index].0 => group.push(member),
                 _ => groups.push(vec![member]),
             }
         }
-        Order { groups, classes: classes.len() }
+        Order { groups, classes: classes.len(), quantum }
     }
 
     /// How many classes there are.
@@ -66,7 +74,7 @@ impl Order {
                 }
             }
             group.iter().filter(|&&(class, _)| has(class)).for_each(|&(class, weight)| {
-                turns.balance[class] += weight * QUANTUM;
+                turns.balance[class] += weight * self.quantum;
             });
         }
     }

@@ -523,19 +523,67 @@ impl<T: Field> Field for Vec<T> {
     }
 }
 
-/// Some of many: all, or a list.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A share of many that others divide too: from one share on.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Share {
+    pub share: f64,
+    pub from: f64,
+}
+
+impl Share {
+    const KIND: &str = "{ share = number, from = number }";
+
+    fn read(value: &Value) -> Option<Result<Share, String>> {
+        const RIGHT: &str = "write { share = 0.5, from = 0 }";
+        let Value::Table(entries) = value else { return None };
+        let mut read = Share { share: f64::NAN, from: 0.0 };
+        for entry in entries {
+            let place = match entry.key.as_str() {
+                "share" => &mut read.share,
+                "from" => &mut read.from,
+                other => return Some(Err(format!("has no {}; {RIGHT}", quoted(other)))),
+            };
+            match <f64 as Field>::read(&entry.node.value) {
+                Ok(number) => *place = number,
+                Err(_) => return Some(Err(format!("{} is no number; {RIGHT}", entry.key))),
+            }
+        }
+        let sound = read.share > 0.0 && read.from >= 0.0 && read.share + read.from <= 1.0 + 1e-9;
+        Some(
+            sound
+                .then_some(read)
+                .ok_or_else(|| "share must be above 0, from at least 0, and both together at most 1".into()),
+        )
+    }
+
+    fn text(self) -> String {
+        format!("{{ share = {:?}, from = {:?} }}", self.share, self.from)
+    }
+
+    /// Which of `count` things these are; shares that meet leave out none and take none twice.
+    pub fn range(self, count: usize) -> std::ops::Range<usize> {
+        let place = |share: f64| ((share * count as f64).round() as usize).min(count);
+        place(self.from)..place(self.from + self.share)
+    }
+}
+
+/// Some of many: all, a list, or a share.
+#[derive(Clone, PartialEq, Debug)]
 pub(super) enum Chosen<T> {
     All,
     List(Vec<T>),
+    Share(Share),
 }
 
 impl<T: Field> Field for Chosen<T> {
     fn kind() -> String {
-        format!("\"all\" or {}", <Vec<T>>::kind())
+        format!("\"all\", {} or {}", <Vec<T>>::kind(), Share::KIND)
     }
 
     fn read(value: &Value) -> Result<Chosen<T>, String> {
+        if let Some(share) = Share::read(value) {
+            return share.map(Chosen::Share);
+        }
         match value.text() {
             Some("all") => Ok(Chosen::All),
             _ => <Vec<T>>::read(value).map(Chosen::List).map_err(|problem| format!("{problem}, or \"all\"")),
@@ -546,6 +594,7 @@ impl<T: Field> Field for Chosen<T> {
         match self {
             Chosen::All => Some(quoted("all")),
             Chosen::List(items) => items.write(),
+            Chosen::Share(share) => Some(share.text()),
         }
     }
 }
@@ -580,19 +629,23 @@ impl Field for Workers {
 }
 
 /// Who sends to whom.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) enum Pairs {
     Auto,
     Random,
+    Share(Share),
     List(Vec<Pair<HostRef>>),
 }
 
 impl Field for Pairs {
     fn kind() -> String {
-        "\"auto\", \"random\" or list of [host, host]".into()
+        format!("\"auto\", \"random\", list of [host, host] or {}", Share::KIND)
     }
 
     fn read(value: &Value) -> Result<Pairs, String> {
+        if let Some(share) = Share::read(value) {
+            return share.map(Pairs::Share);
+        }
         match value.text() {
             Some("auto") => Ok(Pairs::Auto),
             Some("random") => Ok(Pairs::Random),
@@ -607,6 +660,7 @@ impl Field for Pairs {
             Pairs::Auto => Some(quoted("auto")),
             Pairs::Random => Some(quoted("random")),
             Pairs::List(pairs) => pairs.write(),
+            Pairs::Share(share) => Some(share.text()),
         }
     }
 }

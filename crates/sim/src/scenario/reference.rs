@@ -67,8 +67,9 @@ from 0), `--set transport.alpha=0.25`. A value that is no TOML is a text, so quo
 
 **`--transport X`** makes all traffic use X, as `clearway compare` does for each of its transports. What the file sets for X
 itself stays. Parameters that the file sets for other transports are dropped, after a check that those transports have them;
-so are the credit keys (`switch.credit_queue`, `switch.credit_bucket`, `switch.credit_bucket_empty`, `host.credit_queue`) if
-the file's transports use credits and X does not. `--set` comes after that, and so is meant for X.
+so are the credit keys (`switch.credit_queue`, `switch.credit_bucket`, `switch.credit_bucket_empty`, `switch.credit_share`,
+`switch.credit_class`, `host.credit_queue`, and `credit_class` of the traffic) if the file's transports use credits and X does
+not. `--set` comes after that, and so is meant for X.
 
 **The resolved scenario** that a run leaves has every default and every parameter filled in, files by their full path with
 their hash, and reads back to the same simulation.
@@ -115,6 +116,7 @@ pub fn reference() -> String {
     section(&mut out, "`[network]`", Network::DOC, Network::KEYS);
     section(&mut out, "`[switch]`", Switch::DOC, Switch::KEYS);
     section(&mut out, "`[[switch.class]]`", ClassTable::DOC, ClassTable::KEYS);
+    section(&mut out, "`[[switch.credit_class]]`", CreditClassTable::DOC, CreditClassTable::KEYS);
     section(&mut out, "`[host]`", Host::DOC, Host::KEYS);
     out.push_str(
         "\n## `[transport]`\n\nThe transport of all traffic that names none: `name`, optionally `profile` (a named set of \

@@ -8,8 +8,8 @@ use super::shapes::{Shape, check_links, has, text_at};
 use super::traffic::{Part, Surroundings};
 use super::transport::{self, AllNeeds, CREDIT_KEYS, PHANTOM_KEYS, RCP_KEYS, mechanism_keys};
 use crate::model::{
-    Amount, Class, CreditClass, Fault, HostModel, Marking, Model, PortModel, Probe, Sample, SharedBuffer,
-    Threshold, Traffic,
+    Amount, Class, CreditClass, CreditTurn, Fault, HostModel, Marking, Model, PortModel, Probe, Sample,
+    SharedBuffer, Threshold, Traffic,
 };
 use clearway_proto::port::{CreditShaping, PortMechanism};
 use clearway_proto::{AnyTransport, Auto, CreditNeeds, Framing};
@@ -60,6 +60,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
     let mut switch: Switch = read_table(document, &switch_at)?;
     let host: Host = read_table(document, &top.key("host"))?;
     let mut classes = read_classes(document, &switch_at)?;
+    let credit_classes = read_credit_classes(document, &switch_at)?;
 
     let surroundings = Surroundings {
         document,
@@ -71,7 +72,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
         stop: root.stop,
     };
     let default = transport::read(document, &top.key("transport"), None)?;
-    let parts = read_traffic(&surroundings, default.as_ref(), &classes)?;
+    let parts = read_traffic(&surroundings, default.as_ref(), &classes, &credit_classes)?;
     let uses_default = parts.iter().any(|part| part.own.is_none());
     let is_used = parts.iter().any(|part| part.own.is_none() || part.inherits);
     if default.is_some() && !is_used && !replaced {
@@ -89,8 +90,25 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
     let model_classes: Vec<Class> = classes.iter().map(model_class).collect();
     let host_classes =
         model_classes.iter().map(|class| Class { limit: host.buffer, marking: None, ..class.clone() });
-    let host_port =
-        PortModel { credit: host_credit, classes: host_classes.collect(), shared: None, mechanism: None };
+    let credit_turns = |credit: Option<CreditClass>, own: Option<u32>| -> Vec<CreditTurn> {
+        credit.map_or(Vec::new(), |credit| {
+            credit_classes
+                .iter()
+                .map(|class| class.turn(own.or(class.queue).unwrap_or(credit.queue)))
+                .collect()
+        })
+    };
+    let host_queue = match host.credit_queue {
+        Auto::Auto => None,
+        Auto::Set(queue) => Some(queue),
+    };
+    let host_port = PortModel {
+        credit: host_credit,
+        credit_classes: credit_turns(host_credit, host_queue),
+        classes: host_classes.collect(),
+        shared: None,
+        mechanism: None,
+    };
 
     let (faults, fault_tables) = read_faults(document, &topology, root.stop)?;
     let (loss, loss_tables) = read_loss(document, &topology)?;
@@ -102,6 +120,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
         network: &network,
         switch: &switch,
         classes: &classes,
+        credit_classes: &credit_classes,
         host: &host,
         has_credits: credit.is_some(),
         default: default.as_ref().filter(|_| uses_default),
@@ -115,7 +134,13 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
         stop: root.stop,
         routing: network.routing.policy(),
         framing,
-        switch: PortModel { credit, classes: model_classes, shared, mechanism },
+        switch: PortModel {
+            credit,
+            credit_classes: credit_turns(credit, None),
+            classes: model_classes,
+            shared,
+            mechanism,
+        },
         host: HostModel { port: host_port, processing_delay: host.processing_delay },
         traffic: parts.into_iter().map(|part| part.traffic).collect(),
         faults,
@@ -177,6 +202,30 @@ fn read_classes(document: &Document, switch_at: &Path) -> Result<Vec<ClassTable>
     Ok(tables.into_iter().map(|(_, table)| table).collect())
 }
 
+fn read_credit_classes(document: &Document, switch_at: &Path) -> Result<Vec<CreditClassTable>> {
+    let at = switch_at.key("credit_class");
+    let tables = read_list::<CreditClassTable>(document, &at)?;
+    if tables.len() > 64 {
+        return Err(document.error(&at, "has more than 64 classes; write fewer"));
+    }
+    if tables.is_empty() && has(document, switch_at, "credit_class") {
+        return Err(document.error(&at, "is empty; write a class or remove the key"));
+    }
+    for (index, (at, table)) in tables.iter().enumerate() {
+        if tables[..index].iter().any(|(_, other)| other.name == table.name) {
+            return Err(document.error(&at.key("name"), "is taken by an earlier class; write another name"));
+        }
+    }
+    Ok(tables.into_iter().map(|(_, table)| table).collect())
+}
+
+impl CreditClassTable {
+    fn turn(&self, queue: u32) -> CreditTurn {
+        let CreditClassTable { name, priority, weight, share, .. } = self;
+        CreditTurn { name: name.0.clone(), priority: *priority, weight: *weight, queue, share: *share }
+    }
+}
+
 /// A part of the traffic, for the model and for the file.
 struct ReadPart {
     traffic: Traffic,
@@ -192,6 +241,7 @@ fn read_traffic(
     surroundings: &Surroundings<'_>,
     default: Option<&AnyTransport>,
     classes: &[ClassTable],
+    credit_classes: &[CreditClassTable],
 ) -> Result<Vec<ReadPart>> {
     let document = surroundings.document;
     let at = Path::default().key("traffic");
@@ -230,7 +280,27 @@ fn read_traffic(
                 document.error(&at.key("class"), problem)
             })?,
         };
-        let traffic = Traffic { name, transport, class, pattern };
+        let credit_class = match &common.credit_class {
+            None => 0,
+            Some(_) if transport.needs().credits.is_none() => {
+                let problem =
+                    format!("means nothing, since {} uses no credits; remove it", transport.info().name);
+                return Err(document.error(&at.key("credit_class"), problem));
+            }
+            Some(class) => credit_classes.iter().position(|other| other.name == *class).ok_or_else(|| {
+                let names: Vec<&str> = credit_classes.iter().map(|class| class.name.0.as_str()).collect();
+                let known = if names.is_empty() {
+                    "there are none".into()
+                } else {
+                    format!("known: {}", names.join(", "))
+                };
+                document.error(
+                    &at.key("credit_class"),
+                    format!("is no class of [[switch.credit_class]] ({known})"),
+                )
+            })?,
+        };
+        let traffic = Traffic { name, transport, class, credit_class, pattern };
         parts.push(ReadPart { traffic, own, inherits, kind, class: common.class, written });
     }
     Ok(parts)
@@ -305,7 +375,7 @@ fn resolve_credit(
             format!("the bucket of {bucket} B never holds a credit of {} B", framing.wire_min.max(credit));
         return Err(document.error(&at.key("credit_bucket"), problem));
     }
-    Ok(Some(CreditClass { queue, shaping }))
+    Ok(Some(CreditClass { queue, shaping, share: switch.credit_share }))
 }
 
 /// What ports of switches do besides queueing, from what the transports ask for and what the scenario says.
@@ -603,6 +673,7 @@ struct Written<'a> {
     network: &'a Network,
     switch: &'a Switch,
     classes: &'a [ClassTable],
+    credit_classes: &'a [CreditClassTable],
     host: &'a Host,
     has_credits: bool,
     default: Option<&'a AnyTransport>,
@@ -634,6 +705,10 @@ fn write_toml(written: &Written<'_>) -> String {
         out.push_str("\n[[switch.class]]\n");
         keys(&mut out, class.write());
     }
+    for class in written.credit_classes {
+        out.push_str("\n[[switch.credit_class]]\n");
+        keys(&mut out, class.write());
+    }
     out.push_str("\n[host]\n");
     keys(&mut out, credits("host", written.host.write()));
     if let Some(default) = written.default {
@@ -652,6 +727,10 @@ fn write_toml(written: &Written<'_>) -> String {
         }
         let class = part.class.as_ref().unwrap_or(&written.classes[part.traffic.class].name);
         let _ = writeln!(out, "class = {}", quoted(&class.0));
+        let uses_credits = part.traffic.transport.needs().credits.is_some();
+        if let Some(class) = written.credit_classes.get(part.traffic.credit_class).filter(|_| uses_credits) {
+            let _ = writeln!(out, "credit_class = {}", quoted(&class.name.0));
+        }
         keys(&mut out, part.written.clone());
     }
     for fault in written.faults {

@@ -149,6 +149,11 @@ table! {
         credit_bucket: Auto<Bytes> = "auto", "84 B" to "100 KB";
         /// Whether the token bucket starts empty. `"auto"`: what the transports ask for.
         credit_bucket_empty: Auto<bool> = "auto";
+        /// Share of each link that the limit of credits takes for the whole, so that they release data for this share
+        /// and leave the rest to others: for data in a class of its own, what its weight gives it.
+        credit_share: f64 = "1", "0.001" to "1";
+        /// Classes of credits, each under `[[switch.credit_class]]`. Without any, there is one.
+        credit_class: Tables = NONE;
         /// Memory that all ports of a switch share under dynamic thresholds, beside the limits of the ports.
         shared_buffer: Option<Bytes> = NONE, "10 KB" to "1 TB";
         /// With `shared_buffer`: a queue may hold this many times what is free. Without it, 1.
@@ -190,6 +195,23 @@ table! {
 }
 
 table! {
+    /// A class of credits, at switches and hosts. All classes together keep within the port's limit of credits; whose
+    /// credits pass has its data sent. So the order among credits is the order among data (ExpressPass '17, sec. 7).
+    CreditClassTable {
+        /// Its name, which traffic chooses.
+        name: Name = REQUIRED;
+        /// Classes of a lower number go first.
+        priority: u8 = "0", "0" to "7";
+        /// Share among classes of the same priority, by credits.
+        weight: u32 = "1", "1" to "1000";
+        /// Most credits of the class that wait at a switch's port. Without it, as `switch.credit_queue`.
+        queue: Option<u32> = NONE, "1" to "1000000";
+        /// A limit of its own besides the common one, as `switch.credit_share`: for data in a class of its own.
+        share: Option<f64> = NONE, "0.001" to "1";
+    }
+}
+
+table! {
     /// Hosts and their network cards.
     Host {
         /// Time between the arrival of a packet and its handling, drawn for each packet; packets of one flow keep
@@ -214,6 +236,9 @@ table! {
         transport: TransportKey = NONE;
         /// The class of its packets. Without it, the first of `[[switch.class]]`.
         class: Option<Name> = NONE;
+        /// The class of its credits. Without it, the first of `[[switch.credit_class]]`. Only with a transport that uses
+        /// credits.
+        credit_class: Option<Name> = NONE;
     }
 }
 
@@ -222,7 +247,8 @@ table! {
     Long {
         /// Who sends to whom. `"auto"`: the pairs of the shape: sender to receiver of each pair of a dumbbell, the
         /// long flow and the cross flows of a parking lot, all flows of a multi-bottleneck; other shapes have none.
-        /// `"random"`: two different hosts for each flow.
+        /// `"random"`: two different hosts for each flow. A share, `{ share = 0.5, from = 0 }`: that part of the shape's
+        /// pairs, in their order; so parts of the traffic can divide them.
         pairs: Pairs = "auto";
         /// How many flows; more than there are pairs go around them again. Without it, one for each pair.
         count: Option<u64> = NONE, "1" to "2000000";
@@ -267,7 +293,9 @@ table! {
         start: Time = "0 s", "0 s" to "100000 s";
         /// No arrivals after this.
         stop: Option<Time> = NONE, "1 ns" to "100000 s";
-        /// Hosts that send and receive; sender and receiver are uniform over these and differ.
+        /// Hosts that send and receive; sender and receiver are uniform over these and differ. A share of all hosts,
+        /// `{ share = 0.5, from = 0 }`, is drawn by the seed, once for all traffic: with `{ share = 0.5, from = 0.5 }` in
+        /// another part every host is in one of both.
         hosts: Chosen<HostRef> = "all";
     }
 }
@@ -283,7 +311,7 @@ table! {
         spread: Span = "0 s", "0 s" to "100000 s";
         /// When all flows stop sending.
         stop: Option<Time> = NONE, "1 ns" to "100000 s";
-        /// The hosts that take part, at least 2.
+        /// The hosts that take part, at least 2; a share of them as in `poisson`.
         hosts: Chosen<HostRef> = "all";
     }
 }
@@ -353,7 +381,7 @@ table! {
 table! {
     /// The shuffle step of MapReduce: every task sends to every task of every other host.
     Shuffle {
-        /// The hosts that take part, at least 2.
+        /// The hosts that take part, at least 2; a share of them as in `poisson`.
         hosts: Chosen<HostRef> = "all";
         /// Tasks of a host.
         tasks: u64 = "8", "1" to "1000";

@@ -273,6 +273,56 @@ fn a_part_of_the_traffic_may_change_parameters_or_name_another_transport() {
 }
 
 #[test]
+fn traffic_chooses_its_class_of_credits() {
+    let classes = "[[switch.credit_class]]\nname = \"gold\"\npriority = 0\nqueue = 4\n\
+                   [[switch.credit_class]]\nname = \"lead\"\npriority = 1\nweight = 3\nshare = 0.5\n[transport]";
+    let text = VALID
+        .replace("[switch]", "[switch]\ncredit_share = 0.9")
+        .replace("[transport]", classes)
+        .replace("senders = 4", "senders = 4\ncredit_class = \"lead\"");
+    let scenario = parse(&text);
+    let model = &scenario.model;
+    assert_eq!((model.traffic[0].credit_class, model.traffic[1].credit_class), (0, 1));
+    let turns: Vec<_> =
+        model.switch.credit_classes.iter().map(|c| (c.priority, c.weight, c.queue, c.share)).collect();
+    assert_eq!(turns, [(0, 1, 4, None), (1, 3, 8, Some(0.5))]);
+    assert_eq!((model.switch.credit.unwrap().share, model.host.port.credit.unwrap().share), (0.9, 0.9));
+    check_reads_back(&scenario);
+    // Another transport with credits keeps the classes; one without drops them.
+    let with =
+        |name: &str| parse_with(&text, &Overrides { transport: Some(name.into()), ..Overrides::default() });
+    assert_eq!(with("naive-credit").unwrap().model.switch.credit_classes.len(), 2);
+    let dctcp = with("dctcp").unwrap();
+    assert!(dctcp.model.switch.credit_classes.is_empty());
+    check_reads_back(&dctcp);
+}
+
+#[test]
+fn shares_of_hosts_and_pairs_meet_without_overlap() {
+    let hosts = |share: &str, seed| {
+        let text =
+            VALID.replace("hosts = 5", "hosts = 101").replace("flows = 10", &format!("hosts = {share}"));
+        let scenario = parse_with(&text, &Overrides { seed: Some(seed), ..Overrides::default() }).unwrap();
+        check_reads_back(&scenario);
+        poisson(&scenario).hosts.clone()
+    };
+    let halves = [hosts("{ share = 0.25 }", 3), hosts("{ share = 0.75, from = 0.25 }", 3)];
+    assert_eq!((halves[0].len(), halves[1].len()), (25, 76));
+    let mut all = halves.concat();
+    all.sort_unstable();
+    assert_eq!(all, (0..101).map(NodeId).collect::<Vec<_>>());
+    assert_ne!(hosts("{ share = 0.25 }", 3), hosts("{ share = 0.25 }", 4), "the seed draws them");
+
+    let text = "stop = \"1 ms\"\n[topology]\nkind = \"dumbbell\"\npairs = 4\n[transport]\nname = \"cubic\"\n\
+                [[traffic]]\nkind = \"long\"\npairs = { share = 0.5 }\n\
+                [[traffic]]\nkind = \"long\"\npairs = { share = 0.5, from = 0.5 }\n";
+    let scenario = parse(text);
+    let senders = |part| flows(&scenario, part).iter().map(|flow| flow.src.0).collect::<Vec<_>>();
+    assert_eq!((senders(0), senders(1)), (vec![0, 1], vec![2, 3]));
+    check_reads_back(&scenario);
+}
+
+#[test]
 fn the_seed_moves_random_pairs_and_nothing_else() {
     let text = "[topology]\nkind = \"star\"\n[transport]\nname = \"cubic\"\n\
                 [[traffic]]\nkind = \"permutation\"\nsize = \"1 MB\"\nspread = \"10 us\"\n";
@@ -453,6 +503,49 @@ fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
         (
             refused_with("name = \"expresspass\"\nalpha = 0.5", "name = \"dctcp\"\n[host]\ncredit_queue = 4"),
             "x.toml:15: host.credit_queue = 4: means nothing, since no transport of the scenario uses credits; remove it",
+        ),
+        (
+            refused_with(
+                "name = \"expresspass\"\nalpha = 0.5",
+                "name = \"dctcp\"\n[[switch.credit_class]]\nname = \"a\"",
+            ),
+            "x.toml:14: switch.credit_class = [{...}]: means nothing, since no transport of the scenario uses credits; \
+             remove it",
+        ),
+        (
+            refused_with("senders = 4", "credit_class = \"gold\""),
+            "x.toml:26: traffic.burst.credit_class = \"gold\": is no class of [[switch.credit_class]] (there are none)",
+        ),
+        (
+            refused_with("[transport]", "[[switch.credit_class]]\nname = \"a\"\nweight = 0\n[transport]"),
+            "x.toml:14: switch.credit_class.a.weight = 0: must be from 1 to 1000",
+        ),
+        (
+            refused_with(
+                "[transport]",
+                "[[switch.credit_class]]\nname = \"a\"\n[[switch.credit_class]]\nname = \"a\"\n[transport]",
+            ),
+            "x.toml:15: switch.credit_class.a.name = \"a\": is taken by an earlier class; write another name",
+        ),
+        (
+            refused_with("senders = 4", "transport = \"dctcp\"\ncredit_class = \"a\""),
+            "x.toml:27: traffic.burst.credit_class = \"a\": means nothing, since dctcp uses no credits; remove it",
+        ),
+        (
+            refused_with("buffer = \"100 KB\"", "credit_share = 1.5"),
+            "x.toml:10: switch.credit_share = 1.5: must be from 0.001 to 1",
+        ),
+        (
+            refused_with("flows = 10", "hosts = { share = 0.7, from = 0.5 }"),
+            "x.toml:21: traffic.web.hosts: share must be above 0, from at least 0, and both together at most 1",
+        ),
+        (
+            refused_with("flows = 10", "hosts = { part = 0.5 }"),
+            "x.toml:21: traffic.web.hosts: has no \"part\"; write { share = 0.5, from = 0 }",
+        ),
+        (
+            refused_with("flows = 10", "hosts = { share = 0.2 }"),
+            "x.toml:21: traffic.web.hosts: comes to 1 of 5 hosts, and a flow needs two; write a larger share",
         ),
         (
             refused_with("buffer = \"100 KB\"", "alpha = 2"),

@@ -168,6 +168,21 @@ impl Surroundings<'_> {
                     hosts.iter().enumerate().map(|(index, host)| self.host(&path.index(index), host));
                 looked_up.collect::<Result<_>>()?
             }
+            Chosen::Share(share) => {
+                let drawn =
+                    &shuffled_hosts(self.topology.hosts(), self.seed)[share.range(self.topology.hosts())];
+                if drawn.len() < 2 {
+                    let problem = format!(
+                        "comes to {} of {} hosts, and a flow needs two; write a larger share",
+                        drawn.len(),
+                        self.topology.hosts()
+                    );
+                    return Err(self.document.error(&path, problem));
+                }
+                let mut hosts = drawn.to_vec();
+                hosts.sort_unstable();
+                hosts
+            }
         };
         let mut sorted = hosts.clone();
         sorted.sort_unstable();
@@ -210,7 +225,7 @@ impl Surroundings<'_> {
     fn long(&self, at: &Path, table: &Long, rng: &mut Rng) -> Result<Pattern> {
         let path = at.key("pairs");
         let pairs = match &table.pairs {
-            Pairs::Auto => match self.shape.pairs() {
+            Pairs::Auto | Pairs::Share(_) => match self.shape.pairs() {
                 pairs if pairs.is_empty() => {
                     let problem = format!(
                         "a {} has no pairs of its own; write \"random\" or a list such as [[\"h0\", \"h1\"]]",
@@ -218,7 +233,14 @@ impl Surroundings<'_> {
                     );
                     return Err(self.document.error(&path, problem));
                 }
-                pairs => pairs,
+                pairs => match &table.pairs {
+                    Pairs::Share(share) if share.range(pairs.len()).is_empty() => {
+                        let problem = format!("comes to none of {} pairs; write a larger share", pairs.len());
+                        return Err(self.document.error(&path, problem));
+                    }
+                    Pairs::Share(share) => pairs[share.range(pairs.len())].to_vec(),
+                    _ => pairs,
+                },
             },
             Pairs::Random if self.topology.hosts() < 2 => {
                 return Err(self.document.error(&path, "a flow needs two hosts; build at least 2"));
@@ -535,6 +557,16 @@ impl Surroundings<'_> {
         }
         Ok(self.flows(flows))
     }
+}
+
+/// All hosts in an order drawn by the seed: the same for all traffic, so that shares of hosts don't overlap.
+fn shuffled_hosts(count: usize, seed: u64) -> Vec<NodeId> {
+    let mut rng = Rng::stream(seed, Entity::Traffic, 2 << 32);
+    let mut hosts: Vec<NodeId> = (0..count as u32).map(NodeId).collect();
+    for last in (1..count).rev() {
+        hosts.swap(last, rng.below(last as u64 + 1) as usize);
+    }
+    hosts
 }
 
 /// Spans up to the limits above can be added without leaving the range of time.

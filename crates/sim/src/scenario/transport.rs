@@ -7,10 +7,12 @@ use clearway_proto::port::PortMechanism;
 use clearway_proto::{AnyTransport, CreditNeeds, ParamError, TRANSPORTS};
 
 /// Keys that mean something only where credits are used: (table, key).
-pub(super) const CREDIT_KEYS: [(&str, &str); 4] = [
+pub(super) const CREDIT_KEYS: [(&str, &str); 6] = [
     ("switch", "credit_queue"),
     ("switch", "credit_bucket"),
     ("switch", "credit_bucket_empty"),
+    ("switch", "credit_share"),
+    ("switch", "credit_class"),
     ("host", "credit_queue"),
 ];
 
@@ -165,6 +167,9 @@ pub(super) fn replace_all(document: &mut Document, name: &str) -> Result<(), Sce
         for (part, keep) in parts.iter_mut().zip(keeps) {
             if let (Value::Table(entries), false) = (&mut part.value, keep) {
                 entries.retain(|entry| entry.key != "transport");
+            }
+            if let (Value::Table(entries), None) = (&mut part.value, replacement.needs().credits) {
+                entries.retain(|entry| entry.key != "credit_class");
             }
         }
     }

@@ -94,6 +94,13 @@ impl Simulation {
         if model.switch.classes.len() != model.host.port.classes.len() {
             return Err(SimError::Model("switches and hosts must have the same classes".into()));
         }
+        let credit_classes = model.switch.credit_classes.len();
+        if credit_classes != model.host.port.credit_classes.len() {
+            return Err(SimError::Model("switches and hosts must have the same classes of credits".into()));
+        }
+        if model.traffic.iter().any(|part| part.credit_class >= credit_classes.max(1)) {
+            return Err(SimError::Model("traffic names a class of credits that does not exist".into()));
+        }
         let hosts = model.topology.hosts() as u64;
         if model.topology.ports().len() + model.topology.hosts() + 2 > ENTITIES_MAX {
             return Err(SimError::Model("the network has too many ports and hosts".into()));

@@ -205,6 +205,7 @@ impl Simulation {
             traffic,
             number,
             class: model.traffic[traffic as usize].class as u8,
+            credit_class: model.traffic[traffic as usize].credit_class as u8,
             shim,
             in_turn: false,
             ended: false,

@@ -1,7 +1,6 @@
 //! Models that tests start from.
 #![allow(dead_code)]
 
-use clearway_proto::port::CreditShaping;
 use clearway_proto::{AnyTransport, Framing};
 use clearway_sim::model::*;
 use clearway_sim::{Ended, Results, Simulation};
@@ -13,7 +12,13 @@ use clearway_units::{Bytes, Span, Time};
 pub fn quiet(topology: Topology) -> Model {
     let class =
         Class { name: "data".into(), priority: 0, weight: 1, limit: Amount::UNLIMITED, marking: None };
-    let port = PortModel { credit: None, classes: vec![class], shared: None, mechanism: None };
+    let port = PortModel {
+        credit: None,
+        credit_classes: Vec::new(),
+        classes: vec![class],
+        shared: None,
+        mechanism: None,
+    };
     Model {
         seed: 1,
         stop: None,
@@ -34,7 +39,7 @@ pub fn network_for(transport: &AnyTransport, topology: Topology) -> Model {
     let mut model = quiet(topology);
     let needs = transport.needs();
     if let Some(needs) = needs.credits {
-        let class = CreditClass { queue: needs.queue, shaping: CreditShaping { ..needs.shaping } };
+        let class = CreditClass::new(needs.queue, needs.shaping);
         model.switch.credit = Some(class);
         model.host.port.credit = Some(class);
     }
@@ -63,6 +68,7 @@ pub fn add(model: &mut Model, transport: &AnyTransport, flows: Vec<Flow>) {
         name,
         transport: transport.clone(),
         class: 0,
+        credit_class: 0,
         pattern: Pattern::Flows(flows),
     });
 }
