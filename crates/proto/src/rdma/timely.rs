@@ -1,7 +1,8 @@
 //! TIMELY: steers by the slope of the round-trip time.
 //!
-//! Source: Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015, Algorithm 1; and
-//! `rdma-hw.cc` of the HPCC authors' ns-3 code, which differs in when it updates and in when it hurries.
+//! Source: Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015, Algorithm 1; its
+//! authors' code as eRPC carries it (for the count of falls); and `rdma-hw.cc` of the HPCC authors' ns-3 code, which
+//! differs in when it updates and in when it hurries.
 //!
 //! # Deviation
 //! - The paper measures from the start of a segment to the completion of its last byte, less what the segment takes at
@@ -24,11 +25,12 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// Which increases in a row lead to hyper increases.
+    /// What leads to large steps up.
     pub enum HurryAfter {
-        /// Those for a slope of zero or less. Below `t_low` the step is always the small one (the paper).
+        /// Updates in a row, this one included, whose round-trip time is below that of the update before. Below `t_low`
+        /// the step is always the small one (the paper; the count is that of its authors' code).
         Slope = "slope",
-        /// All, and all may be large (HPCC's ns-3 code).
+        /// Steps up in a row before this one, for whatever reason, and all may be large (HPCC's ns-3 code).
         Any = "any",
     }
 }
@@ -54,9 +56,9 @@ pub struct TimelyConfig {
     pub ai: Step,
     /// The large step up (`N delta`).
     pub hai: Step,
-    /// Small steps in a row before large ones.
+    /// How many it takes for large steps.
     pub hurry_after: u32,
-    /// Which steps count for that.
+    /// What is counted for that.
     pub hurry: HurryAfter,
     /// The rate falls no lower.
     pub min_rate: Rate,
@@ -80,8 +82,8 @@ pub struct Timely {
     last_rtt: Option<Span>,
     /// Smoothed difference between round-trip times, in picoseconds.
     rtt_diff: f64,
-    /// Steps up in a row that count for hurry.
-    steps: u32,
+    /// What leads to large steps, counted.
+    count: u32,
     /// Segment: bytes acknowledged since the last update.
     acked: u64,
     /// Round trip: the next update comes when more than this is acknowledged.
@@ -103,7 +105,7 @@ impl BuildLaw for TimelyConfig {
             rate: line,
             last_rtt: None,
             rtt_diff: 0.0,
-            steps: 0,
+            count: 0,
             acked: 0,
             update_after: 0,
         }
@@ -132,6 +134,9 @@ impl Timely {
         let new_diff = rtt.as_ps() as f64 - last.as_ps() as f64;
         self.rtt_diff = (1.0 - config.alpha) * self.rtt_diff + config.alpha * new_diff;
         let gradient = self.rtt_diff / config.min_rtt.as_ps() as f64;
+        if config.hurry == HurryAfter::Slope {
+            self.count = if new_diff < 0.0 { self.count.saturating_add(1) } else { 0 };
+        }
         if rtt < config.t_low {
             self.increase(config.hurry == HurryAfter::Any);
         } else if rtt > config.t_high {
@@ -143,15 +148,18 @@ impl Timely {
         }
     }
 
-    /// A step up. One that does not count for hurry ends the row.
-    fn increase(&mut self, counts: bool) {
-        let step = if counts && self.steps >= self.config.hurry_after { self.hai } else { self.ai };
-        self.steps = if counts { self.steps.saturating_add(1) } else { 0 };
+    fn increase(&mut self, may_hurry: bool) {
+        let step = if may_hurry && self.count >= self.config.hurry_after { self.hai } else { self.ai };
+        if self.config.hurry == HurryAfter::Any {
+            self.count = self.count.saturating_add(1);
+        }
         self.rate = plus(self.rate, step).min(self.line);
     }
 
     fn decrease(&mut self, factor: f64) {
-        self.steps = 0;
+        if self.config.hurry == HurryAfter::Any {
+            self.count = 0;
+        }
         self.rate = times(self.rate, factor).max(self.min);
     }
 }
@@ -263,15 +271,23 @@ mod tests {
     }
 
     #[test]
-    fn in_the_paper_low_round_trips_never_hurry_and_flat_slopes_do() {
+    fn in_the_paper_five_falls_in_a_row_hurry_but_never_below_t_low() {
         let mut law = law(PAPER, Rate::gbps(10));
-        updates(&mut law, &[20.0; 21]);
+        let falling: Vec<f64> = (0..21).map(|n| 40.0 - n as f64).collect();
+        updates(&mut law, &falling);
         assert_eq!(law.rate(), Rate::mbps(10_200), "20 updates below T_low: 10 Mbps each");
-        updates(&mut law, &[60.0]);
-        let rate = law.rate();
-        assert!(rate < Rate::mbps(10_200), "from 20 to 60 us: a steep slope");
-        updates(&mut law, &[50.0; 6]);
-        assert_eq!(law.rate(), plus(rate, Rate::mbps(5 * 10 + 50)));
+        law.count = 0;
+        law.last_rtt = Some(Span::from_us(70));
+        updates(&mut law, &[69.0, 68.0, 67.0, 66.0]);
+        assert_eq!(law.rate(), Rate::mbps(10_240), "four falls");
+        updates(&mut law, &[65.0, 64.0]);
+        assert_eq!(law.rate(), Rate::mbps(10_340), "the fifth and the sixth hurry");
+        updates(&mut law, &[64.0]);
+        assert_eq!(
+            law.rate(),
+            Rate::mbps(10_350),
+            "a flat one does not, though the smoothed slope is below zero"
+        );
     }
 
     #[test]
