@@ -83,6 +83,14 @@ impl<T: Copy> Auto<T> {
             Auto::Set(value) => value,
         }
     }
+
+    /// The value, if one was set.
+    pub fn set(self) -> Option<T> {
+        match self {
+            Auto::Auto => None,
+            Auto::Set(value) => Some(value),
+        }
+    }
 }
 
 /// `auto` is neither above nor below any value: limits hold for values alone.

@@ -7,7 +7,8 @@
 use super::law::{Ack, BuildLaw, RateLaw};
 use super::scale::{Step, Window, Windowing, plus, times};
 use crate::endpoint::Env;
-use clearway_units::{Rate, Span, Time};
+use crate::params::{Auto, Profile};
+use clearway_units::{Bytes, Rate, Span, Time};
 
 crate::choice! {
     /// When a notification takes effect.
@@ -65,6 +66,103 @@ pub struct DcqcnConfig {
     pub windowing: Windowing,
     /// Base round-trip time of windows; `None`: the path's.
     pub base_rtt: Option<Span>,
+}
+
+crate::params! {
+    /// Parameters of `dcqcn`.
+    pub struct Params {
+    /// When a notification takes effect. `on-cnp`: at once; `ticks`: at the next tick of a clock that the flow's first
+    /// notification starts.
+    reaction: Reaction = "on-cnp", "" to "", "SIGCOMM'15 sec. 3.1";
+    /// How the receiver tells of marks. `cnp`: by packets of their own, at most one each `cnp_interval`; `marked-ack`:
+    /// by a flag on the acknowledgement of each marked packet.
+    notice: Notice = "cnp", "" to "", "SIGCOMM'15 sec. 3.1";
+    /// Least time between two CNPs of a receiver for the same flow (`N`).
+    cnp_interval: Span = "50 us", "0 s" to "1 s", "SIGCOMM'15 sec. 3.1";
+    /// Weight `g` of one notification, or of one period without, in `alpha`.
+    g: f64 = "0.00390625", "0.000001" to "1", "SIGCOMM'15: 1/256";
+    /// `alpha` of a new flow: 1 halves the rate on the first notification.
+    alpha_initial: f64 = "1", "0" to "1", "SIGCOMM'15 sec. 3.1";
+    /// Time without a notification after which `alpha` falls (`K`); with `ticks`, the time between moves of `alpha`.
+    alpha_period: Span = "55 us", "1 ns" to "1 s", "SIGCOMM'15 sec. 3.1";
+    /// Least time between two cuts. With `on-cnp`, notifications that come sooner are not heard; with `ticks` it must
+    /// be more than zero. In the paper the receiver sees to it.
+    decrease_interval: Span = "0 s", "0 s" to "1 s", "SIGCOMM'15 sec. 3.1";
+    /// Whether each cut makes the old rate the target. Else a cut that follows a cut leaves the target where it was.
+    clamp_target: bool = "true", "" to "", "SIGCOMM'15 eq. (1)";
+    /// Time between increases (`T`).
+    increase_timer: Span = "55 us", "1 ns" to "1 s", "SIGCOMM'15 sec. 3.1";
+    /// Bytes on the wire between increases (`B`); 0: time alone counts.
+    byte_counter: Bytes = "10 MB", "0 B" to "1 TB", "SIGCOMM'15";
+    /// Increases of fast recovery, before the target rises (`F`).
+    fast_recovery: u32 = "5", "0" to "1000", "SIGCOMM'15 sec. 3.1";
+    /// Additive increase of the target (`R_AI`).
+    ai: Rate = "40 Mbps", "1 bps" to "1.6 Tbps", "SIGCOMM'15";
+    /// Hyper increase of the target (`R_HAI`): ten times `ai`, as in network cards (5 and 50 Mbps).
+    hai: Rate = "400 Mbps", "1 bps" to "1.6 Tbps", "our choice: the paper leaves it open";
+    /// Line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold at any.
+    increments_at: Rate = "0 bps", "" to "1.6 Tbps", "our choice: the paper has one line rate";
+    /// The rate falls no lower.
+    min_rate: Rate = "10 Mbps", "1 bps" to "1.6 Tbps", "our choice: the paper leaves it open";
+    /// How much may be in flight: `none`: any amount; `fixed`: what line rate sends in a base round-trip time; `rate`:
+    /// of that, the share that the rate has of line rate.
+    windowing: Windowing = "none", "" to "", "SIGCOMM'15: none";
+    /// Base round-trip time of windows. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network (12.24 us
+    /// in that of 320 hosts).
+    base_rtt: Auto<Span> = "auto", "1 ns" to "1 s", "our choice";
+    }
+}
+
+/// The constants of HPCC's ns-3 code.
+pub const PROFILES: &[Profile] = &[Profile {
+    name: "hpcc-ns3",
+    doc: "HPCC's ns-3 code, as its authors ran it: what the network cards of its time did. Increments are given at \
+          100 Gbps and scaled. For its window variant set `windowing = \"rate\"` besides",
+    values: &[
+        ("reaction", "ticks"),
+        ("notice", "marked-ack"),
+        ("alpha_period", "1 us"),
+        ("decrease_interval", "4 us"),
+        ("clamp_target", "false"),
+        ("increase_timer", "300 us"),
+        ("byte_counter", "0 B"),
+        ("fast_recovery", "1"),
+        ("ai", "20 Mbps"),
+        ("hai", "200 Mbps"),
+        ("increments_at", "100 Gbps"),
+        ("min_rate", "1 Gbps"),
+    ],
+}];
+
+impl Params {
+    /// The law's constants.
+    pub fn law(&self) -> DcqcnConfig {
+        DcqcnConfig {
+            reaction: self.reaction,
+            notice: self.notice,
+            g: self.g,
+            alpha_initial: self.alpha_initial,
+            alpha_period: self.alpha_period,
+            decrease_interval: self.decrease_interval,
+            clamp_target: self.clamp_target,
+            increase_timer: self.increase_timer,
+            byte_counter: Some(self.byte_counter.get()).filter(|bytes| *bytes > 0),
+            fast_recovery: self.fast_recovery,
+            ai: Step::given(self.ai, self.increments_at),
+            hai: Step::given(self.hai, self.increments_at),
+            min_rate: self.min_rate,
+            windowing: self.windowing,
+            base_rtt: self.base_rtt.set(),
+        }
+    }
+}
+
+impl BuildLaw for Params {
+    type Law = Dcqcn;
+
+    fn build(&self, env: &Env) -> Dcqcn {
+        self.law().build(env)
+    }
 }
 
 /// `alpha` below this leaves no trace in any sum or product with the other numbers here.

@@ -4,8 +4,9 @@
 //! It is a baseline of theirs, not what anybody runs. For the protocol see [`crate::tcp::dctcp`].
 
 use super::law::{Ack, BuildLaw, RateLaw};
-use super::scale::{Step, Window, Windowing, plus, times};
+use super::scale::{Window, Windowing, plus, times};
 use crate::endpoint::Env;
+use crate::params::{Auto, Profile};
 use clearway_units::{Rate, Span, Time};
 
 /// Constants of the law.
@@ -15,14 +16,64 @@ pub struct DctcpConfig {
     pub g: f64,
     /// `alpha` of a new flow: 1 halves the rate on the first mark.
     pub alpha_initial: f64,
-    /// Step up in each round trip without a cut.
-    pub ai: Step,
+    /// Step up in each round trip without a cut; `None`: a full packet's payload in each base round-trip time.
+    pub ai: Option<Rate>,
     /// The rate falls no lower.
     pub min_rate: Rate,
     /// How much may be in flight.
     pub windowing: Windowing,
     /// Base round-trip time of windows; `None`: the path's.
     pub base_rtt: Option<Span>,
+}
+
+crate::params! {
+    /// Parameters of `rdma-dctcp`.
+    pub struct Params {
+    /// Weight `g` of the share of marks of one round trip in `alpha`.
+    g: f64 = "0.0625", "0.000001" to "1", "HPCC's ns-3 code; RFC 8257 sec. 4.2";
+    /// `alpha` of a new flow: 1 halves the rate on the first mark.
+    alpha_initial: f64 = "1", "0" to "1", "HPCC's ns-3 code";
+    /// Step up in each round trip without a cut. `auto`: a full packet's payload in each `base_rtt`.
+    ai: Auto<Rate> = "auto", "1 bps" to "1.6 Tbps", "HPCC's ns-3 code: 1 KB in 13 us";
+    /// The rate falls no lower.
+    min_rate: Rate = "10 Mbps", "1 bps" to "1.6 Tbps", "our choice";
+    /// How much may be in flight: `none`: any amount; `fixed`: what line rate sends in a base round-trip time; `rate`:
+    /// of that, the share that the rate has of line rate.
+    windowing: Windowing = "rate", "" to "", "HPCC's ns-3 code";
+    /// Base round-trip time. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network (12.24 us
+    /// in that of 320 hosts).
+    base_rtt: Auto<Span> = "auto", "1 ns" to "1 s", "our choice";
+    }
+}
+
+/// The constants of HPCC's ns-3 code.
+pub const PROFILES: &[Profile] = &[Profile {
+    name: "hpcc-ns3",
+    doc: "HPCC's ns-3 code, as its authors ran it: 615 Mbps a round trip at any line rate. Set `base_rtt` to the \
+          longest of the network",
+    values: &[("ai", "615 Mbps"), ("min_rate", "1 Gbps")],
+}];
+
+impl Params {
+    /// The law's constants.
+    pub fn law(&self) -> DctcpConfig {
+        DctcpConfig {
+            g: self.g,
+            alpha_initial: self.alpha_initial,
+            ai: self.ai.set(),
+            min_rate: self.min_rate,
+            windowing: self.windowing,
+            base_rtt: self.base_rtt.set(),
+        }
+    }
+}
+
+impl BuildLaw for Params {
+    type Law = RateDctcp;
+
+    fn build(&self, env: &Env) -> RateDctcp {
+        self.law().build(env)
+    }
 }
 
 /// The law of one flow.
@@ -51,13 +102,16 @@ impl BuildLaw for DctcpConfig {
 
     fn build(&self, env: &Env) -> RateDctcp {
         let line = env.line_rate;
+        let base_rtt = self.base_rtt.unwrap_or(env.base_rtt);
+        let payload_max = env.framing.payload_max as u64;
+        let one_packet = || Rate::from_bps_f64(payload_max as f64 * 8.0 / base_rtt.as_secs_f64());
         RateDctcp {
             config: *self,
             line,
             min: self.min_rate.min(line),
-            ai: self.ai.at(line),
-            window: Window::new(self.windowing, line, self.base_rtt.unwrap_or(env.base_rtt)),
-            payload_max: env.framing.payload_max as u64,
+            ai: self.ai.unwrap_or_else(one_packet),
+            window: Window::new(self.windowing, line, base_rtt),
+            payload_max,
             rate: line,
             alpha: self.alpha_initial,
             marked: 0,
@@ -125,6 +179,7 @@ impl RateLaw for RateDctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ParamSet;
     use crate::endpoint::Framing;
     use proptest::prelude::*;
 
@@ -132,20 +187,24 @@ mod tests {
     const NS3: DctcpConfig = DctcpConfig {
         g: 0.0625,
         alpha_initial: 1.0,
-        ai: Step::Fixed(Rate::mbps(615)),
+        ai: Some(Rate::mbps(615)),
         min_rate: Rate::gbps(1),
         windowing: Windowing::Rate,
         base_rtt: Some(Span::from_ns(12_240)),
     };
 
-    fn law() -> RateDctcp {
-        NS3.build(&Env {
+    fn env() -> Env {
+        Env {
             line_rate: Rate::gbps(100),
             path_rate: Rate::gbps(100),
             base_rtt: Span::from_us(10),
             framing: Framing { payload_max: 1000, overhead: 48, wire_min: 60 },
             established: true,
-        })
+        }
+    }
+
+    fn law() -> RateDctcp {
+        NS3.build(&env())
     }
 
     fn ack(law: &mut RateDctcp, acked: u64, next: u64, marked: bool) {
@@ -153,9 +212,29 @@ mod tests {
         law.on_ack(&ack, Time::ZERO);
     }
 
+    /// Parameters under a profile.
+    fn profiled(profile: &Profile) -> Params {
+        let mut params = Params::default();
+        profile.values.iter().for_each(|(name, value)| params.set(name, value).unwrap());
+        params
+    }
+
+    #[test]
+    fn defaults_and_profile_are_the_constants_tested_here() {
+        let defaults = DctcpConfig { ai: None, min_rate: Rate::mbps(10), base_rtt: None, ..NS3 };
+        assert_eq!(Params::default().law(), defaults);
+        assert_eq!(profiled(&PROFILES[0]).law(), DctcpConfig { base_rtt: None, ..NS3 });
+    }
+
     #[test]
     fn it_starts_at_line_rate_with_the_window_of_the_longest_path_peers_md_3() {
         assert_eq!((law().rate(), law().window(), law().alpha()), (Rate::gbps(100), 153_000, 1.0));
+    }
+
+    #[test]
+    fn the_step_is_a_packet_a_round_trip_615_mbps_for_1_kb_in_13_us_run_py() {
+        let config = DctcpConfig { ai: None, base_rtt: Some(Span::from_us(13)), ..NS3 };
+        assert_eq!(config.build(&env()).ai, Rate::bps(615_384_615));
     }
 
     #[test]
@@ -192,8 +271,10 @@ mod tests {
         ack(&mut law, 21_000, 30_000, false);
         assert_eq!(law.alpha(), 0.9375 * 0.9375 + 0.0625 * 0.3);
         assert_eq!(law.rate(), rate, "within a round trip of the cut nothing is added");
+        let alpha = law.alpha();
         ack(&mut law, 31_000, 40_000, false);
         assert_eq!(law.rate(), plus(rate, Rate::mbps(615)));
+        assert_eq!(law.alpha(), 0.9375 * alpha, "no marks in this one");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::law::{Ack, BuildLaw, RateLaw};
 use super::scale::{Step, Window, Windowing, plus};
 use crate::endpoint::Env;
 use crate::packet::{HOPS_MAX, Hop};
+use crate::params::{Auto, Profile};
 use clearway_units::{Bytes, Rate, Span, Time};
 
 crate::choice! {
@@ -65,6 +66,77 @@ pub enum Increase {
     Window(Bytes),
     /// `R_AI`: of the rate.
     Rate(Step),
+}
+
+crate::params! {
+    /// Parameters of `hpcc`.
+    pub struct Params {
+    /// What the law reacts to. `ack`: every acknowledgement, against a reference that moves once in a round trip;
+    /// `round-trip`: one acknowledgement in a round trip.
+    react: ReactTo = "ack", "" to "", "SIGCOMM'19 sec. 3.2";
+    /// Target utilisation `eta`.
+    eta: f64 = "0.95", "0.01" to "1", "SIGCOMM'19 sec. 5.1";
+    /// Additive increases in a row after which even an idle link is measured anew (`maxStage`).
+    max_stage: u32 = "5", "0" to "1000", "SIGCOMM'19 sec. 5.1";
+    /// Additive increase of the window in a round trip (`W_AI`).
+    w_ai: Bytes = "80 B", "1 B" to "1 GB", "SIGCOMM'19 sec. 5.1";
+    /// The same as an increase of the rate. `auto`: `w_ai` in each `base_rtt`.
+    ai: Auto<Rate> = "auto", "1 bps" to "1.6 Tbps", "SIGCOMM'19 sec. 5.1";
+    /// Line rate for which `ai` is given: at others it is scaled in proportion. 0: it holds at any.
+    increments_at: Rate = "0 bps", "" to "1.6 Tbps", "our choice";
+    /// The rate falls no lower.
+    min_rate: Rate = "10 Mbps", "1 bps" to "1.6 Tbps", "our choice: the paper leaves it open";
+    /// How much may be in flight: `none`: any amount; `fixed`: what line rate sends in a base round-trip time; `rate`:
+    /// of that, the share that the rate has of line rate.
+    windowing: Windowing = "rate", "" to "", "SIGCOMM'19 Algorithm 1";
+    /// Base round-trip time `T`. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network (12.24 us
+    /// in that of 320 hosts).
+    base_rtt: Auto<Span> = "auto", "1 ns" to "1 s", "our choice; the paper: one for the network";
+    /// How finely the law reads what ports wrote. `exact`: as it was; `fields`: rounded as in the header of HPCC's ns-3
+    /// code, in units of 128 and 80 bytes times the multiple of 25 Gbps that the line rate is.
+    telemetry: Telemetry = "exact", "" to "", "our choice";
+    }
+}
+
+/// The constants of HPCC's ns-3 code.
+pub const PROFILES: &[Profile] = &[Profile {
+    name: "hpcc-ns3",
+    doc: "HPCC's ns-3 code, as its authors ran it: no stages, telemetry rounded to the fields of its header. The \
+          increase is given at 100 Gbps and scaled; they also ran 50 Mbps. Set `base_rtt` to the longest of the network",
+    values: &[
+        ("max_stage", "0"),
+        ("ai", "40 Mbps"),
+        ("increments_at", "100 Gbps"),
+        ("min_rate", "1 Gbps"),
+        ("telemetry", "fields"),
+    ],
+}];
+
+impl Params {
+    /// The law's constants.
+    pub fn law(&self) -> HpccConfig {
+        HpccConfig {
+            react: self.react,
+            eta: self.eta,
+            max_stage: self.max_stage,
+            ai: match self.ai {
+                Auto::Auto => Increase::Window(self.w_ai),
+                Auto::Set(ai) => Increase::Rate(Step::given(ai, self.increments_at)),
+            },
+            min_rate: self.min_rate,
+            windowing: self.windowing,
+            base_rtt: self.base_rtt.set(),
+            telemetry: self.telemetry,
+        }
+    }
+}
+
+impl BuildLaw for Params {
+    type Law = Hpcc;
+
+    fn build(&self, env: &Env) -> Hpcc {
+        self.law().build(env)
+    }
 }
 
 /// Line rate for which the units of the ns-3 header are 128 and 80 bytes.
@@ -249,190 +321,4 @@ impl RateLaw for Hpcc {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::endpoint::Framing;
-    use proptest::prelude::*;
-
-    const LINE: Rate = Rate::gbps(100);
-
-    /// peers.md 3, "HPCC", but for the fields of its header.
-    const NS3: HpccConfig = HpccConfig {
-        react: ReactTo::Ack,
-        eta: 0.95,
-        max_stage: 0,
-        ai: Increase::Rate(Step::PerLine { step: Rate::mbps(40), line: LINE }),
-        min_rate: Rate::gbps(1),
-        windowing: Windowing::Rate,
-        base_rtt: Some(Span::from_ns(12_240)),
-        telemetry: Telemetry::Exact,
-    };
-    const PAPER: HpccConfig =
-        HpccConfig { max_stage: 5, ai: Increase::Window(Bytes::new(80)), min_rate: Rate::mbps(1), ..NS3 };
-
-    fn law(config: HpccConfig) -> Hpcc {
-        config.build(&Env {
-            line_rate: LINE,
-            path_rate: LINE,
-            base_rtt: Span::from_us(10),
-            framing: Framing { payload_max: 1000, overhead: 90, wire_min: 60 },
-            established: true,
-        })
-    }
-
-    fn hop(left_ns: u64, sent: u64, queued: u64, rate: Rate) -> Hop {
-        Hop { left: Time::ZERO + Span::from_ns(left_ns), sent, queued, rate }
-    }
-
-    fn ack(law: &mut Hpcc, acked: u64, next: u64, hops: &[Hop]) {
-        let ack = Ack { newly: 1000, acked, next, marked: false, rtt: Span::from_us(13), hops };
-        law.on_ack(&ack, Time::ZERO);
-    }
-
-    #[test]
-    fn it_starts_at_line_rate_with_the_window_of_the_longest_path_peers_md_3() {
-        let law = law(NS3);
-        assert_eq!((law.rate(), law.window(), law.ai), (LINE, 153_000, Rate::mbps(40)));
-    }
-
-    #[test]
-    fn an_increase_of_80_bytes_a_round_trip_of_13_us_is_49_mbps() {
-        let law = law(HpccConfig { base_rtt: Some(Span::from_us(13)), ..PAPER });
-        assert_eq!(law.ai, Rate::bps(49_230_769));
-    }
-
-    #[test]
-    fn a_full_link_without_a_queue_lowers_the_rate_to_eta_algorithm_1() {
-        let mut law = law(NS3);
-        ack(&mut law, 1_000, 153_000, &[hop(0, 0, 0, LINE)]);
-        assert_eq!(law.rate(), LINE, "the first entries are only stored");
-        // One base round trip at line rate: u = 1, tau = T, U = 1, R = 100 / (1 / 0.95) + 0.04.
-        ack(&mut law, 2_000, 153_000, &[hop(12_240, 153_000, 0, LINE)]);
-        assert_eq!(law.utilisation(), 1.0);
-        assert!(law.rate().as_bps().abs_diff(95_040_000_000) <= 1, "{:?}", law.rate());
-        assert_eq!(law.reference, LINE, "the reference waits for the end of the round trip");
-        assert!(law.window().abs_diff(145_411) <= 1);
-    }
-
-    #[test]
-    fn a_queue_counts_as_far_as_it_was_there_both_times_and_the_worst_link_counts_algorithm_1() {
-        let mut law = law(NS3);
-        let fast = Rate::gbps(400);
-        ack(&mut law, 1_000, 153_000, &[hop(0, 0, 15_300, LINE), hop(0, 0, 0, fast)]);
-        // First link: half of line rate and min(15,300; 30,600) / 153,000 = 0.1: u = 0.6.
-        // Second: 400 Gbps at 3/4: u = 0.75, plus nothing, since its queue was empty before.
-        let hops = [hop(6_120, 38_250, 30_600, LINE), hop(6_120, 229_500, 99_999, fast)];
-        ack(&mut law, 2_000, 153_000, &hops);
-        // tau = T / 2: U = (1 + 0.75) / 2.
-        assert!((law.utilisation() - 0.875).abs() < 1e-12);
-        // Now the queue of the second stands: 99,999 x (100 / 400) / 153,000 on top.
-        let hops = [hop(18_360, 38_250, 0, LINE), hop(18_360, 229_500, 122_400, fast)];
-        ack(&mut law, 3_000, 153_000, &hops);
-        assert!((law.utilisation() - 99_999.0 / 4.0 / 153_000.0).abs() < 1e-12, "tau = T forgets the past");
-    }
-
-    #[test]
-    fn every_acknowledgement_is_answered_from_the_same_reference_until_the_round_trip_ends() {
-        let mut law = law(NS3);
-        ack(&mut law, 1_000, 153_000, &[hop(0, 0, 0, LINE)]);
-        let mut sent = 0;
-        for step in 1..=10 {
-            sent += 153_000 * 2;
-            ack(&mut law, 1_000 + step, 200_000, &[hop(12_240 * step, sent, 0, LINE)]);
-            // U = 2 each time, so R = 100 / (2 / 0.95) + 0.04 each time, and not less and less.
-            assert!(law.rate().as_bps().abs_diff(47_540_000_000) <= 1, "{:?}", law.rate());
-        }
-        ack(&mut law, 153_001, 200_000, &[hop(12_240 * 11, sent + 306_000, 0, LINE)]);
-        assert_eq!(law.reference, law.rate());
-        ack(&mut law, 153_002, 200_000, &[hop(12_240 * 12, sent + 612_000, 0, LINE)]);
-        assert!(law.rate().as_bps().abs_diff(22_621_500_000) <= 2, "{:?}", law.rate());
-    }
-
-    #[test]
-    fn reacting_once_a_round_trip_ignores_what_comes_between() {
-        let mut law = law(HpccConfig { react: ReactTo::RoundTrip, ..NS3 });
-        ack(&mut law, 1_000, 153_000, &[hop(0, 0, 0, LINE)]);
-        ack(&mut law, 2_000, 153_000, &[hop(12_240, 306_000, 0, LINE)]);
-        assert_eq!((law.rate(), law.last[0].sent), (LINE, 0));
-        ack(&mut law, 153_001, 200_000, &[hop(24_480, 612_000, 0, LINE)]);
-        assert!(law.rate().as_bps().abs_diff(47_540_000_000) <= 1);
-    }
-
-    #[test]
-    fn an_idle_link_is_filled_by_steps_and_measured_anew_after_max_stage_algorithm_1() {
-        let mut law = law(PAPER);
-        law.reference = Rate::gbps(10);
-        let mut now = 0;
-        ack(&mut law, 1, 1, &[hop(now, 0, 0, LINE)]);
-        for round in 1..=5 {
-            now += 12_240;
-            // A tenth of the link: U = 0.1.
-            ack(&mut law, round + 1, round + 1, &[hop(now, 15_300 * round, 0, LINE)]);
-            assert_eq!(law.rate().as_bps(), 10_000_000_000 + round * law.ai.as_bps());
-        }
-        now += 12_240;
-        let reference = law.reference.as_bps_f64();
-        ack(&mut law, 7, 7, &[hop(now, 15_300 * 6, 0, LINE)]);
-        let expected = reference * 9.5 + law.ai.as_bps_f64();
-        assert!((law.rate().as_bps_f64() - expected).abs() < 10.0, "{:?}, not {expected}", law.rate());
-        assert_eq!(law.stage, 0);
-    }
-
-    #[test]
-    fn a_new_path_and_a_repeated_entry_conclude_nothing() {
-        let mut law = law(NS3);
-        ack(&mut law, 1_000, 153_000, &[hop(0, 0, 0, LINE)]);
-        ack(&mut law, 2_000, 153_000, &[hop(10, 500_000, 0, LINE), hop(10, 0, 0, LINE)]);
-        ack(&mut law, 3_000, 153_000, &[hop(10, 500_000, 0, LINE), hop(10, 0, 0, LINE)]);
-        ack(&mut law, 4_000, 153_000, &[]);
-        assert_eq!((law.utilisation(), law.rate()), (1.0, LINE));
-    }
-
-    #[test]
-    fn fields_round_down_to_units_of_512_and_320_bytes_at_100_gbps_and_wrap_int_header_h() {
-        let law = law(HpccConfig { telemetry: Telemetry::Fields, ..NS3 });
-        let units = law.units.unwrap();
-        assert_eq!((units.bytes, units.queue, units.own), (512, 320, 1090));
-        let read =
-            units.read(&Hop { left: Time::from_ps(83_999), sent: 1_090 + 1_023, queued: 639, rate: LINE });
-        assert_eq!((read.left.as_ps(), read.sent, read.queued), (83_000, 512, 320));
-        let (time, bytes) = units.wrap(Span::from_ns((1 << 24) + 5), 512 * ((1 << 20) + 7));
-        assert_eq!((time, bytes), (Span::from_ns(5), 7 * 512));
-    }
-
-    #[test]
-    fn a_steady_flow_of_its_own_settles_at_eta_of_the_link() {
-        for telemetry in [Telemetry::Exact, Telemetry::Fields] {
-            let mut law = law(HpccConfig { telemetry, ..NS3 });
-            let (mut ps, mut sent) = (0u64, 0u64);
-            for packet in 1..=40_000u64 {
-                ps += LINE.as_bps() * 87_200 / law.rate().as_bps();
-                sent += 1_090;
-                let hop = Hop { left: Time::from_ps(ps), sent, queued: 0, rate: LINE };
-                let next = packet * 1000 + law.window();
-                ack(&mut law, packet * 1000, next, &[hop]);
-            }
-            let share = law.rate().as_bps_f64() / LINE.as_bps_f64();
-            assert!((0.94..0.96).contains(&share), "{telemetry}: {share}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn whatever_ports_write_the_rate_stays_between_its_limits(
-            acks in prop::collection::vec((0..30_000u64, 0..400_000u64, 0..2_000_000u64, 0..3u64), 1..300),
-            paper in any::<bool>(), fields in any::<bool>(),
-        ) {
-            let telemetry = if fields { Telemetry::Fields } else { Telemetry::Exact };
-            let config = HpccConfig { telemetry, ..if paper { PAPER } else { NS3 } };
-            let mut law = law(config);
-            let (mut now, mut total, mut acked) = (0, 0, 0);
-            for (ns, sent, queued, packets) in acks {
-                (now, total, acked) = (now + ns, total + sent, acked + packets * 1000);
-                ack(&mut law, acked, acked + 20_000, &[hop(now, total, queued, LINE)]);
-                prop_assert!(law.rate() >= config.min_rate && law.rate() <= LINE, "{law:?}");
-                prop_assert!(law.utilisation().is_finite());
-            }
-        }
-    }
-}
+mod tests;

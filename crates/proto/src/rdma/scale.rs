@@ -63,6 +63,11 @@ pub enum Step {
 }
 
 impl Step {
+    /// `step`, given for the line rate `line`, or for any if that is zero.
+    pub fn given(step: Rate, line: Rate) -> Step {
+        if line.is_zero() { Step::Fixed(step) } else { Step::PerLine { step, line } }
+    }
+
     /// The increment at a line rate, rounded down, and at least 1 bit/s so that no law stands still.
     pub fn at(self, line_rate: Rate) -> Rate {
         match self {

@@ -12,7 +12,8 @@
 use super::law::{Ack, BuildLaw, RateLaw};
 use super::scale::{Step, Window, Windowing, plus, times};
 use crate::endpoint::Env;
-use clearway_units::{Rate, Span, Time};
+use crate::params::{Auto, Profile};
+use clearway_units::{Bytes, Rate, Span, Time};
 
 crate::choice! {
     /// When the rate is updated.
@@ -66,6 +67,91 @@ pub struct TimelyConfig {
     pub windowing: Windowing,
     /// Base round-trip time of windows; `None`: the path's.
     pub base_rtt: Option<Span>,
+}
+
+crate::params! {
+    /// Parameters of `timely`.
+    pub struct Params {
+    /// When the rate is updated. `segment`: each time that `segment` bytes are acknowledged; `round-trip`: once in a
+    /// round trip.
+    update: UpdateAt = "segment", "" to "", "SIGCOMM'15 sec. 4";
+    /// Bytes of the flow in a segment. The paper also has 64 KB.
+    segment: Bytes = "16 KB", "1 B" to "1 GB", "SIGCOMM'15 sec. 6";
+    /// Weight `alpha` of a new difference between round-trip times. The paper gives no value.
+    alpha: f64 = "0.875", "0" to "1", "Zhu et al., CoNEXT'16";
+    /// Weight `beta` of a decrease.
+    beta: f64 = "0.8", "0" to "1", "SIGCOMM'15 sec. 6";
+    /// Round-trip times below this always raise the rate (`T_low`).
+    t_low: Span = "50 us", "0 s" to "1 s", "SIGCOMM'15 sec. 6";
+    /// Round-trip times above this always lower the rate (`T_high`).
+    t_high: Span = "500 us", "1 ns" to "1 s", "SIGCOMM'15 sec. 6";
+    /// What differences between round-trip times are measured in.
+    min_rtt: Span = "20 us", "1 ns" to "1 s", "Zhu et al., CoNEXT'16";
+    /// The small step up (`delta`).
+    ai: Rate = "10 Mbps", "1 bps" to "1.6 Tbps", "SIGCOMM'15 sec. 6";
+    /// The large step up: five small ones.
+    hai: Rate = "50 Mbps", "1 bps" to "1.6 Tbps", "SIGCOMM'15 Algorithm 1";
+    /// Line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold at any.
+    increments_at: Rate = "0 bps", "" to "1.6 Tbps", "our choice: the paper has one line rate";
+    /// How many of what `hurry` counts it takes for large steps.
+    hurry_after: u32 = "5", "0" to "1000", "SIGCOMM'15 Algorithm 1";
+    /// What leads to large steps. `slope`: falls of the round-trip time in a row, but never below `t_low`; `any`: steps
+    /// up in a row.
+    hurry: HurryAfter = "slope", "" to "", "SIGCOMM'15 Algorithm 1; its authors' code";
+    /// The rate falls no lower.
+    min_rate: Rate = "10 Mbps", "1 bps" to "1.6 Tbps", "our choice: the paper leaves it open";
+    /// How much may be in flight: `none`: any amount; `fixed`: what line rate sends in a base round-trip time; `rate`:
+    /// of that, the share that the rate has of line rate.
+    windowing: Windowing = "none", "" to "", "SIGCOMM'15: none";
+    /// Base round-trip time of windows. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network (12.24 us
+    /// in that of 320 hosts).
+    base_rtt: Auto<Span> = "auto", "1 ns" to "1 s", "our choice";
+    }
+}
+
+/// The constants of HPCC's ns-3 code.
+pub const PROFILES: &[Profile] = &[Profile {
+    name: "hpcc-ns3",
+    doc: "HPCC's ns-3 code, as its authors ran it: an update a round trip. Increments are given at 100 Gbps and \
+          scaled. For its window variant set `windowing = \"rate\"` besides",
+    values: &[
+        ("update", "round-trip"),
+        ("ai", "100 Mbps"),
+        ("hai", "500 Mbps"),
+        ("increments_at", "100 Gbps"),
+        ("hurry", "any"),
+        ("min_rate", "1 Gbps"),
+    ],
+}];
+
+impl Params {
+    /// The law's constants.
+    pub fn law(&self) -> TimelyConfig {
+        TimelyConfig {
+            update: self.update,
+            segment: self.segment.get(),
+            alpha: self.alpha,
+            beta: self.beta,
+            t_low: self.t_low,
+            t_high: self.t_high,
+            min_rtt: self.min_rtt,
+            ai: Step::given(self.ai, self.increments_at),
+            hai: Step::given(self.hai, self.increments_at),
+            hurry_after: self.hurry_after,
+            hurry: self.hurry,
+            min_rate: self.min_rate,
+            windowing: self.windowing,
+            base_rtt: self.base_rtt.set(),
+        }
+    }
+}
+
+impl BuildLaw for Params {
+    type Law = Timely;
+
+    fn build(&self, env: &Env) -> Timely {
+        self.law().build(env)
+    }
 }
 
 /// The law of one flow.
@@ -192,6 +278,7 @@ impl RateLaw for Timely {
 mod tests {
     use super::super::law::UNLIMITED;
     use super::*;
+    use crate::ParamSet;
     use crate::endpoint::Framing;
     use proptest::prelude::*;
 
@@ -244,6 +331,20 @@ mod tests {
         }
     }
 
+    /// Parameters under a profile.
+    fn profiled(profile: &Profile) -> Params {
+        let mut params = Params::default();
+        profile.values.iter().for_each(|(name, value)| params.set(name, value).unwrap());
+        params
+    }
+
+    #[test]
+    fn defaults_and_profile_are_the_constants_tested_here() {
+        let defaults = Params::default();
+        assert_eq!(defaults.law(), TimelyConfig { segment: 16_000, ..PAPER });
+        assert_eq!(profiled(&PROFILES[0]).law(), TimelyConfig { segment: 16_000, ..NS3 });
+    }
+
     #[test]
     fn the_first_round_trip_is_only_measured_and_then_there_is_one_update_a_round_trip() {
         let mut law = law(NS3, Rate::gbps(10));
@@ -268,6 +369,18 @@ mod tests {
         assert_eq!(law.rate(), Rate::mbps(10_500));
         updates(&mut law, &[20.0; 2]);
         assert_eq!(law.rate(), Rate::mbps(11_500));
+    }
+
+    #[test]
+    fn a_flat_round_trip_time_is_no_congestion_and_a_decrease_ends_the_row_of_steps() {
+        let mut law = law(NS3, Rate::gbps(10));
+        updates(&mut law, &[100.0; 6]);
+        assert_eq!(law.rate(), Rate::mbps(10_500));
+        updates(&mut law, &[104.0]);
+        let rate = law.rate();
+        assert!(rate < Rate::mbps(10_500));
+        updates(&mut law, &[100.0]);
+        assert_eq!(law.rate(), plus(rate, Rate::mbps(100)));
     }
 
     #[test]

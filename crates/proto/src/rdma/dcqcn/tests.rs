@@ -2,6 +2,7 @@
 
 use super::super::law::UNLIMITED;
 use super::*;
+use crate::ParamSet;
 use crate::endpoint::Framing;
 use proptest::prelude::*;
 
@@ -67,6 +68,20 @@ fn run(law: &mut Dcqcn, until: Time) {
         law.on_timeout(now);
         assert!(law.next_timeout() > now, "time must go on");
     }
+}
+
+/// Parameters under a profile.
+fn profiled(profile: &Profile) -> Params {
+    let mut params = Params::default();
+    profile.values.iter().for_each(|(name, value)| params.set(name, value).unwrap());
+    params
+}
+
+#[test]
+fn defaults_are_the_papers_and_the_profile_is_hpccs_code() {
+    let defaults = DcqcnConfig { min_rate: Rate::mbps(100), ..Params::default().law() };
+    assert_eq!(defaults, PAPER, "the tests here have another least rate");
+    assert_eq!(profiled(&PROFILES[0]).law(), NS3);
 }
 
 #[test]
@@ -168,6 +183,34 @@ fn ns3_recovers_by_one_fast_step_one_additive_and_hyper_steps_300_us_apart_peers
     assert_eq!(law.target().as_bps(), fast + 20_000_000);
     run(&mut law, cut_at + Span::from_us(900));
     assert_eq!(law.target().as_bps(), fast + 220_000_000);
+}
+
+#[test]
+fn where_an_increase_and_a_cut_fall_together_the_increase_comes_first_as_in_ns3() {
+    let mut law = law(NS3);
+    marked(&mut law, at(0));
+    run(&mut law, at(5));
+    let first = law.rate().as_bps();
+    // The increase is due 300 us after the cut, and so is the 75th look for a cut.
+    marked(&mut law, at(303));
+    assert_eq!(law.next_timeout(), at(304) + Span::from_ns(1));
+    run(&mut law, at(305));
+    let risen = first / 2 + 50_000_000_000;
+    assert_eq!(law.target().as_bps(), risen);
+    assert!(law.rate().as_bps() < risen);
+}
+
+#[test]
+fn bytes_of_several_packets_make_an_increase() {
+    let mut law = law(DcqcnConfig { byte_counter: Some(2_500), ..PAPER });
+    law.on_sent(5_000, at(0));
+    law.on_cnp(at(1));
+    (0..2).for_each(|_| law.on_sent(1_000, at(2)));
+    assert_eq!(law.rate(), Rate::gbps(50), "what was sent before the cut does not count");
+    law.on_sent(1_000, at(2));
+    assert_eq!(law.rate(), Rate::gbps(75));
+    law.on_sent(2_000, at(2));
+    assert_eq!(law.rate(), Rate::gbps(75), "the counter starts again from 2,500");
 }
 
 #[test]

@@ -4,10 +4,12 @@
 //! sec. III and Algorithm 1. What the paper leaves open is named PACC-1 to PACC-20, in the fields of [`PaccConfig`] and
 //! on the protocol's page.
 
+mod params;
 mod pi;
 mod port;
 mod table;
 
+pub use params::Params;
 pub use pi::{PiController, PiForm};
 pub use port::PaccPort;
 pub use table::{Entry, FlowTable};

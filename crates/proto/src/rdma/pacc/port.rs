@@ -255,8 +255,10 @@ mod tests {
         forward(&mut port, 1, 50, 200_000, at(10));
         assert!(!run(&mut port, 150_000, at(159)).is_empty());
         assert!(run(&mut port, 150_000, at(239)).is_empty(), "no packet met congestion from 80 to 160 us");
-        // Queue gone: at 240 us Q_old = 150 KB is forgotten, Q_avg fades by ten each period: 3 to 240, then rest.
-        run(&mut port, 0, at(10_000));
+        // The queue is gone: Q_avg is 14.9 KB at 240 us and a tenth of that in each period that follows.
+        run(&mut port, 0, at(600));
+        assert_eq!((port.average.round(), port.next_timeout()), (1.0, at(640)));
+        run(&mut port, 0, at(640));
         assert_eq!(port.next_timeout(), Time::MAX);
         assert!(port.table.entries().is_empty());
         forward(&mut port, 1, 1, 0, at(10_010));

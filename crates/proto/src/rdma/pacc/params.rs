@@ -1,0 +1,137 @@
+//! What `pacc` can be set to: DCQCN's reaction point at hosts, and the mechanism at ports.
+
+use super::{PaccConfig, Pending, PiForm, Rounding};
+use crate::endpoint::Env;
+use crate::params::Auto;
+use crate::rdma::dcqcn::{Dcqcn, DcqcnConfig, Notice, Reaction};
+use crate::rdma::law::BuildLaw;
+use crate::rdma::scale::{Step, Windowing};
+use clearway_units::{Bytes, Rate, Span};
+
+crate::params! {
+    /// Parameters of `pacc`.
+    pub struct Params {
+    /// Ports: period `T` of the controller, of the average and of the flow table.
+    period: Span = "80 us", "1 us" to "1 s", "PACC sec. III-B";
+    /// Ports: the queue that the controller wants (`Q_th`). `auto`: half of what the port sends in a period, 125 KB at
+    /// 25 Gbps.
+    q_th: Auto<Bytes> = "auto", "0 B" to "1 TB", "PACC sec. V-A, PACC-8";
+    /// Ports: an average queue up to this is taken for microbursts (`Q_burst`). `auto`: what the port sends in `burst`.
+    q_burst: Auto<Bytes> = "auto", "0 B" to "1 TB", "PACC sec. V-A, PACC-8";
+    /// Ports: how long a microburst lasts (`d`): 4 KB at 25 Gbps.
+    burst: Span = "1.28 us", "0 s" to "1 s", "PACC sec. V-A, PACC-19";
+    /// Ports: a pair of hosts with fewer bytes in a period is forgotten (`B_th`). `auto`: as `q_burst`.
+    b_th: Auto<Bytes> = "auto", "0 B" to "1 TB", "PACC sec. V-A";
+    /// Ports: weight `w` of the present queue in its average.
+    w: f64 = "0.9", "0.001" to "1", "PACC sec. V-A";
+    /// Ports: notifications for each `queue_unit` of queue above `q_th` (`beta_1`).
+    beta1: f64 = "0.05", "0" to "1000", "PACC sec. V-A";
+    /// Ports: notifications for each `queue_unit` by which the queue grew in a period (`beta_2`).
+    beta2: f64 = "0.1", "0" to "1000", "PACC sec. V-A";
+    /// Ports: what the controller counts the queue in.
+    queue_unit: Bytes = "1 KB", "1 B" to "1 GB", "PACC-1";
+    /// Ports: `position`: the controller's output is the number of notifications, as Algorithm 1 prints it;
+    /// `incremental`: it is added to that of the period before, as in the paper's analysis.
+    form: PiForm = "position", "" to "", "PACC Algorithm 1, PACC-2";
+    /// Ports: time between two notifications for the same pair.
+    cnp_gap: Span = "4 us", "1 ns" to "1 s", "PACC sec. III-B";
+    /// Ports: most congested packets that an entry counts.
+    n_cong_max: u32 = "255", "1" to "4294967295", "PACC Table I: 8 bits; PACC-7";
+    /// Ports: most notifications for a pair in a period, besides the limit of `period / cnp_gap`.
+    n_cnp_max: u32 = "255", "1" to "4294967295", "PACC Table I: 8 bits";
+    /// Ports: what a pair's share of the notifications is rounded to.
+    rounding: Rounding = "down", "" to "", "PACC sec. III-B, PACC-20";
+    /// Ports: what becomes of notifications not sent when the next period allots new ones.
+    pending: Pending = "replace", "" to "", "PACC-11";
+    /// Ports: pairs that the flow table has room for. Further ones get no notifications in that period.
+    table_entries: u32 = "1024", "1" to "1000000", "our choice";
+    /// Hosts, as in `dcqcn`: when a notification takes effect.
+    reaction: Reaction = "on-cnp", "" to "", "PACC eq. (1)";
+    /// Hosts, as in `dcqcn`: weight `g` of one notification, or of one period without, in `alpha`.
+    g: f64 = "0.00390625", "0.000001" to "1", "HPCC's ns-3 code, PACC-18";
+    /// Hosts, as in `dcqcn`: time without a notification after which `alpha` falls (`tau'`).
+    alpha_period: Span = "1 us", "1 ns" to "1 s", "PACC appendix, PACC-18";
+    /// Hosts, as in `dcqcn`: least time between two cuts. With `ticks` set 4 us.
+    decrease_interval: Span = "0 s", "0 s" to "1 s", "PACC eq. (1)";
+    /// Hosts, as in `dcqcn`: whether each cut makes the old rate the target.
+    clamp_target: bool = "true", "" to "", "PACC eq. (1)";
+    /// Hosts, as in `dcqcn`: time between increases (`T_i`).
+    increase_timer: Span = "300 us", "1 ns" to "1 s", "PACC appendix, PACC-18";
+    /// Hosts, as in `dcqcn`: bytes on the wire between increases; 0: time alone counts.
+    byte_counter: Bytes = "0 B", "0 B" to "1 TB", "HPCC's ns-3 code, PACC-18";
+    /// Hosts, as in `dcqcn`: increases of fast recovery, before the target rises.
+    fast_recovery: u32 = "1", "0" to "1000", "HPCC's ns-3 code, PACC-18";
+    /// Hosts, as in `dcqcn`: additive increase of the target.
+    ai: Rate = "20 Mbps", "1 bps" to "1.6 Tbps", "HPCC's ns-3 code, PACC-18";
+    /// Hosts, as in `dcqcn`: hyper increase of the target.
+    hai: Rate = "200 Mbps", "1 bps" to "1.6 Tbps", "HPCC's ns-3 code, PACC-18";
+    /// Hosts: line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold at
+    /// any.
+    increments_at: Rate = "100 Gbps", "" to "1.6 Tbps", "HPCC's ns-3 code, PACC-18";
+    /// Hosts: the rate falls no lower.
+    min_rate: Rate = "1 Gbps", "1 bps" to "1.6 Tbps", "HPCC's ns-3 code, PACC-18";
+    }
+}
+
+impl Params {
+    /// The constants of ports.
+    pub fn port(&self) -> PaccConfig {
+        PaccConfig {
+            period: self.period,
+            q_th: self.q_th.set(),
+            q_burst: self.q_burst.set(),
+            burst: self.burst,
+            b_th: self.b_th.set(),
+            w: self.w,
+            beta1: self.beta1,
+            beta2: self.beta2,
+            unit: self.queue_unit,
+            form: self.form,
+            cnp_gap: self.cnp_gap,
+            n_cong_max: self.n_cong_max,
+            n_cnp_max: self.n_cnp_max,
+            rounding: self.rounding,
+            pending: self.pending,
+            capacity: self.table_entries,
+        }
+    }
+
+    /// The constants of the law at hosts. It hears CNPs, and has no window.
+    pub fn law(&self) -> DcqcnConfig {
+        DcqcnConfig {
+            reaction: self.reaction,
+            notice: Notice::Cnp,
+            g: self.g,
+            alpha_initial: 1.0,
+            alpha_period: self.alpha_period,
+            decrease_interval: self.decrease_interval,
+            clamp_target: self.clamp_target,
+            increase_timer: self.increase_timer,
+            byte_counter: Some(self.byte_counter.get()).filter(|bytes| *bytes > 0),
+            fast_recovery: self.fast_recovery,
+            ai: Step::given(self.ai, self.increments_at),
+            hai: Step::given(self.hai, self.increments_at),
+            min_rate: self.min_rate,
+            windowing: Windowing::None,
+            base_rtt: None,
+        }
+    }
+}
+
+impl BuildLaw for Params {
+    type Law = Dcqcn;
+
+    fn build(&self, env: &Env) -> Dcqcn {
+        self.law().build(env)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_of_ports_are_the_papers() {
+        assert_eq!(Params::default().port(), PaccConfig::PAPER);
+    }
+}
