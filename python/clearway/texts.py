@@ -72,7 +72,7 @@ def drops_text(total: int, by_reason: Mapping[str, int]) -> str:
 
 def ended_text(ended: str) -> str:
     """Says so if the run did not come to its end."""
-    return f" ({ended})" if ended in ("interrupted", "stalled") else ""
+    return f" ({ended})" if ended in ("interrupted", "stalled", "deadlocked") else ""
 
 
 def speed_text(million: float) -> str:

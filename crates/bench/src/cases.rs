@@ -1,7 +1,7 @@
 //! The cases: permutations of long flows on fat trees at 100 Gbps, and a web-search load on the 192-host tree.
 
 use crate::usage::{cpu_seconds, peak_bytes};
-use clearway_proto::{AnyTransport, Entity, Framing, Rng, port::MarkAt};
+use clearway_proto::{AnyTransport, Entity, Framing, MarkingNeeds, Rng, port::MarkAt};
 use clearway_sim::bare::Bare;
 use clearway_sim::model::*;
 use clearway_sim::traffic::Cdf;
@@ -142,7 +142,10 @@ fn transport(name: &str) -> AnyTransport {
 /// A network with what a transport needs at its ports.
 fn network(transport: &AnyTransport, topology: Topology, buffer: Bytes) -> Model {
     let needs = transport.needs();
-    let marking = needs.ecn.then_some(Marking { threshold: Threshold::ByRate, at: MarkAt::Enqueue });
+    let marking = needs.marking.map(|marking| match marking {
+        MarkingNeeds::Step => Marking { threshold: Threshold::ByRate, at: MarkAt::Enqueue },
+        MarkingNeeds::Red(red) => Marking { threshold: Threshold::Red(red), at: MarkAt::Dequeue },
+    });
     let class = |limit, marking| Class { name: "data".into(), priority: 0, weight: 1, limit, marking };
     let credit = needs.credits.map(|needs| CreditClass::new(needs.queue, needs.shaping));
     let port = |class| PortModel {
@@ -159,6 +162,8 @@ fn network(transport: &AnyTransport, topology: Topology, buffer: Bytes) -> Model
         topology,
         routing: Policy::SymmetricEcmp,
         framing: Framing::ETHERNET,
+        pfc: None,
+        whole_ns: false,
         switch: port(class(limit, marking)),
         host: HostModel {
             port: port(class(Amount::UNLIMITED, None)),
@@ -198,6 +203,7 @@ fn permutation(k: u32, transport: &AnyTransport, scale: f64) -> Model {
         transport: transport.clone(),
         class: 0,
         credit_class: 0,
+        notice_class: 0,
         pattern,
     });
     model
@@ -225,6 +231,7 @@ fn web_search(transport: &AnyTransport, scale: f64) -> Model {
         transport: transport.clone(),
         class: 0,
         credit_class: 0,
+        notice_class: 0,
         pattern,
     });
     model

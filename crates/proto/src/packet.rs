@@ -24,6 +24,8 @@ pub enum Kind {
     Nack,
     /// Congestion notification: "slow down" (CNP of RoCEv2), from a receiver or from a switch.
     Cnp,
+    /// Flow control between neighbours: `seq` has the classes to stop, `ack` those that may go on. No end sees it.
+    Pause,
 }
 
 impl Kind {

@@ -2,7 +2,7 @@
 
 use crate::endpoint::{Env, Receiver, Sender};
 use crate::params::{ParamError, ParamSet, ParamSpec, Profile};
-use crate::port::{CreditShaping, PortMechanism};
+use crate::port::{CreditShaping, PortMechanism, RedConfig};
 use crate::shim::{AnyShim, ShimEnv};
 
 /// A transport: a kind of sender and a kind of receiver that belong together, with their parameters.
@@ -39,7 +39,11 @@ pub struct Needs {
     /// A rate-limited class for credits.
     pub credits: Option<CreditNeeds>,
     /// ECN marks on the data queue.
-    pub ecn: bool,
+    pub marking: Option<MarkingNeeds>,
+    /// A network that loses nothing for want of buffer: priority flow control.
+    pub lossless: bool,
+    /// Notifications of congestion that overtake data: a class of their own for [`Kind::Cnp`](crate::Kind::Cnp).
+    pub notices: bool,
     /// What else the ports of switches do.
     pub mechanism: Option<PortMechanism>,
     /// Whether senders are told their max-min fair share, as no network could ([`Sender::set_rate`]).
@@ -48,9 +52,25 @@ pub struct Needs {
 
 impl Needs {
     /// Plain drop-tail queues.
-    pub const NOTHING: Needs = Needs { credits: None, ecn: false, mechanism: None, oracle: false };
+    pub const NOTHING: Needs = Needs {
+        credits: None,
+        marking: None,
+        lossless: false,
+        notices: false,
+        mechanism: None,
+        oracle: false,
+    };
     /// Marks by a step at `K`.
-    pub const ECN: Needs = Needs { ecn: true, ..Needs::NOTHING };
+    pub const ECN: Needs = Needs { marking: Some(MarkingNeeds::Step), ..Needs::NOTHING };
+}
+
+/// How a port marks.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum MarkingNeeds {
+    /// By a step at `K`, which the scenario knows.
+    Step,
+    /// At random between two thresholds.
+    Red(RedConfig),
 }
 
 /// The credit class of a port.
@@ -208,6 +228,7 @@ macro_rules! transports {
 
 transports! {
     Blast = crate::blast::Blast;
+    Rocev2 = crate::rdma::fixed::Rocev2;
     NewReno = crate::tcp::newreno::NewReno;
     Cubic = crate::tcp::cubic::Cubic;
     Dctcp = crate::tcp::dctcp::Dctcp;

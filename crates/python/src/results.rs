@@ -33,6 +33,7 @@ impl Results {
             sim::Ended::Complete => "complete",
             sim::Ended::Stopped => "stopped",
             sim::Ended::Stalled => "stalled",
+            sim::Ended::Deadlocked => "deadlocked",
             sim::Ended::Interrupted => "interrupted",
         };
         let dict = PyDict::new(py);
@@ -48,6 +49,16 @@ impl Results {
             let entries = PyDict::new(py);
             book.iter().try_for_each(|(what, count)| entries.set_item(what, count))?;
             dict.set_item(name, entries)?;
+        }
+        dict.set_item("notices", summary.notices)?;
+        if let Some(control) = &summary.flow_control {
+            let entry = PyDict::new(py);
+            entry.set_item("pauses", control.pauses)?;
+            entry.set_item("paused_s", control.stopped.as_secs_f64())?;
+            entry.set_item("longest_pause_s", control.longest.as_secs_f64())?;
+            entry.set_item("storms", &control.storms)?;
+            entry.set_item("deadlock", &control.deadlock)?;
+            dict.set_item("flow_control", entry)?;
         }
         let shims = PyList::empty(py);
         for shim in &summary.shims {

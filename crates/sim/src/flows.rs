@@ -36,6 +36,29 @@ pub struct Message {
     pub record: u32,
 }
 
+/// Classes of a flow's packets at every port.
+#[derive(Clone, Copy, Debug)]
+pub struct Classes {
+    /// Of data and of what answers it.
+    pub data: u8,
+    /// Of credits, among the classes of credits.
+    pub credit: u8,
+    /// Of notifications of congestion.
+    pub notice: u8,
+}
+
+impl Classes {
+    /// The class of a packet of this kind.
+    #[inline]
+    pub fn of(&self, kind: Kind) -> u8 {
+        match kind {
+            Kind::Credit => self.credit,
+            Kind::Cnp => self.notice,
+            _ => self.data,
+        }
+    }
+}
+
 /// A flow between its start and the moment when its last packet left the network.
 pub struct Flow {
     /// Its sending end.
@@ -50,10 +73,10 @@ pub struct Flow {
     pub traffic: u32,
     /// Its number among the flows of that part.
     pub number: u64,
-    /// Class of its packets.
-    pub class: u8,
-    /// Class of its credits.
-    pub credit_class: u8,
+    /// Classes of its packets.
+    pub classes: Classes,
+    /// The way of its data backwards, where switches notify senders.
+    pub way_back: Route,
     /// The shim between its receiving end and the network, or [`NONE`].
     pub shim: u32,
     /// Whether it waits in its port's round robin.
@@ -163,8 +186,7 @@ struct Drive<'a> {
     net: &'a mut Network,
     end: &'a mut End,
     flow: u32,
-    class: u8,
-    credit_class: u8,
+    classes: Classes,
     input: Input<'a>,
     timer: What,
     /// What its packets pass on their way to the network card.
@@ -175,7 +197,7 @@ impl Drive<'_> {
     /// Everything that both kinds of ends have in common after (and, for packets and timers, during) an input.
     #[inline]
     fn common<E: Endpoint>(self, endpoint: &mut E) -> Standing {
-        let Drive { net, end, flow, class, credit_class, input, timer, mut shim } = self;
+        let Drive { net, end, flow, classes, input, timer, mut shim } = self;
         let now = net.now;
         let mut cx = Cx { now, rng: &mut end.rng, stats: &mut end.stats };
         match input {
@@ -191,7 +213,8 @@ impl Drive<'_> {
                     None => continue,
                 }
             }
-            let class = if packet.kind == Kind::Credit { credit_class } else { class };
+            net.notices += u64::from(packet.kind == Kind::Cnp);
+            let class = classes.of(packet.kind);
             let (index, port) = net.inject(packet, &extra, flow, class, end.route, cx.rng);
             net.send(port, index);
         }
@@ -249,8 +272,7 @@ impl Flow {
             net,
             end: &mut self.sending,
             flow: place,
-            class: self.class,
-            credit_class: self.credit_class,
+            classes: self.classes,
             input,
             timer: What::SenderTimer(place),
             shim: None,
@@ -270,8 +292,7 @@ impl Flow {
             net,
             end: &mut self.receiving,
             flow: place,
-            class: self.class,
-            credit_class: self.credit_class,
+            classes: self.classes,
             input,
             timer: What::ReceiverTimer(place),
             shim,
@@ -281,7 +302,7 @@ impl Flow {
     /// Asks the sending end for a data packet.
     #[inline]
     pub fn pull(&mut self, place: u32, net: &mut Network) -> Pulled {
-        let pull = Pull { net, end: &mut self.sending, flow: place, class: self.class };
+        let pull = Pull { net, end: &mut self.sending, flow: place, class: self.classes.data };
         self.sender.visit(pull)
     }
 

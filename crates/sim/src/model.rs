@@ -2,7 +2,8 @@
 //!
 //! [`crate::scenario`] makes a [`Model`] from a file; [`crate::Simulation`] runs it. Code may also build one itself.
 
-use clearway_proto::port::{CreditShaping, MarkAt, PortMechanism};
+use clearway_proto::port::pfc::PfcConfig;
+use clearway_proto::port::{CreditShaping, MarkAt, PortMechanism, RedConfig};
 use clearway_proto::{AnyTransport, Framing};
 use clearway_topology::{NodeId, PortId, Topology, routing::Policy};
 use clearway_units::{Bytes, Span, Time};
@@ -23,6 +24,11 @@ pub struct Model {
     pub framing: Framing,
     /// Output ports of switches.
     pub switch: PortModel,
+    /// Flow control between switches and who feeds them, if any. Needs [`PortModel::shared`] at switches.
+    pub pfc: Option<Pfc>,
+    /// Whether a fraction of a nanosecond in the time that a frame takes on a link is dropped, as the ns-3 code of
+    /// HPCC does.
+    pub whole_ns: bool,
     /// Hosts and their output ports.
     pub host: HostModel,
     /// Who sends what to whom.
@@ -130,6 +136,8 @@ pub enum Threshold {
     /// 65 full frames per 10 Gbps of the port's rate, at least 10 (the DCTCP and ExpressPass papers' K: 65 at
     /// 10 Gbps, 650 at 100 Gbps; PAC's 10 at 1 Gbps).
     ByRate,
+    /// At random between two thresholds.
+    Red(RedConfig),
 }
 
 /// A switch's memory under dynamic thresholds (Choudhury and Hahne, 1998): a queue may hold `alpha` times what is
@@ -140,6 +148,20 @@ pub struct SharedBuffer {
     pub size: Bytes,
     /// Share of the free memory that one queue may hold.
     pub alpha: f64,
+}
+
+/// Priority flow control (IEEE 802.1Qbb).
+#[derive(Clone, Debug)]
+pub struct Pfc {
+    /// When to stop and to go on.
+    pub config: PfcConfig,
+    /// Memory for what arrives after a link was stopped, for each class of each link. `None`: by rate and delay
+    /// ([`headroom`](clearway_proto::port::pfc::headroom)).
+    pub headroom: Option<Bytes>,
+    /// Which classes it protects, by index.
+    pub lossless: Vec<bool>,
+    /// A port that is stopped for longer without a break is reported.
+    pub storm: Span,
 }
 
 /// A host.
@@ -173,6 +195,8 @@ pub struct Traffic {
     pub class: usize,
     /// The class of its credits: an index into [`PortModel::credit_classes`]; 0 where there are none.
     pub credit_class: usize,
+    /// The class of its notifications of congestion.
+    pub notice_class: usize,
     /// What it sends.
     pub pattern: Pattern,
 }

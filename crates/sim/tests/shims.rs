@@ -205,6 +205,7 @@ fn rounds(transport: &AnyTransport, workers: u32, request: u64, barrier: bool) -
         transport: transport.clone(),
         class: 0,
         credit_class: 0,
+        notice_class: 0,
         pattern,
     });
     model

@@ -7,7 +7,7 @@ use super::{
 use crate::endpoint::Env;
 use crate::params::{Auto, ParamSet, Profile};
 use crate::port::CreditShaping;
-use crate::registry::{CreditNeeds, Needs, Transport};
+use crate::registry::{CreditNeeds, MarkingNeeds, Needs, Transport};
 use clearway_units::{Bytes, Span};
 
 /// Least time before a request or a stop is repeated (minimum RTO, E16 sec. 4).
@@ -114,7 +114,7 @@ impl Settings {
             ..CreditShaping::PAPER
         };
         let credits = Some(CreditNeeds { queue: self.credit_queue, shaping });
-        Needs { credits, ecn: self.ecn, ..Needs::NOTHING }
+        Needs { credits, marking: self.ecn.then_some(MarkingNeeds::Step), ..Needs::NOTHING }
     }
 
     fn sender(&self, env: &Env) -> SenderConfig {

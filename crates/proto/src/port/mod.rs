@@ -2,15 +2,16 @@
 
 mod credit_limiter;
 mod ecn;
+pub mod pfc;
 mod phantom;
 mod rcp;
 
 pub use credit_limiter::{CreditLimiter, CreditShaping};
-pub use ecn::{MarkAt, StepMarker};
+pub use ecn::{MarkAt, RedConfig, RedMarker, StepMarker};
 pub use phantom::{PhantomConfig, PhantomQueue};
 pub use rcp::{RcpConfig, RcpRate};
 
-use crate::packet::Packet;
+use crate::packet::{Extra, Flags, Hop, Hops, Packet};
 use clearway_units::{Rate, Time};
 
 /// A mechanism that a switch's ports need for a transport, besides queues, marks and credits: what to build.
@@ -20,6 +21,8 @@ pub enum PortMechanism {
     Phantom(PhantomConfig),
     /// RCP's rate.
     Rcp(RcpConfig),
+    /// Entries in packets that ask for them (HPCC).
+    Telemetry,
 }
 
 impl PortMechanism {
@@ -28,7 +31,13 @@ impl PortMechanism {
         match self {
             PortMechanism::Phantom(_) => "phantom queue",
             PortMechanism::Rcp(_) => "RCP rate",
+            PortMechanism::Telemetry => "telemetry",
         }
+    }
+
+    /// Whether it sends notifications of congestion to senders.
+    pub fn notifies(&self) -> bool {
+        false
     }
 
     /// One for a port of `rate`.
@@ -36,35 +45,77 @@ impl PortMechanism {
         match self {
             PortMechanism::Phantom(config) => AnyPortMechanism::Phantom(PhantomQueue::new(config, rate)),
             PortMechanism::Rcp(config) => AnyPortMechanism::Rcp(RcpRate::new(config, rate)),
+            PortMechanism::Telemetry => AnyPortMechanism::Telemetry(rate),
         }
     }
 }
 
-/// Such a mechanism at work at one port.
+/// A port, as its mechanism sees it.
 #[derive(Clone, Copy, Debug)]
+pub struct PortState {
+    /// Now.
+    pub now: Time,
+    /// Bytes that wait in all classes of data.
+    pub queued: u64,
+    /// Bytes sent so far.
+    pub sent: u64,
+}
+
+/// Such a mechanism at work at one port.
+#[derive(Clone, Debug)]
 pub enum AnyPortMechanism {
     /// HULL's phantom queue.
     Phantom(PhantomQueue),
     /// RCP's rate.
     Rcp(RcpRate),
+    /// Telemetry, of a link of this rate.
+    Telemetry(Rate),
 }
 
 impl AnyPortMechanism {
-    /// A packet arrived, and may be dropped yet; `queued` bytes wait at the port.
+    /// When it wants [`AnyPortMechanism::on_timeout`]; [`Time::MAX`] if never.
     #[inline]
-    pub fn on_arrival(&mut self, packet: &Packet, queued: u64, now: Time) {
+    pub fn next_timeout(&self) -> Time {
+        Time::MAX
+    }
+
+    /// The time of [`AnyPortMechanism::next_timeout`] came, or an earlier one.
+    pub fn on_timeout(&mut self, _: PortState) {}
+
+    /// The flow that shall be notified of congestion next, by the name that it had on arrival.
+    pub fn poll_notice(&mut self, _: Time) -> Option<u64> {
+        None
+    }
+
+    /// A packet of `flow` arrived, and may be dropped yet.
+    #[inline]
+    pub fn on_arrival(&mut self, packet: &Packet, _flow: u64, port: PortState) {
         match self {
-            AnyPortMechanism::Phantom(_) => {}
-            AnyPortMechanism::Rcp(port) => port.on_arrival(packet, queued, now),
+            AnyPortMechanism::Phantom(_) | AnyPortMechanism::Telemetry(_) => {}
+            AnyPortMechanism::Rcp(rcp) => rcp.on_arrival(packet, port.queued, port.now),
         }
     }
 
-    /// A packet leaves for the link.
+    /// A packet leaves for the link. `extra` means something only if the packet is flagged [`Flags::EXTRA`].
     #[inline]
-    pub fn on_departure(&mut self, packet: &mut Packet, now: Time) {
+    pub fn on_departure(&mut self, packet: &mut Packet, extra: Option<&mut Extra>, port: PortState) {
         match self {
-            AnyPortMechanism::Phantom(queue) => queue.on_departure(packet, now),
-            AnyPortMechanism::Rcp(port) => port.on_departure(packet),
+            AnyPortMechanism::Phantom(queue) => queue.on_departure(packet, port.now),
+            AnyPortMechanism::Rcp(rcp) => rcp.on_departure(packet),
+            AnyPortMechanism::Telemetry(rate) => {
+                let Some(extra) = extra.filter(|_| packet.flags.has(Flags::TELEMETRY)) else { return };
+                let hop = Hop { left: port.now, sent: port.sent, queued: port.queued, rate: *rate };
+                match extra {
+                    Extra::Hops(hops) => {
+                        hops.push(hop);
+                    }
+                    _ => {
+                        let mut hops = Hops::default();
+                        hops.push(hop);
+                        *extra = Extra::Hops(hops);
+                    }
+                }
+            }
         }
     }
 }

@@ -1,9 +1,34 @@
-//! RDMA over converged Ethernet, version 2: messages sent at a rate, acknowledged packet by packet.
+//! RDMA over converged Ethernet, version 2 (RoCEv2): one sender, one receiver, and laws of the rate that plug into
+//! the sender.
+//!
+//! | transport | law | source |
+//! |---|---|---|
+//! | [`Rocev2`](fixed::Rocev2) | [`FixedRate`](fixed::FixedRate): none | InfiniBand Architecture, annex A17 |
+//!
+//! A new law is a file like `fixed.rs`: a [`RateLaw`](law::RateLaw), its parameters, and the line that makes a
+//! [`Transport`](crate::Transport) of it. The network is meant to be lossless by priority flow control
+//! ([`Needs::lossless`](crate::Needs)), but need not be: what is lost is sent again.
+//!
+//! # Deviations
+//! - Frames have the sizes of the network's framing, as those of all transports; RoCEv2's own headers would add four
+//!   bytes to those of TCP. Telemetry and timestamps add theirs.
+//! - Offsets count bytes of the flow, not packets, have 64 bits and start at zero. A queue pair stands already.
+//! - Each data packet is acknowledged by a packet of its own.
+//! - The end of the flow is [`Flags::LAST`](crate::Flags::LAST) on its last bytes, or on an empty packet if the
+//!   application closed later.
 
+pub(crate) mod config;
 pub mod dcqcn;
 pub mod dctcp;
+pub mod fixed;
 pub mod hpcc;
 pub mod law;
 pub mod pacc;
+mod receiver;
 pub mod scale;
+mod sender;
 pub mod timely;
+
+pub use config::{Cnp, Config, Recovery};
+pub use receiver::Receiver;
+pub use sender::Sender;

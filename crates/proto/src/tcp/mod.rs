@@ -37,7 +37,6 @@ pub mod fixed;
 pub mod hull;
 pub mod ideal;
 pub mod newreno;
-mod ranges;
 pub mod rcp;
 mod receiver;
 mod rtt;

@@ -1,9 +1,9 @@
 //! The receiving end: puts bytes in order and acknowledges them.
 
 use super::config::{Config, Ecn};
-use super::ranges::Ranges;
 use crate::endpoint::{Cx, Endpoint, Env, Framing};
 use crate::packet::{Extra, Flags, Kind, Packet, SackBlock};
+use crate::ranges::Ranges;
 use clearway_units::{Bytes, Span, Time};
 
 /// A receive window as packets carry it.

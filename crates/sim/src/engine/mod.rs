@@ -31,6 +31,12 @@ pub enum What {
     Fault(u32),
     /// A series is due.
     Sample(u32),
+    /// A pause frame reaches the port that it is about.
+    Pause(u32),
+    /// A mechanism of a port asked to be woken.
+    PortTimer(u32),
+    /// Flow control looks whether ports are stopped for too long.
+    Watch(u32),
     /// Flows started or ended, and so fair shares changed.
     Shares(u32),
 }
@@ -102,4 +108,4 @@ macro_rules! packed {
         }
     };
 }
-packed!(0 Arrive, 1 Wake, 2 Handle, 3 SenderTimer, 4 ReceiverTimer, 5 Traffic, 6 Stop, 7 Fault, 8 Sample, 9 Shares, 10 ShimTimer);
+packed!(0 Arrive, 1 Wake, 2 Handle, 3 SenderTimer, 4 ReceiverTimer, 5 Traffic, 6 Stop, 7 Fault, 8 Sample, 9 Shares, 10 ShimTimer, 11 Pause, 12 PortTimer, 13 Watch);

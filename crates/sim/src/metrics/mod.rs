@@ -8,6 +8,7 @@ pub use record::{Record, flow_table, port_table};
 pub use sampler::Sampler;
 pub use table::{Column, Table, Values};
 
+use crate::net::FlowControlSummary;
 use clearway_units::Time;
 
 /// Everything that a run found out.
@@ -38,6 +39,10 @@ pub struct Summary {
     pub flows_started: u64,
     /// Flows (messages) that were delivered in full.
     pub flows_completed: u64,
+    /// Notifications of congestion (CNPs) sent, by receivers and by switches.
+    pub notices: u64,
+    /// What priority flow control did, where there is any.
+    pub flow_control: Option<FlowControlSummary>,
     /// What shims held, by part of the traffic and host.
     pub shims: Vec<ShimSummary>,
     /// Packet books: (what, count), balanced.
@@ -68,6 +73,8 @@ pub enum Ended {
     Stopped,
     /// Nothing was left to do, but some flows were not delivered in full: their transport does not recover.
     Stalled,
+    /// Priority flow control has stopped ports in a circle, so that none of them will ever go on.
+    Deadlocked,
     /// The caller asked for it: the results are of the part that was simulated.
     Interrupted,
 }

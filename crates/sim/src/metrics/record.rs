@@ -207,7 +207,25 @@ pub fn port_table(model: &Model, net: &Network) -> Table {
             ints(&|p| net.ports[p].drops[3]),
         ),
     ];
-    table("ports", columns)
+    let mut table = table("ports", columns);
+    if net.stopped(0).is_some() {
+        let stopped = |port: usize| net.stopped(port as u32).unwrap_or_default();
+        table.columns.extend([
+            Column {
+                name: "pauses",
+                unit: "",
+                doc: "times that flow control stopped a class of this port",
+                values: ints(&|p| stopped(p).0),
+            },
+            Column {
+                name: "paused_s",
+                unit: "s",
+                doc: "time for which flow control had a class of this port stopped",
+                values: reals(&|p| stopped(p).1.as_secs_f64()),
+            },
+        ]);
+    }
+    table
 }
 
 /// Names of tiers.

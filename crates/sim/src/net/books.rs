@@ -51,6 +51,8 @@ pub struct Books {
     pub delivered: Count,
     /// Dropped, by reason.
     pub dropped: [Count; 4],
+    /// Pause frames sent and arrived: neighbours' affair, of which no end knows.
+    pub frames: [u64; 2],
 }
 
 /// One of the three ways of counting, with its lines: sent first, then what became of it.
@@ -59,8 +61,19 @@ pub type Lines = Vec<(&'static str, u64)>;
 impl Books {
     /// The books closed with what is in the network now. The error says which do not balance.
     pub fn close(&self, slab: &Slab) -> Result<[Lines; 3], String> {
-        let mut in_flight = Count::default();
-        slab.iter_live().for_each(|slot: &Slot| in_flight.add(&slot.packet));
+        let (mut in_flight, mut frames) = (Count::default(), 0);
+        for Slot { packet, .. } in slab.iter_live() {
+            match packet.kind {
+                Kind::Pause => frames += 1,
+                _ => in_flight.add(packet),
+            }
+        }
+        let [sent, arrived] = self.frames;
+        if sent != arrived + frames {
+            return Err(format!(
+                "pause frames do not balance: {sent} sent, {arrived} arrived, {frames} in flight"
+            ));
+        }
         let lines = |what: &str, of: fn(&Count) -> u64| {
             let mut lines = vec![("sent", of(&self.sent)), ("delivered", of(&self.delivered))];
             lines.extend(DROP_NAMES.iter().zip(&self.dropped).map(|(name, count)| (*name, of(count))));

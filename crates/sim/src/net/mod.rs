@@ -7,6 +7,8 @@
 mod books;
 mod credit_classes;
 mod fetch;
+mod flow_control;
+mod notices;
 mod paths;
 mod port;
 mod queue;
@@ -15,16 +17,18 @@ mod slab;
 
 pub use books::{Books, Drop};
 pub use credit_classes::CreditClasses;
+pub use flow_control::FlowControlSummary;
 pub use paths::Route;
 pub use port::{Credits, Port};
 pub use slab::{NONE, Slab, Slot};
 
 use crate::engine::{Event, What, Wheel};
 use crate::model::{Model, PortModel, SharedBuffer};
-use clearway_proto::port::AnyPortMechanism;
+use clearway_proto::port::{AnyPortMechanism, PortState};
 use clearway_proto::{Entity, Extra, Flags, Kind, Packet, Rng};
 use clearway_topology::{PortId, Topology};
 use clearway_units::{Bytes, Span, Time};
+use flow_control::{FRAME_DUE, FlowControl, STOPPED};
 use port::DataQueue;
 use scheduler::{Order, Turns};
 use std::collections::VecDeque;
@@ -73,20 +77,36 @@ pub struct Network {
     /// Buffers shared by the ports of a switch: use by node.
     shared: Option<SharedBuffer>,
     shared_used: Vec<u64>,
+    /// Priority flow control, in whose memory packets then wait.
+    control: Option<Box<FlowControl>>,
     /// Random loss by port: (probability, stream); only ports that lose.
     losses: Vec<(f64, Rng)>,
     /// What ports do besides queueing, where they do.
-    mechanisms: Vec<AnyPortMechanism>,
+    mechanisms: Vec<Mechanism>,
+    /// Notifications of congestion that were sent.
+    pub notices: u64,
+    /// Size on the wire of a notification that a switch sends.
+    notice_wire: u32,
     /// Ports on paths; a [`Route`] refers to a stretch.
     paths: Vec<PortId>,
     free_paths: Vec<Vec<u32>>,
     /// Packets of each flow in the network; the top bit says that both ends are done.
     flow_packets: Vec<u32>,
+    /// How many flows have had each place before the present one.
+    flow_births: Vec<u32>,
     /// Flows that are done and whose last packet left the network.
     pub drained: Vec<u32>,
 }
 
 const ENDED: u32 = 1 << 31;
+
+/// What a port does besides queueing.
+struct Mechanism {
+    what: AnyPortMechanism,
+    port: u32,
+    /// The pending timer that counts.
+    timer_at: Time,
+}
 
 impl Network {
     /// An idle network.
@@ -106,23 +126,32 @@ impl Network {
             turns: Vec::new(),
             switch_order: Order::new(&model.switch.classes),
             host_order: Order::new(&model.host.port.classes),
-            shared: model.switch.shared,
+            // Under flow control the memory is counted by where packets came from.
+            shared: model.switch.shared.filter(|_| model.pfc.is_none()),
             shared_used: vec![0; topology.nodes().len()],
+            control: FlowControl::new(model).map(Box::new),
             losses: Vec::new(),
             mechanisms: Vec::new(),
+            notices: 0,
+            notice_wire: model.framing.wire(0),
             paths: Vec::new(),
             free_paths: Vec::new(),
             flow_packets: Vec::new(),
+            flow_births: Vec::new(),
             drained: Vec::new(),
         };
-        for port in topology.ports() {
+        for (index, port) in topology.ports().iter().enumerate() {
             let is_host = topology.is_host(port.from);
             let kind: &PortModel = if is_host { &model.host.port } else { &model.switch };
             let order = if is_host { &net.host_order } else { &net.switch_order };
-            let mut made = Port::new(port, model.framing);
+            let mut made = Port::new(port, model.framing, model.whole_ns);
             made.first_queue = net.queues.len() as u32;
             net.queues
                 .extend(kind.classes.iter().map(|class| DataQueue::new(class, port.rate, model.framing)));
+            for (class, queue) in net.queues[made.first_queue as usize..].iter_mut().enumerate() {
+                let stream = (index as u64) << 8 | class as u64 | 1 << 63;
+                queue.seed(|| Rng::stream(model.seed, Entity::Port, stream));
+            }
             net.turns.push(order.turns());
             if let Some(class) = kind.credit {
                 made.credits = net.credits.len() as u32;
@@ -139,7 +168,8 @@ impl Network {
                 made.mechanism = net.mechanisms.len() as u32;
                 made.arrival_is_special = true;
                 made.departure_is_special = true;
-                net.mechanisms.push(mechanism.build(port.rate));
+                let (what, port) = (mechanism.build(port.rate), index as u32);
+                net.mechanisms.push(Mechanism { what, port, timer_at: Time::MAX });
             }
             net.ports.push(made);
         }
@@ -162,7 +192,9 @@ impl Network {
     pub fn open_flow(&mut self, flow: u32) {
         if self.flow_packets.len() <= flow as usize {
             self.flow_packets.resize(flow as usize + 1, 0);
+            self.flow_births.resize(flow as usize + 1, 0);
         }
+        self.flow_births[flow as usize] += 1;
         debug_assert!(
             self.flow_packets[flow as usize] & !ENDED == 0,
             "a flow's place is reused with packets of it about"
@@ -264,21 +296,19 @@ impl Network {
         self.enqueue(port, index);
     }
 
-    /// Hands a packet to an output port whose link is down or that does more than queueing.
-    #[cold]
+    /// Hands a packet to an output port whose link is down, that is stopped, or that does more than queueing.
     fn send_specially(&mut self, port: u32, index: u32) {
         let out = &self.ports[port as usize];
         if !out.up {
             return self.drop_packet(port, index, Drop::Down);
         }
-        let classes = if out.nic == NONE { self.switch_order.classes() } else { self.host_order.classes() };
-        let queues = &self.queues[out.first_queue as usize..][..classes];
-        let queued = queues.iter().map(|queue| queue.queue.bytes()).sum();
-        let packet = &self.slab.get(index).packet;
-        self.mechanisms[out.mechanism as usize].on_arrival(packet, queued, self.now);
-        if packet.kind == Kind::Credit && out.credits != NONE {
+        if out.mechanism != NONE {
+            self.meet_mechanism(port, index);
+        }
+        let (out, slot) = (&self.ports[port as usize], self.slab.get(index));
+        if slot.packet.kind == Kind::Credit && out.credits != NONE {
             self.send_credit(port, index);
-        } else if out.busy_until <= self.now && out.waiting == 0 {
+        } else if out.busy_until <= self.now && out.waiting == 0 && out.paused >> slot.class & 1 == 0 {
             self.transmit(port, index);
         } else {
             self.enqueue(port, index);
@@ -286,13 +316,14 @@ impl Network {
     }
 
     /// A packet leaves a port that does more than queueing, or whose link loses: whether it is lost.
-    #[cold]
     fn depart_specially(&mut self, port: u32, index: u32) -> bool {
-        let out = &self.ports[port as usize];
-        if out.mechanism != NONE {
-            let packet = &mut self.slab.get_mut(index).packet;
-            self.mechanisms[out.mechanism as usize].on_departure(packet, self.now);
+        let mechanism = self.ports[port as usize].mechanism;
+        if mechanism != NONE {
+            let state = self.port_state(port);
+            let (slot, extra) = self.slab.get_both(index);
+            self.mechanisms[mechanism as usize].what.on_departure(&mut slot.packet, extra, state);
         }
+        let out = &self.ports[port as usize];
         if out.loss == NONE {
             return false;
         }
@@ -300,10 +331,24 @@ impl Network {
         rng.unit() < *probability
     }
 
+    /// What a port's mechanism sees of it.
+    fn port_state(&self, port: u32) -> PortState {
+        let out = &self.ports[port as usize];
+        let queues = &self.queues[out.first_queue as usize..][..self.classes()];
+        let queued = queues.iter().map(|queue| queue.queue.bytes()).sum();
+        PortState { now: self.now, queued, sent: out.tx_bytes }
+    }
+
+    /// How many classes of data a port has: as many at switches as at hosts.
+    fn classes(&self) -> usize {
+        self.switch_order.classes()
+    }
+
     fn enqueue(&mut self, port: u32, index: u32) {
         let out = &mut self.ports[port as usize];
         let slot = self.slab.get_mut(index);
-        let queue = &mut self.queues[(out.first_queue + slot.class as u32) as usize];
+        let class = slot.class;
+        let queue = &mut self.queues[(out.first_queue + class as u32) as usize];
         let wire = slot.packet.wire as u64;
         let mut room = queue.has_room(wire);
         if let Some(shared) = self.shared.filter(|_| out.nic == NONE) {
@@ -312,14 +357,27 @@ impl Network {
             room &= wire <= free && (queue.queue.bytes() + wire) as f64 <= shared.alpha * free as f64;
             *used += if room { wire } else { 0 };
         }
+        let mut stopped = None;
+        if let Some(control) = self.control.as_mut().filter(|_| room && out.nic == NONE) {
+            let (from, queued) = (Self::came_from(&self.paths, slot), queue.queue.bytes());
+            let stops;
+            (room, stops) = control.admit(slot, out.owner, from, queued);
+            stopped = Some(from).filter(|_| stops);
+        }
         if !room {
-            return self.drop_packet(port, index, Drop::Buffer);
+            self.drop_packet(port, index, Drop::Buffer);
+            return stopped.into_iter().for_each(|from| self.tell(from));
         }
         queue.mark_joining(&mut slot.packet);
         queue.queue.push(&mut self.slab, index, self.now);
         out.waiting += 1;
-        let free = out.busy_until.max(self.now);
-        self.arm(port, free);
+        if out.paused >> class & 1 == 0 {
+            let free = out.busy_until.max(self.now);
+            self.arm(port, free);
+        }
+        if let Some(from) = stopped {
+            self.tell(from);
+        }
     }
 
     fn send_credit(&mut self, port: u32, index: u32) {
@@ -394,6 +452,12 @@ impl Network {
     /// What a free port does next: a credit if the limit allows, else data by class.
     #[inline]
     pub fn next(&mut self, port: u32) -> Next {
+        if self.ports[port as usize].control & FRAME_DUE != 0 {
+            self.send_frame(port);
+            if !self.is_free(port) {
+                return Next::Rest;
+            }
+        }
         let out = &mut self.ports[port as usize];
         if out.credits != NONE {
             let class = &mut self.credits[out.credits as usize];
@@ -412,6 +476,10 @@ impl Network {
         if out.waiting == 0 && !pullable {
             return Next::Rest;
         }
+        if out.control & STOPPED != 0 && !self.has_sendable(port) {
+            return Next::Rest;
+        }
+        let out = &mut self.ports[port as usize];
         let first = out.first_queue as usize;
         let order = if out.nic == NONE { &self.switch_order } else { &self.host_order };
         let class = if order.classes() == 1 {
@@ -419,8 +487,9 @@ impl Network {
         } else {
             let (queues, nics) = (&self.queues, &self.nics);
             let has = |class: usize| {
-                queues[first + class].queue.packets() > 0
-                    || pullable && !nics[out.nic as usize].ready[class].is_empty()
+                let waits = queues[first + class].queue.packets() > 0
+                    || pullable && !nics[out.nic as usize].ready[class].is_empty();
+                waits && out.paused >> class & 1 == 0
             };
             order.pick(&mut self.turns[port as usize], has).expect("something waits")
         };
@@ -435,6 +504,10 @@ impl Network {
         order.charge(&mut self.turns[port as usize], class, packet.wire);
         if self.shared.is_some() && out.nic == NONE {
             self.shared_used[out.owner as usize] -= packet.wire as u64;
+        }
+        if out.nic == NONE && self.control.is_some() {
+            let owner = out.owner;
+            self.leave_memory(owner, index);
         }
         Next::Send(index)
     }
@@ -482,9 +555,13 @@ impl Network {
         }
         let pullable = out.nic != NONE && self.nics[out.nic as usize].waiting > 0;
         let free = out.busy_until.max(self.now);
-        if out.waiting > 0 || pullable {
+        if out.control & FRAME_DUE != 0 {
             return self.arm(port, free);
         }
+        if (out.waiting > 0 || pullable) && (out.control & STOPPED == 0 || self.has_sendable(port)) {
+            return self.arm(port, free);
+        }
+        let out = &self.ports[port as usize];
         if out.credits != NONE {
             let class = &mut self.credits[out.credits as usize];
             let head = class.queue.head();
@@ -503,18 +580,23 @@ impl Network {
         let out = &mut self.ports[port as usize];
         out.up = up;
         out.arrival_is_special = !up || out.mechanism != NONE;
+        self.forget_pauses(port);
+        let out = &mut self.ports[port as usize];
         if up {
             return self.rearm(port);
         }
         out.waiting = 0;
         let (first, credits) = (out.first_queue as usize, out.credits);
         let (owner, is_switch) = (out.owner as usize, out.nic == NONE);
-        let classes = if is_switch { self.switch_order.classes() } else { self.host_order.classes() };
+        let classes = self.classes();
         for queue in first..first + classes {
             let lost = self.queues[queue].queue.drain(&self.slab, self.now);
             if self.shared.is_some() && is_switch {
                 self.shared_used[owner] -=
                     lost.iter().map(|&index| self.slab.get(index).packet.wire as u64).sum::<u64>();
+            }
+            if self.control.is_some() && is_switch {
+                lost.iter().for_each(|&index| self.leave_memory(owner as u32, index));
             }
             lost.into_iter().for_each(|index| self.drop_packet(port, index, Drop::Down));
         }

@@ -3,8 +3,8 @@
 use super::queue::Queue;
 use super::slab::NONE;
 use crate::model::{Class, CreditClass, Threshold};
-use clearway_proto::port::{CreditLimiter, MarkAt, StepMarker};
-use clearway_proto::{Flags, Framing, Kind, Packet};
+use clearway_proto::port::{CreditLimiter, MarkAt, RedMarker, StepMarker};
+use clearway_proto::{Entity, Flags, Framing, Kind, Packet, Rng};
 use clearway_units::{Bytes, Rate, Span, Time};
 
 /// One direction of a link, with the port that feeds it. What every packet touches stands in the first cache line.
@@ -33,12 +33,18 @@ pub struct Port {
     pub arrival_is_special: bool,
     /// The same for a packet that leaves: random loss, or a mechanism.
     pub departure_is_special: bool,
+    /// What flow control wants of it: bits.
+    pub control: u8,
     /// Where this port's data queues start.
     pub first_queue: u32,
     /// Index of its loss, or [`NONE`].
     pub loss: u32,
     /// Index of what else it does, or [`NONE`].
     pub mechanism: u32,
+    /// Classes that flow control has stopped, one bit each.
+    pub paused: u32,
+    /// Whether a fraction of a nanosecond in the time that a frame takes is dropped.
+    whole_ns: bool,
     /// Packets sent.
     pub tx_packets: u64,
     /// Bytes on the wire sent.
@@ -57,8 +63,8 @@ pub struct Port {
 
 impl Port {
     /// A port of a topology, idle. Its classes are added by the network.
-    pub fn new(port: &clearway_topology::Port, framing: Framing) -> Port {
-        let time = |wire: u32| port.rate.time_to_send(Bytes::new(wire as u64));
+    pub fn new(port: &clearway_topology::Port, framing: Framing, whole_ns: bool) -> Port {
+        let time = |wire: u32| time_to_send(port.rate, wire, whole_ns);
         Port {
             busy_until: Time::ZERO,
             wake_at: Time::MAX,
@@ -76,6 +82,9 @@ impl Port {
             first_queue: 0,
             loss: NONE,
             mechanism: NONE,
+            control: 0,
+            paused: 0,
+            whole_ns,
             tx_packets: 0,
             tx_bytes: 0,
             tx_payload: 0,
@@ -94,7 +103,7 @@ impl Port {
         } else if wire == self.smallest_wire {
             self.smallest
         } else {
-            self.rate.time_to_send(Bytes::new(wire as u64))
+            time_to_send(self.rate, wire, self.whole_ns)
         }
     }
 
@@ -108,6 +117,12 @@ impl Port {
     }
 }
 
+/// How long `wire` bytes take at `rate`.
+fn time_to_send(rate: Rate, wire: u32, whole_ns: bool) -> Span {
+    let exact = rate.time_to_send(Bytes::new(wire as u64));
+    if whole_ns { Span::from_ns(exact.as_ps() / 1000) } else { exact }
+}
+
 /// The queue of a class of data at a port.
 pub struct DataQueue {
     /// What waits.
@@ -115,6 +130,8 @@ pub struct DataQueue {
     limit_bytes: u64,
     limit_packets: u32,
     marker: Option<Marker>,
+    /// Marks at random, instead.
+    red: Option<Box<Red>>,
     /// Packets marked.
     pub marks: u64,
 }
@@ -125,22 +142,45 @@ struct Marker {
     packets: u32,
 }
 
+struct Red {
+    marker: RedMarker,
+    at: MarkAt,
+    rng: Rng,
+}
+
 impl DataQueue {
     /// An empty queue of `class` at a port of `rate`.
     pub fn new(class: &Class, rate: Rate, framing: Framing) -> DataQueue {
-        let marker = class.marking.map(|marking| {
-            let (bytes, packets) = match marking.threshold {
-                Threshold::Fixed(amount) => (amount.bytes.get(), amount.packets),
-                Threshold::ByRate => (frames_by_rate(rate) * framing.wire_max() as u64, u32::MAX),
-            };
-            Marker { bytes: StepMarker { threshold: bytes, at: marking.at }, packets }
-        });
+        let (mut marker, mut red) = (None, None);
+        if let Some(marking) = class.marking {
+            let step =
+                |threshold, packets| Marker { bytes: StepMarker { threshold, at: marking.at }, packets };
+            match marking.threshold {
+                Threshold::Fixed(amount) => marker = Some(step(amount.bytes.get(), amount.packets)),
+                Threshold::ByRate => {
+                    marker = Some(step(frames_by_rate(rate) * framing.wire_max() as u64, u32::MAX));
+                }
+                Threshold::Red(config) => {
+                    let marker = RedMarker::new(&config, rate);
+                    red =
+                        Some(Box::new(Red { marker, at: marking.at, rng: Rng::stream(0, Entity::Port, 0) }));
+                }
+            }
+        }
         DataQueue {
             queue: Queue::new(),
             limit_bytes: class.limit.bytes.get(),
             limit_packets: class.limit.packets,
             marker,
+            red,
             marks: 0,
+        }
+    }
+
+    /// Gives a queue that marks at random a stream of its own.
+    pub fn seed(&mut self, stream: impl FnOnce() -> Rng) {
+        if let Some(red) = &mut self.red {
+            red.rng = stream();
         }
     }
 
@@ -164,8 +204,14 @@ impl DataQueue {
 
     #[inline]
     fn mark(&mut self, packet: &mut Packet, at: MarkAt) {
-        let Some(marker) = self.marker.filter(|marker| marker.bytes.at == at) else { return };
-        let marks = marker.bytes.marks(self.queue.bytes()) || self.queue.packets() > marker.packets;
+        let marks = match (&self.marker, &mut self.red) {
+            (None, None) => return,
+            (Some(marker), _) => {
+                marker.bytes.at == at
+                    && (marker.bytes.marks(self.queue.bytes()) || self.queue.packets() > marker.packets)
+            }
+            (None, Some(red)) => red.at == at && red.marker.marks(self.queue.bytes(), || red.rng.unit()),
+        };
         if marks && packet.flags.has(Flags::ECN_CAPABLE) {
             packet.flags.set(Flags::ECN_CE);
             self.marks += 1;

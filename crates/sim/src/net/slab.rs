@@ -1,6 +1,6 @@
 //! Packets that are somewhere in the network, in one array, referred to by index.
 
-use clearway_proto::{Extra, Packet};
+use clearway_proto::{Extra, Flags, Packet};
 
 /// No packet, no flow.
 pub const NONE: u32 = u32::MAX;
@@ -83,6 +83,13 @@ impl Slab {
     /// What a packet carries besides; only for packets that were given something.
     pub fn extra(&self, index: u32) -> Extra {
         self.extras[index as usize]
+    }
+
+    /// A packet with what it carries besides, if anything, to be changed.
+    pub fn get_both(&mut self, index: u32) -> (&mut Slot, Option<&mut Extra>) {
+        let slot = &mut self.slots[index as usize];
+        let has_extra = slot.packet.flags.has(Flags::EXTRA);
+        (slot, self.extras.get_mut(index as usize).filter(|_| has_extra))
     }
 
     /// The packets in the network, in no meaningful order.

@@ -382,12 +382,13 @@ pub(super) enum MarkingWord {
     Off,
     Auto,
     ByRate,
+    Red,
     Above(Amount),
 }
 
 impl Field for MarkingWord {
     fn kind() -> String {
-        "\"auto\", \"off\", \"by-rate\", size or \"N packets\"".into()
+        "\"auto\", \"off\", \"by-rate\", \"red\", size or \"N packets\"".into()
     }
 
     fn read(value: &Value) -> Result<MarkingWord, String> {
@@ -395,12 +396,13 @@ impl Field for MarkingWord {
             Some("off") => Ok(MarkingWord::Off),
             Some("auto") => Ok(MarkingWord::Auto),
             Some("by-rate") => Ok(MarkingWord::ByRate),
+            Some("red") => Ok(MarkingWord::Red),
             text => match Amount::read(value) {
                 Ok(amount) if amount != Amount::UNLIMITED => Ok(MarkingWord::Above(amount)),
                 problem => {
-                    let right =
-                        "write \"auto\", \"off\", \"by-rate\", a size such as \"100 KB\" or \"65 packets\"";
-                    let hint = super::error::suggestion(text.unwrap_or(""), ["auto", "off", "by-rate"]);
+                    let right = "write \"auto\", \"off\", \"by-rate\", \"red\", a size such as \"100 KB\" or \"65 packets\"";
+                    let words = ["auto", "off", "by-rate", "red"];
+                    let hint = super::error::suggestion(text.unwrap_or(""), words);
                     let problem = problem.err().unwrap_or_else(|| "marks nothing".into());
                     Err(format!("{}; {right}{hint}", problem.split(';').next().unwrap_or_default()))
                 }
@@ -413,6 +415,7 @@ impl Field for MarkingWord {
             MarkingWord::Off => Some(quoted("off")),
             MarkingWord::Auto => Some(quoted("auto")),
             MarkingWord::ByRate => Some(quoted("by-rate")),
+            MarkingWord::Red => Some(quoted("red")),
             MarkingWord::Above(amount) => amount.write(),
         }
     }

@@ -3,6 +3,7 @@
 use super::document::{Document, Path};
 use super::error::{ScenarioError, suggestion};
 use super::field::{Direction, Field, Links, MarkingWord, Name, Pair, Ports, What, quoted};
+use super::lossless::{red_config, resolve_marking, resolve_pfc};
 use super::schema::*;
 use super::shapes::{Shape, check_links, has, text_at};
 use super::traffic::{Part, Surroundings};
@@ -72,7 +73,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
         stop: root.stop,
     };
     let default = transport::read(document, &top.key("transport"), None)?;
-    let parts = read_traffic(&surroundings, default.as_ref(), &classes, &credit_classes)?;
+    let mut parts = read_traffic(&surroundings, default.as_ref(), &classes, &credit_classes)?;
     let uses_default = parts.iter().any(|part| part.own.is_none());
     let is_used = parts.iter().any(|part| part.own.is_none() || part.inherits);
     if default.is_some() && !is_used && !replaced {
@@ -86,8 +87,11 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
     let host_credit =
         credit.map(|credit| CreditClass { queue: host.credit_queue.or(credit.queue), ..credit });
     let mechanism = resolve_mechanism(document, &needs, &switch)?;
-    let shared = resolve_switch(document, &switch_at, &mut switch, &mut classes, &topology, needs.ecn)?;
-    let model_classes: Vec<Class> = classes.iter().map(model_class).collect();
+    add_notice_class(document, &needs, &mut classes, &mut parts);
+    resolve_marking(document, &needs, &mut switch, &mut classes)?;
+    let pfc = resolve_pfc(document, &needs, &mut switch, &mut classes, &topology, framing)?;
+    let shared = resolve_switch(document, &switch_at, &mut switch, &mut classes, &topology)?;
+    let model_classes: Vec<Class> = classes.iter().map(|class| model_class(class, &switch)).collect();
     let host_classes =
         model_classes.iter().map(|class| Class { limit: host.buffer, marking: None, ..class.clone() });
     let credit_turns = |credit: Option<CreditClass>, own: Option<u32>| -> Vec<CreditTurn> {
@@ -141,6 +145,8 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
             shared,
             mechanism,
         },
+        pfc,
+        whole_ns: network.whole_ns,
         host: HostModel { port: host_port, processing_delay: host.processing_delay },
         traffic: parts.into_iter().map(|part| part.traffic).collect(),
         faults,
@@ -191,8 +197,8 @@ fn read_classes(document: &Document, switch_at: &Path) -> Result<Vec<ClassTable>
             return Err(document.error(&at, "is empty; write a class or remove the key"));
         }
         let name = Name("data".into());
-        let (buffer, marking, marking_at) = (None, None, None);
-        return Ok(vec![ClassTable { name, priority: 0, weight: 1, buffer, marking, marking_at }]);
+        let (buffer, marking, marking_at, lossless) = (None, None, None, None);
+        return Ok(vec![ClassTable { name, priority: 0, weight: 1, buffer, marking, marking_at, lossless }]);
     }
     for (index, (at, table)) in tables.iter().enumerate() {
         if tables[..index].iter().any(|(_, other)| other.name == table.name) {
@@ -272,13 +278,12 @@ fn read_traffic(
             let problem = format!("is missing; name a transport here or under [transport] (known: {known})");
             return Err(document.error(&at.key("transport"), problem));
         };
-        let class = match &common.class {
-            None => 0,
-            Some(class) => classes.iter().position(|other| other.name == *class).ok_or_else(|| {
+        let find = |key: &str, class: &Name| {
+            classes.iter().position(|other| other.name == *class).ok_or_else(|| {
                 let names: Vec<&str> = classes.iter().map(|class| class.name.0.as_str()).collect();
                 let problem = format!("is no class of [[switch.class]] (known: {})", names.join(", "));
-                document.error(&at.key("class"), problem)
-            })?,
+                document.error(&at.key(key), problem)
+            })
         };
         let credit_class = match &common.credit_class {
             None => 0,
@@ -300,10 +305,38 @@ fn read_traffic(
                 )
             })?,
         };
-        let traffic = Traffic { name, transport, class, credit_class, pattern };
+        let class = common.class.as_ref().map_or(Ok(0), |class| find("class", class))?;
+        let notice_class = common.notice_class.as_ref();
+        let notice_class = notice_class.map_or(Ok(class), |class| find("notice_class", class))?;
+        let traffic = Traffic { name, transport, class, credit_class, notice_class, pattern };
         parts.push(ReadPart { traffic, own, inherits, kind, class: common.class, written });
     }
     Ok(parts)
+}
+
+/// Makes a class of the highest priority for notifications of congestion, where a transport asks for one and the
+/// scenario has no classes of its own.
+fn add_notice_class(
+    document: &Document,
+    needs: &AllNeeds,
+    classes: &mut Vec<ClassTable>,
+    parts: &mut [ReadPart],
+) {
+    if !needs.notices || has(document, &Path::default().key("switch"), "class") {
+        return;
+    }
+    let data = &mut classes[0];
+    let notices = ClassTable {
+        name: Name("notices".into()),
+        marking: Some(MarkingWord::Off),
+        lossless: Some(false),
+        ..data.clone()
+    };
+    data.priority = 1;
+    classes.push(notices);
+    for part in parts.iter_mut().filter(|part| part.traffic.transport.needs().notices) {
+        part.traffic.notice_class = 1;
+    }
 }
 
 /// `word`, or `word-2` and so on if it is taken.
@@ -404,6 +437,7 @@ fn resolve_mechanism(
                 rcp.beta = switch.rcp_beta.unwrap_or(rcp.beta);
                 rcp.gamma = switch.rcp_gamma.unwrap_or(rcp.gamma);
             }
+            PortMechanism::Telemetry => {}
         }
         mechanism
     };
@@ -430,7 +464,6 @@ fn resolve_switch(
     switch: &mut Switch,
     classes: &mut [ClassTable],
     topology: &Topology,
-    ecn: bool,
 ) -> Result<Option<SharedBuffer>> {
     let shared = match (switch.shared_buffer, switch.alpha) {
         (None, Some(_)) => {
@@ -455,34 +488,31 @@ fn resolve_switch(
             Amount { bytes: Bytes::new((scaled as u64).max(BUFFER_PER_10_GBPS)), ..Amount::UNLIMITED }
         }
     };
-    let settled = |marking| match marking {
-        MarkingWord::Auto if ecn => MarkingWord::ByRate,
-        MarkingWord::Auto => MarkingWord::Off,
-        other => other,
-    };
-    switch.buffer = Auto::Set(buffer);
-    switch.marking = settled(switch.marking);
-    for class in classes {
+    // Under flow control a class of a port has no limit, and saying so would contradict it.
+    let protects = matches!(switch.pfc, Auto::Set(true));
+    if !protects {
+        switch.buffer = Auto::Set(buffer);
+    }
+    for class in classes.iter_mut().filter(|_| !protects) {
         class.buffer.get_or_insert(buffer);
-        class.marking = Some(settled(class.marking.unwrap_or(switch.marking)));
-        class.marking_at.get_or_insert(switch.marking_at);
     }
     Ok(shared)
 }
 
 /// A class whose every key is filled in.
-fn model_class(class: &ClassTable) -> Class {
+fn model_class(class: &ClassTable, switch: &Switch) -> Class {
     let at = class.marking_at.expect("filled in");
     let threshold = match class.marking.expect("filled in") {
         MarkingWord::Off | MarkingWord::Auto => None,
         MarkingWord::ByRate => Some(Threshold::ByRate),
+        MarkingWord::Red => Some(Threshold::Red(red_config(switch))),
         MarkingWord::Above(amount) => Some(Threshold::Fixed(amount)),
     };
     Class {
         name: class.name.0.clone(),
         priority: class.priority,
         weight: class.weight,
-        limit: class.buffer.expect("filled in"),
+        limit: class.buffer.unwrap_or(Amount::UNLIMITED),
         marking: threshold.map(|threshold| Marking { threshold, at }),
     }
 }
@@ -730,6 +760,10 @@ fn write_toml(written: &Written<'_>) -> String {
         let uses_credits = part.traffic.transport.needs().credits.is_some();
         if let Some(class) = written.credit_classes.get(part.traffic.credit_class).filter(|_| uses_credits) {
             let _ = writeln!(out, "credit_class = {}", quoted(&class.name.0));
+        }
+        if part.traffic.notice_class != part.traffic.class {
+            let notices = &written.classes[part.traffic.notice_class].name;
+            let _ = writeln!(out, "notice_class = {}", quoted(&notices.0));
         }
         keys(&mut out, part.written.clone());
     }

@@ -126,6 +126,8 @@ table! {
         overhead: Bytes = "78 B", "20 B" to "500 B";
         /// Size on the wire of the smallest frame, preamble and gap included.
         wire_min: Bytes = "84 B", "20 B" to "500 B";
+        /// Drop the fraction of a nanosecond in the time that a frame takes on a link, as HPCC's ns-3 code does.
+        whole_ns: bool = "false";
     }
 }
 
@@ -137,11 +139,22 @@ table! {
         /// `shared_buffer`, no limit of its own.
         buffer: Auto<Amount> = "auto";
         /// ECN marking threshold K: data that meets a longer queue is marked. `"auto"`: `"by-rate"` if a transport
-        /// of the scenario reacts to marks, else `"off"`. `"by-rate"`: 65 full frames for each 10 Gbps of the
-        /// port's rate, at least 10.
+        /// of the scenario reacts to marks, or `"red"` if it asks for that, else `"off"`. `"by-rate"`: 65 full frames
+        /// for each 10 Gbps of the port's rate, at least 10. `"red"`: at random, by the keys that start with `red`.
         marking: MarkingWord = "auto";
-        /// Whether a packet meets the queue as it joins or as it leaves.
-        marking_at: MarkAt = "enqueue";
+        /// Whether a packet meets the queue as it joins or as it leaves. Without it, as it joins; with `"red"`, as it
+        /// leaves.
+        marking_at: Option<MarkAt> = NONE;
+        /// With `"red"`: no mark up to this queue. Without it, what the transports ask for, else 400 KB.
+        red_kmin: Option<Bytes> = NONE, "0 B" to "1 GB";
+        /// With `"red"`: always a mark above this queue. Without it, what the transports ask for, else 1600 KB.
+        red_kmax: Option<Bytes> = NONE, "0 B" to "1 GB";
+        /// With `"red"`: probability of a mark just below `red_kmax`; it rises from 0 at `red_kmin`. Without it, what
+        /// the transports ask for, else 0.2.
+        red_pmax: Option<f64> = NONE, "0" to "1";
+        /// With `"red"`: the rate of a port that has just these thresholds; at others they grow with the rate. Without
+        /// it, what the transports ask for, else 100 Gbps.
+        red_rate: Option<Rate> = NONE, "1 Mbps" to "1.6 Tbps";
         /// Most credits that wait at a port. `"auto"`: what the transports ask for by their parameters; a value here
         /// replaces that. Only with a transport that uses credits, as all keys of credits.
         credit_queue: Auto<u32> = "auto", "1" to "1000000";
@@ -154,10 +167,28 @@ table! {
         credit_share: f64 = "1", "0.001" to "1";
         /// Classes of credits, each under `[[switch.credit_class]]`. Without any, there is one.
         credit_class: Tables = NONE;
-        /// Memory that all ports of a switch share under dynamic thresholds, beside the limits of the ports.
+        /// Memory that all ports of a switch share under dynamic thresholds, beside the limits of the ports. With
+        /// `pfc` and without this key, 32 MB, or twice what headrooms and reserves take if that is more.
         shared_buffer: Option<Bytes> = NONE, "10 KB" to "1 TB";
         /// With `shared_buffer`: a queue may hold this many times what is free. Without it, 1.
         alpha: Option<f64> = NONE, "0.0001" to "1000";
+        /// Priority flow control (IEEE 802.1Qbb): a switch stops who sends to it before its memory is full, so that
+        /// nothing is lost. `"auto"`: if a transport of the scenario asks for a lossless network and no limit of a
+        /// port's buffer is given.
+        pfc: Auto<bool> = "auto";
+        /// With `pfc`: a class of a link is stopped once it holds this share of the free memory, at the slowest rate
+        /// of the network; at faster links the share grows with the rate. Without it, 0.125.
+        pfc_alpha: Option<f64> = NONE, "0.0001" to "1000";
+        /// With `pfc`: memory for what arrives by a link after it was stopped. `"auto"`, and without it: two delays'
+        /// worth of bytes, three full frames and a pause frame, which is always enough.
+        pfc_headroom: Option<Auto<Bytes>> = NONE, "0 B" to "1 GB";
+        /// With `pfc`: memory of its own for each class of each link. Without it, 4096 B.
+        pfc_reserve: Option<Bytes> = NONE, "0 B" to "1 GB";
+        /// With `pfc`: a link may go on so far below the threshold. Without it, 3072 B.
+        pfc_resume_offset: Option<Bytes> = NONE, "0 B" to "1 GB";
+        /// With `pfc`: a port that is stopped for longer without a break is reported as a pause storm. Without it,
+        /// 200 ms.
+        pfc_storm: Option<Span> = NONE, "1 us" to "1000 s";
         /// Drain rate of phantom queues, as a share of the link's. Without it, what the transport asks for. Only with
         /// a transport that uses phantom queues, as the next key.
         phantom_drain: Option<f64> = NONE, "0.01" to "1";
@@ -191,6 +222,8 @@ table! {
         marking: Option<MarkingWord> = NONE;
         /// When to compare. Without it, as `switch.marking_at`.
         marking_at: Option<MarkAt> = NONE;
+        /// Whether flow control protects it. Without it, if `switch.pfc` is on.
+        lossless: Option<bool> = NONE;
     }
 }
 
@@ -239,6 +272,9 @@ table! {
         /// The class of its credits. Without it, the first of `[[switch.credit_class]]`. Only with a transport that uses
         /// credits.
         credit_class: Option<Name> = NONE;
+        /// The class of its notifications of congestion. Without it, a class of the highest priority that is made for
+        /// them if its transport asks for one and there is no `[[switch.class]]`; else as `class`.
+        notice_class: Option<Name> = NONE;
     }
 }
 

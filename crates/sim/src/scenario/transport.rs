@@ -4,7 +4,7 @@ use super::document::{Document, Entry, Node, Path, Place, Value};
 use super::error::{ScenarioError, one_line, suggestion};
 use super::field::quoted;
 use clearway_proto::port::PortMechanism;
-use clearway_proto::{AnyTransport, CreditNeeds, ParamError, TRANSPORTS};
+use clearway_proto::{AnyTransport, CreditNeeds, MarkingNeeds, ParamError, TRANSPORTS};
 
 /// Keys that mean something only where credits are used: (table, key).
 pub(super) const CREDIT_KEYS: [(&str, &str); 6] = [
@@ -26,6 +26,7 @@ pub(super) fn mechanism_keys(mechanism: &PortMechanism) -> &'static [&'static st
     match mechanism {
         PortMechanism::Phantom(_) => &PHANTOM_KEYS,
         PortMechanism::Rcp(_) => &RCP_KEYS,
+        PortMechanism::Telemetry => &[],
     }
 }
 
@@ -196,17 +197,27 @@ pub(super) fn replace_all(document: &mut Document, name: &str) -> Result<(), Sce
 /// What the transports of a scenario need from ports: credits, with the name of the transport that asks, and marks.
 pub(super) struct AllNeeds {
     pub credits: Vec<(&'static str, CreditNeeds)>,
-    pub ecn: bool,
+    pub markings: Vec<(&'static str, MarkingNeeds)>,
+    pub lossless: bool,
+    pub notices: bool,
     pub mechanisms: Vec<(&'static str, PortMechanism)>,
 }
 
 impl AllNeeds {
     pub fn of<'a>(transports: impl Iterator<Item = &'a AnyTransport>) -> AllNeeds {
-        let mut all = AllNeeds { credits: Vec::new(), ecn: false, mechanisms: Vec::new() };
+        let mut all = AllNeeds {
+            credits: Vec::new(),
+            markings: Vec::new(),
+            lossless: false,
+            notices: false,
+            mechanisms: Vec::new(),
+        };
         for transport in transports {
             let needs = transport.needs();
             all.credits.extend(needs.credits.map(|credits| (transport.info().name, credits)));
-            all.ecn |= needs.ecn;
+            all.markings.extend(needs.marking.map(|marking| (transport.info().name, marking)));
+            all.lossless |= needs.lossless;
+            all.notices |= needs.notices;
             all.mechanisms.extend(needs.mechanism.map(|mechanism| (transport.info().name, mechanism)));
         }
         all

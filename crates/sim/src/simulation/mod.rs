@@ -1,5 +1,6 @@
 //! A run: events are taken in their order and handed to ports, ends of flows, and applications.
 
+mod control;
 mod rounds;
 mod shares;
 mod shims;
@@ -77,6 +78,8 @@ pub struct Simulation {
     sampler: Sampler,
     /// Who computes fair shares, if a transport wants to know them.
     oracle: Option<Oracle>,
+    /// Whether switches send notifications to senders.
+    switches_notify: bool,
     /// Parts of the traffic whose senders are told.
     told: Vec<bool>,
     events: u64,
@@ -91,6 +94,11 @@ impl Simulation {
     /// # Errors
     /// If the model contradicts itself; models made from scenario files do not.
     pub fn new(model: &Model) -> Result<Simulation, SimError> {
+        if model.pfc.is_some() && model.switch.shared.is_none() {
+            return Err(SimError::Model(
+                "flow control needs a buffer that the ports of a switch share".into(),
+            ));
+        }
         if model.switch.classes.len() != model.host.port.classes.len() {
             return Err(SimError::Model("switches and hosts must have the same classes".into()));
         }
@@ -121,6 +129,7 @@ impl Simulation {
             host_rngs: (0..hosts).map(|host| Rng::stream(model.seed, Entity::Host, host)).collect(),
             sampler: Sampler::default(),
             oracle: None,
+            switches_notify: model.switch.mechanism.is_some_and(|mechanism| mechanism.notifies()),
             told: model.traffic.iter().map(|traffic| traffic.transport.needs().oracle).collect(),
             events: 0,
             ended: None,
@@ -221,6 +230,8 @@ impl Simulation {
             events: self.events,
             flows_started: self.records.len() as u64,
             flows_completed: self.completed,
+            notices: self.net.notices,
+            flow_control: self.net.flow_control(&self.model.topology),
             packets,
             bytes,
             credits,
@@ -295,6 +306,9 @@ impl Simulation {
             What::Stop(record) => self.stop_flow(record),
             What::Fault(index) => self.fault(index),
             What::Sample(index) => self.sample(index),
+            What::Pause(index) => self.pause(index),
+            What::PortTimer(number) => self.port_timer(number),
+            What::Watch(_) => self.watch(),
             What::Shares(_) => self.tell_shares(),
         }
     }
@@ -403,7 +417,7 @@ impl Simulation {
         let standing = flow.drive_sender(place, input, &mut self.net);
         if standing.wants_transmit && !flow.in_turn {
             flow.in_turn = true;
-            let (port, class) = (self.net.first_port(flow.sending.route), flow.class);
+            let (port, class) = (self.net.first_port(flow.sending.route), flow.classes.data);
             self.net.push_ready(port, class, place);
             self.use_port(port);
         }
@@ -456,7 +470,7 @@ impl Simulation {
             if flow.in_turn {
                 // Its last wish was to send something that has arrived in the meantime.
                 let host = NodeId(flow.sending.host);
-                self.net.leave_turn(self.model.topology.ports_of(host), flow.class, place);
+                self.net.leave_turn(self.model.topology.ports_of(host), flow.classes.data, place);
             }
             let stats = flow.sending.stats.plus(&flow.receiving.stats);
             if let Some(record) = self.records.get_mut(flow.record as usize) {
@@ -467,6 +481,9 @@ impl Simulation {
             self.credits_wasted += stats.credits_wasted;
             self.net.remove_route(flow.sending.route);
             self.net.remove_route(flow.receiving.route);
+            if self.switches_notify {
+                self.net.remove_route(flow.way_back);
+            }
         }
     }
 

@@ -86,7 +86,8 @@ impl Simulation {
         while let Some((place, packet, extra)) = host.shim.poll_release(now) {
             let flow = self.flows.get_mut(place).expect("a shim forgets a flow before its place is empty");
             let end = &mut flow.receiving;
-            let (packet, port) = self.net.inject(packet, &extra, place, flow.class, end.route, &mut end.rng);
+            let (packet, port) =
+                self.net.inject(packet, &extra, place, flow.classes.data, end.route, &mut end.rng);
             self.net.send(port, packet);
         }
         let at = host.shim.next_timeout().max(now);

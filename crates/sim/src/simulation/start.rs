@@ -2,10 +2,10 @@
 
 use super::Simulation;
 use crate::engine::What;
-use crate::flows::{End, Flow, Input, Message};
+use crate::flows::{Classes, End, Flow, Input, Message};
 use crate::metrics::Record;
 use crate::model::{self, Pattern, Poisson};
-use crate::net::NONE;
+use crate::net::{NONE, Route};
 use clearway_proto::{Entity, Env, Rng, ShimEnv, Stats, mix};
 use clearway_topology::routing::{PathSet, Routes};
 use clearway_topology::{NodeId, PortId, Topology, base_rtt};
@@ -185,7 +185,8 @@ impl Simulation {
             framing,
             established,
         };
-        let transport = &model.traffic[traffic as usize].transport;
+        let part = &model.traffic[traffic as usize];
+        let transport = &part.transport;
         let end = |entity, host: NodeId, route| End {
             rng: Rng::stream(model.seed, entity, identity),
             stats: Stats::default(),
@@ -204,8 +205,12 @@ impl Simulation {
             receiving: end(Entity::Receiver, dst, backward),
             traffic,
             number,
-            class: model.traffic[traffic as usize].class as u8,
-            credit_class: model.traffic[traffic as usize].credit_class as u8,
+            classes: Classes {
+                data: part.class as u8,
+                credit: part.credit_class as u8,
+                notice: part.notice_class as u8,
+            },
+            way_back: Route::default(),
             shim,
             in_turn: false,
             ended: false,
@@ -215,7 +220,20 @@ impl Simulation {
             record: NONE,
         });
         self.net.open_flow(place);
+        self.find_way_back(place);
         place
+    }
+
+    /// Notes the way of a flow's data backwards, if switches send notifications.
+    fn find_way_back(&mut self, place: u32) {
+        if !self.switches_notify {
+            return;
+        }
+        let flow = self.flows.get_mut(place).expect("it is alive");
+        let route = flow.sending.route;
+        let paths = self.net.ports_of(route).chunks(route.hops as usize);
+        let back: Vec<PortId> = paths.flat_map(|path| path.iter().rev().map(|port| port.reverse())).collect();
+        flow.way_back = self.net.add_route(&back, route.hops as u32, route.count);
     }
 
     /// The application at a flow's source hands over a message, its last one if it closes. Returns its row.
@@ -308,6 +326,8 @@ impl Simulation {
                 }
             }
         }
+        let places: Vec<u32> = self.flows.iter_mut().map(|(place, _)| place).collect();
+        places.into_iter().for_each(|place| self.find_way_back(place));
         let Some(oracle) = &self.oracle else { return };
         let sending: Vec<u32> =
             self.flows.iter_mut().map(|(place, _)| place).filter(|&place| oracle.is_active(place)).collect();

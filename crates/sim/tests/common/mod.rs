@@ -1,7 +1,7 @@
 //! Models that tests start from.
 #![allow(dead_code)]
 
-use clearway_proto::{AnyTransport, Framing};
+use clearway_proto::{AnyTransport, Framing, MarkingNeeds};
 use clearway_sim::model::*;
 use clearway_sim::{Ended, Results, Simulation};
 use clearway_topology::routing::Policy;
@@ -25,6 +25,8 @@ pub fn quiet(topology: Topology) -> Model {
         topology,
         routing: Policy::SymmetricEcmp,
         framing: Framing::ETHERNET,
+        pfc: None,
+        whole_ns: false,
         switch: port.clone(),
         host: HostModel { port, processing_delay: Delay::Fixed(Span::ZERO) },
         traffic: Vec::new(),
@@ -44,9 +46,15 @@ pub fn network_for(transport: &AnyTransport, topology: Topology) -> Model {
         model.host.port.credit = Some(class);
     }
     model.switch.mechanism = needs.mechanism;
-    if needs.ecn {
-        let at = clearway_proto::port::MarkAt::Enqueue;
-        model.switch.classes[0].marking = Some(Marking { threshold: Threshold::ByRate, at });
+    use clearway_proto::port::{MarkAt, pfc::PfcConfig};
+    model.switch.classes[0].marking = needs.marking.map(|marking| match marking {
+        MarkingNeeds::Step => Marking { threshold: Threshold::ByRate, at: MarkAt::Enqueue },
+        MarkingNeeds::Red(red) => Marking { threshold: Threshold::Red(red), at: MarkAt::Dequeue },
+    });
+    if needs.lossless {
+        model.switch.shared = Some(SharedBuffer { size: Bytes::new(32_000_000), alpha: 1.0 });
+        let (config, storm) = (PfcConfig::DEFAULT, Span::from_ms(200));
+        model.pfc = Some(Pfc { config, headroom: None, lossless: vec![true], storm });
     }
     model
 }
@@ -69,6 +77,7 @@ pub fn add(model: &mut Model, transport: &AnyTransport, flows: Vec<Flow>) {
         transport: transport.clone(),
         class: 0,
         credit_class: 0,
+        notice_class: 0,
         pattern: Pattern::Flows(flows),
     });
 }

@@ -4,10 +4,10 @@ mod recovery;
 
 use super::config::{Config, Ecn};
 use super::controller::{AckEvent, CongestionEvent, Controller, Phase, RestartEvent, UNLIMITED};
-use super::ranges::Ranges;
 use super::rtt::Rtt;
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges};
 use crate::packet::{Extra, Flags, Kind, Packet};
+use crate::ranges::Ranges;
 use clearway_units::{Bytes, Rate, Span, Time};
 
 /// Whether there is a connection.

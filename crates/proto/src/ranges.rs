@@ -5,24 +5,24 @@ use crate::packet::SackBlock;
 /// A set of byte offsets as disjoint ranges that do not touch, in ascending order. Empty (and without memory of
 /// its own) as long as nothing is out of order.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Ranges {
+pub(crate) struct Ranges {
     ranges: Vec<SackBlock>,
 }
 
 impl Ranges {
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
     /// Offset after the highest byte in the set, or zero.
     #[inline]
-    pub(super) fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.ranges.last().map_or(0, |range| range.end)
     }
 
     /// Adds `start..end`; returns how many of its bytes are new.
-    pub(super) fn insert(&mut self, start: u64, end: u64) -> u64 {
+    pub(crate) fn insert(&mut self, start: u64, end: u64) -> u64 {
         debug_assert!(start < end);
         let first = self.ranges.partition_point(|range| range.end < start);
         let mut merged = SackBlock { start, end };
@@ -45,7 +45,7 @@ impl Ranges {
     }
 
     /// Forgets everything below `offset`; returns how many bytes that were.
-    pub(super) fn remove_below(&mut self, offset: u64) -> u64 {
+    pub(crate) fn remove_below(&mut self, offset: u64) -> u64 {
         if self.ranges.first().is_none_or(|range| range.start >= offset) {
             return 0;
         }
@@ -60,7 +60,7 @@ impl Ranges {
 
     /// Takes out the range that contains or touches `offset` from below, if there is one, together with all
     /// before it; returns its end.
-    pub(super) fn take_through(&mut self, offset: u64) -> Option<u64> {
+    pub(crate) fn take_through(&mut self, offset: u64) -> Option<u64> {
         let taken = self.ranges.partition_point(|range| range.start <= offset);
         let end = self.ranges.get(taken.checked_sub(1)?)?.end;
         self.ranges.drain(..taken);
@@ -68,13 +68,13 @@ impl Ranges {
     }
 
     /// The range that contains `offset`.
-    pub(super) fn containing(&self, offset: u64) -> Option<SackBlock> {
+    pub(crate) fn containing(&self, offset: u64) -> Option<SackBlock> {
         let index = self.ranges.partition_point(|range| range.end <= offset);
         self.ranges.get(index).copied().filter(|range| range.start <= offset)
     }
 
     /// How many bytes of `start..end` are in the set.
-    pub(super) fn covered(&self, start: u64, end: u64) -> u64 {
+    pub(crate) fn covered(&self, start: u64, end: u64) -> u64 {
         let first = self.ranges.partition_point(|range| range.end <= start);
         self.ranges[first..]
             .iter()
@@ -84,7 +84,7 @@ impl Ranges {
     }
 
     /// The first gap of the set within `from..limit`.
-    pub(super) fn gap(&self, from: u64, limit: u64) -> Option<(u64, u64)> {
+    pub(crate) fn gap(&self, from: u64, limit: u64) -> Option<(u64, u64)> {
         let mut start = from;
         let first = self.ranges.partition_point(|range| range.end <= from);
         // Ranges do not touch, so after one range there is a gap.
@@ -102,7 +102,7 @@ impl Ranges {
 
     /// The offset below which every byte outside the set counts as lost: `dup_thresh` ranges of the set lie above
     /// it, or more than `(dup_thresh - 1) * smss` of its bytes (RFC 6675 sec. 4, `IsLost`). Zero if there is none.
-    pub(super) fn lost_below(&self, dup_thresh: u32, smss: u64) -> u64 {
+    pub(crate) fn lost_below(&self, dup_thresh: u32, smss: u64) -> u64 {
         let bytes_max = (dup_thresh as u64 - 1) * smss;
         let mut bytes = 0;
         for (index, range) in self.ranges.iter().rev().enumerate() {

@@ -1,0 +1,94 @@
+//! What all RDMA transports can be set to.
+
+use crate::endpoint::Env;
+use clearway_units::{Bytes, Span};
+
+crate::choice! {
+    /// What happens to data that follows a loss.
+    pub enum Recovery {
+        /// The receiver drops it and the sender goes back to the loss.
+        GoBackN = "go-back-n",
+        /// The receiver keeps it and the sender repeats only what is missing (IRN, SIGCOMM'18).
+        SelectiveRepeat = "selective-repeat",
+    }
+}
+
+/// How a receiver tells of marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cnp {
+    /// Not at all.
+    Never,
+    /// By packets of their own, at most one in this time (DCQCN's notification point).
+    Packets(Span),
+    /// By a flag on the acknowledgement of each marked packet.
+    Flag,
+}
+
+/// Settings of a flow, whatever its law.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// What happens after a loss.
+    pub recovery: Recovery,
+    /// Least time between two negative acknowledgements for the same loss.
+    pub nack_interval: Span,
+    /// Without progress for so long, the sender starts again from what is acknowledged. `None`: never.
+    pub rto: Option<Span>,
+    /// Bytes that each data packet carries besides payload and the network's headers.
+    pub stamp: u32,
+    /// Bytes of the stamp that an acknowledgement returns.
+    pub stamp_echo: u32,
+    /// Whether data may be marked, and how the receiver tells.
+    pub cnp: Cnp,
+    /// Whether ports write what they know into data packets.
+    pub telemetry: bool,
+}
+
+/// Bytes that the slowest link sends while a sender waits for progress: more than the memory of a switch, 4 ms at
+/// 100 Gbps.
+const RTO_BYTES: Bytes = Bytes::new(50_000_000);
+
+/// The default retransmission timeout: what a deep queue takes to drain, since with flow control no data is lost and
+/// a timeout would only repeat what waits.
+pub(crate) fn auto_rto(env: &Env) -> Span {
+    env.base_rtt * 4 + env.path_rate.time_to_send(RTO_BYTES)
+}
+
+/// Declares `Params` of an RDMA transport: its own, then those that all share.
+macro_rules! rdma_params {
+    ($(#[$doc:meta])* { $($own:tt)* }) => {
+        $crate::params! {
+            $(#[$doc])*
+            pub struct Params {
+                $($own)*
+                /// What happens to data that follows a loss: `go-back-n`: the receiver drops it and the sender goes
+                /// back; `selective-repeat`: the receiver keeps it and the sender repeats what is missing.
+                recovery: $crate::rdma::Recovery = "go-back-n", "" to "", "InfiniBand Architecture 9.7; IRN, SIGCOMM'18";
+                /// Least time between two negative acknowledgements for the same loss.
+                nack_interval: clearway_units::Span = "500 us", "1 ps" to "1 s", "HPCC's ns-3 code";
+                /// Without progress for so long (doubled each time), the sender starts again from what is
+                /// acknowledged. `auto`: four base round-trip times and the time in which the slowest link sends
+                /// 50 MB (4 ms at 100 Gbps): under flow control a long wait is no loss.
+                rto: $crate::Auto<clearway_units::Span> = "auto", "1 us" to "60 s", "our choice";
+                /// Whether the ports of switches stop senders before a buffer overflows (priority flow control),
+                /// unless `[switch]` says otherwise.
+                lossless: bool = "true", "" to "", "IEEE 802.1Qbb";
+            }
+        }
+
+        impl Params {
+            /// The settings that all RDMA transports know.
+            pub fn config(&self, env: &$crate::Env) -> $crate::rdma::Config {
+                $crate::rdma::Config {
+                    recovery: self.recovery,
+                    nack_interval: self.nack_interval,
+                    rto: Some(self.rto.or($crate::rdma::config::auto_rto(env))),
+                    stamp: 0,
+                    stamp_echo: 0,
+                    cnp: $crate::rdma::Cnp::Never,
+                    telemetry: false,
+                }
+            }
+        }
+    };
+}
+pub(crate) use rdma_params;

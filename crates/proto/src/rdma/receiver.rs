@@ -1,0 +1,166 @@
+//! The receiving end: acknowledges each packet, asks for what is missing, tells of marks.
+
+use super::config::{Cnp, Config, Recovery};
+use crate::endpoint::{self, Cx, Endpoint, Env, Framing};
+use crate::packet::{Extra, Flags, Kind, Packet};
+use crate::ranges::Ranges;
+use clearway_units::{Span, Time};
+
+/// What to answer to a packet.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    packet: Packet,
+    extra: Extra,
+}
+
+/// The receiving end of a flow.
+pub struct Receiver {
+    recovery: Recovery,
+    nack_interval: Span,
+    cnp: Cnp,
+    ack_wire: u32,
+    framing: Framing,
+    /// Next byte expected.
+    expected: u64,
+    /// Size of the flow, once known.
+    end: Option<u64>,
+    /// Data beyond `expected`, where it is kept.
+    early: Ranges,
+    /// For which gap the last negative acknowledgement was sent, and when the next may be.
+    nacked: Option<u64>,
+    nack_at: Time,
+    /// When the next notification of congestion may be sent.
+    cnp_at: Time,
+    cnp_due: bool,
+    answer: Option<Answer>,
+}
+
+impl Receiver {
+    /// A receiving end for a new flow.
+    pub fn new(config: &Config, env: &Env) -> Receiver {
+        let framing = env.framing;
+        Receiver {
+            recovery: config.recovery,
+            nack_interval: config.nack_interval,
+            cnp: config.cnp,
+            ack_wire: framing.wire_min.max(framing.overhead + config.stamp_echo),
+            framing,
+            expected: 0,
+            end: None,
+            early: Ranges::default(),
+            nacked: None,
+            nack_at: Time::ZERO,
+            cnp_at: Time::ZERO,
+            cnp_due: false,
+            answer: None,
+        }
+    }
+
+    /// Takes the bytes of a packet, if it may. Answers what to send back, if anything.
+    fn take(&mut self, packet: &Packet, cx: &mut Cx<'_>) -> Option<Kind> {
+        let (start, end) = (packet.seq, packet.seq + packet.payload as u64);
+        let keeps = self.recovery == Recovery::SelectiveRepeat;
+        if start > self.expected {
+            if !keeps {
+                let again = self.nacked == Some(self.expected) && cx.now < self.nack_at;
+                if again {
+                    return None;
+                }
+                self.nacked = Some(self.expected);
+                self.nack_at = cx.now + self.nack_interval;
+                return Some(Kind::Nack);
+            }
+            self.learn_end(packet);
+            let new = if start < end { self.early.insert(start, end) } else { 0 };
+            cx.stats.duplicate_bytes += end - start - new;
+            return Some(Kind::Nack);
+        }
+        self.learn_end(packet);
+        let fresh = end.saturating_sub(self.expected).min(end - start);
+        cx.stats.duplicate_bytes += end - start - fresh;
+        self.expected = self.expected.max(end);
+        if keeps {
+            // What waited beyond may be a part of this packet already.
+            cx.stats.duplicate_bytes += self.early.covered(end - fresh, end);
+            if let Some(through) = self.early.take_through(self.expected) {
+                self.expected = self.expected.max(through);
+            }
+        }
+        Some(Kind::Ack)
+    }
+
+    fn learn_end(&mut self, packet: &Packet) {
+        if packet.flags.has(Flags::LAST) {
+            self.end = Some(packet.seq + packet.payload as u64);
+        }
+    }
+
+    fn has_all(&self) -> bool {
+        self.end == Some(self.expected)
+    }
+}
+
+impl Endpoint for Receiver {
+    fn handle_packet(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
+        if packet.kind != Kind::Data {
+            return;
+        }
+        let marked = packet.flags.has(Flags::ECN_CE);
+        if let Cnp::Packets(interval) = self.cnp
+            && marked
+            && cx.now >= self.cnp_at
+        {
+            self.cnp_at = cx.now + interval;
+            self.cnp_due = true;
+        }
+        let Some(kind) = self.take(packet, cx) else { return };
+        let mut answer = Packet::new(kind, self.ack_wire);
+        answer.ack = self.expected;
+        answer.seq = packet.seq;
+        answer.window = packet.payload;
+        answer.sent = cx.now;
+        answer.echo = packet.sent;
+        let has_extra = packet.flags.has(Flags::TELEMETRY);
+        answer.flags = Flags::NONE
+            .with_if(marked && self.cnp == Cnp::Flag, Flags::ECN_ECHO)
+            .with_if(self.has_all(), Flags::LAST)
+            .with_if(has_extra, Flags::EXTRA);
+        let extra = if has_extra { *extra } else { Extra::None };
+        self.answer = Some(Answer { packet: answer, extra });
+    }
+
+    fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
+
+    fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
+        if std::mem::take(&mut self.cnp_due) {
+            let mut cnp = Packet::new(Kind::Cnp, self.framing.wire(0));
+            cnp.sent = cx.now;
+            return Some(cnp);
+        }
+        let answer = self.answer.take()?;
+        *extra = answer.extra;
+        Some(answer.packet)
+    }
+
+    fn wants_transmit(&self, _: Time) -> bool {
+        false
+    }
+
+    fn poll_transmit(&mut self, _: &mut Cx<'_>) -> Option<Packet> {
+        None
+    }
+
+    fn next_timeout(&self) -> Time {
+        Time::MAX
+    }
+
+    fn is_finished(&self) -> bool {
+        self.has_all()
+    }
+}
+
+impl endpoint::Receiver for Receiver {
+    fn delivered(&self) -> u64 {
+        self.expected
+    }
+}

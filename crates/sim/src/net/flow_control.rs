@@ -1,0 +1,362 @@
+//! Priority flow control: switches that stop who sends to them before their memory is full (IEEE 802.1Qbb).
+//!
+//! What waits at a switch counts against the link by which it came: the port before the present one on its path. A
+//! pause frame goes back over the same link, ahead of all else but behind the frame that is just leaving. It names
+//! the classes to stop and those that may go on, and holds until the next frame says otherwise (real frames also
+//! run out after a while and are repeated; an emulated switch never forgets).
+
+use super::port::Port;
+use super::queue::Queue;
+use super::{NONE, Network, Slab, Slot};
+use crate::engine::{Event, What};
+use crate::model::Model;
+use clearway_proto::port::pfc::{Ingress, PAUSE_WIRE, PfcMemory, headroom};
+use clearway_proto::{Kind, Packet};
+use clearway_topology::{PortId, Topology};
+use clearway_units::{Bytes, Span, Time};
+
+/// Time between two looks at whether the network is stuck.
+const WATCH: Span = Span::from_us(500);
+
+/// Bits of [`Port::control`]: some class of the port is stopped.
+pub const STOPPED: u8 = 1;
+/// A pause frame waits for the port.
+pub const FRAME_DUE: u8 = 2;
+
+/// A link into a switch, at its far end: what the switch asks of the port that feeds it.
+#[derive(Clone, Copy, Default, Debug)]
+struct Link {
+    /// Classes that shall be stopped, one bit each.
+    asked: u32,
+    /// What the last frame said.
+    told: u32,
+    /// Since when the port has been stopped, and what it was stopped before.
+    since: Option<Time>,
+    stopped: Span,
+    longest: Span,
+    /// How often it was stopped.
+    pauses: u64,
+    /// Whether it was stopped for longer than is sound.
+    storm: bool,
+}
+
+/// What flow control did.
+#[derive(Clone, Default, Debug)]
+pub struct FlowControlSummary {
+    /// Pause frames sent, those that only let classes go on left out.
+    pub pauses: u64,
+    /// Time that ports were stopped, added up over ports.
+    pub stopped: Span,
+    /// The longest time that a port was stopped without a break.
+    pub longest: Span,
+    /// Ports that were stopped without a break for longer than `pfc_storm`.
+    pub storms: Vec<String>,
+    /// Ports that wait for each other in a circle, so that none will ever go on.
+    pub deadlock: Vec<String>,
+}
+
+/// The flow control of all switches.
+pub struct FlowControl {
+    classes: usize,
+    lossless: u32,
+    /// Share of the free memory that a queue may hold that flow control does not protect.
+    alpha: f64,
+    /// By port that feeds the link, and class.
+    ingress: Vec<Ingress>,
+    /// By node.
+    memory: Vec<PfcMemory>,
+    /// By port that feeds the link.
+    links: Vec<Link>,
+    storm: Span,
+    watching: bool,
+}
+
+impl FlowControl {
+    /// Nothing waits anywhere.
+    pub fn new(model: &Model) -> Option<FlowControl> {
+        let (pfc, shared) = (model.pfc.as_ref()?, model.switch.shared?);
+        let topology = &model.topology;
+        let classes = model.switch.classes.len();
+        let slowest = topology.ports().iter().map(|port| port.rate).min()?;
+        let mut apart = vec![0; topology.nodes().len()];
+        let mut ingress = Vec::new();
+        for port in topology.ports() {
+            let room = pfc.headroom.unwrap_or(headroom(port.rate, port.delay, model.framing));
+            let alpha = pfc.config.alpha * port.rate.as_bps_f64() / slowest.as_bps_f64();
+            for &lossless in &pfc.lossless {
+                let room = if lossless { room } else { Bytes::ZERO };
+                let reserve = if lossless { pfc.config.reserve.get() } else { 0 };
+                apart[port.to.index()] += room.get() + reserve;
+                ingress.push(Ingress::new(room, alpha));
+            }
+        }
+        let memory = |apart: &u64| PfcMemory::new(&pfc.config, shared.size, Bytes::new(*apart));
+        Some(FlowControl {
+            classes,
+            lossless: pfc.lossless.iter().enumerate().map(|(class, &on)| u32::from(on) << class).sum(),
+            alpha: shared.alpha,
+            ingress,
+            memory: apart.iter().map(memory).collect(),
+            links: vec![Link::default(); topology.ports().len()],
+            storm: pfc.storm,
+            watching: false,
+        })
+    }
+
+    /// Notifications are few and may start at a switch: no link is stopped for them.
+    fn protects(&self, slot: &Slot) -> bool {
+        self.lossless >> slot.class & 1 == 1 && slot.packet.kind != Kind::Cnp
+    }
+
+    /// Takes a packet into a switch's memory; `from` is the port that it came from. Answers whether there is room,
+    /// and whether that port must be told something.
+    pub fn admit(&mut self, slot: &Slot, node: u32, from: PortId, queued: u64) -> (bool, bool) {
+        let (wire, protects) = (slot.packet.wire as u64, self.protects(slot));
+        let memory = &mut self.memory[node as usize];
+        if !protects {
+            let short = (queued + wire) as f64 <= self.alpha * memory.free() as f64;
+            return (short && memory.admit_lossy(wire), false);
+        }
+        let ingress = &mut self.ingress[from.index() * self.classes + slot.class as usize];
+        let room = memory.admit(ingress, wire);
+        let link = &mut self.links[from.index()];
+        let bit = 1 << slot.class;
+        let stops = link.asked & bit == 0 && memory.must_pause(ingress);
+        link.asked |= if stops { bit } else { 0 };
+        (room, stops)
+    }
+
+    /// A packet leaves a switch's memory. Answers whether the port that it came from must be told something.
+    pub fn release(&mut self, slot: &Slot, node: u32, from: PortId) -> bool {
+        let wire = slot.packet.wire as u64;
+        let protects = self.protects(slot);
+        let memory = &mut self.memory[node as usize];
+        if !protects {
+            memory.release_lossy(wire);
+            return false;
+        }
+        let ingress = &mut self.ingress[from.index() * self.classes + slot.class as usize];
+        memory.release(ingress, wire);
+        let link = &mut self.links[from.index()];
+        let bit = 1 << slot.class;
+        let resumes = link.asked & bit != 0 && memory.may_resume(ingress);
+        link.asked &= if resumes { !bit } else { u32::MAX };
+        resumes
+    }
+
+    /// A port was stopped or let go.
+    fn note(&mut self, port: u32, paused: u32, now: Time) {
+        let link = &mut self.links[port as usize];
+        match link.since {
+            None if paused != 0 => link.since = Some(now),
+            Some(since) if paused == 0 => {
+                link.stopped = link.stopped + (now - since);
+                link.longest = link.longest.max(now - since);
+                link.since = None;
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Network {
+    /// The port by which a packet that waits at a switch came.
+    #[inline]
+    pub(super) fn came_from(paths: &[PortId], slot: &Slot) -> PortId {
+        // `route` is one past the present port. A notification may have started here; it is not asked for.
+        paths[(slot.route as usize).saturating_sub(2)]
+    }
+
+    /// Tells the port that feeds a link into a switch what the switch asks of it.
+    pub(super) fn tell(&mut self, from: PortId) {
+        let back = from.reverse().0;
+        self.ports[back as usize].control |= FRAME_DUE;
+        if self.is_free(back) {
+            self.send_frame(back);
+        } else {
+            let free = self.ports[back as usize].busy_until;
+            self.arm(back, free);
+        }
+    }
+
+    /// Sends the pause frame that waits for a port, which is free.
+    pub(super) fn send_frame(&mut self, back: u32) {
+        let link = PortId(back).reverse();
+        let control = self.control.as_mut().expect("only flow control asks for frames");
+        let state = &mut control.links[link.index()];
+        let (stop, go) = (state.asked & !state.told, state.told & !state.asked);
+        self.ports[back as usize].control &= !FRAME_DUE;
+        if stop | go == 0 {
+            return;
+        }
+        state.told = state.asked;
+        state.pauses += u64::from(stop != 0);
+        let mut packet = Packet::new(Kind::Pause, PAUSE_WIRE);
+        (packet.seq, packet.ack, packet.sent) = (stop as u64, go as u64, self.now);
+        self.books.frames[0] += 1;
+        let slot = Slot { packet, flow: NONE, route: link.0, next: NONE, hops: 0, class: 0 };
+        let index = self.slab.insert(slot);
+        let out = &mut self.ports[back as usize];
+        let done = self.now + out.time_to_send(PAUSE_WIRE);
+        out.busy_until = done;
+        out.count(&packet);
+        self.link_transmissions += 1;
+        self.wheel.push(Event::new(done + out.delay, back, What::Pause(index)));
+    }
+
+    /// A pause frame arrived. Answers the port that may go on by it, if any, and whether a watch must be set up.
+    pub fn pause(&mut self, index: u32) -> (Option<u32>, bool) {
+        let slot = *self.slab.get(index);
+        self.books.frames[1] += 1;
+        self.slab.remove(index);
+        let port = slot.route;
+        let out = &mut self.ports[port as usize];
+        let before = out.paused;
+        if out.up {
+            out.paused = (before | slot.packet.seq as u32) & !(slot.packet.ack as u32);
+        }
+        let paused = out.paused;
+        self.set_stopped(port);
+        let control = self.control.as_mut().expect("only flow control sends frames");
+        control.note(port, paused, self.now);
+        let watch = paused != 0 && !control.watching;
+        control.watching |= watch;
+        ((before & !paused != 0).then_some(port), watch)
+    }
+
+    /// Notes at a port whether any of its classes is stopped.
+    fn set_stopped(&mut self, port: u32) {
+        let out = &mut self.ports[port as usize];
+        out.control = out.control & !STOPPED | if out.paused != 0 { STOPPED } else { 0 };
+        out.arrival_is_special = !out.up || out.mechanism != NONE || out.paused != 0;
+    }
+
+    /// A packet leaves the memory of a switch: whoever was stopped for it may go on.
+    pub(super) fn leave_memory(&mut self, node: u32, index: u32) {
+        let slot = self.slab.get(index);
+        let from = Self::came_from(&self.paths, slot);
+        let control = self.control.as_mut().expect("asked for where there is flow control");
+        if control.release(slot, node, from) {
+            self.tell(from);
+        }
+    }
+
+    /// Whether a class that is not stopped has something to send at a port.
+    pub(super) fn has_sendable(&self, port: u32) -> bool {
+        let out = &self.ports[port as usize];
+        let waits = |class: usize| {
+            let queued = self.queues[out.first_queue as usize + class].queue.packets() > 0;
+            queued || out.nic != NONE && !self.nics[out.nic as usize].ready[class].is_empty()
+        };
+        (0..self.classes()).any(|class| out.paused >> class & 1 == 0 && waits(class))
+    }
+
+    /// A link fails or recovers: nobody remembers what was asked over it before.
+    pub(super) fn forget_pauses(&mut self, port: u32) {
+        let Some(control) = &mut self.control else { return };
+        for port in [PortId(port), PortId(port).reverse()] {
+            control.links[port.index()].told = 0;
+            control.note(port.0, 0, self.now);
+            self.ports[port.index()].paused = 0;
+            if control.links[port.index()].asked != 0 {
+                self.ports[port.reverse().index()].control |= FRAME_DUE;
+            }
+        }
+        for port in [port, PortId(port).reverse().0] {
+            self.set_stopped(port);
+        }
+    }
+
+    /// Looks whether ports are stopped for too long, or for ever. Answers whether to look again, and when; `None` if
+    /// nothing is stopped any more.
+    pub fn watch(&mut self) -> Option<Span> {
+        let control = self.control.as_mut().expect("only flow control sets up a watch");
+        let (now, storm) = (self.now, control.storm);
+        let mut stopped = false;
+        for link in &mut control.links {
+            let since = link.since.map(|since| now - since);
+            stopped |= since.is_some();
+            link.storm |= since.is_some_and(|span| span > storm);
+        }
+        control.watching = stopped;
+        stopped.then_some(WATCH)
+    }
+
+    /// Ports that are stopped for ever: all that a port's own packets wait for, where they went, is a port that is
+    /// stopped for ever itself.
+    pub fn deadlocked(&self) -> Vec<PortId> {
+        let Some(control) = &self.control else { return Vec::new() };
+        // By class and stopped port: the ports at the far end at which packets that came by it wait.
+        let mut waits: Vec<(PortId, u8, Vec<u32>)> = Vec::new();
+        for (index, out) in self.ports.iter().enumerate().filter(|(_, out)| out.paused != 0) {
+            let link = PortId(index as u32);
+            let switch = self.ports[link.reverse().index()].owner;
+            for class in (0..control.classes as u8).filter(|class| out.paused >> class & 1 == 1) {
+                let here = |port: &&Port| port.owner == switch;
+                let holds = |port: &Port| {
+                    let queue = &self.queues[port.first_queue as usize + class as usize].queue;
+                    queued(&self.slab, queue).any(|slot| Self::came_from(&self.paths, slot) == link)
+                };
+                let ports = self.ports.iter().enumerate();
+                let at = ports.filter(|(_, port)| here(port) && holds(port)).map(|(port, _)| port as u32);
+                waits.push((link, class, at.collect()));
+            }
+        }
+        loop {
+            let stuck = |port: u32, class: u8, waits: &[(PortId, u8, Vec<u32>)]| {
+                waits.iter().any(|(other, its, _)| other.0 == port && *its == class)
+            };
+            let keeps = |(_, class, at): &(PortId, u8, Vec<u32>)| {
+                !at.is_empty() && at.iter().all(|&port| stuck(port, *class, &waits))
+            };
+            let kept: Vec<bool> = waits.iter().map(keeps).collect();
+            if kept.iter().all(|&kept| kept) {
+                let mut ports: Vec<PortId> = waits.into_iter().map(|(port, _, _)| port).collect();
+                ports.dedup();
+                return ports;
+            }
+            let mut kept = kept.into_iter();
+            waits.retain(|_| kept.next().unwrap_or(false));
+        }
+    }
+
+    /// Whether ports wait for each other in a circle. A look at all of them, so only where one has waited for long.
+    pub fn is_deadlocked(&self) -> bool {
+        let Some(control) = &self.control else { return false };
+        let long = control.links.iter().any(|link| link.since.is_some_and(|since| self.now - since >= WATCH));
+        long && !self.deadlocked().is_empty()
+    }
+
+    /// What flow control did so far at each port: how often it was stopped, and for how long.
+    pub fn stopped(&self, port: u32) -> Option<(u64, Span)> {
+        let link = self.control.as_ref()?.links[port as usize];
+        Some((link.pauses, link.stopped + link.since.map_or(Span::ZERO, |since| self.now - since)))
+    }
+
+    /// What flow control did so far in all.
+    pub fn flow_control(&self, topology: &Topology) -> Option<FlowControlSummary> {
+        let control = self.control.as_ref()?;
+        let deadlock = self.deadlocked().into_iter().map(|port| topology.port_name(port)).collect();
+        let mut sum = FlowControlSummary { deadlock, ..FlowControlSummary::default() };
+        for (port, link) in control.links.iter().enumerate() {
+            let open = link.since.map_or(Span::ZERO, |since| self.now - since);
+            sum.pauses += link.pauses;
+            sum.stopped = sum.stopped + link.stopped + open;
+            sum.longest = sum.longest.max(link.longest).max(open);
+            if link.storm || link.longest.max(open) > control.storm {
+                sum.storms.push(topology.port_name(PortId(port as u32)));
+            }
+        }
+        Some(sum)
+    }
+}
+
+/// The packets in a queue.
+fn queued<'a>(slab: &'a Slab, queue: &Queue) -> impl Iterator<Item = &'a Slot> {
+    let mut index = queue.head();
+    std::iter::from_fn(move || {
+        let slot = (index != NONE).then(|| slab.get(index))?;
+        index = slot.next;
+        Some(slot)
+    })
+}

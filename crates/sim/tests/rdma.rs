@@ -1,0 +1,205 @@
+//! RDMA and flow control, end to end: nothing is lost where flow control works, all is delivered where it does not,
+//! and a network that is stuck says so.
+
+mod common;
+
+use clearway_proto::AnyTransport;
+use clearway_proto::port::pfc::PfcConfig;
+use clearway_sim::model::*;
+use clearway_sim::{Ended, Results};
+use clearway_topology::{NodeId, Star, Topology};
+use clearway_units::{Bytes, Rate, Span};
+use common::*;
+
+/// Transports that are made for a lossless network.
+fn lossless() -> Vec<AnyTransport> {
+    let all = clearway_proto::TRANSPORTS.iter().map(|info| transport(info.name));
+    all.filter(|transport| transport.needs().lossless).collect()
+}
+
+fn star(hosts: u32) -> Topology {
+    Star { hosts, rate: Rate::gbps(100), delay: Span::from_us(1), ..Star::default() }.build().unwrap()
+}
+
+/// Everyone sends to the last host at once.
+fn incast(transport: &AnyTransport, senders: u32, bytes: u64) -> Model {
+    let mut model = network_for(transport, star(senders + 1));
+    add(&mut model, transport, (0..senders).map(|src| flow(src, senders, bytes)).collect());
+    model
+}
+
+fn count(results: &Results, name: &str) -> u64 {
+    results.summary.packets.iter().find(|(line, _)| *line == name).expect(name).1
+}
+
+#[test]
+fn a_lone_packet_takes_its_serialisation_and_delay_on_each_link_and_nothing_else() {
+    let transport = transport("rocev2");
+    let mut model = network_for(&transport, star(2));
+    add(&mut model, &transport, vec![flow(0, 1, 1000)]);
+    let results = run(&model);
+    let wire = Bytes::new(1078);
+    let hop = Rate::gbps(100).time_to_send(wire) + Span::from_us(1);
+    assert_eq!(results.flows.f64s("fct_s"), [(hop * 2).as_secs_f64()]);
+}
+
+#[test]
+fn a_lone_flow_uses_the_whole_link() {
+    let transport = transport("rocev2");
+    let mut model = network_for(&transport, star(2));
+    add(&mut model, &transport, vec![flow(0, 1, 14_600_000)]);
+    let results = run(&model);
+    let frames = Rate::gbps(100).time_to_send(Bytes::new(1538 * 10_000));
+    let last = Rate::gbps(100).time_to_send(Bytes::new(1538)) + Span::from_us(2);
+    assert_eq!(results.flows.f64s("fct_s"), [(frames + last).as_secs_f64()]);
+}
+
+#[test]
+fn flows_of_a_host_share_its_card_fairly_frame_by_frame() {
+    let transport = transport("rocev2");
+    let mut model = network_for(&transport, star(5));
+    add(&mut model, &transport, (1..5).map(|dst| flow(0, dst, 1_460_000)).collect());
+    let results = run(&model);
+    let fcts = results.flows.f64s("fct_s");
+    let frame = Rate::gbps(100).time_to_send(Bytes::new(1538)).as_secs_f64();
+    let (first, last) = (fcts[0], fcts[3]);
+    assert!((last - first - 3.0 * frame).abs() < 1e-12, "{fcts:?}");
+}
+
+#[test]
+fn nothing_is_lost_in_a_255_to_1_incast_under_any_rdma_transport_with_flow_control() {
+    for transport in lossless() {
+        let name = transport.info().name;
+        let results = run(&incast(&transport, 255, 64_000));
+        assert_eq!(results.summary.ended, Ended::Complete, "{name}");
+        assert_eq!(count(&results, "dropped, buffer"), 0, "{name}");
+        assert_eq!(results.summary.flows_completed, 255, "{name}");
+        assert_eq!(results.flows.u64s("retransmits").iter().sum::<u64>(), 0, "{name}");
+    }
+}
+
+#[test]
+fn flow_control_stops_senders_where_nothing_else_does() {
+    // 255 times 640 KB are far more than the memory of the switch.
+    let results = run(&incast(&transport("rocev2"), 255, 640_000));
+    let control = results.summary.flow_control.as_ref().expect("there is flow control");
+    assert!(control.pauses > 255, "{control:?}");
+    assert!(control.storms.is_empty() && control.deadlock.is_empty(), "{control:?}");
+    assert_eq!(count(&results, "dropped, buffer"), 0);
+    assert_eq!(results.ports.u64s("pauses").iter().sum::<u64>(), control.pauses);
+    // The bottleneck never idles: 255 x 439 frames one after the other.
+    let end = results.flows.f64s("fct_s").iter().fold(0.0f64, |a, &b| a.max(b));
+    let least = Rate::gbps(100).time_to_send(Bytes::new(255 * (640_000 + 439 * 78))).as_secs_f64();
+    assert!(end > least && end < least * 1.001 + 10e-6, "{end} {least}");
+}
+
+#[test]
+fn without_flow_control_what_is_lost_is_sent_again() {
+    for transport in lossless() {
+        for recovery in ["go-back-n", "selective-repeat"] {
+            let mut transport = transport.clone();
+            transport.set("recovery", recovery).unwrap();
+            let name = transport.info().name;
+            let mut model = incast(&transport, 255, 64_000);
+            (model.pfc, model.switch.shared) = (None, None);
+            model.switch.classes[0].limit = Amount { bytes: Bytes::new(400_000), packets: u32::MAX };
+            let results = run(&model);
+            assert_eq!(results.summary.flows_completed, 255, "{name} {recovery}");
+            assert!(count(&results, "dropped, buffer") > 0, "{name} {recovery}");
+            let delivered: u64 = results.flows.u64s("delivered_bytes").iter().sum();
+            assert_eq!(delivered, 255 * 64_000, "{name} {recovery}");
+        }
+    }
+}
+
+#[test]
+fn selective_repeat_sends_less_again_than_going_back() {
+    let again = |recovery: &str| {
+        let mut transport = transport("rocev2");
+        transport.set("recovery", recovery).unwrap();
+        let mut model = network_for(&transport, star(2));
+        model.pfc = None;
+        let port = |a, b| model.topology.port_between(NodeId(a), NodeId(b)).expect("a link");
+        model.loss = vec![(port(0, 2), 0.01), (port(2, 1), 0.01)];
+        add(&mut model, &transport, vec![flow(0, 1, 10_000_000)]);
+        let results = run(&model);
+        assert_eq!(results.summary.flows_completed, 1);
+        results.flows.u64s("retransmits")[0]
+    };
+    let (back, selective) = (again("go-back-n"), again("selective-repeat"));
+    // Two links lose 1 % each of 6,850 frames; going back repeats a round trip's worth for each loss.
+    assert!((100..220).contains(&selective), "{selective}");
+    assert!(back > 10 * selective, "{back} {selective}");
+}
+
+/// A ring of five switches with a host each; each host sends to the one two switches on.
+fn ring(pfc: bool) -> Model {
+    let mut text = String::from("10 5 10\n5 6 7 8 9\n");
+    for at in 0..5 {
+        text += &format!("{at} {} 100Gbps 0.001ms 0\n", at + 5);
+        text += &format!("{} {} 100Gbps 0.001ms 0\n", at + 5, (at + 1) % 5 + 5);
+    }
+    let transport = transport("rocev2");
+    let topology = clearway_topology::from_hpcc(&text).expect("a valid file");
+    let mut model = network_for(&transport, topology);
+    model.switch.shared = Some(SharedBuffer { size: Bytes::new(1_000_000), alpha: 1.0 });
+    if !pfc {
+        model.pfc = None;
+    }
+    add(&mut model, &transport, (0..5).map(|at| flow(at, (at + 2) % 5, 50_000_000)).collect());
+    model
+}
+
+#[test]
+fn a_ring_of_full_buffers_is_reported_as_a_deadlock_and_does_not_hang() {
+    let model = ring(true);
+    let mut sim = clearway_sim::Simulation::new(&model).unwrap();
+    sim.run(&mut |_| true);
+    let results = sim.finish().unwrap();
+    assert_eq!(results.summary.ended, Ended::Deadlocked);
+    let control = results.summary.flow_control.expect("there is flow control");
+    assert_eq!(control.deadlock.len(), 5 + 5, "links of the ring, and the hosts behind: {control:?}");
+    assert_eq!(
+        run(&ring(false)).summary.flows_completed,
+        5,
+        "without flow control the ring drops, and goes on"
+    );
+}
+
+#[test]
+fn a_port_that_is_stopped_for_long_is_reported_as_a_storm() {
+    let mut model = incast(&transport("rocev2"), 64, 2_000_000);
+    let storm = Span::from_us(100);
+    model.pfc = Some(Pfc { config: PfcConfig::DEFAULT, headroom: None, lossless: vec![true], storm });
+    let results = run(&model);
+    let control = results.summary.flow_control.as_ref().unwrap();
+    assert!(control.longest > storm && !control.storms.is_empty(), "{control:?}");
+    assert!(control.deadlock.is_empty());
+}
+
+#[test]
+fn a_class_that_is_stopped_does_not_stop_another() {
+    // The victim's class is not protected by flow control and shares its card with a class that is stopped.
+    let roce = transport("rocev2");
+    let blast = transport("blast");
+    let mut model = incast(&roce, 64, 2_000_000);
+    let class = |name: &str| Class { name: name.into(), ..model.switch.classes[0].clone() };
+    model.switch.classes = vec![class("stopped"), class("free")];
+    model.host.port.classes = model.switch.classes.clone();
+    model.pfc.as_mut().unwrap().lossless = vec![true, false];
+    let pattern = Pattern::Flows(vec![flow(0, 1, 1_460_000)]);
+    model.traffic.push(Traffic {
+        name: "victim".into(),
+        transport: blast,
+        class: 1,
+        credit_class: 0,
+        notice_class: 1,
+        pattern,
+    });
+    let results = run(&model);
+    // Alternating with the other class at the worst, while that may send.
+    let alone = Rate::gbps(100).time_to_send(Bytes::new(1538 * 1000)).as_secs_f64();
+    let victim = *results.flows.f64s("fct_s").last().unwrap();
+    assert!(victim < 2.0 * alone + 3e-6, "{victim} against {alone}");
+    assert_eq!(results.summary.flows_completed, 65);
+}
