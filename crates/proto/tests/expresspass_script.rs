@@ -44,6 +44,7 @@ fn show(packet: &Packet, extra: &Extra) -> String {
         Kind::Ack => format!("ack {ack} session {window}"),
         Kind::Nack => format!("nack {ack}"),
         Kind::Cnp => "cnp".into(),
+        Kind::Pause => "pause".into(),
     };
     if packet.flags.has(Flags::EXTRA) {
         for block in extra.sack().iter().filter(|block| block.end > 0) {

@@ -18,7 +18,7 @@ fn lossless() -> Vec<AnyTransport> {
 }
 
 fn star(hosts: u32) -> Topology {
-    Star { hosts, rate: Rate::gbps(100), delay: Span::from_us(1), ..Star::default() }.build().unwrap()
+    Star { hosts, rate: Rate::gbps(100), delay: Span::from_us(1) }.build().unwrap()
 }
 
 /// Everyone sends to the last host at once.

@@ -150,7 +150,7 @@ impl FlowControl {
         match link.since {
             None if paused != 0 => link.since = Some(now),
             Some(since) if paused == 0 => {
-                link.stopped = link.stopped + (now - since);
+                link.stopped += now - since;
                 link.longest = link.longest.max(now - since);
                 link.since = None;
             }
@@ -341,7 +341,7 @@ impl Network {
         for (port, link) in control.links.iter().enumerate() {
             let open = link.since.map_or(Span::ZERO, |since| self.now - since);
             sum.pauses += link.pauses;
-            sum.stopped = sum.stopped + link.stopped + open;
+            sum.stopped += link.stopped + open;
             sum.longest = sum.longest.max(link.longest).max(open);
             if link.storm || link.longest.max(open) > control.storm {
                 sum.storms.push(topology.port_name(PortId(port as u32)));
