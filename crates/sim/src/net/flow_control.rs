@@ -7,7 +7,7 @@
 
 use super::port::Port;
 use super::queue::Queue;
-use super::{NONE, Network, Slab, Slot};
+use super::{Drop, NONE, Network, Slab, Slot};
 use crate::engine::{Event, What};
 use crate::model::Model;
 use clearway_proto::port::pfc::{Ingress, PAUSE_WIRE, PfcMemory, headroom};
@@ -168,6 +168,7 @@ impl Network {
     }
 
     /// Tells the port that feeds a link into a switch what the switch asks of it.
+    #[inline(never)]
     pub(super) fn tell(&mut self, from: PortId) {
         let back = from.reverse().0;
         self.ports[back as usize].control |= FRAME_DUE;
@@ -180,6 +181,7 @@ impl Network {
     }
 
     /// Sends the pause frame that waits for a port, which is free.
+    #[inline(never)]
     pub(super) fn send_frame(&mut self, back: u32) {
         let link = PortId(back).reverse();
         let control = self.control.as_mut().expect("only flow control asks for frames");
@@ -187,7 +189,8 @@ impl Network {
         let (stop, go) = (state.asked & !state.told, state.told & !state.asked);
         self.ports[back as usize].control &= !FRAME_DUE;
         if stop | go == 0 {
-            return;
+            // It was taken back in the meantime, and the port is still free.
+            return self.arm(back, self.now);
         }
         state.told = state.asked;
         state.pauses += u64::from(stop != 0);
@@ -231,7 +234,40 @@ impl Network {
         out.arrival_is_special = !out.up || out.mechanism != NONE || out.paused != 0;
     }
 
+    /// Puts a packet into a queue where there is flow control.
+    #[inline(never)]
+    pub(super) fn enqueue_under_control(&mut self, port: u32, index: u32) {
+        let out = &mut self.ports[port as usize];
+        let slot = self.slab.get_mut(index);
+        let queue = &mut self.queues[(out.first_queue + slot.class as u32) as usize];
+        let mut room = queue.has_room(slot.packet.wire as u64);
+        let mut stopped = None;
+        if room && out.nic == NONE {
+            let (from, queued) = (Self::came_from(&self.paths, slot), queue.queue.bytes());
+            let control = self.control.as_mut().expect("asked for where there is flow control");
+            let stops;
+            (room, stops) = control.admit(slot, out.owner, from, queued);
+            stopped = Some(from).filter(|_| stops);
+        }
+        if room {
+            queue.mark_joining(&mut slot.packet);
+            let is_stopped = out.paused >> slot.class & 1 == 1;
+            queue.queue.push(&mut self.slab, index, self.now);
+            out.waiting += 1;
+            let free = out.busy_until.max(self.now);
+            if !is_stopped {
+                self.arm(port, free);
+            }
+        } else {
+            self.drop_packet(port, index, Drop::Buffer);
+        }
+        if let Some(from) = stopped {
+            self.tell(from);
+        }
+    }
+
     /// A packet leaves the memory of a switch: whoever was stopped for it may go on.
+    #[inline(never)]
     pub(super) fn leave_memory(&mut self, node: u32, index: u32) {
         let slot = self.slab.get(index);
         let from = Self::came_from(&self.paths, slot);
@@ -241,14 +277,16 @@ impl Network {
         }
     }
 
-    /// Whether a class that is not stopped has something to send at a port.
-    pub(super) fn has_sendable(&self, port: u32) -> bool {
+    /// Whether a pause frame waits at a port, or a class that is not stopped has something to send.
+    #[inline(never)]
+    pub(super) fn may_send(&self, port: u32) -> bool {
         let out = &self.ports[port as usize];
         let waits = |class: usize| {
             let queued = self.queues[out.first_queue as usize + class].queue.packets() > 0;
             queued || out.nic != NONE && !self.nics[out.nic as usize].ready[class].is_empty()
         };
-        (0..self.classes()).any(|class| out.paused >> class & 1 == 0 && waits(class))
+        out.control & FRAME_DUE != 0
+            || (0..self.classes()).any(|class| out.paused >> class & 1 == 0 && waits(class))
     }
 
     /// A link fails or recovers: nobody remembers what was asked over it before.

@@ -297,6 +297,7 @@ impl Network {
     }
 
     /// Hands a packet to an output port whose link is down, that is stopped, or that does more than queueing.
+    #[inline(never)]
     fn send_specially(&mut self, port: u32, index: u32) {
         let out = &self.ports[port as usize];
         if !out.up {
@@ -316,6 +317,7 @@ impl Network {
     }
 
     /// A packet leaves a port that does more than queueing, or whose link loses: whether it is lost.
+    #[inline(never)]
     fn depart_specially(&mut self, port: u32, index: u32) -> bool {
         let mechanism = self.ports[port as usize].mechanism;
         if mechanism != NONE {
@@ -345,10 +347,12 @@ impl Network {
     }
 
     fn enqueue(&mut self, port: u32, index: u32) {
+        if self.control.is_some() {
+            return self.enqueue_under_control(port, index);
+        }
         let out = &mut self.ports[port as usize];
         let slot = self.slab.get_mut(index);
-        let class = slot.class;
-        let queue = &mut self.queues[(out.first_queue + class as u32) as usize];
+        let queue = &mut self.queues[(out.first_queue + slot.class as u32) as usize];
         let wire = slot.packet.wire as u64;
         let mut room = queue.has_room(wire);
         if let Some(shared) = self.shared.filter(|_| out.nic == NONE) {
@@ -357,27 +361,14 @@ impl Network {
             room &= wire <= free && (queue.queue.bytes() + wire) as f64 <= shared.alpha * free as f64;
             *used += if room { wire } else { 0 };
         }
-        let mut stopped = None;
-        if let Some(control) = self.control.as_mut().filter(|_| room && out.nic == NONE) {
-            let (from, queued) = (Self::came_from(&self.paths, slot), queue.queue.bytes());
-            let stops;
-            (room, stops) = control.admit(slot, out.owner, from, queued);
-            stopped = Some(from).filter(|_| stops);
-        }
         if !room {
-            self.drop_packet(port, index, Drop::Buffer);
-            return stopped.into_iter().for_each(|from| self.tell(from));
+            return self.drop_packet(port, index, Drop::Buffer);
         }
         queue.mark_joining(&mut slot.packet);
         queue.queue.push(&mut self.slab, index, self.now);
         out.waiting += 1;
-        if out.paused >> class & 1 == 0 {
-            let free = out.busy_until.max(self.now);
-            self.arm(port, free);
-        }
-        if let Some(from) = stopped {
-            self.tell(from);
-        }
+        let free = out.busy_until.max(self.now);
+        self.arm(port, free);
     }
 
     fn send_credit(&mut self, port: u32, index: u32) {
@@ -452,13 +443,11 @@ impl Network {
     /// What a free port does next: a credit if the limit allows, else data by class.
     #[inline]
     pub fn next(&mut self, port: u32) -> Next {
-        if self.ports[port as usize].control & FRAME_DUE != 0 {
-            self.send_frame(port);
-            if !self.is_free(port) {
-                return Next::Rest;
-            }
-        }
         let out = &mut self.ports[port as usize];
+        if out.control & FRAME_DUE != 0 {
+            self.send_frame(port);
+            return Next::Rest;
+        }
         if out.credits != NONE {
             let class = &mut self.credits[out.credits as usize];
             let head = class.queue.head();
@@ -476,13 +465,12 @@ impl Network {
         if out.waiting == 0 && !pullable {
             return Next::Rest;
         }
-        if out.control & STOPPED != 0 && !self.has_sendable(port) {
-            return Next::Rest;
-        }
-        let out = &mut self.ports[port as usize];
         let first = out.first_queue as usize;
         let order = if out.nic == NONE { &self.switch_order } else { &self.host_order };
         let class = if order.classes() == 1 {
+            if out.control & STOPPED != 0 {
+                return Next::Rest;
+            }
             0
         } else {
             let (queues, nics) = (&self.queues, &self.nics);
@@ -491,7 +479,11 @@ impl Network {
                     || pullable && !nics[out.nic as usize].ready[class].is_empty();
                 waits && out.paused >> class & 1 == 0
             };
-            order.pick(&mut self.turns[port as usize], has).expect("something waits")
+            match order.pick(&mut self.turns[port as usize], has) {
+                Some(class) => class,
+                // What waits is stopped.
+                None => return Next::Rest,
+            }
         };
         let queue = &mut self.queues[first + class];
         let index = queue.queue.pop(&self.slab, self.now);
@@ -555,13 +547,10 @@ impl Network {
         }
         let pullable = out.nic != NONE && self.nics[out.nic as usize].waiting > 0;
         let free = out.busy_until.max(self.now);
-        if out.control & FRAME_DUE != 0 {
+        let wakes = if out.control == 0 { out.waiting > 0 || pullable } else { self.may_send(port) };
+        if wakes {
             return self.arm(port, free);
         }
-        if (out.waiting > 0 || pullable) && (out.control & STOPPED == 0 || self.has_sendable(port)) {
-            return self.arm(port, free);
-        }
-        let out = &self.ports[port as usize];
         if out.credits != NONE {
             let class = &mut self.credits[out.credits as usize];
             let head = class.queue.head();

@@ -130,16 +130,14 @@ pub struct DataQueue {
     limit_bytes: u64,
     limit_packets: u32,
     marker: Option<Marker>,
-    /// Marks at random, instead.
-    red: Option<Box<Red>>,
     /// Packets marked.
     pub marks: u64,
 }
 
-#[derive(Clone, Copy)]
-struct Marker {
-    bytes: StepMarker,
-    packets: u32,
+/// What marks.
+enum Marker {
+    Step { bytes: StepMarker, packets: u32 },
+    Red(Box<Red>),
 }
 
 struct Red {
@@ -151,35 +149,36 @@ struct Red {
 impl DataQueue {
     /// An empty queue of `class` at a port of `rate`.
     pub fn new(class: &Class, rate: Rate, framing: Framing) -> DataQueue {
-        let (mut marker, mut red) = (None, None);
-        if let Some(marking) = class.marking {
-            let step =
-                |threshold, packets| Marker { bytes: StepMarker { threshold, at: marking.at }, packets };
+        let marker = class.marking.map(|marking| {
+            let step = |threshold, packets| Marker::Step {
+                bytes: StepMarker { threshold, at: marking.at },
+                packets,
+            };
             match marking.threshold {
-                Threshold::Fixed(amount) => marker = Some(step(amount.bytes.get(), amount.packets)),
-                Threshold::ByRate => {
-                    marker = Some(step(frames_by_rate(rate) * framing.wire_max() as u64, u32::MAX));
-                }
+                Threshold::Fixed(amount) => step(amount.bytes.get(), amount.packets),
+                Threshold::ByRate => step(frames_by_rate(rate) * framing.wire_max() as u64, u32::MAX),
                 Threshold::Red(config) => {
                     let marker = RedMarker::new(&config, rate);
-                    red =
-                        Some(Box::new(Red { marker, at: marking.at, rng: Rng::stream(0, Entity::Port, 0) }));
+                    Marker::Red(Box::new(Red {
+                        marker,
+                        at: marking.at,
+                        rng: Rng::stream(0, Entity::Port, 0),
+                    }))
                 }
             }
-        }
+        });
         DataQueue {
             queue: Queue::new(),
             limit_bytes: class.limit.bytes.get(),
             limit_packets: class.limit.packets,
             marker,
-            red,
             marks: 0,
         }
     }
 
     /// Gives a queue that marks at random a stream of its own.
     pub fn seed(&mut self, stream: impl FnOnce() -> Rng) {
-        if let Some(red) = &mut self.red {
+        if let Some(Marker::Red(red)) = &mut self.marker {
             red.rng = stream();
         }
     }
@@ -204,13 +203,12 @@ impl DataQueue {
 
     #[inline]
     fn mark(&mut self, packet: &mut Packet, at: MarkAt) {
-        let marks = match (&self.marker, &mut self.red) {
-            (None, None) => return,
-            (Some(marker), _) => {
-                marker.bytes.at == at
-                    && (marker.bytes.marks(self.queue.bytes()) || self.queue.packets() > marker.packets)
+        let Some(marker) = &mut self.marker else { return };
+        let marks = match marker {
+            Marker::Step { bytes, packets } => {
+                bytes.at == at && (bytes.marks(self.queue.bytes()) || self.queue.packets() > *packets)
             }
-            (None, Some(red)) => red.at == at && red.marker.marks(self.queue.bytes(), || red.rng.unit()),
+            Marker::Red(red) => red.at == at && red.marker.marks(self.queue.bytes(), || red.rng.unit()),
         };
         if marks && packet.flags.has(Flags::ECN_CAPABLE) {
             packet.flags.set(Flags::ECN_CE);

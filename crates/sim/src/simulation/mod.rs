@@ -285,7 +285,7 @@ impl Simulation {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle(&mut self, event: Event) {
         match event.what() {
             What::Arrive(index) => {
@@ -301,6 +301,14 @@ impl Simulation {
             What::Handle(index) => self.hand_over(index),
             What::SenderTimer(flow) => self.sender_timer(flow),
             What::ReceiverTimer(flow) => self.receiver_timer(flow),
+            other => self.handle_other(other),
+        }
+    }
+
+    /// Events that are rarer than packets.
+    #[inline(never)]
+    fn handle_other(&mut self, what: What) {
+        match what {
             What::ShimTimer(shim) => self.shim_timer(shim),
             What::Traffic(index) => self.run_source(index),
             What::Stop(record) => self.stop_flow(record),
@@ -310,6 +318,7 @@ impl Simulation {
             What::PortTimer(number) => self.port_timer(number),
             What::Watch(_) => self.watch(),
             What::Shares(_) => self.tell_shares(),
+            _ => unreachable!("handled where packets are"),
         }
     }
 
@@ -334,6 +343,7 @@ impl Simulation {
     }
 
     /// Asks the flows of a class in turn for a packet, until one has it.
+    #[inline(always)]
     fn pull(&mut self, port: u32, class: usize) {
         while let Some(place) = self.net.pop_ready(port, class) {
             let flow = self.flows.get_mut(place).expect("a flow leaves the round robin before it ends");
