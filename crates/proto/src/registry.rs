@@ -229,6 +229,11 @@ macro_rules! transports {
 transports! {
     Blast = crate::blast::Blast;
     Rocev2 = crate::rdma::fixed::Rocev2;
+    Dcqcn = crate::rdma::dcqcn::DcqcnTransport;
+    Timely = crate::rdma::timely::TimelyTransport;
+    Hpcc = crate::rdma::hpcc::HpccTransport;
+    RdmaDctcp = crate::rdma::dctcp::RdmaDctcp;
+    Pacc = crate::rdma::pacc::Pacc;
     NewReno = crate::tcp::newreno::NewReno;
     Cubic = crate::tcp::cubic::Cubic;
     Dctcp = crate::tcp::dctcp::Dctcp;

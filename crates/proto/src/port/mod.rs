@@ -11,7 +11,8 @@ pub use ecn::{MarkAt, RedConfig, RedMarker, StepMarker};
 pub use phantom::{PhantomConfig, PhantomQueue};
 pub use rcp::{RcpConfig, RcpRate};
 
-use crate::packet::{Extra, Flags, Hop, Hops, Packet};
+use crate::packet::{Extra, Flags, Hop, Hops, Kind, Packet};
+use crate::rdma::pacc::{PaccConfig, PaccPort};
 use clearway_units::{Rate, Time};
 
 /// A mechanism that a switch's ports need for a transport, besides queues, marks and credits: what to build.
@@ -23,6 +24,8 @@ pub enum PortMechanism {
     Rcp(RcpConfig),
     /// Entries in packets that ask for them (HPCC).
     Telemetry,
+    /// PACC's controller and flow table.
+    Pacc(PaccConfig),
 }
 
 impl PortMechanism {
@@ -32,12 +35,13 @@ impl PortMechanism {
             PortMechanism::Phantom(_) => "phantom queue",
             PortMechanism::Rcp(_) => "RCP rate",
             PortMechanism::Telemetry => "telemetry",
+            PortMechanism::Pacc(_) => "PACC controller",
         }
     }
 
     /// Whether it sends notifications of congestion to senders.
     pub fn notifies(&self) -> bool {
-        false
+        matches!(self, PortMechanism::Pacc(_))
     }
 
     /// One for a port of `rate`.
@@ -46,6 +50,7 @@ impl PortMechanism {
             PortMechanism::Phantom(config) => AnyPortMechanism::Phantom(PhantomQueue::new(config, rate)),
             PortMechanism::Rcp(config) => AnyPortMechanism::Rcp(RcpRate::new(config, rate)),
             PortMechanism::Telemetry => AnyPortMechanism::Telemetry(rate),
+            PortMechanism::Pacc(config) => AnyPortMechanism::Pacc(PaccPort::new(config, rate)),
         }
     }
 }
@@ -70,29 +75,46 @@ pub enum AnyPortMechanism {
     Rcp(RcpRate),
     /// Telemetry, of a link of this rate.
     Telemetry(Rate),
+    /// PACC's controller and flow table.
+    Pacc(PaccPort),
 }
 
 impl AnyPortMechanism {
     /// When it wants [`AnyPortMechanism::on_timeout`]; [`Time::MAX`] if never.
     #[inline]
     pub fn next_timeout(&self) -> Time {
-        Time::MAX
+        match self {
+            AnyPortMechanism::Pacc(pacc) => pacc.next_timeout(),
+            _ => Time::MAX,
+        }
     }
 
     /// The time of [`AnyPortMechanism::next_timeout`] came, or an earlier one.
-    pub fn on_timeout(&mut self, _: PortState) {}
+    pub fn on_timeout(&mut self, port: PortState) {
+        if let AnyPortMechanism::Pacc(pacc) = self {
+            pacc.on_timeout(port.queued, port.now);
+        }
+    }
 
     /// The flow that shall be notified of congestion next, by the name that it had on arrival.
-    pub fn poll_notice(&mut self, _: Time) -> Option<u64> {
-        None
+    pub fn poll_notice(&mut self, now: Time) -> Option<u64> {
+        match self {
+            AnyPortMechanism::Pacc(pacc) => pacc.poll_cnp(now),
+            _ => None,
+        }
     }
 
     /// A packet of `flow` arrived, and may be dropped yet.
     #[inline]
-    pub fn on_arrival(&mut self, packet: &Packet, _flow: u64, port: PortState) {
+    pub fn on_arrival(&mut self, packet: &Packet, flow: u64, port: PortState) {
         match self {
             AnyPortMechanism::Phantom(_) | AnyPortMechanism::Telemetry(_) => {}
             AnyPortMechanism::Rcp(rcp) => rcp.on_arrival(packet, port.queued, port.now),
+            AnyPortMechanism::Pacc(pacc) => {
+                if packet.kind == Kind::Data {
+                    pacc.on_forward(flow, packet.wire, port.queued, port.now);
+                }
+            }
         }
     }
 
@@ -100,6 +122,7 @@ impl AnyPortMechanism {
     #[inline]
     pub fn on_departure(&mut self, packet: &mut Packet, extra: Option<&mut Extra>, port: PortState) {
         match self {
+            AnyPortMechanism::Pacc(_) => {}
             AnyPortMechanism::Phantom(queue) => queue.on_departure(packet, port.now),
             AnyPortMechanism::Rcp(rcp) => rcp.on_departure(packet),
             AnyPortMechanism::Telemetry(rate) => {

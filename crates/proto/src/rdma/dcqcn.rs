@@ -4,10 +4,14 @@
 //! (4); and `rdma-hw.cc` of the HPCC authors' ns-3 code ("Mellanox's version of DCQCN"), which asks only from time to
 //! time whether there was a notification. PACC's hosts run the same law, and hear its switches.
 
+use super::config::rdma_params;
 use super::law::{Ack, BuildLaw, RateLaw};
 use super::scale::{Step, Window, Windowing, plus, times};
+use super::{Cnp, Config, Receiver, Sender};
 use crate::endpoint::Env;
 use crate::params::{Auto, Profile};
+use crate::port::RedConfig;
+use crate::registry::{MarkingNeeds, Needs, Transport};
 use clearway_units::{Bytes, Rate, Span, Time};
 
 crate::choice! {
@@ -68,9 +72,9 @@ pub struct DcqcnConfig {
     pub base_rtt: Option<Span>,
 }
 
-crate::params! {
+rdma_params! {
     /// Parameters of `dcqcn`.
-    pub struct Params {
+    {
     /// When a notification takes effect. `on-cnp`: at once; `ticks`: at the next tick of a clock that the flow's first
     /// notification starts.
     reaction: Reaction = "on-cnp", "" to "", "SIGCOMM'15 sec. 3.1";
@@ -79,6 +83,14 @@ crate::params! {
     notice: Notice = "cnp", "" to "", "SIGCOMM'15 sec. 3.1";
     /// Least time between two CNPs of a receiver for the same flow (`N`).
     cnp_interval: Span = "50 us", "0 s" to "1 s", "SIGCOMM'15 sec. 3.1";
+    /// Marking: never up to this much in the queue of a port of rate `k_at` (`Kmin`), in proportion at others.
+    k_min: Bytes = "5 KB", "0 B" to "1 TB", "SIGCOMM'15";
+    /// Marking: always above this much (`Kmax`), in proportion likewise.
+    k_max: Bytes = "200 KB", "0 B" to "1 TB", "SIGCOMM'15";
+    /// Marking: probability at `k_max`, in proportion between (`Pmax`).
+    p_max: f64 = "0.01", "0" to "1", "SIGCOMM'15";
+    /// Marking: rate of the port that `k_min` and `k_max` are given for.
+    k_at: Rate = "40 Gbps", "1 bps" to "1.6 Tbps", "SIGCOMM'15: its testbed";
     /// Weight `g` of one notification, or of one period without, in `alpha`.
     g: f64 = "0.00390625", "0.000001" to "1", "SIGCOMM'15: 1/256";
     /// `alpha` of a new flow: 1 halves the rate on the first notification.
@@ -121,6 +133,10 @@ pub const PROFILES: &[Profile] = &[Profile {
     values: &[
         ("reaction", "ticks"),
         ("notice", "marked-ack"),
+        ("k_min", "400 KB"),
+        ("k_max", "1600 KB"),
+        ("p_max", "0.2"),
+        ("k_at", "100 Gbps"),
         ("alpha_period", "1 us"),
         ("decrease_interval", "4 us"),
         ("clamp_target", "false"),
@@ -134,7 +150,59 @@ pub const PROFILES: &[Profile] = &[Profile {
     ],
 }];
 
+/// The transport.
+pub struct DcqcnTransport;
+
+impl Transport for DcqcnTransport {
+    type Params = Params;
+    type Sender = Sender<Dcqcn>;
+    type Receiver = Receiver;
+    const NAME: &'static str = "dcqcn";
+    const SUMMARY: &'static str =
+        "DCQCN: receivers of marks notify the sender, which cuts its rate and recovers it";
+    const SOURCE: &'static str = "SIGCOMM'15";
+    const PROFILES: &'static [Profile] = PROFILES;
+
+    fn needs(params: &Params) -> Needs {
+        Needs {
+            marking: Some(MarkingNeeds::Red(params.red())),
+            lossless: params.lossless,
+            notices: params.notice == Notice::Cnp,
+            ..Needs::NOTHING
+        }
+    }
+
+    fn sender(params: &Params, env: &Env) -> Sender<Dcqcn> {
+        Sender::new(&params.settings(env), env, params.build(env))
+    }
+
+    fn receiver(params: &Params, env: &Env) -> Receiver {
+        Receiver::new(&params.settings(env), env)
+    }
+}
+
 impl Params {
+    /// The settings of both ends.
+    fn settings(&self, env: &Env) -> Config {
+        let cnp = match self.notice {
+            Notice::Cnp => Cnp::Packets(self.cnp_interval),
+            Notice::MarkedAck => Cnp::Flag,
+        };
+        Config { cnp, ..self.config(env) }
+    }
+}
+
+impl Params {
+    /// How ports mark.
+    pub fn red(&self) -> RedConfig {
+        RedConfig {
+            k_min: self.k_min,
+            k_max: self.k_max.max(self.k_min),
+            p_max: self.p_max,
+            at_rate: self.k_at,
+        }
+    }
+
     /// The law's constants.
     pub fn law(&self) -> DcqcnConfig {
         DcqcnConfig {

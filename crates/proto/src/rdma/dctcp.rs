@@ -3,10 +3,13 @@
 //!
 //! It is a baseline of theirs, not what anybody runs. For the protocol see [`crate::tcp::dctcp`].
 
+use super::config::rdma_params;
 use super::law::{Ack, BuildLaw, RateLaw};
 use super::scale::{Window, Windowing, plus, times};
+use super::{Cnp, Config, Receiver, Sender};
 use crate::endpoint::Env;
 use crate::params::{Auto, Profile};
+use crate::registry::{Needs, Transport};
 use clearway_units::{Rate, Span, Time};
 
 /// Constants of the law.
@@ -26,9 +29,9 @@ pub struct DctcpConfig {
     pub base_rtt: Option<Span>,
 }
 
-crate::params! {
+rdma_params! {
     /// Parameters of `rdma-dctcp`.
-    pub struct Params {
+    {
     /// Weight `g` of the share of marks of one round trip in `alpha`.
     g: f64 = "0.0625", "0.000001" to "1", "HPCC's ns-3 code; RFC 8257 sec. 4.2";
     /// `alpha` of a new flow: 1 halves the rate on the first mark.
@@ -53,6 +56,39 @@ pub const PROFILES: &[Profile] = &[Profile {
           longest of the network",
     values: &[("ai", "615 Mbps"), ("min_rate", "1 Gbps")],
 }];
+
+/// The transport.
+pub struct RdmaDctcp;
+
+impl Transport for RdmaDctcp {
+    type Params = Params;
+    type Sender = Sender<RateDctcp>;
+    type Receiver = Receiver;
+    const NAME: &'static str = "rdma-dctcp";
+    const SUMMARY: &'static str =
+        "DCTCP's estimate of marks as a law of the rate, over RDMA: a baseline of HPCC's authors";
+    const SOURCE: &'static str = "HPCC's ns-3 code; RFC 8257";
+    const PROFILES: &'static [Profile] = PROFILES;
+
+    fn needs(params: &Params) -> Needs {
+        Needs { lossless: params.lossless, ..Needs::ECN }
+    }
+
+    fn sender(params: &Params, env: &Env) -> Sender<RateDctcp> {
+        Sender::new(&params.settings(env), env, params.build(env))
+    }
+
+    fn receiver(params: &Params, env: &Env) -> Receiver {
+        Receiver::new(&params.settings(env), env)
+    }
+}
+
+impl Params {
+    /// The settings of both ends.
+    fn settings(&self, env: &Env) -> Config {
+        Config { cnp: Cnp::Flag, ..self.config(env) }
+    }
+}
 
 impl Params {
     /// The law's constants.

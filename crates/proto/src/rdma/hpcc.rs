@@ -9,11 +9,15 @@
 //!   out: the paper's quotient has no value there.
 //! - When the list of ports changes its length (a new path), the entry is stored and nothing is concluded from it.
 
+use super::config::rdma_params;
 use super::law::{Ack, BuildLaw, RateLaw};
 use super::scale::{Step, Window, Windowing, plus};
+use super::{Config, Receiver, Sender};
 use crate::endpoint::Env;
 use crate::packet::{HOPS_MAX, Hop};
 use crate::params::{Auto, Profile};
+use crate::port::PortMechanism;
+use crate::registry::{Needs, Transport};
 use clearway_units::{Bytes, Rate, Span, Time};
 
 crate::choice! {
@@ -68,9 +72,9 @@ pub enum Increase {
     Rate(Step),
 }
 
-crate::params! {
+rdma_params! {
     /// Parameters of `hpcc`.
-    pub struct Params {
+    {
     /// What the law reacts to. `ack`: every acknowledgement, against a reference that moves once in a round trip;
     /// `round-trip`: one acknowledgement in a round trip.
     react: ReactTo = "ack", "" to "", "SIGCOMM'19 sec. 3.2";
@@ -95,6 +99,10 @@ crate::params! {
     /// How finely the law reads what ports wrote. `exact`: as it was; `fields`: rounded as in the header of HPCC's ns-3
     /// code, in units of 128 and 80 bytes times the multiple of 25 Gbps that the line rate is.
     telemetry: Telemetry = "exact", "" to "", "our choice";
+    /// Bytes that each data packet carries for telemetry, whatever its way: 2, and 8 for each of 5 ports.
+    telemetry_bytes: u32 = "42", "0" to "1000", "SIGCOMM'19 sec. 4.1";
+    /// Bytes of it that an acknowledgement returns.
+    telemetry_ack_bytes: u32 = "42", "0" to "1000", "SIGCOMM'19 sec. 4.1";
     }
 }
 
@@ -109,8 +117,46 @@ pub const PROFILES: &[Profile] = &[Profile {
         ("increments_at", "100 Gbps"),
         ("min_rate", "1 Gbps"),
         ("telemetry", "fields"),
+        ("telemetry_ack_bytes", "40"),
     ],
 }];
+
+/// The transport.
+pub struct HpccTransport;
+
+impl Transport for HpccTransport {
+    type Params = Params;
+    type Sender = Sender<Hpcc>;
+    type Receiver = Receiver;
+    const NAME: &'static str = "hpcc";
+    const SUMMARY: &'static str = "HPCC: switches write their load into packets, and the rate follows it";
+    const SOURCE: &'static str = "SIGCOMM'19";
+    const PROFILES: &'static [Profile] = PROFILES;
+
+    fn needs(params: &Params) -> Needs {
+        Needs { lossless: params.lossless, mechanism: Some(PortMechanism::Telemetry), ..Needs::NOTHING }
+    }
+
+    fn sender(params: &Params, env: &Env) -> Sender<Hpcc> {
+        Sender::new(&params.settings(env), env, params.build(env))
+    }
+
+    fn receiver(params: &Params, env: &Env) -> Receiver {
+        Receiver::new(&params.settings(env), env)
+    }
+}
+
+impl Params {
+    /// The settings of both ends.
+    fn settings(&self, env: &Env) -> Config {
+        Config {
+            stamp: self.telemetry_bytes,
+            stamp_echo: self.telemetry_ack_bytes,
+            telemetry: true,
+            ..self.config(env)
+        }
+    }
+}
 
 impl Params {
     /// The law's constants.

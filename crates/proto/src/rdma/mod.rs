@@ -4,6 +4,11 @@
 //! | transport | law | source |
 //! |---|---|---|
 //! | [`Rocev2`](fixed::Rocev2) | [`FixedRate`](fixed::FixedRate): none | InfiniBand Architecture, annex A17 |
+//! | [`DcqcnTransport`](dcqcn::DcqcnTransport) | [`Dcqcn`](dcqcn::Dcqcn) | SIGCOMM'15; HPCC's ns-3 code |
+//! | [`TimelyTransport`](timely::TimelyTransport) | [`Timely`](timely::Timely) | SIGCOMM'15; HPCC's ns-3 code |
+//! | [`HpccTransport`](hpcc::HpccTransport) | [`Hpcc`](hpcc::Hpcc) | SIGCOMM'19; its ns-3 code |
+//! | [`RdmaDctcp`](dctcp::RdmaDctcp) | [`RateDctcp`](dctcp::RateDctcp) | HPCC's ns-3 code |
+//! | [`Pacc`](pacc::Pacc) | [`Dcqcn`](dcqcn::Dcqcn), and [`PaccPort`](pacc::PaccPort) in switches | INFOCOM'22 |
 //!
 //! A new law is a file like `fixed.rs`: a [`RateLaw`](law::RateLaw), its parameters, and the line that makes a
 //! [`Transport`](crate::Transport) of it. The network is meant to be lossless by priority flow control

@@ -9,10 +9,13 @@
 //!   line rate. Here packets are paced one by one, so a measurement is that of the packet whose acknowledgement
 //!   completes the segment. What this one packet takes at line rate is not subtracted (0.1 us at 100 Gbps).
 
+use super::config::rdma_params;
 use super::law::{Ack, BuildLaw, RateLaw};
 use super::scale::{Step, Window, Windowing, plus, times};
+use super::{Config, Receiver, Sender};
 use crate::endpoint::Env;
 use crate::params::{Auto, Profile};
+use crate::registry::{Needs, Transport};
 use clearway_units::{Bytes, Rate, Span, Time};
 
 crate::choice! {
@@ -69,9 +72,9 @@ pub struct TimelyConfig {
     pub base_rtt: Option<Span>,
 }
 
-crate::params! {
+rdma_params! {
     /// Parameters of `timely`.
-    pub struct Params {
+    {
     /// When the rate is updated. `segment`: each time that `segment` bytes are acknowledged; `round-trip`: once in a
     /// round trip.
     update: UpdateAt = "segment", "" to "", "SIGCOMM'15 sec. 4";
@@ -98,6 +101,8 @@ crate::params! {
     /// What leads to large steps. `slope`: falls of the round-trip time in a row, but never below `t_low`; `any`: steps
     /// up in a row.
     hurry: HurryAfter = "slope", "" to "", "SIGCOMM'15 Algorithm 1; its authors' code";
+    /// Bytes that each data packet carries for a timestamp. Network cards need none; HPCC's ns-3 code has 8.
+    timestamp_bytes: u32 = "0", "0" to "1000", "SIGCOMM'15: none";
     /// The rate falls no lower.
     min_rate: Rate = "10 Mbps", "1 bps" to "1.6 Tbps", "our choice: the paper leaves it open";
     /// How much may be in flight: `none`: any amount; `fixed`: what line rate sends in a base round-trip time; `rate`:
@@ -120,9 +125,42 @@ pub const PROFILES: &[Profile] = &[Profile {
         ("hai", "500 Mbps"),
         ("increments_at", "100 Gbps"),
         ("hurry", "any"),
+        ("timestamp_bytes", "8"),
         ("min_rate", "1 Gbps"),
     ],
 }];
+
+/// The transport.
+pub struct TimelyTransport;
+
+impl Transport for TimelyTransport {
+    type Params = Params;
+    type Sender = Sender<Timely>;
+    type Receiver = Receiver;
+    const NAME: &'static str = "timely";
+    const SUMMARY: &'static str = "TIMELY: the slope of the round-trip time sets the rate";
+    const SOURCE: &'static str = "SIGCOMM'15";
+    const PROFILES: &'static [Profile] = PROFILES;
+
+    fn needs(params: &Params) -> Needs {
+        Needs { lossless: params.lossless, ..Needs::NOTHING }
+    }
+
+    fn sender(params: &Params, env: &Env) -> Sender<Timely> {
+        Sender::new(&params.settings(env), env, params.build(env))
+    }
+
+    fn receiver(params: &Params, env: &Env) -> Receiver {
+        Receiver::new(&params.settings(env), env)
+    }
+}
+
+impl Params {
+    /// The settings of both ends.
+    fn settings(&self, env: &Env) -> Config {
+        Config { stamp: self.timestamp_bytes, ..self.config(env) }
+    }
+}
 
 impl Params {
     /// The law's constants.

@@ -9,7 +9,7 @@ mod pi;
 mod port;
 mod table;
 
-pub use params::Params;
+pub use params::{Pacc, Params};
 pub use pi::{PiController, PiForm};
 pub use port::PaccPort;
 pub use table::{Entry, FlowTable};

@@ -3,14 +3,18 @@
 use super::{PaccConfig, Pending, PiForm, Rounding};
 use crate::endpoint::Env;
 use crate::params::Auto;
+use crate::port::PortMechanism;
+use crate::rdma::config::rdma_params;
 use crate::rdma::dcqcn::{Dcqcn, DcqcnConfig, Notice, Reaction};
 use crate::rdma::law::BuildLaw;
 use crate::rdma::scale::{Step, Windowing};
+use crate::rdma::{Config, Receiver, Sender};
+use crate::registry::{Needs, Transport};
 use clearway_units::{Bytes, Rate, Span};
 
-crate::params! {
+rdma_params! {
     /// Parameters of `pacc`.
-    pub struct Params {
+    {
     /// Ports: period `T` of the controller, of the average and of the flow table.
     period: Span = "80 us", "1 us" to "1 s", "PACC sec. III-B";
     /// Ports: the queue that the controller wants (`Q_th`). `auto`: half of what the port sends in a period, 125 KB at
@@ -70,6 +74,43 @@ crate::params! {
     increments_at: Rate = "100 Gbps", "" to "1.6 Tbps", "HPCC's ns-3 code, PACC-18";
     /// Hosts: the rate falls no lower.
     min_rate: Rate = "1 Gbps", "1 bps" to "1.6 Tbps", "HPCC's ns-3 code, PACC-18";
+    }
+}
+
+/// The transport.
+pub struct Pacc;
+
+impl Transport for Pacc {
+    type Params = Params;
+    type Sender = Sender<Dcqcn>;
+    type Receiver = Receiver;
+    const NAME: &'static str = "pacc";
+    const SUMMARY: &'static str =
+        "PACC: switches count who fills their queues, and notify DCQCN's senders themselves";
+    const SOURCE: &'static str = "INFOCOM'22";
+
+    fn needs(params: &Params) -> Needs {
+        Needs {
+            lossless: params.lossless,
+            notices: true,
+            mechanism: Some(PortMechanism::Pacc(params.port())),
+            ..Needs::NOTHING
+        }
+    }
+
+    fn sender(params: &Params, env: &Env) -> Sender<Dcqcn> {
+        Sender::new(&params.settings(env), env, params.build(env))
+    }
+
+    fn receiver(params: &Params, env: &Env) -> Receiver {
+        Receiver::new(&params.settings(env), env)
+    }
+}
+
+impl Params {
+    /// The settings of both ends.
+    fn settings(&self, env: &Env) -> Config {
+        self.config(env)
     }
 }
 
