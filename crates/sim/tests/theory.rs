@@ -90,7 +90,10 @@ fn equal_long_flows_share_a_link_under_every_transport() {
                 bottleneck_delay: Span::from_us(25),
             };
             let mut model = long(info.name, shape, Span::from_us(297), Span::from_ms(time));
-            model.switch.classes[0].limit = Amount { bytes: Bytes::new(384_500), packets: u32::MAX };
+            // PACC rounds each flow's share of notifications down: N flows hear nothing before the queue is
+            // N / beta_1 = 20 KB x N above Q_th (50 KB here), and 32 flows would never in 384.5 KB.
+            let room = if info.name == "pacc" { 2_000_000 } else { 384_500 };
+            model.switch.classes[0].limit = Amount { bytes: Bytes::new(room), packets: u32::MAX };
             // Without it everything is periodic, and a full queue locks all but one flow out (Floyd, Jacobson 1992).
             model.host.processing_delay = Delay::Uniform(Span::ZERO, Span::from_ns(2400));
             let rates: Vec<f64> = steady(&model).iter().map(|flow| flow.0).collect();
@@ -116,7 +119,8 @@ fn bound(name: &str) -> Option<(f64, u64)> {
         "newreno" | "cubic" => (0.9, 800),
         // Their papers say nothing of 4 to 32 flows; ours are what guards against a change for the worse.
         "dctcp" | "dx" | "expresspass-hotnets16" => (0.95, 300),
-        "hull" => (0.99, 300),
+        "hull" | "dcqcn" | "rdma-dctcp" => (0.99, 300),
+        "timely" | "hpcc" => (0.95, 300),
         _ => (0.5, 300),
     })
 }

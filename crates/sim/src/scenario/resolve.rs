@@ -437,7 +437,7 @@ fn resolve_mechanism(
                 rcp.beta = switch.rcp_beta.unwrap_or(rcp.beta);
                 rcp.gamma = switch.rcp_gamma.unwrap_or(rcp.gamma);
             }
-            PortMechanism::Telemetry => {}
+            PortMechanism::Telemetry | PortMechanism::Pacc(_) => {}
         }
         mechanism
     };

@@ -26,7 +26,7 @@ pub(super) fn mechanism_keys(mechanism: &PortMechanism) -> &'static [&'static st
     match mechanism {
         PortMechanism::Phantom(_) => &PHANTOM_KEYS,
         PortMechanism::Rcp(_) => &RCP_KEYS,
-        PortMechanism::Telemetry => &[],
+        PortMechanism::Telemetry | PortMechanism::Pacc(_) => &[],
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{PaccConfig, Pending, PiForm, Rounding};
 use crate::endpoint::Env;
-use crate::params::Auto;
+use crate::params::{Auto, Profile};
 use crate::port::PortMechanism;
 use crate::rdma::config::rdma_params;
 use crate::rdma::dcqcn::{Dcqcn, DcqcnConfig, Notice, Reaction};
@@ -73,9 +73,22 @@ rdma_params! {
     /// any.
     increments_at: Rate = "100 Gbps", "" to "1.6 Tbps", "HPCC's ns-3 code, PACC-18";
     /// Hosts: the rate falls no lower.
-    min_rate: Rate = "1 Gbps", "1 bps" to "1.6 Tbps", "HPCC's ns-3 code, PACC-18";
+    min_rate: Rate = "10 Mbps", "1 bps" to "1.6 Tbps", "our choice: the paper leaves it open";
     }
 }
+
+/// What the paper built on.
+pub const PROFILES: &[Profile] = &[Profile {
+    name: "hpcc-ns3",
+    doc: "Hosts as in HPCC's ns-3 code, which the paper's simulations are built on: they react by ticks, and their rate \
+          falls no lower than 1 Gbps",
+    values: &[
+        ("reaction", "ticks"),
+        ("decrease_interval", "4 us"),
+        ("clamp_target", "false"),
+        ("min_rate", "1 Gbps"),
+    ],
+}];
 
 /// The transport.
 pub struct Pacc;
@@ -88,6 +101,7 @@ impl Transport for Pacc {
     const SUMMARY: &'static str =
         "PACC: switches count who fills their queues, and notify DCQCN's senders themselves";
     const SOURCE: &'static str = "INFOCOM'22";
+    const PROFILES: &'static [Profile] = PROFILES;
 
     fn needs(params: &Params) -> Needs {
         Needs {
