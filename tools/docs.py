@@ -46,6 +46,7 @@ SUMMARY = {
     "packets": "The books of packets: what was sent is what was delivered, dropped and is in flight.",
     "bytes": "The books of payload bytes.",
     "credits": "The books of credits; all zero without credits.",
+    "notices": "Notifications of congestion (CNPs) sent, by receivers and by switches.",
     "shims": "What stands between the receivers of a host and its network card (PAC, ICTCP, an ACK shaper): an entry "
     "for each host that has one and part of the traffic, with `traffic`, `host`, `acks_held_max` (most ACKs "
     "held at a time), `acks_released` (that went through or were released) and `acks_dropped` (because others said the "
