@@ -5,7 +5,8 @@
 //!
 //! 1. [`Endpoint::poll_control`] until it returns `None`, sending each packet at once;
 //! 2. if [`Endpoint::wants_transmit`], put the flow in the network card's round robin, which calls
-//!    [`Endpoint::poll_transmit`] once each time that it is the flow's turn;
+//!    [`Endpoint::poll_transmit`] once each time that it is the flow's turn; likewise with
+//!    [`Endpoint::wants_low_priority`], whose turn comes when nothing else waits;
 //! 3. call [`Endpoint::handle_timeout`] at [`Endpoint::next_timeout`]. A call too early is harmless.
 //!
 //! Control packets leave at once because holding them back would hide congestion; data waits for its turn so
@@ -145,6 +146,18 @@ pub trait Endpoint {
 
     /// The next data packet; the network card has room for it now.
     fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet>;
+
+    /// Whether [`Endpoint::poll_low_priority`] would return a packet.
+    fn wants_low_priority(&self) -> bool {
+        false
+    }
+
+    /// The next data packet that nothing allowed, for the class that yields to all others. Only transports whose
+    /// [`Needs`](crate::Needs) ask for that class send any.
+    fn poll_low_priority(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        let _ = cx;
+        None
+    }
 
     /// When this end wants [`Endpoint::handle_timeout`]; [`Time::MAX`] if never.
     fn next_timeout(&self) -> Time;

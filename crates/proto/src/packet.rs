@@ -64,6 +64,8 @@ impl Flags {
     pub const RATE: Flags = Flags(1 << 9);
     /// Ports on the way write what they know of themselves into the packet ([`Extra::Hops`]; HPCC's telemetry).
     pub const TELEMETRY: Flags = Flags(1 << 10);
+    /// Data that nothing allowed, in the class that yields to all others (RC3). It spends no credit.
+    pub const LOW_PRIORITY: Flags = Flags(1 << 11);
 
     /// Whether all bits of `other` are set.
     #[inline]
@@ -100,7 +102,7 @@ impl Flags {
 /// | field | data | acknowledgement | credit | request, stop |
 /// |---|---|---|---|---|
 /// | `seq` | first byte's offset | RCP: the rate granted | number of the credit | credits wanted; bytes sent so far |
-/// | `ack` | number of the credit spent | next byte expected | next byte expected | |
+/// | `ack` | number of the credit spent | next byte expected | next byte expected | bytes written so far |
 /// | `window` | round of credits | receive window or round of credits | round of credits | round of credits |
 /// | `sent` | when it left its end | when it left its end | when it left its end | likewise |
 /// | `echo` | `sent` of the credit spent, or of TCP's newest acknowledgement | `sent` of the data acknowledged | newest `sent` of data that arrived | |

@@ -44,6 +44,8 @@ pub struct Needs {
     pub lossless: bool,
     /// Notifications of congestion that overtake data: a class of their own for [`Kind::Cnp`](crate::Kind::Cnp).
     pub notices: bool,
+    /// A class that yields to all others, for data that nothing allowed: the most frames that wait in it.
+    pub low_priority: Option<u32>,
     /// What else the ports of switches do.
     pub mechanism: Option<PortMechanism>,
     /// Whether senders are told their max-min fair share, as no network could ([`Sender::set_rate`]).
@@ -57,6 +59,7 @@ impl Needs {
         marking: None,
         lossless: false,
         notices: false,
+        low_priority: None,
         mechanism: None,
         oracle: false,
     };

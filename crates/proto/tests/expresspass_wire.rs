@@ -30,6 +30,21 @@ fn run(member: usize, wire: &Wire) -> Outcome {
             ("idle_timeout", "1 us"),
             ("reorder_window", "0 s"),
         ])),
+        5 => wire.run::<ExpressPass>(&with(&[("tell_end", "true"), ("end_margin", "0")])),
+        6 => wire.run::<ExpressPass>(&with(&[
+            ("feedback", "ns2"),
+            ("early_stop", "true"),
+            ("tell_end", "true"),
+            ("reorder_credits", "8"),
+            ("handshake", "none"),
+        ])),
+        7 => wire.run::<ExpressPass>(&with(&[("low_priority", "1")])),
+        8 => wire.run::<ExpressPass>(&with(&[
+            ("low_priority", "2"),
+            ("tell_end", "true"),
+            ("handshake", "none"),
+        ])),
+        9 => wire.run::<ExpressPass>(&with(&[("low_priority", "0.5"), ("recovery", "go-back-n")])),
         _ => wire.run::<ExpressPass>(&with(&[
             ("feedback", "ns2"),
             ("recovery", "go-back-n"),
@@ -46,7 +61,7 @@ fn with(values: &[(&str, &str)]) -> expresspass::Params {
     params
 }
 
-const MEMBERS: std::ops::Range<usize> = 0..6;
+const MEMBERS: std::ops::Range<usize> = 0..11;
 
 fn us(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
@@ -89,6 +104,24 @@ fn a_persistent_connection_asks_anew_for_each_message() {
         assert_eq!(outcome.kinds.get("CreditRequest"), Some(&requests), "{member}");
         assert_eq!(outcome.sender.data_packets, 20);
         assert_eq!(outcome.sender.retransmits + outcome.sender.timeouts, 0);
+    }
+}
+
+#[test]
+fn a_receiver_that_was_told_the_end_sends_a_credit_a_frame_and_the_margin() {
+    for bytes in [1, 1_460, 14_600, 146_000, 1_000_000] {
+        let frames = u64::div_ceil(bytes, 1_460);
+        for (margin, extra) in [("0", 0), ("0.1", 2)] {
+            let params = with(&[("tell_end", "true"), ("end_margin", margin)]);
+            let outcome = Wire::with_flow(bytes).run::<ExpressPass>(&params);
+            assert_eq!(outcome.sender.credits_used, frames);
+            // A round trip is ten frames long, so the margin is two credits at most.
+            let sent = outcome.receiver.credits_sent - outcome.credits_dropped;
+            assert!(sent >= frames && sent <= frames + extra, "{bytes} {margin}: {sent}");
+            assert_eq!(outcome.sender.timeouts, 0);
+        }
+        let default = Wire::with_flow(bytes).run::<ExpressPass>(&with(&[]));
+        assert!(default.sender.credits_wasted >= 1, "{bytes}: {}", default.sender.credits_wasted);
     }
 }
 

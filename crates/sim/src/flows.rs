@@ -45,6 +45,8 @@ pub struct Classes {
     pub credit: u8,
     /// Of notifications of congestion.
     pub notice: u8,
+    /// Of its data that nothing allowed, another than `data` if it sends such data.
+    pub low: u8,
 }
 
 impl Classes {
@@ -81,6 +83,8 @@ pub struct Flow {
     pub shim: u32,
     /// Whether it waits in its port's round robin.
     pub in_turn: bool,
+    /// The same for its data of low priority.
+    pub low_in_turn: bool,
     /// Whether both ends are done.
     pub ended: bool,
     /// Bytes handed over by the application.
@@ -175,6 +179,8 @@ pub enum Input<'a> {
 pub struct Standing {
     /// Whether it has data to send.
     pub wants_transmit: bool,
+    /// Whether it has data to send that nothing allowed.
+    pub wants_low_priority: bool,
     /// Whether it needs nothing more.
     pub finished: bool,
     /// A receiver: bytes delivered. A sender that was truncated: bytes in all.
@@ -220,7 +226,12 @@ impl Drive<'_> {
         }
         arm_timer(net, end, endpoint.next_timeout(), timer);
         end.finished = endpoint.is_finished();
-        Standing { wants_transmit: endpoint.wants_transmit(now), finished: end.finished, bytes: 0 }
+        Standing {
+            wants_transmit: endpoint.wants_transmit(now),
+            wants_low_priority: endpoint.wants_low_priority(),
+            finished: end.finished,
+            bytes: 0,
+        }
     }
 }
 
@@ -299,11 +310,14 @@ impl Flow {
         })
     }
 
-    /// Asks the sending end for a data packet.
+    /// Asks the sending end for a data packet of a class, and keeps its place in that class's turns.
     #[inline]
-    pub fn pull(&mut self, place: u32, net: &mut Network) -> Pulled {
-        let pull = Pull { net, end: &mut self.sending, flow: place, class: self.classes.data };
-        self.sender.visit(pull)
+    pub fn pull(&mut self, place: u32, class: u8, net: &mut Network) -> Pulled {
+        let is_low = class != self.classes.data;
+        let pull = Pull { net, end: &mut self.sending, flow: place, class, is_low };
+        let pulled = self.sender.visit(pull);
+        *(if is_low { &mut self.low_in_turn } else { &mut self.in_turn }) = pulled.more;
+        pulled
     }
 
     /// What a sampled series shows of the sending end, or of the receiving end where that is in control.
@@ -346,20 +360,23 @@ struct Pull<'a> {
     end: &'a mut End,
     flow: u32,
     class: u8,
+    is_low: bool,
 }
 
 impl SenderVisitor for Pull<'_> {
     type Output = Pulled;
     #[inline]
     fn visit<S: Sender>(self, sender: &mut S) -> Pulled {
-        let Pull { net, end, flow, class } = self;
+        let Pull { net, end, flow, class, is_low } = self;
         let mut cx = Cx { now: net.now, rng: &mut end.rng, stats: &mut end.stats };
-        let Some(packet) = sender.poll_transmit(&mut cx) else {
+        let packet = if is_low { sender.poll_low_priority(&mut cx) } else { sender.poll_transmit(&mut cx) };
+        let Some(packet) = packet else {
             return Pulled { packet: NONE, port: NONE, more: false };
         };
         let (packet, port) = net.inject(packet, &Extra::default(), flow, class, end.route, cx.rng);
         arm_timer(net, end, sender.next_timeout(), What::SenderTimer(flow));
         end.finished = sender.is_finished();
-        Pulled { packet, port, more: sender.wants_transmit(net.now) }
+        let more = if is_low { sender.wants_low_priority() } else { sender.wants_transmit(net.now) };
+        Pulled { packet, port, more }
     }
 }

@@ -41,6 +41,14 @@ pub struct Model {
     pub samples: Vec<Sample>,
 }
 
+impl Model {
+    /// The class of data that nothing allowed: the last of those that go last.
+    pub fn low_class(&self) -> usize {
+        let classes = self.switch.classes.iter().enumerate();
+        classes.max_by_key(|(_, class)| class.priority).map_or(0, |(index, _)| index)
+    }
+}
+
 /// An output port's queues.
 #[derive(Clone, Debug)]
 pub struct PortModel {

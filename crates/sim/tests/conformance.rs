@@ -30,9 +30,22 @@ fn at(us: u64, flow: Flow) -> Flow {
     Flow { start: Time::ZERO + Span::from_us(us), ..flow }
 }
 
-/// Every transport but the one that does not recover.
+/// Options that change how data is sent or recovered: rows of their own.
+const VARIANTS: [(&str, &[(&str, &str)]); 3] = [
+    ("expresspass", &[("tell_end", "true")]),
+    ("expresspass", &[("low_priority", "1")]),
+    ("expresspass", &[("tell_end", "true"), ("low_priority", "2"), ("handshake", "none")]),
+];
+
+/// Every transport but the one that does not recover, and the variants.
 fn transports() -> impl Iterator<Item = AnyTransport> {
-    TRANSPORTS.iter().map(|info| info.name).filter(|name| *name != "blast").map(transport)
+    let variants = VARIANTS.iter().map(|(name, values)| {
+        let mut variant = transport(name);
+        values.iter().for_each(|(name, value)| variant.set(name, value).expect("a parameter"));
+        variant
+    });
+    let named = TRANSPORTS.iter().map(|info| info.name).filter(|name| *name != "blast").map(transport);
+    named.chain(variants)
 }
 
 /// Runs a cell under every transport.

@@ -186,6 +186,18 @@ impl Topology {
         format!("{}->{}", self.name(from), self.name(to))
     }
 
+    /// Changes a link, in both directions: for networks that are like a shape but for some links.
+    ///
+    /// # Panics
+    /// At a rate of zero, which no other network has either.
+    pub fn set_link(&mut self, port: PortId, rate: Rate, delay: Span) {
+        assert!(rate > Rate::ZERO, "a link carries something");
+        for port in [port, port.reverse()] {
+            let port = &mut self.ports[port.index()];
+            (port.rate, port.delay) = (rate, delay);
+        }
+    }
+
     /// The share of packets that the link corrupts, 0 unless a file says otherwise; equal in both directions.
     pub fn loss(&self, port: PortId) -> f64 {
         self.losses.get(port.link()).copied().unwrap_or(0.0)

@@ -72,6 +72,8 @@ pub struct Settings {
     pub retry: Auto<Span>,
     pub handshake: Handshake,
     pub early_stop: bool,
+    /// `end_margin`, if `tell_end`.
+    pub end_margin: Option<f64>,
     /// The mark on the last data packet stops the credits (E16).
     pub stop_by_mark: bool,
     pub recovery: Recovery,
@@ -80,6 +82,8 @@ pub struct Settings {
     pub credit_queue: u32,
     pub bucket: Bytes,
     pub bucket_starts_empty: bool,
+    pub low_priority: f64,
+    pub low_priority_queue: u32,
     /// Data takes part in ECN.
     pub ecn: bool,
 }
@@ -97,6 +101,7 @@ impl Settings {
         retry: Auto::Auto,
         handshake: Handshake::Syn,
         early_stop: false,
+        end_margin: None,
         stop_by_mark: false,
         recovery: Recovery::Selective,
         reorder_window: Auto::Auto,
@@ -104,6 +109,8 @@ impl Settings {
         credit_queue: 8,
         bucket: Bytes::new(168),
         bucket_starts_empty: false,
+        low_priority: 0.0,
+        low_priority_queue: 32,
         ecn: false,
     };
 
@@ -114,7 +121,9 @@ impl Settings {
             ..CreditShaping::PAPER
         };
         let credits = Some(CreditNeeds { queue: self.credit_queue, shaping });
-        Needs { credits, marking: self.ecn.then_some(MarkingNeeds::Step), ..Needs::NOTHING }
+        let low_priority = (self.low_priority > 0.0).then_some(self.low_priority_queue);
+        let marking = self.ecn.then_some(MarkingNeeds::Step);
+        Needs { credits, marking, low_priority, ..Needs::NOTHING }
     }
 
     fn sender(&self, env: &Env) -> SenderConfig {
@@ -124,10 +133,12 @@ impl Settings {
                 retry: self.retry.or((env.base_rtt * 2).max(RETRY_MIN)),
                 stop_by_mark: self.stop_by_mark,
                 early_stop: self.early_stop,
+                tell_end: self.end_margin.is_some(),
             },
             request_on_syn: self.handshake == Handshake::Syn,
             reorder: self.reorder_window.or(env.base_rtt / 4),
             ecn: self.ecn,
+            low_priority: (env.path_rate.bytes_in(env.base_rtt).get() as f64 * self.low_priority) as u64,
         }
     }
 
@@ -146,6 +157,7 @@ impl Settings {
             reorder: self.reorder_credits,
             recovery: self.recovery,
             stop_by_mark: self.stop_by_mark,
+            end_margin: self.end_margin,
         }
     }
 }

@@ -35,6 +35,8 @@ pub struct GateConfig {
     pub stop_by_mark: bool,
     /// Credits are stopped as soon as those of one round trip cover what is left (the ns-2 code).
     pub early_stop: bool,
+    /// The receiver is told how much there is to send, and may come to think that all has arrived.
+    pub tell_end: bool,
 }
 
 /// An unanswered signal is repeated after at most `retry x 2^BACKOFF_MAX`.
@@ -105,8 +107,17 @@ impl SenderGate {
                 (self.state, self.attempts) = (State::RequestSent, 0);
                 self.signal(Signal::Request, now);
             }
-            State::Receiving => self.timer = Time::MAX,
+            State::Receiving => self.timer = self.patience(now),
             State::RequestSent => {}
+        }
+    }
+
+    /// While credits come: a request that tells of more data.
+    pub fn ask_again(&mut self, now: Time) {
+        if self.state == State::Receiving {
+            self.session = self.session.wrapping_add(1);
+            (self.state, self.attempts) = (State::RequestSent, 0);
+            self.signal(Signal::Request, now);
         }
     }
 
@@ -114,7 +125,7 @@ impl SenderGate {
     /// wasted.
     pub fn on_credit(&mut self, session: u32, backlog: u64, rtt: Span, now: Time) -> bool {
         if session == self.session && self.state == State::RequestSent {
-            self.receive();
+            self.receive(now);
             (self.window_start, self.window_credits) = (now, 0);
         }
         if backlog == 0 {
@@ -133,7 +144,12 @@ impl SenderGate {
                 self.arm_retry(now);
             }
             (State::Receiving, 0) => self.timer = now.saturating_add(self.config.idle),
-            (State::Receiving, left) if self.config.early_stop => self.consider_early_stop(left, rtt, now),
+            (State::Receiving, left) => {
+                self.timer = self.patience(now);
+                if self.config.early_stop {
+                    self.consider_early_stop(left, rtt, now);
+                }
+            }
             _ => {}
         }
         true
@@ -142,22 +158,24 @@ impl SenderGate {
     /// The receiver accepted the request of `session`.
     pub fn on_accept(&mut self, session: u32, backlog: u64, now: Time) {
         if session == self.session && self.state == State::RequestSent {
-            self.receive();
+            self.receive(now);
             if backlog == 0 {
                 self.timer = now.saturating_add(self.config.idle);
             }
         }
     }
 
-    /// The receiver said that it stopped `session`. `complete`: it has all that was sent and knows whether that
+    /// The receiver said that it stopped `session`, or that it needs none since all that it was told of has arrived. `complete`: it has all that was sent and knows whether that
     /// is the end. Else `backlog` is what is known to be missing.
     pub fn on_stopped(&mut self, session: u32, complete: bool, backlog: u64, now: Time) {
-        if session != self.session || self.state != State::StopSent {
+        let asked = self.config.tell_end && self.state == State::RequestSent;
+        if session != self.session || self.state != State::StopSent && !asked {
             return;
         }
         if complete {
             (self.state, self.timer, self.pending) = (State::Closed, Time::MAX, None);
-        } else if backlog > 0 && !self.config.early_stop {
+        } else if backlog > 0 && (asked || !self.config.early_stop) {
+            self.state = State::StopSent;
             self.on_data(now);
         }
         // Else credits or data may be on their way still; the timer asks again.
@@ -179,6 +197,7 @@ impl SenderGate {
         let unanswered = self.state != State::Receiving && !self.answered;
         match self.state {
             State::Closed => self.timer = Time::MAX,
+            State::Receiving if backlog > 0 && self.config.tell_end => self.ask_again(now),
             State::Receiving => self.stop(now),
             State::RequestSent if backlog == 0 => self.stop(now),
             State::RequestSent => self.signal_again(Signal::Request, now),
@@ -188,15 +207,19 @@ impl SenderGate {
         unanswered
     }
 
-    fn receive(&mut self) {
-        (self.state, self.timer, self.attempts, self.pending) = (State::Receiving, Time::MAX, 0, None);
+    /// Until when credits must come while there is data. A receiver that knows no end sends them until it is told to stop.
+    fn patience(&self, now: Time) -> Time {
+        if self.config.tell_end { now.saturating_add(self.config.retry) } else { Time::MAX }
+    }
+
+    fn receive(&mut self, now: Time) {
+        (self.state, self.timer) = (State::Receiving, self.patience(now));
+        (self.attempts, self.pending) = (0, None);
     }
 
     fn on_useless_credit(&mut self, rtt: Span, now: Time) {
         match self.state {
-            State::Receiving if self.timer == Time::MAX => {
-                self.timer = now.saturating_add(self.config.idle);
-            }
+            State::Receiving => self.timer = self.timer.min(now.saturating_add(self.config.idle)),
             // Credits sent before the stop arrived are gone after a round trip; these were sent after it.
             State::StopSent if now > self.stopped_at.saturating_add(rtt * 2) => {
                 self.stopped_at = now;
@@ -239,8 +262,13 @@ mod tests {
     use super::*;
 
     const RTT: Span = Span::from_us(10);
-    const CONFIG: GateConfig =
-        GateConfig { idle: RTT, retry: Span::from_us(200), stop_by_mark: false, early_stop: false };
+    const CONFIG: GateConfig = GateConfig {
+        idle: RTT,
+        retry: Span::from_us(200),
+        stop_by_mark: false,
+        early_stop: false,
+        tell_end: false,
+    };
 
     fn us(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)

@@ -11,12 +11,14 @@
 //! |---|---|
 //! | [`CreditPacer`] | when the next credit leaves, its number and size |
 //! | [`LossMeter`] | credit loss from gaps in the numbers that data echoes |
+//! | [`CreditBudget`] | how many credits are still worth sending, if the sender tells how much is left |
 //! | [`FeedbackControl`], [`Ns2Feedback`], [`hotnets::HotnetsFeedback`] | credit loss to credit rate |
 //! | [`SenderGate`] | which credit releases data; requests and stops, with retries |
 //! | [`Outbox`], [`Inbox`] | what was lost after all and goes again |
 //! | [`CreditSender`], [`CreditReceiver`] | the two ends, made of these |
 //! | [`CreditTransport`], [`Settings`] | a member of the family: settings and a law |
 
+mod budget;
 mod family;
 mod feedback;
 mod gate;
@@ -30,6 +32,7 @@ mod pacer;
 mod receiver;
 mod sender;
 
+pub use budget::CreditBudget;
 pub use family::{CreditTransport, Settings, link_rate};
 pub use feedback::{Algorithm1, AtMaxRate, Feedback, FeedbackControl, Period, Trigger, max_rate};
 pub use gate::{GateConfig, SenderGate, Signal, State};
@@ -58,6 +61,16 @@ crate::choice! {
 }
 
 crate::choice! {
+    /// The rate that a lone flow's credits tend to.
+    pub enum Ceiling {
+        /// That of the receiver's own link.
+        OwnLink = "own-link",
+        /// That of the slowest link of the path, such as the sender's.
+        Path = "path",
+    }
+}
+
+crate::choice! {
     /// How a new connection asks for its first credits.
     pub enum Handshake {
         /// The request rides on the SYN; the receiver answers with SYN+ACK and credits at once.
@@ -82,6 +95,8 @@ crate::params! {
         w_max: f64 = "0.5", "0.0001" to "1", "E17 Algorithm 1";
         /// Credit loss that is not taken for congestion (target_loss); with feedback "ns2" that of a flow at rate zero.
         target_loss: f64 = "0.1", "0" to "0.9", "E17 3.3";
+        /// What max_rate is taken from, where hosts have different link rates.
+        ceiling: Ceiling = "own-link", "" to "", "E17 3.2; 7: the feedback assumes that all hosts have the same link capacity";
         /// The initial rate is scaled by min(1, frames to send / this); 0 to leave it as it is.
         ramp: u32 = "0", "" to "1000000", "our choice: the paper does not scale it (ns2-xpass: 40)";
         /// Time between two updates of the rate; auto: the smoothed round-trip time.
@@ -104,6 +119,14 @@ crate::params! {
         handshake: Handshake = "syn", "" to "", "E17 3.1";
         /// Stop the credits as soon as those of one round trip cover what is left to send.
         early_stop: bool = "false", "" to "", "our choice: the paper does not (ns2-xpass does)";
+        /// Tell the receiver with each request how much there is to send; it then sends no more credits than that takes, and the margin.
+        tell_end: bool = "false", "" to "", "E17 7 proposes it; the paper's evaluation is without";
+        /// With tell_end: credits beyond what is left, as a share of it, rounded up.
+        end_margin: f64 = "0.1", "0" to "100", "our choice: target_loss, the loss of credits that is normal";
+        /// Data that goes without credits, at low priority and dropped first: the most that may be under way, in bandwidth-delay products of the path; 0 for none.
+        low_priority: f64 = "0", "0" to "1000", "E17 7 proposes it (RC3); the paper's evaluation is without";
+        /// With low_priority: most frames that wait at a port in the class of such data.
+        low_priority_queue: u32 = "32", "1" to "100000", "our choice: a small buffer; what waits longer is sooner sent with a credit";
         /// What happens to data that arrives beyond a gap.
         recovery: Recovery = "selective", "" to "", "our choice: E17 states none (ns2-xpass: go-back-n)";
         /// How much later than newer data a frame may arrive before it is taken for lost; auto: a quarter of the base round-trip time.
@@ -176,19 +199,25 @@ impl CreditTransport for ExpressPass {
             retry: params.retry,
             handshake: params.handshake,
             early_stop: params.early_stop,
+            end_margin: params.tell_end.then_some(params.end_margin),
             recovery: params.recovery,
             reorder_window: params.reorder_window,
             reorder_credits: params.reorder_credits,
             credit_queue: params.credit_queue,
             bucket: params.bucket,
             bucket_starts_empty: params.bucket_starts_empty,
+            low_priority: params.low_priority,
+            low_priority_queue: params.low_priority_queue,
             ..Settings::PAPER
         }
     }
 
     fn law(params: &Params, env: &Env) -> Control {
         let constants = Algorithm1 {
-            max_rate: link_rate(env),
+            max_rate: match params.ceiling {
+                Ceiling::OwnLink => link_rate(env),
+                Ceiling::Path => link_rate(&Env { line_rate: env.path_rate.min(env.line_rate), ..*env }),
+            },
             alpha: params.alpha,
             w_init: params.w_init,
             w_min: params.w_min,

@@ -36,6 +36,8 @@ struct Segment {
     len: u32,
     fate: Fate,
     sent: Time,
+    /// It went without a credit.
+    low: bool,
 }
 
 impl Segment {
@@ -56,6 +58,9 @@ pub struct Outbox {
     written: u64,
     lost_segments: u64,
     lost_bytes: u64,
+    /// Bytes in flight that went without a credit.
+    low_bytes: u64,
+    low_segments: u64,
     /// Losses can be hidden below this offset without a gap at the receiver.
     recover: u64,
 }
@@ -87,9 +92,19 @@ impl Outbox {
         self.written - self.next + self.lost_bytes
     }
 
-    /// Frames waiting for credits.
+    /// Frames that a credit can pay for: those that wait, and those under way without one.
     pub fn backlog_frames(&self, payload_max: u32) -> u64 {
-        (self.written - self.next).div_ceil(payload_max as u64) + self.lost_segments
+        (self.written - self.next).div_ceil(payload_max as u64) + self.lost_segments + self.low_segments
+    }
+
+    /// Bytes never released, or to be released again after going back.
+    pub fn unsent(&self) -> u64 {
+        self.written - self.next
+    }
+
+    /// Bytes in flight that went without a credit.
+    pub fn low_in_flight(&self) -> u64 {
+        self.low_bytes
     }
 
     /// Whether all that was handed over has arrived.
@@ -97,22 +112,41 @@ impl Outbox {
         self.acked == self.written
     }
 
-    /// Releases the next frame: lost bytes first, then new ones.
+    /// Releases the next frame: lost bytes first, then new ones, then those under way without a credit. A credit for
+    /// the latter would be wasted otherwise, and they may well be lost.
     pub fn release(&mut self, payload_max: u32, now: Time) -> Option<Chunk> {
+        if self.lost_segments == 0 && self.unsent() == 0 && self.low_segments > 0 {
+            let low = |segment: &Segment| segment.low && segment.fate == Fate::InFlight;
+            let first = self.segments.iter().position(low).expect("such segments are counted");
+            self.set_fate(first, Fate::Lost);
+        }
         if self.lost_segments > 0 {
             let lost = self.segments.iter_mut().find(|segment| segment.fate == Fate::Lost);
             let segment = lost.expect("lost segments are counted");
-            (segment.fate, segment.sent) = (Fate::Released, now);
+            (segment.fate, segment.sent, segment.low) = (Fate::Released, now, false);
             self.lost_segments -= 1;
             self.lost_bytes -= segment.len as u64;
             return Some(Chunk { seq: segment.seq, len: segment.len, again: true });
         }
+        self.advance_by(payload_max, Fate::Released, now)
+    }
+
+    /// Sends the next new frame without a credit.
+    pub fn send_low(&mut self, payload_max: u32, now: Time) -> Option<Chunk> {
+        let chunk = self.advance_by(payload_max, Fate::InFlight, now)?;
+        self.segments.back_mut().expect("it was just added").low = true;
+        self.low_bytes += chunk.len as u64;
+        self.low_segments += 1;
+        Some(chunk)
+    }
+
+    fn advance_by(&mut self, payload_max: u32, fate: Fate, now: Time) -> Option<Chunk> {
         let len = (self.written - self.next).min(payload_max as u64) as u32;
         if len == 0 {
             return None;
         }
         let chunk = Chunk { seq: self.next, len, again: self.next < self.high };
-        self.segments.push_back(Segment { seq: self.next, len, fate: Fate::Released, sent: now });
+        self.segments.push_back(Segment { seq: self.next, len, fate, sent: now, low: false });
         self.next += len as u64;
         self.high = self.high.max(self.next);
         Some(chunk)
@@ -164,6 +198,7 @@ impl Outbox {
         if ack == self.acked {
             self.segments.clear();
             (self.lost_segments, self.lost_bytes) = (0, 0);
+            (self.low_segments, self.low_bytes) = (0, 0);
             self.next = self.acked;
         }
     }
@@ -189,7 +224,7 @@ impl Outbox {
                 // Only after going back can an acknowledgement fall inside a frame.
                 front.len = (front.end() - ack) as u32;
                 front.seq = ack;
-                front.fate = Fate::InFlight;
+                (front.fate, front.low) = (Fate::InFlight, false);
                 break;
             }
             self.segments.pop_front();
@@ -214,6 +249,10 @@ impl Outbox {
         let segment = &mut self.segments[index];
         let was = std::mem::replace(&mut segment.fate, fate);
         let len = segment.len as u64;
+        if segment.low && was == Fate::InFlight && fate != Fate::InFlight {
+            self.low_segments -= 1;
+            self.low_bytes -= len;
+        }
         if was == Fate::Lost && fate != Fate::Lost {
             self.lost_segments -= 1;
             self.lost_bytes -= len;
@@ -303,6 +342,31 @@ mod tests {
         // The gap closes by data sent at 40 us: what was sent at 30 us has overstayed.
         outbox.on_ack(200, &[], us(40), REORDER);
         assert_eq!(outbox.release(100, us(60)), Some(Chunk { seq: 200, len: 100, again: true }));
+    }
+
+    #[test]
+    fn what_went_without_a_credit_is_lost_by_the_same_rules_and_goes_again_with_one() {
+        let mut outbox = Outbox::default();
+        outbox.write(500);
+        for at in [10, 20, 30] {
+            assert!(!outbox.send_low(100, us(at)).unwrap().again);
+        }
+        assert_eq!((outbox.low_in_flight(), outbox.unsent(), outbox.backlog()), (300, 200, 200));
+        outbox.on_ack(100, &[block(200, 300)], us(30), REORDER);
+        assert_eq!((outbox.low_in_flight(), outbox.backlog()), (0, 300), "the second is lost");
+        assert_eq!(outbox.release(100, us(50)), Some(Chunk { seq: 100, len: 100, again: true }));
+        outbox.on_sent(100, us(50));
+        assert!(!outbox.send_low(100, us(60)).unwrap().again);
+        assert_eq!(outbox.release(100, us(70)), Some(Chunk { seq: 400, len: 100, again: false }));
+        assert_eq!(
+            (outbox.backlog(), outbox.backlog_frames(100)),
+            (0, 1),
+            "nothing waits, but a credit has its use"
+        );
+        assert_eq!(outbox.release(100, us(75)), Some(Chunk { seq: 300, len: 100, again: true }));
+        assert_eq!((outbox.low_in_flight(), outbox.release(100, us(80))), (0, None));
+        outbox.on_ack(500, &[], us(90), REORDER);
+        assert!(outbox.is_acknowledged() && outbox.backlog() == 0);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The receiving end: sends credits, and learns from the data that they release.
 
+use super::budget::CreditBudget;
 use super::feedback::{Feedback, Period, Trigger};
 use super::inbox::Inbox;
 use super::meter::LossMeter;
@@ -33,6 +34,8 @@ pub struct ReceiverConfig {
     pub recovery: Recovery,
     /// The mark on the last data packet stops the credits (E16).
     pub stop_by_mark: bool,
+    /// The sender tells how much there is to send, and so many credits are sent and this share more (E17 sec. 7).
+    pub end_margin: Option<f64>,
 }
 
 /// Update periods after which a credit without echo is overdue, with and before the first measured round trip.
@@ -46,6 +49,8 @@ pub struct CreditReceiver<F> {
     feedback: F,
     pacer: CreditPacer,
     meter: LossMeter,
+    /// The credits that may still be sent, where the sender tells how much there is.
+    budget: Option<CreditBudget>,
     /// Data packets of this update period that echo a credit of this round and met congestion.
     marked: u64,
     inbox: Inbox,
@@ -78,6 +83,7 @@ impl<F: Feedback> CreditReceiver<F> {
             feedback,
             pacer: CreditPacer::new(config.pacer),
             meter: LossMeter::new(config.reorder),
+            budget: config.end_margin.map(CreditBudget::new),
             marked: 0,
             inbox: Inbox::default(),
             session: 0,
@@ -119,10 +125,24 @@ impl<F: Feedback> CreditReceiver<F> {
         if packet.kind == Kind::Syn {
             self.accept = Some(packet.sent);
         }
+        if let Some(budget) = &mut self.budget {
+            budget.on_told(self.end.map_or(packet.ack, |end| end.min(packet.ack)));
+            if budget.left() == 0 && !is_newer(self.session, packet.window) {
+                // No credit will tell the sender that all has arrived.
+                return self.stop(packet.window, packet.sent);
+            }
+        }
         if !is_newer(packet.window, self.session) {
             return;
         }
         self.session = packet.window;
+        if let Some(budget) = &mut self.budget {
+            if self.sending {
+                // There is more to send: the credits go on as they are.
+                return;
+            }
+            budget.give_up(self.pacer.number());
+        }
         self.sending = true;
         self.answer = None;
         self.feedback.start(packet.seq);
@@ -147,6 +167,9 @@ impl<F: Feedback> CreditReceiver<F> {
     /// The sender said where the flow ends. It may take back unsent bytes later, so the least counts.
     fn end_at(&mut self, end: u64) {
         self.end = Some(self.end.map_or(end, |known| known.min(end)));
+        if let Some(budget) = &mut self.budget {
+            budget.on_end(end);
+        }
     }
 
     fn on_stop(&mut self, packet: &Packet) {
@@ -158,8 +181,9 @@ impl<F: Feedback> CreditReceiver<F> {
         }
     }
 
-    fn on_data(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
-        let sample = cx.now.saturating_since(packet.echo);
+    /// Data says what became of the credit that it spends.
+    fn on_echo(&mut self, packet: &Packet, now: Time) {
+        let sample = now.saturating_since(packet.echo);
         let gain = self.config.rtt_gain;
         self.srtt = Some(match self.srtt {
             None => sample,
@@ -167,6 +191,13 @@ impl<F: Feedback> CreditReceiver<F> {
         });
         let counted = self.meter.on_echo(packet.ack);
         self.marked += (counted && packet.flags.has(Flags::ECN_CE)) as u64;
+    }
+
+    fn on_data(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
+        let spends = !packet.flags.has(Flags::LOW_PRIORITY);
+        if spends {
+            self.on_echo(packet, cx.now);
+        }
         self.newest = self.newest.max(packet.sent);
         let end = packet.seq + packet.payload as u64;
         if packet.flags.has(Flags::LAST) {
@@ -181,7 +212,12 @@ impl<F: Feedback> CreditReceiver<F> {
             return;
         }
         let before = self.inbox.next();
-        cx.stats.duplicate_bytes += self.inbox.insert(packet.seq, packet.payload);
+        let repeated = self.inbox.insert(packet.seq, packet.payload);
+        cx.stats.duplicate_bytes += repeated;
+        if let Some(budget) = &mut self.budget {
+            let echoed = spends.then_some(packet.ack);
+            budget.on_data(echoed, packet.payload as u64 - repeated);
+        }
         if self.inbox.next() > before {
             self.nack_at = cx.now;
         }
@@ -219,7 +255,7 @@ impl<F: Feedback> CreditReceiver<F> {
     }
 
     fn next_credit(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
-        if !self.sending || self.pacer.due() > cx.now {
+        if !self.sending || self.pacer.due() > cx.now || !self.is_allowed() {
             return None;
         }
         if self.feedback.trigger() == Trigger::Credit
@@ -233,10 +269,25 @@ impl<F: Feedback> CreditReceiver<F> {
         }
         let slot = self.pacer.send(cx.now, cx.rng);
         cx.stats.credits_sent += 1;
+        if let Some(budget) = &mut self.budget {
+            budget.on_credit(cx.now);
+        }
         let mut credit = self.packet(Kind::Credit, slot.wire, self.newest, cx.now);
         credit.seq = slot.number;
         self.add_sack(&mut credit, extra);
         Some(credit)
+    }
+
+    /// Whether the next credit may leave, as far as the budget goes.
+    fn is_allowed(&self) -> bool {
+        let (next, payload_max) = (self.pacer.number(), self.framing.payload_max);
+        self.budget.as_ref().is_none_or(|budget| budget.allows(next, payload_max))
+    }
+
+    /// When credits that had no answer are given up, so that others may take their place: a round trip after the last of
+    /// them, and a little for queues. Too early costs a few credits more.
+    fn gives_up_at(&self) -> Time {
+        self.budget.as_ref().map_or(Time::MAX, |budget| budget.gives_up_at(self.rtt() + self.base_rtt / 4))
     }
 
     fn packet(&self, kind: Kind, wire: u32, echo: Time, now: Time) -> Packet {
@@ -274,6 +325,10 @@ impl<F: Feedback> Endpoint for CreditReceiver<F> {
         if self.sending && cx.now >= self.update_at {
             self.update(cx.now);
         }
+        if self.sending && !self.is_allowed() && cx.now >= self.gives_up_at() {
+            let next = self.pacer.number();
+            self.budget.as_mut().expect("without a budget all is allowed").give_up(next);
+        }
     }
 
     fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
@@ -300,7 +355,11 @@ impl<F: Feedback> Endpoint for CreditReceiver<F> {
     }
 
     fn next_timeout(&self) -> Time {
-        if self.sending { self.pacer.due().min(self.update_at) } else { Time::MAX }
+        if !self.sending {
+            return Time::MAX;
+        }
+        let credit = if self.is_allowed() { self.pacer.due() } else { self.gives_up_at() };
+        credit.min(self.update_at)
     }
 
     fn is_finished(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The sending end: one frame per credit.
 
 use super::gate::{GateConfig, SenderGate, Signal, State};
-use super::outbox::Outbox;
+use super::outbox::{Chunk, Outbox};
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Sender};
 use crate::packet::{Extra, Flags, Kind, Packet};
 use clearway_units::{Span, Time};
@@ -18,6 +18,8 @@ pub struct SenderConfig {
     pub reorder: Span,
     /// Data takes part in ECN.
     pub ecn: bool,
+    /// Most bytes under way without credits, at low priority (E17 sec. 7).
+    pub low_priority: u64,
 }
 
 /// Weight of a new sample in the sender's round-trip time (RFC 6298).
@@ -31,9 +33,7 @@ struct Grant {
     session: u32,
     credit: u64,
     echo: Time,
-    seq: u64,
-    len: u32,
-    again: bool,
+    chunk: Chunk,
     empties: bool,
 }
 
@@ -49,6 +49,8 @@ pub struct CreditSender {
     newest: Time,
     handshake: bool,
     closed: bool,
+    /// Bytes written when the last request left.
+    told: u64,
     /// The receiver said that it knows the end.
     end_known: bool,
 }
@@ -66,6 +68,7 @@ impl CreditSender {
             newest: Time::ZERO,
             handshake: config.request_on_syn && !env.established,
             closed: false,
+            told: 0,
             end_known: false,
         }
     }
@@ -107,15 +110,14 @@ impl CreditSender {
             cx.stats.credits_wasted += 1;
             return;
         }
+        self.tell_more(cx.now);
         cx.stats.credits_used += 1;
         let chunk = self.outbox.release(self.framing.payload_max, cx.now).expect("there is a backlog");
         self.granted.push_back(Grant {
             session: self.gate.session(),
             credit: packet.seq,
             echo: packet.sent,
-            seq: chunk.seq,
-            len: chunk.len,
-            again: chunk.again,
+            chunk,
             empties: backlog == 1,
         });
     }
@@ -125,6 +127,28 @@ impl CreditSender {
         let complete = self.outbox.is_acknowledged() && (!self.closed || self.end_known);
         let backlog = self.backlog();
         self.gate.on_stopped(packet.window, complete, backlog, cx.now);
+    }
+
+    /// A data packet without what its credit says.
+    fn data(&self, chunk: Chunk, cx: &mut Cx<'_>) -> Packet {
+        let Chunk { seq, len, again } = chunk;
+        let last = self.closed && seq + len as u64 == self.outbox.written();
+        let mut packet = Packet::new(Kind::Data, self.framing.wire(len));
+        packet.flags = Flags::NONE
+            .with_if(last, Flags::LAST)
+            .with_if(again, Flags::RETRANSMIT)
+            .with_if(self.config.ecn, Flags::ECN_CAPABLE);
+        (packet.seq, packet.payload, packet.sent) = (seq, len, cx.now);
+        cx.stats.data_packets += 1;
+        cx.stats.retransmits += again as u64;
+        packet
+    }
+
+    /// The receiver believes that less is to come than there is.
+    fn tell_more(&mut self, now: Time) {
+        if self.config.gate.tell_end && self.outbox.written() > self.told {
+            self.gate.ask_again(now);
+        }
     }
 
     /// The flow may have ended without a data packet that says so.
@@ -171,6 +195,10 @@ impl Endpoint for CreditSender {
         };
         let mut packet = Packet::new(kind, self.framing.wire_min);
         (packet.flags, packet.seq, packet.window, packet.sent) = (flags, seq, self.gate.session(), cx.now);
+        if signal == Signal::Request {
+            self.told = self.outbox.written();
+            packet.ack = self.told;
+        }
         Some(packet)
     }
 
@@ -180,21 +208,26 @@ impl Endpoint for CreditSender {
 
     fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         let grant = self.granted.pop_front()?;
-        self.outbox.on_sent(grant.seq, cx.now);
-        let end = grant.seq + grant.len as u64;
-        let last = self.closed && end == self.outbox.written();
-        let mut packet = Packet::new(Kind::Data, self.framing.wire(grant.len));
-        packet.flags = Flags::NONE
-            .with_if(last, Flags::LAST)
-            .with_if(grant.empties, Flags::EMPTY)
-            .with_if(grant.again, Flags::RETRANSMIT)
-            .with_if(self.config.ecn, Flags::ECN_CAPABLE);
-        packet.payload = grant.len;
-        packet.window = grant.session;
-        (packet.seq, packet.ack) = (grant.seq, grant.credit);
-        (packet.sent, packet.echo) = (cx.now, grant.echo);
-        cx.stats.data_packets += 1;
-        cx.stats.retransmits += grant.again as u64;
+        self.outbox.on_sent(grant.chunk.seq, cx.now);
+        let mut packet = self.data(grant.chunk, cx);
+        packet.flags = packet.flags.with_if(grant.empties, Flags::EMPTY);
+        (packet.window, packet.ack, packet.echo) = (grant.session, grant.credit, grant.echo);
+        Some(packet)
+    }
+
+    fn wants_low_priority(&self) -> bool {
+        // A connection that is being opened takes no data yet.
+        self.outbox.low_in_flight() < self.config.low_priority && self.outbox.unsent() > 0 && !self.handshake
+    }
+
+    fn poll_low_priority(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        if !self.wants_low_priority() {
+            return None;
+        }
+        let chunk = self.outbox.send_low(self.framing.payload_max, cx.now)?;
+        let mut packet = self.data(chunk, cx);
+        packet.flags.set(Flags::LOW_PRIORITY);
+        packet.window = self.gate.session();
         Some(packet)
     }
 
@@ -220,6 +253,7 @@ impl Sender for CreditSender {
         self.outbox.write(bytes);
         if bytes > 0 {
             self.gate.on_data(cx.now);
+            self.tell_more(cx.now);
         }
     }
 

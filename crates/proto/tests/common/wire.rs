@@ -348,11 +348,17 @@ impl<S: Sender, R: Receiver> Run<'_, S, R> {
 
     /// Lets the sender's network card take a packet if it is free.
     fn transmit(&mut self) {
-        if self.now < self.forward.free_at || !self.sender.end.wants_transmit(self.now) {
+        if self.now < self.forward.free_at {
             return;
         }
-        let packet = self.sender.with(self.now, |end, cx| end.poll_transmit(cx));
-        let packet = packet.expect("wants_transmit promised a packet");
+        let packet = if self.sender.end.wants_transmit(self.now) {
+            self.sender.with(self.now, |end, cx| end.poll_transmit(cx))
+        } else if self.sender.end.wants_low_priority() {
+            self.sender.with(self.now, |end, cx| end.poll_low_priority(cx))
+        } else {
+            return;
+        };
+        let packet = packet.expect("a packet was promised");
         assert_eq!(packet.wire, Framing::ETHERNET.wire(packet.payload));
         assert!(packet.payload > 0 && packet.seq + packet.payload as u64 <= self.written);
         self.send_forward(packet, Extra::default(), self.now);

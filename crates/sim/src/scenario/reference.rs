@@ -113,6 +113,7 @@ pub fn reference() -> String {
         let _ = write!(out, "\n### `kind = \"{}\"`\n\n{}\n", shape.name, shape.doc.trim());
         keys(&mut out, shape.keys);
     }
+    section(&mut out, "`[[link]]`", LinkTable::DOC, LinkTable::KEYS);
     section(&mut out, "`[network]`", Network::DOC, Network::KEYS);
     section(&mut out, "`[switch]`", Switch::DOC, Switch::KEYS);
     section(&mut out, "`[[switch.class]]`", ClassTable::DOC, ClassTable::KEYS);

@@ -24,10 +24,16 @@ type Result<T> = std::result::Result<T, ScenarioError>;
 type Both<T, W> = (Vec<T>, Vec<W>);
 
 /// The tables of a scenario, with what may stand there.
-const TABLES: [&str; 9] =
-    ["topology", "network", "switch", "host", "transport", "traffic", "fault", "loss", "sample"];
+const TABLES: [&str; 10] =
+    ["topology", "link", "network", "switch", "host", "transport", "traffic", "fault", "loss", "sample"];
 /// The buffer of a port by default, for each 10 Gbps of the fastest link: 250 full frames.
 const BUFFER_PER_10_GBPS: u64 = 384_500;
+/// The class of data that nothing allowed.
+const LOW_CLASS: &str = "low-priority";
+/// Eight priorities, and no network card or switch has more queues than this at a port.
+const CLASSES_MAX: usize = 64;
+/// The priority of a class that goes last (`ClassTable`).
+const PRIORITY_MAX: u8 = 7;
 /// A token bucket is counted in 64 bits (`CreditLimiter::new`).
 const BUCKET_FACTOR: u64 = u64::MAX / 8_000_000_000_000;
 
@@ -53,7 +59,8 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
     if document.get(&at).is_none() {
         return Err(document.error(&at, "is missing; write [topology] with a kind, such as kind = \"star\""));
     }
-    let (shape, topology) = Shape::read(document, &at, base)?;
+    let (shape, mut topology) = Shape::read(document, &at, base)?;
+    let link_tables = change_links(document, &mut topology)?;
     check_links(document, &at, &topology)?;
     let network: Network = read_table(document, &top.key("network"))?;
     let framing = framing(document, &network)?;
@@ -88,6 +95,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
         credit.map(|credit| CreditClass { queue: host.credit_queue.or(credit.queue), ..credit });
     let mechanism = resolve_mechanism(document, &needs, &switch)?;
     add_notice_class(document, &needs, &mut classes, &mut parts);
+    add_low_class(document, &needs, &parts, &mut classes)?;
     resolve_marking(document, &needs, &mut switch, &mut classes)?;
     let pfc = resolve_pfc(document, &needs, &mut switch, &mut classes, &topology, framing)?;
     let shared = resolve_switch(document, &switch_at, &mut switch, &mut classes, &topology)?;
@@ -121,6 +129,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
     let toml = write_toml(&Written {
         root: &root,
         shape: &shape,
+        links: &link_tables,
         network: &network,
         switch: &switch,
         classes: &classes,
@@ -188,9 +197,8 @@ fn framing(document: &Document, network: &Network) -> Result<Framing> {
 fn read_classes(document: &Document, switch_at: &Path) -> Result<Vec<ClassTable>> {
     let at = switch_at.key("class");
     let tables = read_list::<ClassTable>(document, &at)?;
-    // Eight priorities, and no network card or switch has more queues than this at a port.
-    if tables.len() > 64 {
-        return Err(document.error(&at, "has more than 64 classes; write fewer"));
+    if tables.len() > CLASSES_MAX {
+        return Err(document.error(&at, format!("has more than {CLASSES_MAX} classes; write fewer")));
     }
     if tables.is_empty() {
         if has(document, switch_at, "class") {
@@ -230,6 +238,22 @@ impl CreditClassTable {
         let CreditClassTable { name, priority, weight, share, .. } = self;
         CreditTurn { name: name.0.clone(), priority: *priority, weight: *weight, queue, share: *share }
     }
+}
+
+/// Makes the links that differ from the shape's what they are to be.
+fn change_links(document: &Document, topology: &mut Topology) -> Result<Vec<LinkTable>> {
+    let mut tables = Vec::new();
+    for (at, table) in read_list::<LinkTable>(document, &Path::default().key("link"))? {
+        let port =
+            link(topology, &table.link.0).map_err(|problem| document.error(&at.key("link"), problem))?;
+        if table.rate.is_none() && table.delay.is_none() {
+            return Err(document.error(&at, "changes nothing; write a rate or a delay"));
+        }
+        let is = *topology.port(port);
+        topology.set_link(port, table.rate.unwrap_or(is.rate), table.delay.unwrap_or(is.delay));
+        tables.push(table);
+    }
+    Ok(tables)
 }
 
 /// A part of the traffic, for the model and for the file.
@@ -409,6 +433,55 @@ fn resolve_credit(
         return Err(document.error(&at.key("credit_bucket"), problem));
     }
     Ok(Some(CreditClass { queue, shaping, share: switch.credit_share }))
+}
+
+/// Adds the class that yields to all others, if a transport sends data that nothing allowed and the scenario has no
+/// such class yet.
+fn add_low_class(
+    document: &Document,
+    needs: &AllNeeds,
+    parts: &[ReadPart],
+    classes: &mut Vec<ClassTable>,
+) -> Result<()> {
+    let Some(&(name, queue)) = needs.low_priority.first() else { return Ok(()) };
+    let at = Path::default().key("switch").key("class");
+    let wanted = format!("the class {LOW_CLASS:?} of {name}, for data that nothing allowed");
+    let lowest = |classes: &[ClassTable]| classes.iter().map(|class| class.priority).max().unwrap_or(0);
+    if let Some(index) = classes.iter().position(|class| class.name.0 == LOW_CLASS) {
+        let others = classes.iter().enumerate().filter(|(other, _)| *other != index);
+        if others.into_iter().any(|(_, other)| other.priority >= classes[index].priority) {
+            let problem = format!("{wanted}, must yield to all others; write a priority above theirs");
+            return Err(document.error(&at.index(index).key("priority"), problem));
+        }
+        if parts.iter().any(|part| part.traffic.class == index) {
+            let problem = format!("{wanted}, can hold no other traffic; write another class for it");
+            return Err(document.error(&at.index(index).key("name"), problem));
+        }
+        return Ok(());
+    }
+    if let Some((other, theirs)) = needs.low_priority.iter().find(|(_, theirs)| *theirs != queue) {
+        let problem = format!(
+            "the transports {name} and {other} ask for {queue} and {theirs} frames in the class {LOW_CLASS:?}; write \
+             it with a buffer for both"
+        );
+        return Err(document.error(&at, problem));
+    }
+    if classes.len() == CLASSES_MAX || lowest(classes) == PRIORITY_MAX {
+        let problem = format!(
+            "leaves no room for {wanted}; write priorities below {PRIORITY_MAX} and fewer than {CLASSES_MAX} classes"
+        );
+        return Err(document.error(&at, problem));
+    }
+    classes.push(ClassTable {
+        name: Name(LOW_CLASS.into()),
+        priority: lowest(classes) + 1,
+        weight: 1,
+        buffer: Some(Amount { packets: queue, ..Amount::UNLIMITED }),
+        marking: Some(MarkingWord::Off),
+        marking_at: None,
+        lossless: Some(false),
+    });
+    Ok(())
 }
 
 /// What ports of switches do besides queueing, from what the transports ask for and what the scenario says.
@@ -700,6 +773,7 @@ fn sampled_ports(
 struct Written<'a> {
     root: &'a Root,
     shape: &'a Shape,
+    links: &'a [LinkTable],
     network: &'a Network,
     switch: &'a Switch,
     classes: &'a [ClassTable],
@@ -727,6 +801,10 @@ fn write_toml(written: &Written<'_>) -> String {
     keys(&mut out, written.root.write().into_iter().filter(|(key, _)| *key != "name").collect());
     let _ = writeln!(out, "\n[topology]\nkind = {}", quoted(written.shape.kind()));
     keys(&mut out, written.shape.write());
+    for link in written.links {
+        out.push_str("\n[[link]]\n");
+        keys(&mut out, link.write());
+    }
     out.push_str("\n[network]\n");
     keys(&mut out, written.network.write());
     out.push_str("\n[switch]\n");

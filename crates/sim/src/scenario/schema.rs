@@ -469,6 +469,19 @@ table! {
 }
 
 table! {
+    /// A link that differs from what `[topology]` says, such as that of a faster host. A later entry comes after an
+    /// earlier one.
+    LinkTable {
+        /// Its two ends.
+        link: Link = REQUIRED;
+        /// Its rate, in both directions. Without it, as it was.
+        rate: Option<Rate> = NONE, "1 Mbps" to "1.6 Tbps";
+        /// Its delay, in both directions. Without it, as it was.
+        delay: Option<Span> = NONE, "0 s" to "1 s";
+    }
+}
+
+table! {
     /// A link that fails.
     FaultTable {
         /// Its two ends.

@@ -6,7 +6,7 @@ use super::*;
 use crate::model::{Amount, Flow, Pattern, Poisson, Rounds, Threshold};
 use clearway_proto::{Auto, port::PortMechanism};
 use clearway_topology::{NodeId, PortId};
-use clearway_units::{Bytes, Span, Time};
+use clearway_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 use std::path::PathBuf;
 
@@ -398,8 +398,8 @@ fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
         ),
         (
             refused_with("[switch]", "[swich]"),
-            "x.toml:9: swich: unknown key; did you mean \"switch\"? (known: name, seed, stop, topology, network, switch, \
-             host, transport, traffic, fault, loss, sample)",
+            "x.toml:9: swich: unknown key; did you mean \"switch\"? (known: name, seed, stop, topology, link, network, \
+             switch, host, transport, traffic, fault, loss, sample)",
         ),
         (
             refused_with("100 KB", "10 Gbps"),
@@ -658,6 +658,59 @@ fn transports_that_disagree_on_credits_need_a_word_from_the_scenario() {
     let settled = parse(&text.replace("[switch]", "[switch]\ncredit_queue = 6"));
     assert_eq!(settled.model.switch.credit.unwrap().queue, 6);
     check_reads_back(&settled);
+}
+
+#[test]
+fn a_class_for_data_that_nothing_allowed_comes_by_itself_or_is_the_scenarios() {
+    let asked = parse(&VALID.replace("alpha = 0.5", "low_priority = 1"));
+    let classes = &asked.model.switch.classes;
+    assert_eq!((classes.len(), asked.model.low_class(), classes[1].name.as_str()), (2, 1, "low-priority"));
+    assert_eq!((classes[1].priority, classes[1].limit.packets), (1, 32));
+    assert_eq!(asked.model.host.port.classes[1].priority, 1);
+    assert!(asked.model.traffic.iter().all(|part| part.class == 0));
+    check_reads_back(&asked);
+
+    let with = |class: &str| {
+        let class = format!("[[switch.class]]\nname = \"data\"\npriority = 3\n{class}\n[transport]");
+        VALID.replace("alpha = 0.5", "low_priority = 1").replace("[transport]", &class)
+    };
+    let own = parse(&with("[[switch.class]]\nname = \"low-priority\"\npriority = 4\nbuffer = \"5 KB\""));
+    assert_eq!(own.model.switch.classes[own.model.low_class()].limit.bytes, Bytes::new(5_000));
+    check_reads_back(&own);
+    assert_eq!(parse(&with("")).model.switch.classes[1].priority, 4);
+    let error = refused(&with("[[switch.class]]\nname = \"low-priority\"\npriority = 3"));
+    assert!(
+        error.contains("priority = 3: the class \"low-priority\" of expresspass") && error.contains("yield"),
+        "{error}"
+    );
+    let error = refused(&with("[[switch.class]]\nname = \"last\"\npriority = 7"));
+    assert!(error.contains("write priorities below 7"), "{error}");
+    let error = refused(
+        &VALID
+            .replace("alpha = 0.5", "low_priority = 1")
+            .replace("senders = 4", "transport = { low_priority_queue = 9 }"),
+    );
+    assert!(error.contains("ask for 32 and 9 frames"), "{error}");
+}
+
+#[test]
+fn links_may_differ_from_those_of_the_shape() {
+    let link = |keys: &str| VALID.replace("[switch]", &format!("[[link]]\n{keys}\n\n[switch]"));
+    let faster = parse(&link("link = [\"h2\", \"s0\"]\nrate = \"40 Gbps\""));
+    let topology = &faster.model.topology;
+    let port = topology.ports_of(topology.node("h2").unwrap())[0];
+    for port in [port, port.reverse()] {
+        let is = topology.port(port);
+        assert_eq!((is.rate, is.delay), (Rate::gbps(40), Span::from_us(4)));
+    }
+    assert_eq!(topology.ports().iter().filter(|port| port.rate == Rate::gbps(40)).count(), 2);
+    // What is by default a matter of the fastest link, and the load of the hosts' links, follow.
+    assert!(poisson(&faster).mean_gap_s < poisson(&parse(VALID)).mean_gap_s);
+    check_reads_back(&faster);
+    let longer = parse(&link("link = [\"s0\", \"h2\"]\ndelay = \"9 us\""));
+    assert_eq!(longer.model.topology.port(port).delay, Span::from_us(9));
+    assert!(refused(&link("link = [\"h2\", \"s0\"]")).contains("write a rate or a delay"));
+    assert!(refused(&link("link = [\"h2\", \"h1\"]\nrate = \"1 Gbps\"")).contains("no link joins h2 and h1"));
 }
 
 #[test]

@@ -109,6 +109,16 @@ impl Simulation {
         if model.traffic.iter().any(|part| part.credit_class >= credit_classes.max(1)) {
             return Err(SimError::Model("traffic names a class of credits that does not exist".into()));
         }
+        let low = &model.switch.classes[model.low_class()];
+        let yields = |traffic: &crate::model::Traffic| {
+            traffic.transport.needs().low_priority.is_none()
+                || low.priority > model.switch.classes[traffic.class].priority
+        };
+        if !model.traffic.iter().all(yields) {
+            return Err(SimError::Model(
+                "data of low priority needs a class that yields to all others".into(),
+            ));
+        }
         let hosts = model.topology.hosts() as u64;
         if model.topology.ports().len() + model.topology.hosts() + 2 > ENTITIES_MAX {
             return Err(SimError::Model("the network has too many ports and hosts".into()));
@@ -351,8 +361,7 @@ impl Simulation {
                 flow.sending.host, self.net.ports[port as usize].owner,
                 "a flow in another host's turn"
             );
-            let pulled = flow.pull(place, &mut self.net);
-            flow.in_turn = pulled.more;
+            let pulled = flow.pull(place, class as u8, &mut self.net);
             if pulled.more {
                 self.net.push_ready(port, class as u8, place);
             }
@@ -431,10 +440,22 @@ impl Simulation {
             self.net.push_ready(port, class, place);
             self.use_port(port);
         }
+        if standing.wants_low_priority {
+            self.want_low_priority(place);
+        }
         if standing.finished {
             self.note_finished(place);
         }
         standing.bytes
+    }
+
+    /// A flow has data that nothing allowed: it waits for its turn in the class that yields to all others.
+    fn want_low_priority(&mut self, place: u32) {
+        let Some(flow) = self.flows.get_mut(place).filter(|flow| !flow.low_in_turn) else { return };
+        flow.low_in_turn = true;
+        let (port, class) = (self.net.first_port(flow.sending.route), flow.classes.low);
+        self.net.push_ready(port, class, place);
+        self.use_port(port);
     }
 
     /// Drives a receiving end, and tells the application what is complete.
@@ -481,6 +502,10 @@ impl Simulation {
                 // Its last wish was to send something that has arrived in the meantime.
                 let host = NodeId(flow.sending.host);
                 self.net.leave_turn(self.model.topology.ports_of(host), flow.classes.data, place);
+            }
+            if flow.low_in_turn {
+                let host = NodeId(flow.sending.host);
+                self.net.leave_turn(self.model.topology.ports_of(host), flow.classes.low, place);
             }
             let stats = flow.sending.stats.plus(&flow.receiving.stats);
             if let Some(record) = self.records.get_mut(flow.record as usize) {
