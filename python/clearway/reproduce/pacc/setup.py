@@ -1,0 +1,67 @@
+"""What the figures of the paper share: its network, framing, switches and transports, as keys of scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+#: The tree of sections II and V: 16 cores, 20 aggregation switches, 20 ToRs with 16 hosts each (h0 to h15 at tor0).
+TREE: dict[str, Any] = {"kind": "pacc-320", "rate": "25 Gbps", "fabric_rate": "100 Gbps", "delay": "1 us"}
+HOSTS_PER_TOR = 16
+
+#: Frames of HPCC's ns-3 code, which the paper builds on; telemetry and timestamps come on top.
+FRAMING: dict[str, Any] = {"payload": "1000 B", "overhead": "48 B", "wire_min": "60 B", "routing": "ecmp"}
+PAYLOAD, FRAME = 1000, 1048
+#: HPCC's 42 bytes of telemetry in each data packet.
+FRAME_HPCC = FRAME + 42
+
+#: Switches of the same code: priority flow control over 32 MB of shared memory.
+SWITCH: dict[str, Any] = {"pfc": True, "shared_buffer": "32 MB"}
+
+#: The longest base round-trip time of the tree, computed as that code does: twice six links of 1 us, and 1,000 bytes
+#: on each once: 2 x 320 ns at hosts, 4 x 80 ns between switches.
+BASE_RTT = "12.96 us"
+
+#: The four transports that the paper compares. Those of HPCC's code have its constants, scaled to 25 Gbps as it scales
+#: them; `pacc` its own defaults.
+TRANSPORTS: dict[str, dict[str, Any]] = {
+    "dcqcn": {"name": "dcqcn", "profile": "hpcc-ns3"},
+    "timely": {"name": "timely", "profile": "hpcc-ns3"},
+    "hpcc": {"name": "hpcc", "profile": "hpcc-ns3", "base_rtt": BASE_RTT},
+    "pacc": {"name": "pacc"},
+}
+
+#: Colours (`Look.color`).
+COLORS = {"dcqcn": 1, "timely": 3, "hpcc": 4, "pacc": 2}
+
+ABOUT_SETUP = """\
+Set-up of all figures of this paper, where it says nothing else:
+
+* **Network**: the tree of 320 hosts, 16 to a ToR, host links of 25 Gbps and links between switches of 100 Gbps, each
+  of 1 us; ECMP.
+* **Frames** as in HPCC's ns-3 code, on which the paper's simulations are built: 1,000 B of payload in 1,048 B, 1,056
+  with TIMELY's timestamp, 1,090 with HPCC's telemetry; an ACK of 60 B or more for each packet.
+* **Switches** with priority flow control over 32 MB of shared memory, as there.
+* **`dcqcn`, `timely`, `hpcc`** under their profile `hpcc-ns3`, its increments and marking thresholds scaled to
+  25 Gbps (100 KB and 400 KB), HPCC's `base_rtt` 12.96 us, the longest of the tree. The paper says "parameters
+  suggested in corresponding papers" and "open-source implementation", which differ ([DCQCN](../protocols/dcqcn.md)).
+* **`pacc`** with its defaults: the paper's constants and the readings of [its page](../protocols/pacc.md).
+"""
+
+
+def scenario(
+    transport: Mapping[str, Any],
+    traffic: Sequence[Mapping[str, Any]],
+    *,
+    topology: Mapping[str, Any] = TREE,
+    **top: Any,
+) -> dict[str, Any]:
+    """A scenario in the common set-up. `top`: further keys, such as `stop`, `seed` and `sample`."""
+    return {
+        "topology": dict(topology),
+        "network": dict(FRAMING),
+        "switch": dict(SWITCH),
+        "transport": dict(transport),
+        "traffic": [dict(part) for part in traffic],
+        **top,
+    }
