@@ -207,7 +207,8 @@ pub struct Hpcc {
     stage: u32,
     /// The reference moves when more than this is acknowledged; `None` before the first acknowledgement.
     update_after: Option<u64>,
-    last: [Hop; HOPS_MAX],
+    /// Aside, so that the ends of flows under other laws take no room for it.
+    last: Box<[Hop; HOPS_MAX]>,
     hops: usize,
 }
 
@@ -249,7 +250,7 @@ impl BuildLaw for HpccConfig {
             u: 1.0,
             stage: 0,
             update_after: None,
-            last: [Hop::default(); HOPS_MAX],
+            last: Box::new([Hop::default(); HOPS_MAX]),
             hops: 0,
         }
     }
@@ -291,7 +292,7 @@ impl Hpcc {
 
     /// `MeasureInflight` of Algorithm 1; stores the entries. Answers false if nothing could be concluded.
     fn measure(&mut self, hops: &[Hop]) -> bool {
-        let before = self.last;
+        let before = *self.last;
         if !self.store(hops) {
             return false;
         }
