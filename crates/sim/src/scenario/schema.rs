@@ -419,6 +419,9 @@ table! {
     Shuffle {
         /// The hosts that take part, at least 2; a share of them as in `poisson`.
         hosts: Chosen<HostRef> = "all";
+        /// Those of them that send; all receive. With shares in two parts of the traffic, the sender decides which
+        /// transport a flow has.
+        senders: Chosen<HostRef> = "all";
         /// Tasks of a host.
         tasks: u64 = "8", "1" to "1000";
         /// Bytes of each flow.

@@ -366,6 +366,20 @@ fn a_shuffle_has_a_flow_from_every_task_to_every_task_of_another_host() {
     let text = "[topology]\nkind = \"star\"\nhosts = 40\n[transport]\nname = \"cubic\"\n[[traffic]]\nkind = \"shuffle\"\n";
     let scenario = parse(text);
     assert_eq!(flows(&scenario, 0).len(), 40 * 2496);
+    // With shares of the senders two parts divide the same flows.
+    let half = |from: &str| format!("{text}tasks = 1\nsenders = {{ share = 0.5, from = {from} }}\n");
+    let [one, other] = ["0", "0.5"].map(|from| parse(&half(from)));
+    check_reads_back(&one);
+    let pairs = |scenario: &Scenario| {
+        flows(scenario, 0).iter().map(|flow| (flow.src, flow.dst)).collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!((pairs(&one).len(), pairs(&other).len()), (20 * 39, 20 * 39));
+    assert!(pairs(&one).is_disjoint(&pairs(&other)));
+    let problem = refused(&format!("{text}hosts = [\"h0\", \"h1\"]\nsenders = [\"h2\"]\n"));
+    assert_eq!(
+        problem,
+        "x.toml:9: traffic.0.senders = [\"h2\"]: h2 is none of the hosts; name some of them"
+    );
 }
 
 #[test]
@@ -545,7 +559,7 @@ fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
         ),
         (
             refused_with("flows = 10", "hosts = { share = 0.2 }"),
-            "x.toml:21: traffic.web.hosts: comes to 1 of 5 hosts, and a flow needs two; write a larger share",
+            "x.toml:21: traffic.web.hosts: comes to 1 of 5 hosts, and a flow needs two; name, build or share at least 2",
         ),
         (
             refused_with("buffer = \"100 KB\"", "alpha = 2"),

@@ -161,6 +161,20 @@ impl Surroundings<'_> {
     /// The hosts of a key, each once, at least 2.
     fn hosts(&self, at: &Path, chosen: &Chosen<HostRef>) -> Result<Vec<NodeId>> {
         let path = at.key("hosts");
+        let hosts = self.chosen(&path, chosen)?;
+        if hosts.len() < 2 {
+            let problem = format!(
+                "comes to {} of {} hosts, and a flow needs two; name, build or share at least 2",
+                hosts.len(),
+                self.topology.hosts()
+            );
+            return Err(self.document.error(&path, problem));
+        }
+        Ok(hosts)
+    }
+
+    /// The hosts of a key, each once.
+    fn chosen(&self, path: &Path, chosen: &Chosen<HostRef>) -> Result<Vec<NodeId>> {
         let hosts: Vec<NodeId> = match chosen {
             Chosen::All => (0..self.topology.hosts() as u32).map(NodeId).collect(),
             Chosen::List(hosts) => {
@@ -171,14 +185,6 @@ impl Surroundings<'_> {
             Chosen::Share(share) => {
                 let drawn =
                     &shuffled_hosts(self.topology.hosts(), self.seed)[share.range(self.topology.hosts())];
-                if drawn.len() < 2 {
-                    let problem = format!(
-                        "comes to {} of {} hosts, and a flow needs two; write a larger share",
-                        drawn.len(),
-                        self.topology.hosts()
-                    );
-                    return Err(self.document.error(&path, problem));
-                }
                 let mut hosts = drawn.to_vec();
                 hosts.sort_unstable();
                 hosts
@@ -189,9 +195,6 @@ impl Surroundings<'_> {
         if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             let problem = format!("the host {} stands there twice", self.topology.name(pair[0]));
             return Err(self.document.error(&path, problem));
-        }
-        if hosts.len() < 2 {
-            return Err(self.document.error(&path, "a flow needs two hosts; name or build at least 2"));
         }
         Ok(hosts)
     }
@@ -476,11 +479,22 @@ impl Surroundings<'_> {
 
     fn shuffle(&self, at: &Path, table: &Shuffle, rng: &mut Rng) -> Result<Pattern> {
         let hosts = self.hosts(at, &table.hosts)?;
+        let path = at.key("senders");
+        let all = table.senders == Chosen::All;
+        let senders = if all { hosts.clone() } else { self.chosen(&path, &table.senders)? };
+        let stranger = senders.iter().find(|sender| !hosts.contains(sender));
+        if let Some(&stranger) = stranger {
+            let problem = format!("{} is none of the hosts; name some of them", self.topology.name(stranger));
+            return Err(self.document.error(&path, problem));
+        }
+        if senders.is_empty() {
+            return Err(self.document.error(&path, "comes to no host; name or share at least one"));
+        }
         let (count, tasks) = (hosts.len() as u64, table.tasks);
-        let total = (count * (count - 1)).checked_mul(tasks * tasks);
+        let total = (senders.len() as u64 * (count - 1)).checked_mul(tasks * tasks);
         self.check_count(&at.key("tasks"), total)?;
         let mut flows = Vec::new();
-        for &src in &hosts {
+        for &src in &senders {
             for &dst in hosts.iter().filter(|&&dst| dst != src) {
                 for _ in 0..tasks * tasks {
                     let start = table.start + rng.span_up_to(table.spread);
