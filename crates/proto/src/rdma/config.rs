@@ -31,6 +31,8 @@ pub struct Config {
     pub recovery: Recovery,
     /// Least time between two negative acknowledgements for the same loss.
     pub nack_interval: Span,
+    /// The time between two packets is rounded down to a multiple of this.
+    pub pacing_grain: Span,
     /// Without progress for so long, the sender starts again from what is acknowledged. `None`: never.
     pub rto: Option<Span>,
     /// Bytes that each data packet carries besides payload and the network's headers.
@@ -69,6 +71,8 @@ macro_rules! rdma_params {
                 /// acknowledged. `auto`: four base round-trip times and the time in which the slowest link sends
                 /// 50 MB (4 ms at 100 Gbps): under flow control a long wait is no loss.
                 rto: $crate::Auto<clearway_units::Span> = "auto", "1 us" to "60 s", "our choice";
+                /// The time between two packets is rounded down to a multiple of this.
+                pacing_grain: clearway_units::Span = "1 ps", "1 ps" to "1 ms", "our choice; HPCC's ns-3 code: 1 ns";
                 /// Whether the ports of switches stop senders before a buffer overflows (priority flow control),
                 /// unless `[switch]` says otherwise.
                 lossless: bool = "true", "" to "", "IEEE 802.1Qbb";
@@ -81,6 +85,7 @@ macro_rules! rdma_params {
                 $crate::rdma::Config {
                     recovery: self.recovery,
                     nack_interval: self.nack_interval,
+                    pacing_grain: self.pacing_grain,
                     rto: Some(self.rto.or($crate::rdma::config::auto_rto(env))),
                     stamp: 0,
                     stamp_echo: 0,

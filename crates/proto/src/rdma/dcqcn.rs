@@ -131,6 +131,7 @@ pub const PROFILES: &[Profile] = &[Profile {
     doc: "HPCC's ns-3 code, as its authors ran it: what the network cards of its time did. Increments are given at \
           100 Gbps and scaled. For its window variant set `windowing = \"rate\"` besides",
     values: &[
+        ("pacing_grain", "1 ns"),
         ("reaction", "ticks"),
         ("notice", "marked-ack"),
         ("k_min", "400 KB"),

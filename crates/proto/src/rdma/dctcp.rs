@@ -54,7 +54,7 @@ pub const PROFILES: &[Profile] = &[Profile {
     name: "hpcc-ns3",
     doc: "HPCC's ns-3 code, as its authors ran it: 615 Mbps a round trip at any line rate. Set `base_rtt` to the \
           longest of the network",
-    values: &[("ai", "615 Mbps"), ("min_rate", "1 Gbps")],
+    values: &[("pacing_grain", "1 ns"), ("ai", "615 Mbps"), ("min_rate", "1 Gbps")],
 }];
 
 /// The transport.

@@ -112,6 +112,7 @@ pub const PROFILES: &[Profile] = &[Profile {
     doc: "HPCC's ns-3 code, as its authors ran it: no stages, telemetry rounded to the fields of its header. The \
           increase is given at 100 Gbps and scaled; they also ran 50 Mbps. Set `base_rtt` to the longest of the network",
     values: &[
+        ("pacing_grain", "1 ns"),
         ("max_stage", "0"),
         ("ai", "40 Mbps"),
         ("increments_at", "100 Gbps"),

@@ -40,6 +40,7 @@ pub struct Sender<L> {
     left: Time,
     left_wire: u32,
     pace: Rate,
+    grain: u64,
     /// The pace allows the next packet from then on.
     turn: Time,
     /// When to look again whether the pace allows a packet.
@@ -60,6 +61,7 @@ impl<L: RateLaw> Sender<L> {
     pub fn new(config: &Config, env: &Env, law: L) -> Sender<L> {
         Sender {
             pace: law.rate(),
+            grain: config.pacing_grain.as_ps().max(1),
             law,
             framing: env.framing,
             recovery: config.recovery,
@@ -114,12 +116,18 @@ impl<L: RateLaw> Sender<L> {
         self.acked < self.fresh || self.end_told && !self.end_acked
     }
 
+    /// When the pace allows the packet after the last one.
+    fn next_turn(&self) -> Time {
+        let gap = self.pace.time_to_send(Bytes::new(self.left_wire as u64));
+        self.left + if self.grain == 1 { gap } else { Span::from_ps(gap.as_ps() / self.grain * self.grain) }
+    }
+
     /// After any input: the pace may have changed, and with it the time of the next turn.
     fn settle(&mut self, now: Time) {
         let pace = self.law.rate();
         if pace != self.pace {
             self.pace = pace;
-            self.turn = self.left + pace.time_to_send(Bytes::new(self.left_wire as u64));
+            self.turn = self.next_turn();
         }
         self.pace_timer = if self.turn > now && self.piece().is_some() { self.turn } else { Time::MAX };
     }
@@ -233,7 +241,7 @@ impl<L: RateLaw> Endpoint for Sender<L> {
         self.law.on_sent(packet.wire, cx.now);
         (self.left, self.left_wire) = (cx.now, packet.wire);
         self.pace = self.law.rate();
-        self.turn = cx.now + self.pace.time_to_send(Bytes::new(packet.wire as u64));
+        self.turn = self.next_turn();
         self.settle(cx.now);
         if self.rto_at == Time::MAX {
             self.arm_rto(cx.now);

@@ -120,6 +120,7 @@ pub const PROFILES: &[Profile] = &[Profile {
     doc: "HPCC's ns-3 code, as its authors ran it: an update a round trip. Increments are given at 100 Gbps and \
           scaled. For its window variant set `windowing = \"rate\"` besides",
     values: &[
+        ("pacing_grain", "1 ns"),
         ("update", "round-trip"),
         ("ai", "100 Mbps"),
         ("hai", "500 Mbps"),

@@ -1,0 +1,109 @@
+//! Parity with the HPCC authors' ns-3 code: completion times on one switch at 100 Gbps with links of 1 us, which we
+//! measured there. Its serialisation drops fractions of nanoseconds, so ours does here.
+//!
+//! The ns-3 code's completion time ends when the last acknowledgement arrives at the sender; ours ends when the last
+//! byte arrives at the receiver. The way of an acknowledgement through the idle network lies between.
+
+mod common;
+
+use clearway_proto::{AnyTransport, Framing};
+use clearway_topology::{Star, Topology};
+use clearway_units::{Bytes, Rate, Span};
+use common::*;
+
+/// Headers of its frames: 1,000 B of payload are 1,048 B on the wire, an acknowledgement 60 B.
+const FRAMING: Framing = Framing { payload_max: 1000, overhead: 48, wire_min: 60 };
+
+fn star(hosts: u32) -> Topology {
+    Star { hosts, rate: Rate::gbps(100), delay: Span::from_us(1) }.build().unwrap()
+}
+
+fn authors(name: &str, settings: &[(&str, &str)]) -> AnyTransport {
+    let mut transport = transport(name);
+    transport.set("profile", "hpcc-ns3").unwrap();
+    settings.iter().for_each(|(key, value)| transport.set(key, value).unwrap());
+    transport
+}
+
+/// Completion times in nanoseconds as the ns-3 code counts them, of `flows` flows of `bytes` to one host.
+fn fcts(transport: &AnyTransport, flows: u32, bytes: u64, whole_ns: bool, seed: u64) -> Vec<f64> {
+    let mut model = network_for(transport, star(flows + 1));
+    model.seed = seed;
+    model.framing = FRAMING;
+    model.whole_ns = whole_ns;
+    add(&mut model, transport, (0..flows).map(|src| flow(src, flows, bytes)).collect());
+    let results = run(&model);
+    assert_eq!(results.summary.flows_completed, u64::from(flows));
+    let ack = if transport.info().name == "hpcc" { 88 } else { 60 };
+    let ack = Rate::gbps(100).time_to_send(Bytes::new(ack)).as_ps();
+    let ack = if whole_ns { ack / 1000 * 1000 } else { ack } as f64 / 1000.0;
+    let mut fcts: Vec<f64> =
+        results.flows.f64s("fct_s").iter().map(|fct| fct * 1e9 + 2.0 * (ack + 1000.0)).collect();
+    fcts.sort_by(f64::total_cmp);
+    fcts
+}
+
+/// Its script takes the payload alone: twice 80 ns and four times 1 us.
+const BASE_RTT: (&str, &str) = ("base_rtt", "4.16 us");
+
+/// Transport, what is set besides its profile, and the times of the ns-3 code.
+const ALONE: [(&str, &[(&str, &str)], f64, f64); 4] = [
+    ("hpcc", &[("ai", "40 Mbps"), BASE_RTT], 4_188.0, 921_111.0),
+    ("dcqcn", &[], 4_174.0, 834_091.0),
+    ("timely", &[], 4_176.0, 844_092.0),
+    ("rdma-dctcp", &[], 4_174.0, 834_091.0),
+];
+
+const TWO: [(&str, &[(&str, &str)], [f64; 2]); 4] = [
+    ("hpcc", &[("ai", "50 Mbps"), BASE_RTT], [1_594_745.0, 1_842_893.0]),
+    ("dcqcn", &[], [2_115_615.0, 2_177_851.0]),
+    ("timely", &[], [1_973_739.0, 2_049_746.0]),
+    ("rdma-dctcp", &[], [1_664_008.0, 1_664_091.0]),
+];
+
+#[test]
+fn single_flows_take_as_long_as_in_hpccs_ns3_code_within_a_hundredth() {
+    let mut wrong = Vec::new();
+    for (name, settings, short, long) in ALONE {
+        let transport = authors(name, settings);
+        for (bytes, theirs) in [(1000, short), (10_000_000, long)] {
+            let ours = fcts(&transport, 1, bytes, true, 1)[0];
+            let exact = fcts(&transport, 1, bytes, false, 1)[0];
+            println!(
+                "{name} {bytes} B: {ours:.0} ns, there {theirs} ({:+.3} %); exact {exact:.1}",
+                (ours / theirs - 1.0) * 100.0
+            );
+            if (ours / theirs - 1.0).abs() >= 0.01 {
+                wrong.push((name, bytes, ours, theirs));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// The middle of the times of the first flow to end, and of the last, over seeds: DCQCN's marks are drawn at random,
+/// there as here, so that one run of theirs is one draw.
+fn medians(transport: &AnyTransport, whole_ns: bool) -> [f64; 2] {
+    let runs: Vec<Vec<f64>> = (0..51).map(|seed| fcts(transport, 2, 10_000_000, whole_ns, seed)).collect();
+    [0, 1].map(|place| {
+        let mut times: Vec<f64> = runs.iter().map(|fcts| fcts[place]).collect();
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    })
+}
+
+#[test]
+fn two_flows_to_one_host_take_as_long_as_in_hpccs_ns3_code_within_a_twentieth() {
+    let mut wrong = Vec::new();
+    for (name, settings, theirs) in TWO {
+        let transport = authors(name, settings);
+        let (ours, exact) = (medians(&transport, true), medians(&transport, false));
+        println!("{name}: {ours:.0?} ns, there {theirs:?}; exact {exact:.0?}");
+        for (ours, theirs) in ours.into_iter().zip(theirs) {
+            if (ours / theirs - 1.0).abs() >= 0.05 {
+                wrong.push((name, ours, theirs));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
