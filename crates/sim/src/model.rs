@@ -297,7 +297,7 @@ pub struct Fault {
 pub struct Sample {
     /// Its name in the results.
     pub name: String,
-    /// Time between samples.
+    /// Time between samples. [`Probe::Rtt`] does not heed it: acknowledgements say when.
     pub every: Span,
     /// What to sample.
     pub what: Probe,
@@ -311,6 +311,8 @@ pub enum Probe {
     Throughput(usize),
     /// Congestion window, rate and smoothed RTT of each live flow of a part of the traffic.
     Sender(usize),
+    /// The round-trip time that each acknowledgement of a part of the traffic tells its sender.
+    Rtt(usize),
     /// Bytes of data waiting at each of these ports.
     Queue(Vec<PortId>),
     /// Credits waiting at each of these ports.

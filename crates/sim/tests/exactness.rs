@@ -2,6 +2,7 @@
 
 mod common;
 
+use clearway_sim::model::{Probe, Sample};
 use clearway_topology::{FatTree, Star};
 use clearway_units::{Bytes, Rate, Span};
 use common::*;
@@ -36,4 +37,20 @@ fn frames_of_two_hosts_to_one_share_its_link_one_after_the_other() {
     assert_eq!(results.flows.f64s("fct_s"), [first.as_secs_f64(), (first + frame).as_secs_f64()]);
     let queued = results.ports.u64s("queue_max_bytes").iter().max();
     assert_eq!(queued, Some(&1538));
+}
+
+#[test]
+fn each_acknowledgement_tells_its_sender_the_round_trip_of_the_data_that_it_answers() {
+    let rate = Rate::gbps(10);
+    let delay = Span::from_us(1);
+    let mut model = quiet(Star { hosts: 3, rate, delay }.build().unwrap());
+    // Windows of ten segments: no more than one frame waits anywhere, in its own host's card, before it is sent.
+    add(&mut model, &transport("newreno"), vec![flow(0, 2, 9 * 1460)]);
+    add(&mut model, &transport("newreno"), vec![flow(1, 0, 1460)]);
+    model.samples = vec![Sample { name: "rtt".into(), every: Span::MAX, what: Probe::Rtt(0) }];
+    let samples = run(&model).samples;
+    let frames = rate.time_to_send(Bytes::new(1538)) + rate.time_to_send(Bytes::new(84));
+    let expected = (frames * 2 + delay * 4).as_secs_f64();
+    assert_eq!(samples.f64s("value"), [expected; 9], "the other part of the traffic is not looked at");
+    assert_eq!(samples.f64s("time_s")[0], expected, "when the acknowledgement was handled");
 }

@@ -242,6 +242,26 @@ fn the_most_acknowledgements_held_stand_in_the_summary() {
 }
 
 #[test]
+fn round_trips_of_single_acknowledgements_count_the_time_for_which_pac_holds_them() {
+    let mut model = rounds(&transport("pac"), 100, 0, true);
+    let Pattern::Rounds(pattern) = &mut model.traffic[0].pattern else { unreachable!() };
+    pattern.response = Bytes::new(64_000);
+    model.samples = vec![Sample { name: "rtt".into(), every: Span::MAX, what: Probe::Rtt(0) }];
+    let results = run(&model);
+    let packets: u64 = results.flows.u64s("data_packets").iter().sum();
+    let rtts = results.samples.f64s("value");
+    assert_eq!(
+        rtts.len() as u64 + results.summary.shims[0].stats.dropped,
+        packets,
+        "each that was not dropped"
+    );
+    // 80 KB, PAC's threshold, are the most that wait in the network: 0.68 ms and a base round trip. PAC holds longer.
+    let longest = rtts.iter().copied().fold(0.0, f64::max);
+    assert!(longest > 1.0e-3 && longest < 0.1, "{longest}");
+    assert!(rtts.iter().all(|rtt| *rtt > 90e-6));
+}
+
+#[test]
 fn senders_of_a_round_start_within_its_spread_in_an_order_of_their_own() {
     for reconnect in [true, false] {
         let mut model = rounds(&transport("newreno"), 50, 0, true);

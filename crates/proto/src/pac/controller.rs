@@ -345,18 +345,6 @@ impl<T> PacController<T> {
         }
         let alpha = self.threshold.close_interval();
         self.in_flight.close_interval(now.saturating_since(begin), alpha);
-        if std::option_env!("PACDBG").is_some() {
-            eprintln!(
-                "DBG {:.1} in {} thr {} held {} alpha {alpha:.2} rtt {:.1} flows {} est {:?}",
-                now.as_secs_f64() * 1e6,
-                self.in_flight.bytes(),
-                self.threshold(),
-                self.acks.len(),
-                self.rtt().as_us_f64(),
-                self.flows.len(),
-                self.in_flight
-            );
-        }
         let length = self.rtt().max(Span::from_us(1));
         if now.saturating_since(self.active) >= length.saturating_mul(self.config.stall as u64) {
             self.in_flight.clear();

@@ -7,6 +7,7 @@ use crate::model::{Model, Probe, Sample};
 use crate::net::{NONE, Network};
 use clearway_proto::Receiver;
 use clearway_topology::PortId;
+use clearway_units::Span;
 use std::collections::BTreeMap;
 
 /// Values sampled so far, row by row.
@@ -25,8 +26,16 @@ pub struct Sampler {
 }
 
 const PORTS: u32 = u32::MAX;
-const QUANTITIES: [&str; 7] =
-    ["throughput_bps", "cwnd_bytes", "rate_bps", "srtt_s", "queue_bytes", "queue_credits", "port_rate_bps"];
+const QUANTITIES: [&str; 8] = [
+    "throughput_bps",
+    "cwnd_bytes",
+    "rate_bps",
+    "srtt_s",
+    "queue_bytes",
+    "queue_credits",
+    "port_rate_bps",
+    "rtt_s",
+];
 
 impl Sampler {
     /// Takes one sample of series number `index`.
@@ -53,6 +62,8 @@ impl Sampler {
                     }
                 }
             }
+            // Not at intervals: `Sampler::watch` is told of each.
+            Probe::Rtt(_) => {}
             Probe::Queue(ports) => {
                 for &port in ports {
                     let out = &net.ports[port.index()];
@@ -77,6 +88,16 @@ impl Sampler {
                     let since = sent - self.last.insert((index, entity), sent).unwrap_or(0);
                     self.push(index, net, entity, 6, since as f64 * per_second);
                 }
+            }
+        }
+    }
+
+    /// An acknowledgement told the sender of a flow this round-trip time.
+    pub fn watch(&mut self, model: &Model, net: &Network, traffic: u32, number: u64, rtt: Span) {
+        for (index, sample) in model.samples.iter().enumerate() {
+            if matches!(sample.what, Probe::Rtt(watched) if watched == traffic as usize) {
+                let entity = self.flow_entity(model, traffic, number);
+                self.push(index as u32, net, entity, 7, rtt.as_secs_f64());
             }
         }
     }

@@ -314,6 +314,7 @@ words!(
     What {
         Throughput = "throughput",
         Sender = "sender",
+        Rtt = "rtt",
         Queue = "queue",
         CreditQueue = "credit-queue",
         Rate = "rate",

@@ -15,7 +15,7 @@ use crate::model::{
 use clearway_proto::port::{CreditShaping, PortMechanism};
 use clearway_proto::{AnyTransport, Auto, CreditNeeds, Framing};
 use clearway_topology::{PortId, Topology};
-use clearway_units::{Bytes, Rate};
+use clearway_units::{Bytes, Rate, Span};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -671,6 +671,9 @@ fn read_loss(document: &Document, topology: &Topology) -> Result<Both<(PortId, f
     Ok((loss, tables.into_iter().map(|(_, table)| table).collect()))
 }
 
+/// Time between samples where a scenario does not say.
+const SAMPLE_EVERY: Span = Span::from_us(100);
+
 fn read_samples(
     document: &Document,
     topology: &Topology,
@@ -682,12 +685,14 @@ fn read_samples(
     let mut samples: Vec<Sample> = Vec::new();
     for (index, (at, table)) in tables.iter_mut().enumerate() {
         let word = table.what.write().unwrap_or_default();
-        let of_traffic = matches!(table.what, What::Throughput | What::Sender);
-        let misplaced = if of_traffic { "ports" } else { "traffic" };
-        if has(document, at, misplaced) {
-            return Err(
-                document.error(&at.key(misplaced), format!("means nothing with what = {word}; remove it"))
-            );
+        let of_traffic = matches!(table.what, What::Throughput | What::Sender | What::Rtt);
+        let misplaced = [
+            (if of_traffic { "ports" } else { "traffic" }, true),
+            // It is the acknowledgements that say when.
+            ("every", table.what == What::Rtt),
+        ];
+        if let Some((key, _)) = misplaced.into_iter().find(|(key, is)| *is && has(document, at, key)) {
+            return Err(document.error(&at.key(key), format!("means nothing with what = {word}; remove it")));
         }
         let name = match &table.name {
             Some(name) if given[..index].contains(&Some(name.clone())) => {
@@ -703,6 +708,7 @@ fn read_samples(
         let what = match table.what {
             What::Throughput => Probe::Throughput(sampled_traffic(document, at, table, parts)?),
             What::Sender => Probe::Sender(sampled_traffic(document, at, table, parts)?),
+            What::Rtt => Probe::Rtt(sampled_traffic(document, at, table, parts)?),
             What::Queue => Probe::Queue(sampled_ports(document, at, table, topology)?),
             What::CreditQueue if !has_credits => {
                 let problem = "there are no credits, since no transport of the scenario uses them";
@@ -712,7 +718,11 @@ fn read_samples(
             What::Rate => Probe::PortRate(sampled_ports(document, at, table, topology)?),
         };
         table.name = Some(Name(name.clone()));
-        samples.push(Sample { name, every: table.every, what });
+        let every = match what {
+            Probe::Rtt(_) => Span::MAX,
+            _ => *table.every.get_or_insert(SAMPLE_EVERY),
+        };
+        samples.push(Sample { name, every, what });
     }
     Ok((samples, tables.into_iter().map(|(_, table)| table).collect()))
 }

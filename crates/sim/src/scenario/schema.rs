@@ -512,17 +512,18 @@ table! {
 }
 
 table! {
-    /// A series that is sampled at intervals.
+    /// A series that is sampled at intervals or, for `rtt`, with each acknowledgement.
     SampleTable {
         /// Its name in the results. Without one, what it shows, with a number if it comes again.
         name: Option<Name> = NONE;
         /// What it shows: bits per second delivered to each receiver of `traffic`; congestion window, rate and
-        /// smoothed RTT of each sender of `traffic`; bytes of data waiting at each of `ports`; credits waiting at each
-        /// of `ports`; bits per second that leave each of `ports`.
+        /// smoothed RTT of each sender of `traffic`; the round-trip time that each acknowledgement of `traffic` tells
+        /// its sender (credits tell none); bytes of data waiting at each of `ports`; credits waiting at each of
+        /// `ports`; bits per second that leave each of `ports`.
         what: What = REQUIRED;
-        /// Time between samples.
-        every: Span = "100 us", "1 ns" to "1000 s";
-        /// The part of the traffic, for `throughput` and `sender`. May be left out if there is only one.
+        /// Time between samples. Without it, 100 us. For `rtt` it means nothing: every acknowledgement is a sample.
+        every: Option<Span> = NONE, "1 ns" to "1000 s";
+        /// The part of the traffic, for `throughput`, `sender` and `rtt`. May be left out if there is only one.
         traffic: Option<Name> = NONE;
         /// The output ports, for `queue`, `credit-queue` and `rate`: a port is named by both ends of its link, the
         /// sending one first. Without it, those of all switches.

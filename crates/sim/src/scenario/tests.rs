@@ -570,6 +570,13 @@ fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
             "x.toml:4: sample.0.traffic = \"web\": means nothing with what = \"queue\"; remove it",
         ),
         (
+            refused_with(
+                "stop = \"10 ms\"",
+                "[[sample]]\nwhat = \"rtt\"\ntraffic = \"web\"\nevery = \"1 us\"",
+            ),
+            "x.toml:5: sample.0.every = \"1 us\": means nothing with what = \"rtt\"; remove it",
+        ),
+        (
             refused_with("stop = \"10 ms\"", "[[sample]]\nwhat = \"queue\"\nports = [\"h0->h1\"]"),
             "x.toml:4: sample.0.ports.0 = \"h0->h1\": no link joins h0 and h1; h0 is linked to s0",
         ),

@@ -9,10 +9,10 @@ mod start;
 use crate::engine::{ENTITIES_MAX, Event, What};
 use crate::flows::{Flows, Input, Standing};
 use crate::metrics::{Ended, Record, Results, Sampler, Summary, flow_table, port_table};
-use crate::model::{Delay, Model, Pattern};
+use crate::model::{Delay, Model, Pattern, Probe, Sample};
 use crate::net::{NONE, Network, Next};
 use crate::oracle::Oracle;
-use clearway_proto::{Entity, Extra, Flags, Rng};
+use clearway_proto::{Entity, Extra, Flags, Kind, Packet, Rng};
 use clearway_topology::NodeId;
 use clearway_topology::routing::{Policy, Routes};
 use clearway_units::{Span, Time};
@@ -76,6 +76,10 @@ pub struct Simulation {
     completed: u64,
     host_rngs: Vec<Rng>,
     sampler: Sampler,
+    /// Series that are sampled at intervals: so many events are always pending.
+    periodic: usize,
+    /// Whether round-trip times are looked at.
+    watches_rtt: bool,
     /// Who computes fair shares, if a transport wants to know them.
     oracle: Option<Oracle>,
     /// Whether switches send notifications to senders.
@@ -138,6 +142,8 @@ impl Simulation {
             completed: 0,
             host_rngs: (0..hosts).map(|host| Rng::stream(model.seed, Entity::Host, host)).collect(),
             sampler: Sampler::default(),
+            periodic: 0,
+            watches_rtt: model.samples.iter().any(|sample| matches!(sample.what, Probe::Rtt(_))),
             oracle: None,
             switches_notify: model.switch.mechanism.is_some_and(|mechanism| mechanism.notifies()),
             told: model.traffic.iter().map(|traffic| traffic.transport.needs().oracle).collect(),
@@ -170,7 +176,9 @@ impl Simulation {
         for (index, fault) in model.faults.iter().enumerate() {
             sim.schedule_outside(fault.at, What::Fault(index as u32));
         }
-        for (index, sample) in model.samples.iter().enumerate() {
+        let periodic = |sample: &&Sample| !matches!(sample.what, Probe::Rtt(_));
+        sim.periodic = model.samples.iter().filter(periodic).count();
+        for (index, sample) in model.samples.iter().enumerate().filter(|(_, sample)| periodic(sample)) {
             sim.schedule_outside(Time::ZERO + sample.every, What::Sample(index as u32));
         }
         Ok(sim)
@@ -407,7 +415,22 @@ impl Simulation {
         if packet.kind.is_for_receiver() {
             self.drive_receiver(place, Input::Packet(&packet, &extra));
         } else {
+            if self.watches_rtt {
+                self.watch_rtt(place, &packet);
+            }
             self.drive_sender(place, Input::Packet(&packet, &extra));
+        }
+    }
+
+    /// An acknowledgement returns the time at which the data left that it answers.
+    #[inline(never)]
+    fn watch_rtt(&mut self, place: u32, packet: &Packet) {
+        if packet.kind != Kind::Ack {
+            return;
+        }
+        if let Some(flow) = self.flows.get_mut(place) {
+            let rtt = self.net.now.saturating_since(packet.echo);
+            self.sampler.watch(&self.model, &self.net, flow.traffic, flow.number, rtt);
         }
     }
 
@@ -537,7 +560,7 @@ impl Simulation {
     fn sample(&mut self, index: u32) {
         self.sampler.sample(index, &self.model, &self.net, &mut self.flows);
         // Where nothing but samples is left, the run is over.
-        if self.net.wheel.len() >= self.model.samples.len() {
+        if self.net.wheel.len() >= self.periodic {
             let at = self.net.now + self.model.samples[index as usize].every;
             self.schedule_outside(at, What::Sample(index));
         }
