@@ -1,0 +1,287 @@
+//! The main loop, driven by scripts.
+
+use super::*;
+
+const CONFIG: PacConfig = PacConfig {
+    buffer: Bytes::new(10_000),
+    floor: Bytes::new(2000),
+    mss: 1000,
+    first_trigger: Bytes::new(2000),
+    lambda: 0.8,
+    gain: 0.125,
+    levels: 2,
+    demotion: Bytes::new(20_000),
+    blocking: false,
+    correction: Correction::Throughput,
+    phase_test: PhaseTest::Falls,
+    rtt_method: RttMethod::Handshake,
+    rtt_initial: Span::from_us(100),
+    stall: 8,
+    patience: Auto::Set(Span::from_ms(1)),
+    line_rate: Rate::gbps(1),
+    idle_timeout: Span::from_secs(300),
+};
+
+/// PAC driven by a script of arrivals and acknowledgements; an item is the number that it acknowledges.
+struct Bench {
+    pac: PacController<u64>,
+    now: Time,
+}
+
+impl Bench {
+    fn new(config: PacConfig) -> Bench {
+        Bench { pac: PacController::new(config), now: Time::ZERO }
+    }
+
+    fn at_us(&mut self, us: u64) -> &mut Bench {
+        self.now = Time::ZERO + Span::from_us(us);
+        self.pac.handle_timeout(self.now);
+        self
+    }
+
+    /// A segment of 1000 bytes arrives; `end` counts segments.
+    fn data(&mut self, flow: u32, end: u64) -> &mut Bench {
+        self.arrive(flow, end, false)
+    }
+
+    fn arrive(&mut self, flow: u32, end: u64, marked: bool) -> &mut Bench {
+        let arrival = Arrival { payload: 1000, end: end * 1000, marked, answers: None };
+        self.pac.handle_data(flow, &arrival, self.now);
+        self
+    }
+
+    fn ack(&mut self, flow: u32, number: u64) -> &mut Bench {
+        let ack = Ack { number: number * 1000, ecn_echo: false, opens: false };
+        self.pac.hold(flow, ack, number, self.now);
+        self
+    }
+
+    fn syn_ack(&mut self, flow: u32) -> &mut Bench {
+        self.pac.hold(flow, Ack { number: 0, ecn_echo: false, opens: true }, 0, self.now);
+        self
+    }
+
+    fn released(&mut self) -> Vec<(u32, u64)> {
+        std::iter::from_fn(|| self.pac.poll_release(self.now)).collect()
+    }
+
+    fn dropped(&mut self) -> Vec<u64> {
+        std::iter::from_fn(|| self.pac.poll_dropped()).collect()
+    }
+}
+
+#[test]
+fn acks_leave_as_long_as_their_traffic_fits_and_wait_for_arrivals_after_algorithm_1() {
+    let mut bench = Bench::new(CONFIG);
+    (1..=7).for_each(|flow| _ = bench.ack(flow, 1));
+    // Each triggers 1000 + 1000 in slow start; the threshold is 10,000.
+    assert_eq!(bench.released(), [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1)]);
+    assert_eq!((bench.pac.in_flight(), bench.pac.held()), (10_000, 2));
+    bench.at_us(10).data(1, 2);
+    assert!(bench.released().is_empty(), "1000 free, 2000 needed");
+    bench.data(1, 3);
+    assert_eq!(bench.released(), [(6, 1)]);
+    assert_eq!(bench.pac.in_flight(), 10_000);
+}
+
+#[test]
+fn the_previous_release_counts_not_the_previous_ack_equation_3() {
+    let mut bench = Bench::new(CONFIG);
+    bench.ack(1, 3);
+    assert_eq!(bench.released(), [(1, 3)]);
+    assert_eq!(bench.pac.in_flight(), 4000);
+    bench.ack(1, 4);
+    bench.released();
+    assert_eq!(bench.pac.in_flight(), 4000 + 2000);
+}
+
+#[test]
+fn with_nothing_in_flight_an_ack_leaves_whatever_it_triggers_pac_2() {
+    let mut bench = Bench::new(CONFIG);
+    bench.ack(1, 50).ack(2, 1);
+    assert_eq!(bench.released(), [(1, 50)]);
+}
+
+#[test]
+fn handshakes_wait_too_and_count_a_first_window_pac_4_and_10() {
+    let mut bench = Bench::new(CONFIG);
+    (1..=6).for_each(|flow| _ = bench.syn_ack(flow));
+    assert_eq!(bench.released().len(), 5);
+    bench.syn_ack(6);
+    assert_eq!((bench.dropped(), bench.pac.held()), (vec![0], 1), "a repeated one replaces the first");
+    bench.syn_ack(1);
+    bench.pac.acks.raise(1);
+    bench.data(2, 1).data(2, 2);
+    assert_eq!(bench.released(), [(6, 0), (1, 0)], "the first window of flow 1 is counted already");
+}
+
+#[test]
+fn flows_take_turns_and_large_ones_wait_section_iii_d() {
+    let mut bench = Bench::new(PacConfig { buffer: Bytes::new(1000), floor: Bytes::ZERO, ..CONFIG });
+    (1..=21).for_each(|segment| _ = bench.data(1, segment));
+    bench.ack(1, 1).ack(1, 2).ack(2, 1).ack(2, 2).ack(3, 1);
+    let mut order = Vec::new();
+    while bench.pac.held() > 0 {
+        order.extend(bench.released());
+        bench.data(9, 1).data(9, 2).data(9, 3);
+    }
+    assert_eq!(order, [(2, 1), (3, 1), (2, 2), (1, 1), (1, 2)]);
+}
+
+#[test]
+fn a_dequeued_ack_blocks_later_ones_of_higher_priority_only_if_asked_to_pac_9() {
+    for blocking in [false, true] {
+        let mut bench = Bench::new(PacConfig { blocking, ..CONFIG });
+        (1..=21).for_each(|segment| _ = bench.data(1, segment));
+        bench.ack(2, 6).ack(1, 21);
+        assert_eq!(bench.released(), [(2, 6)]);
+        bench.ack(3, 1);
+        let expected: &[(u32, u64)] = if blocking { &[] } else { &[(3, 1)] };
+        assert_eq!(bench.released(), expected);
+    }
+}
+
+#[test]
+fn a_mark_counts_the_smaller_growth_of_congestion_avoidance_section_iii_c() {
+    let mut bench = Bench::new(CONFIG);
+    bench.syn_ack(1).released();
+    bench.ack(1, 2).released();
+    assert_eq!(bench.pac.in_flight(), 2000 + 3000);
+    bench.arrive(1, 1, true).ack(1, 3);
+    bench.released();
+    // Outstanding: 4000, so the window grows by 1000 * 1000 / 4000.
+    assert_eq!(bench.pac.in_flight(), 4000 + 1000 + 250);
+}
+
+#[test]
+fn marks_lower_the_threshold_at_the_end_of_the_interval_equation_2() {
+    let mut bench = Bench::new(CONFIG);
+    bench.at_us(1000).ack(1, 50).released();
+    bench.arrive(1, 51, true).data(1, 52);
+    assert_eq!(bench.pac.threshold(), 10_000);
+    bench.at_us(1100).ack(2, 1);
+    assert_eq!(bench.pac.threshold(), 7500);
+}
+
+#[test]
+fn stale_acks_are_dropped_and_the_rest_goes_first_in_slow_start_section_iii_d() {
+    let mut bench = Bench::new(CONFIG);
+    (1..=25).for_each(|segment| _ = bench.arrive(1, segment, true));
+    bench.ack(9, 8).released();
+    bench.ack(1, 23).ack(1, 24).ack(1, 24).ack(1, 25).ack(2, 1);
+    assert_eq!(bench.pac.acks.level(1), 1);
+    // The sender timed out and repeats what the acknowledgement held for 24 covers.
+    bench.data(1, 24).ack(1, 25);
+    assert_eq!(bench.dropped(), [24, 25]);
+    assert_eq!(bench.pac.acks.level(1), 0);
+    assert_eq!(bench.pac.flows[&1].phase.phase(), Phase::SlowStart);
+    bench.pac.in_flight.clear();
+    assert_eq!(bench.released(), [(2, 1)], "its traffic fits beside nothing else");
+    bench.pac.in_flight.clear();
+    assert_eq!(bench.released(), [(1, 23)]);
+    bench.pac.in_flight.clear();
+    assert_eq!(bench.released(), [(1, 24), (1, 25)]);
+}
+
+#[test]
+fn duplicates_without_a_retransmission_are_all_kept_pac_12() {
+    let mut bench = Bench::new(CONFIG);
+    bench.ack(9, 8).released();
+    bench.data(1, 1).ack(1, 1).data(1, 3).ack(1, 1).data(1, 4).ack(1, 1);
+    assert_eq!((bench.dropped(), bench.pac.held()), (vec![], 3));
+}
+
+#[test]
+fn a_fall_of_throughput_frees_what_never_came_equation_6() {
+    let mut bench = Bench::new(CONFIG);
+    // 100 us an interval; 10 segments arrive in each, and what is released is twice that.
+    for interval in 1..=10 {
+        bench.at_us(interval * 100);
+        bench.pac.in_flight.settle(u64::MAX);
+        bench.pac.in_flight.add(20_000);
+        (0..10).for_each(|_| _ = bench.data(1, 1));
+    }
+    bench.at_us(1100).ack(2, 1);
+    assert!(bench.released().is_empty());
+    bench.at_us(1150).data(1, 1).data(1, 1);
+    // Throughput falls to a fifth of what is usual.
+    bench.at_us(1200);
+    assert!(bench.pac.in_flight() <= 2000 + 20);
+    assert_eq!(bench.released(), [(2, 1)]);
+}
+
+#[test]
+fn where_nothing_arrives_at_all_acks_leave_after_some_intervals() {
+    let mut bench = Bench::new(CONFIG);
+    bench.ack(1, 50).ack(2, 1);
+    assert_eq!(bench.released(), [(1, 50)]);
+    let mut intervals = 0;
+    while bench.released().is_empty() {
+        bench.now = bench.pac.next_timeout();
+        bench.pac.handle_timeout(bench.now);
+        intervals += 1;
+    }
+    assert_eq!(intervals, 8);
+    assert_eq!(bench.pac.next_timeout(), Time::MAX, "nothing held, no timer");
+}
+
+#[test]
+fn the_control_interval_is_the_average_round_trip_time_section_iii_c() {
+    let mut bench = Bench::new(CONFIG);
+    bench.at_us(1000);
+    let at = |us| Some(Time::ZERO + Span::from_us(us));
+    let arrival = |rtt: u64| Arrival { payload: 1, end: 1, marked: false, answers: at(1000 - rtt) };
+    bench.pac.handle_data(1, &arrival(100), bench.now);
+    bench.pac.handle_data(2, &arrival(300), bench.now);
+    assert_eq!(bench.pac.rtt(), Span::from_us(200));
+    drop(bench.pac.finish(2));
+    assert_eq!(bench.pac.rtt(), Span::from_us(100));
+    drop(bench.pac.finish(1));
+    assert_eq!(bench.pac.rtt(), CONFIG.rtt_initial);
+}
+
+#[test]
+fn a_finished_flow_hands_back_its_acks_and_what_it_would_have_sent() {
+    for (correction, left) in [(Correction::Answers, 2000), (Correction::Throughput, 6000)] {
+        let mut bench = Bench::new(PacConfig { correction, ..CONFIG });
+        bench.ack(1, 1).ack(2, 3).released();
+        assert_eq!(bench.pac.in_flight(), 6000);
+        bench.ack(2, 30).ack(2, 31);
+        assert!(bench.released().is_empty());
+        assert_eq!(bench.pac.finish(2).collect::<Vec<_>>(), [30, 31]);
+        assert_eq!((bench.pac.in_flight(), bench.pac.held(), bench.pac.flows()), (left, 0, 1));
+    }
+}
+
+#[test]
+fn with_answers_what_earlier_releases_triggered_in_vain_is_found_out_at_once() {
+    let mut bench = Bench::new(PacConfig { correction: Correction::Answers, ..CONFIG });
+    bench.at_us(10).ack(1, 1).released();
+    bench.at_us(20).ack(1, 2).released();
+    assert_eq!(bench.pac.in_flight(), 4000);
+    let answers = Some(Time::ZERO + Span::from_us(20));
+    bench.at_us(120);
+    bench.pac.handle_data(1, &Arrival { payload: 1000, end: 3000, marked: false, answers }, bench.now);
+    assert_eq!(bench.pac.in_flight(), 1000, "nothing answered the first release");
+}
+
+#[test]
+fn with_answers_what_does_not_come_in_time_makes_room() {
+    let mut bench = Bench::new(PacConfig { correction: Correction::Answers, ..CONFIG });
+    bench.ack(1, 9).ack(2, 1);
+    assert_eq!(bench.released(), [(1, 9)]);
+    while bench.released().is_empty() {
+        bench.now = bench.pac.next_timeout();
+        bench.pac.handle_timeout(bench.now);
+    }
+    assert!(bench.now <= Time::ZERO + Span::from_ms(1), "the configured patience");
+}
+
+#[test]
+fn silent_flows_are_forgotten_after_five_minutes_section_iv_a() {
+    let mut bench = Bench::new(CONFIG);
+    bench.at_us(299_000_000).data(1, 1).data(2, 1);
+    bench.at_us(400_000_000).data(2, 2);
+    bench.at_us(600_000_000).data(3, 1);
+    assert_eq!(bench.pac.flows(), 2);
+}
