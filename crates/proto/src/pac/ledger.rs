@@ -14,6 +14,9 @@ pub struct Ledger {
     outstanding: u64,
     /// Releases before this one are settled.
     settled: Time,
+    /// Growth of the window that was counted and has not come, as it was too little for a segment, and stands in no
+    /// entry; negative: growth that came before it was counted.
+    growth: i64,
 }
 
 /// What an arrival takes out of the traffic in flight.
@@ -21,7 +24,7 @@ pub struct Ledger {
 pub struct Settled {
     /// Bytes that it brought, as far as they were expected.
     pub arrived: u64,
-    /// Bytes that will not come.
+    /// Bytes that will not come, or not in answer to what was released so far.
     pub absent: u64,
 }
 
@@ -31,8 +34,16 @@ impl Ledger {
         self.outstanding
     }
 
-    /// An acknowledgement that triggers this much was released.
+    /// What an acknowledgement triggers that frees so much and lets the window grow by so much. In congestion
+    /// avoidance that is less than a segment, while senders send whole ones: what earlier acknowledgements added
+    /// comes with a later one.
+    pub fn expected(&self, trigger: u64) -> u64 {
+        trigger.saturating_add_signed(self.growth)
+    }
+
+    /// An acknowledgement that triggers this much, as [`Ledger::expected`] says, was released.
     pub fn release(&mut self, trigger: u64, now: Time) {
+        self.growth = 0;
         self.outstanding += trigger;
         match self.entries.back_mut() {
             Some((at, bytes)) if *at == now => *bytes += trigger,
@@ -40,24 +51,34 @@ impl Ledger {
         }
     }
 
-    /// Takes the oldest release out, if `due` says so of its time.
-    fn pop_if(&mut self, due: impl Fn(Time) -> bool) -> Option<u64> {
-        let (released, bytes) = *self.entries.front()?;
-        due(released).then(|| {
+    /// Takes the oldest releases out, if `due` says so of their times. Whole segments will not come any more; less
+    /// than one is growth, which the next release takes over. Returns the bytes that are expected no more.
+    fn settle(&mut self, mss: u64, due: impl Fn(Time) -> bool) -> u64 {
+        let (mut absent, mut growth) = (0, 0);
+        while let Some(&(_, bytes)) = self.entries.front().filter(|(released, _)| due(*released)) {
             self.entries.pop_front();
-            bytes
-        })
+            let bytes = bytes + std::mem::take(&mut growth);
+            if bytes < mss {
+                growth = bytes;
+            } else {
+                absent += bytes;
+            }
+        }
+        match self.entries.front_mut() {
+            Some((_, bytes)) => *bytes += growth,
+            None => {
+                self.growth += growth as i64;
+                absent += growth;
+            }
+        }
+        self.outstanding -= absent;
+        absent
     }
 
     /// What the release at `at` and those before it triggered has come by now, or never will. Returns how much that
     /// is.
-    pub fn expire(&mut self, at: Time) -> u64 {
-        let mut absent = 0;
-        while let Some(bytes) = self.pop_if(|released| released <= at) {
-            absent += bytes;
-        }
-        self.outstanding -= absent;
-        absent
+    pub fn expire(&mut self, at: Time, mss: u64) -> u64 {
+        self.settle(mss, |released| released <= at)
     }
 
     /// How much more is expected in answer to the release at `at`.
@@ -66,7 +87,7 @@ impl Ledger {
     }
 
     /// Data arrived that answers the acknowledgement released at `answers`, if that is known.
-    pub fn arrive(&mut self, payload: u64, answers: Option<Time>) -> Settled {
+    pub fn arrive(&mut self, payload: u64, answers: Option<Time>, mss: u64) -> Settled {
         let mut absent = 0;
         if let Some(answers) = answers {
             if answers < self.settled {
@@ -74,9 +95,7 @@ impl Ledger {
                 return Settled { arrived: 0, absent };
             }
             self.settled = answers;
-            while let Some(bytes) = self.pop_if(|released| released < answers) {
-                absent += bytes;
-            }
+            absent = self.settle(mss, |released| released < answers);
         }
         let mut left = payload;
         while let Some((_, bytes)) = self.entries.front_mut().filter(|_| left > 0) {
@@ -88,7 +107,11 @@ impl Ledger {
             }
         }
         let arrived = payload - left;
-        self.outstanding -= arrived + absent;
+        self.outstanding -= arrived;
+        if arrived > 0 {
+            // A segment that was announced in part: the sender's window has grown further than was counted.
+            self.growth -= left as i64;
+        }
         Settled { arrived, absent }
     }
 }
@@ -108,36 +131,75 @@ mod tests {
         ledger
     }
 
+    const MSS: u64 = 1000;
+
     #[test]
     fn an_answer_settles_what_earlier_releases_triggered() {
         let mut ledger = ledger();
-        assert_eq!(ledger.arrive(1000, Some(us(10))), Settled { arrived: 1000, absent: 0 });
-        assert_eq!(ledger.arrive(1000, Some(us(30))), Settled { arrived: 1000, absent: 1000 + 2000 });
+        assert_eq!(ledger.arrive(1000, Some(us(10)), MSS), Settled { arrived: 1000, absent: 0 });
+        assert_eq!(ledger.arrive(1000, Some(us(30)), MSS), Settled { arrived: 1000, absent: 1000 + 2000 });
         assert_eq!(ledger.outstanding(), 1000);
     }
 
     #[test]
     fn what_has_not_come_in_time_will_not() {
         let mut ledger = ledger();
-        ledger.arrive(1500, Some(us(10)));
-        assert_eq!((ledger.rest(us(10)), ledger.rest(us(5))), (500, 0));
-        assert_eq!(ledger.expire(us(20)), 500 + 2000);
-        assert_eq!((ledger.outstanding(), ledger.expire(us(20))), (2000, 0));
+        ledger.arrive(1000, Some(us(10)), MSS);
+        assert_eq!((ledger.rest(us(10)), ledger.rest(us(5))), (1000, 0));
+        assert_eq!(ledger.expire(us(20), MSS), 1000 + 2000);
+        assert_eq!((ledger.outstanding(), ledger.expire(us(20), MSS)), (2000, 0));
+    }
+
+    #[test]
+    fn growth_of_less_than_a_segment_comes_with_a_later_release() {
+        // A window of two segments grows by half a one with each acknowledgement; every second lets out two.
+        let mut ledger = Ledger::default();
+        for round in 0..10 {
+            let at = |step: u64| us(100 * round + 10 * step);
+            assert_eq!(ledger.expected(1500), 1500);
+            ledger.release(1500, at(0));
+            assert_eq!(ledger.arrive(1000, Some(at(0)), MSS), Settled { arrived: 1000, absent: 0 });
+            assert_eq!(ledger.expire(at(0), MSS), 500, "it will not come in answer to this one");
+            assert_eq!(ledger.expected(1500), 2000);
+            ledger.release(2000, at(1));
+            ledger.arrive(1000, Some(at(1)), MSS);
+            assert_eq!(ledger.arrive(1000, Some(at(1)), MSS), Settled { arrived: 1000, absent: 0 });
+            assert_eq!(ledger.outstanding(), 0);
+        }
+    }
+
+    #[test]
+    fn growth_that_came_before_it_was_counted_is_not_counted_again() {
+        let mut ledger = Ledger::default();
+        ledger.release(1500, us(10));
+        ledger.arrive(1000, Some(us(10)), MSS);
+        assert_eq!(ledger.arrive(1000, Some(us(10)), MSS), Settled { arrived: 500, absent: 0 });
+        assert_eq!(ledger.expected(1500), 1000);
+    }
+
+    #[test]
+    fn growth_moves_to_the_next_release_that_is_under_way() {
+        let mut ledger = Ledger::default();
+        ledger.release(1500, us(10));
+        ledger.release(1500, us(20));
+        ledger.arrive(1000, Some(us(10)), MSS);
+        assert_eq!((ledger.expire(us(10), MSS), ledger.rest(us(20)), ledger.expected(0)), (0, 2000, 0));
+        assert_eq!(ledger.outstanding(), 2000);
     }
 
     #[test]
     fn data_without_a_timestamp_counts_against_the_oldest_release() {
         let mut ledger = ledger();
-        assert_eq!(ledger.arrive(3000, None), Settled { arrived: 3000, absent: 0 });
-        assert_eq!(ledger.arrive(9000, None), Settled { arrived: 3000, absent: 0 });
+        assert_eq!(ledger.arrive(3000, None, MSS), Settled { arrived: 3000, absent: 0 });
+        assert_eq!(ledger.arrive(9000, None, MSS), Settled { arrived: 3000, absent: 0 });
         assert_eq!(ledger.outstanding(), 0);
     }
 
     #[test]
     fn data_that_was_overtaken_is_not_counted_twice() {
         let mut ledger = ledger();
-        ledger.arrive(1000, Some(us(20)));
-        assert_eq!(ledger.arrive(1000, Some(us(10))), Settled { arrived: 0, absent: 0 });
+        ledger.arrive(1000, Some(us(20)), MSS);
+        assert_eq!(ledger.arrive(1000, Some(us(10)), MSS), Settled { arrived: 0, absent: 0 });
         assert_eq!(ledger.outstanding(), 1000 + 2000);
     }
 }

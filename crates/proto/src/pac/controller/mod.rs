@@ -206,7 +206,7 @@ impl<T> PacController<T> {
             flow.phase.arrive(arrival.payload, arrival.marked, config.phase_test, rtt, config.lambda, now);
             flow.arrived = flow.arrived.max(arrival.end);
             flow.stale |= covered && arrival.payload > 0;
-            let settled = flow.ledger.arrive(arrival.payload, arrival.answers);
+            let settled = flow.ledger.arrive(arrival.payload, arrival.answers, config.mss as u64);
             (settled, {
                 // Less than a segment is the growth of a window that was too little for one.
                 let fraction = 1..config.mss as u64;
@@ -282,7 +282,7 @@ impl<T> PacController<T> {
             self.config.first_trigger.get().saturating_sub(state.ledger.outstanding())
         } else {
             let mss = self.config.mss as u64;
-            Trigger {
+            let trigger = Trigger {
                 ack: ack.number,
                 prev: state.prev_ack,
                 ecn_echo: ack.ecn_echo,
@@ -291,7 +291,11 @@ impl<T> PacController<T> {
                 // What is on its way, and what has come and is not acknowledged (PAC-5).
                 window: state.ledger.outstanding() + state.arrived.saturating_sub(state.prev_ack),
             }
-            .bytes()
+            .bytes();
+            match self.config.correction {
+                Correction::Answers => state.ledger.expected(trigger),
+                Correction::Throughput => trigger,
+            }
         };
         let fits = self.in_flight.bytes() + trigger <= self.threshold.bytes();
         // With nothing in flight, waiting would be for ever (PAC-2).
@@ -330,7 +334,7 @@ impl<T> PacController<T> {
             {
                 queue.pop_front();
                 if let Some(flow) = self.flows.get_mut(&flow) {
-                    self.in_flight.settle(flow.ledger.expire(released));
+                    self.in_flight.settle(flow.ledger.expire(released, self.config.mss as u64));
                 }
             }
         }
