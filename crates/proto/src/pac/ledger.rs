@@ -81,9 +81,9 @@ impl Ledger {
         self.settle(mss, |released| released <= at)
     }
 
-    /// How much more is expected in answer to the release at `at`.
-    pub fn rest(&self, at: Time) -> u64 {
-        self.entries.front().filter(|(released, _)| *released <= at).map_or(0, |(_, bytes)| *bytes)
+    /// Whether an answer to the release at `at` is expected.
+    pub fn awaits(&self, at: Time) -> bool {
+        self.entries.front().is_some_and(|(released, _)| *released <= at)
     }
 
     /// Data arrived that answers the acknowledgement released at `answers`, if that is known.
@@ -145,7 +145,7 @@ mod tests {
     fn what_has_not_come_in_time_will_not() {
         let mut ledger = ledger();
         ledger.arrive(1000, Some(us(10)), MSS);
-        assert_eq!((ledger.rest(us(10)), ledger.rest(us(5))), (1000, 0));
+        assert!(ledger.awaits(us(10)) && !ledger.awaits(us(5)));
         assert_eq!(ledger.expire(us(20), MSS), 1000 + 2000);
         assert_eq!((ledger.outstanding(), ledger.expire(us(20), MSS)), (2000, 0));
     }
@@ -183,8 +183,8 @@ mod tests {
         ledger.release(1500, us(10));
         ledger.release(1500, us(20));
         ledger.arrive(1000, Some(us(10)), MSS);
-        assert_eq!((ledger.expire(us(10), MSS), ledger.rest(us(20)), ledger.expected(0)), (0, 2000, 0));
-        assert_eq!(ledger.outstanding(), 2000);
+        assert_eq!((ledger.expire(us(10), MSS), ledger.expected(0)), (0, 0));
+        assert_eq!(ledger.arrive(2000, Some(us(20)), MSS), Settled { arrived: 2000, absent: 0 });
     }
 
     #[test]

@@ -68,15 +68,17 @@ tcp::config::tcp_params! {
         correction: Correction = "answers", "" to "", "our choice; the paper's is throughput, eq. (6)";
         /// What ends slow start of a flow in PAC's eyes, besides marks.
         phase_test: PhaseTest = "marks", "" to "", "our choice; the paper's is falls";
-        /// How the round-trip time of a flow is obtained.
-        rtt_method: RttMethod = "handshake", "" to "", "PAC sec. IV-A";
-        /// Round-trip time of a flow before its first measurement.
+        /// How the round-trip time of a flow is obtained: measured once, plus the delay that PAC adds, or with every
+        /// round trip from a release to its answer.
+        rtt_method: RttMethod = "timestamps", "" to "",
+            "PAC sec. IV-A, whose default is handshake; ours is argued on the page";
+        /// Round-trip time of a flow before its first measurement: that of an idle network.
         rtt_initial: Span = "100 us", "1 us" to "10 s", "PAC sec. III-B, IV-B";
         /// After this many control intervals without arrival or release, nothing is in flight.
         stall: u32 = "8", "1" to "1000000", "our choice: no ACK is held for ever when others were lost";
-        /// With `correction = "answers"`: what a release triggers has come after this time, or never will. `auto`:
-        /// twice `rtt_initial`, and 1.5 times what the line needs for the traffic in flight. Once less than a
-        /// segment is missing, that must come within `rtt_initial`.
+        /// With `correction = "answers"`: what a release triggers has come after this time, or never will, even if
+        /// nothing answers a later one. `auto`: twice `rtt_initial`, and 1.5 times what the line needs for the traffic
+        /// in flight.
         patience: Auto<Span> = "auto", "1 us" to "1000 s", "our choice";
         /// Silence after which a flow's state is dropped.
         idle_timeout: Span = "300 s", "1 us" to "1000000 s", "PAC sec. IV-A";

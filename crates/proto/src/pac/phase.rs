@@ -87,7 +87,8 @@ crate::choice! {
     pub enum RttMethod {
         /// That of the flow's first round trip plus the delay that PAC itself adds.
         Handshake = "handshake",
-        /// Timestamps that PAC writes into acknowledgements as it releases them, and that data returns.
+        /// Timestamps that PAC writes into acknowledgements as it releases them, and that data returns: what the
+        /// network takes, without PAC's own delay.
         Timestamps = "timestamps",
     }
 }
@@ -112,7 +113,10 @@ impl FlowRtt {
     /// The round-trip time as it is now.
     #[inline]
     pub fn rtt(&self) -> Span {
-        self.base + self.added
+        match self.method {
+            RttMethod::Handshake => self.base + self.added,
+            RttMethod::Timestamps => self.base,
+        }
     }
 
     /// A packet arrived this long after the acknowledgement was released that it answers.
@@ -192,5 +196,7 @@ mod tests {
         rtt.sample(Span::from_us(120));
         rtt.sample(Span::from_us(200));
         assert_eq!(rtt.rtt(), Span::from_us(130));
+        rtt.held(Span::from_us(80));
+        assert_eq!(rtt.rtt(), Span::from_us(130), "the delay that PAC adds passes before it stamps");
     }
 }

@@ -105,8 +105,8 @@ pub struct PacController<T> {
     held_max: usize,
     /// Releases in their order: until when all that they trigger must have come.
     unanswered: VecDeque<(Time, u32, Time)>,
-    /// Releases of whose answers less than a segment is missing: until when that must have come.
-    answered: VecDeque<(Time, u32, Time)>,
+    /// The latest release that was answered.
+    answered: Time,
 }
 
 impl<T> PacController<T> {
@@ -129,7 +129,7 @@ impl<T> PacController<T> {
             dropped: VecDeque::new(),
             held_max: 0,
             unanswered: VecDeque::new(),
-            answered: VecDeque::new(),
+            answered: Time::ZERO,
         }
     }
 
@@ -199,27 +199,21 @@ impl<T> PacController<T> {
         let covered =
             self.acks.back(flow).is_some_and(|held| !held.ack.opens && arrival.end <= held.ack.number);
         let settled = self.with(flow, now, |flow, config| {
-            if let Some(answers) = arrival.answers {
+            // What answers nothing that is awaited, such as data after a pause, tells no round trip.
+            if let Some(answers) = arrival.answers.filter(|at| flow.ledger.awaits(*at)) {
                 flow.rtt.sample(now.saturating_since(answers));
             }
             let rtt = flow.rtt.rtt();
             flow.phase.arrive(arrival.payload, arrival.marked, config.phase_test, rtt, config.lambda, now);
             flow.arrived = flow.arrived.max(arrival.end);
             flow.stale |= covered && arrival.payload > 0;
-            let settled = flow.ledger.arrive(arrival.payload, arrival.answers, config.mss as u64);
-            (settled, {
-                // Less than a segment is the growth of a window that was too little for one.
-                let fraction = 1..config.mss as u64;
-                arrival.answers.filter(|at| fraction.contains(&flow.ledger.rest(*at)))
-            })
+            flow.ledger.arrive(arrival.payload, arrival.answers, config.mss as u64)
         });
-        let (settled, rest) = settled;
         if self.config.correction == Correction::Answers {
             self.in_flight.settle(settled.absent + settled.arrived);
             self.in_flight.count(arrival.payload);
-            if let Some(released) = rest {
-                self.answered.push_back((now.saturating_add(self.config.rtt_initial), flow, released));
-            }
+            self.answered = self.answered.max(arrival.answers.unwrap_or(Time::ZERO));
+            self.expire(now);
         } else {
             self.in_flight.arrive(arrival.payload);
         }
@@ -326,16 +320,15 @@ impl<T> PacController<T> {
         self.dropped.pop_front()
     }
 
-    /// Settles what has not come in time.
+    /// Settles what will not come: data of flows to one host waits in one queue, so once a release is answered, those
+    /// of a base round trip before it, of whatever flow, are too. Where nothing is answered, patience ends some time.
     fn expire(&mut self, now: Time) {
-        for queue in [&mut self.unanswered, &mut self.answered] {
-            while let Some(&(until, flow, released)) = queue.front()
-                && until <= now
-            {
-                queue.pop_front();
-                if let Some(flow) = self.flows.get_mut(&flow) {
-                    self.in_flight.settle(flow.ledger.expire(released, self.config.mss as u64));
-                }
+        while let Some(&(until, flow, released)) = self.unanswered.front()
+            && (until <= now || released.saturating_add(self.config.rtt_initial) < self.answered)
+        {
+            self.unanswered.pop_front();
+            if let Some(flow) = self.flows.get_mut(&flow) {
+                self.in_flight.settle(flow.ledger.expire(released, self.config.mss as u64));
             }
         }
     }
@@ -361,9 +354,7 @@ impl<T> PacController<T> {
         if self.acks.is_empty() {
             return Time::MAX;
         }
-        let first =
-            |queue: &VecDeque<(Time, u32, Time)>| queue.front().map_or(Time::MAX, |(until, _, _)| *until);
-        self.interval.1.min(first(&self.unanswered)).min(first(&self.answered))
+        self.interval.1.min(self.unanswered.front().map_or(Time::MAX, |(until, _, _)| *until))
     }
 
     /// A flow ended (`FIN` or `RST` was seen): its state goes. Returns what was held of it, in order.

@@ -50,6 +50,14 @@ impl Bench {
         self
     }
 
+    /// A segment arrives that answers what was released then.
+    fn answer(&mut self, flow: u32, end: u64, released_us: u64) -> &mut Bench {
+        let answers = Some(Time::ZERO + Span::from_us(released_us));
+        let arrival = Arrival { payload: 1000, end: end * 1000, marked: false, answers };
+        self.pac.handle_data(flow, &arrival, self.now);
+        self
+    }
+
     fn ack(&mut self, flow: u32, number: u64) -> &mut Bench {
         let ack = Ack { number: number * 1000, ecn_echo: false, opens: false };
         self.pac.hold(flow, ack, number, self.now);
@@ -228,16 +236,27 @@ fn where_nothing_arrives_at_all_acks_leave_after_some_intervals() {
 #[test]
 fn the_control_interval_is_the_average_round_trip_time_section_iii_c() {
     let mut bench = Bench::new(CONFIG);
+    bench.at_us(700).ack(2, 0).released();
+    bench.at_us(900).ack(1, 0).released();
     bench.at_us(1000);
-    let at = |us| Some(Time::ZERO + Span::from_us(us));
-    let arrival = |rtt: u64| Arrival { payload: 1, end: 1, marked: false, answers: at(1000 - rtt) };
-    bench.pac.handle_data(1, &arrival(100), bench.now);
-    bench.pac.handle_data(2, &arrival(300), bench.now);
+    bench.answer(1, 1, 900).answer(2, 1, 700);
     assert_eq!(bench.pac.rtt(), Span::from_us(200));
     drop(bench.pac.finish(2));
     assert_eq!(bench.pac.rtt(), Span::from_us(100));
     drop(bench.pac.finish(1));
     assert_eq!(bench.pac.rtt(), CONFIG.rtt_initial);
+}
+
+#[test]
+fn data_after_a_pause_tells_no_round_trip_time() {
+    let rtt_method = RttMethod::Timestamps;
+    let mut bench = Bench::new(PacConfig { correction: Correction::Answers, rtt_method, ..CONFIG });
+    bench.at_us(1000).ack(1, 1).released();
+    bench.at_us(1150).answer(1, 2, 1000).answer(1, 3, 1000);
+    assert_eq!(bench.pac.rtt(), Span::from_us(150));
+    // All that was triggered has come. A second later the application sends again, with the same timestamp.
+    bench.at_us(1_001_000).answer(1, 4, 1000);
+    assert_eq!(bench.pac.rtt(), Span::from_us(150));
 }
 
 #[test]
@@ -263,6 +282,20 @@ fn with_answers_what_earlier_releases_triggered_in_vain_is_found_out_at_once() {
     bench.at_us(120);
     bench.pac.handle_data(1, &Arrival { payload: 1000, end: 3000, marked: false, answers }, bench.now);
     assert_eq!(bench.pac.in_flight(), 1000, "nothing answered the first release");
+}
+
+#[test]
+fn with_answers_what_the_network_would_have_brought_by_now_makes_room() {
+    // Patience of a second: nothing is given up for its sake.
+    let patience = Auto::Set(Span::from_secs(1));
+    let mut bench = Bench::new(PacConfig { correction: Correction::Answers, patience, ..CONFIG });
+    bench.at_us(10).ack(1, 1).released();
+    bench.at_us(110).ack(2, 1).released();
+    bench.at_us(210).ack(3, 1).released();
+    bench.at_us(300).answer(2, 2, 110);
+    assert_eq!(bench.pac.in_flight(), 6000 - 1000, "flow 1's answer may have taken a longer path");
+    bench.at_us(310).answer(3, 2, 210);
+    assert_eq!(bench.pac.in_flight(), 6000 - 2000 - 2000, "a base round trip later it has not");
 }
 
 #[test]
