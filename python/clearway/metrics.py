@@ -158,10 +158,6 @@ def timeout_ratio(table: pl.DataFrame) -> float:
 
 
 def rtt_percentiles(samples: pl.DataFrame, percents: Iterable[float]) -> list[float]:
-    """Percentiles of the smoothed round-trip time in samples of senders, in seconds.
-
-    Every sample of every live flow counts once, so a flow counts for as long as it lives. Senders smooth with 1/8
-    (RFC 6298): single round trips scatter more than this shows.
-    """
-    values = samples.filter(pl.col("quantity") == "srtt_s")["value"].to_numpy()
+    """Percentiles of round-trip times, one of each acknowledgement (samples of `rtt`), in seconds."""
+    values = samples.filter(pl.col("quantity") == "rtt_s")["value"].to_numpy()
     return [percentile(values, percent) for percent in percents]

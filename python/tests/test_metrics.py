@@ -110,8 +110,8 @@ def test_a_round_that_was_cut_off_has_no_goodput_but_timeouts() -> None:
     assert math.isnan(metrics.timeout_ratio(table.clear()))
 
 
-def test_rtt_percentiles_count_every_sample_of_every_flow() -> None:
-    rows = [("srtt_s", value) for value in (1.0, 2.0, 3.0, 4.0, 5.0)] + [("cwnd_bytes", 9e9)]
+def test_rtt_percentiles_count_every_acknowledgement_once() -> None:
+    rows = [("rtt_s", value) for value in (1.0, 2.0, 3.0, 4.0, 5.0)] + [("cwnd_bytes", 9e9), ("srtt_s", 9.0)]
     samples = pl.DataFrame(rows, schema=["quantity", "value"], orient="row")
     assert metrics.rtt_percentiles(samples, (0, 50, 100)) == [1.0, 3.0, 5.0]
     assert math.isnan(metrics.rtt_percentiles(samples.clear(), (50,))[0])

@@ -103,7 +103,7 @@ fn pac_works_over_every_tcp_and_without_marks_or_settled_answers() {
         &[("under", "dctcp")],
         &[("ecn", "false")],
         &[("ecn", "false"), ("correction", "throughput")],
-        &[("rtt_method", "timestamps"), ("blocking", "true")],
+        &[("rtt_method", "handshake"), ("blocking", "true")],
     ];
     for settings in cases {
         let transport = with("pac", &[&[("profile", "ns2-1g")], settings].concat());
@@ -160,7 +160,7 @@ fn sweep() {
         ("pac", with("pac", &[("profile", "ns2-1g")])),
         ("pac eq6", with("pac", &[("profile", "ns2-1g"), ("correction", "throughput")])),
         ("pac blocking", with("pac", &[("profile", "ns2-1g"), ("blocking", "true")])),
-        ("pac stamps", with("pac", &[("profile", "ns2-1g"), ("rtt_method", "timestamps")])),
+        ("pac handshake", with("pac", &[("profile", "ns2-1g"), ("rtt_method", "handshake")])),
         ("pac no ecn", with("pac", &[("profile", "ns2-1g"), ("ecn", "false")])),
         ("pac cubic", with("pac", &[("profile", "ns2-1g"), ("under", "cubic")])),
         ("pac dctcp", with("pac", &[("profile", "ns2-1g"), ("under", "dctcp")])),

@@ -24,8 +24,10 @@ PRINTED: dict[str, Any] = {
     "phase_test": "falls",
     "blocking": True,
     "hold_syn_ack": False,
+    "rtt_method": "handshake",
 }
 EQUATION_6: dict[str, Any] = {"correction": "throughput"}
+HANDSHAKE: dict[str, Any] = {"rtt_method": "handshake"}
 NO_MARKS: dict[str, Any] = {"ecn": False}
 
 COLORS = {
@@ -34,6 +36,7 @@ COLORS = {
     "ictcp": 4,
     "pac, eq. (6)": 3,
     "pac, no marks": 6,
+    "pac, handshake": 5,
     "pac, as printed": 7,
     "pac, eq. (6), no marks": 8,
     "pac, background blind": 3,
@@ -52,12 +55,15 @@ ABOUT_READINGS = """\
 Readings of PAC that are run beside each other ([its page](../protocols/pac.md) argues for the default):
 
 * **pac**: our default: SYN-ACKs are held and first windows counted; what a release triggered is known from
-  timestamps to have come, or given up; marks alone end slow start in PAC's eyes.
+  timestamps to have come, or given up; marks alone end slow start in PAC's eyes; the control interval is the round
+  trip from a release to its answer.
 * **pac, eq. (6)**: the same with the paper's correction of the estimate.
 * **pac, no marks**: the default with senders that take no part in ECN, so that the threshold stays at the buffer.
 * **pac, eq. (6), no marks**: both.
+* **pac, handshake**: the default with the paper's other way to obtain round-trip times, that of the flow's first plus
+  the delay that PAC adds: control intervals grow with the queue of ACKs.
 * **pac, as printed**: eq. (6), the printed test for the end of slow start (PAC-6), blocking as in Algorithm 1 (PAC-9),
-  and no control of first windows.
+  round-trip times of handshakes and PAC's delay, and no control of first windows.
 """
 
 
@@ -69,6 +75,7 @@ def readings(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         "pac, eq. (6)": pac | EQUATION_6,
         "pac, no marks": pac | NO_MARKS,
         "pac, eq. (6), no marks": pac | EQUATION_6 | NO_MARKS,
+        "pac, handshake": pac | HANDSHAKE,
         "pac, as printed": pac | PRINTED,
     }
 

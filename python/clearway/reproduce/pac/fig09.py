@@ -136,18 +136,18 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
 
 
 READING = """\
-**Agrees.** DCTCP holds 28 connections (24 without a timeout) and then falls to about 100 Mbps; PAC has no timeouts at
-all; with few connections both have less than at the edge.
+**Agrees.** DCTCP holds 28 connections (24 without a timeout) and then falls to about 100 Mbps; PAC has over 700 Mbps
+with 100 connections and no timeouts at all; with few connections both have less than at the edge.
 
-**Does not, barely: PAC's 700 Mbps at 100 connections.** It has 627 and declines slowly from 760, where the paper sees
-it rise to 700. What PAC gets is what the background flow gives up, and that depends on how it reacts to marks. With a
-background that does not ("background blind") PAC gets 220 to 440 Mbps and rounds time out: its segments are dropped
-in a queue that others fill, which no receiver can prevent. The paper's result needs a background flow that yields.
+**It depends on the background flow.** What PAC gets is what the background flow gives up, and that depends on how it
+reacts to marks. With a background that does not ("background blind") PAC gets 220 to 400 Mbps and rounds time out: its
+segments are dropped in a queue that others fill, which no receiver can prevent. The paper's result needs a background
+flow that yields.
 
 **Does not: the first timeouts of DCTCP**, at 28 connections instead of 20 (32 at the edge, so the order is the
 paper's); with a blind background 12.
 
-**Does not: 500 to 700 Mbps with few connections.** PAC has 687 to 762 with 4 to 20 connections; DCTCP 490 to 855:
+**Does not: 500 to 700 Mbps with few connections.** PAC has 684 to 758 with 4 to 20 connections; DCTCP 490 to 855:
 there our background yields more than the paper's.
 """
 

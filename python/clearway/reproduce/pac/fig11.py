@@ -4,8 +4,9 @@ receiver (section IV-A: 100 connections of 64 KB, mean over 10 runs of the maxim
 Unstated, and chosen here:
 
 * **Volume**: 64 KB per connection. **Runs**: 10 seeds of one round each (quick: 4), 38 hosts as in Fig. 7.
-* **What is measured**: the paper reads microsecond timestamps at the receiver, one value a packet. Here it is the
-  senders' smoothed round-trip time, sampled every 50 us for every live connection. Smoothing takes off extremes.
+* **What is measured**: the paper reads microsecond timestamps at the receiver, one value a packet. Here it is one value
+  an acknowledgement, taken at the sender: from when the data left to when its acknowledgement comes, the time for which
+  PAC holds it included. Acknowledgements that PAC drops, as the flow's last one says all, have none.
 """
 
 from __future__ import annotations
@@ -27,32 +28,38 @@ SENDERS = (10, 20, 40, 60, 80, 100)
 TRANSPORTS: dict[str, dict[str, Any]] = {
     name: transport
     for name, transport in common.readings({"profile": "testbed"}).items()
-    if name in ("pac", "pac, no marks", "pac, eq. (6)")
+    if name in ("pac", "pac, no marks", "pac, eq. (6)", "pac, handshake")
 }
+#: The default with least timeouts that are usual in datacenters, which the paper says PAC's delay does not reach.
+LOW = {f"pac, {least}": TRANSPORTS["pac"] | {"rto_min": least} for least in ("10 ms", "5 ms")}
 SEEDS = {"quick": 4, "full": 10}
 
 
 def jobs(scale: str) -> list[Job]:
     """Every reading, number of connections and seed."""
     return [
-        job(name, senders, seed) for name in TRANSPORTS for senders in SENDERS for seed in range(1, 1 + SEEDS[scale])
+        job(name, senders, seed)
+        for name in (*TRANSPORTS, *LOW)
+        for senders in (SENDERS if name in TRANSPORTS else SENDERS[-1:])
+        for seed in range(1, 1 + SEEDS[scale])
     ]
 
 
 def job(name: str, senders: int, seed: int) -> Job:
     """One run of one round."""
     scenario = common.incast(
-        common.star(38), TRANSPORTS[name], senders=senders, rounds=1, buffer="150 KB", size="64 KB"
+        common.star(38), (TRANSPORTS | LOW)[name], senders=senders, rounds=1, buffer="150 KB", size="64 KB"
     )
     scenario["seed"] = seed
-    scenario["sample"] = [{"name": "rtt", "what": "sender", "every": "50 us"}]
+    scenario["sample"] = [{"name": "rtt", "what": "rtt"}]
     return Job({"transport": name, "senders": senders, "seed": seed}, scenario)
 
 
 def measure(job: Job, run: Run) -> Tables:
     """Percentiles and the longest ACK queue."""
     p50, p99 = rtt_percentiles(run.samples, (50, 99))
-    row = incast(run, job.params["senders"]) | {"rtt_p50_s": p50, "rtt_p99_s": p99}
+    again = int(run.flows["retransmits"].sum())
+    row = incast(run, job.params["senders"]) | {"rtt_p50_s": p50, "rtt_p99_s": p99, "retransmits": again}
     return {"rows": pl.DataFrame([row])}
 
 
@@ -61,7 +68,10 @@ def summarise(tables: Tables) -> Tables:
     means = (
         tables["rows"]
         .group_by("transport", "senders", maintain_order=True)
-        .agg(pl.col("rtt_p50_s", "rtt_p99_s", "acks_held_max", "goodput_bps").mean(), pl.col("timeouts").sum())
+        .agg(
+            pl.col("rtt_p50_s", "rtt_p99_s", "acks_held_max", "goodput_bps").mean(),
+            pl.col("timeouts", "retransmits", "drops").sum(),
+        )
     )
     shown = means.select(
         "transport",
@@ -71,6 +81,8 @@ def summarise(tables: Tables) -> Tables:
         pl.col("acks_held_max").round(0).alias("most_ACKs_held"),
         (pl.col("goodput_bps") / 1e6).round(0).alias("goodput_Mbps"),
         "timeouts",
+        "retransmits",
+        "drops",
     )
     return {**tables, "means": means, "shown": shown}
 
@@ -83,20 +95,24 @@ def check(tables: Tables) -> list[Finding]:
     note = "; ".join(
         f"{name}: {1e3 * row['rtt_p50_s']:.1f} and {1e3 * row['rtt_p99_s']:.1f}"
         for name, row in at.items()
-        if name != "pac"
+        if name in TRANSPORTS and name != "pac"
     )
     holds = here.holds(p50, "p50") and here.holds(p99, "p99")
-    found = [Finding(here, f"p50 {p50:.2f}, p99 {p99:.2f} ms (smoothed)", verdict(holds), note)]
+    found = [Finding(here, f"p50 {p50:.2f}, p99 {p99:.2f} ms", verdict(holds), note)]
 
     here = claim("pac", "sec4a-ack-buffering")
     held = {name: row["acks_held_max"] for name, row in at.items()}
-    note = "; ".join(f"{name}: {value:.0f}" for name, value in held.items() if name != "pac")
+    note = "; ".join(f"{name}: {value:.0f}" for name, value in held.items() if name in TRANSPORTS and name != "pac")
     found.append(Finding(here, f"{held['pac']:.0f} ACKs", verdict(here.holds(held["pac"])), note))
 
     here = claim("pac", "abstract-no-spurious-timeout")
-    count = at["pac"]["timeouts"]
-    note = "timeouts at 100 connections, least timeout 200 ms; what fails is that p99 exceeds 10 ms"
-    found.append(Finding(here, f"{count}; p99 of the RTT {p99:.1f} ms", verdict(count == 0 and p99 < 10), note))
+    count = {name: at[name]["timeouts"] + at[name]["retransmits"] for name in ("pac", *LOW)}
+    text = ", ".join(f"{value} ({name.removeprefix('pac, ')})" for name, value in count.items()).replace(
+        "pac", "200 ms"
+    )
+    lost = sum(at[name]["drops"] for name in count)
+    note = f"timeouts and segments sent again, by least timeout; {lost} segments were lost; p99 of the RTT {p99:.1f} ms"
+    found.append(Finding(here, text, verdict(not any(count.values())), note))
     return found
 
 
@@ -121,15 +137,23 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
 
 
 READING = """\
-**Does not.** The median of the smoothed RTT is 2.8 times the paper's and the 99th percentile 3.2 times; about twice
-as many ACKs wait. Little's law ties the three: 100 connections share the link, so an RTT of 1.3 ms means 1.1 segments
-per connection in flight or waiting, and 3.6 ms (eq. (9)) three. Ours have windows of more than 3 segments: in slow
-start windows grow until a first mark, and PAC's hold of an acknowledgement does not stop that. The paper's flows are
-at their minimum ("considering ECN is enabled, W should be close to minimal"), so marks reach its senders earlier than
-ours. Without marks ("no marks") windows grow freely and the RTT is 9 to 20 ms.
+**Does not.** At 100 connections the median is 2.2 times the paper's, the 99th percentile 4.5 times, and 1.7 times as
+many ACKs wait.
 
-**No timeouts**, and none that PAC's delays cause, with a least timeout of 200 ms. With 10 ms a 99th percentile of
-more than 10 ms would not be safe, which the paper claims; not tested here.
+**Why: windows.** The round robin lets each of N flows release an ACK once in N segments' time, 1.31 ms for 100
+connections at 890 Mbps; so a flow's round-trip time is that times its window. Seen with five seeds: the window of all
+live flows, sampled every ms, has a mean of 3.0 segments and a 99th percentile of 11.8, and 1.31 ms times these are
+3.9 ms (our mean is 3.8) and 15.5 ms (our 99th percentile). By the same arithmetic the paper's 1.3 ms is a median
+window of one segment, and its 3.6 ms one of three, its own eq. (9). A window below two segments needs a timeout, which
+it has not; so either its flows were not all active at once, or its round-trip times leave a part of the wait out. We
+can't tell which.
+
+**What does not matter**, tried one at a time with the same seeds: a single level of priority (99th percentile 15.3 ms
+instead of 15.6), a first window of two segments (15.0 ms). Large windows are those of flows that took long to meet
+their first mark: PAC's hold does not stop slow start. Without marks at all ("no marks") the median is 15.6 ms.
+
+**No timeout and no segment sent again** at 100 connections, with a least timeout of 200, 10 and 5 ms, although the 99th
+percentile is above two of them: the timer grows with the round-trip times that it measures.
 """
 
 FIGURE = Figure(
@@ -142,6 +166,6 @@ FIGURE = Figure(
     check=check,
     draw=draw,
     shown={"shown": "Means over the runs."},
-    captions={"rtt": "Smoothed round-trip times and the longest queue of ACKs, means over the runs"},
+    captions={"rtt": "Round-trip times of single acknowledgements and the longest queue of ACKs, means over the runs"},
     reading=READING,
 )

@@ -94,16 +94,18 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
 
 READING = """\
 **Agrees.** DCTCP and ICTCP hold four times the senders that they hold at 1 Gbps, and collapse between 120 and 136.
-For DCTCP the closed form of [Fig. 13](pac-fig13.md) gives 121, and 130 with frames of 1,460 B.
+For DCTCP the closed form of [Fig. 13](pac-fig13.md) gives 121, and 130 with frames of 1,460 B. PAC keeps 8.6 to
+9.2 Gbps from 64 senders to 400, without a timeout.
 
-**Does not: PAC beyond 170 senders.** Our default, whose senders react to marks, is at 8.4 to 9 Gbps up to 160
-senders; from 176 on some rounds lose packets and wait for a timeout of 200 ms, which costs a round of 10 ms nearly
-everything. It stays far above DCTCP and ICTCP, but this is not "high throughput". Without marks ("no marks") PAC has
-9.4 Gbps with many senders and never times out, also with eq. (6). So it is the estimate of what marked senders will
-send that fails. The paper's figure looks like senders that do not react to marks, or like a better estimate than
-ours. Not settled.
+**Senders send whole segments.** A window of two segments grows by half a segment with each acknowledgement, so every
+second one lets out two. Eq. (3) counts one and a half for each, which is right on average only; and a round robin takes
+all flows at the same half. Seen with 400 senders: as the threshold jumped from 200 to 375 KB, 175 KB of estimated
+traffic let out 260 KB within 20 us and filled the buffer; 11 of 154 MB came that were no longer expected. Now the half
+that did not come is remembered and expected with the next acknowledgement (`ledger.rs`). Before that PAC lost packets
+from 176 senders on, and waited for timeouts of 200 ms.
 
-**As printed** (first windows not controlled) PAC collapses with DCTCP.
+**Eq. (6)** has no such memory, and times out from 144 senders on. **As printed** (first windows not controlled) PAC
+collapses with DCTCP.
 """
 
 FIGURE = Figure(
