@@ -15,6 +15,7 @@ from typing import Any
 
 import polars as pl
 from matplotlib.figure import Figure as Picture
+from matplotlib.ticker import LogLocator
 
 from clearway.metrics import rtt_percentiles
 from clearway.reproduce.claims import Finding, claim, verdict
@@ -118,6 +119,9 @@ def check(tables: Tables) -> list[Finding]:
 
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     """Percentiles and held ACKs by the number of connections."""
+    rtt = claim("pac", "fig11-rtt-100-connections")
+    paper = {"rtt_p50_s": rtt.number("p50") / 1e3, "rtt_p99_s": rtt.number("p99") / 1e3}
+    paper["acks_held_max"] = claim("pac", "sec4a-ack-buffering").number()
     picture, axes = grid(1, 3, width=11.0, height=3.0)
     panels = (
         ("RTT, 50th percentile, in ms", "rtt_p50_s", 1e3),
@@ -129,8 +133,12 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
             part = tables["means"].filter(pl.col("transport") == transport)
             line = look.line(common.COLORS[transport])
             place.plot(part["senders"], part[name] * scale, ms=4, lw=1.6, label=transport, **line)
+        place.plot([100], [paper[name] * scale], ls="", marker="o", ms=8, mfc="none", mec=look.ink, label="the paper")
         place.set(title=title, xlabel="connections")
         place.set_yscale("log")
+        place.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        place.yaxis.set_major_formatter(lambda y, _: f"{y:,g}")
+        place.minorticks_off()
     handles, labels = axes[0].get_legend_handles_labels()
     picture.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=9, handlelength=2.8)
     return {"rtt": picture}
@@ -166,6 +174,8 @@ FIGURE = Figure(
     check=check,
     draw=draw,
     shown={"shown": "Means over the runs."},
-    captions={"rtt": "Round-trip times of single acknowledgements and the longest queue of ACKs, means over the runs"},
+    captions={
+        "rtt": "Round-trip times of single acknowledgements and the longest queue of ACKs, means over the runs; circles: the paper's"
+    },
     reading=READING,
 )
