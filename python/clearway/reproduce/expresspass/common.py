@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from clearway.reproduce.measures import CEILING, CEILING_RANDOM
@@ -50,4 +51,27 @@ def dumbbell(pairs: int, rate: str) -> dict[str, Any]:
         "delay": "12.5 us",
         "bottleneck_rate": rate,
         "bottleneck_delay": "25 us",
+    }
+
+
+def partition_aggregate(
+    name: str, duration_ms: int, fan_out: int, transport: Mapping[str, Any], **more: Any
+) -> dict[str, Any]:
+    """Fig. 1: a master that asks so many workers of a fat tree again and again; the queue in front of it."""
+    return {
+        "name": name,
+        "stop": f"{duration_ms} ms",
+        "topology": {"kind": "fat-tree", "k": 8, "rate": "10 Gbps", "delay": "5 us"},
+        "transport": transport,
+        "traffic": [
+            {
+                "kind": "partition-aggregate",
+                "fan_out": fan_out,
+                "request": "200 B",
+                "response": "1000 B",
+                "rounds": 400_000,
+            }
+        ],
+        "sample": [{"name": "queue", "what": "queue", "every": "10 us", "ports": ["tor0->h0"]}],
+        **more,
     }

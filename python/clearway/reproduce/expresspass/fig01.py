@@ -26,7 +26,7 @@ import polars as pl
 from matplotlib.figure import Figure as Picture
 
 from clearway.reproduce.claims import Finding, claim, verdict
-from clearway.reproduce.expresspass.common import COLORS
+from clearway.reproduce.expresspass.common import COLORS, partition_aggregate
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, powers
 from clearway.reproduce.measures import data_drops, port
@@ -49,23 +49,9 @@ def jobs(scale: str) -> list[Job]:
     return [
         Job(
             {"transport": name, "host_delay": delay, "fan_out": fan_out},
-            {
-                "name": "fig01",
-                "stop": f"{DURATION_MS[scale]} ms",
-                "topology": {"kind": "fat-tree", "k": 8, "rate": "10 Gbps", "delay": "5 us"},
-                "host": {"processing_delay": DELAYS[delay]},
-                "transport": transport,
-                "traffic": [
-                    {
-                        "kind": "partition-aggregate",
-                        "fan_out": fan_out,
-                        "request": "200 B",
-                        "response": "1000 B",
-                        "rounds": 400_000,
-                    }
-                ],
-                "sample": [{"name": "queue", "what": "queue", "every": "10 us", "ports": ["tor0->h0"]}],
-            },
+            partition_aggregate(
+                "fig01", DURATION_MS[scale], fan_out, transport, host={"processing_delay": DELAYS[delay]}
+            ),
         )
         for name, transport in TRANSPORTS.items()
         for delay in DELAYS

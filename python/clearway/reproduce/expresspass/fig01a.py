@@ -23,6 +23,7 @@ import polars as pl
 from matplotlib.figure import Figure as Picture
 
 from clearway.reproduce.claims import Finding, claim, verdict
+from clearway.reproduce.expresspass.common import partition_aggregate
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, powers
 from clearway.reproduce.measures import data_drops, port
@@ -46,23 +47,7 @@ def jobs(scale: str) -> list[Job]:
     return [
         Job(
             {"transport": name, "fan_out": fan_out},
-            {
-                "name": "fig01a",
-                "stop": f"{DURATION_MS[scale]} ms",
-                "topology": {"kind": "fat-tree", "k": 8, "rate": "10 Gbps", "delay": "5 us"},
-                "switch": {"buffer": buffer},
-                "transport": transport,
-                "traffic": [
-                    {
-                        "kind": "partition-aggregate",
-                        "fan_out": fan_out,
-                        "request": "200 B",
-                        "response": "1000 B",
-                        "rounds": 400_000,
-                    }
-                ],
-                "sample": [{"name": "queue", "what": "queue", "every": "10 us", "ports": ["tor0->h0"]}],
-            },
+            partition_aggregate("fig01a", DURATION_MS[scale], fan_out, transport, switch={"buffer": buffer}),
         )
         for name, (transport, buffer) in TRANSPORTS.items()
         for fan_out in FAN_OUTS

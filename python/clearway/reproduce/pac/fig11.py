@@ -175,7 +175,8 @@ FIGURE = Figure(
     draw=draw,
     shown={"shown": "Means over the runs."},
     captions={
-        "rtt": "Round-trip times of single acknowledgements and the longest queue of ACKs, means over the runs; circles: the paper's"
+        "rtt": "Round-trip times of single acknowledgements and the longest queue of ACKs, means over the runs; "
+        "circles: the paper's"
     },
     reading=READING,
 )
