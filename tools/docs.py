@@ -55,6 +55,12 @@ SUMMARY = {
     "`million_link_transmissions_per_cpu_s`, `peak_memory_bytes` of the process during the run.",
 }
 
+#: What comes before columns that not all runs have.
+ONLY = {
+    "flows": "Only with `dcqcn`, `rdma-dctcp` or `pacc`:",
+    "ports": "Only with flow control (`switch.pfc`):",
+}
+
 RESULTS = """# Results
 
 A run writes a folder, which `clearway.load` and `clearway report` read:
@@ -84,10 +90,18 @@ def results_md() -> str:
     run = clearway.run(SMALLEST)
     if set(run.summary) != set(SUMMARY):
         sys.exit(f"tools/docs.py: SUMMARY and a run's summary differ: {set(run.summary) ^ set(SUMMARY)}")
+    known = {(row["table"], row["column"]) for row in run.columns().to_dicts()}
     parts = [HEAD + RESULTS]
-    for table, columns in run.columns().group_by("table", maintain_order=True):
-        rows = [[f"`{row['column']}`", row["unit"], row["doc"]] for row in columns.to_dicts()]
-        parts.append(f"## {table[0]}\n\n" + markdown_table(["column", "unit", "what it means"], rows))
+    for table, columns in clearway.run(SMALLEST, transport="dcqcn").columns().group_by("table", maintain_order=True):
+        common: list[list[str]] = []
+        special: list[list[str]] = []
+        for row in columns.to_dicts():
+            rows = common if (row["table"], row["column"]) in known else special
+            rows.append([f"`{row['column']}`", row["unit"], row["doc"]])
+        head = ["column", "unit", "what it means"]
+        parts.append(f"## {table[0]}\n\n" + markdown_table(head, common))
+        if special:
+            parts.append(f"{ONLY[table[0]]}\n\n" + markdown_table(head, special))
     rows = [[f"`{key}`", doc] for key, doc in SUMMARY.items()]
     parts.append("## summary.json\n\n" + markdown_table(["key", "what it means"], rows))
     return "\n".join(parts)

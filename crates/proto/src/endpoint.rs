@@ -43,6 +43,9 @@ pub struct Stats {
     pub credits_wasted: u64,
     /// Bytes of data that arrived a second time.
     pub duplicate_bytes: u64,
+    /// Notifications of congestion that this end heard of: CNPs and, where they count as such, acknowledgements of
+    /// marked data.
+    pub notices: u64,
 }
 
 macro_rules! each_counter {
@@ -67,7 +70,8 @@ each_counter!(
     credits_sent,
     credits_used,
     credits_wasted,
-    duplicate_bytes
+    duplicate_bytes,
+    notices
 );
 
 /// Where a flow runs: what an end may know of its network when it starts.

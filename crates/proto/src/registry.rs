@@ -21,6 +21,10 @@ pub trait Transport {
     const SOURCE: &'static str;
     /// Named sets of parameters.
     const PROFILES: &'static [Profile] = &[];
+    /// Whether its senders count the notifications of congestion that they hear of ([`Stats::notices`]).
+    ///
+    /// [`Stats::notices`]: crate::Stats::notices
+    const COUNTS_NOTICES: bool = false;
     /// What its packets need from the ports on their way.
     fn needs(params: &Self::Params) -> Needs;
     /// A sending end for a new flow.
@@ -98,6 +102,8 @@ pub struct TransportInfo {
     pub params: &'static [ParamSpec],
     /// Its named sets of parameters.
     pub profiles: &'static [Profile],
+    /// Whether its flows count the notifications of congestion that they hear of.
+    pub counts_notices: bool,
 }
 
 /// Code to be run on a sender whose type is not known: one instance per transport, chosen by one jump.
@@ -144,6 +150,7 @@ macro_rules! transports {
             source: <$Transport>::SOURCE,
             params: <<$Transport as Transport>::Params as ParamSet>::SPECS,
             profiles: <$Transport>::PROFILES,
+            counts_notices: <$Transport>::COUNTS_NOTICES,
         },)+];
 
         impl AnyTransport {

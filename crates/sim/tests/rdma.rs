@@ -203,3 +203,28 @@ fn a_class_that_is_stopped_does_not_stop_another() {
     assert!(victim < 2.0 * alone + 3e-6, "{victim} against {alone}");
     assert_eq!(results.summary.flows_completed, 65);
 }
+
+#[test]
+fn a_flow_counts_the_notifications_that_it_hears_of() {
+    let with = |name: &str, values: &[(&str, &str)]| {
+        let mut transport = transport(name);
+        values.iter().for_each(|(key, value)| transport.set(key, value).unwrap());
+        run(&incast(&transport, 8, 2_000_000))
+    };
+    let heard = |results: &Results| results.flows.u64s("notices").iter().sum::<u64>();
+    for name in ["dcqcn", "pacc"] {
+        let results = with(name, &[]);
+        assert!(heard(&results) > 0, "{name}");
+        // What was sent to a flow that had ended meanwhile reaches nobody.
+        assert!(heard(&results) <= results.summary.notices, "{name}");
+        assert!(heard(&results) + 8 * 20 >= results.summary.notices, "{name}");
+    }
+    // Each marked packet is acknowledged by a packet that says so.
+    let results = with("dcqcn", &[("notice", "marked-ack"), ("reaction", "ticks"), ("decrease_interval", "4 us")]);
+    assert_eq!(heard(&results), results.ports.u64s("marks").iter().sum::<u64>());
+    assert_eq!(results.summary.notices, 0);
+    assert!(heard(&results) > 0);
+    for name in ["timely", "hpcc", "rocev2", "dctcp"] {
+        assert!(with(name, &[]).flows.column("notices").is_none(), "{name} hears of none");
+    }
+}

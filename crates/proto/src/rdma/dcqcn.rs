@@ -35,6 +35,17 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// From when on `alpha` moves.
+    pub enum AlphaFrom {
+        /// From the flow's first notification, which so meets `alpha` as it began (network cards, HPCC's ns-3 code).
+        Notification = "notification",
+        /// From the flow's first packet, as eq. (2) reads by itself: a flow that was never notified has a small
+        /// `alpha`.
+        Start = "start",
+    }
+}
+
 /// Constants of the law, by the paper's names where it has one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DcqcnConfig {
@@ -46,6 +57,8 @@ pub struct DcqcnConfig {
     pub g: f64,
     /// `alpha` of a new flow: 1 halves the rate on the first notification.
     pub alpha_initial: f64,
+    /// From when on `alpha` moves.
+    pub alpha_from: AlphaFrom,
     /// Time without a notification after which `alpha` falls (`K`); with [`Reaction::Ticks`], the time between moves.
     pub alpha_period: Span,
     /// Least time between two cuts. [`Reaction::OnCnp`] does not hear what comes sooner. In the paper the receiver
@@ -95,6 +108,9 @@ rdma_params! {
     g: f64 = "0.00390625", "0.000001" to "1", "SIGCOMM'15: 1/256";
     /// `alpha` of a new flow: 1 halves the rate on the first notification.
     alpha_initial: f64 = "1", "0" to "1", "SIGCOMM'15 sec. 3.1";
+    /// From when on `alpha` moves. `notification`: from the flow's first notification; `start`: from its first packet,
+    /// so that it is small in a flow that was never notified.
+    alpha_from: AlphaFrom = "notification", "" to "", "HPCC's ns-3 code";
     /// Time without a notification after which `alpha` falls (`K`); with `ticks`, the time between moves of `alpha`.
     alpha_period: Span = "55 us", "1 ns" to "1 s", "SIGCOMM'15 sec. 3.1";
     /// Least time between two cuts. With `on-cnp`, notifications that come sooner are not heard; with `ticks` it must
@@ -163,6 +179,7 @@ impl Transport for DcqcnTransport {
         "DCQCN: receivers of marks notify the sender, which cuts its rate and recovers it";
     const SOURCE: &'static str = "SIGCOMM'15";
     const PROFILES: &'static [Profile] = PROFILES;
+    const COUNTS_NOTICES: bool = true;
 
     fn needs(params: &Params) -> Needs {
         Needs {
@@ -211,6 +228,7 @@ impl Params {
             notice: self.notice,
             g: self.g,
             alpha_initial: self.alpha_initial,
+            alpha_from: self.alpha_from,
             alpha_period: self.alpha_period,
             decrease_interval: self.decrease_interval,
             clamp_target: self.clamp_target,
@@ -345,6 +363,7 @@ impl Dcqcn {
                     self.move_alpha_until(now);
                     self.alpha_noticed = true;
                 } else {
+                    self.move_alpha_until(now);
                     self.noticed = true;
                     self.alpha_at = now + self.config.alpha_period;
                     self.cut_at = now + self.config.decrease_interval + AFTER_ALPHA;
@@ -463,6 +482,9 @@ impl RateLaw for Dcqcn {
     }
 
     fn on_sent(&mut self, wire: u32, now: Time) {
+        if self.config.alpha_from == AlphaFrom::Start && self.alpha_at == Time::MAX {
+            self.alpha_at = now + self.config.alpha_period;
+        }
         let Some(counter) = self.config.byte_counter else { return };
         if !self.noticed {
             return;

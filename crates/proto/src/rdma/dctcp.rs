@@ -69,6 +69,7 @@ impl Transport for RdmaDctcp {
         "DCTCP's estimate of marks as a law of the rate, over RDMA: a baseline of HPCC's authors";
     const SOURCE: &'static str = "HPCC's ns-3 code; RFC 8257";
     const PROFILES: &'static [Profile] = PROFILES;
+    const COUNTS_NOTICES: bool = true;
 
     fn needs(params: &Params) -> Needs {
         Needs { lossless: params.lossless, ..Needs::ECN }

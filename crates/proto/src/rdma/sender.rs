@@ -171,11 +171,13 @@ impl<L: RateLaw> Sender<L> {
                 }
             }
         }
+        let marked = packet.flags.has(Flags::ECN_ECHO);
+        cx.stats.notices += u64::from(marked);
         let ack = Ack {
             newly,
             acked: self.acked,
             next: self.next,
-            marked: packet.flags.has(Flags::ECN_ECHO),
+            marked,
             rtt: cx.now.saturating_since(packet.echo),
             hops: extra.hops(),
         };
@@ -191,7 +193,10 @@ impl<L: RateLaw> Endpoint for Sender<L> {
     fn handle_packet(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
         match packet.kind {
             Kind::Ack | Kind::Nack => self.on_answer(packet, extra, cx),
-            Kind::Cnp => self.law.on_cnp(cx.now),
+            Kind::Cnp => {
+                cx.stats.notices += 1;
+                self.law.on_cnp(cx.now);
+            }
             _ => return,
         }
         self.settle(cx.now);

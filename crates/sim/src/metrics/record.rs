@@ -105,7 +105,16 @@ pub fn flow_table(model: &Model, mut records: Vec<Record>) -> Table {
             ints(&|r| r.stats.credits_wasted),
         ),
     ];
-    table("flows", columns)
+    let mut table = table("flows", columns);
+    if model.traffic.iter().any(|traffic| traffic.transport.info().counts_notices) {
+        table.columns.push(Column {
+            name: "notices",
+            unit: "",
+            doc: "notifications of congestion that the sender heard of: CNPs, or acknowledgements of marked data",
+            values: ints(&|r| r.stats.notices),
+        });
+    }
+    table
 }
 
 /// The table of output ports, by number.

@@ -12,6 +12,7 @@ const PAPER: DcqcnConfig = DcqcnConfig {
     notice: Notice::Cnp,
     g: 1.0 / 256.0,
     alpha_initial: 1.0,
+    alpha_from: AlphaFrom::Notification,
     alpha_period: Span::from_us(55),
     decrease_interval: Span::ZERO,
     clamp_target: true,
@@ -238,6 +239,20 @@ fn alpha_forgets_after_a_long_silence_at_no_cost_but_its_ticks_keep_their_phase(
     assert_eq!(law.alpha(), 0.0);
     assert_eq!(law.alpha_at, at(60_000_001));
     assert_eq!(law.next_timeout(), at(60_000_004) + Span::from_ns(1), "15 million intervals of 4 us later");
+}
+
+#[test]
+fn with_alpha_from_the_start_a_flow_never_notified_is_cut_little() {
+    let mut law = law(DcqcnConfig { alpha_from: AlphaFrom::Start, alpha_period: Span::from_us(1), ..PAPER });
+    law.on_sent(1_048, at(0));
+    law.on_sent(1_048, at(100));
+    law.on_cnp(at(600));
+    // 600 periods of 1 us without a notification: alpha = (255/256)^600.
+    let alpha = (255.0_f64 / 256.0).powi(600);
+    let expected = 100e9 * (1.0 - alpha / 2.0);
+    assert!((law.rate().as_bps_f64() - expected).abs() < 1e3, "{:?}", law.rate());
+    assert!((alpha - 0.0955).abs() < 1e-4);
+    assert!((law.alpha() - (alpha * 255.0 / 256.0 + 1.0 / 256.0)).abs() < 1e-12);
 }
 
 proptest! {

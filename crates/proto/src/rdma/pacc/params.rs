@@ -5,7 +5,7 @@ use crate::endpoint::Env;
 use crate::params::{Auto, Profile};
 use crate::port::PortMechanism;
 use crate::rdma::config::rdma_params;
-use crate::rdma::dcqcn::{Dcqcn, DcqcnConfig, Notice, Reaction};
+use crate::rdma::dcqcn::{AlphaFrom, Dcqcn, DcqcnConfig, Notice, Reaction};
 use crate::rdma::law::BuildLaw;
 use crate::rdma::scale::{Step, Windowing};
 use crate::rdma::{Config, Receiver, Sender};
@@ -53,6 +53,8 @@ rdma_params! {
     reaction: Reaction = "on-cnp", "" to "", "PACC eq. (1)";
     /// Hosts, as in `dcqcn`: weight `g` of one notification, or of one period without, in `alpha`.
     g: f64 = "0.00390625", "0.000001" to "1", "HPCC's ns-3 code, PACC-18";
+    /// Hosts, as in `dcqcn`: from when on `alpha`, which begins at 1, moves.
+    alpha_from: AlphaFrom = "notification", "" to "", "HPCC's ns-3 code, PACC-21";
     /// Hosts, as in `dcqcn`: time without a notification after which `alpha` falls (`tau'`).
     alpha_period: Span = "1 us", "1 ns" to "1 s", "PACC appendix, PACC-18";
     /// Hosts, as in `dcqcn`: least time between two cuts. With `ticks` set 4 us.
@@ -102,6 +104,7 @@ impl Transport for Pacc {
         "PACC: switches count who fills their queues, and notify DCQCN's senders themselves";
     const SOURCE: &'static str = "INFOCOM'22";
     const PROFILES: &'static [Profile] = PROFILES;
+    const COUNTS_NOTICES: bool = true;
 
     fn needs(params: &Params) -> Needs {
         Needs {
@@ -158,6 +161,7 @@ impl Params {
             notice: Notice::Cnp,
             g: self.g,
             alpha_initial: 1.0,
+            alpha_from: self.alpha_from,
             alpha_period: self.alpha_period,
             decrease_interval: self.decrease_interval,
             clamp_target: self.clamp_target,
