@@ -1,5 +1,5 @@
-"""ExpressPass joins running DCTCP flows (a), DCTCP joins running ExpressPass flows (b). The paper shows that ExpressPass
-takes most of the bottleneck in both, and that DCTCP can send only once ExpressPass is done.
+"""ExpressPass joins running DCTCP flows (a), DCTCP joins running ExpressPass flows (b). The paper shows that
+ExpressPass takes most of the bottleneck in both, and that DCTCP can send only once ExpressPass is done.
 
 Unstated, and chosen here:
 
