@@ -70,7 +70,9 @@ fn flows_of_a_host_share_its_card_fairly_frame_by_frame() {
 fn nothing_is_lost_in_a_255_to_1_incast_under_any_rdma_transport_with_flow_control() {
     for transport in lossless() {
         let name = transport.info().name;
-        let results = run(&incast(&transport, 255, 64_000));
+        let results = run(&incast(&transport, 255, 320_000));
+        let pauses = results.summary.flow_control.as_ref().map_or(0, |control| control.pauses);
+        println!("{name}: {pauses} pauses, {} notices", results.summary.notices);
         assert_eq!(results.summary.ended, Ended::Complete, "{name}");
         assert_eq!(count(&results, "dropped, buffer"), 0, "{name}");
         assert_eq!(results.summary.flows_completed, 255, "{name}");

@@ -33,6 +33,8 @@ pub struct Sender<L> {
     /// Of what is missing below this, all is sent again, from `mending` on.
     mend_end: u64,
     mending: u64,
+    /// When the byte at `acked` was last sent again.
+    mended: Time,
     /// Whether the end of the flow has been told, and whether it is known to have arrived.
     end_told: bool,
     end_acked: bool,
@@ -77,6 +79,7 @@ impl<L: RateLaw> Sender<L> {
             kept: Ranges::default(),
             mend_end: 0,
             mending: 0,
+            mended: Time::MAX,
             end_told: false,
             end_acked: false,
             left: Time::ZERO,
@@ -151,6 +154,10 @@ impl<L: RateLaw> Sender<L> {
     fn on_answer(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
         let newly = packet.ack.saturating_sub(self.acked);
         self.acked += newly;
+        if newly > 0 {
+            // If the byte now at `acked` was sent again, then before now.
+            self.mended = if self.mending > self.acked { cx.now } else { Time::MAX };
+        }
         self.next = self.next.max(self.acked);
         self.kept.remove_below(self.acked);
         if packet.flags.has(Flags::LAST) {
@@ -164,8 +171,9 @@ impl<L: RateLaw> Sender<L> {
                     if start < end {
                         self.kept.insert(start, end);
                     }
-                    if self.mend_end <= self.acked {
-                        self.mending = self.acked;
+                    // What left after the repetition has overtaken it: that was lost too.
+                    if self.mend_end <= self.acked || packet.echo > self.mended {
+                        (self.mending, self.mended) = (self.acked, Time::MAX);
                     }
                     self.mend_end = self.mend_end.max(self.kept.end());
                 }
@@ -237,6 +245,9 @@ impl<L: RateLaw> Endpoint for Sender<L> {
         self.end_told |= is_last;
         if end <= self.mend_end {
             self.mending = end;
+            if piece.start == self.acked {
+                self.mended = cx.now;
+            }
         } else {
             self.next = end;
         }

@@ -376,10 +376,7 @@ fn a_shuffle_has_a_flow_from_every_task_to_every_task_of_another_host() {
     assert_eq!((pairs(&one).len(), pairs(&other).len()), (20 * 39, 20 * 39));
     assert!(pairs(&one).is_disjoint(&pairs(&other)));
     let problem = refused(&format!("{text}hosts = [\"h0\", \"h1\"]\nsenders = [\"h2\"]\n"));
-    assert_eq!(
-        problem,
-        "x.toml:9: traffic.0.senders = [\"h2\"]: h2 is none of the hosts; name some of them"
-    );
+    assert_eq!(problem, "x.toml:9: traffic.0.senders = [\"h2\"]: h2 is none of the hosts; name some of them");
 }
 
 #[test]
