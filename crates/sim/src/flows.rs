@@ -49,18 +49,6 @@ pub struct Classes {
     pub low: u8,
 }
 
-impl Classes {
-    /// The class of a packet of this kind.
-    #[inline]
-    pub fn of(&self, kind: Kind) -> u8 {
-        match kind {
-            Kind::Credit => self.credit,
-            Kind::Cnp => self.notice,
-            _ => self.data,
-        }
-    }
-}
-
 /// A flow between its start and the moment when its last packet left the network.
 pub struct Flow {
     /// Its sending end.
@@ -219,8 +207,14 @@ impl Drive<'_> {
                     None => continue,
                 }
             }
-            net.notices += u64::from(packet.kind == Kind::Cnp);
-            let class = classes.of(packet.kind);
+            let class = match packet.kind {
+                Kind::Credit => classes.credit,
+                Kind::Cnp => {
+                    net.notices += 1;
+                    classes.notice
+                }
+                _ => classes.data,
+            };
             let (index, port) = net.inject(packet, &extra, flow, class, end.route, cx.rng);
             net.send(port, index);
         }

@@ -168,6 +168,7 @@ impl Network {
     }
 
     /// Tells the port that feeds a link into a switch what the switch asks of it.
+    #[cold]
     #[inline(never)]
     pub(super) fn tell(&mut self, from: PortId) {
         let back = from.reverse().0;
@@ -181,6 +182,7 @@ impl Network {
     }
 
     /// Sends the pause frame that waits for a port, which is free.
+    #[cold]
     #[inline(never)]
     pub(super) fn send_frame(&mut self, back: u32) {
         let link = PortId(back).reverse();
@@ -235,6 +237,7 @@ impl Network {
     }
 
     /// Puts a packet into a queue where there is flow control.
+    #[cold]
     #[inline(never)]
     pub(super) fn enqueue_under_control(&mut self, port: u32, index: u32) {
         let out = &mut self.ports[port as usize];
@@ -267,6 +270,7 @@ impl Network {
     }
 
     /// A packet leaves the memory of a switch: whoever was stopped for it may go on.
+    #[cold]
     #[inline(never)]
     pub(super) fn leave_memory(&mut self, node: u32, index: u32) {
         let slot = self.slab.get(index);
@@ -278,6 +282,7 @@ impl Network {
     }
 
     /// Whether a pause frame waits at a port, or a class that is not stopped has something to send.
+    #[cold]
     #[inline(never)]
     pub(super) fn may_send(&self, port: u32) -> bool {
         let out = &self.ports[port as usize];

@@ -297,6 +297,7 @@ impl Network {
     }
 
     /// Hands a packet to an output port whose link is down, that is stopped, or that does more than queueing.
+    #[cold]
     #[inline(never)]
     fn send_specially(&mut self, port: u32, index: u32) {
         let out = &self.ports[port as usize];
@@ -317,6 +318,7 @@ impl Network {
     }
 
     /// A packet leaves a port that does more than queueing, or whose link loses: whether it is lost.
+    #[cold]
     #[inline(never)]
     fn depart_specially(&mut self, port: u32, index: u32) -> bool {
         let mechanism = self.ports[port as usize].mechanism;
@@ -545,10 +547,12 @@ impl Network {
         if !out.up {
             return;
         }
-        let pullable = out.nic != NONE && self.nics[out.nic as usize].waiting > 0;
         let free = out.busy_until.max(self.now);
-        let wakes = if out.control == 0 { out.waiting > 0 || pullable } else { self.may_send(port) };
-        if wakes {
+        if out.control != 0 {
+            if self.may_send(port) {
+                return self.arm(port, free);
+            }
+        } else if out.waiting > 0 || out.nic != NONE && self.nics[out.nic as usize].waiting > 0 {
             return self.arm(port, free);
         }
         if out.credits != NONE {

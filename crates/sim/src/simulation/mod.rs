@@ -409,16 +409,22 @@ impl Simulation {
     fn hand_over(&mut self, index: u32) {
         let slot = self.net.slab.get(index);
         let (packet, place) = (slot.packet, slot.flow);
-        let extra =
-            if packet.flags.has(Flags::EXTRA) { self.net.slab.extra(index) } else { Extra::default() };
+        // Most packets have nothing beside them, and what few have is large.
+        let held;
+        let extra = if packet.flags.has(Flags::EXTRA) {
+            held = self.net.slab.extra(index);
+            &held
+        } else {
+            &Extra::None
+        };
         self.net.deliver(index);
         if packet.kind.is_for_receiver() {
-            self.drive_receiver(place, Input::Packet(&packet, &extra));
+            self.drive_receiver(place, Input::Packet(&packet, extra));
         } else {
             if self.watches_rtt {
                 self.watch_rtt(place, &packet);
             }
-            self.drive_sender(place, Input::Packet(&packet, &extra));
+            self.drive_sender(place, Input::Packet(&packet, extra));
         }
     }
 

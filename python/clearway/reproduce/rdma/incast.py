@@ -120,7 +120,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
         where = at + 0.26 * (index - 1)
         places[0].bar(where, part["over_least"], 0.24, color=look.color(index), label=mode)
         places[1].bar(where, part["retransmits"], 0.24, color=look.color(index), label=mode)
-    places[0].set(ylabel="last completion / least possible")
+    places[0].set(ylabel="last completion / least possible", yscale="log")
     places[1].set(ylabel="packets sent again", yscale="symlog")
     places[1].set_ylim(0, None)
     for place in places:
