@@ -24,6 +24,8 @@ DRAWS = {"quick": 10, "full": 50}
 
 ALPHA = {"alpha_from": "start"}
 NS3_HOSTS = {"profile": "hpcc-ns3"}
+#: The name of PACC with hosts as in HPCC's code.
+NS3 = "pacc, ns-3 hosts"
 
 #: What isolates causes: the transports of the paper with one thing changed, by what is changed.
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -93,6 +95,21 @@ def recovery(times: Floats, values: Floats, start: float, level: float) -> float
     if not below.size:
         return 0.0
     return math.inf if below[-1] == len(values) - 1 else float(times[below[-1]]) - start
+
+
+def suppression(times: Floats, values: Floats, start: float, level: float, *, within: float, hold: int) -> float:
+    """How long after `start` a suppression ends: from when on `hold` values in a row are at `level` or above again.
+
+    It is the first that begins `within` so long after `start`: 0 if none does, infinite if it does not end.
+    """
+    below = np.flatnonzero((times > start) & (times <= start + within) & (values < level))
+    if not below.size:
+        return 0.0
+    good = values >= level
+    for index in range(int(below[0]), len(values) - hold + 1):
+        if good[index : index + hold].all():
+            return float(times[index - 1]) - start
+    return math.inf
 
 
 def median(values: pl.Series) -> float:
