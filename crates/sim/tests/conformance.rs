@@ -31,7 +31,10 @@ fn at(us: u64, flow: Flow) -> Flow {
 }
 
 /// Options that change how data is sent or recovered: rows of their own.
-const VARIANTS: [(&str, &[(&str, &str)]); 3] = [
+const VARIANTS: [(&str, &[(&str, &str)]); 6] = [
+    ("rocev2", &[("lossless", "false")]),
+    ("dcqcn", &[("lossless", "false"), ("recovery", "selective-repeat")]),
+    ("hpcc", &[("lossless", "false"), ("recovery", "selective-repeat")]),
     ("expresspass", &[("tell_end", "true")]),
     ("expresspass", &[("low_priority", "1")]),
     ("expresspass", &[("tell_end", "true"), ("low_priority", "2"), ("handshake", "none")]),
@@ -52,7 +55,9 @@ fn transports() -> impl Iterator<Item = AnyTransport> {
 fn cell(topology: &Topology, flows: &[Flow], change: impl Fn(&mut Model)) {
     for transport in transports() {
         let mut model = network_for(&transport, topology.clone());
-        model.switch.classes[0].limit = Amount { bytes: Bytes::MAX, packets: 250 };
+        if model.pfc.is_none() {
+            model.switch.classes[0].limit = Amount { bytes: Bytes::MAX, packets: 250 };
+        }
         add(&mut model, &transport, flows.to_vec());
         change(&mut model);
         println!("{}", transport.info().name);

@@ -280,3 +280,18 @@ fn beside_expresspass_cubic_fills_the_buffer_and_frames_are_lost() {
     let paper = with("Algorithm 1", &expresspass());
     assert!((1.2..2.5).contains(&paper.ratio()), "{}", paper.ratio());
 }
+
+#[test]
+fn beside_expresspass_timely_gets_little_of_one_queue_and_its_share_in_a_class_of_its_own() {
+    // EC4 sec. I names TIMELY too. Its round-trip times grow with the queue that credits do not see.
+    let mut timely = transport("timely");
+    timely.set("lossless", "false").unwrap();
+    let one = one_queue("expresspass ns2 : timely", &expresspass_ns2(), &timely, 8);
+    assert!(one.ratio() > 8.0 && one.utilisation() > 0.99, "{}", one.ratio());
+    for weight in [1, 3] {
+        let share = weight as f64 / (weight + 1) as f64;
+        let mix = two_classes("timely", weight, share);
+        let got = mix.first / 10.0 * 1538.0 / 1460.0 / DATA_SHARE;
+        assert!((0.85 * share..1.01 * share).contains(&got), "{weight}: {got}");
+    }
+}

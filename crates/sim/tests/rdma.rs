@@ -222,7 +222,8 @@ fn a_flow_counts_the_notifications_that_it_hears_of() {
         assert!(heard(&results) + 8 * 20 >= results.summary.notices, "{name}");
     }
     // Each marked packet is acknowledged by a packet that says so.
-    let results = with("dcqcn", &[("notice", "marked-ack"), ("reaction", "ticks"), ("decrease_interval", "4 us")]);
+    let results =
+        with("dcqcn", &[("notice", "marked-ack"), ("reaction", "ticks"), ("decrease_interval", "4 us")]);
     assert_eq!(heard(&results), results.ports.u64s("marks").iter().sum::<u64>());
     assert_eq!(results.summary.notices, 0);
     assert!(heard(&results) > 0);
