@@ -228,7 +228,8 @@ HPCC's code offers) DCQCN takes 214 to 254 us.
 and have 24 Gbps in the 1,000 us after the bursts (DCQCN 19, TIMELY 13, HPCC 23). That is what the paper says of
 microbursts. Not by the test for microbursts, though: nine bursts stay in the queue for a period and more, so `Q_avg`
 is far above `Q_burst`. The long flows share the notifications with the bursts, and their `alpha` has fallen since the
-beginning, which we think is why. At 90 % it takes 545 us, as it has DCQCN's timer; HPCC is sooner then. So the order depends on the share.
+beginning, which we think is why. At 90 % it takes 545 us, as it has DCQCN's timer; HPCC is sooner then. So the order
+depends on the share.
 
 **PACC with eq. (1) as printed starves.** Two flows that start at line rate into one port fill its queue before 600 us
 too. Each hears of 20 notifications at an `alpha` near 1 and falls to the least rate of 10 Mbps; each cut also makes the

@@ -1,0 +1,67 @@
+"""What the figures of PACC measure, against series made by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from clearway.reproduce.pacc import burst, fig06
+
+TIMES = np.arange(10.0, 110.0, 10.0)
+
+
+def series(*values: float) -> np.ndarray:
+    return np.asarray(values)
+
+
+def test_recovery_ends_with_the_last_value_below_the_level() -> None:
+    values = series(5, 5, 1, 1, 5, 1, 5, 5, 5, 5)
+    assert burst.recovery(TIMES, values, 20, 4) == 40, "the value at 60 is the last one below"
+    assert burst.recovery(TIMES, values, 60, 4) == 0
+    assert burst.recovery(TIMES, series(5, 5, 5, 5, 5, 5, 5, 5, 5, 1), 20, 4) == math.inf
+
+
+def test_a_suppression_ends_when_values_hold_and_what_begins_later_does_not_count() -> None:
+    values = series(5, 5, 1, 5, 1, 1, 5, 5, 5, 1)
+    # Below from 20 to 30; 5 at 40 does not hold; from 60 on it does.
+    assert burst.suppression(TIMES, values, 20, 4, within=30, hold=3) == 40
+    assert burst.suppression(TIMES, values, 20, 4, within=30, hold=1) == 10
+    assert burst.suppression(TIMES, values, 60, 4, within=30, hold=3) == 0
+    assert burst.suppression(TIMES, values, 90, 4, within=30, hold=1) == math.inf
+
+
+def test_bursts_come_from_three_hosts_of_each_of_three_tors_and_differ_by_draw() -> None:
+    draws = [burst.senders(draw) for draw in range(20)]
+    assert len({tuple(hosts) for hosts in draws}) == 20
+    for hosts in draws:
+        tors = [host // 16 for host in hosts]
+        assert sorted(tors.count(tor) for tor in set(tors)) == [3, 3, 3]
+        assert min(tors) >= 2, "neither the sources nor the receivers of the long flows"
+
+
+def test_medians_count_what_never_happened_as_later_than_all() -> None:
+    import polars as pl
+
+    assert burst.spread(pl.Series([1.0, math.inf, 3.0])) == "3 (1 to never)"
+    assert burst.spread(pl.Series([2.0, 2.2]), 0, "us") == "2 us"
+    assert burst.spread(pl.Series([math.inf, math.inf]), 0, "us") == "never"
+
+
+def test_shares_are_settled_from_the_first_of_five_good_samples() -> None:
+    rates = np.asarray([[5.0, 10, 10, 10, 10, 10, 10], [15.0, 10, 7, 10, 10, 10, 10]])
+    assert fig06.settled(rates, 10) == math.inf, "four are not enough"
+    rates[1, 2] = 11.9
+    assert fig06.settled(rates, 10) == 1
+
+
+def test_flows_join_one_by_one_and_leave_in_the_same_order() -> None:
+    assert [list(fig06.active(step)) for step in range(7)] == [
+        [0],
+        [0, 1],
+        [0, 1, 2],
+        [0, 1, 2, 3],
+        [1, 2, 3],
+        [2, 3],
+        [3],
+    ]
