@@ -60,11 +60,11 @@ fn results_stay_within_their_bounds_and_to_the_byte_what_they_were() {
         ("naive-credit", "693c44abf3933b54f09b20b12fd55272"),
         ("ec4", "da7ab6c081368dc4cfd36f1d092fb454"),
         ("rocev2", "7bfb2d38975cbece439c96aa0efe8af7"),
-        ("dcqcn", "ba3c4be9177fccc45e5e183d607d5578"),
-        ("timely", "6baaa9274f1d4c93700cd7165fa14edc"),
+        ("dcqcn", "a4f5d760b2be5db2635fab6867ed9780"),
+        ("timely", "fdb8a31ee4e35c2a27a9ff474fbaa000"),
         ("hpcc", "0172607c8dfdb0875a948fd166d1b6f2"),
-        ("rdma-dctcp", "7c33a238a56c5d2049a147613d677ad6"),
-        ("pacc", "74c1ae568500b435d18129d15bab8394"),
+        ("rdma-dctcp", "7247b4cc9ae675f6d3d38ff58fed781e"),
+        ("pacc", "31dc50aae13decae7060b249d8565a7c"),
     ];
     let mut changed = Vec::new();
     for (transport, expected) in golden {

@@ -336,6 +336,8 @@ impl Hpcc {
 }
 
 impl RateLaw for Hpcc {
+    const MOVES_TURN: bool = true;
+
     fn rate(&self) -> Rate {
         self.rate
     }

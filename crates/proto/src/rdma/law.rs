@@ -29,6 +29,10 @@ pub struct Ack<'a> {
 
 /// Law of a flow's rate.
 pub trait RateLaw {
+    /// Whether a new rate also moves the packet that already waits for its turn; else it holds from the next on. HPCC's
+    /// ns-3 code moves it for HPCC alone.
+    const MOVES_TURN: bool = false;
+
     /// Pace of packets, in bits on the wire per second.
     fn rate(&self) -> Rate;
 

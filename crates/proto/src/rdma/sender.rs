@@ -128,7 +128,7 @@ impl<L: RateLaw> Sender<L> {
     /// After any input: the pace may have changed, and with it the time of the next turn.
     fn settle(&mut self, now: Time) {
         let pace = self.law.rate();
-        if pace != self.pace {
+        if L::MOVES_TURN && pace != self.pace {
             self.pace = pace;
             self.turn = self.next_turn();
         }
