@@ -61,6 +61,8 @@ pub struct HpccConfig {
     pub base_rtt: Option<Span>,
     /// How finely the law reads telemetry.
     pub telemetry: Telemetry,
+    /// Bytes of telemetry in each data packet.
+    pub stamp: u32,
 }
 
 /// An additive increase, of the window or of the rate.
@@ -174,6 +176,7 @@ impl Params {
             windowing: self.windowing,
             base_rtt: self.base_rtt.set(),
             telemetry: self.telemetry,
+            stamp: self.telemetry_bytes,
         }
     }
 }
@@ -233,7 +236,7 @@ impl BuildLaw for HpccConfig {
             Increase::Window(bytes) => Rate::from_bps_f64(bytes.get() as f64 * 8.0 / base_rtt.as_secs_f64()),
         };
         let multi = (line.as_bps() / FIELDS_LINE).max(1);
-        let own = env.framing.wire_max() as u64;
+        let own = (env.framing.wire_max() + self.stamp) as u64;
         Hpcc {
             config: *self,
             line,
