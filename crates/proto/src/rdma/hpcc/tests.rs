@@ -50,9 +50,9 @@ fn profiled(profile: &Profile) -> Params {
 
 #[test]
 fn defaults_and_profile_are_the_constants_tested_here() {
-    let paper = HpccConfig { min_rate: Rate::mbps(10), base_rtt: None, ..PAPER };
+    let paper = HpccConfig { stamp: 42, min_rate: Rate::mbps(10), base_rtt: None, ..PAPER };
     assert_eq!(Params::default().law(), paper);
-    let ns3 = HpccConfig { base_rtt: None, telemetry: Telemetry::Fields, ..NS3 };
+    let ns3 = HpccConfig { stamp: 42, base_rtt: None, telemetry: Telemetry::Fields, ..NS3 };
     assert_eq!(profiled(&PROFILES[0]).law(), ns3);
 }
 
