@@ -1,0 +1,284 @@
+//! Where: hosts and shares of them, pairs, links, ports.
+
+use super::{Field, quoted};
+use crate::scenario::document::Value;
+
+/// A host by name or by number.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HostRef {
+    Name(String),
+    Number(u64),
+}
+
+impl Field for HostRef {
+    fn kind() -> String {
+        "host".into()
+    }
+
+    fn read(value: &Value) -> Result<HostRef, String> {
+        match value {
+            Value::Text(_) => String::read(value).map(HostRef::Name),
+            Value::Integer(number) => u64::try_from(*number)
+                .map(HostRef::Number)
+                .map_err(|_| "is no host; write its name, such as \"h0\", or its number".into()),
+            _ => Err("is no host; write its name, such as \"h0\", or its number".into()),
+        }
+    }
+
+    fn write(&self) -> Option<String> {
+        match self {
+            HostRef::Name(name) => Some(quoted(name)),
+            HostRef::Number(number) => Some(number.to_string()),
+        }
+    }
+}
+
+/// A share of many that others divide too: from one share on.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Share {
+    pub share: f64,
+    pub from: f64,
+}
+
+impl Share {
+    const KIND: &str = "{ share = number, from = number }";
+
+    fn read(value: &Value) -> Option<Result<Share, String>> {
+        const RIGHT: &str = "write { share = 0.5, from = 0 }";
+        let Value::Table(entries) = value else { return None };
+        let mut read = Share { share: f64::NAN, from: 0.0 };
+        for entry in entries {
+            let place = match entry.key.as_str() {
+                "share" => &mut read.share,
+                "from" => &mut read.from,
+                other => return Some(Err(format!("has no {}; {RIGHT}", quoted(other)))),
+            };
+            match <f64 as Field>::read(&entry.node.value) {
+                Ok(number) => *place = number,
+                Err(_) => return Some(Err(format!("{} is no number; {RIGHT}", entry.key))),
+            }
+        }
+        let sound = read.share > 0.0 && read.from >= 0.0 && read.share + read.from <= 1.0 + 1e-9;
+        Some(
+            sound
+                .then_some(read)
+                .ok_or_else(|| "share must be above 0, from at least 0, and both together at most 1".into()),
+        )
+    }
+
+    fn text(self) -> String {
+        format!("{{ share = {:?}, from = {:?} }}", self.share, self.from)
+    }
+
+    /// Which of `count` things these are; shares that meet leave out none and take none twice.
+    pub fn range(self, count: usize) -> std::ops::Range<usize> {
+        let place = |share: f64| ((share * count as f64).round() as usize).min(count);
+        place(self.from)..place(self.from + self.share)
+    }
+}
+
+/// Some of many: all, a list, or a share.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Chosen<T> {
+    All,
+    List(Vec<T>),
+    Share(Share),
+}
+
+impl<T: Field> Field for Chosen<T> {
+    fn kind() -> String {
+        format!("\"all\", {} or {}", <Vec<T>>::kind(), Share::KIND)
+    }
+
+    fn read(value: &Value) -> Result<Chosen<T>, String> {
+        if let Some(share) = Share::read(value) {
+            return share.map(Chosen::Share);
+        }
+        match value.text() {
+            Some("all") => Ok(Chosen::All),
+            _ => <Vec<T>>::read(value).map(Chosen::List).map_err(|problem| format!("{problem}, or \"all\"")),
+        }
+    }
+
+    fn write(&self) -> Option<String> {
+        match self {
+            Chosen::All => Some(quoted("all")),
+            Chosen::List(items) => items.write(),
+            Chosen::Share(share) => Some(share.text()),
+        }
+    }
+}
+
+/// Who answers in an incast: so many, spread over the hosts, or a list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Workers {
+    Count(u64),
+    List(Vec<HostRef>),
+}
+
+impl Field for Workers {
+    fn kind() -> String {
+        "integer or list of hosts".into()
+    }
+
+    fn read(value: &Value) -> Result<Workers, String> {
+        match value {
+            Value::List(_) => <Vec<HostRef>>::read(value).map(Workers::List),
+            _ => u64::read(value)
+                .map(Workers::Count)
+                .map_err(|problem| format!("{problem}, or a list of hosts")),
+        }
+    }
+
+    fn write(&self) -> Option<String> {
+        match self {
+            Workers::Count(count) => count.write(),
+            Workers::List(hosts) => hosts.write(),
+        }
+    }
+}
+
+/// Who sends to whom.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Pairs {
+    Auto,
+    Random,
+    Share(Share),
+    List(Vec<Pair<HostRef>>),
+}
+
+impl Field for Pairs {
+    fn kind() -> String {
+        format!("\"auto\", \"random\", list of [host, host] or {}", Share::KIND)
+    }
+
+    fn read(value: &Value) -> Result<Pairs, String> {
+        if let Some(share) = Share::read(value) {
+            return share.map(Pairs::Share);
+        }
+        match value.text() {
+            Some("auto") => Ok(Pairs::Auto),
+            Some("random") => Ok(Pairs::Random),
+            _ => <Vec<Pair<HostRef>>>::read(value).map(Pairs::List).map_err(|problem| {
+                format!("{problem}; write \"auto\", \"random\" or [[\"h0\", \"h1\"], ...]")
+            }),
+        }
+    }
+
+    fn write(&self) -> Option<String> {
+        match self {
+            Pairs::Auto => Some(quoted("auto")),
+            Pairs::Random => Some(quoted("random")),
+            Pairs::List(pairs) => pairs.write(),
+            Pairs::Share(share) => Some(share.text()),
+        }
+    }
+}
+
+/// Two of a kind.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pair<T>(pub T, pub T);
+
+impl<T: Field> Field for Pair<T> {
+    fn kind() -> String {
+        format!("[{}, {}]", T::kind(), T::kind())
+    }
+
+    fn read(value: &Value) -> Result<Pair<T>, String> {
+        match value {
+            Value::List(items) => match items.as_slice() {
+                [a, b] => Ok(Pair(T::read(&a.value)?, T::read(&b.value)?)),
+                _ => Err(format!("has {} entries for 2; write {}", items.len(), Self::kind())),
+            },
+            _ => Err(format!("is no pair; write {}", Self::kind())),
+        }
+    }
+
+    fn write(&self) -> Option<String> {
+        Some(format!("[{}, {}]", self.0.write()?, self.1.write()?))
+    }
+}
+
+/// The links that something happens to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Links {
+    All,
+    Between(Pair<String>),
+}
+
+impl Field for Links {
+    fn kind() -> String {
+        "\"all\" or [node, node]".into()
+    }
+
+    fn read(value: &Value) -> Result<Links, String> {
+        match value.text() {
+            Some("all") => Ok(Links::All),
+            _ => Pair::read(value).map(Links::Between).map_err(|_| {
+                "write the two ends of the link, such as [\"tor0\", \"agg1\"], or \"all\"".into()
+            }),
+        }
+    }
+
+    fn write(&self) -> Option<String> {
+        match self {
+            Links::All => Some(quoted("all")),
+            Links::Between(ends) => ends.write(),
+        }
+    }
+}
+
+/// The two ends of a link.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Link(pub Pair<String>);
+
+impl Field for Link {
+    fn kind() -> String {
+        "[node, node]".into()
+    }
+
+    fn read(value: &Value) -> Result<Link, String> {
+        Pair::read(value)
+            .map(Link)
+            .map_err(|_| "write the two ends of the link, such as [\"tor0\", \"agg1\"]".into())
+    }
+
+    fn write(&self) -> Option<String> {
+        self.0.write()
+    }
+}
+
+/// Output ports.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ports {
+    All,
+    Switches,
+    Hosts,
+    List(Vec<String>),
+}
+
+impl Field for Ports {
+    fn kind() -> String {
+        "\"all\", \"switches\", \"hosts\" or list of ports".into()
+    }
+
+    fn read(value: &Value) -> Result<Ports, String> {
+        match value.text() {
+            Some("all") => Ok(Ports::All),
+            Some("switches") => Ok(Ports::Switches),
+            Some("hosts") => Ok(Ports::Hosts),
+            _ => <Vec<String>>::read(value).map(Ports::List).map_err(|_| {
+                "write \"all\", \"switches\", \"hosts\" or a list such as [\"tor0->h3\"]".into()
+            }),
+        }
+    }
+
+    fn write(&self) -> Option<String> {
+        match self {
+            Ports::All => Some(quoted("all")),
+            Ports::Switches => Some(quoted("switches")),
+            Ports::Hosts => Some(quoted("hosts")),
+            Ports::List(ports) => ports.write(),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Classes of data and of credits.
+
+use super::traffic::ReadPart;
+use super::{Result, read_list};
+use crate::model::{Amount, Class, CreditTurn, Marking, Threshold};
+use crate::scenario::document::{Document, Path};
+use crate::scenario::field::{MarkingWord, Name};
+use crate::scenario::lossless::red_config;
+use crate::scenario::schema::*;
+use crate::scenario::shapes::has;
+use crate::scenario::transport::AllNeeds;
+
+/// The class of data that nothing allowed.
+const LOW_CLASS: &str = "low-priority";
+/// Eight priorities, and no network card or switch has more queues than this at a port.
+const CLASSES_MAX: usize = 64;
+/// The priority of a class that goes last (`ClassTable`).
+const PRIORITY_MAX: u8 = 7;
+
+pub(super) fn read_classes(document: &Document, switch_at: &Path) -> Result<Vec<ClassTable>> {
+    let tables = read_named(document, switch_at, "class", |table: &ClassTable| &table.name)?;
+    if tables.is_empty() {
+        let name = Name("data".into());
+        let (buffer, marking, marking_at, lossless) = (None, None, None, None);
+        return Ok(vec![ClassTable { name, priority: 0, weight: 1, buffer, marking, marking_at, lossless }]);
+    }
+    Ok(tables)
+}
+
+pub(super) fn read_credit_classes(document: &Document, switch_at: &Path) -> Result<Vec<CreditClassTable>> {
+    read_named(document, switch_at, "credit_class", |table: &CreditClassTable| &table.name)
+}
+
+/// Reads a list of classes, each of another name.
+fn read_named<T: Table>(
+    document: &Document,
+    switch_at: &Path,
+    key: &str,
+    name: impl Fn(&T) -> &Name,
+) -> Result<Vec<T>> {
+    let at = switch_at.key(key);
+    let tables = read_list::<T>(document, &at)?;
+    if tables.len() > CLASSES_MAX {
+        return Err(document.error(&at, format!("has more than {CLASSES_MAX} classes; write fewer")));
+    }
+    if tables.is_empty() && has(document, switch_at, key) {
+        return Err(document.error(&at, "is empty; write a class or remove the key"));
+    }
+    for (index, (at, table)) in tables.iter().enumerate() {
+        if tables[..index].iter().any(|(_, other)| name(other) == name(table)) {
+            return Err(document.error(&at.key("name"), "is taken by an earlier class; write another name"));
+        }
+    }
+    Ok(tables.into_iter().map(|(_, table)| table).collect())
+}
+
+impl CreditClassTable {
+    pub(super) fn turn(&self, queue: u32) -> CreditTurn {
+        let CreditClassTable { name, priority, weight, share, .. } = self;
+        CreditTurn { name: name.0.clone(), priority: *priority, weight: *weight, queue, share: *share }
+    }
+}
+
+/// Makes a class of the highest priority for notifications of congestion, where a transport asks for one and the
+/// scenario has no classes of its own.
+pub(super) fn add_notice_class(
+    document: &Document,
+    needs: &AllNeeds,
+    classes: &mut Vec<ClassTable>,
+    parts: &mut [ReadPart],
+) {
+    if !needs.notices || has(document, &Path::default().key("switch"), "class") {
+        return;
+    }
+    let data = &mut classes[0];
+    let notices = ClassTable {
+        name: Name("notices".into()),
+        marking: Some(MarkingWord::Off),
+        lossless: Some(false),
+        ..data.clone()
+    };
+    data.priority = 1;
+    classes.push(notices);
+    for part in parts.iter_mut().filter(|part| part.traffic.transport.needs().notices) {
+        part.traffic.notice_class = 1;
+    }
+}
+
+/// Adds the class that yields to all others, if a transport sends data that nothing allowed and the scenario has no
+/// such class yet.
+pub(super) fn add_low_class(
+    document: &Document,
+    needs: &AllNeeds,
+    parts: &[ReadPart],
+    classes: &mut Vec<ClassTable>,
+) -> Result<()> {
+    let Some(&(name, queue)) = needs.low_priority.first() else { return Ok(()) };
+    let at = Path::default().key("switch").key("class");
+    let wanted = format!("the class {LOW_CLASS:?} of {name}, for data that nothing allowed");
+    let lowest = |classes: &[ClassTable]| classes.iter().map(|class| class.priority).max().unwrap_or(0);
+    if let Some(index) = classes.iter().position(|class| class.name.0 == LOW_CLASS) {
+        let others = classes.iter().enumerate().filter(|(other, _)| *other != index);
+        if others.into_iter().any(|(_, other)| other.priority >= classes[index].priority) {
+            let problem = format!("{wanted}, must yield to all others; write a priority above theirs");
+            return Err(document.error(&at.index(index).key("priority"), problem));
+        }
+        if parts.iter().any(|part| part.traffic.class == index) {
+            let problem = format!("{wanted}, can hold no other traffic; write another class for it");
+            return Err(document.error(&at.index(index).key("name"), problem));
+        }
+        return Ok(());
+    }
+    if let Some((other, theirs)) = needs.low_priority.iter().find(|(_, theirs)| *theirs != queue) {
+        let problem = format!(
+            "the transports {name} and {other} ask for {queue} and {theirs} frames in the class {LOW_CLASS:?}; write \
+             it with a buffer for both"
+        );
+        return Err(document.error(&at, problem));
+    }
+    if classes.len() == CLASSES_MAX || lowest(classes) == PRIORITY_MAX {
+        let problem = format!(
+            "leaves no room for {wanted}; write priorities below {PRIORITY_MAX} and fewer than {CLASSES_MAX} classes"
+        );
+        return Err(document.error(&at, problem));
+    }
+    classes.push(ClassTable {
+        name: Name(LOW_CLASS.into()),
+        priority: lowest(classes) + 1,
+        weight: 1,
+        buffer: Some(Amount { packets: queue, ..Amount::UNLIMITED }),
+        marking: Some(MarkingWord::Off),
+        marking_at: None,
+        lossless: Some(false),
+    });
+    Ok(())
+}
+
+/// A class whose every key is filled in.
+pub(super) fn model_class(class: &ClassTable, switch: &Switch) -> Class {
+    let at = class.marking_at.expect("filled in");
+    let threshold = match class.marking.expect("filled in") {
+        MarkingWord::Off | MarkingWord::Auto => None,
+        MarkingWord::ByRate => Some(Threshold::ByRate),
+        MarkingWord::Red => Some(Threshold::Red(red_config(switch))),
+        MarkingWord::Above(amount) => Some(Threshold::Fixed(amount)),
+    };
+    Class {
+        name: class.name.0.clone(),
+        priority: class.priority,
+        weight: class.weight,
+        limit: class.buffer.unwrap_or(Amount::UNLIMITED),
+        marking: threshold.map(|threshold| Marking { threshold, at }),
+    }
+}

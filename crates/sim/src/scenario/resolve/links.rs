@@ -1,0 +1,108 @@
+//! Links that differ, fail, or lose packets.
+
+use super::{Both, Result, read_list};
+use crate::model::Fault;
+use crate::scenario::document::{Document, Path};
+use crate::scenario::error::suggestion;
+use crate::scenario::field::{Direction, Links, Pair};
+use crate::scenario::schema::*;
+use clearway_topology::{PortId, Topology};
+use clearway_units::Time;
+use std::collections::BTreeMap;
+
+/// Makes the links that differ from the shape's what they are to be.
+pub(super) fn change_links(document: &Document, topology: &mut Topology) -> Result<Vec<LinkTable>> {
+    let mut tables = Vec::new();
+    for (at, table) in read_list::<LinkTable>(document, &Path::default().key("link"))? {
+        let port =
+            link(topology, &table.link.0).map_err(|problem| document.error(&at.key("link"), problem))?;
+        if table.rate.is_none() && table.delay.is_none() {
+            return Err(document.error(&at, "changes nothing; write a rate or a delay"));
+        }
+        let is = *topology.port(port);
+        topology.set_link(port, table.rate.unwrap_or(is.rate), table.delay.unwrap_or(is.delay));
+        tables.push(table);
+    }
+    Ok(tables)
+}
+
+/// The port of the first end of a link towards the second.
+pub(super) fn link(topology: &Topology, Pair(a, b): &Pair<String>) -> std::result::Result<PortId, String> {
+    let node = |name: &String| {
+        topology.node(name).ok_or_else(|| {
+            let names = topology.nodes().iter().take(10_000).map(|node| node.name.as_str());
+            format!("there is no node {name:?}{}", suggestion(name, names))
+        })
+    };
+    let (from, to) = (node(a)?, node(b)?);
+    topology.port_between(from, to).ok_or_else(|| {
+        let neighbours = topology.ports_of(from).iter().map(|&port| topology.name(topology.port(port).to));
+        let neighbours: Vec<&str> = neighbours.take(10).collect();
+        format!("no link joins {a} and {b}; {a} is linked to {}", neighbours.join(", "))
+    })
+}
+
+fn directions(port: PortId, direction: Direction) -> Vec<PortId> {
+    match direction {
+        Direction::Both => vec![port, port.reverse()],
+        Direction::Forward => vec![port],
+        Direction::Backward => vec![port.reverse()],
+    }
+}
+
+pub(super) fn read_faults(
+    document: &Document,
+    topology: &Topology,
+    stop: Option<Time>,
+) -> Result<Both<Fault, FaultTable>> {
+    let tables = read_list::<FaultTable>(document, &Path::default().key("fault"))?;
+    let mut faults = Vec::new();
+    // The times at which each port is down already.
+    let mut downs: BTreeMap<PortId, Vec<_>> = BTreeMap::new();
+    for (at, table) in &tables {
+        let port =
+            link(topology, &table.link.0).map_err(|problem| document.error(&at.key("link"), problem))?;
+        if table.up.is_some_and(|up| up <= table.down) {
+            return Err(document.error(&at.key("up"), format!("must be after down, {}", table.down)));
+        }
+        if let Some(stop) = stop.filter(|stop| *stop <= table.down) {
+            return Err(document.error(&at.key("down"), format!("is not before the scenario's stop, {stop}")));
+        }
+        for port in directions(port, table.direction) {
+            let until = table.up.unwrap_or(Time::MAX);
+            let known = downs.entry(port).or_default();
+            if known.iter().any(|&(from, to)| table.down <= to && from <= until) {
+                let problem = "the link is down at that time already; let the two faults not overlap";
+                return Err(document.error(&at.key("down"), problem));
+            }
+            known.push((table.down, until));
+            faults.push(Fault { at: table.down, port, up: false });
+            faults.extend(table.up.map(|at| Fault { at, port, up: true }));
+        }
+    }
+    faults.sort_by_key(|fault| (fault.at, fault.port));
+    Ok((faults, tables.into_iter().map(|(_, table)| table).collect()))
+}
+
+pub(super) fn read_loss(document: &Document, topology: &Topology) -> Result<Both<(PortId, f64), LossTable>> {
+    let tables = read_list::<LossTable>(document, &Path::default().key("loss"))?;
+    let ports = || (0..topology.ports().len() as u32).map(PortId);
+    let mut loss: BTreeMap<PortId, f64> = ports().map(|port| (port, topology.loss(port))).collect();
+    for (at, table) in &tables {
+        let on: Vec<PortId> = match &table.link {
+            Links::All if table.direction != Direction::Both => {
+                let problem = "all links have no common direction; name a link, or leave this key out";
+                return Err(document.error(&at.key("direction"), problem));
+            }
+            Links::All => ports().collect(),
+            Links::Between(ends) => {
+                let port =
+                    link(topology, ends).map_err(|problem| document.error(&at.key("link"), problem))?;
+                directions(port, table.direction)
+            }
+        };
+        loss.extend(on.into_iter().map(|port| (port, table.probability)));
+    }
+    let loss = loss.into_iter().filter(|(_, probability)| *probability > 0.0).collect();
+    Ok((loss, tables.into_iter().map(|(_, table)| table).collect()))
+}

@@ -1,0 +1,197 @@
+//! From a document to a model: every name looked up, every default filled in.
+
+mod classes;
+mod links;
+mod ports;
+mod samples;
+mod traffic;
+mod write;
+
+use super::document::{Document, Path};
+use super::error::ScenarioError;
+use super::lossless::{resolve_marking, resolve_pfc};
+use super::schema::*;
+use super::shapes::{Shape, check_links};
+use super::traffic::Surroundings;
+use super::transport::{self, AllNeeds};
+use crate::model::{Class, CreditClass, CreditTurn, HostModel, Model, PortModel};
+use classes::{add_low_class, add_notice_class, model_class, read_classes, read_credit_classes};
+use clearway_proto::{Auto, Framing};
+use clearway_units::Bytes;
+use links::{change_links, read_faults, read_loss};
+use ports::{resolve_credit, resolve_mechanism, resolve_switch};
+use samples::read_samples;
+use traffic::read_traffic;
+use write::{Written, write_toml};
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+/// What a list of tables comes to, and the tables as they are written again.
+type Both<T, W> = (Vec<T>, Vec<W>);
+
+/// The tables of a scenario, with what may stand there.
+const TABLES: [&str; 10] =
+    ["topology", "link", "network", "switch", "host", "transport", "traffic", "fault", "loss", "sample"];
+
+/// A resolved scenario.
+pub(super) struct Resolved {
+    /// Its name, if the file says.
+    pub name: Option<String>,
+    pub model: Model,
+    /// The scenario with everything filled in, but for the name.
+    pub toml: String,
+}
+
+/// Resolves a document. `replaced`: a transport was given beside the file, so that `[transport]` may be unused.
+pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: bool) -> Result<Resolved> {
+    let top = Path::default();
+    let known: Vec<&str> = Root::KEYS.iter().map(|key| key.name).chain(TABLES).collect();
+    document.check_keys(&top, &known)?;
+    for table in ["topology", "network", "switch", "host"] {
+        document.check_table(&top.key(table))?;
+    }
+    let root = Root::read(document, &top)?;
+    let at = top.key("topology");
+    if document.get(&at).is_none() {
+        return Err(document.error(&at, "is missing; write [topology] with a kind, such as kind = \"star\""));
+    }
+    let (shape, mut topology) = Shape::read(document, &at, base)?;
+    let link_tables = change_links(document, &mut topology)?;
+    check_links(document, &at, &topology)?;
+    let network: Network = read_table(document, &top.key("network"))?;
+    let framing = framing(document, &network)?;
+    let switch_at = top.key("switch");
+    let mut switch: Switch = read_table(document, &switch_at)?;
+    let host: Host = read_table(document, &top.key("host"))?;
+    let mut classes = read_classes(document, &switch_at)?;
+    let credit_classes = read_credit_classes(document, &switch_at)?;
+
+    let surroundings = Surroundings {
+        document,
+        base,
+        shape: &shape,
+        topology: &topology,
+        framing,
+        seed: root.seed,
+        stop: root.stop,
+    };
+    let default = transport::read(document, &top.key("transport"), None)?;
+    let mut parts = read_traffic(&surroundings, default.as_ref(), &classes, &credit_classes)?;
+    let uses_default = parts.iter().any(|part| part.own.is_none());
+    let is_used = parts.iter().any(|part| part.own.is_none() || part.inherits);
+    if default.is_some() && !is_used && !replaced {
+        let problem = "is used by no traffic, since every part names its own; remove it";
+        return Err(document.error(&top.key("transport"), problem));
+    }
+
+    let transports = || parts.iter().map(|part| &part.traffic.transport);
+    let needs = AllNeeds::of(transports());
+    let credit = resolve_credit(document, &needs, &switch, framing)?;
+    let host_credit =
+        credit.map(|credit| CreditClass { queue: host.credit_queue.or(credit.queue), ..credit });
+    let mechanism = resolve_mechanism(document, &needs, &switch)?;
+    add_notice_class(document, &needs, &mut classes, &mut parts);
+    add_low_class(document, &needs, &parts, &mut classes)?;
+    resolve_marking(document, &needs, &mut switch, &mut classes)?;
+    let pfc = resolve_pfc(document, &needs, &mut switch, &mut classes, &topology, framing)?;
+    let shared = resolve_switch(document, &switch_at, &mut switch, &mut classes, &topology)?;
+    let model_classes: Vec<Class> = classes.iter().map(|class| model_class(class, &switch)).collect();
+    let host_classes =
+        model_classes.iter().map(|class| Class { limit: host.buffer, marking: None, ..class.clone() });
+    let credit_turns = |credit: Option<CreditClass>, own: Option<u32>| -> Vec<CreditTurn> {
+        credit.map_or(Vec::new(), |credit| {
+            credit_classes
+                .iter()
+                .map(|class| class.turn(own.or(class.queue).unwrap_or(credit.queue)))
+                .collect()
+        })
+    };
+    let host_queue = match host.credit_queue {
+        Auto::Auto => None,
+        Auto::Set(queue) => Some(queue),
+    };
+    let host_port = PortModel {
+        credit: host_credit,
+        credit_classes: credit_turns(host_credit, host_queue),
+        classes: host_classes.collect(),
+        shared: None,
+        mechanism: None,
+    };
+
+    let (faults, fault_tables) = read_faults(document, &topology, root.stop)?;
+    let (loss, loss_tables) = read_loss(document, &topology)?;
+    let (samples, sample_tables) = read_samples(document, &topology, &parts, credit.is_some())?;
+
+    let toml = write_toml(&Written {
+        root: &root,
+        shape: &shape,
+        links: &link_tables,
+        network: &network,
+        switch: &switch,
+        classes: &classes,
+        credit_classes: &credit_classes,
+        host: &host,
+        has_credits: credit.is_some(),
+        default: default.as_ref().filter(|_| uses_default),
+        parts: &parts,
+        faults: &fault_tables,
+        loss: &loss_tables,
+        samples: &sample_tables,
+    });
+    let model = Model {
+        seed: root.seed,
+        stop: root.stop,
+        routing: network.routing.policy(),
+        framing,
+        switch: PortModel {
+            credit,
+            credit_classes: credit_turns(credit, None),
+            classes: model_classes,
+            shared,
+            mechanism,
+        },
+        pfc,
+        whole_ns: network.whole_ns,
+        host: HostModel { port: host_port, processing_delay: host.processing_delay },
+        traffic: parts.into_iter().map(|part| part.traffic).collect(),
+        faults,
+        loss,
+        samples,
+        topology,
+    };
+    Ok(Resolved { name: root.name, model, toml })
+}
+
+/// Reads a table after a check of its keys.
+fn read_table<T: Table>(document: &Document, at: &Path) -> Result<T> {
+    document.check_table(at)?;
+    document.check_keys(at, &T::KEYS.iter().map(|key| key.name).collect::<Vec<_>>())?;
+    T::read(document, at)
+}
+
+/// Reads a list of tables.
+fn read_list<T: Table>(document: &Document, at: &Path) -> Result<Vec<(Path, T)>> {
+    let count = document.list_len(at)?;
+    (0..count).map(|index| at.index(index)).map(|at| Ok((at.clone(), read_table(document, &at)?))).collect()
+}
+
+fn framing(document: &Document, network: &Network) -> Result<Framing> {
+    let at = Path::default().key("network");
+    if network.wire_min < network.overhead {
+        let problem = format!("must be at least the overhead of a packet, {}", network.overhead);
+        return Err(document.error(&at.key("wire_min"), problem));
+    }
+    // The limits of the schema keep all three far below 2^32.
+    let bytes = |size: Bytes| size.get() as u32;
+    Ok(Framing {
+        payload_max: bytes(network.payload),
+        overhead: bytes(network.overhead),
+        wire_min: bytes(network.wire_min),
+    })
+}
+
+/// `word`, or `word-2` and so on if it is taken.
+fn free_name(word: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (2u64..).map(|number| format!("{word}-{number}"));
+    let mut names = [word.to_owned()].into_iter().chain(numbered);
+    names.find(|name| !is_taken(name)).expect("some number is free")
+}

@@ -1,0 +1,93 @@
+//! The parts of the traffic, each with its name, its transport and its classes.
+
+use super::{Result, free_name};
+use crate::model::Traffic;
+use crate::scenario::document::Path;
+use crate::scenario::field::Name;
+use crate::scenario::schema::*;
+use crate::scenario::shapes::text_at;
+use crate::scenario::traffic::{Part, Surroundings};
+use crate::scenario::transport;
+use clearway_proto::AnyTransport;
+
+/// A part of the traffic, for the model and for the file.
+pub(super) struct ReadPart {
+    pub traffic: Traffic,
+    pub own: Option<AnyTransport>,
+    /// Whether its own transport starts from `[transport]`.
+    pub inherits: bool,
+    pub kind: &'static str,
+    pub class: Option<Name>,
+    pub written: Vec<(&'static str, String)>,
+}
+
+pub(super) fn read_traffic(
+    surroundings: &Surroundings<'_>,
+    default: Option<&AnyTransport>,
+    classes: &[ClassTable],
+    credit_classes: &[CreditClassTable],
+) -> Result<Vec<ReadPart>> {
+    let document = surroundings.document;
+    let at = Path::default().key("traffic");
+    let count = document.list_len(&at)?;
+    if count == 0 {
+        return Err(document.error(&at, "is missing; write at least one [[traffic]] with a kind"));
+    }
+    let given: Vec<Option<&str>> =
+        (0..count).map(|index| text_at(document, &at.index(index), "name")).collect();
+    let mut parts: Vec<ReadPart> = Vec::new();
+    for index in 0..count {
+        let at = at.index(index);
+        let Part { common, kind, pattern, written } = surroundings.read(&at, index)?;
+        let name = match common.name {
+            Some(name) if given[..index].contains(&Some(&name.0)) => {
+                let problem = "is taken by an earlier part of the traffic; write another name";
+                return Err(document.error(&at.key("name"), problem));
+            }
+            Some(name) => name.0,
+            None => free_name(kind, |name| {
+                given.contains(&Some(name)) || parts.iter().any(|part| part.traffic.name == name)
+            }),
+        };
+        let own = transport::read(document, &at.key("transport"), default)?;
+        let inherits = own.is_some() && transport::inherits(document, &at.key("transport"));
+        let Some(transport) = own.as_ref().or(default).cloned() else {
+            let known = transport::known();
+            let problem = format!("is missing; name a transport here or under [transport] (known: {known})");
+            return Err(document.error(&at.key("transport"), problem));
+        };
+        let find = |key: &str, class: &Name| {
+            classes.iter().position(|other| other.name == *class).ok_or_else(|| {
+                let names: Vec<&str> = classes.iter().map(|class| class.name.0.as_str()).collect();
+                let problem = format!("is no class of [[switch.class]] (known: {})", names.join(", "));
+                document.error(&at.key(key), problem)
+            })
+        };
+        let credit_class = match &common.credit_class {
+            None => 0,
+            Some(_) if transport.needs().credits.is_none() => {
+                let problem =
+                    format!("means nothing, since {} uses no credits; remove it", transport.info().name);
+                return Err(document.error(&at.key("credit_class"), problem));
+            }
+            Some(class) => credit_classes.iter().position(|other| other.name == *class).ok_or_else(|| {
+                let names: Vec<&str> = credit_classes.iter().map(|class| class.name.0.as_str()).collect();
+                let known = if names.is_empty() {
+                    "there are none".into()
+                } else {
+                    format!("known: {}", names.join(", "))
+                };
+                document.error(
+                    &at.key("credit_class"),
+                    format!("is no class of [[switch.credit_class]] ({known})"),
+                )
+            })?,
+        };
+        let class = common.class.as_ref().map_or(Ok(0), |class| find("class", class))?;
+        let notice_class = common.notice_class.as_ref();
+        let notice_class = notice_class.map_or(Ok(class), |class| find("notice_class", class))?;
+        let traffic = Traffic { name, transport, class, credit_class, notice_class, pattern };
+        parts.push(ReadPart { traffic, own, inherits, kind, class: common.class, written });
+    }
+    Ok(parts)
+}

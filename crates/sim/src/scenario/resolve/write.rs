@@ -1,0 +1,100 @@
+//! The resolved scenario as a file.
+
+use super::traffic::ReadPart;
+use crate::scenario::field::quoted;
+use crate::scenario::schema::*;
+use crate::scenario::shapes::Shape;
+use crate::scenario::transport::{self, CREDIT_KEYS};
+use clearway_proto::AnyTransport;
+use std::fmt::Write;
+
+/// What the resolved file is written from.
+pub(super) struct Written<'a> {
+    pub root: &'a Root,
+    pub shape: &'a Shape,
+    pub links: &'a [LinkTable],
+    pub network: &'a Network,
+    pub switch: &'a Switch,
+    pub classes: &'a [ClassTable],
+    pub credit_classes: &'a [CreditClassTable],
+    pub host: &'a Host,
+    pub has_credits: bool,
+    pub default: Option<&'a AnyTransport>,
+    pub parts: &'a [ReadPart],
+    pub faults: &'a [FaultTable],
+    pub loss: &'a [LossTable],
+    pub samples: &'a [SampleTable],
+}
+
+pub(super) fn write_toml(written: &Written<'_>) -> String {
+    let mut out = String::new();
+    let keys = |out: &mut String, keys: Vec<(&'static str, String)>| {
+        for (key, value) in keys {
+            let _ = writeln!(out, "{key} = {value}");
+        }
+    };
+    let credits = |table: &str, keys: Vec<(&'static str, String)>| -> Vec<_> {
+        let is_idle = |key: &str| !written.has_credits && CREDIT_KEYS.contains(&(table, key));
+        keys.into_iter().filter(|(key, _)| !is_idle(key)).collect()
+    };
+    keys(&mut out, written.root.write().into_iter().filter(|(key, _)| *key != "name").collect());
+    let _ = writeln!(out, "\n[topology]\nkind = {}", quoted(written.shape.kind()));
+    keys(&mut out, written.shape.write());
+    for link in written.links {
+        out.push_str("\n[[link]]\n");
+        keys(&mut out, link.write());
+    }
+    out.push_str("\n[network]\n");
+    keys(&mut out, written.network.write());
+    out.push_str("\n[switch]\n");
+    keys(&mut out, credits("switch", written.switch.write()));
+    for class in written.classes {
+        out.push_str("\n[[switch.class]]\n");
+        keys(&mut out, class.write());
+    }
+    for class in written.credit_classes {
+        out.push_str("\n[[switch.credit_class]]\n");
+        keys(&mut out, class.write());
+    }
+    out.push_str("\n[host]\n");
+    keys(&mut out, credits("host", written.host.write()));
+    if let Some(default) = written.default {
+        out.push_str("\n[transport]\n");
+        keys(&mut out, transport::write(default));
+    }
+    for part in written.parts {
+        let _ = writeln!(
+            out,
+            "\n[[traffic]]\nname = {}\nkind = {}",
+            quoted(&part.traffic.name),
+            quoted(part.kind)
+        );
+        if let Some(own) = &part.own {
+            let _ = writeln!(out, "transport = {}", transport::write_inline(own));
+        }
+        let class = part.class.as_ref().unwrap_or(&written.classes[part.traffic.class].name);
+        let _ = writeln!(out, "class = {}", quoted(&class.0));
+        let uses_credits = part.traffic.transport.needs().credits.is_some();
+        if let Some(class) = written.credit_classes.get(part.traffic.credit_class).filter(|_| uses_credits) {
+            let _ = writeln!(out, "credit_class = {}", quoted(&class.name.0));
+        }
+        if part.traffic.notice_class != part.traffic.class {
+            let notices = &written.classes[part.traffic.notice_class].name;
+            let _ = writeln!(out, "notice_class = {}", quoted(&notices.0));
+        }
+        keys(&mut out, part.written.clone());
+    }
+    for fault in written.faults {
+        out.push_str("\n[[fault]]\n");
+        keys(&mut out, fault.write());
+    }
+    for loss in written.loss {
+        out.push_str("\n[[loss]]\n");
+        keys(&mut out, loss.write());
+    }
+    for sample in written.samples {
+        out.push_str("\n[[sample]]\n");
+        keys(&mut out, sample.write());
+    }
+    out
+}

@@ -1,0 +1,152 @@
+//! Ports, links and classes.
+
+use super::*;
+
+#[test]
+fn ports_get_what_the_transports_need() {
+    let expresspass = parse(VALID).model;
+    let credit = expresspass.switch.credit.unwrap();
+    assert_eq!(
+        (credit.queue, credit.shaping.credit, credit.shaping.data, credit.shaping.bucket),
+        (8, 84, 1538, 168)
+    );
+    assert!(expresspass.switch.classes[0].marking.is_none());
+    let overrides = Overrides { transport: Some("dctcp".into()), ..Overrides::default() };
+    let dctcp = parse_with(VALID, &overrides).unwrap().model;
+    assert!(dctcp.switch.credit.is_none() && dctcp.host.port.credit.is_none());
+    let marking = dctcp.switch.classes[0].marking.unwrap();
+    assert!(matches!(marking.threshold, Threshold::ByRate));
+    assert!(dctcp.host.port.classes[0].marking.is_none());
+}
+
+#[test]
+fn a_credit_releases_a_full_frame_of_the_scenario() {
+    let model =
+        parse(&VALID.replace("[switch]", "[network]\npayload = \"1000 B\"\noverhead = \"48 B\"\n[switch]"))
+            .model;
+    assert_eq!(model.switch.credit.unwrap().shaping.data, 1048);
+}
+
+#[test]
+fn the_default_buffer_is_250_frames_for_each_10_gbps() {
+    let limit = |rate: &str| {
+        let text = VALID.replace("10 Gbps", rate).replace("[switch]\nbuffer = \"100 KB\"", "");
+        parse(&text).model.switch.classes[0].limit
+    };
+    let bytes = |bytes| Amount { bytes: Bytes::new(bytes), ..Amount::UNLIMITED };
+    assert_eq!(limit("10 Gbps"), bytes(384_500));
+    assert_eq!(limit("40 Gbps"), bytes(1_538_000));
+    assert_eq!(limit("1 Gbps"), bytes(384_500));
+}
+
+#[test]
+fn transports_that_disagree_on_credits_need_a_word_from_the_scenario() {
+    let text = VALID.replace("senders = 4", "transport = { credit_queue = 4 }");
+    let expected = "x.toml:9: switch.credit_queue: the transports expresspass and expresspass ask for 8 and 4; write a \
+                    value for both";
+    assert_eq!(refused(&text), expected);
+    let settled = parse(&text.replace("[switch]", "[switch]\ncredit_queue = 6"));
+    assert_eq!(settled.model.switch.credit.unwrap().queue, 6);
+    check_reads_back(&settled);
+}
+
+#[test]
+fn a_class_for_data_that_nothing_allowed_comes_by_itself_or_is_the_scenarios() {
+    let asked = parse(&VALID.replace("alpha = 0.5", "low_priority = 1"));
+    let classes = &asked.model.switch.classes;
+    assert_eq!((classes.len(), asked.model.low_class(), classes[1].name.as_str()), (2, 1, "low-priority"));
+    assert_eq!((classes[1].priority, classes[1].limit.packets), (1, 32));
+    assert_eq!(asked.model.host.port.classes[1].priority, 1);
+    assert!(asked.model.traffic.iter().all(|part| part.class == 0));
+    check_reads_back(&asked);
+
+    let with = |class: &str| {
+        let class = format!("[[switch.class]]\nname = \"data\"\npriority = 3\n{class}\n[transport]");
+        VALID.replace("alpha = 0.5", "low_priority = 1").replace("[transport]", &class)
+    };
+    let own = parse(&with("[[switch.class]]\nname = \"low-priority\"\npriority = 4\nbuffer = \"5 KB\""));
+    assert_eq!(own.model.switch.classes[own.model.low_class()].limit.bytes, Bytes::new(5_000));
+    check_reads_back(&own);
+    assert_eq!(parse(&with("")).model.switch.classes[1].priority, 4);
+    let error = refused(&with("[[switch.class]]\nname = \"low-priority\"\npriority = 3"));
+    assert!(
+        error.contains("priority = 3: the class \"low-priority\" of expresspass") && error.contains("yield"),
+        "{error}"
+    );
+    let error = refused(&with("[[switch.class]]\nname = \"last\"\npriority = 7"));
+    assert!(error.contains("write priorities below 7"), "{error}");
+    let error = refused(
+        &VALID
+            .replace("alpha = 0.5", "low_priority = 1")
+            .replace("senders = 4", "transport = { low_priority_queue = 9 }"),
+    );
+    assert!(error.contains("ask for 32 and 9 frames"), "{error}");
+}
+
+#[test]
+fn links_may_differ_from_those_of_the_shape() {
+    let link = |keys: &str| VALID.replace("[switch]", &format!("[[link]]\n{keys}\n\n[switch]"));
+    let faster = parse(&link("link = [\"h2\", \"s0\"]\nrate = \"40 Gbps\""));
+    let topology = &faster.model.topology;
+    let port = topology.ports_of(topology.node("h2").unwrap())[0];
+    for port in [port, port.reverse()] {
+        let is = topology.port(port);
+        assert_eq!((is.rate, is.delay), (Rate::gbps(40), Span::from_us(4)));
+    }
+    assert_eq!(topology.ports().iter().filter(|port| port.rate == Rate::gbps(40)).count(), 2);
+    // What is by default a matter of the fastest link, and the load of the hosts' links, follow.
+    assert!(poisson(&faster).mean_gap_s < poisson(&parse(VALID)).mean_gap_s);
+    check_reads_back(&faster);
+    let longer = parse(&link("link = [\"s0\", \"h2\"]\ndelay = \"9 us\""));
+    assert_eq!(longer.model.topology.port(port).delay, Span::from_us(9));
+    assert!(refused(&link("link = [\"h2\", \"s0\"]")).contains("write a rate or a delay"));
+    assert!(refused(&link("link = [\"h2\", \"h1\"]\nrate = \"1 Gbps\"")).contains("no link joins h2 and h1"));
+}
+
+#[test]
+fn faults_take_one_direction_or_both() {
+    let text = format!(
+        "{VALID}\n[[fault]]\nlink = [\"h1\", \"s0\"]\ndown = \"1 ms\"\nup = \"2 ms\"\n\
+         [[fault]]\nlink = [\"s0\", \"h2\"]\ndown = \"3 ms\"\ndirection = \"backward\"\n\
+         [[loss]]\nprobability = 0.01\n[[loss]]\nlink = [\"h3\", \"s0\"]\nprobability = 0\n"
+    );
+    let scenario = parse(&text);
+    let port = |name: &str| {
+        let topology = &scenario.model.topology;
+        (0..topology.ports().len() as u32).map(PortId).find(|&port| topology.port_name(port) == name).unwrap()
+    };
+    let faults: Vec<_> = scenario.model.faults.iter().map(|fault| (fault.port, fault.up)).collect();
+    let both = [port("h1->s0"), port("s0->h1")];
+    assert_eq!(faults.len(), 5);
+    assert!(both.iter().all(|port| faults.contains(&(*port, true)) && faults.contains(&(*port, false))));
+    assert_eq!(faults[4], (port("h2->s0"), false));
+    assert_eq!(scenario.model.loss.len(), 8, "all but both directions of one link");
+    check_reads_back(&scenario);
+}
+
+#[test]
+fn ports_do_what_the_transport_asks_for_and_the_scenario_may_change_it() {
+    let text = VALID.replace("name = \"expresspass\"\nalpha = 0.5", "name = \"hull\"\ndrain = 0.9");
+    let phantom = |scenario: &Scenario| match scenario.model.switch.mechanism {
+        Some(PortMechanism::Phantom(config)) => config,
+        other => panic!("{other:?}"),
+    };
+    let asked = parse(&text);
+    assert_eq!((phantom(&asked).drain, phantom(&asked).threshold), (0.9, Auto::Auto));
+    assert!(asked.model.host.port.mechanism.is_none());
+    check_reads_back(&asked);
+    let keys = "[switch]\nphantom_drain = 0.8\nphantom_threshold = \"3 KB\"";
+    let changed = parse(&text.replace("[switch]", keys));
+    assert_eq!((phantom(&changed).drain, phantom(&changed).threshold), (0.8, Auto::Set(Bytes::new(3000))));
+    check_reads_back(&changed);
+
+    let text = text
+        .replace("drain = 0.9", "")
+        .replace("hull", "rcp")
+        .replace("[switch]", "[switch]\nrcp_beta = 0.4");
+    let Some(PortMechanism::Rcp(rcp)) = parse(&text).model.switch.mechanism else { panic!("a rate") };
+    assert_eq!((rcp.alpha, rcp.beta, rcp.gamma), (0.4, 0.4, 1.0));
+    // Another transport for everything drops the keys that only the old one understands.
+    let replaced = Overrides { transport: Some("hull".into()), ..Overrides::default() };
+    assert_eq!(phantom(&parse_with(&text, &replaced).unwrap()).drain, 0.95);
+}

@@ -1,0 +1,145 @@
+//! Traffic of all kinds.
+
+use super::*;
+
+#[test]
+fn the_arrival_rate_is_that_of_the_authors_on_their_tree() {
+    let scenario = parse(
+        "[topology]\nkind = \"oversubscribed-fat-tree\"\n[transport]\nname = \"dctcp\"\n\
+         [[traffic]]\nkind = \"poisson\"\nworkload = \"web-search\"\nload = 0.6\n",
+    );
+    // hosts x link rate x load / (mean size on the wire) / oversubscription
+    let rate = 192.0 * 10e9 / 8.0 * 0.6 / (1_654_275.0 * 1538.0 / 1460.0) / 3.0;
+    assert!((poisson(&scenario).mean_gap_s * rate - 1.0).abs() < 1e-12);
+    assert_eq!(poisson(&scenario).hosts.len(), 192);
+}
+
+#[test]
+fn a_mean_of_ones_own_replaces_the_published_one() {
+    let gap = |pairs: &[(&str, &str)]| poisson(&parse_with(VALID, &set(pairs)).unwrap()).mean_gap_s;
+    let ratio = gap(&[("traffic.web.mean", "3308550 B")]) / gap(&[]);
+    assert!((ratio - 2.0).abs() < 1e-12);
+}
+
+#[test]
+fn traffic_chooses_its_class_of_credits() {
+    let classes = "[[switch.credit_class]]\nname = \"gold\"\npriority = 0\nqueue = 4\n\
+                   [[switch.credit_class]]\nname = \"lead\"\npriority = 1\nweight = 3\nshare = 0.5\n[transport]";
+    let text = VALID
+        .replace("[switch]", "[switch]\ncredit_share = 0.9")
+        .replace("[transport]", classes)
+        .replace("senders = 4", "senders = 4\ncredit_class = \"lead\"");
+    let scenario = parse(&text);
+    let model = &scenario.model;
+    assert_eq!((model.traffic[0].credit_class, model.traffic[1].credit_class), (0, 1));
+    let turns: Vec<_> =
+        model.switch.credit_classes.iter().map(|c| (c.priority, c.weight, c.queue, c.share)).collect();
+    assert_eq!(turns, [(0, 1, 4, None), (1, 3, 8, Some(0.5))]);
+    assert_eq!((model.switch.credit.unwrap().share, model.host.port.credit.unwrap().share), (0.9, 0.9));
+    check_reads_back(&scenario);
+    // Another transport with credits keeps the classes; one without drops them.
+    let with =
+        |name: &str| parse_with(&text, &Overrides { transport: Some(name.into()), ..Overrides::default() });
+    assert_eq!(with("naive-credit").unwrap().model.switch.credit_classes.len(), 2);
+    let dctcp = with("dctcp").unwrap();
+    assert!(dctcp.model.switch.credit_classes.is_empty());
+    check_reads_back(&dctcp);
+}
+
+#[test]
+fn shares_of_hosts_and_pairs_meet_without_overlap() {
+    let hosts = |share: &str, seed| {
+        let text =
+            VALID.replace("hosts = 5", "hosts = 101").replace("flows = 10", &format!("hosts = {share}"));
+        let scenario = parse_with(&text, &Overrides { seed: Some(seed), ..Overrides::default() }).unwrap();
+        check_reads_back(&scenario);
+        poisson(&scenario).hosts.clone()
+    };
+    let halves = [hosts("{ share = 0.25 }", 3), hosts("{ share = 0.75, from = 0.25 }", 3)];
+    assert_eq!((halves[0].len(), halves[1].len()), (25, 76));
+    let mut all = halves.concat();
+    all.sort_unstable();
+    assert_eq!(all, (0..101).map(NodeId).collect::<Vec<_>>());
+    assert_ne!(hosts("{ share = 0.25 }", 3), hosts("{ share = 0.25 }", 4), "the seed draws them");
+
+    let text = "stop = \"1 ms\"\n[topology]\nkind = \"dumbbell\"\npairs = 4\n[transport]\nname = \"cubic\"\n\
+                [[traffic]]\nkind = \"long\"\npairs = { share = 0.5 }\n\
+                [[traffic]]\nkind = \"long\"\npairs = { share = 0.5, from = 0.5 }\n";
+    let scenario = parse(text);
+    let senders = |part| flows(&scenario, part).iter().map(|flow| flow.src.0).collect::<Vec<_>>();
+    assert_eq!((senders(0), senders(1)), (vec![0, 1], vec![2, 3]));
+    check_reads_back(&scenario);
+}
+
+#[test]
+fn the_seed_moves_random_pairs_and_nothing_else() {
+    let text = "[topology]\nkind = \"star\"\n[transport]\nname = \"cubic\"\n\
+                [[traffic]]\nkind = \"permutation\"\nsize = \"1 MB\"\nspread = \"10 us\"\n";
+    let with = |seed| parse_with(text, &Overrides { seed: Some(seed), ..Overrides::default() }).unwrap();
+    let starts = |scenario: &Scenario| {
+        flows(scenario, 0).iter().map(|flow| (flow.start, flow.dst)).collect::<Vec<_>>()
+    };
+    assert_eq!(starts(&with(7)), starts(&with(7)));
+    assert_ne!(starts(&with(7)), starts(&with(8)));
+    assert_eq!(with(u64::MAX).model.seed, u64::MAX);
+    check_reads_back(&with(u64::MAX));
+}
+
+#[test]
+fn long_flows_follow_the_pairs_of_their_shape() {
+    let text = "stop = \"1 ms\"\n[topology]\nkind = \"dumbbell\"\npairs = 2\n[transport]\nname = \"cubic\"\n\
+                [[traffic]]\nkind = \"long\"\ncount = 3\nstagger = \"100 us\"\n";
+    let scenario = parse(text);
+    let expected = [(0, 2, 0), (1, 3, 100), (0, 2, 200)];
+    for (flow, (src, dst, start)) in flows(&scenario, 0).iter().zip(expected) {
+        assert_eq!(
+            (flow.src, flow.dst, flow.start),
+            (NodeId(src), NodeId(dst), Time::ZERO + Span::from_us(start))
+        );
+    }
+    let lot =
+        parse(&text.replace("dumbbell", "parking-lot").replace("pairs = 2", "").replace("count = 3", ""));
+    assert_eq!(flows(&lot, 0).len(), 3);
+}
+
+#[test]
+fn workers_go_around_all_hosts_but_the_receiver() {
+    let text = VALID.replace("senders = 4", "senders = 6\nreceiver = 2");
+    let scenario = parse(&text);
+    let workers: Vec<u32> = rounds(&scenario, 1).workers.iter().map(|worker| worker.0).collect();
+    assert_eq!(workers, [0, 1, 3, 4, 0, 1]);
+}
+
+#[test]
+fn a_shuffle_has_a_flow_from_every_task_to_every_task_of_another_host() {
+    let text = "[topology]\nkind = \"star\"\nhosts = 40\n[transport]\nname = \"cubic\"\n[[traffic]]\nkind = \"shuffle\"\n";
+    let scenario = parse(text);
+    assert_eq!(flows(&scenario, 0).len(), 40 * 2496);
+    // With shares of the senders two parts divide the same flows.
+    let half = |from: &str| format!("{text}tasks = 1\nsenders = {{ share = 0.5, from = {from} }}\n");
+    let [one, other] = ["0", "0.5"].map(|from| parse(&half(from)));
+    check_reads_back(&one);
+    let pairs = |scenario: &Scenario| {
+        flows(scenario, 0).iter().map(|flow| (flow.src, flow.dst)).collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!((pairs(&one).len(), pairs(&other).len()), (20 * 39, 20 * 39));
+    assert!(pairs(&one).is_disjoint(&pairs(&other)));
+    let problem = refused(&format!("{text}hosts = [\"h0\", \"h1\"]\nsenders = [\"h2\"]\n"));
+    assert_eq!(problem, "x.toml:9: traffic.0.senders = [\"h2\"]: h2 is none of the hosts; name some of them");
+}
+
+#[test]
+fn an_incast_divides_its_total_and_says_how_long_connections_last() {
+    let with = |more: &str| VALID.replace("senders = 4\n", &format!("senders = 4\n{more}\n"));
+    let read = |more: &str| {
+        let scenario = parse(&with(more));
+        check_reads_back(&scenario);
+        let rounds = rounds(&scenario, 1);
+        (rounds.response.get(), rounds.longer, rounds.reconnect, rounds.spread)
+    };
+    assert_eq!(read(""), (64_000, 0, false, Span::ZERO));
+    assert_eq!(read("size = \"1 KB\"\nconnections = \"per-round\""), (1000, 0, true, Span::ZERO));
+    assert_eq!(read("total = \"1003 B\"\nspread = \"1 ms\""), (250, 3, false, Span::from_ms(1)));
+    assert!(refused(&with("total = \"1 MB\"\nsize = \"1 MB\"")).contains("total = "));
+    assert!(refused(&with("total = \"3 B\"")).contains("less than a byte for each of 4 senders"));
+}

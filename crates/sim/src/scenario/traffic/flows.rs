@@ -1,0 +1,194 @@
+//! Lists of flows: known in advance, drawn, or read.
+
+use super::{LATEST, Result, Surroundings};
+use crate::model::{Flow, Pattern};
+use crate::scenario::document::Path;
+use crate::scenario::field::{Chosen, HostRef, ListFormat, Pair, Pairs};
+use crate::scenario::files;
+use crate::scenario::schema::*;
+use crate::scenario::shapes::{Named, named_file};
+use crate::traffic::{parse_csv, parse_hpcc, random_pair, random_permutation};
+use clearway_proto::Rng;
+use clearway_topology::NodeId;
+use clearway_units::{Bytes, Time};
+
+impl Surroundings<'_> {
+    pub(super) fn long(&self, at: &Path, table: &Long, rng: &mut Rng) -> Result<Pattern> {
+        let path = at.key("pairs");
+        let pairs = match &table.pairs {
+            Pairs::Auto | Pairs::Share(_) => match self.shape.pairs() {
+                pairs if pairs.is_empty() => {
+                    let problem = format!(
+                        "a {} has no pairs of its own; write \"random\" or a list such as [[\"h0\", \"h1\"]]",
+                        self.shape.kind()
+                    );
+                    return Err(self.document.error(&path, problem));
+                }
+                pairs => match &table.pairs {
+                    Pairs::Share(share) if share.range(pairs.len()).is_empty() => {
+                        let problem = format!("comes to none of {} pairs; write a larger share", pairs.len());
+                        return Err(self.document.error(&path, problem));
+                    }
+                    Pairs::Share(share) => pairs[share.range(pairs.len())].to_vec(),
+                    _ => pairs,
+                },
+            },
+            Pairs::Random if self.topology.hosts() < 2 => {
+                return Err(self.document.error(&path, "a flow needs two hosts; build at least 2"));
+            }
+            Pairs::Random => Vec::new(),
+            Pairs::List(list) => {
+                let mut pairs = Vec::new();
+                for (index, Pair(src, dst)) in list.iter().enumerate() {
+                    let path = path.index(index);
+                    let pair = (self.host(&path, src)?, self.host(&path, dst)?);
+                    self.check_pair(&path, pair)?;
+                    pairs.push(pair);
+                }
+                if pairs.is_empty() {
+                    return Err(self
+                        .document
+                        .error(&path, "is empty; write a list such as [[\"h0\", \"h1\"]]"));
+                }
+                pairs
+            }
+        };
+        if table.pairs == Pairs::Random && table.count.is_none() {
+            let problem = "is missing; with pairs = \"random\" say how many flows";
+            return Err(self.document.error(&at.key("count"), problem));
+        }
+        let count = self.check_count(&at.key("count"), Some(table.count.unwrap_or(pairs.len() as u64)))?;
+        let last = u128::from(table.stagger.as_ps()) * u128::from(count - 1)
+            + u128::from(table.start.as_ps())
+            + u128::from(table.spread.as_ps());
+        if last > u128::from(LATEST.as_ps()) {
+            return Err(self
+                .document
+                .error(&at.key("stagger"), format!("the last flow starts after {LATEST}")));
+        }
+        self.check_stop(at, Time::from_ps(last as u64), table.stop)?;
+        let mut flow = |index: u64| {
+            let (src, dst) = match pairs.as_slice() {
+                [] => {
+                    let (src, dst) = random_pair(self.topology.hosts(), rng);
+                    (NodeId(src as u32), NodeId(dst as u32))
+                }
+                pairs => pairs[(index % pairs.len() as u64) as usize],
+            };
+            let start = table.start + table.stagger * index + rng.span_up_to(table.spread);
+            let up = table.duration.map(|duration| start + duration);
+            let stop = [table.stop, up].into_iter().flatten().min();
+            Flow { start, src, dst, size: table.size, stop }
+        };
+        Ok(self.flows((0..count).map(&mut flow).collect()))
+    }
+
+    pub(super) fn permutation(&self, at: &Path, table: &Permutation, rng: &mut Rng) -> Result<Pattern> {
+        let hosts = self.hosts(at, &table.hosts)?;
+        self.check_stop(at, table.start + table.spread, table.stop)?;
+        let to = random_permutation(hosts.len(), rng);
+        let flow = |(from, to): (usize, &usize)| Flow {
+            start: table.start + rng.span_up_to(table.spread),
+            src: hosts[from],
+            dst: hosts[*to],
+            size: table.size,
+            stop: table.stop,
+        };
+        Ok(self.flows(to.iter().enumerate().map(flow).collect()))
+    }
+
+    pub(super) fn shuffle(&self, at: &Path, table: &Shuffle, rng: &mut Rng) -> Result<Pattern> {
+        let hosts = self.hosts(at, &table.hosts)?;
+        let path = at.key("senders");
+        let all = table.senders == Chosen::All;
+        let senders = if all { hosts.clone() } else { self.chosen(&path, &table.senders)? };
+        let stranger = senders.iter().find(|sender| !hosts.contains(sender));
+        if let Some(&stranger) = stranger {
+            let problem = format!("{} is none of the hosts; name some of them", self.topology.name(stranger));
+            return Err(self.document.error(&path, problem));
+        }
+        if senders.is_empty() {
+            return Err(self.document.error(&path, "comes to no host; name or share at least one"));
+        }
+        let (count, tasks) = (hosts.len() as u64, table.tasks);
+        let total = (senders.len() as u64 * (count - 1)).checked_mul(tasks * tasks);
+        self.check_count(&at.key("tasks"), total)?;
+        let mut flows = Vec::new();
+        for &src in &senders {
+            for &dst in hosts.iter().filter(|&&dst| dst != src) {
+                for _ in 0..tasks * tasks {
+                    let start = table.start + rng.span_up_to(table.spread);
+                    flows.push(Flow { start, src, dst, size: Some(table.size), stop: None });
+                }
+            }
+        }
+        Ok(self.flows(flows))
+    }
+
+    pub(super) fn listed(&self, at: &Path) -> Result<(Pattern, Vec<(&'static str, String)>)> {
+        let list = at.key("list");
+        let count = self.document.list_len(&list)?;
+        if count == 0 {
+            return Err(self
+                .document
+                .error(&list, "is empty; write at least one { src = \"h0\", dst = \"h1\" }"));
+        }
+        self.check_count(&list, Some(count as u64))?;
+        let known: Vec<&str> = FlowTable::KEYS.iter().map(|key| key.name).collect();
+        let (mut flows, mut written) = (Vec::new(), Vec::new());
+        for index in 0..count {
+            let path = list.index(index);
+            self.document.check_keys(&path, &known)?;
+            let table = FlowTable::read(self.document, &path)?;
+            let src = self.host(&path.key("src"), &table.src)?;
+            let dst = self.host(&path.key("dst"), &table.dst)?;
+            self.check_pair(&path.key("dst"), (src, dst))?;
+            self.check_stop(&path, table.start, table.stop)?;
+            flows.push(Flow { start: table.start, src, dst, size: table.size, stop: table.stop });
+            let keys = table.write().into_iter().map(|(key, value)| format!("{key} = {value}"));
+            written.push(format!("    {{ {} }},\n", keys.collect::<Vec<_>>().join(", ")));
+        }
+        Ok((self.flows(flows), vec![("list", format!("[\n{}]", written.concat()))]))
+    }
+
+    pub(super) fn file(&self, at: &Path, table: &mut ListFile) -> Result<Pattern> {
+        let named = Named {
+            key: "path",
+            path: &mut table.path,
+            hash_key: "hash",
+            hash: &mut table.hash,
+            max: files::LIST_MAX,
+        };
+        let text = named_file(self.document, at, self.base, named)?;
+        let is_hpcc = table.format == ListFormat::Hpcc;
+        let rows = if is_hpcc { parse_hpcc(&text.text) } else { parse_csv(&text.text) };
+        let rows = rows.map_err(|error| text.error(error.line, &error.problem))?;
+        if rows.is_empty() {
+            return Err(text.error(1, "lists no flows; add at least one"));
+        }
+        self.check_count(&at.key("path"), Some(rows.len() as u64))?;
+        let mut flows = Vec::new();
+        for row in rows {
+            let refuse = |problem: String| text.error(row.line, &problem);
+            // HPCC's ids live on in the names `h<id>` that its topologies get here.
+            let find = |name: &String| match is_hpcc {
+                true => self
+                    .find_host(&HostRef::Name(format!("h{name}")))
+                    .or_else(|_| self.find_host(&HostRef::Name(name.clone()))),
+                false => self.find_host(&HostRef::Name(name.clone())),
+            };
+            let (src, dst) = (find(&row.src).map_err(refuse)?, find(&row.dst).map_err(refuse)?);
+            if src == dst {
+                return Err(refuse(format!("the host {} sends to itself", row.src)));
+            }
+            if row.size == Bytes::ZERO || row.size > Bytes::new(1_000_000_000_000) {
+                return Err(refuse(format!("the size {} must be from 1 B to 1 TB", row.size)));
+            }
+            if row.start > LATEST {
+                return Err(refuse(format!("starts at {}; the latest start is {LATEST}", row.start)));
+            }
+            flows.push(Flow { start: row.start, src, dst, size: Some(row.size), stop: None });
+        }
+        Ok(self.flows(flows))
+    }
+}

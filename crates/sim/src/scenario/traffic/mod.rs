@@ -1,0 +1,309 @@
+//! `[[traffic]]`: from its keys to flows.
+
+mod flows;
+mod rounds;
+
+use super::document::{Document, Path};
+use super::error::{ScenarioError, suggestion};
+use super::field::{Chosen, HostRef};
+use super::files;
+use super::schema::*;
+use super::shapes::{KindInfo, Named, Shape, has, named_file, read_kind};
+use crate::model::{Flow, Pattern, Poisson};
+use crate::traffic::{Cdf, WORKLOADS, WorkloadInfo};
+use clearway_proto::{Entity, Framing, Rng};
+use clearway_topology::{NodeId, Topology};
+use clearway_units::{Span, Time};
+use std::sync::Arc;
+
+/// Most flows that a list may hold.
+const FLOWS_MAX: u64 = 2_000_000;
+/// Latest start of a flow.
+const LATEST: Time = Time::from_ps(100_000 * 1_000_000_000_000);
+
+/// All kinds of traffic.
+pub(super) const KINDS: &[KindInfo] = &[
+    KindInfo { name: "long", doc: Long::DOC, keys: Long::KEYS },
+    KindInfo { name: "poisson", doc: PoissonTable::DOC, keys: PoissonTable::KEYS },
+    KindInfo { name: "permutation", doc: Permutation::DOC, keys: Permutation::KEYS },
+    KindInfo { name: "incast", doc: Incast::DOC, keys: Incast::KEYS },
+    KindInfo { name: "partition-aggregate", doc: PartitionAggregate::DOC, keys: PartitionAggregate::KEYS },
+    KindInfo { name: "shuffle", doc: Shuffle::DOC, keys: Shuffle::KEYS },
+    KindInfo { name: "flows", doc: Listed::DOC, keys: Listed::KEYS },
+    KindInfo { name: "file", doc: ListFile::DOC, keys: ListFile::KEYS },
+];
+
+/// What a part of the traffic is made of.
+pub(super) struct Part {
+    pub common: TrafficTable,
+    pub kind: &'static str,
+    pub pattern: Pattern,
+    /// The keys of its kind with their values in TOML.
+    pub written: Vec<(&'static str, String)>,
+}
+
+/// What the traffic is read against.
+pub(super) struct Surroundings<'a> {
+    pub document: &'a Document,
+    pub base: &'a std::path::Path,
+    pub shape: &'a Shape,
+    pub topology: &'a Topology,
+    pub framing: Framing,
+    pub seed: u64,
+    pub stop: Option<Time>,
+}
+
+type Result<T> = std::result::Result<T, ScenarioError>;
+
+impl Surroundings<'_> {
+    /// Reads the part number `index`, which stands at `at`.
+    pub fn read(&self, at: &Path, index: usize) -> Result<Part> {
+        let kind = read_kind(self.document, at, KINDS)?;
+        let keys = TrafficTable::KEYS.iter().chain(kind.keys).map(|key| key.name);
+        self.document.check_keys(at, &keys.collect::<Vec<_>>())?;
+        let common = TrafficTable::read(self.document, at)?;
+        // Traffic that the engine draws itself uses the streams from 0 on; these here are apart.
+        let mut rng = Rng::stream(self.seed, Entity::Traffic, 1 << 32 | index as u64);
+        let (pattern, written) = match kind.name {
+            "long" => {
+                let table = Long::read(self.document, at)?;
+                (self.long(at, &table, &mut rng)?, table.write())
+            }
+            "poisson" => {
+                let mut table = PoissonTable::read(self.document, at)?;
+                (self.poisson(at, &mut table)?, table.write())
+            }
+            "permutation" => {
+                let table = Permutation::read(self.document, at)?;
+                (self.permutation(at, &table, &mut rng)?, table.write())
+            }
+            "incast" => {
+                let mut table = Incast::read(self.document, at)?;
+                (self.incast(at, &mut table)?, table.write())
+            }
+            "partition-aggregate" => {
+                let table = PartitionAggregate::read(self.document, at)?;
+                (self.partition_aggregate(at, &table)?, table.write())
+            }
+            "shuffle" => {
+                let table = Shuffle::read(self.document, at)?;
+                (self.shuffle(at, &table, &mut rng)?, table.write())
+            }
+            "flows" => {
+                Listed::read(self.document, at)?;
+                self.listed(at)?
+            }
+            _ => {
+                let mut table = ListFile::read(self.document, at)?;
+                (self.file(at, &mut table)?, table.write())
+            }
+        };
+        self.check_end(at, &pattern)?;
+        Ok(Part { common, kind: kind.name, pattern, written })
+    }
+
+    /// Refuses traffic that never ends, or that the end of the run forestalls.
+    fn check_end(&self, at: &Path, pattern: &Pattern) -> Result<()> {
+        let start = match pattern {
+            Pattern::Flows(flows) => {
+                let endless = |flow: &Flow| flow.size.is_none() && flow.stop.is_none();
+                if self.stop.is_none() && flows.iter().any(endless) {
+                    let problem = "its flows never end; give them a size or a stop, or the scenario a stop";
+                    return Err(self.document.error(at, problem));
+                }
+                flows.first().map_or(Time::ZERO, |flow| flow.start)
+            }
+            Pattern::Poisson(poisson) => poisson.start,
+            Pattern::Rounds(rounds) => rounds.start,
+        };
+        match self.stop {
+            Some(stop) if start >= stop => {
+                let problem = format!("starts at {start}, when the scenario has stopped at {stop}");
+                Err(self.document.error(at, problem))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Looks a host up.
+    fn host(&self, at: &Path, host: &HostRef) -> Result<NodeId> {
+        self.find_host(host).map_err(|problem| self.document.error(at, problem))
+    }
+
+    fn find_host(&self, host: &HostRef) -> std::result::Result<NodeId, String> {
+        let count = self.topology.hosts() as u64;
+        let number = match host {
+            HostRef::Name(name) => match self.topology.node(name) {
+                Some(node) if self.topology.is_host(node) => return Ok(node),
+                Some(_) => return Err(format!("{name:?} is a switch; name a host")),
+                None => name.parse().ok(),
+            },
+            HostRef::Number(number) => Some(*number),
+        };
+        match (number, host) {
+            (Some(number), _) if number < count => Ok(NodeId(number as u32)),
+            (_, HostRef::Number(number)) => {
+                Err(format!("there is no host {number}; the network has {count}, counted from 0"))
+            }
+            (_, HostRef::Name(name)) => {
+                let hosts = &self.topology.nodes()[..self.topology.hosts()];
+                let names = || hosts.iter().take(10_000).map(|host| host.name.as_str());
+                let hint = suggestion(name, names());
+                let (first, last) = (&hosts[0].name, &hosts[hosts.len() - 1].name);
+                Err(format!("there is no host {name:?}{hint} (the network has {count}, {first} to {last})"))
+            }
+        }
+    }
+
+    /// The hosts of a key, each once, at least 2.
+    fn hosts(&self, at: &Path, chosen: &Chosen<HostRef>) -> Result<Vec<NodeId>> {
+        let path = at.key("hosts");
+        let hosts = self.chosen(&path, chosen)?;
+        if hosts.len() < 2 {
+            let problem = format!(
+                "comes to {} of {} hosts, and a flow needs two; name, build or share at least 2",
+                hosts.len(),
+                self.topology.hosts()
+            );
+            return Err(self.document.error(&path, problem));
+        }
+        Ok(hosts)
+    }
+
+    /// The hosts of a key, each once.
+    fn chosen(&self, path: &Path, chosen: &Chosen<HostRef>) -> Result<Vec<NodeId>> {
+        let hosts: Vec<NodeId> = match chosen {
+            Chosen::All => (0..self.topology.hosts() as u32).map(NodeId).collect(),
+            Chosen::List(hosts) => {
+                let looked_up =
+                    hosts.iter().enumerate().map(|(index, host)| self.host(&path.index(index), host));
+                looked_up.collect::<Result<_>>()?
+            }
+            Chosen::Share(share) => {
+                let drawn =
+                    &shuffled_hosts(self.topology.hosts(), self.seed)[share.range(self.topology.hosts())];
+                let mut hosts = drawn.to_vec();
+                hosts.sort_unstable();
+                hosts
+            }
+        };
+        let mut sorted = hosts.clone();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            let problem = format!("the host {} stands there twice", self.topology.name(pair[0]));
+            return Err(self.document.error(path, problem));
+        }
+        Ok(hosts)
+    }
+
+    /// Flows in order of their start.
+    fn flows(&self, mut flows: Vec<Flow>) -> Pattern {
+        flows.sort_by_key(|flow| flow.start);
+        Pattern::Flows(flows)
+    }
+
+    fn check_count(&self, path: &Path, count: Option<u64>) -> Result<u64> {
+        match count.filter(|count| *count <= FLOWS_MAX) {
+            Some(count) => Ok(count),
+            None => {
+                let problem = format!("comes to more than {FLOWS_MAX} flows; ask for fewer");
+                Err(self.document.error(path, problem))
+            }
+        }
+    }
+
+    fn check_stop(&self, at: &Path, last_start: Time, stop: Option<Time>) -> Result<()> {
+        match stop {
+            Some(stop) if stop <= last_start => {
+                let problem = format!("must be after the last start, which may be at {last_start}");
+                Err(self.document.error(&at.key("stop"), problem))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_pair(&self, path: &Path, (src, dst): (NodeId, NodeId)) -> Result<()> {
+        if src == dst {
+            let problem = format!("the host {} sends to itself; name two hosts", self.topology.name(src));
+            return Err(self.document.error(path, problem));
+        }
+        Ok(())
+    }
+
+    fn poisson(&self, at: &Path, table: &mut PoissonTable) -> Result<Pattern> {
+        let refuse = |key: &str, problem: String| Err(self.document.error(&at.key(key), problem));
+        let given = ["workload", "cdf", "size"].into_iter().filter(|key| has(self.document, at, key));
+        let given: Vec<&str> = given.collect();
+        if given.len() != 1 {
+            let problem = "write one of workload, cdf and size, such as workload = \"web-search\"";
+            return match given.last() {
+                None => refuse("workload", format!("is missing; {problem}")),
+                Some(key) => refuse(key, format!("stands beside {}; {problem}", given[0])),
+            };
+        }
+        if table.cdf.is_none() && table.cdf_hash.is_some() {
+            return refuse("cdf_hash", "means nothing without cdf".into());
+        }
+        let mut published = None;
+        let sizes = if let Some(name) = &table.workload {
+            let Some(workload) = WorkloadInfo::by_name(name) else {
+                let names = || WORKLOADS.iter().map(|workload| workload.name);
+                let hint = suggestion(name, names());
+                let known = names().collect::<Vec<_>>().join(", ");
+                return refuse("workload", format!("is no workload{hint} (known: {known})"));
+            };
+            published = workload.published_mean;
+            workload.cdf()
+        } else if let Some(path) = &mut table.cdf {
+            let named = Named {
+                key: "cdf",
+                path,
+                hash_key: "cdf_hash",
+                hash: &mut table.cdf_hash,
+                max: files::TEXT_MAX,
+            };
+            let text = named_file(self.document, at, self.base, named)?;
+            Cdf::parse(&text.text).map_err(|error| text.error(error.line, &error.problem))?
+        } else {
+            Cdf::fixed(table.size.expect("one of the three is given"))
+        };
+        let load = table.load;
+        if !(load > 0.0 && load <= 1.0) {
+            return refuse("load", "must be above 0 and at most 1".into());
+        }
+        self.check_stop(at, table.start, table.stop)?;
+        let hosts = self.hosts(at, &table.hosts)?;
+        let mean =
+            table.mean.map(|mean| mean.get() as f64).or(published).unwrap_or_else(|| sizes.mean()).max(1.0);
+        let on_wire = mean * f64::from(self.framing.wire_max()) / f64::from(self.framing.payload_max);
+        let capacity: f64 = hosts
+            .iter()
+            .flat_map(|&host| self.topology.ports_of(host))
+            .map(|&port| self.topology.port(port).rate.as_bps_f64())
+            .sum();
+        // Where uplinks abound the host links are what fills up.
+        let oversubscription = self.topology.oversubscription().max(1.0);
+        let flows_per_s = capacity / 8.0 * load / on_wire / oversubscription;
+        let mean_gap_s = 1.0 / flows_per_s;
+        let (flows, start, stop) = (table.flows, table.start, table.stop);
+        let last = start.as_secs_f64() + mean_gap_s * flows as f64;
+        if last.is_nan() || last > LATEST.as_secs_f64() {
+            return refuse("load", format!("is so low that the flows arrive over more than {LATEST}"));
+        }
+        let sizes = Arc::new(sizes);
+        Ok(Pattern::Poisson(Poisson { sizes, mean_gap_s, flows, start, stop, hosts }))
+    }
+}
+
+/// All hosts in an order drawn by the seed: the same for all traffic, so that shares of hosts don't overlap.
+fn shuffled_hosts(count: usize, seed: u64) -> Vec<NodeId> {
+    let mut rng = Rng::stream(seed, Entity::Traffic, 2 << 32);
+    let mut hosts: Vec<NodeId> = (0..count as u32).map(NodeId).collect();
+    for last in (1..count).rev() {
+        hosts.swap(last, rng.below(last as u64 + 1) as usize);
+    }
+    hosts
+}
+
+/// Spans up to the limits above can be added without leaving the range of time.
+const _: () = assert!(Span::from_secs(500_000).as_ps() < u64::MAX / 16);
