@@ -4,12 +4,13 @@
 mod common;
 
 use clearway_proto::AnyTransport;
-use clearway_proto::port::pfc::PfcConfig;
+use clearway_proto::port::pfc::{PfcConfig, headroom};
 use clearway_sim::model::*;
 use clearway_sim::{Ended, Results};
-use clearway_topology::{NodeId, Star, Topology};
-use clearway_units::{Bytes, Rate, Span};
+use clearway_topology::{Dumbbell, FatTree, NodeId, Star, Topology};
+use clearway_units::{Bytes, Rate, Span, Time};
 use common::*;
+use proptest::prelude::*;
 
 /// Transports that are made for a lossless network.
 fn lossless() -> Vec<AnyTransport> {
@@ -229,5 +230,51 @@ fn a_flow_counts_the_notifications_that_it_hears_of() {
     assert!(heard(&results) > 0);
     for name in ["timely", "hpcc", "rocev2", "dctcp"] {
         assert!(with(name, &[]).flows.column("notices").is_none(), "{name} hears of none");
+    }
+}
+
+/// Memory that headrooms and reserves of the largest switch take.
+fn apart(model: &Model) -> u64 {
+    let mut apart = vec![0; model.topology.nodes().len()];
+    for port in model.topology.ports() {
+        let room = headroom(port.rate, port.delay, model.framing).get();
+        apart[port.to.index()] += room + PfcConfig::DEFAULT.reserve.get();
+    }
+    apart[model.topology.hosts()..].iter().copied().max().unwrap_or(0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// Whatever the rates, the delays and the little that is left beside the headrooms: nothing is lost, and in a tree,
+    /// where no buffers can wait for each other in a circle, all ends.
+    #[test]
+    fn the_headroom_is_enough_in_any_tree(
+        (shape, rate, delay_ns) in (0..3, prop::sample::select(vec![1u64, 10, 25, 100, 400]), 0u64..20_000),
+        (shared, seed, name) in (1000u64..200_000, any::<u64>(), 0usize..6),
+        pairs in prop::collection::vec((0u32..16, 0u32..16, 1u64..400_000, 0u64..50), 1..24),
+    ) {
+        let (rate, delay) = (Rate::gbps(rate), Span::from_ns(delay_ns));
+        let topology = match shape {
+            0 => Star { hosts: 16, rate, delay }.build(),
+            1 => Dumbbell { pairs: 8, rate, delay, bottleneck_rate: rate, bottleneck_delay: delay }.build(),
+            _ => FatTree { k: 4, rate, delay, ..FatTree::default() }.build(),
+        }.unwrap();
+        let all = lossless();
+        let transport = &all[name % all.len()];
+        let mut model = network_for(transport, topology);
+        model.seed = seed;
+        model.switch.shared = Some(SharedBuffer { size: Bytes::new(apart(&model) + shared), alpha: 1.0 });
+        let flows = pairs.into_iter().filter(|(src, dst, ..)| src != dst).map(|(src, dst, bytes, us)| Flow {
+            start: Time::ZERO + Span::from_us(us),
+            ..flow(src, dst, bytes)
+        });
+        let mut flows: Vec<Flow> = flows.collect();
+        flows.sort_by_key(|flow| flow.start);
+        let count = flows.len() as u64;
+        add(&mut model, transport, flows);
+        let results = run(&model);
+        prop_assert_eq!(results.ports.u64s("drops_buffer").iter().sum::<u64>(), 0, "{}", transport.info().name);
+        prop_assert_eq!(results.summary.flows_completed, count);
     }
 }
