@@ -294,18 +294,18 @@ the slope sends the rate to its least; from 1 Gbps it climbs by 25 Mbps (later 1
 * *Peak* (604 KB) *and rise* (24 us) are those of DCQCN. The bursts have left their hosts 22 us after they began, and
   PACC looks at its queue every 80 us. The sweep shows that it does not matter when in the period the bursts come. A
   period of 8 us does not help either: 593 to 603 KB. The queue passes `Q_th` some 11 us after the bursts begin, a
-  notification takes 3 to 6 us to the hosts, and what they send less arrives as much later. A peak that is reached
-  after 15 us needs another law than the paper's for the first window of a flow.
+  notification takes 3 to 5 us to the hosts, and what they send less arrives 4 to 6 us later: by then they have sent
+  nearly all. A peak that is reached after 15 us needs flows that begin more slowly than these.
 * *It cannot settle at 125 KB.* Once the bursts are in the queue, the long flow is the only sender, and one host of
   25 Gbps cannot build or keep a queue at a port of 25 Gbps. The queue falls through 125 KB on its way to zero.
 * *Throughput.* `alpha` begins at 1 and, in network cards and in HPCC's code, first moves at a flow's first
-  notification. The long flow hears of 20 in one period, each of which halves its rate, down to our least rate of
-  10 Mbps; with eq. (1) each cut also makes the old rate the target. So it is not back within 3 ms. If `alpha` falls
-  from the flow's start, as the paper's analysis supposes (PACC-21; it takes `alpha` = 0.047), 20 notifications take a
-  third to a half, and the bottleneck has 16 Gbps in the 300 us after the bursts, three times DCQCN's 5. Then it stands
-  at 7 Gbps, for want of a target. Only with hosts as in HPCC's code, where a cut after a cut leaves the target,
-  it comes back, at DCQCN's pace of 300 us a step. HPCC's 20 us it never has: PACC has no means to raise a rate but
-  DCQCN's timer.
+  notification. The long flow hears of 13 in one period ([Fig. 2](pacc-fig02.md)), each of which halves its rate, down
+  to our least rate of 10 Mbps; with eq. (1) each cut also makes the old rate the target. So it is not back within 3
+  ms. If `alpha` falls from the flow's start, as the paper's analysis supposes (PACC-21; it takes `alpha` = 0.047), 13
+  notifications take half of the rate and the 12 of the next period half of the rest, and the bottleneck has 16 Gbps
+  in the 300 us after the bursts, three times DCQCN's 5. Then it stands at 7 Gbps, for want of a target. Only with hosts
+  as in HPCC's code, where a cut after a cut leaves the target, it comes back, at DCQCN's pace of 300 us a step. HPCC's
+  20 us it never has: PACC has no means to raise a rate but DCQCN's timer.
 * The controller of the analysis (incremental) goes on notifying while the queue falls, and loses more.
 
 `pacc` stands for the law as printed, eq. (1), and "pacc, ns-3 hosts" for the hosts of the code that the paper's

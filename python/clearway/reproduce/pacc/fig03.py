@@ -232,11 +232,11 @@ beginning, which we think is why. At 90 % it takes 545 us, as it has DCQCN's tim
 depends on the share.
 
 **PACC with eq. (1) as printed starves.** Two flows that start at line rate into one port fill its queue before 600 us
-too. Each hears of 20 notifications at an `alpha` near 1 and falls to the least rate of 10 Mbps; each cut also makes the
-old rate the target, so there is nothing to recover to but 5 Mbps more each 300 us. The bursts find an idle port.
+too. Each hears of 14 notifications at an `alpha` near 1 and falls to the least rate of 10 Mbps; each cut also makes
+the old rate the target, so there is nothing to recover to but 5 Mbps more each 300 us. The bursts find an idle port.
 `alpha` from the start does not help two flows that are congested from the start. A simulation built on HPCC's code, as
 the paper's, would not show this: there a cut after a cut leaves the target. TIMELY, too, has not recovered from its
-own start at 600 us (6 of 25 Gbps), and DCQCN's paper's constants leave it at 22.
+own start at 600 us (6 of 25 Gbps), and the constants of DCQCN's own paper leave it at 22.
 
 **"Short-long" flows are not held back at all**, under no scheme: they are new flows, new flows start at line rate, and
 their receivers are idle. The 350 us need state of the sender that outlives the burst and holds for another receiver.
