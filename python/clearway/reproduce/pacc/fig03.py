@@ -206,14 +206,14 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
         # A sample is the mean of the 20 us before it.
         for panel, column in zip(axes, ("sum_gbps", "later_gbps"), strict=True):
             panel.plot(part["time_us"] - 10, part[column], color=look.color(color), lw=1.6, label=name)
-    for panel, title in zip(axes, ("both long flows, at their receiver", "one short-long flow"), strict=True):
+    for panel, title in zip(axes, ("long flows (and bursts) at their port", "one short-long flow"), strict=True):
         panel.set_title(title, fontsize=10)
         panel.set_xlabel("time in us")
         panel.set_ylabel("throughput in Gbps")
         panel.set_ylim(0, 27)
     axes[0].set_xlim(0, 2400)
     axes[1].set_xlim(700, 2400)
-    legend(picture, axes[0], 4)
+    legend(picture, axes[0], 5)
     return {"course": picture}
 
 
