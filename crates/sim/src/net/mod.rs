@@ -5,6 +5,7 @@
 //! overtaken are recognised by their time.
 
 mod books;
+mod build;
 mod credit_classes;
 mod fetch;
 mod flow_control;
@@ -14,8 +15,10 @@ mod port;
 mod queue;
 mod scheduler;
 mod slab;
+mod special;
 
 pub use books::{Books, Drop};
+pub use build::horizon;
 pub use credit_classes::CreditClasses;
 pub use flow_control::FlowControlSummary;
 pub use paths::Route;
@@ -23,11 +26,11 @@ pub use port::{Credits, Port};
 pub use slab::{NONE, Slab, Slot};
 
 use crate::engine::{Event, What, Wheel};
-use crate::model::{Model, PortModel, SharedBuffer};
-use clearway_proto::port::{AnyPortMechanism, PortState};
-use clearway_proto::{Entity, Extra, Flags, Kind, Packet, Rng};
-use clearway_topology::{PortId, Topology};
-use clearway_units::{Bytes, Span, Time};
+use crate::model::SharedBuffer;
+use clearway_proto::port::AnyPortMechanism;
+use clearway_proto::{Extra, Flags, Kind, Packet, Rng};
+use clearway_topology::PortId;
+use clearway_units::Time;
 use flow_control::{FRAME_DUE, FlowControl, STOPPED};
 use port::DataQueue;
 use scheduler::{Order, Turns};
@@ -109,79 +112,6 @@ struct Mechanism {
 }
 
 impl Network {
-    /// An idle network.
-    pub fn new(model: &Model) -> Network {
-        let topology = &model.topology;
-        let mut net = Network {
-            now: Time::ZERO,
-            wheel: Wheel::new(horizon(model)),
-            slab: Slab::new(),
-            books: Books::default(),
-            link_transmissions: 0,
-            ports: Vec::with_capacity(topology.ports().len()),
-            queues: Vec::new(),
-            credits: Vec::new(),
-            credit_classes: CreditClasses::new(model),
-            nics: Vec::new(),
-            turns: Vec::new(),
-            switch_order: Order::new(&model.switch.classes),
-            host_order: Order::new(&model.host.port.classes),
-            // Under flow control the memory is counted by where packets came from.
-            shared: model.switch.shared.filter(|_| model.pfc.is_none()),
-            shared_used: vec![0; topology.nodes().len()],
-            control: FlowControl::new(model).map(Box::new),
-            losses: Vec::new(),
-            mechanisms: Vec::new(),
-            notices: 0,
-            notice_wire: model.framing.wire(0),
-            paths: Vec::new(),
-            free_paths: Vec::new(),
-            flow_packets: Vec::new(),
-            flow_births: Vec::new(),
-            drained: Vec::new(),
-        };
-        for (index, port) in topology.ports().iter().enumerate() {
-            let is_host = topology.is_host(port.from);
-            let kind: &PortModel = if is_host { &model.host.port } else { &model.switch };
-            let order = if is_host { &net.host_order } else { &net.switch_order };
-            let mut made = Port::new(port, model.framing, model.whole_ns);
-            made.first_queue = net.queues.len() as u32;
-            net.queues
-                .extend(kind.classes.iter().map(|class| DataQueue::new(class, port.rate, model.framing)));
-            for (class, queue) in net.queues[made.first_queue as usize..].iter_mut().enumerate() {
-                let stream = (index as u64) << 8 | class as u64 | 1 << 63;
-                queue.seed(|| Rng::stream(model.seed, Entity::Port, stream));
-            }
-            net.turns.push(order.turns());
-            if let Some(class) = kind.credit {
-                made.credits = net.credits.len() as u32;
-                net.credits.push(Credits::new(class, port.rate));
-                if let Some(classes) = &mut net.credit_classes {
-                    classes.add_port(&kind.credit_classes, class.shaping, port.rate);
-                }
-            }
-            if is_host {
-                made.nic = net.nics.len() as u32;
-                net.nics.push(Nic { ready: vec![VecDeque::new(); order.classes()], waiting: 0 });
-            }
-            if let Some(mechanism) = kind.mechanism.filter(|_| !is_host) {
-                made.mechanism = net.mechanisms.len() as u32;
-                made.arrival_is_special = true;
-                made.departure_is_special = true;
-                let (what, port) = (mechanism.build(port.rate), index as u32);
-                net.mechanisms.push(Mechanism { what, port, timer_at: Time::MAX });
-            }
-            net.ports.push(made);
-        }
-        for &(port, probability) in &model.loss {
-            let rng = Rng::stream(model.seed, Entity::Port, port.0 as u64);
-            net.ports[port.index()].loss = net.losses.len() as u32;
-            net.ports[port.index()].departure_is_special = true;
-            net.losses.push((probability, rng));
-        }
-        net
-    }
-
     /// Schedules an event of a host.
     #[inline]
     pub fn schedule_at_host(&mut self, host: u32, at: Time, what: What) {
@@ -294,53 +224,6 @@ impl Network {
             return self.transmit(port, index);
         }
         self.enqueue(port, index);
-    }
-
-    /// Hands a packet to an output port whose link is down, that is stopped, or that does more than queueing.
-    #[cold]
-    #[inline(never)]
-    fn send_specially(&mut self, port: u32, index: u32) {
-        let out = &self.ports[port as usize];
-        if !out.up {
-            return self.drop_packet(port, index, Drop::Down);
-        }
-        if out.mechanism != NONE {
-            self.meet_mechanism(port, index);
-        }
-        let (out, slot) = (&self.ports[port as usize], self.slab.get(index));
-        if slot.packet.kind == Kind::Credit && out.credits != NONE {
-            self.send_credit(port, index);
-        } else if out.busy_until <= self.now && out.waiting == 0 && out.paused >> slot.class & 1 == 0 {
-            self.transmit(port, index);
-        } else {
-            self.enqueue(port, index);
-        }
-    }
-
-    /// A packet leaves a port that does more than queueing, or whose link loses: whether it is lost.
-    #[cold]
-    #[inline(never)]
-    fn depart_specially(&mut self, port: u32, index: u32) -> bool {
-        let mechanism = self.ports[port as usize].mechanism;
-        if mechanism != NONE {
-            let state = self.port_state(port);
-            let (slot, extra) = self.slab.get_both(index);
-            self.mechanisms[mechanism as usize].what.on_departure(&mut slot.packet, extra, state);
-        }
-        let out = &self.ports[port as usize];
-        if out.loss == NONE {
-            return false;
-        }
-        let (probability, rng) = &mut self.losses[out.loss as usize];
-        rng.unit() < *probability
-    }
-
-    /// What a port's mechanism sees of it.
-    fn port_state(&self, port: u32) -> PortState {
-        let out = &self.ports[port as usize];
-        let queues = &self.queues[out.first_queue as usize..][..self.classes()];
-        let queued = queues.iter().map(|queue| queue.queue.bytes()).sum();
-        PortState { now: self.now, queued, sent: out.tx_bytes }
     }
 
     /// How many classes of data a port has: as many at switches as at hosts.
@@ -567,44 +450,4 @@ impl Network {
             }
         }
     }
-
-    /// A link's direction fails, and what waited for it is lost, or it recovers.
-    pub fn set_up(&mut self, port: u32, up: bool) {
-        let out = &mut self.ports[port as usize];
-        out.up = up;
-        out.arrival_is_special = !up || out.mechanism != NONE;
-        self.forget_pauses(port);
-        let out = &mut self.ports[port as usize];
-        if up {
-            return self.rearm(port);
-        }
-        out.waiting = 0;
-        let (first, credits) = (out.first_queue as usize, out.credits);
-        let (owner, is_switch) = (out.owner as usize, out.nic == NONE);
-        let classes = self.classes();
-        for queue in first..first + classes {
-            let lost = self.queues[queue].queue.drain(&self.slab, self.now);
-            if self.shared.is_some() && is_switch {
-                self.shared_used[owner] -=
-                    lost.iter().map(|&index| self.slab.get(index).packet.wire as u64).sum::<u64>();
-            }
-            if self.control.is_some() && is_switch {
-                lost.iter().for_each(|&index| self.leave_memory(owner as u32, index));
-            }
-            lost.into_iter().for_each(|index| self.drop_packet(port, index, Drop::Down));
-        }
-        if credits != NONE {
-            let lost = self.credits[credits as usize].queue.drain(&self.slab, self.now);
-            lost.into_iter().for_each(|index| self.drop_packet(port, index, Drop::Down));
-            self.drop_classed_credits(port);
-        }
-    }
-}
-
-/// How far ahead most events lie: a full frame's way over the slowest and the longest link, and a little more.
-pub fn horizon(model: &Model) -> Span {
-    let frame = Bytes::new(model.framing.wire_max() as u64);
-    let hop = |port: &clearway_topology::Port| port.rate.time_to_send(frame) + port.delay;
-    let farthest = Topology::ports(&model.topology).iter().map(hop).max().unwrap_or(Span::from_us(1));
-    farthest * 2
 }

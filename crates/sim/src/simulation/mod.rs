@@ -1,20 +1,22 @@
 //! A run: events are taken in their order and handed to ports, ends of flows, and applications.
 
 mod control;
+mod finish;
+mod prepare;
 mod rounds;
 mod shares;
 mod shims;
 mod start;
 
-use crate::engine::{ENTITIES_MAX, Event, What};
+use crate::engine::{Event, What};
 use crate::flows::{Flows, Input, Standing};
-use crate::metrics::{Ended, Record, Results, Sampler, Summary, flow_table, port_table};
-use crate::model::{Delay, Model, Pattern, Probe, Sample};
+use crate::metrics::{Ended, Record, Sampler};
+use crate::model::{Delay, Model};
 use crate::net::{NONE, Network, Next};
 use crate::oracle::Oracle;
-use clearway_proto::{Entity, Extra, Flags, Kind, Packet, Rng};
+use clearway_proto::{Extra, Flags, Kind, Packet, Rng};
 use clearway_topology::NodeId;
-use clearway_topology::routing::{Policy, Routes};
+use clearway_topology::routing::Routes;
 use clearway_units::{Span, Time};
 use rounds::RoundsState;
 use shims::Shims;
@@ -93,97 +95,6 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Prepares a run.
-    ///
-    /// # Errors
-    /// If the model contradicts itself; models made from scenario files do not.
-    pub fn new(model: &Model) -> Result<Simulation, SimError> {
-        if model.pfc.is_some() && model.switch.shared.is_none() {
-            return Err(SimError::Model(
-                "flow control needs a buffer that the ports of a switch share".into(),
-            ));
-        }
-        if model.switch.classes.len() != model.host.port.classes.len() {
-            return Err(SimError::Model("switches and hosts must have the same classes".into()));
-        }
-        let credit_classes = model.switch.credit_classes.len();
-        if credit_classes != model.host.port.credit_classes.len() {
-            return Err(SimError::Model("switches and hosts must have the same classes of credits".into()));
-        }
-        if model.traffic.iter().any(|part| part.credit_class >= credit_classes.max(1)) {
-            return Err(SimError::Model("traffic names a class of credits that does not exist".into()));
-        }
-        let low = &model.switch.classes[model.low_class()];
-        let yields = |traffic: &crate::model::Traffic| {
-            traffic.transport.needs().low_priority.is_none()
-                || low.priority > model.switch.classes[traffic.class].priority
-        };
-        if !model.traffic.iter().all(yields) {
-            return Err(SimError::Model(
-                "data of low priority needs a class that yields to all others".into(),
-            ));
-        }
-        let hosts = model.topology.hosts() as u64;
-        if model.topology.ports().len() + model.topology.hosts() + 2 > ENTITIES_MAX {
-            return Err(SimError::Model("the network has too many ports and hosts".into()));
-        }
-        let net = Network::new(model);
-        let mut sim = Simulation {
-            fetches_ahead: net.is_large(),
-            net,
-            flows: Flows::default(),
-            shims: Shims::default(),
-            routes: Routes::new(model.routing),
-            intact: Routes::new(Policy::SymmetricEcmp),
-            sources: Vec::new(),
-            sources_left: 0,
-            rounds: Vec::new(),
-            records: Vec::new(),
-            completed: 0,
-            host_rngs: (0..hosts).map(|host| Rng::stream(model.seed, Entity::Host, host)).collect(),
-            sampler: Sampler::default(),
-            periodic: 0,
-            watches_rtt: model.samples.iter().any(|sample| matches!(sample.what, Probe::Rtt(_))),
-            oracle: None,
-            switches_notify: model.switch.mechanism.is_some_and(|mechanism| mechanism.notifies()),
-            told: model.traffic.iter().map(|traffic| traffic.transport.needs().oracle).collect(),
-            events: 0,
-            ended: None,
-            credits_used: 0,
-            credits_wasted: 0,
-            model: model.clone(),
-        };
-        if sim.told.contains(&true) {
-            sim.oracle = Some(Oracle::new(model.topology.ports().iter().map(|port| port.rate)));
-        }
-        for (index, traffic) in model.traffic.iter().enumerate() {
-            let rng = Rng::stream(model.seed, Entity::Traffic, index as u64);
-            sim.rounds.push(match &traffic.pattern {
-                Pattern::Rounds(rounds) => {
-                    // A stream of its own, apart from those that choose pairs and sizes.
-                    let rng = Rng::stream(model.seed, Entity::Traffic, 2 << 32 | index as u64);
-                    Some(RoundsState::new(rounds, rng))
-                }
-                _ => None,
-            });
-            let mut source = Source::new(&traffic.pattern, rng);
-            if let Some(at) = source.next_at(&traffic.pattern) {
-                sim.sources_left += 1;
-                sim.schedule_outside(at, What::Traffic(index as u32));
-            }
-            sim.sources.push(source);
-        }
-        for (index, fault) in model.faults.iter().enumerate() {
-            sim.schedule_outside(fault.at, What::Fault(index as u32));
-        }
-        let periodic = |sample: &&Sample| !matches!(sample.what, Probe::Rtt(_));
-        sim.periodic = model.samples.iter().filter(periodic).count();
-        for (index, sample) in model.samples.iter().enumerate().filter(|(_, sample)| periodic(sample)) {
-            sim.schedule_outside(Time::ZERO + sample.every, What::Sample(index as u32));
-        }
-        Ok(sim)
-    }
-
     /// Runs until the traffic is done or the scenario's stop time comes. `report` is called every 65,536 events; if
     /// it answers false the run ends there, and what was simulated so far is the result.
     pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> bool) {
@@ -194,69 +105,6 @@ impl Simulation {
             }
         }
         report(&self.progress());
-    }
-
-    /// How far the run has come.
-    pub fn progress(&self) -> Progress {
-        Progress {
-            now: self.net.now,
-            stop: self.model.stop,
-            events: self.events,
-            link_transmissions: self.net.link_transmissions,
-            flows_started: self.records.len() as u64,
-            flows_completed: self.completed,
-            flows_expected: self.model.traffic.iter().map(|traffic| traffic.pattern.expected()).sum(),
-        }
-    }
-
-    /// Closes the books and hands over what was measured.
-    ///
-    /// # Errors
-    /// If the books do not balance.
-    pub fn finish(mut self) -> Result<Results, SimError> {
-        let ended = self.ended.unwrap_or(Ended::Interrupted);
-        for (_, flow) in self.flows.iter_mut() {
-            let stats = flow.sending.stats.plus(&flow.receiving.stats);
-            let delivered = flow.delivered();
-            self.credits_used += stats.credits_used;
-            self.credits_wasted += stats.credits_wasted;
-            // A connection that has carried no message yet has no row.
-            let Some(record) = self.records.get_mut(flow.record as usize) else { continue };
-            record.stats = record.stats.plus(&stats.minus(&flow.counted));
-            // Of the messages under way the first has all that was delivered past its predecessor.
-            if let Some(message) = flow.messages.front() {
-                let record = &mut self.records[message.record as usize];
-                let begin = message.end.saturating_sub(record.size.unwrap_or(message.end));
-                record.delivered = delivered.saturating_sub(begin);
-            }
-        }
-        let [packets, bytes, mut credits] = self.net.books.close(&self.net.slab).map_err(SimError::Books)?;
-        let arrived = self.net.books.delivered.credits;
-        if arrived != self.credits_used + self.credits_wasted {
-            return Err(SimError::Books(format!(
-                "{arrived} credits arrived, but {} were used and {} wasted",
-                self.credits_used, self.credits_wasted
-            )));
-        }
-        credits.extend([("used", self.credits_used), ("wasted", self.credits_wasted)]);
-        let shims = self.shims.summary(&self.model);
-        let summary = Summary {
-            shims,
-            end: self.net.now,
-            ended,
-            link_transmissions: self.net.link_transmissions,
-            events: self.events,
-            flows_started: self.records.len() as u64,
-            flows_completed: self.completed,
-            notices: self.net.notices,
-            flow_control: self.net.flow_control(&self.model.topology),
-            packets,
-            bytes,
-            credits,
-        };
-        let ports = port_table(&self.model, &self.net);
-        let samples = self.sampler.table(&self.model);
-        Ok(Results { flows: flow_table(&self.model, self.records), ports, samples, summary })
     }
 
     /// Handles a slice of events.
