@@ -103,9 +103,8 @@ impl FlowControl {
         })
     }
 
-    /// Notifications are few and may start at a switch: no link is stopped for them.
     fn protects(&self, slot: &Slot) -> bool {
-        self.lossless >> slot.class & 1 == 1 && slot.packet.kind != Kind::Cnp
+        self.lossless >> slot.class & 1 == 1
     }
 
     /// Takes a packet into a switch's memory; `from` is the port that it came from. Answers whether there is room,
@@ -163,8 +162,9 @@ impl Network {
     /// The port by which a packet that waits at a switch came.
     #[inline]
     pub(super) fn came_from(paths: &[PortId], slot: &Slot) -> PortId {
-        // `route` is one past the present port. A notification may have started here; it is not asked for.
-        paths[(slot.route as usize).saturating_sub(2)]
+        // `route` is one past the present port. A notification that starts at a switch follows the way of its data
+        // backwards, and so counts against the link by which it would have come.
+        paths[slot.route as usize - 2]
     }
 
     /// Tells the port that feeds a link into a switch what the switch asks of it.
@@ -173,6 +173,7 @@ impl Network {
     pub(super) fn tell(&mut self, from: PortId) {
         let back = from.reverse().0;
         self.ports[back as usize].control |= FRAME_DUE;
+        self.ports[back as usize].settle_arrival();
         if self.is_free(back) {
             self.send_frame(back);
         } else {
@@ -190,6 +191,7 @@ impl Network {
         let state = &mut control.links[link.index()];
         let (stop, go) = (state.asked & !state.told, state.told & !state.asked);
         self.ports[back as usize].control &= !FRAME_DUE;
+        self.ports[back as usize].settle_arrival();
         if stop | go == 0 {
             // It was taken back in the meantime, and the port is still free.
             return self.arm(back, self.now);
@@ -233,7 +235,7 @@ impl Network {
     fn set_stopped(&mut self, port: u32) {
         let out = &mut self.ports[port as usize];
         out.control = out.control & !STOPPED | if out.paused != 0 { STOPPED } else { 0 };
-        out.arrival_is_special = !out.up || out.mechanism != NONE || out.paused != 0;
+        out.settle_arrival();
     }
 
     /// Puts a packet into a queue where there is flow control.
@@ -303,6 +305,7 @@ impl Network {
             self.ports[port.index()].paused = 0;
             if control.links[port.index()].asked != 0 {
                 self.ports[port.reverse().index()].control |= FRAME_DUE;
+                self.ports[port.reverse().index()].settle_arrival();
             }
         }
         for port in [port, PortId(port).reverse().0] {

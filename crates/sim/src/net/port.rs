@@ -107,6 +107,11 @@ impl Port {
         }
     }
 
+    /// Notes whether more than queueing awaits a packet that arrives.
+    pub fn settle_arrival(&mut self) {
+        self.arrival_is_special = !self.up || self.mechanism != NONE || self.control != 0;
+    }
+
     /// Counts a packet that is sent.
     #[inline]
     pub fn count(&mut self, packet: &Packet) {

@@ -1,5 +1,6 @@
 //! What few ports do, and none often: links fail or lose, ports have a mechanism besides their queues.
 
+use super::flow_control::FRAME_DUE;
 use super::{Drop, NONE, Network};
 use clearway_proto::Kind;
 use clearway_proto::port::PortState;
@@ -13,6 +14,11 @@ impl Network {
         if !out.up {
             return self.drop_packet(port, index, Drop::Down);
         }
+        if out.control & FRAME_DUE != 0 && self.is_free(port) {
+            // The port has just become free: a packet must not overtake the pause frame that waits for that.
+            self.send_frame(port);
+        }
+        let out = &self.ports[port as usize];
         if out.mechanism != NONE {
             self.meet_mechanism(port, index);
         }
@@ -56,7 +62,7 @@ impl Network {
     pub fn set_up(&mut self, port: u32, up: bool) {
         let out = &mut self.ports[port as usize];
         out.up = up;
-        out.arrival_is_special = !up || out.mechanism != NONE;
+        out.settle_arrival();
         self.forget_pauses(port);
         let out = &mut self.ports[port as usize];
         if up {
