@@ -7,11 +7,11 @@
 use super::config::rdma_params;
 use super::law::{Ack, BuildLaw, RateLaw};
 use super::scale::{Step, Window, Windowing, plus, times};
-use super::{Cnp, Config, Receiver, Sender};
+use super::{Cnp, Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
 use crate::params::{Auto, Profile};
 use crate::port::RedConfig;
-use crate::registry::{MarkingNeeds, Needs, Transport};
+use crate::registry::{MarkingNeeds, Needs};
 use clearway_units::{Bytes, Rate, Span, Time};
 
 crate::choice! {
@@ -168,12 +168,10 @@ pub const PROFILES: &[Profile] = &[Profile {
 }];
 
 /// The transport.
-pub struct DcqcnTransport;
+pub type DcqcnTransport = Rdma<Params>;
 
-impl Transport for DcqcnTransport {
-    type Params = Params;
-    type Sender = Sender<Dcqcn>;
-    type Receiver = Receiver;
+impl RdmaParams for Params {
+    type Law = DcqcnConfig;
     const NAME: &'static str = "dcqcn";
     const SUMMARY: &'static str =
         "DCQCN: receivers of marks notify the sender, which cuts its rate and recovers it";
@@ -181,26 +179,15 @@ impl Transport for DcqcnTransport {
     const PROFILES: &'static [Profile] = PROFILES;
     const COUNTS_NOTICES: bool = true;
 
-    fn needs(params: &Params) -> Needs {
+    fn needs(&self) -> Needs {
         Needs {
-            marking: Some(MarkingNeeds::Red(params.red())),
-            lossless: params.lossless,
-            notices: params.notice == Notice::Cnp,
+            marking: Some(MarkingNeeds::Red(self.red())),
+            lossless: self.lossless,
+            notices: self.notice == Notice::Cnp,
             ..Needs::NOTHING
         }
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<Dcqcn> {
-        Sender::new(&params.settings(env), env, params.build(env))
-    }
-
-    fn receiver(params: &Params, env: &Env) -> Receiver {
-        Receiver::new(&params.settings(env), env)
-    }
-}
-
-impl Params {
-    /// The settings of both ends.
     fn settings(&self, env: &Env) -> Config {
         let cnp = match self.notice {
             Notice::Cnp => Cnp::Packets(self.cnp_interval),
@@ -208,21 +195,8 @@ impl Params {
         };
         Config { cnp, ..self.config(env) }
     }
-}
 
-impl Params {
-    /// How ports mark.
-    pub fn red(&self) -> RedConfig {
-        RedConfig {
-            k_min: self.k_min,
-            k_max: self.k_max.max(self.k_min),
-            p_max: self.p_max,
-            at_rate: self.k_at,
-        }
-    }
-
-    /// The law's constants.
-    pub fn law(&self) -> DcqcnConfig {
+    fn law(&self) -> DcqcnConfig {
         DcqcnConfig {
             reaction: self.reaction,
             notice: self.notice,
@@ -244,11 +218,15 @@ impl Params {
     }
 }
 
-impl BuildLaw for Params {
-    type Law = Dcqcn;
-
-    fn build(&self, env: &Env) -> Dcqcn {
-        self.law().build(env)
+impl Params {
+    /// How ports mark.
+    pub fn red(&self) -> RedConfig {
+        RedConfig {
+            k_min: self.k_min,
+            k_max: self.k_max.max(self.k_min),
+            p_max: self.p_max,
+            at_rate: self.k_at,
+        }
     }
 }
 

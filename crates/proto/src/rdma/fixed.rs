@@ -1,11 +1,11 @@
 //! RoCEv2 without congestion control: data leaves at a fixed rate, and flow control alone keeps it from being lost.
 
 use super::config::rdma_params;
-use super::law::{Ack, RateLaw, UNLIMITED};
-use super::{Receiver, Sender};
+use super::law::{Ack, BuildLaw, RateLaw, UNLIMITED};
+use super::{Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
 use crate::params::Auto;
-use crate::registry::{Needs, Transport};
+use crate::registry::Needs;
 use clearway_units::{Bytes, Rate, Time};
 
 rdma_params! {
@@ -19,29 +19,34 @@ rdma_params! {
 }
 
 /// The transport.
-pub struct Rocev2;
+pub type Rocev2 = Rdma<Params>;
 
-impl Transport for Rocev2 {
-    type Params = Params;
-    type Sender = Sender<FixedRate>;
-    type Receiver = Receiver;
+impl RdmaParams for Params {
+    type Law = Params;
     const NAME: &'static str = "rocev2";
     const SUMMARY: &'static str =
         "RoCEv2 at a fixed rate, without congestion control: flow control does it all";
     const SOURCE: &'static str = "InfiniBand Architecture, annex A17";
 
-    fn needs(params: &Params) -> Needs {
-        Needs { lossless: params.lossless, ..Needs::NOTHING }
+    fn needs(&self) -> Needs {
+        Needs { lossless: self.lossless, ..Needs::NOTHING }
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<FixedRate> {
-        let window = params.window.or(Bytes::new(UNLIMITED)).get();
-        let law = FixedRate { rate: params.rate.or(env.line_rate).min(env.line_rate), window };
-        Sender::new(&params.config(env), env, law)
+    fn settings(&self, env: &Env) -> Config {
+        self.config(env)
     }
 
-    fn receiver(params: &Params, env: &Env) -> Receiver {
-        Receiver::new(&params.config(env), env)
+    fn law(&self) -> Params {
+        self.clone()
+    }
+}
+
+impl BuildLaw for Params {
+    type Law = FixedRate;
+
+    fn build(&self, env: &Env) -> FixedRate {
+        let window = self.window.or(Bytes::new(UNLIMITED)).get();
+        FixedRate { rate: self.rate.or(env.line_rate).min(env.line_rate), window }
     }
 }
 

@@ -12,12 +12,12 @@
 use super::config::rdma_params;
 use super::law::{Ack, BuildLaw, RateLaw};
 use super::scale::{Step, Window, Windowing, plus};
-use super::{Config, Receiver, Sender};
+use super::{Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
 use crate::packet::{HOPS_MAX, Hop};
 use crate::params::{Auto, Profile};
 use crate::port::PortMechanism;
-use crate::registry::{Needs, Transport};
+use crate::registry::Needs;
 use clearway_units::{Bytes, Rate, Span, Time};
 
 crate::choice! {
@@ -125,32 +125,19 @@ pub const PROFILES: &[Profile] = &[Profile {
 }];
 
 /// The transport.
-pub struct HpccTransport;
+pub type HpccTransport = Rdma<Params>;
 
-impl Transport for HpccTransport {
-    type Params = Params;
-    type Sender = Sender<Hpcc>;
-    type Receiver = Receiver;
+impl RdmaParams for Params {
+    type Law = HpccConfig;
     const NAME: &'static str = "hpcc";
     const SUMMARY: &'static str = "HPCC: switches write their load into packets, and the rate follows it";
     const SOURCE: &'static str = "SIGCOMM'19";
     const PROFILES: &'static [Profile] = PROFILES;
 
-    fn needs(params: &Params) -> Needs {
-        Needs { lossless: params.lossless, mechanism: Some(PortMechanism::Telemetry), ..Needs::NOTHING }
+    fn needs(&self) -> Needs {
+        Needs { lossless: self.lossless, mechanism: Some(PortMechanism::Telemetry), ..Needs::NOTHING }
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<Hpcc> {
-        Sender::new(&params.settings(env), env, params.build(env))
-    }
-
-    fn receiver(params: &Params, env: &Env) -> Receiver {
-        Receiver::new(&params.settings(env), env)
-    }
-}
-
-impl Params {
-    /// The settings of both ends.
     fn settings(&self, env: &Env) -> Config {
         Config {
             stamp: self.telemetry_bytes,
@@ -159,11 +146,8 @@ impl Params {
             ..self.config(env)
         }
     }
-}
 
-impl Params {
-    /// The law's constants.
-    pub fn law(&self) -> HpccConfig {
+    fn law(&self) -> HpccConfig {
         HpccConfig {
             react: self.react,
             eta: self.eta,
@@ -178,14 +162,6 @@ impl Params {
             telemetry: self.telemetry,
             stamp: self.telemetry_bytes,
         }
-    }
-}
-
-impl BuildLaw for Params {
-    type Law = Hpcc;
-
-    fn build(&self, env: &Env) -> Hpcc {
-        self.law().build(env)
     }
 }
 

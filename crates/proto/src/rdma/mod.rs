@@ -10,8 +10,8 @@
 //! | [`RdmaDctcp`](dctcp::RdmaDctcp) | [`RateDctcp`](dctcp::RateDctcp) | HPCC's ns-3 code |
 //! | [`Pacc`](pacc::Pacc) | [`Dcqcn`](dcqcn::Dcqcn), and [`PaccPort`](pacc::PaccPort) in switches | INFOCOM'22 |
 //!
-//! A new law is a file like `fixed.rs`: a [`RateLaw`](law::RateLaw), its parameters, and the line that makes a
-//! [`Transport`](crate::Transport) of it. The network is meant to be lossless by priority flow control
+//! A new law is a file like `fixed.rs`: a [`RateLaw`](law::RateLaw), and its parameters, which choose it
+//! ([`RdmaParams`]); that makes [`Rdma`] of them a [`Transport`](crate::Transport). The network is meant to be lossless by priority flow control
 //! ([`Needs::lossless`](crate::Needs)), but need not be: what is lost is sent again.
 //!
 //! # Deviations
@@ -25,6 +25,7 @@
 pub(crate) mod config;
 pub mod dcqcn;
 pub mod dctcp;
+mod family;
 pub mod fixed;
 pub mod hpcc;
 pub mod law;
@@ -35,5 +36,6 @@ mod sender;
 pub mod timely;
 
 pub use config::{Cnp, Config, Recovery};
+pub use family::{Rdma, RdmaParams};
 pub use receiver::Receiver;
 pub use sender::Sender;

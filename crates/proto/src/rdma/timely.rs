@@ -12,10 +12,10 @@
 use super::config::rdma_params;
 use super::law::{Ack, BuildLaw, RateLaw};
 use super::scale::{Step, Window, Windowing, plus, times};
-use super::{Config, Receiver, Sender};
+use super::{Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
 use crate::params::{Auto, Profile};
-use crate::registry::{Needs, Transport};
+use crate::registry::Needs;
 use clearway_units::{Bytes, Rate, Span, Time};
 
 crate::choice! {
@@ -132,40 +132,24 @@ pub const PROFILES: &[Profile] = &[Profile {
 }];
 
 /// The transport.
-pub struct TimelyTransport;
+pub type TimelyTransport = Rdma<Params>;
 
-impl Transport for TimelyTransport {
-    type Params = Params;
-    type Sender = Sender<Timely>;
-    type Receiver = Receiver;
+impl RdmaParams for Params {
+    type Law = TimelyConfig;
     const NAME: &'static str = "timely";
     const SUMMARY: &'static str = "TIMELY: the slope of the round-trip time sets the rate";
     const SOURCE: &'static str = "SIGCOMM'15";
     const PROFILES: &'static [Profile] = PROFILES;
 
-    fn needs(params: &Params) -> Needs {
-        Needs { lossless: params.lossless, ..Needs::NOTHING }
+    fn needs(&self) -> Needs {
+        Needs { lossless: self.lossless, ..Needs::NOTHING }
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<Timely> {
-        Sender::new(&params.settings(env), env, params.build(env))
-    }
-
-    fn receiver(params: &Params, env: &Env) -> Receiver {
-        Receiver::new(&params.settings(env), env)
-    }
-}
-
-impl Params {
-    /// The settings of both ends.
     fn settings(&self, env: &Env) -> Config {
         Config { stamp: self.timestamp_bytes, ..self.config(env) }
     }
-}
 
-impl Params {
-    /// The law's constants.
-    pub fn law(&self) -> TimelyConfig {
+    fn law(&self) -> TimelyConfig {
         TimelyConfig {
             update: self.update,
             segment: self.segment.get(),
@@ -182,14 +166,6 @@ impl Params {
             windowing: self.windowing,
             base_rtt: self.base_rtt.set(),
         }
-    }
-}
-
-impl BuildLaw for Params {
-    type Law = Timely;
-
-    fn build(&self, env: &Env) -> Timely {
-        self.law().build(env)
     }
 }
 
@@ -314,196 +290,4 @@ impl RateLaw for Timely {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::law::UNLIMITED;
-    use super::*;
-    use crate::ParamSet;
-    use crate::endpoint::Framing;
-    use proptest::prelude::*;
-
-    /// peers.md 3, "TIMELY".
-    const NS3: TimelyConfig = TimelyConfig {
-        update: UpdateAt::RoundTrip,
-        segment: 64_000,
-        alpha: 0.875,
-        beta: 0.8,
-        t_low: Span::from_us(50),
-        t_high: Span::from_us(500),
-        min_rtt: Span::from_us(20),
-        ai: Step::PerLine { step: Rate::mbps(100), line: Rate::gbps(100) },
-        hai: Step::PerLine { step: Rate::mbps(500), line: Rate::gbps(100) },
-        hurry_after: 5,
-        hurry: HurryAfter::Any,
-        min_rate: Rate::gbps(1),
-        windowing: Windowing::None,
-        base_rtt: None,
-    };
-    const PAPER: TimelyConfig = TimelyConfig {
-        update: UpdateAt::Segment,
-        ai: Step::Fixed(Rate::mbps(10)),
-        hai: Step::Fixed(Rate::mbps(50)),
-        hurry: HurryAfter::Slope,
-        min_rate: Rate::mbps(10),
-        ..NS3
-    };
-
-    fn law(config: TimelyConfig, start: Rate) -> Timely {
-        let mut law = config.build(&Env {
-            line_rate: Rate::gbps(100),
-            path_rate: Rate::gbps(100),
-            base_rtt: Span::from_us(10),
-            framing: Framing { payload_max: 1000, overhead: 56, wire_min: 60 },
-            established: true,
-        });
-        assert_eq!((law.rate(), law.window()), (Rate::gbps(100), UNLIMITED));
-        law.rate = start;
-        law
-    }
-
-    /// Round-trip times in microseconds, one an update.
-    fn updates(law: &mut Timely, rtts: &[f64]) {
-        for &us in rtts {
-            let (acked, newly) = (law.update_after + 64_000, 64_000);
-            let rtt = Span::from_secs_f64(us * 1e-6);
-            let ack = Ack { newly, acked, next: acked + 1000, marked: false, rtt, hops: &[] };
-            law.on_ack(&ack, Time::ZERO);
-        }
-    }
-
-    /// Parameters under a profile.
-    fn profiled(profile: &Profile) -> Params {
-        let mut params = Params::default();
-        profile.values.iter().for_each(|(name, value)| params.set(name, value).unwrap());
-        params
-    }
-
-    #[test]
-    fn defaults_and_profile_are_the_constants_tested_here() {
-        let defaults = Params::default();
-        assert_eq!(defaults.law(), TimelyConfig { segment: 16_000, ..PAPER });
-        assert_eq!(profiled(&PROFILES[0]).law(), TimelyConfig { segment: 16_000, ..NS3 });
-    }
-
-    #[test]
-    fn the_first_round_trip_is_only_measured_and_then_there_is_one_update_a_round_trip() {
-        let mut law = law(NS3, Rate::gbps(10));
-        let ack =
-            |acked, next| Ack { newly: 1000, acked, next, marked: false, rtt: Span::from_us(20), hops: &[] };
-        law.on_ack(&ack(1_000, 9_000), Time::ZERO);
-        assert_eq!(law.rate(), Rate::gbps(10));
-        for acked in 2..=9 {
-            law.on_ack(&ack(acked * 1000, 9_000 + acked * 1000), Time::ZERO);
-            assert_eq!(law.rate(), Rate::gbps(10), "data of the first round trip");
-        }
-        law.on_ack(&ack(10_000, 20_000), Time::ZERO);
-        assert_eq!(law.rate(), Rate::mbps(10_100));
-        law.on_ack(&ack(11_000, 21_000), Time::ZERO);
-        assert_eq!(law.rate(), Rate::mbps(10_100), "not before 20,000 is exceeded");
-    }
-
-    #[test]
-    fn five_increases_of_100_mbps_are_followed_by_increases_of_500_peers_md_3() {
-        let mut law = law(NS3, Rate::gbps(10));
-        updates(&mut law, &[20.0; 6]);
-        assert_eq!(law.rate(), Rate::mbps(10_500));
-        updates(&mut law, &[20.0; 2]);
-        assert_eq!(law.rate(), Rate::mbps(11_500));
-    }
-
-    #[test]
-    fn a_flat_round_trip_time_is_no_congestion_and_a_decrease_ends_the_row_of_steps() {
-        let mut law = law(NS3, Rate::gbps(10));
-        updates(&mut law, &[100.0; 6]);
-        assert_eq!(law.rate(), Rate::mbps(10_500));
-        updates(&mut law, &[104.0]);
-        let rate = law.rate();
-        assert!(rate < Rate::mbps(10_500));
-        updates(&mut law, &[100.0]);
-        assert_eq!(law.rate(), plus(rate, Rate::mbps(100)));
-    }
-
-    #[test]
-    fn in_the_paper_five_falls_in_a_row_hurry_but_never_below_t_low() {
-        let mut law = law(PAPER, Rate::gbps(10));
-        let falling: Vec<f64> = (0..21).map(|n| 40.0 - n as f64).collect();
-        updates(&mut law, &falling);
-        assert_eq!(law.rate(), Rate::mbps(10_200), "20 updates below T_low: 10 Mbps each");
-        law.count = 0;
-        law.last_rtt = Some(Span::from_us(70));
-        updates(&mut law, &[69.0, 68.0, 67.0, 66.0]);
-        assert_eq!(law.rate(), Rate::mbps(10_240), "four falls");
-        updates(&mut law, &[65.0, 64.0]);
-        assert_eq!(law.rate(), Rate::mbps(10_340), "the fifth and the sixth hurry");
-        updates(&mut law, &[64.0]);
-        assert_eq!(
-            law.rate(),
-            Rate::mbps(10_350),
-            "a flat one does not, though the smoothed slope is below zero"
-        );
-    }
-
-    #[test]
-    fn a_segment_is_an_update_however_many_acknowledgements_it_takes() {
-        let mut law = law(PAPER, Rate::gbps(10));
-        for acked in 1..=129 {
-            let acked = acked * 1000;
-            let rtt = Span::from_us(20);
-            let ack = Ack { newly: 1000, acked, next: acked + 50_000, marked: false, rtt, hops: &[] };
-            law.on_ack(&ack, Time::ZERO);
-        }
-        assert_eq!(law.rate(), Rate::mbps(10_020), "the first packet measures; then two segments of 64 KB");
-    }
-
-    #[test]
-    fn above_t_high_the_rate_falls_by_the_excess_whatever_the_slope() {
-        let mut law = law(NS3, Rate::gbps(10));
-        updates(&mut law, &[2000.0, 1000.0]);
-        // 1 - 0.8 (1 - 500 / 1000) = 0.6, though the round-trip time halved.
-        assert_eq!(law.rate().as_bps(), (10e9 * (1.0 - 0.8 * 0.5)) as u64);
-    }
-
-    #[test]
-    fn between_the_thresholds_a_positive_slope_lowers_by_its_measure() {
-        let mut law = law(NS3, Rate::gbps(10));
-        updates(&mut law, &[100.0, 104.0]);
-        // d = 0.875 x 4 us, gradient = 3.5 / 20 = 0.175, factor 1 - 0.8 x 0.175 = 0.86.
-        assert!(law.rate().as_bps().abs_diff(8_600_000_000) <= 1, "{:?}", law.rate());
-        updates(&mut law, &[100.0]);
-        // d = 0.125 x 3.5 - 0.875 x 4 < 0: up.
-        assert!(law.rate().as_bps().abs_diff(8_700_000_000) <= 1);
-        updates(&mut law, &[200.0]);
-        assert_eq!(law.rate(), Rate::gbps(1), "a slope of 4: down to the least rate, not below zero");
-    }
-
-    #[test]
-    fn going_back_over_a_loss_keeps_the_reference_but_moves_the_slope_as_in_ns3() {
-        let mut law = law(NS3, Rate::gbps(10));
-        updates(&mut law, &[100.0]);
-        let (end, rtt) = (law.update_after, Span::from_us(104));
-        let back = Ack { newly: 0, acked: end + 1, next: end, marked: false, rtt, hops: &[] };
-        law.on_ack(&back, Time::ZERO);
-        assert_eq!(law.last_rtt, Some(Span::from_us(100)));
-        assert_eq!(law.rtt_diff, 0.875 * 4e6);
-    }
-
-    proptest! {
-        #[test]
-        fn whatever_is_measured_the_rate_stays_between_its_limits(
-            rtts in prop::collection::vec(0.001..3000.0f64, 1..300), paper in any::<bool>(),
-        ) {
-            let config = if paper { PAPER } else { NS3 };
-            let mut law = law(config, Rate::gbps(100));
-            for rtt in rtts {
-                updates(&mut law, &[rtt]);
-                prop_assert!(law.rate() >= config.min_rate && law.rate() <= Rate::gbps(100));
-            }
-        }
-
-        #[test]
-        fn low_round_trips_bring_any_rate_back_to_line_rate(start in 1_000_000_000..100_000_000_000u64) {
-            let mut law = law(NS3, Rate::bps(start));
-            updates(&mut law, &[20.0; 250]);
-            prop_assert_eq!(law.rate(), Rate::gbps(100));
-        }
-    }
-}
+mod tests;

@@ -1,8 +1,8 @@
 //! Steps of the law, computed by hand.
 
+use super::super::family::profiled;
 use super::super::law::UNLIMITED;
 use super::*;
-use crate::ParamSet;
 use crate::endpoint::Framing;
 use proptest::prelude::*;
 
@@ -71,18 +71,11 @@ fn run(law: &mut Dcqcn, until: Time) {
     }
 }
 
-/// Parameters under a profile.
-fn profiled(profile: &Profile) -> Params {
-    let mut params = Params::default();
-    profile.values.iter().for_each(|(name, value)| params.set(name, value).unwrap());
-    params
-}
-
 #[test]
 fn defaults_are_the_papers_and_the_profile_is_hpccs_code() {
     let defaults = DcqcnConfig { min_rate: Rate::mbps(100), ..Params::default().law() };
     assert_eq!(defaults, PAPER, "the tests here have another least rate");
-    assert_eq!(profiled(&PROFILES[0]).law(), NS3);
+    assert_eq!(profiled::<Params>(&PROFILES[0]).law(), NS3);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Steps of the law, computed by hand.
 
+use super::super::family::profiled;
 use super::*;
-use crate::ParamSet;
 use crate::endpoint::Framing;
 use proptest::prelude::*;
 
@@ -41,19 +41,12 @@ fn ack(law: &mut Hpcc, acked: u64, next: u64, hops: &[Hop]) {
     law.on_ack(&ack, Time::ZERO);
 }
 
-/// Parameters under a profile.
-fn profiled(profile: &Profile) -> Params {
-    let mut params = Params::default();
-    profile.values.iter().for_each(|(name, value)| params.set(name, value).unwrap());
-    params
-}
-
 #[test]
 fn defaults_and_profile_are_the_constants_tested_here() {
     let paper = HpccConfig { stamp: 42, min_rate: Rate::mbps(10), base_rtt: None, ..PAPER };
     assert_eq!(Params::default().law(), paper);
     let ns3 = HpccConfig { stamp: 42, base_rtt: None, telemetry: Telemetry::Fields, ..NS3 };
-    assert_eq!(profiled(&PROFILES[0]).law(), ns3);
+    assert_eq!(profiled::<Params>(&PROFILES[0]).law(), ns3);
 }
 
 #[test]

@@ -5,11 +5,10 @@ use crate::endpoint::Env;
 use crate::params::{Auto, Profile};
 use crate::port::PortMechanism;
 use crate::rdma::config::rdma_params;
-use crate::rdma::dcqcn::{AlphaFrom, Dcqcn, DcqcnConfig, Notice, Reaction};
-use crate::rdma::law::BuildLaw;
+use crate::rdma::dcqcn::{AlphaFrom, DcqcnConfig, Notice, Reaction};
 use crate::rdma::scale::{Step, Windowing};
-use crate::rdma::{Config, Receiver, Sender};
-use crate::registry::{Needs, Transport};
+use crate::rdma::{Config, Rdma, RdmaParams};
+use crate::registry::Needs;
 use clearway_units::{Bytes, Rate, Span};
 
 rdma_params! {
@@ -93,12 +92,10 @@ pub const PROFILES: &[Profile] = &[Profile {
 }];
 
 /// The transport.
-pub struct Pacc;
+pub type Pacc = Rdma<Params>;
 
-impl Transport for Pacc {
-    type Params = Params;
-    type Sender = Sender<Dcqcn>;
-    type Receiver = Receiver;
+impl RdmaParams for Params {
+    type Law = DcqcnConfig;
     const NAME: &'static str = "pacc";
     const SUMMARY: &'static str =
         "PACC: switches count who fills their queues, and notify DCQCN's senders themselves";
@@ -106,28 +103,39 @@ impl Transport for Pacc {
     const PROFILES: &'static [Profile] = PROFILES;
     const COUNTS_NOTICES: bool = true;
 
-    fn needs(params: &Params) -> Needs {
+    fn needs(&self) -> Needs {
         Needs {
-            lossless: params.lossless,
+            lossless: self.lossless,
             notices: true,
-            mechanism: Some(PortMechanism::Pacc(params.port())),
+            mechanism: Some(PortMechanism::Pacc(self.port())),
             ..Needs::NOTHING
         }
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<Dcqcn> {
-        Sender::new(&params.settings(env), env, params.build(env))
-    }
-
-    fn receiver(params: &Params, env: &Env) -> Receiver {
-        Receiver::new(&params.settings(env), env)
-    }
-}
-
-impl Params {
-    /// The settings of both ends.
     fn settings(&self, env: &Env) -> Config {
         self.config(env)
+    }
+
+    /// The constants of the law at hosts. It hears CNPs, and has no window.
+    fn law(&self) -> DcqcnConfig {
+        DcqcnConfig {
+            reaction: self.reaction,
+            notice: Notice::Cnp,
+            g: self.g,
+            alpha_initial: 1.0,
+            alpha_from: self.alpha_from,
+            alpha_period: self.alpha_period,
+            decrease_interval: self.decrease_interval,
+            clamp_target: self.clamp_target,
+            increase_timer: self.increase_timer,
+            byte_counter: Some(self.byte_counter.get()).filter(|bytes| *bytes > 0),
+            fast_recovery: self.fast_recovery,
+            ai: Step::given(self.ai, self.increments_at),
+            hai: Step::given(self.hai, self.increments_at),
+            min_rate: self.min_rate,
+            windowing: Windowing::None,
+            base_rtt: None,
+        }
     }
 }
 
@@ -152,36 +160,6 @@ impl Params {
             pending: self.pending,
             capacity: self.table_entries,
         }
-    }
-
-    /// The constants of the law at hosts. It hears CNPs, and has no window.
-    pub fn law(&self) -> DcqcnConfig {
-        DcqcnConfig {
-            reaction: self.reaction,
-            notice: Notice::Cnp,
-            g: self.g,
-            alpha_initial: 1.0,
-            alpha_from: self.alpha_from,
-            alpha_period: self.alpha_period,
-            decrease_interval: self.decrease_interval,
-            clamp_target: self.clamp_target,
-            increase_timer: self.increase_timer,
-            byte_counter: Some(self.byte_counter.get()).filter(|bytes| *bytes > 0),
-            fast_recovery: self.fast_recovery,
-            ai: Step::given(self.ai, self.increments_at),
-            hai: Step::given(self.hai, self.increments_at),
-            min_rate: self.min_rate,
-            windowing: Windowing::None,
-            base_rtt: None,
-        }
-    }
-}
-
-impl BuildLaw for Params {
-    type Law = Dcqcn;
-
-    fn build(&self, env: &Env) -> Dcqcn {
-        self.law().build(env)
     }
 }
 

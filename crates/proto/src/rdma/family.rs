@@ -1,0 +1,64 @@
+//! What all RDMA transports have in common: their parameters choose settings and a law; the ends follow from these.
+
+use super::law::BuildLaw;
+use super::{Config, Receiver, Sender};
+use crate::endpoint::Env;
+use crate::params::{ParamSet, Profile};
+use crate::registry::{Needs, Transport};
+use std::marker::PhantomData;
+
+/// Parameters of an RDMA transport, which is then [`Rdma`] of them.
+pub trait RdmaParams: ParamSet {
+    /// What the law of a new flow is built from.
+    type Law: BuildLaw;
+    /// As [`Transport::NAME`].
+    const NAME: &'static str;
+    /// As [`Transport::SUMMARY`].
+    const SUMMARY: &'static str;
+    /// As [`Transport::SOURCE`].
+    const SOURCE: &'static str;
+    /// As [`Transport::PROFILES`].
+    const PROFILES: &'static [Profile] = &[];
+    /// As [`Transport::COUNTS_NOTICES`].
+    const COUNTS_NOTICES: bool = false;
+    /// What its packets need from the ports on their way.
+    fn needs(&self) -> Needs;
+    /// The settings of both ends.
+    fn settings(&self, env: &Env) -> Config;
+    /// The law's constants.
+    fn law(&self) -> Self::Law;
+}
+
+/// The transport of these parameters.
+pub struct Rdma<P>(PhantomData<P>);
+
+impl<P: RdmaParams> Transport for Rdma<P> {
+    type Params = P;
+    type Sender = Sender<<P::Law as BuildLaw>::Law>;
+    type Receiver = Receiver;
+    const NAME: &'static str = P::NAME;
+    const SUMMARY: &'static str = P::SUMMARY;
+    const SOURCE: &'static str = P::SOURCE;
+    const PROFILES: &'static [Profile] = P::PROFILES;
+    const COUNTS_NOTICES: bool = P::COUNTS_NOTICES;
+
+    fn needs(params: &P) -> Needs {
+        params.needs()
+    }
+
+    fn sender(params: &P, env: &Env) -> Self::Sender {
+        Sender::new(&params.settings(env), env, params.law().build(env))
+    }
+
+    fn receiver(params: &P, env: &Env) -> Receiver {
+        Receiver::new(&params.settings(env), env)
+    }
+}
+
+/// Parameters under a profile.
+#[cfg(test)]
+pub(crate) fn profiled<P: ParamSet>(profile: &Profile) -> P {
+    let mut params = P::default();
+    profile.values.iter().for_each(|(name, value)| params.set(name, value).unwrap());
+    params
+}
