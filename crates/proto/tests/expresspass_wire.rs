@@ -7,7 +7,8 @@ use clearway_proto::expresspass::naive::NaiveCredit;
 use clearway_proto::expresspass::{self, ExpressPass};
 use clearway_proto::{ParamSet, Transport};
 use clearway_units::{Span, Time};
-use common::wire::{Do, Outcome, Wire};
+use common::stream::Do;
+use common::wire::{Outcome, Wire};
 use proptest::prelude::*;
 
 /// The parameters of profile "ns2".

@@ -1,3 +1,4 @@
 //! What the tests of transports share.
 
+pub mod stream;
 pub mod wire;

@@ -2,6 +2,7 @@
 //! port. It drives the ends exactly as `endpoint.rs` says, checks them after every input against a model of the
 //! byte stream, and runs until both are finished.
 
+use super::stream::{Arrived, Do};
 use clearway_proto::port::CreditLimiter;
 use clearway_proto::{
     CreditNeeds, Cx, Endpoint, Entity, Env, Extra, Flags, Framing, Kind, Packet, Receiver, Rng, Sender,
@@ -10,17 +11,6 @@ use clearway_proto::{
 use clearway_units::{Bytes, Rate, Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
-
-/// What an application does at the sender.
-#[derive(Clone, Copy, Debug)]
-pub enum Do {
-    /// Hands over bytes.
-    Write(u64),
-    /// Ends the flow.
-    Close,
-    /// Takes back what was not sent and ends the flow.
-    Truncate,
-}
 
 /// The wire and what happens on it.
 #[derive(Clone, Debug)]
@@ -179,28 +169,6 @@ impl CreditClass {
             queue: VecDeque::new(),
             cap: needs.queue as usize,
         }
-    }
-}
-
-/// The model of the byte stream: ranges that arrived at the receiver.
-#[derive(Default)]
-struct Arrived(BTreeMap<u64, u64>);
-
-impl Arrived {
-    fn add(&mut self, start: u64, end: u64) {
-        let (mut start, mut end) = (start, end);
-        while let Some((&s, &e)) = self.0.range(..=end).next_back() {
-            if e < start {
-                break;
-            }
-            (start, end) = (start.min(s), end.max(e));
-            self.0.remove(&s);
-        }
-        self.0.insert(start, end);
-    }
-
-    fn prefix(&self) -> u64 {
-        self.0.get(&0).copied().unwrap_or(0)
     }
 }
 
