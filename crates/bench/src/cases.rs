@@ -1,14 +1,17 @@
-//! The cases: permutations of long flows on fat trees at 100 Gbps, and a web-search load on the 192-host tree.
+//! The cases: permutations of long flows on fat trees at 100 Gbps, a web-search load on the 192-host tree, and one on
+//! the 320-host tree under RDMA transports.
 
 use crate::usage::{cpu_seconds, peak_bytes};
 use clearway_proto::{AnyTransport, Entity, Framing, MarkingNeeds, Rng, port::MarkAt};
 use clearway_sim::bare::Bare;
 use clearway_sim::model::*;
+use clearway_sim::scenario::{Overrides, Scenario};
 use clearway_sim::traffic::Cdf;
 use clearway_sim::{Simulation, Summary};
 use clearway_topology::routing::Policy;
 use clearway_topology::{FatTree, NodeId, OversubscribedFatTree, Topology};
 use clearway_units::{Bytes, Rate, Span, Time};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
@@ -21,6 +24,8 @@ pub enum Case {
     Permutation(u32, &'static str),
     /// Web search at load 0.6 on the 192-host tree.
     WebSearch(&'static str),
+    /// Web search at load 0.5 on the lossless 320-host tree.
+    Rdma(&'static str),
 }
 
 /// What a case took.
@@ -36,6 +41,29 @@ pub struct Outcome {
 const TREES: [(u32, u32, Span); 3] =
     [(8, 128, Span::from_us(4000)), (16, 1024, Span::from_us(500)), (32, 8192, Span::from_us(100))];
 const TRANSPORTS: [&str; 2] = ["dctcp", "expresspass"];
+const RDMA: [&str; 4] = ["dcqcn", "timely", "hpcc", "pacc"];
+
+/// The network and traffic of HPCC's and PACC's large runs at 25 Gbps, in HPCC's ns-3 framing.
+const LOSSLESS: &str = r#"
+    [topology]
+    kind = "pacc-320"
+    rate = "25 Gbps"
+    fabric_rate = "100 Gbps"
+    delay = "1 us"
+    [network]
+    payload = "1000 B"
+    overhead = "48 B"
+    wire_min = "60 B"
+    [switch]
+    shared_buffer = "32 MB"
+    [[traffic]]
+    name = "web-search"
+    kind = "poisson"
+    workload = "web-search-hpcc"
+    load = 0.5
+    flows = 1000
+    [transport]
+"#;
 
 impl Case {
     /// All cases, a bare loop before those that it bounds.
@@ -44,7 +72,7 @@ impl Case {
             let permutations = TRANSPORTS.map(|transport| Case::Permutation(k, transport));
             std::iter::once(Case::Bare(k)).chain(permutations)
         });
-        trees.chain(TRANSPORTS.map(Case::WebSearch))
+        trees.chain(TRANSPORTS.map(Case::WebSearch)).chain(RDMA.map(Case::Rdma))
     }
 
     /// The case of that name.
@@ -59,6 +87,7 @@ impl Case {
             Case::Bare(k) => format!("bare-{}", hosts(k)),
             Case::Permutation(k, transport) => format!("permutation-{}-{transport}", hosts(k)),
             Case::WebSearch(transport) => format!("websearch-192-{transport}"),
+            Case::Rdma(transport) => format!("websearch-320-{transport}"),
         }
     }
 
@@ -69,7 +98,7 @@ impl Case {
 
     /// Whether the bare loop before it runs on the same network.
     pub fn is_bounded(&self) -> bool {
-        !matches!(self, Case::WebSearch(_))
+        matches!(self, Case::Bare(_) | Case::Permutation(..))
     }
 
     /// Runs the case in this process.
@@ -84,6 +113,7 @@ impl Case {
             }
             Case::Permutation(k, name) => measure(&permutation(*k, &transport(name), scale), before),
             Case::WebSearch(name) => measure(&web_search(&transport(name), scale), before),
+            Case::Rdma(name) => measure(&lossless(name, scale), before),
         }
     }
 }
@@ -235,4 +265,14 @@ fn web_search(transport: &AnyTransport, scale: f64) -> Model {
         pattern,
     });
     model
+}
+
+/// Poisson arrivals on the lossless tree, under a transport as HPCC's authors ran it.
+fn lossless(name: &str, scale: f64) -> Model {
+    let text = format!("{LOSSLESS} name = \"{name}\"\n profile = \"hpcc-ns3\"\n");
+    let flows = (1000.0 * scale).ceil();
+    let set = vec![("traffic.web-search.flows".to_string(), flows.to_string())];
+    let overrides = Overrides { set, ..Overrides::default() };
+    let scenario = Scenario::parse(&text, name, Path::new("."), &overrides);
+    scenario.unwrap_or_else(|error| panic!("{error}")).model
 }

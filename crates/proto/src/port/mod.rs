@@ -80,6 +80,16 @@ pub enum AnyPortMechanism {
 }
 
 impl AnyPortMechanism {
+    /// Whether it wants [`AnyPortMechanism::on_arrival`].
+    pub fn sees_arrivals(&self) -> bool {
+        matches!(self, AnyPortMechanism::Rcp(_) | AnyPortMechanism::Pacc(_))
+    }
+
+    /// Whether it wants [`AnyPortMechanism::on_departure`].
+    pub fn sees_departures(&self) -> bool {
+        !matches!(self, AnyPortMechanism::Pacc(_))
+    }
+
     /// When it wants [`AnyPortMechanism::on_timeout`]; [`Time::MAX`] if never.
     #[inline]
     pub fn next_timeout(&self) -> Time {

@@ -6,13 +6,6 @@ use crate::packet::{Extra, Flags, Kind, Packet};
 use crate::ranges::Ranges;
 use clearway_units::{Span, Time};
 
-/// What to answer to a packet.
-#[derive(Clone, Copy, Debug)]
-struct Answer {
-    packet: Packet,
-    extra: Extra,
-}
-
 /// The receiving end of a flow.
 pub struct Receiver {
     recovery: Recovery,
@@ -32,7 +25,9 @@ pub struct Receiver {
     /// When the next notification of congestion may be sent.
     cnp_at: Time,
     cnp_due: bool,
-    answer: Option<Answer>,
+    answer: Option<Packet>,
+    /// What the answer carries besides, if it is flagged so. Apart from it, since it is large and mostly nothing.
+    extra: Extra,
 }
 
 impl Receiver {
@@ -53,6 +48,7 @@ impl Receiver {
             cnp_at: Time::ZERO,
             cnp_due: false,
             answer: None,
+            extra: Extra::None,
         }
     }
 
@@ -125,8 +121,10 @@ impl Endpoint for Receiver {
             .with_if(marked && self.cnp == Cnp::Flag, Flags::ECN_ECHO)
             .with_if(self.has_all(), Flags::LAST)
             .with_if(has_extra, Flags::EXTRA);
-        let extra = if has_extra { *extra } else { Extra::None };
-        self.answer = Some(Answer { packet: answer, extra });
+        if has_extra {
+            self.extra = *extra;
+        }
+        self.answer = Some(answer);
     }
 
     fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
@@ -138,8 +136,10 @@ impl Endpoint for Receiver {
             return Some(cnp);
         }
         let answer = self.answer.take()?;
-        *extra = answer.extra;
-        Some(answer.packet)
+        if answer.flags.has(Flags::EXTRA) {
+            *extra = self.extra;
+        }
+        Some(answer)
     }
 
     fn wants_transmit(&self, _: Time) -> bool {

@@ -6,7 +6,7 @@ use super::flow_control::FlowControl;
 use super::port::{Credits, DataQueue, Port};
 use super::scheduler::Order;
 use super::slab::Slab;
-use super::{Mechanism, Network, Nic};
+use super::{Mechanism, NONE, Network, Nic};
 use crate::engine::Wheel;
 use crate::model::{Model, PortModel};
 use clearway_proto::{Entity, Rng};
@@ -71,10 +71,12 @@ impl Network {
                 net.nics.push(Nic { ready: vec![VecDeque::new(); order.classes()], waiting: 0 });
             }
             if let Some(mechanism) = kind.mechanism.filter(|_| !is_host) {
-                made.mechanism = net.mechanisms.len() as u32;
-                made.arrival_is_special = true;
-                made.departure_is_special = true;
+                let number = net.mechanisms.len() as u32;
                 let (what, port) = (mechanism.build(port.rate), index as u32);
+                (made.arrival_is_special, made.departure_is_special) =
+                    (what.sees_arrivals(), what.sees_departures());
+                made.at_arrival = if made.arrival_is_special { number } else { NONE };
+                made.at_departure = if made.departure_is_special { number } else { NONE };
                 net.mechanisms.push(Mechanism { what, port, timer_at: Time::MAX });
             }
             net.ports.push(made);

@@ -17,7 +17,7 @@ impl Network {
         let state = self.port_state(port);
         let slot = self.slab.get(index);
         let flow = self.name_of(slot.flow);
-        let number = self.ports[port as usize].mechanism;
+        let number = self.ports[port as usize].at_arrival;
         self.mechanisms[number as usize].what.on_arrival(&slot.packet, flow, state);
         self.arm_mechanism(number);
     }

@@ -39,8 +39,10 @@ pub struct Port {
     pub first_queue: u32,
     /// Index of its loss, or [`NONE`].
     pub loss: u32,
-    /// Index of what else it does, or [`NONE`].
-    pub mechanism: u32,
+    /// Index of what else it does with a packet that arrives, or [`NONE`].
+    pub at_arrival: u32,
+    /// The same for a packet that leaves.
+    pub at_departure: u32,
     /// Classes that flow control has stopped, one bit each.
     pub paused: u32,
     /// Whether a fraction of a nanosecond in the time that a frame takes is dropped.
@@ -81,7 +83,8 @@ impl Port {
             departure_is_special: false,
             first_queue: 0,
             loss: NONE,
-            mechanism: NONE,
+            at_arrival: NONE,
+            at_departure: NONE,
             control: 0,
             paused: 0,
             whole_ns,
@@ -109,7 +112,7 @@ impl Port {
 
     /// Notes whether more than queueing awaits a packet that arrives.
     pub fn settle_arrival(&mut self) {
-        self.arrival_is_special = !self.up || self.mechanism != NONE || self.control != 0;
+        self.arrival_is_special = !self.up || self.at_arrival != NONE || self.control != 0;
     }
 
     /// Counts a packet that is sent.

@@ -19,7 +19,7 @@ impl Network {
             self.send_frame(port);
         }
         let out = &self.ports[port as usize];
-        if out.mechanism != NONE {
+        if out.at_arrival != NONE {
             self.meet_mechanism(port, index);
         }
         let (out, slot) = (&self.ports[port as usize], self.slab.get(index));
@@ -36,7 +36,7 @@ impl Network {
     #[cold]
     #[inline(never)]
     pub(super) fn depart_specially(&mut self, port: u32, index: u32) -> bool {
-        let mechanism = self.ports[port as usize].mechanism;
+        let mechanism = self.ports[port as usize].at_departure;
         if mechanism != NONE {
             let state = self.port_state(port);
             let (slot, extra) = self.slab.get_both(index);
