@@ -56,6 +56,18 @@ fn a_lone_flow_uses_the_whole_link() {
 }
 
 #[test]
+fn a_packet_takes_four_arrivals_and_one_timer_though_a_far_timer_is_pending_besides() {
+    let mut transport = transport("rocev2");
+    transport.set("rto", "1 ms").unwrap();
+    let mut model = network_for(&transport, star(2));
+    add(&mut model, &transport, vec![flow(0, 1, 36_500_000)]);
+    let results = run(&model);
+    // 25,000 packets in 3 ms: a timeout scheduled anew with each would be 17,000 events more.
+    let each = results.summary.events as f64 / 25_000.0;
+    assert!((5.0..5.1).contains(&each), "{each} events a packet");
+}
+
+#[test]
 fn flows_of_a_host_share_its_card_fairly_frame_by_frame() {
     let transport = transport("rocev2");
     let mut model = network_for(&transport, star(5));

@@ -290,20 +290,16 @@ impl Simulation {
 
     fn sender_timer(&mut self, place: u32) {
         let now = self.net.now;
-        let Some(flow) = self.flows.get_mut(place).filter(|flow| flow.sending.timer_at == now) else {
-            return;
-        };
-        flow.sending.timer_at = Time::MAX;
-        self.drive_sender(place, Input::Timer);
+        if self.flows.get_mut(place).is_some_and(|flow| flow.sending.wakes(now)) {
+            self.drive_sender(place, Input::Timer);
+        }
     }
 
     fn receiver_timer(&mut self, place: u32) {
         let now = self.net.now;
-        let Some(flow) = self.flows.get_mut(place).filter(|flow| flow.receiving.timer_at == now) else {
-            return;
-        };
-        flow.receiving.timer_at = Time::MAX;
-        self.drive_receiver(place, Input::Timer);
+        if self.flows.get_mut(place).is_some_and(|flow| flow.receiving.wakes(now)) {
+            self.drive_receiver(place, Input::Timer);
+        }
     }
 
     /// Drives a sending end. Returns what it says of its bytes.

@@ -191,6 +191,7 @@ impl Simulation {
             rng: Rng::stream(model.seed, entity, identity),
             stats: Stats::default(),
             timer_at: Time::MAX,
+            later_at: Time::MAX,
             handled_at: Time::ZERO,
             finished: false,
             host: host.0,
