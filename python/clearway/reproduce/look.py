@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
+from matplotlib.ticker import PercentFormatter
 
 from clearway.report import style
 
@@ -70,6 +72,16 @@ def grid(rows: int, columns: int, width: float = 9.2, height: float = 2.9, **sha
     """A picture with panels, row by row."""
     picture = Picture(figsize=(width, 0.6 + height * rows), layout="constrained")
     return picture, list(picture.subplots(rows, columns, squeeze=False, **shared).flat)
+
+
+def done_and_left(axes: list[Axes], points: pl.DataFrame, label: str, line: dict[str, Any]) -> None:
+    """A distribution of completion times: the share that is done in the first panel, what is left in the second."""
+    line = {**line, "marker": ""}
+    axes[0].plot(points["fct_s"] * 1e3, points["share"], label=label, lw=1.8, **line)
+    tail = points.filter(pl.col("share") < 1)
+    axes[1].plot(tail["fct_s"] * 1e3, 1 - tail["share"], label=label, lw=1.8, **line)
+    axes[0].set_ylim(0, 1.01)
+    axes[0].yaxis.set_major_formatter(PercentFormatter(1.0))
 
 
 def legend(picture: Picture, axes: Axes, columns: int = 3) -> None:

@@ -22,13 +22,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure as Picture
-from matplotlib.ticker import PercentFormatter
 
 from clearway import metrics
 from clearway.reproduce.claims import Finding, Verdict, claim, verdict
 from clearway.reproduce.ec4.common import DCTCP, EC4, EXPRESSPASS, NS2, SWITCH
 from clearway.reproduce.figure import Figure, Job, Tables
-from clearway.reproduce.look import Look, grid, legend
+from clearway.reproduce.look import Look, done_and_left, grid, legend
 from clearway.reproduce.measures import cost, data_drops
 from clearway.result import Run
 
@@ -169,13 +168,9 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
         part = tables["points"].filter(
             (pl.col("case") == name) & (pl.col("weight") == "heavy") & (pl.col("part") == "all")
         )
-        line = {**look.line(color), "marker": ""}
-        axes[0].plot(part["fct_s"] * 1e3, part["share"], label=name, lw=1.8, **line)
-        tail = part.filter(pl.col("share") < 1)
-        axes[1].plot(tail["fct_s"] * 1e3, 1 - tail["share"], label=name, lw=1.8, **line)
-    axes[0].set(title="Heavy flows that are done", xlabel="FCT (ms)", ylim=(0, 1.01))
+        done_and_left(axes, part, name, look.line(color))
+    axes[0].set(title="Heavy flows that are done", xlabel="FCT (ms)")
     axes[0].set_xlim(0, None)
-    axes[0].yaxis.set_major_formatter(PercentFormatter(1.0))
     axes[1].set(title="Heavy flows that are not", xlabel="FCT (ms)", yscale="log", ylim=(1e-4, 1.1))
     axes[1].set_yticks([1, 0.1, 0.01, 0.001, 0.0001], ["100%", "10%", "1%", "0.1%", "0.01%"])
     axes[1].minorticks_off()

@@ -26,13 +26,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure as Picture
-from matplotlib.ticker import LogLocator, PercentFormatter
+from matplotlib.ticker import LogLocator
 
 from clearway import metrics
 from clearway.reproduce.claims import Finding, Verdict, claim, verdict
 from clearway.reproduce.expresspass.common import HALF
 from clearway.reproduce.figure import Figure, Job, Tables
-from clearway.reproduce.look import Look, grid, legend
+from clearway.reproduce.look import Look, done_and_left, grid, legend
 from clearway.reproduce.measures import cost, data_drops
 from clearway.result import Run
 
@@ -154,13 +154,9 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     picture, axes = grid(1, 2, width=10.0, height=3.2)
     for name in TRANSPORTS:
         part = tables["points"].filter(pl.col("transport") == name)
-        line = {**look.line(COLORS[name]), "marker": ""}
-        axes[0].plot(part["fct_s"] * 1e3, part["share"], label=name, lw=1.8, **line)
-        tail = part.filter(pl.col("share") < 1)
-        axes[1].plot(tail["fct_s"] * 1e3, 1 - tail["share"], label=name, lw=1.8, **line)
-    axes[0].set(title="Flows that are done", xlabel="FCT (ms)", ylim=(0, 1.01))
+        done_and_left(axes, part, name, look.line(COLORS[name]))
+    axes[0].set(title="Flows that are done", xlabel="FCT (ms)")
     axes[0].set_xlim(0, None)
-    axes[0].yaxis.set_major_formatter(PercentFormatter(1.0))
     axes[1].set(title="Flows that are not", xlabel="FCT (ms)", xscale="log", yscale="log", ylim=(1e-4, 1.1))
     axes[1].yaxis.set_major_formatter(lambda y, _: f"{100 * y:g}%")
     axes[1].xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))

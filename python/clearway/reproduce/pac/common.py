@@ -10,9 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import PercentFormatter
 
+from clearway.reproduce import measures
 from clearway.reproduce.figure import Job, Tables
 from clearway.reproduce.look import Look, grid
 from clearway.reproduce.measures import first_above, holds_until
+from clearway.result import Run
 
 ROUNDS = {"quick": 5, "full": 20}
 #: Kept at every host, for each packet: the paper's "random delay", whose distribution it does not say.
@@ -133,6 +135,11 @@ def shown(rows: pl.DataFrame, *more: str) -> pl.DataFrame:
     )
     table = rows.select(*keys, "transport", text.alias("goodput"))
     return table.pivot(on="transport", index=keys, values="goodput").sort(*keys)
+
+
+def measure(job: Job, run: Run) -> Tables:
+    """Goodput and timeouts of the rounds."""
+    return {"rows": pl.DataFrame([measures.incast(run, job.params["senders"])])}
 
 
 def summarise(tables: Tables) -> Tables:

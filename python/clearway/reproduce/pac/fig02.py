@@ -13,16 +13,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import polars as pl
 from matplotlib.figure import Figure as Picture
 
 from clearway.reproduce.claims import Finding, claim, verdict
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look
-from clearway.reproduce.measures import incast
 from clearway.reproduce.pac import common
 from clearway.reproduce.pac.common import collapse, first_timeout, plot, point, within
-from clearway.result import Run
 
 SENDERS = (4, 8, 16, 24, 32, *range(40, 91, 2), 100)
 BUFFERS = {"80K": "80 KB", "100K": "100 KB"}
@@ -41,11 +38,6 @@ def jobs(scale: str) -> list[Job]:
         for senders in SENDERS
         for name in BUFFERS
     ]
-
-
-def measure(job: Job, run: Run) -> Tables:
-    """Goodput and timeouts of the rounds."""
-    return {"rows": pl.DataFrame([incast(run, job.params["senders"])])}
 
 
 def check(tables: Tables) -> list[Finding]:
@@ -77,7 +69,7 @@ FIGURE = Figure(
     title="PAC, Fig. 2: senders that a window of one segment supports",
     doc=__doc__,
     jobs=jobs,
-    measure=measure,
+    measure=common.measure,
     summarise=common.summarise,
     check=check,
     draw=draw,

@@ -19,10 +19,8 @@ from matplotlib.figure import Figure as Picture
 from clearway.reproduce.claims import Finding, claim, verdict
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look
-from clearway.reproduce.measures import incast
 from clearway.reproduce.pac import common
 from clearway.reproduce.pac.common import collapse, column, first_timeout, plot, point
-from clearway.result import Run
 
 SENDERS = (1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32, 36, 40, 50, 60, 70, 80, 90, 100)
 BUFFERS = ("100 KB", "150 KB")
@@ -43,11 +41,6 @@ def jobs(scale: str) -> list[Job]:
         for name, rate in RATES.items()
         for senders in SENDERS
     ]
-
-
-def measure(job: Job, run: Run) -> Tables:
-    """Goodput and timeouts of the rounds."""
-    return {"rows": pl.DataFrame([incast(run, job.params["senders"])])}
 
 
 def summarise(tables: Tables) -> Tables:
@@ -104,7 +97,7 @@ FIGURE = Figure(
     title="PAC, Fig. 3: ACKs released at a fixed rate",
     doc=__doc__,
     jobs=jobs,
-    measure=measure,
+    measure=common.measure,
     summarise=summarise,
     check=check,
     draw=draw,

@@ -23,7 +23,6 @@ from matplotlib.figure import Figure as Picture
 from clearway.reproduce.claims import Finding, claim, verdict
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look
-from clearway.reproduce.measures import incast
 from clearway.reproduce.pac import common
 from clearway.reproduce.pac.common import (
     ABOUT_READINGS,
@@ -36,7 +35,6 @@ from clearway.reproduce.pac.common import (
     point,
     within,
 )
-from clearway.result import Run
 
 SENDERS = (3, 5, 10, 15, 20, 24, 28, 32, 34, 36, 38, 40, 44, 48, 52, 56, 60, 70, 80, 90, 100)
 WORKLOADS = {
@@ -64,11 +62,6 @@ def jobs(scale: str) -> list[Job]:
         names = [name for name in TRANSPORTS if workload == "64 KB each" or not name.startswith("pac,")]
         found += common.jobs({name: TRANSPORTS[name] for name in names}, SENDERS, scenario, workload=workload)
     return found
-
-
-def measure(job: Job, run: Run) -> Tables:
-    """Goodput and timeouts of the rounds."""
-    return {"rows": pl.DataFrame([incast(run, job.params["senders"])])}
 
 
 def summarise(tables: Tables) -> Tables:
@@ -157,7 +150,7 @@ FIGURE = Figure(
     title="PAC, Fig. 7 and 8: incast at the edge, goodput and timeouts",
     doc=__doc__ + "\n" + ABOUT_READINGS,
     jobs=jobs,
-    measure=measure,
+    measure=common.measure,
     summarise=summarise,
     check=check,
     draw=draw,

@@ -23,7 +23,6 @@ from matplotlib.figure import Figure as Picture
 from clearway.reproduce.claims import Finding, claim, verdict
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look
-from clearway.reproduce.measures import incast
 from clearway.reproduce.pac import common
 from clearway.reproduce.pac.common import (
     ABOUT_READINGS,
@@ -35,7 +34,6 @@ from clearway.reproduce.pac.common import (
     point,
     within,
 )
-from clearway.result import Run
 
 SENDERS = (4, 8, 12, 16, 20, 24, 28, 30, 32, 34, 36, 38, 40, 44, 48, 56, 64, 80, 100, 150, 200, 400)
 TRANSPORTS: dict[str, dict[str, Any]] = {
@@ -65,11 +63,6 @@ def jobs(scale: str) -> list[Job]:
         *common.jobs(TRANSPORTS, SENDERS, scenario("96 KB"), buffer="96 KB"),
         *common.jobs(windows, (*range(36, 77, 4),), scenario(LARGER), buffer=LARGER),
     ]
-
-
-def measure(job: Job, run: Run) -> Tables:
-    """Goodput and timeouts of the rounds."""
-    return {"rows": pl.DataFrame([incast(run, job.params["senders"])])}
 
 
 def summarise(tables: Tables) -> Tables:
@@ -160,7 +153,7 @@ FIGURE = Figure(
     title="PAC, Fig. 13: goodput against the number of senders at 1 Gbps",
     doc=__doc__ + "\n" + ABOUT_READINGS,
     jobs=jobs,
-    measure=measure,
+    measure=common.measure,
     summarise=summarise,
     check=check,
     draw=draw,

@@ -13,7 +13,6 @@ from matplotlib.figure import Figure as Picture
 from clearway.reproduce.claims import Finding, claim, verdict
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look
-from clearway.reproduce.measures import incast
 from clearway.reproduce.pac import common
 from clearway.reproduce.pac.common import (
     ABOUT_READINGS,
@@ -25,7 +24,6 @@ from clearway.reproduce.pac.common import (
     point,
     within,
 )
-from clearway.result import Run
 
 SENDERS = (8, 16, 32, 64, 96, 112, 120, 128, 136, 144, 152, 160, 176, 192, 224, 256, 320, 400)
 TRANSPORTS: dict[str, dict[str, Any]] = {
@@ -50,11 +48,6 @@ def jobs(scale: str) -> list[Job]:
         )
 
     return common.jobs(TRANSPORTS, SENDERS, scenario)
-
-
-def measure(job: Job, run: Run) -> Tables:
-    """Goodput and timeouts of the rounds."""
-    return {"rows": pl.DataFrame([incast(run, job.params["senders"])])}
 
 
 def check(tables: Tables) -> list[Finding]:
@@ -113,7 +106,7 @@ FIGURE = Figure(
     title="PAC, Fig. 14: goodput against the number of senders at 10 Gbps",
     doc=__doc__ + "\n" + ABOUT_READINGS,
     jobs=jobs,
-    measure=measure,
+    measure=common.measure,
     summarise=common.summarise,
     check=check,
     draw=draw,

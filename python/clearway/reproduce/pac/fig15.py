@@ -20,10 +20,8 @@ from matplotlib.figure import Figure as Picture
 from clearway.reproduce.claims import Finding, Verdict, claim, verdict
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look
-from clearway.reproduce.measures import incast
 from clearway.reproduce.pac import common
 from clearway.reproduce.pac.common import first_timeout, mbps, plot, point
-from clearway.result import Run
 
 SENDERS = (100, 200, 400, 600, 800, 1000, 1200, 1400, 1600, 1800, 2048)
 TOTALS = ("4 MB", "16 MB", "64 MB")
@@ -64,11 +62,6 @@ def job(scale: str, name: str, senders: int, *, total: str, spread: str, syn: st
     if syn != "84 B":
         scenario["network"] = {"overhead": syn, "wire_min": syn}
     return Job({"transport": name, "total": total, "spread": spread, "syn": syn, "senders": senders}, scenario)
-
-
-def measure(job: Job, run: Run) -> Tables:
-    """Goodput and timeouts of the rounds."""
-    return {"rows": pl.DataFrame([incast(run, job.params["senders"])])}
 
 
 def chosen(rows: pl.DataFrame, **values: str | int) -> pl.DataFrame:
@@ -180,7 +173,7 @@ FIGURE = Figure(
     title="PAC, Fig. 15: up to 2,048 senders at 1 Gbps",
     doc=__doc__ + "\n" + common.ABOUT_READINGS,
     jobs=jobs,
-    measure=measure,
+    measure=common.measure,
     summarise=summarise,
     check=check,
     draw=draw,
