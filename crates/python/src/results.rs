@@ -58,6 +58,7 @@ impl Results {
             entry.set_item("longest_pause_s", control.longest.as_secs_f64())?;
             entry.set_item("storms", &control.storms)?;
             entry.set_item("deadlock", &control.deadlock)?;
+            entry.set_item("circle", &control.circle)?;
             dict.set_item("flow_control", entry)?;
         }
         let shims = PyList::empty(py);

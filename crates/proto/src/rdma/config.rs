@@ -29,7 +29,7 @@ pub enum Cnp {
 pub struct Config {
     /// What happens after a loss.
     pub recovery: Recovery,
-    /// Least time between two negative acknowledgements for the same loss.
+    /// With going back: least time between two negative acknowledgements for the same loss.
     pub nack_interval: Span,
     /// The time between two packets is rounded down to a multiple of this.
     pub pacing_grain: Span,
@@ -65,7 +65,7 @@ macro_rules! rdma_params {
                 /// What happens to data that follows a loss: `go-back-n`: the receiver drops it and the sender goes
                 /// back; `selective-repeat`: the receiver keeps it and the sender repeats what is missing.
                 recovery: $crate::rdma::Recovery = "go-back-n", "" to "", "InfiniBand Architecture 9.7; IRN, SIGCOMM'18";
-                /// Least time between two negative acknowledgements for the same loss.
+                /// With `go-back-n`: least time between two negative acknowledgements for the same loss.
                 nack_interval: clearway_units::Span = "500 us", "1 ps" to "1 s", "HPCC's ns-3 code";
                 /// Without progress for so long (doubled each time), the sender starts again from what is
                 /// acknowledged. `auto`: four base round-trip times and the time in which the slowest link sends

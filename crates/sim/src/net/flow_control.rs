@@ -51,9 +51,14 @@ pub struct FlowControlSummary {
     pub longest: Span,
     /// Ports that were stopped without a break for longer than `pfc_storm`.
     pub storms: Vec<String>,
-    /// Ports that wait for each other in a circle, so that none will ever go on.
+    /// Ports that wait for each other in a circle, so that none will ever go on, and those that wait for these.
     pub deadlock: Vec<String>,
+    /// One such circle: each port waits for the next, the last for the first.
+    pub circle: Vec<String>,
 }
+
+/// What a class of a stopped port waits for: the ports at the far end at which packets that came by it wait.
+type Wait = (PortId, u8, Vec<u32>);
 
 /// The flow control of all switches.
 pub struct FlowControl {
@@ -329,15 +334,16 @@ impl Network {
     }
 
     /// Ports that are stopped for ever: all that a port's own packets wait for, where they went, is a port that is
-    /// stopped for ever itself.
-    pub fn deadlocked(&self) -> Vec<PortId> {
+    /// stopped for ever itself. In order of ports.
+    fn deadlocked(&self) -> Vec<Wait> {
         let Some(control) = &self.control else { return Vec::new() };
-        // By class and stopped port: the ports at the far end at which packets that came by it wait.
-        let mut waits: Vec<(PortId, u8, Vec<u32>)> = Vec::new();
+        let mut waits: Vec<Wait> = Vec::new();
         for (index, out) in self.ports.iter().enumerate().filter(|(_, out)| out.paused != 0) {
             let link = PortId(index as u32);
             let switch = self.ports[link.reverse().index()].owner;
-            for class in (0..control.classes as u8).filter(|class| out.paused >> class & 1 == 1) {
+            // Where nothing is asked any more, the frame that lets the port go on is under way.
+            let stopped = out.paused & control.links[index].asked;
+            for class in (0..control.classes as u8).filter(|class| stopped >> class & 1 == 1) {
                 let here = |port: &&Port| port.owner == switch;
                 let holds = |port: &Port| {
                     let queue = &self.queues[port.first_queue as usize + class as usize].queue;
@@ -349,17 +355,14 @@ impl Network {
             }
         }
         loop {
-            let stuck = |port: u32, class: u8, waits: &[(PortId, u8, Vec<u32>)]| {
+            let stuck = |port: u32, class: u8, waits: &[Wait]| {
                 waits.iter().any(|(other, its, _)| other.0 == port && *its == class)
             };
-            let keeps = |(_, class, at): &(PortId, u8, Vec<u32>)| {
-                !at.is_empty() && at.iter().all(|&port| stuck(port, *class, &waits))
-            };
+            let keeps =
+                |(_, class, at): &Wait| !at.is_empty() && at.iter().all(|&port| stuck(port, *class, &waits));
             let kept: Vec<bool> = waits.iter().map(keeps).collect();
             if kept.iter().all(|&kept| kept) {
-                let mut ports: Vec<PortId> = waits.into_iter().map(|(port, _, _)| port).collect();
-                ports.dedup();
-                return ports;
+                return waits;
             }
             let mut kept = kept.into_iter();
             waits.retain(|_| kept.next().unwrap_or(false));
@@ -382,8 +385,12 @@ impl Network {
     /// What flow control did so far in all.
     pub fn flow_control(&self, topology: &Topology) -> Option<FlowControlSummary> {
         let control = self.control.as_ref()?;
-        let deadlock = self.deadlocked().into_iter().map(|port| topology.port_name(port)).collect();
-        let mut sum = FlowControlSummary { deadlock, ..FlowControlSummary::default() };
+        let waits = self.deadlocked();
+        let names = |ports: Vec<PortId>| ports.into_iter().map(|port| topology.port_name(port)).collect();
+        let mut stuck: Vec<PortId> = waits.iter().map(|(port, _, _)| *port).collect();
+        stuck.dedup();
+        let (deadlock, circle) = (names(stuck), names(circle(&waits)));
+        let mut sum = FlowControlSummary { deadlock, circle, ..FlowControlSummary::default() };
         for (port, link) in control.links.iter().enumerate() {
             let open = link.since.map_or(Span::ZERO, |since| self.now - since);
             sum.pauses += link.pauses;
@@ -394,6 +401,20 @@ impl Network {
             }
         }
         Some(sum)
+    }
+}
+
+/// A circle among ports that are stopped for ever: from any of them on, whatever it waits for leads into one.
+fn circle(waits: &[Wait]) -> Vec<PortId> {
+    let Some((first, class, _)) = waits.first() else { return Vec::new() };
+    let mut path = vec![*first];
+    loop {
+        let next = waits.iter().find(|(port, its, _)| Some(port) == path.last() && its == class);
+        let Some(&next) = next.and_then(|(_, _, at)| at.first()) else { return Vec::new() };
+        if let Some(begin) = path.iter().position(|port| port.0 == next) {
+            return path.split_off(begin);
+        }
+        path.push(PortId(next));
     }
 }
 

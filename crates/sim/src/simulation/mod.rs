@@ -126,7 +126,9 @@ impl Simulation {
             if self.fetches_ahead {
                 self.look_ahead();
             }
-            self.handle(event);
+            if !self.handle(event) {
+                return;
+            }
             if !self.net.drained.is_empty() {
                 self.retire();
                 if self.is_complete() {
@@ -151,8 +153,9 @@ impl Simulation {
         }
     }
 
+    /// Handles an event. Answers whether the run goes on.
     #[inline(always)]
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: Event) -> bool {
         match event.what() {
             What::Arrive(index) => {
                 if self.net.arrive(index) {
@@ -167,8 +170,12 @@ impl Simulation {
             What::Handle(index) => self.hand_over(index),
             What::SenderTimer(flow) => self.sender_timer(flow),
             What::ReceiverTimer(flow) => self.receiver_timer(flow),
-            other => self.handle_other(other),
+            other => {
+                self.handle_other(other);
+                return self.ended.is_none();
+            }
         }
+        true
     }
 
     /// Events that are rarer than packets.
