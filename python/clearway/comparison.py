@@ -100,12 +100,16 @@ def compare(
 
 
 def headline(run: Run) -> dict[str, Any]:
-    """A run in a few numbers; the keys name the units. Queues are of switch ports, the worst of them."""
+    """A run in a few numbers; the keys name the units. Queues are of switch ports, the worst of them.
+
+    What flow control did (`pauses`, `longest_pause_s`, `storms`, `deadlocked_ports`) is None where there is none.
+    """
     ports = metrics.switch_ports(run.ports)
     dropped = metrics.drops(run.ports)
     credits_dropped = dropped.pop("credit", 0)
     worst = ports.sort("queue_max_bytes", "port", descending=[True, False]).head(1)
     measured = run.summary["measured"]
+    control = run.summary.get("flow_control")
     return {
         "flows_completed": run.summary["flows_completed"],
         "flows_started": run.summary["flows_started"],
@@ -115,6 +119,11 @@ def headline(run: Run) -> dict[str, Any]:
         "drops": sum(dropped.values()),
         "drops_by_reason": dropped,
         "credit_drops": credits_dropped,
+        "pauses": control["pauses"] if control else None,
+        "longest_pause_s": control["longest_pause_s"] if control else None,
+        "storms": len(control["storms"]) if control else None,
+        "deadlocked_ports": len(control["deadlock"]) if control else None,
+        "notices": run.summary["notices"],
         "utilisation_max": value(run.ports["utilisation"].max()),
         "credit_waste": metrics.credit_waste(run.flows),
         "simulated_s": run.summary["simulated_s"],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from clearway import metrics, units
 from clearway.comparison import headline
@@ -40,14 +41,26 @@ def fct_texts(runs: Mapping[str, Run]) -> Texts:
 
 
 def network_texts(runs: Mapping[str, Run]) -> Texts:
-    """What the network saw and what the run cost: a row a measure, a column a run."""
+    """What the network saw and what the run cost: a row a measure, a column a run.
+
+    What flow control did and notifications of congestion have rows where a run has them.
+    """
     heads = {name: headline(run) for name, run in runs.items()}
     rows = []
+    has_control = any(head["pauses"] is not None for head in heads.values())
+    control_rows = (
+        ("pauses (flow control)", lambda h: control_text(h, units.count(h["pauses"] or 0))),
+        ("longest pause of a port", lambda h: control_text(h, units.seconds(h["longest_pause_s"] or 0))),
+        ("ports in a pause storm", lambda h: control_text(h, units.count(h["storms"] or 0))),
+    )
+    notice_rows = (("notifications of congestion (CNPs)", lambda h: units.count(h["notices"])),)
     for label, show in (
         ("flows completed", lambda h: f"{h['flows_completed']:,} of {h['flows_started']:,}"),
         ("maximum queue (worst switch port)", lambda h: units.size(h["queue_max_bytes"])),
         ("average queue (worst switch port)", lambda h: units.size(h["queue_mean_bytes"])),
         ("packets dropped", lambda h: drops_text(h["drops"], h["drops_by_reason"])),
+        *(control_rows if has_control else ()),
+        *(notice_rows if any(head["notices"] for head in heads.values()) else ()),
         ("credits dropped (by design)", lambda h: units.count(h["credit_drops"])),
         ("utilisation (busiest port)", lambda h: units.share(h["utilisation_max"])),
         ("credit waste", lambda h: units.share(h["credit_waste"])),
@@ -68,6 +81,53 @@ def drops_text(total: int, by_reason: Mapping[str, int]) -> str:
     """How many packets were dropped, and why if there were any."""
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in by_reason.items() if count)
     return f"{total:,} ({reasons})" if reasons else "0"
+
+
+def control_text(head: Mapping[str, Any], text: str) -> str:
+    """What flow control did, or that there was none."""
+    return "off" if head["pauses"] is None else text
+
+
+#: Most ports that a warning names.
+NAMED = 8
+
+#: What to do against ports that wait for each other.
+AGAINST_DEADLOCK = (
+    "What helps: paths that cannot lead around in a circle (in a tree: up, then down), memory for more data "
+    "(switch.shared_buffer), a congestion control that keeps queues short (such as transport hpcc), or no flow control "
+    "(switch.pfc = false), so that switches drop what has no room and senders repeat it."
+)
+
+
+def warning_texts(runs: Mapping[str, Run]) -> list[str]:
+    """What must not be overlooked in the runs: ports that flow control stopped for ever, or for very long."""
+    found = []
+    for name, run in runs.items():
+        control = run.summary.get("flow_control") or {}
+        if stuck := control.get("deadlock"):
+            circle = control["circle"]
+            behind = [port for port in stuck if port not in circle]
+            text = (
+                f"{name}: DEADLOCK. Flow control has stopped ports in a circle, each of which waits until the next one "
+                f"may send, the last one for the first: {', '.join(circle)}. None of them will ever go on"
+            )
+            text += f", nor will those that wait for them: {some(behind)}. " if behind else ". "
+            left = run.summary["flows_started"] - run.summary["flows_completed"]
+            text += f"Flows not delivered: {left:,} of {run.summary['flows_started']:,}. {AGAINST_DEADLOCK}"
+            found.append(text)
+        # What is stopped for ever has been told.
+        if storms := [port for port in control.get("storms", ()) if port not in control["deadlock"]]:
+            found.append(
+                f"{name}: PAUSE STORM. Flow control stopped these ports without a break for longer than "
+                f"switch.pfc_storm, and so all that had to pass them, whoever caused it: {some(storms)}."
+            )
+    return found
+
+
+def some(names: Sequence[str]) -> str:
+    """Names, the first few of many."""
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def ended_text(ended: str) -> str:

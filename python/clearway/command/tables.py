@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from clearway.result import Run
-from clearway.texts import Texts, fct_texts, network_texts
+from clearway.texts import Texts, fct_texts, network_texts, warning_texts
 
 
 def print_runs(console: Console, title: str, runs: Mapping[str, Run]) -> None:
@@ -19,6 +19,9 @@ def print_runs(console: Console, title: str, runs: Mapping[str, Run]) -> None:
     if any(run.flows.height for run in runs.values()):
         print_texts(console, fct_texts(runs), left=2)
     print_texts(console, network_texts(runs), left=1)
+    for text in warning_texts(runs):
+        console.print(text, style="bold", markup=False)
+        console.print()
 
 
 def print_texts(console: Console, texts: Texts, left: int) -> None:

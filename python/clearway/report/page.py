@@ -13,7 +13,7 @@ from clearway.groups import Group, Sweep, group
 from clearway.report import figures
 from clearway.report.style import Palette, drawing, svg, variables
 from clearway.result import Run
-from clearway.texts import Texts, fct_texts, network_texts, sweep_texts, words
+from clearway.texts import Texts, fct_texts, network_texts, sweep_texts, warning_texts, words
 
 
 def page(runs: Sequence[Run], title: str) -> str:
@@ -53,7 +53,7 @@ def labels(part: Group | Sweep) -> list[str]:
 def section(part: Group, palette: Palette) -> str:
     """Runs of one scenario side by side."""
     runs = part.runs
-    blocks = []
+    blocks = warnings(runs)
     if any(metrics.completed(run.flows).height for run in runs.values()):
         blocks += [
             card(table(fct_texts(runs), 2, palette)),
@@ -62,6 +62,11 @@ def section(part: Group, palette: Palette) -> str:
     blocks += [card(table(network_texts(runs), 1, palette)), card(picture(figures.queues_by_tier(runs, palette)))]
     blocks += sampled_cards(runs, palette)
     return f"<h2>{escape(part.title)}</h2>{''.join(blocks)}{sources(runs)}"
+
+
+def warnings(runs: Mapping[str, Run]) -> list[str]:
+    """What must not be overlooked, a card each."""
+    return [card(f'<p class="warning">{escape(text)}</p>') for text in warning_texts(runs)]
 
 
 def sampled_cards(runs: Mapping[str, Run], palette: Palette) -> list[str]:
@@ -83,6 +88,7 @@ def sweep_section(part: Sweep, palette: Palette) -> str:
     span = f"{words(part.key)} from {part.values[0]:,.10g} to {part.values[-1]:,.10g}"
     return (
         f"<h2>{escape(part.title)}: {escape(span)}</h2>"
+        + "".join(warnings({f"{label}, {x:,.10g}": run for label, line in part.lines.items() for x, run in line}))
         + pair(*drawn)
         + card(table(sweep_texts(part), 2, palette))
         + sampled_section(part, last, palette)
