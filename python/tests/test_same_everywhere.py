@@ -22,6 +22,28 @@ every = "3 us"
 """
 
 
+#: Flow control stops the senders, marks and notifications slow them down, and RED draws at random.
+RDMA = """\
+name = "rdma"
+seed = 7
+transport = "dcqcn"
+
+[topology]
+kind = "star"
+hosts = 9
+
+[switch]
+shared_buffer = "500 KB"
+
+[[traffic]]
+name = "burst"
+kind = "incast"
+senders = 8
+size = "256 KB"
+rounds = 2
+"""
+
+
 def rust_hash(path: Path) -> str:
     command = ["cargo", "run", "--quiet", "--locked", "-p", "clearway-sim", "--example", "hash", "--", str(path)]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=600, check=True)
@@ -30,7 +52,17 @@ def rust_hash(path: Path) -> str:
 
 @pytest.mark.parametrize("transport", ["expresspass", "dctcp"])
 def test_rust_command_and_python_agree(cli: Cli, tmp_path: Path, transport: str) -> None:
-    text = SMALL.replace("expresspass", transport)
+    same_through_all(cli, tmp_path, SMALL.replace("expresspass", transport))
+
+
+def test_rust_command_and_python_agree_on_rdma_under_flow_control(cli: Cli, tmp_path: Path) -> None:
+    run = same_through_all(cli, tmp_path, RDMA)
+    assert run.summary["flow_control"]["pauses"] > 0
+    assert run.summary["notices"] > 0
+
+
+def same_through_all(cli: Cli, tmp_path: Path, text: str) -> clearway.Run:
+    """Runs a scenario through all three, twice, with and without probes; all hashes are the same."""
     (tmp_path / "plain.toml").write_text(text)
     (tmp_path / "probed.toml").write_text(text + PROBES)
     hashes = {}
@@ -43,6 +75,7 @@ def test_rust_command_and_python_agree(cli: Cli, tmp_path: Path, transport: str)
         hashes[f"rust, {name}"] = rust_hash(path)
         assert (run.samples.height > 0) == (name == "probed")
     assert len(set(hashes.values())) == 1, hashes
+    return run
 
 
 def test_the_seed_matters() -> None:

@@ -75,7 +75,17 @@ pub(super) fn resolve_marking(
     switch.red_rate.get_or_insert(default.at_rate);
     if k_min > k_max {
         let key = if has(document, &at, "red_kmin") { "red_kmin" } else { "red_kmax" };
-        let problem = format!("red_kmin is {k_min}, above red_kmax, {k_max}; write the smaller one first");
+        let problem = match (has(document, &at, "red_kmin"), has(document, &at, "red_kmax")) {
+            (true, false) => {
+                format!("is above red_kmax, which is {k_max} unless set; write less, or set red_kmax too")
+            }
+            (false, true) => {
+                format!("is below red_kmin, which is {k_min} unless set; write more, or set red_kmin too")
+            }
+            _ => format!(
+                "is above red_kmax, {k_max}; marks begin at red_kmin, so write less here or more there"
+            ),
+        };
         return Err(document.error(&at.key(key), problem));
     }
     Ok(())
@@ -105,12 +115,18 @@ pub(super) fn resolve_pfc(
     let class_limit = classes.iter().position(|class| class.buffer.is_some());
     let has_limit = !matches!(switch.buffer, Auto::Auto) || class_limit.is_some();
     // Limits of ports that the scenario gives are meant: packets that exceed them are lost, as without flow control.
-    let on = switch.pfc.or(needs.lossless && !has_limit);
+    let asked = switch.pfc;
+    let on = asked.or(needs.lossless && !has_limit);
     switch.pfc = Auto::Set(on);
     if !on {
         let given = PFC_KEYS.into_iter().find(|key| has(document, &at, key));
         if let Some(key) = given {
-            let problem = "means nothing without flow control; set pfc = true, or remove it";
+            let problem = if matches!(asked, Auto::Auto) && needs.lossless {
+                "means nothing, since a buffer of ports is given and so there is no flow control; remove that \
+                 buffer, or this key"
+            } else {
+                "means nothing without flow control; set pfc = true, or remove it"
+            };
             return Err(document.error(&at.key(key), problem));
         }
         for (index, class) in classes.iter_mut().enumerate() {

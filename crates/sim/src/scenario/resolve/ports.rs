@@ -115,11 +115,19 @@ pub(super) fn resolve_mechanism(
     let first = told(first);
     match needs.mechanisms.iter().find(|(_, other)| told(*other) != first) {
         None => Ok(Some(first)),
+        Some((other, mechanism)) if first.name() == mechanism.name() => Err(document.error(
+            &Path::default().key("traffic"),
+            format!(
+                "{name} and {other} need the same of the ports of switches, {}, but with different parameters; give \
+                 both the same",
+                first.name()
+            ),
+        )),
         Some((other, mechanism)) => Err(document.error(
             &Path::default().key("traffic"),
             format!(
-                "the transports {name} and {other} ask the same ports for a {} and a {} that differ; ports do one \
-                 thing, so write traffic of one of them only, or give both the same parameters",
+                "{name} and {other} need different things of the ports of switches, {} and {}; a port does one, so \
+                 write traffic of one of the two transports only",
                 first.name(),
                 mechanism.name()
             ),

@@ -281,7 +281,9 @@ fn keys_of_ports_that_no_transport_asks_for_are_refused_and_so_are_transports_th
         .replace("senders = 4", "senders = 4\ntransport = \"rcp\"");
     let problem = refused(&mixed);
     assert!(
-        problem.contains("hull and rcp ask the same ports for a phantom queue and a RCP rate"),
+        problem.contains(
+            "hull and rcp need different things of the ports of switches, phantom queue and RCP rate"
+        ),
         "{problem}"
     );
 }
