@@ -183,3 +183,21 @@ proptest! {
         run(member, &Wire { loss, reorder, established, seed, script, ..Wire::default() });
     }
 }
+
+#[test]
+fn more_data_in_a_session_that_the_receiver_ended_by_itself_is_heard_of_though_what_said_so_was_lost() {
+    let script = vec![
+        (us(0), Do::Write(29_201)),
+        (us(1090), Do::Write(1)),
+        (us(1293), Do::Write(29_201)),
+        (us(1293), Do::Close),
+    ];
+    let wire = Wire {
+        loss: 0.20994011589468983,
+        established: false,
+        seed: 11378104757884537117,
+        script,
+        ..Wire::default()
+    };
+    run(8, &wire);
+}

@@ -132,7 +132,12 @@ impl<F: Feedback> CreditReceiver<F> {
                 return self.stop(packet.window, packet.sent);
             }
         }
-        if !is_newer(packet.window, self.session) {
+        // A receiver that stopped a session by itself, since all it was told of had arrived, hears of more in the same
+        // session if what said so was lost.
+        let stopped_too_early = !self.sending
+            && packet.window == self.session
+            && self.budget.as_ref().is_some_and(|budget| budget.left() > 0);
+        if !is_newer(packet.window, self.session) && !stopped_too_early {
             return;
         }
         self.session = packet.window;
