@@ -50,6 +50,8 @@ pub struct Needs {
     pub notices: bool,
     /// A class that yields to all others, for data that nothing allowed: the most frames that wait in it.
     pub low_priority: Option<u32>,
+    /// Bytes that its data packets carry besides payload and the network's headers.
+    pub stamp: u32,
     /// What else the ports of switches do.
     pub mechanism: Option<PortMechanism>,
     /// Whether senders are told their max-min fair share, as no network could ([`Sender::set_rate`]).
@@ -63,6 +65,7 @@ impl Needs {
         marking: None,
         lossless: false,
         notices: false,
+        stamp: 0,
         low_priority: None,
         mechanism: None,
         oracle: false,

@@ -249,7 +249,7 @@ fn a_flow_counts_the_notifications_that_it_hears_of() {
 fn apart(model: &Model) -> u64 {
     let mut apart = vec![0; model.topology.nodes().len()];
     for port in model.topology.ports() {
-        let room = headroom(port.rate, port.delay, model.framing).get();
+        let room = headroom(port.rate, port.delay, model.framing, 42).get();
         apart[port.to.index()] += room + PfcConfig::DEFAULT.reserve.get();
     }
     apart[model.topology.hosts()..].iter().copied().max().unwrap_or(0)

@@ -15,8 +15,10 @@ pub const PAUSE_WIRE: u32 = 84;
 /// What can arrive by a link after its switch decided to stop it: twice the delay's worth of bytes, the frame that
 /// is just leaving towards the other end and delays the pause frame, the pause frame, the frame that the other end
 /// has just begun, and the one that crossed the threshold.
-pub fn headroom(rate: Rate, delay: Span, framing: Framing) -> Bytes {
-    let frames = 3 * framing.wire_max() as u64 + PAUSE_WIRE as u64;
+///
+/// `stamp`: bytes that data packets carry besides payload and the network's headers.
+pub fn headroom(rate: Rate, delay: Span, framing: Framing, stamp: u32) -> Bytes {
+    let frames = 3 * (framing.wire_max() + stamp) as u64 + PAUSE_WIRE as u64;
     Bytes::new(rate.bytes_in(delay * 2).get() + 1 + frames)
 }
 
@@ -164,8 +166,9 @@ mod tests {
     #[test]
     fn the_headroom_covers_two_delays_three_frames_and_the_pause_frame() {
         // 100 Gbps and 1 us: 25,000 bytes under way, three frames of 1538.
-        let room = headroom(Rate::gbps(100), Span::from_us(1), Framing::ETHERNET);
-        assert_eq!(room.get(), 25_000 + 1 + 3 * 1538 + 84);
+        let room = |stamp| headroom(Rate::gbps(100), Span::from_us(1), Framing::ETHERNET, stamp).get();
+        assert_eq!(room(0), 25_000 + 1 + 3 * 1538 + 84);
+        assert_eq!(room(42), room(0) + 3 * 42);
     }
 
     #[test]

@@ -135,7 +135,12 @@ impl RdmaParams for Params {
     const PROFILES: &'static [Profile] = PROFILES;
 
     fn needs(&self) -> Needs {
-        Needs { lossless: self.lossless, mechanism: Some(PortMechanism::Telemetry), ..Needs::NOTHING }
+        Needs {
+            lossless: self.lossless,
+            stamp: self.telemetry_bytes,
+            mechanism: Some(PortMechanism::Telemetry),
+            ..Needs::NOTHING
+        }
     }
 
     fn settings(&self, env: &Env) -> Config {

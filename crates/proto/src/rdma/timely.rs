@@ -142,7 +142,7 @@ impl RdmaParams for Params {
     const PROFILES: &'static [Profile] = PROFILES;
 
     fn needs(&self) -> Needs {
-        Needs { lossless: self.lossless, ..Needs::NOTHING }
+        Needs { lossless: self.lossless, stamp: self.timestamp_bytes, ..Needs::NOTHING }
     }
 
     fn settings(&self, env: &Env) -> Config {

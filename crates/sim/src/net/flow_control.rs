@@ -85,8 +85,10 @@ impl FlowControl {
         let slowest = topology.ports().iter().map(|port| port.rate).min()?;
         let mut apart = vec![0; topology.nodes().len()];
         let mut ingress = Vec::new();
+        let stamps = model.traffic.iter().map(|traffic| traffic.transport.needs().stamp);
+        let stamp = stamps.max().unwrap_or(0);
         for port in topology.ports() {
-            let room = pfc.headroom.unwrap_or(headroom(port.rate, port.delay, model.framing));
+            let room = pfc.headroom.unwrap_or(headroom(port.rate, port.delay, model.framing, stamp));
             let alpha = pfc.config.alpha * port.rate.as_bps_f64() / slowest.as_bps_f64();
             for &lossless in &pfc.lossless {
                 let room = if lossless { room } else { Bytes::ZERO };

@@ -166,7 +166,7 @@ pub(super) fn resolve_pfc(
     let protected = lossless.iter().filter(|&&on| on).count() as u64;
     let mut apart = vec![0u64; topology.nodes().len()];
     for port in topology.ports() {
-        let room = own.unwrap_or(headroom(port.rate, port.delay, framing));
+        let room = own.unwrap_or(headroom(port.rate, port.delay, framing, needs.stamp));
         apart[port.to.index()] += protected * (room.get() + config.reserve.get());
     }
     let switches = (topology.hosts()..apart.len()).max_by_key(|&node| apart[node]);

@@ -200,6 +200,8 @@ pub(super) struct AllNeeds {
     pub markings: Vec<(&'static str, MarkingNeeds)>,
     pub lossless: bool,
     pub notices: bool,
+    /// The most of what data packets carry besides.
+    pub stamp: u32,
     /// Most frames that wait in the class of low priority.
     pub low_priority: Vec<(&'static str, u32)>,
     pub mechanisms: Vec<(&'static str, PortMechanism)>,
@@ -212,6 +214,7 @@ impl AllNeeds {
             markings: Vec::new(),
             lossless: false,
             notices: false,
+            stamp: 0,
             low_priority: Vec::new(),
             mechanisms: Vec::new(),
         };
@@ -221,6 +224,7 @@ impl AllNeeds {
             all.markings.extend(needs.marking.map(|marking| (transport.info().name, marking)));
             all.lossless |= needs.lossless;
             all.notices |= needs.notices;
+            all.stamp = all.stamp.max(needs.stamp);
             all.low_priority.extend(needs.low_priority.map(|queue| (transport.info().name, queue)));
             all.mechanisms.extend(needs.mechanism.map(|mechanism| (transport.info().name, mechanism)));
         }
