@@ -276,13 +276,13 @@ paused and nothing was dropped, so flow control and the size of the memory, whic
 matter here.
 
 **HPCC has a lower peak here, because it has a window** of one base round-trip time, 40.5 KB: the hosts stop before
-they have sent 64 KB. Without the window all of the paper's numbers come out: 600 KB, 227 us, back after 53 us (paper:
+they have sent 64 KB. Without the window all of the paper's numbers come out: 598 KB, 228 us, back after 54 us (paper:
 around 600 KB, 230 us, 60 us). So the paper's HPCC probably ran with a window that never bound, for instance that of
 100 Gbps links (a hypothesis). With its window HPCC is back sooner, after some 20 us.
 
 **DCQCN's 500 us depend on what "recovered" means.** Its notifications (some 28 marked ACKs for the long flow, one cut
 in 4 us, `alpha` still near 1) end at the least rate of 1 Gbps; then a timer of 300 us gives back half of what is
-missing, again and again. The ToR is back at 75, 85, 90, 95 % after 260, 560, 840, 1,140 us: at 85 % the claim holds.
+missing, again and again. The ToR is back at 75, 85, 90, 95 % after 275, 560, 860, 1,160 us: at 85 % the claim holds.
 With the constants of DCQCN's own paper it is not back within 3 ms.
 
 **TIMELY's 60 us do not come out** under any of three readings. The round-trip time jumps by ten times `min_rtt`, so

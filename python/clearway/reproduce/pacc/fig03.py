@@ -220,8 +220,8 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
 READING = """\
 **Long flows of the baselines are held back**, but not for 150 us. Nine times 30 KB lie in the queue within 10 us and
 take 100 to 120 us to leave. Then DCQCN's two long flows have 10 of 25 Gbps until their timer of 300 us comes, and are
-back at 90 % after 1,010 us; TIMELY's after 920 us, on the slope of its additive increase; HPCC's after 110 to 200 us,
-within 40 % of 150 us at 75, 85 and 90 %. If the paper's times are HPCC's, its "long" agrees. With a window (which
+back at 90 % after some 900 us; TIMELY's after 920 us, on the slope of its additive increase; HPCC's after 110 to 240
+us, within 40 % of 150 us at 75 and 85 %. If the paper's times are HPCC's, its "long" agrees. With a window (which
 HPCC's code offers) DCQCN takes 214 to 254 us.
 
 **PACC helps, if hosts are those of HPCC's code**: the long flows fall to 22 of 25 Gbps only, so they never leave 75 %,

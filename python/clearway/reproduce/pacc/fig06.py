@@ -232,12 +232,12 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
 
 
 READING = """\
-**PACC is fairer than HPCC here, as the paper says**: with hosts as in HPCC's code the flows are 0.27 Gbps from their
-share on average and equal (Jain 0.9999); as printed, 2.6 Gbps (0.958); HPCC 4.2 Gbps (0.71). HPCC's flows do not reach
+**PACC is fairer than HPCC here, as the paper says**: with hosts as in HPCC's code the flows are 0.28 Gbps from their
+share on average and equal (Jain 0.9999); as printed, 2.6 Gbps (0.958); HPCC 4.4 Gbps (0.69). HPCC's flows do not reach
 their share, also not the one that its target leaves: with four flows one has 16 Gbps and two have the least rate, 1.
 
 **What it is in HPCC**: the additive increase, which alone makes its flows equal. HPCC's code gives 40 Mbps at 100 Gbps
-in proportion to the line rate, so 10 Mbps here. With 40 Mbps Jain's index of four flows is 0.72 instead of 0.43; with
+in proportion to the line rate, so 10 Mbps here. With 40 Mbps Jain's index of four flows is 0.73 instead of 0.42; with
 the increase of HPCC's own paper, 80 B in a base round-trip time, or 138 Mbps, it is 0.993, and HPCC comes out nearer
 to its share than PACC as printed. Exact telemetry, stages and another least rate do not help. So the claim holds
 for HPCC's code with its scaled constants, not for HPCC.
@@ -248,7 +248,7 @@ is not back at line rate in its 50 ms. That is the size of the increments again 
 those of 100 Gbps, 200 Mbps, it takes 0, 3 and 12 ms. As printed, the two first flows need 50 ms to climb from the
 least rate, to which the first notifications cut both.
 
-**The queue is not `Q_th`**: 163, 187 and 208 KB with two, three and four flows. Rounding down asks for 20 KB more a
+**The queue is not `Q_th`**: 163, 189 and 210 KB with two, three and four flows. Rounding down asks for 20 KB more a
 flow before anybody is notified ([PACC](../protocols/pacc.md)): 165, 185 and 205.
 
 **5 % for telemetry** are 3.9 % here (42 of 1,090 bytes). HPCC's flows together have 8.7 % less than the link could
