@@ -1,13 +1,11 @@
 //! A shaper of fixed rate for acknowledgements: the strawman of PAC's Fig. 3, which shows that no fixed rate both
 //! avoids incast and fills the link.
 
-use crate::endpoint::Env;
 use crate::packet::{Extra, Kind, Packet};
 use crate::params::Profile;
-use crate::registry::{Needs, Transport};
 use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
-use crate::tcp::under::{Under, UnderControl};
-use crate::tcp::{self, Receiver, Sender};
+use crate::tcp;
+use crate::tcp::under::{OverTcp, ShimParams, Under};
 use clearway_units::Time;
 use std::collections::VecDeque;
 
@@ -39,39 +37,25 @@ const PROFILES: &[Profile] = &[
     },
 ];
 
-impl Params {
-    fn tcp(&self) -> tcp::Config {
-        self.config(self.under.ecn(self.ecn))
-    }
-}
-
 /// The transport.
-pub struct AckShaper;
+pub type AckShaper = OverTcp<Params>;
 
-impl Transport for AckShaper {
-    type Params = Params;
-    type Sender = Sender<UnderControl>;
-    type Receiver = Receiver;
+impl ShimParams for Params {
     const NAME: &'static str = "ack-shaper";
     const SUMMARY: &'static str = "TCP whose acknowledgements leave each host at a fixed rate";
     const SOURCE: &'static str = "PAC sec. II-D, Fig. 3";
     const PROFILES: &'static [Profile] = PROFILES;
 
-    fn needs(params: &Params) -> Needs {
-        if params.ecn { Needs::ECN } else { Needs::NOTHING }
+    fn under(&self) -> Under {
+        self.under
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<UnderControl> {
-        let config = params.tcp();
-        Sender::new(&config, env, UnderControl::new(params.under, &config, env))
+    fn tcp(&self) -> tcp::Config {
+        self.config(self.under.ecn(self.ecn))
     }
 
-    fn receiver(params: &Params, env: &Env) -> Receiver {
-        Receiver::new(&params.tcp(), env)
-    }
-
-    fn shim(params: &Params, _: &ShimEnv) -> Option<AnyShim> {
-        Some(AckShaperShim::new(params).into())
+    fn shim(&self, _: &ShimEnv) -> AnyShim {
+        AckShaperShim::new(self).into()
     }
 }
 

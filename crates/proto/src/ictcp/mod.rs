@@ -13,10 +13,9 @@ pub use window::{Law, Window};
 use crate::endpoint::Env;
 use crate::packet::{Extra, Flags, Kind, Packet};
 use crate::params::Profile;
-use crate::registry::{Needs, Transport};
 use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
-use crate::tcp::under::{Under, UnderControl};
-use crate::tcp::{self, Receiver, Sender};
+use crate::tcp;
+use crate::tcp::under::{OverTcp, ShimParams, Under};
 use clearway_units::Time;
 use std::collections::BTreeMap;
 
@@ -62,10 +61,6 @@ const PROFILES: &[Profile] = &[
 ];
 
 impl Params {
-    fn tcp(&self) -> tcp::Config {
-        self.config(self.under.ecn(self.ecn))
-    }
-
     fn law(&self, mss: u32) -> Law {
         Law {
             mss: mss as u64,
@@ -80,36 +75,32 @@ impl Params {
 }
 
 /// The transport.
-pub struct Ictcp;
+pub type Ictcp = OverTcp<Params>;
 
-impl Transport for Ictcp {
-    type Params = Params;
-    type Sender = Sender<UnderControl>;
-    type Receiver = Receiver;
+impl ShimParams for Params {
     const NAME: &'static str = "ictcp";
     const SUMMARY: &'static str =
         "ICTCP over TCP: the receiving host sets receive windows by the bandwidth that is left";
     const SOURCE: &'static str = "Wu et al., CoNEXT'10, by way of secondary sources";
     const PROFILES: &'static [Profile] = PROFILES;
 
-    fn needs(params: &Params) -> Needs {
-        if params.ecn { Needs::ECN } else { Needs::NOTHING }
+    fn under(&self) -> Under {
+        self.under
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<UnderControl> {
+    fn tcp(&self) -> tcp::Config {
+        self.config(self.under.ecn(self.ecn))
+    }
+
+    fn tcp_of_sender(&self, env: &Env) -> tcp::Config {
         // The window that a sender starts with is the one that the shim gives to a new connection.
-        let least = Bytes::new(params.law(env.framing.payload_max).min);
-        let config = params.tcp();
-        let config = tcp::Config { receive_window: config.receive_window.min(least), ..config };
-        Sender::new(&config, env, UnderControl::new(params.under, &config, env))
+        let least = Bytes::new(self.law(env.framing.payload_max).min);
+        let config = self.tcp();
+        tcp::Config { receive_window: config.receive_window.min(least), ..config }
     }
 
-    fn receiver(params: &Params, env: &Env) -> Receiver {
-        Receiver::new(&params.tcp(), env)
-    }
-
-    fn shim(params: &Params, env: &ShimEnv) -> Option<AnyShim> {
-        Some(IctcpShim::new(params, env).into())
+    fn shim(&self, env: &ShimEnv) -> AnyShim {
+        IctcpShim::new(self, env).into()
     }
 }
 

@@ -27,13 +27,11 @@ pub use mlfq::Mlfq;
 pub use phase::{Correction, FlowRtt, Phase, PhaseMeter, PhaseTest, RttMethod};
 pub use threshold::Threshold;
 
-use crate::endpoint::Env;
 use crate::packet::{Extra, Flags, Kind, Packet};
 use crate::params::Profile;
-use crate::registry::{Needs, Transport};
 use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
-use crate::tcp::under::{Under, UnderControl};
-use crate::tcp::{self, Receiver, Sender};
+use crate::tcp;
+use crate::tcp::under::{OverTcp, ShimParams, Under};
 use clearway_units::Time;
 
 tcp::config::tcp_params! {
@@ -115,10 +113,6 @@ const PROFILES: &[Profile] = &[
 ];
 
 impl Params {
-    fn tcp(&self) -> tcp::Config {
-        self.config(self.under.ecn(self.ecn))
-    }
-
     /// What they mean to the controller of a host.
     pub fn pac(&self, env: &ShimEnv) -> PacConfig {
         let mss = env.framing.payload_max;
@@ -149,12 +143,9 @@ impl Params {
 }
 
 /// The transport.
-pub struct Pac;
+pub type Pac = OverTcp<Params>;
 
-impl Transport for Pac {
-    type Params = Params;
-    type Sender = Sender<UnderControl>;
-    type Receiver = Receiver;
+impl ShimParams for Params {
     const NAME: &'static str = "pac";
     const SUMMARY: &'static str =
         "PAC over TCP: the receiving host holds acknowledgements until what they trigger fits";
@@ -162,21 +153,16 @@ impl Transport for Pac {
         "Bai et al., \"PAC: Taming TCP Incast Congestion using Proactive ACK Control\"";
     const PROFILES: &'static [Profile] = PROFILES;
 
-    fn needs(params: &Params) -> Needs {
-        if params.ecn { Needs::ECN } else { Needs::NOTHING }
+    fn under(&self) -> Under {
+        self.under
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<UnderControl> {
-        let config = params.tcp();
-        Sender::new(&config, env, UnderControl::new(params.under, &config, env))
+    fn tcp(&self) -> tcp::Config {
+        self.config(self.under.ecn(self.ecn))
     }
 
-    fn receiver(params: &Params, env: &Env) -> Receiver {
-        Receiver::new(&params.tcp(), env)
-    }
-
-    fn shim(params: &Params, env: &ShimEnv) -> Option<AnyShim> {
-        Some(PacShim::new(params, env).into())
+    fn shim(&self, env: &ShimEnv) -> AnyShim {
+        PacShim::new(self, env).into()
     }
 }
 

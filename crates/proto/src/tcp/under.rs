@@ -4,10 +4,14 @@ use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEv
 use super::cubic::{self, CubicControl};
 use super::dctcp::{self, DctcpControl};
 use super::newreno::Reno;
-use super::{Config, Ecn};
+use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
 use crate::packet::Packet;
+use crate::params::{ParamSet, Profile};
+use crate::registry::{Needs, Transport};
+use crate::shim::{AnyShim, ShimEnv};
 use clearway_units::{Span, Time};
+use std::marker::PhantomData;
 
 crate::choice! {
     /// Which TCP runs under a shim. Its own parameters (DCTCP's `g`, CUBIC's `beta`) have their defaults.
@@ -29,6 +33,59 @@ impl Under {
             Under::NewReno | Under::Cubic => Ecn::Classic,
             Under::Dctcp => Ecn::Exact,
         }
+    }
+}
+
+/// Parameters of a transport that is a shim over TCP, which is then [`OverTcp`] of them.
+pub trait ShimParams: ParamSet {
+    /// As [`Transport::NAME`].
+    const NAME: &'static str;
+    /// As [`Transport::SUMMARY`].
+    const SUMMARY: &'static str;
+    /// As [`Transport::SOURCE`].
+    const SOURCE: &'static str;
+    /// As [`Transport::PROFILES`].
+    const PROFILES: &'static [Profile];
+    /// Which TCP.
+    fn under(&self) -> Under;
+    /// The settings of that TCP.
+    fn tcp(&self) -> Config;
+    /// The settings of its sending end, where the shim changes them.
+    fn tcp_of_sender(&self, env: &Env) -> Config {
+        let _ = env;
+        self.tcp()
+    }
+    /// The shim of a receiving host.
+    fn shim(&self, env: &ShimEnv) -> AnyShim;
+}
+
+/// The transport of these parameters.
+pub struct OverTcp<P>(PhantomData<P>);
+
+impl<P: ShimParams> Transport for OverTcp<P> {
+    type Params = P;
+    type Sender = Sender<UnderControl>;
+    type Receiver = Receiver;
+    const NAME: &'static str = P::NAME;
+    const SUMMARY: &'static str = P::SUMMARY;
+    const SOURCE: &'static str = P::SOURCE;
+    const PROFILES: &'static [Profile] = P::PROFILES;
+
+    fn needs(params: &P) -> Needs {
+        if params.tcp().ecn == Ecn::Off { Needs::NOTHING } else { Needs::ECN }
+    }
+
+    fn sender(params: &P, env: &Env) -> Sender<UnderControl> {
+        let config = params.tcp_of_sender(env);
+        Sender::new(&config, env, UnderControl::new(params.under(), &config, env))
+    }
+
+    fn receiver(params: &P, env: &Env) -> Receiver {
+        Receiver::new(&params.tcp(), env)
+    }
+
+    fn shim(params: &P, env: &ShimEnv) -> Option<AnyShim> {
+        Some(params.shim(env))
     }
 }
 
