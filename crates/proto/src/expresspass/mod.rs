@@ -42,7 +42,7 @@ pub use ns2::Ns2Feedback;
 pub use outbox::{Chunk, Outbox};
 pub use pacer::{CreditPacer, CreditSlot, JitterAround, PacerConfig};
 pub use receiver::{CreditReceiver, ReceiverConfig, Recovery};
-pub use sender::{CreditSender, SenderConfig};
+pub use sender::{CreditSender, Release, SenderConfig};
 
 use crate::endpoint::Env;
 use crate::params::{Auto, Profile};
@@ -111,13 +111,17 @@ crate::params! {
         randomize_size: bool = "false", "" to "", "our choice: E17 3.1 does for several switches, but its data ceiling of 94.82 % excludes it";
         /// Least size of a credit on the wire, in bytes, with randomize_size.
         size_min: u32 = "84", "64" to "92", "E17 3.1";
+        /// With randomize_size: the share of links that credits take, and max_rate, follow from the mean of the sizes, rounded up to whole bytes, and not from 84 B.
+        mean_size: bool = "false", "" to "", "E17 3.1: 84 of 1622 B (ns2-xpass: the mean)";
         /// How long the sender must have no data before it stops its credits; auto: the base round-trip time.
         idle_timeout: Auto<Span> = "auto", "" to "", "our choice: E17 3.1 says a small timeout period";
         /// How long a request or a stop may go unanswered, doubled each time; auto: two base round-trip times, at least 200 us.
         retry: Auto<Span> = "auto", "" to "", "our choice: E17 states none; 200 us is the minimum RTO of E16 4";
+        /// Whether the time without an answer doubles with each repetition of a request or a stop.
+        retry_backoff: bool = "true", "" to "", "our choice: E17 states none (ns2-xpass: false)";
         /// How a new connection asks for its first credits.
         handshake: Handshake = "syn", "" to "", "E17 3.1";
-        /// Stop the credits as soon as those of one round trip cover what is left to send.
+        /// Stop the credits as soon as those of one round trip, as long as the first credit took to come, cover what is left to send; ask again two such round trips later if too few came after all.
         early_stop: bool = "false", "" to "", "our choice: the paper does not (ns2-xpass does)";
         /// Tell the receiver with each request how much there is to send; it then sends no more credits than that takes, and the margin.
         tell_end: bool = "false", "" to "", "E17 7 proposes it; the paper's evaluation is without";
@@ -133,8 +137,12 @@ crate::params! {
         reorder_window: Auto<Span> = "auto", "" to "", "RFC 8985";
         /// By how many numbers an echo may be late before its credit counts as lost; more than 0 for packet spraying.
         reorder_credits: u32 = "0", "" to "62", "E17 3.2: a gap is a loss";
+        /// Where data that a credit released waits for the link: with its flow, for the flow's turn at the network card, or in the card's queue, in the order in which credits came.
+        release: Release = "turn", "" to "", "our choice: E17 states none (ns2-xpass: queue)";
         /// Most credits that wait at a port.
         credit_queue: u32 = "8", "1" to "100000", "E17 3.3";
+        /// Whether that queue is as long as so many credits of 84 B are in bytes, whatever the number of those that wait.
+        credit_queue_bytes: bool = "false", "" to "", "E17 3.3: eight credits (ns2-xpass: bytes)";
         /// Depth of the token bucket at a port.
         bucket: Bytes = "168 B", "92 B" to "1400 B", "E17 3.1";
         /// Whether the bucket starts empty.
@@ -160,16 +168,25 @@ impl CreditTransport for ExpressPass {
                 ("feedback", "ns2"),
                 ("alpha", "0.5"),
                 ("w_init", "0.5"),
+                ("w_min", "0.01"),
+                ("w_max", "0.5"),
                 ("target_loss", "0.125"),
                 ("ramp", "40"),
                 ("rtt_gain", "0.2"),
                 ("jitter", "0.1"),
                 ("jitter_around", "gap"),
-                ("idle_timeout", "2 ms"),
+                ("randomize_size", "false"),
+                ("size_min", "84"),
+                ("mean_size", "true"),
+                ("idle_timeout", "0 s"),
                 ("retry", "100 us"),
+                ("retry_backoff", "false"),
+                ("handshake", "none"),
                 ("early_stop", "true"),
+                ("release", "queue"),
                 ("recovery", "go-back-n"),
                 ("credit_queue", "10"),
+                ("credit_queue_bytes", "true"),
                 ("bucket", "840 B"),
                 ("bucket_starts_empty", "true"),
             ],
@@ -178,6 +195,7 @@ impl CreditTransport for ExpressPass {
             name: "ns2-fat-tree",
             doc: "What the fat-tree script of ns2-xpass changes, to be set after profile ns2",
             values: &[
+                ("alpha", "0.5"),
                 ("w_init", "0.0625"),
                 ("randomize_size", "true"),
                 ("size_min", "76"),
@@ -195,15 +213,19 @@ impl CreditTransport for ExpressPass {
             jitter_around: params.jitter_around,
             randomize_size: params.randomize_size,
             size_min: Some(params.size_min),
+            mean_size: params.mean_size,
             idle_timeout: params.idle_timeout,
             retry: params.retry,
+            retry_backoff: params.retry_backoff,
             handshake: params.handshake,
             early_stop: params.early_stop,
             end_margin: params.tell_end.then_some(params.end_margin),
             recovery: params.recovery,
             reorder_window: params.reorder_window,
             reorder_credits: params.reorder_credits,
+            release: params.release,
             credit_queue: params.credit_queue,
+            credit_queue_bytes: params.credit_queue_bytes,
             bucket: params.bucket,
             bucket_starts_empty: params.bucket_starts_empty,
             low_priority: params.low_priority,
@@ -213,11 +235,13 @@ impl CreditTransport for ExpressPass {
     }
 
     fn law(params: &Params, env: &Env) -> Control {
+        let credit = ExpressPass::settings(params).counted_size(env.framing.wire_min);
+        let line_rate = match params.ceiling {
+            Ceiling::OwnLink => env.line_rate,
+            Ceiling::Path => env.path_rate.min(env.line_rate),
+        };
         let constants = Algorithm1 {
-            max_rate: match params.ceiling {
-                Ceiling::OwnLink => link_rate(env),
-                Ceiling::Path => link_rate(&Env { line_rate: env.path_rate.min(env.line_rate), ..*env }),
-            },
+            max_rate: max_rate(line_rate, credit, env.framing.wire_max()),
             alpha: params.alpha,
             w_init: params.w_init,
             w_min: params.w_min,

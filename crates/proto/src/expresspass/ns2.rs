@@ -33,8 +33,8 @@ impl Ns2Feedback {
 
 impl Feedback for Ns2Feedback {
     fn start(&mut self, wanted: u64) {
-        *self = Ns2Feedback::new(self.constants);
-        self.cur_rate = self.constants.initial_rate(wanted);
+        // Whether the last update was an increase outlives the request, as in that code.
+        (self.cur_rate, self.w) = (self.constants.initial_rate(wanted), self.constants.w_init);
     }
 
     fn rate(&self) -> f64 {
