@@ -14,6 +14,8 @@ use clearway_units::{Bytes, Span};
 const RETRY_MIN: Span = Span::from_us(200);
 /// Largest size of a credit on the wire, in bytes (E17 sec. 3.1).
 const CREDIT_MAX: u32 = 92;
+/// Least size of a credit of random size on the wire, in bytes (ns2-xpass, fat tree): with it their mean is 84.
+pub(crate) const CREDIT_MIN: u32 = 76;
 
 /// A transport whose receivers send credits. Implementing it makes a [`Transport`].
 pub trait CreditTransport {
@@ -93,7 +95,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Those of the SIGCOMM 2017 paper, as the parameters of `expresspass` have them.
+    /// Those of the SIGCOMM 2017 paper with credits of one size; but for these, as the parameters of `expresspass` have them.
     pub const PAPER: Settings = Settings {
         update_period: Auto::Auto,
         rtt_gain: 0.125,
