@@ -68,6 +68,23 @@ fn a_packet_takes_four_arrivals_and_one_timer_though_a_far_timer_is_pending_besi
 }
 
 #[test]
+fn a_packet_that_leaves_is_marked_by_what_joins_the_queue_at_that_instant_as_in_the_authors_code() {
+    // Two trains of 20 frames meet at a port, two frames each time that one leaves. The k-th to leave, from 0, leaves
+    // k + 1 behind, two of which have just come. More than 5.5 frames behind: 15 marks while frames come, 14 after.
+    let mut transport = transport("dcqcn");
+    for (key, value) in [("k_min", "8459 B"), ("k_max", "8459 B"), ("k_at", "100 Gbps")] {
+        transport.set(key, value).unwrap();
+    }
+    // Whether the port that sends or those that feed it come first in the topology must not matter.
+    for (sources, dst) in [([0, 1], 2), ([1, 2], 0), ([0, 2], 1)] {
+        let mut model = network_for(&transport, star(3));
+        add(&mut model, &transport, sources.map(|src| flow(src, dst, 29_200)).to_vec());
+        let results = run(&model);
+        assert_eq!(results.ports.u64s("marks").iter().sum::<u64>(), 29, "to host {dst}");
+    }
+}
+
+#[test]
 fn flows_of_a_host_share_its_card_fairly_frame_by_frame() {
     let transport = transport("rocev2");
     let mut model = network_for(&transport, star(5));
