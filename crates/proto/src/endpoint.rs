@@ -104,6 +104,9 @@ impl Framing {
     /// Ethernet with TCP/IPv4 as in the ExpressPass papers: 1460 bytes in a frame of 1538, at least 84.
     pub const ETHERNET: Framing = Framing { payload_max: 1460, overhead: 78, wire_min: 84 };
 
+    /// TCP/IPv4 as ns-2 counts it: 1460 bytes in a packet of 1500, an acknowledgement of 40, nothing for Ethernet.
+    pub const NS2: Framing = Framing { payload_max: 1460, overhead: 40, wire_min: 40 };
+
     /// Size on the wire of a packet with `payload` bytes.
     pub const fn wire(&self, payload: u32) -> u32 {
         let wire = payload + self.overhead;

@@ -4,7 +4,7 @@ use super::traffic::ReadPart;
 use super::{Result, read_list};
 use crate::model::{Amount, Class, CreditTurn, Marking, Threshold};
 use crate::scenario::document::{Document, Path};
-use crate::scenario::field::{MarkingWord, Name};
+use crate::scenario::field::{BufferWord, MarkingWord, Name};
 use crate::scenario::lossless::red_config;
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
@@ -127,7 +127,7 @@ pub(super) fn add_low_class(
         name: Name(LOW_CLASS.into()),
         priority: lowest(classes) + 1,
         weight: 1,
-        buffer: Some(Amount { packets: queue, ..Amount::UNLIMITED }),
+        buffer: Some(BufferWord::Slots(queue)),
         marking: Some(MarkingWord::Off),
         marking_at: None,
         lossless: Some(false),
@@ -135,8 +135,8 @@ pub(super) fn add_low_class(
     Ok(())
 }
 
-/// A class whose every key is filled in.
-pub(super) fn model_class(class: &ClassTable, switch: &Switch) -> Class {
+/// A class whose every key is filled in; a full data frame has `frame` bytes on the wire.
+pub(super) fn model_class(class: &ClassTable, switch: &Switch, frame: u32) -> Class {
     let at = class.marking_at.expect("filled in");
     let threshold = match class.marking.expect("filled in") {
         MarkingWord::Off | MarkingWord::Auto => None,
@@ -148,7 +148,7 @@ pub(super) fn model_class(class: &ClassTable, switch: &Switch) -> Class {
         name: class.name.0.clone(),
         priority: class.priority,
         weight: class.weight,
-        limit: class.buffer.unwrap_or(Amount::UNLIMITED),
+        limit: class.buffer.map_or(Amount::UNLIMITED, |buffer| buffer.limit(frame)),
         marking: threshold.map(|threshold| Marking { threshold, at }),
     }
 }
