@@ -87,6 +87,9 @@ pub struct Env {
     pub framing: Framing,
     /// Whether a connection stands already (persistent connections); else the flow opens one.
     pub established: bool,
+    /// Flows of any transport that this end's host is already sending as the flow starts, of which data is not yet
+    /// delivered: what the host knows of the load on its own network card. 0 for a receiving end.
+    pub host_flows: u32,
 }
 
 /// How payload becomes bytes on the wire.

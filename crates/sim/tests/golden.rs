@@ -61,7 +61,7 @@ fn results_stay_within_their_bounds_and_to_the_byte_what_they_were() {
         ("ec4", "da7ab6c081368dc4cfd36f1d092fb454"),
         ("rocev2", "7bfb2d38975cbece439c96aa0efe8af7"),
         ("dcqcn", "a4f5d760b2be5db2635fab6867ed9780"),
-        ("timely", "fdb8a31ee4e35c2a27a9ff474fbaa000"),
+        ("timely", "fba0983fb3b40e49e223a881007e26a3"),
         ("hpcc", "0172607c8dfdb0875a948fd166d1b6f2"),
         ("rdma-dctcp", "7247b4cc9ae675f6d3d38ff58fed781e"),
         ("pacc", "31dc50aae13decae7060b249d8565a7c"),

@@ -14,6 +14,7 @@ pub use law::{Constants, CreditBlock, EcnIncrease, Law, Mode, OmegaInHigh};
 use crate::endpoint::Env;
 use crate::expresspass::{Algorithm1, CreditTransport, Handshake, JitterAround, Settings, link_rate};
 use crate::params::Auto;
+use crate::registry::Checked;
 use clearway_units::{Bytes, Span};
 
 crate::params! {
@@ -82,6 +83,7 @@ impl CreditTransport for Ec4 {
     const SUMMARY: &'static str = "Credits that share a data queue with DCTCP, by marks on their data";
     const SOURCE: &'static str =
         "Wei, Dong, Huang, Xiao: EC4: ECN and Credit-Reservation Converged Congestion Control";
+    const CHECKED: Checked = Checked::Paper("Held against the paper's text; its code is not public.");
 
     fn settings(params: &Params) -> Settings {
         Settings {
