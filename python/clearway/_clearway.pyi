@@ -49,6 +49,8 @@ class _Transport(TypedDict):
     name: str
     summary: str
     source: str
+    checked: str
+    checked_how: str
     parameters: list[_Parameter]
     profiles: list[_Profile]
 
