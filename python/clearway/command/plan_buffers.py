@@ -39,7 +39,7 @@ class Sizes(click.ParamType[tuple[int, int]]):
 
     name = "bytes"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:  # noqa: ANN401
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
         """Reads `84` and `76-92`."""
         if isinstance(value, tuple):
             return value
@@ -65,7 +65,9 @@ TIME = TimeOrZero("time", TIMES, "5.1 us")
     metavar="MIN MAX",
     help="From a credit's arrival at a host to its data.  [default: a scenario file's; for others 0 and 5.1 us]",
 )
-@click.option("--switch-delay", type=TIME, default="0 s", help="A switch's own, for a credit and its data.  [default: 0 s]")
+@click.option(
+    "--switch-delay", type=TIME, default="0 s", help="A switch's own, for a credit and its data.  [default: 0 s]"
+)
 @click.option(
     "--flows",
     type=click.IntRange(0, 10_000_000),
@@ -73,7 +75,9 @@ TIME = TimeOrZero("time", TIMES, "5.1 us")
     show_default=True,
     help="Flows that start or end through one port within a busy period (an incast: its senders).",
 )
-@click.option("--busy", type=TIME, default="1 ms", show_default=True, help="Longest busy period, for random credit sizes.")
+@click.option(
+    "--busy", type=TIME, default="1 ms", show_default=True, help="Longest busy period, for random credit sizes."
+)
 @click.option(
     "--host-queue",
     type=click.Choice(["turns", "fifo"]),
@@ -133,7 +137,10 @@ def buffers(
     print_texts(out, part_texts(rows, shown), left=1)
     if chosen is not None and len(chosen) > MOST:
         out.print(f"and {len(chosen) - MOST:,} more; --json has all", markup=False)
-    out.print(f"Breakdown: reading {shown}, KB; the port of each class with the largest bound." if chosen is None else "", markup=False)
+    out.print(
+        f"Breakdown: reading {shown}, KB; the port of each class with the largest bound." if chosen is None else "",
+        markup=False,
+    )
 
 
 def given(topology: tuple[str, ...]) -> set[str]:
@@ -157,7 +164,9 @@ def choose(plan: model.Plan, names: tuple[str, ...]) -> list[model.PortBound] | 
     for name in names:
         if name not in known:
             some = ", ".join(list(known)[:3])
-            raise click.UsageError(f"--port {name!r}: is no port of a switch that carries data; ports are named {some}, ...")
+            raise click.UsageError(
+                f"--port {name!r}: is no port of a switch that carries data; ports are named {some}, ..."
+            )
     return [known[name] for name in names]
 
 

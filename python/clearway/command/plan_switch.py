@@ -39,7 +39,9 @@ ENDINGS = {"linux-tc": "sh", "sonic": "json"}
 )
 @click.option("--ecn", is_flag=True, help="linux-tc: mark data at K by RED (which the kernel must have).")
 @click.option("--pfc/--no-pfc", default=None, help="sonic: flow control.  [default: if the scenario has it]")
-@click.option("--cell", type=click.IntRange(1, 10_000), default=256, show_default=True, help="sonic: buffer unit in bytes.")
+@click.option(
+    "--cell", type=click.IntRange(1, 10_000), default=256, show_default=True, help="sonic: buffer unit in bytes."
+)
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for one file per switch.")
 def switch(
     topology: tuple[str, ...],
@@ -62,7 +64,9 @@ def switch(
     found = ports(scenario, pattern or DEVICES[target], flows)
     for name in names:
         if name not in found:
-            raise click.UsageError(f"--switch {name!r}: is no switch of the network; it has {', '.join(list(found)[:8])}")
+            raise click.UsageError(
+                f"--switch {name!r}: is no switch of the network; it has {', '.join(list(found)[:8])}"
+            )
     chosen = {name: found[name] for name in (names or found)}
     with_pfc = lossless(scenario) if pfc is None else pfc
     dscp = 46 if dscp is None and target == "sonic" else dscp

@@ -87,7 +87,7 @@ def tier(number: int) -> str:
     return TIERS.get(number, f"tier{number}")
 
 
-def plan(scenario: _clearway.Scenario, **inputs: Any) -> Plan:  # noqa: ANN401 - as `_clearway.plan_buffers` takes them
+def plan(scenario: _clearway.Scenario, **inputs: Any) -> Plan:
     """The bounds of a scenario's network; what is not given is the scenario's.
 
     Raises `ScenarioError` where there is no bound.
@@ -152,7 +152,9 @@ def paper_plan(name: str, speeds: tuple[int, int], credit_queue: int = 8, host_s
     )
 
 
-def sources(name: str, speeds: tuple[int, int], credit_queue: int, host_spread_s: float) -> dict[Reading, dict[str, float]]:
+def sources(
+    name: str, speeds: tuple[int, int], credit_queue: int, host_spread_s: float
+) -> dict[Reading, dict[str, float]]:
     """Fig. 5: what hosts, credit queues and the rest contribute to the bound of a ToR's port to a host, in bytes.
 
     A contribution is what the bound loses without it: first the hosts' spread, then the credit queues too (a queue of

@@ -6,12 +6,16 @@ packet pass as long as its bucket isn't overdrawn; so a bucket of one credit pas
 
 from __future__ import annotations
 
+import math
+
 from clearway.plan.switches import Port
 
 #: EtherType of credits: one that IEEE 802 leaves to experiments.
 ETHERTYPE = "0x88b5"
 OVERHEAD, MPU, QUANTUM = 24, 84, 1514
-#: tc counts buckets in whole microseconds, and a timer needs some; a port's own bucket lasts this long.
+#: tc counts buckets in whole microseconds, rounded down.
+TICK_S = 1e-6
+#: How long a port's own bucket lasts: HTB's timer is late now and then, and what it missed must fit.
 PORT_BURST_S = 48e-6
 
 HEAD = """\
@@ -52,10 +56,14 @@ esac
 def script(switches: dict[str, list[Port]], dscp: int | None, *, ecn: bool, name: str = "switch.sh") -> str:
     """The script for these switches."""
     field = 0 if dscp is None else dscp << 2
-    filters = [] if dscp is None else [
-        f'tc filter add dev "$1" parent 1: protocol ip prio 2 u32 match ip dsfield {field:#04x} 0xfc flowid 1:10',
-        f'tc filter add dev "$1" parent 1: protocol ipv6 prio 3 u32 match ip6 priority {field:#04x} 0xfc flowid 1:10',
-    ]
+    filters = (
+        []
+        if dscp is None
+        else [
+            f'tc filter add dev "$1" parent 1: protocol ip prio 2 u32 match ip dsfield {field:#04x} 0xfc flowid 1:10',
+            f'tc filter add dev "$1" parent 1: protocol ipv6 prio 3 u32 match ip6 priority {field:#04x} 0xfc flowid 1:10',
+        ]
+    )
     data = 'tc qdisc add dev "$1" parent 1:20 handle 20: pfifo limit "$7"'
     if ecn:
         data = (
@@ -92,8 +100,9 @@ def section(switch: str, ports: list[Port], *, ecn: bool) -> str:
 
 
 def credit_burst(port: Port) -> int:
-    """HTB's bucket for credits: one less than the paper's, since HTB lets one more pass."""
-    return max(port.credit_burst - port.credit_bytes, port.credit_bytes)
+    """HTB's bucket for credits: one less than the paper's, since HTB lets one more pass; at least a microsecond."""
+    least = math.ceil(port.credit_bps / 8 * TICK_S)
+    return max(port.credit_burst - port.credit_bytes, port.credit_bytes, least)
 
 
 def port_burst(port: Port) -> int:
