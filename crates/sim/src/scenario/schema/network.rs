@@ -17,6 +17,10 @@ table! {
         seed: u64 = "1";
         /// When to stop at the latest. Without it the run ends when every flow has ended.
         stop: Option<Time> = NONE, "1 ns" to "100000 s";
+        /// How connections start. `"own"`: as each transport's defaults say. `"equal"`: comparably: every connection is
+        /// opened by a handshake, and a first window is 2 segments, as in the ns-2 stacks of the papers, wherever a
+        /// transport has the parameters `handshake` and `initial_window` and neither it nor a profile is set.
+        stacks: Stacks = "own";
     }
 }
 
