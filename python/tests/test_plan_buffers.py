@@ -25,9 +25,16 @@ def test_table_1_in_both_readings_is_that_of_e17_12(speeds: tuple[int, int], lea
     assert found.most("tor->host", "safe") > found.most("tor->host", "paper")
 
 
+def test_bounds_depend_on_tiers_and_not_on_numbers_of_nodes() -> None:
+    large, small = (buffers.paper_plan(name, (10, 40)) for name in ("32-ary fat tree", buffers.SMALL))
+    for reading in buffers.READINGS:
+        for kind in ("tor->host", "tor->agg", "agg->core", "core->agg", "agg->tor"):
+            assert large.most(kind, reading) == pytest.approx(small.most(kind, reading))
+
+
 def test_figure_5_adds_up_and_shorter_queues_and_spreads_need_less() -> None:
-    testbed = buffers.sources("3-tier Clos", (10, 40), 8, 5.1e-6)
-    hardware = buffers.sources("3-tier Clos", (10, 40), 4, 1e-6)
+    testbed = buffers.sources((10, 40), 8, 5.1e-6)
+    hardware = buffers.sources((10, 40), 4, 1e-6)
     for reading in buffers.READINGS:
         parts = testbed[reading]
         assert parts["host"] + parts["credit_queue"] + parts["rest"] == pytest.approx(parts["total"])

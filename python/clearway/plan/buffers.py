@@ -111,17 +111,27 @@ def plan(scenario: _clearway.Scenario, **inputs: Any) -> Plan:
     return Plan(found["inputs"], ports)
 
 
+def path_and_hosts(scenario: _clearway.Scenario, port: str) -> float:
+    """The bound of a port in bytes from path lengths and host delays alone, without any queue (Fig. 1 (c))."""
+    found = next(one for one in plan(scenario).ports if one.port == port)
+    return found.bounds["min"]["path"] + found.bounds["min"]["host"]
+
+
 #: Pairs of link and core link in Gbps: Table 1 has the first two, Fig. 5 all.
 SPEEDS = ((10, 40), (40, 100), (100, 100))
 #: Networks of Table 1 by pods, ToRs and aggregation switches of a pod, and hosts of a ToR.
 NETWORKS = {"32-ary fat tree": (32, 16, 16, 16, 1), "3-tier Clos": (16, 64, 8, 8, 2)}
+#: As many tiers with two of everything. Bounds depend on tiers, rates and delays and not on numbers of nodes, so they are
+#: those of the networks above.
+SMALL = "two of everything"
+SHAPES = {**NETWORKS, SMALL: (2, 2, 2, 2, 1)}
 #: Ports of Table 1 as classes of ports.
 TABLE1_PORTS = {"tor_down": "tor->host", "tor_up": "tor->agg", "core": "core->agg"}
 
 
 def paper_network(name: str, link_gbps: int, core_gbps: int) -> _clearway.Scenario:
     """A network of Table 1: 8,192 hosts, 5 us on links of core switches and 1 us on others."""
-    pods, tors, aggs, hosts, uplinks = NETWORKS[name]
+    pods, tors, aggs, hosts, uplinks = SHAPES[name]
     return of_table(
         {
             "kind": "clos3",
@@ -129,7 +139,7 @@ def paper_network(name: str, link_gbps: int, core_gbps: int) -> _clearway.Scenar
             "tors_per_pod": tors,
             "aggs_per_pod": aggs,
             "hosts_per_tor": hosts,
-            "cores": 16,
+            "cores": 16 if name in NETWORKS else 2,
             "uplinks_per_agg": uplinks,
             "rate": f"{link_gbps} Gbps",
             "delay": "1 us",
@@ -143,26 +153,25 @@ def paper_network(name: str, link_gbps: int, core_gbps: int) -> _clearway.Scenar
 
 
 def paper_plan(name: str, speeds: tuple[int, int], credit_queue: int = 8, host_spread_s: float = 5.1e-6) -> Plan:
-    """The bounds of a network of Table 1 with the inputs of the paper."""
+    """The bounds of a network of Table 1 with the inputs of the paper, whose hosts answer credits in order."""
     return plan(
         paper_network(name, *speeds),
         credit_queue=credit_queue,
         credit_sizes=(84, 84),
         host_delay_s=(0.0, host_spread_s),
+        turns=False,
     )
 
 
-def sources(
-    name: str, speeds: tuple[int, int], credit_queue: int, host_spread_s: float
-) -> dict[Reading, dict[str, float]]:
+def sources(speeds: tuple[int, int], credit_queue: int, host_spread_s: float) -> dict[Reading, dict[str, float]]:
     """Fig. 5: what hosts, credit queues and the rest contribute to the bound of a ToR's port to a host, in bytes.
 
     A contribution is what the bound loses without it: first the hosts' spread, then the credit queues too (a queue of
     one credit is the shortest there is, and counts among the rest).
     """
-    whole = paper_plan(name, speeds, credit_queue, host_spread_s)
-    prompt = paper_plan(name, speeds, credit_queue, 0.0)
-    bare = paper_plan(name, speeds, 1, 0.0)
+    whole = paper_plan(SMALL, speeds, credit_queue, host_spread_s)
+    prompt = paper_plan(SMALL, speeds, credit_queue, 0.0)
+    bare = paper_plan(SMALL, speeds, 1, 0.0)
     found: dict[Reading, dict[str, float]] = {}
     for reading in READINGS:
         total, without_hosts, rest = (of.most("tor->host", reading) for of in (whole, prompt, bare))
