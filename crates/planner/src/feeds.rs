@@ -83,11 +83,11 @@ impl Marks {
         let nodes = topology.nodes().len();
         let mut place = vec![0; topology.ports().len()];
         let mut passes = vec![Vec::new(); nodes];
-        for node in 0..nodes {
+        for (node, passes) in passes.iter_mut().enumerate() {
             let ports = topology.ports_of(NodeId(node as u32));
             (0..).zip(ports).for_each(|(at, port)| place[port.index()] = at);
             if node >= topology.hosts() {
-                passes[node] = vec![false; ports.len() * ports.len()];
+                *passes = vec![false; ports.len() * ports.len()];
             }
         }
         let used = vec![false; topology.ports().len()];

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import click
@@ -137,17 +139,12 @@ def buffers(
     print_texts(out, part_texts(rows, shown), left=1)
     if chosen is not None and len(chosen) > MOST:
         out.print(f"and {len(chosen) - MOST:,} more; --json has all", markup=False)
-    out.print(
-        f"Breakdown: reading {shown}, KB; the port of each class with the largest bound." if chosen is None else "",
-        markup=False,
-    )
+    if chosen is None:
+        out.print(f"Breakdown by reading {shown}, for the port of each class with the largest bound.", markup=False)
 
 
 def given(topology: tuple[str, ...]) -> set[str]:
     """The tables of a scenario file; nothing for others."""
-    import tomllib
-    from pathlib import Path
-
     try:
         return set(tomllib.loads(Path(topology[0]).read_text()))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
@@ -174,8 +171,8 @@ def headline(plan: model.Plan) -> str:
     """The answer in a sentence."""
     worst = max(plan.ports, key=lambda port: port.bytes("safe"))
     return (
-        f"At most {units.size(worst.bytes('safe'))} of data wait at any port ({worst.port}, {units.rate(worst.rate_bps)}): "
-        f"so much buffer loses no data."
+        f"At most {units.size(worst.bytes('safe'))} of data wait at any port "
+        f"({worst.port}, {units.rate(worst.rate_bps)}): so much buffer loses no data."
     )
 
 
@@ -187,8 +184,8 @@ def inputs_line(plan: model.Plan) -> str:
     fast, slow = used["host_delay_s"]
     return (
         f"Credit queue {used['credit_queue']}, credits of {sizes}, bucket {used['bucket_bytes']} B, frames of "
-        f"{used['frame_bytes']} B, hosts {fast * 1e6:g} to {slow * 1e6:g} us ({'by turns' if used['turns'] else 'in order'}), "
-        f"{used['flows']} flows a port"
+        f"{used['frame_bytes']} B, hosts {fast * 1e6:g} to {slow * 1e6:g} us "
+        f"({'by turns' if used['turns'] else 'in order'}), {used['flows']} flows a port"
     )
 
 

@@ -121,8 +121,8 @@ def path_and_hosts(scenario: _clearway.Scenario, port: str) -> float:
 SPEEDS = ((10, 40), (40, 100), (100, 100))
 #: Networks of Table 1 by pods, ToRs and aggregation switches of a pod, and hosts of a ToR.
 NETWORKS = {"32-ary fat tree": (32, 16, 16, 16, 1), "3-tier Clos": (16, 64, 8, 8, 2)}
-#: As many tiers with two of everything. Bounds depend on tiers, rates and delays and not on numbers of nodes, so they are
-#: those of the networks above.
+#: As many tiers with two of everything. Bounds depend on tiers, rates and delays and not on numbers of nodes, so they
+#: are those of the networks above.
 SMALL = "two of everything"
 SHAPES = {**NETWORKS, SMALL: (2, 2, 2, 2, 1)}
 #: Ports of Table 1 as classes of ports.

@@ -17,6 +17,7 @@ OVERHEAD, MPU, QUANTUM = 24, 84, 1514
 TICK_S = 1e-6
 #: How long a port's own bucket lasts: HTB's timer is late now and then, and what it missed must fit.
 PORT_BURST_S = 48e-6
+FILTER = 'tc filter add dev "$1" parent 1: protocol'
 
 HEAD = """\
 #!/bin/sh
@@ -60,8 +61,8 @@ def script(switches: dict[str, list[Port]], dscp: int | None, *, ecn: bool, name
         []
         if dscp is None
         else [
-            f'tc filter add dev "$1" parent 1: protocol ip prio 2 u32 match ip dsfield {field:#04x} 0xfc flowid 1:10',
-            f'tc filter add dev "$1" parent 1: protocol ipv6 prio 3 u32 match ip6 priority {field:#04x} 0xfc flowid 1:10',
+            f"{FILTER} ip prio 2 u32 match ip dsfield {field:#04x} 0xfc flowid 1:10",
+            f"{FILTER} ipv6 prio 3 u32 match ip6 priority {field:#04x} 0xfc flowid 1:10",
         ]
     )
     data = 'tc qdisc add dev "$1" parent 1:20 handle 20: pfifo limit "$7"'

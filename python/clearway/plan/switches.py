@@ -45,8 +45,8 @@ class Port:
 def ports(scenario: _clearway.Scenario, pattern: str, flows: int) -> dict[str, list[Port]]:
     """The ports of each switch.
 
-    `pattern` names devices: `{switch}`, `{port}` (its number at the switch, from 0), `{lane}` (four times that, as SONiC
-    counts) and `{to}` (the node at the other end).
+    `pattern` names devices: `{switch}`, `{port}` (its number at the switch, from 0), `{lane}` (four times that, as
+    SONiC counts) and `{to}` (the node at the other end).
     """
     plan = bounds(scenario, flows)
     used = plan.inputs if plan else {"credit_bytes": 84, "frame_bytes": 1538, "flows": flows}
@@ -107,12 +107,13 @@ def device_name(pattern: str, row: dict[str, Any]) -> str:
         name = pattern.format(switch=row["switch"], port=row["place"], lane=4 * row["place"], to=row["to"])
     except (KeyError, IndexError, ValueError, AttributeError):
         raise _clearway.ScenarioError(
-            f"--dev {pattern!r}: write a pattern of {{switch}}, {{port}}, {{lane}} and {{to}}, such as {{switch}}-{{port}}"
+            f"--dev {pattern!r}: write a pattern of {{switch}}, {{port}}, {{lane}} and {{to}}, such as "
+            f"{{switch}}-{{port}}"
         ) from None
     if not DEVICE.fullmatch(name):
         raise _clearway.ScenarioError(
-            f"--dev {pattern!r}: makes {name!r} of {row['port']}, which is no device; write a pattern that gives 1 to 15 "
-            f"letters, digits and _.:@-"
+            f"--dev {pattern!r}: makes {name!r} of {row['port']}, which is no device; write a pattern that gives 1 to "
+            f"15 letters, digits and _.:@-"
         )
     return name
 

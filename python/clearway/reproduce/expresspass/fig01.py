@@ -14,8 +14,8 @@ Unstated, and chosen here:
   frames.
 * **Host delay**: none, and uniform over 0.9 to 6.2 us for each packet (the paper states the range only).
 * **The bound**: paths between hosts take 4 to 12 hops there and back, so 20 to 60 us of propagation; a credit's
-  data may be late by the difference of 40 us, by the transmission of a credit and a frame on four links more, and by the
-  hosts' 5.3 us, at the link's rate. Eq. (1) of the paper also counts the credit queues on the way and is larger
+  data may be late by the difference of 40 us, by the transmission of a credit and a frame on four links more, and by
+  the hosts' 5.3 us, at the link's rate. Eq. (1) of the paper also counts the credit queues on the way and is larger
   (`clearway plan buffers`, which computes both).
 * The hypothetical ideal rate control of (a) has a figure of its own, `expresspass/fig01a`.
 """

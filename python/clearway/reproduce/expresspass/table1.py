@@ -8,7 +8,7 @@ spread over 5.1 us (E17-15).
 * **Eq. (1)** prints one symbol, d_q, where a least and a greatest delay are needed, and leaves open how data that waits
   on the way counts (E17-12). Reading `paper` takes the greatest within the maximum and counts the data's wait at each
   switch before as its spread; reading `min` takes the least at both places and no wait. The first counts for the
-  verdicts, since the printed values of ToR downlinks double the spread hop by hop as it does; the other stands beside it.
+  verdicts, since the printed values of ToR downlinks double the spread hop by hop as it does; the other stands beside.
 * **Reading `safe`** is ours: a worst case with what eq. (1) leaves out, for hosts that answer
   credits in order and 16 flows a port.
 * **Core** links are those between aggregation and core switches; the rest of the fabric has the hosts' rate. "Core" are
@@ -35,6 +35,8 @@ from clearway.result import Run
 SETS = {"testbed": (8, 5.1e-6), "NIC hardware": (4, 1e-6)}
 #: DCTCP's K in bytes for each bit per second.
 K = 65 * FRAME / 10e9
+#: The panels of Fig. 5.
+ORDER: tuple[buffers.Reading, ...] = ("paper", "min", "safe")
 #: Bars of Fig. 5, from below.
 SOURCES = {"host": "host delay spread", "credit_queue": "credit queue", "rest": "the rest"}
 
@@ -181,9 +183,9 @@ def facts(tables: Tables) -> dict[str, object]:
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     """Fig. 5 in both readings of the paper's formula and in ours."""
     picture, axes = grid(1, len(buffers.READINGS), height=3.0)
-    for place, reading in zip(axes, ("paper", "min", "safe"), strict=True):
+    for place, reading in zip(axes, ORDER, strict=True):
         left = 0
-        for index, (link, core) in enumerate(buffers.SPEEDS):
+        for index in range(len(buffers.SPEEDS)):
             for shift, name in ((-0.2, "testbed"), (0.2, "NIC hardware")):
                 below = 0.0
                 for color, (part, words) in enumerate(SOURCES.items()):
