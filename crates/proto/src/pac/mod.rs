@@ -63,7 +63,8 @@ tcp::config::tcp_params! {
         /// Size at which a flow leaves the highest level; each further level holds flows of twice the size.
         demotion: Bytes = "20 KB", "1 B" to "1 TB", "PAC Table I; further levels: our choice";
         /// The order of acknowledgements within a level.
-        discipline: Discipline = "round-robin", "" to "", "PAC sec. III-D; the authors' module is first come, first served";
+        discipline: Discipline = "fifo", "" to "",
+            "the authors' module; PAC sec. III-D says round-robin, which Fig. 11 contradicts; PAC-9";
         /// Longest time for which an acknowledgement is held; then it leaves, whatever is in flight. `auto`: no limit.
         hold_limit: Auto<Span> = "auto", "1 us" to "1000 s", "PAC names none; the authors' module has 10 ms; PAC-2";
         /// An acknowledgement that was dequeued and waits for room blocks later ones of higher priority.
@@ -106,8 +107,9 @@ tcp::config::tcp_params! {
 const PROFILES: &[Profile] = &[
     Profile {
         name: "testbed",
-        doc: "PAC's testbed, Table I: 1 Gbps, a threshold of 80 KB at a buffer of 150 KB, windows from 3 segments",
-        values: &[("buffer", "80 KB"), ("initial_window", "3"), ("rto_min", "200 ms")],
+        doc: "PAC's testbed, Table I: 1 Gbps, a threshold of 80 KB at a buffer of 150 KB; Linux 2.6.38's windows, from \
+              3 segments, which marks reduce to one",
+        values: &[("buffer", "80 KB"), ("initial_window", "3"), ("min_cwnd", "1"), ("rto_min", "200 ms")],
     },
     Profile {
         name: "ns2-1g",
@@ -140,11 +142,13 @@ const PRINT: Profile = Profile {
     values: &[
         ("correction", "throughput"),
         ("phase_test", "falls"),
+        ("discipline", "round-robin"),
         ("blocking", "true"),
         ("hold_syn_ack", "false"),
         ("rtt_method", "handshake"),
         ("buffer", "80 KB"),
         ("initial_window", "3"),
+        ("min_cwnd", "1"),
         ("rto_min", "200 ms"),
     ],
 };
@@ -170,6 +174,7 @@ const CODE: Profile = Profile {
         ("interval_max", "1 ms"),
         ("stall", "1000000"),
         ("initial_window", "3"),
+        ("min_cwnd", "1"),
         ("rto_min", "200 ms"),
     ],
 };
