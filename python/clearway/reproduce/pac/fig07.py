@@ -62,9 +62,7 @@ def jobs(scale: str) -> list[Job]:
     found = []
     for workload, volume in WORKLOADS.items():
 
-        def scenario(
-            transport: Mapping[str, Any], senders: int, volume: Mapping[str, str] = volume
-        ) -> dict[str, Any]:
+        def scenario(transport: Mapping[str, Any], senders: int, volume: Mapping[str, str] = volume) -> dict[str, Any]:
             rounds, star = common.ROUNDS[scale], common.star(38)
             return common.incast(star, transport, senders=senders, rounds=rounds, buffer=BUFFER, **volume)
 
@@ -80,9 +78,7 @@ def summarise(tables: Tables) -> Tables:
     rows = tables["rows"]
     coarse = rows.filter(pl.col("senders").is_in(SENDERS))
     near = rows.filter(
-        (pl.col("workload") == MAIN)
-        & pl.col("transport").is_in(list(WINDOWS))
-        & pl.col("senders").is_in(AROUND)
+        (pl.col("workload") == MAIN) & pl.col("transport").is_in(list(WINDOWS)) & pl.col("senders").is_in(AROUND)
     )
     return {**tables, "shown": common.shown(coarse, "workload"), "near": common.shown(near)}
 
@@ -106,7 +102,9 @@ def check(tables: Tables) -> list[Finding]:
     falls = {name: fall(rows, name) for name in WINDOWS}
     here = claim("pac", "fig07-collapse-points")
     order = judge.above(falls["ictcp"], falls["dctcp"].high)
-    found.append(judge.number(here, {name.upper(): falls[name] for name in ("ictcp", "dctcp")}, trend=order, form=".1f"))
+    found.append(
+        judge.number(here, {name.upper(): falls[name] for name in ("ictcp", "dctcp")}, trend=order, form=".1f")
+    )
 
     here = claim("pac", "fig07-goodput-10-connections")
     ten = {name: mbps(parts["32 KB each"], name, 10) for name in ("pac", "dctcp")}
