@@ -51,6 +51,8 @@ class _Transport(TypedDict):
     name: str
     summary: str
     source: str
+    checked: str
+    checked_how: str
     parameters: list[_Parameter]
     profiles: list[_Profile]
 
@@ -63,6 +65,7 @@ class _Workload(TypedDict):
     name: str
     summary: str
     mean_bytes: float
+    points: list[tuple[int, float]]
     notes: list[str]
 
 def transports() -> list[_Transport]: ...
