@@ -5,7 +5,7 @@ use clearway_proto::Framing;
 use clearway_proto::port::pfc::headroom;
 use clearway_proto::port::{CreditShaping, frames_by_rate};
 use clearway_topology::Port;
-use clearway_units::{Bytes, Rate};
+use clearway_units::{Bytes, Rate, Span};
 
 /// Settings of one output port.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -35,7 +35,7 @@ pub fn settings(port: &Port, shaping: CreditShaping, framing: Framing) -> PortSe
         credit_burst: Bytes::new(u64::from(bucket)),
         marking_frames,
         marking: Bytes::new(marking_frames * u64::from(framing.wire_max())),
-        headroom: headroom(port.rate, port.delay, framing, 0),
+        headroom: headroom(port.rate, port.delay, framing, 0, Span::ZERO),
     }
 }
 
