@@ -44,7 +44,7 @@ def job(scale: str, reading: str, flows: int, queue: int, seed: int) -> Job:
             "name": "fig09",
             "seed": seed,
             "stop": f"{FROM_MS + SPAN_MS[scale]} ms",
-            "topology": {"kind": "star", "hosts": flows + 1, "rate": "10 Gbps", "delay": "4 us"},
+            "topology": {"kind": "star", "hosts": flows + 1, "rate": "10 Gbps", "delay": "25 us"},
             "switch": {"credit_queue": queue},
             "transport": {"name": "expresspass", **READINGS[reading]},
             "traffic": [
