@@ -65,7 +65,7 @@ fn weights_share_credits_and_so_data_exactly() {
     // Credits come at the link's rate whatever becomes of them, so that every class always has some.
     let weights = [1, 3, 4];
     let turns: Vec<CreditTurn> = weights.iter().map(|&weight| turn(0, weight, None)).collect();
-    let naive = transport("naive-credit");
+    let naive = even_credits("naive-credit");
     let [early, late] = [10, 30].map(|ms| frames(&run(&classes(&naive, &turns, Span::from_ms(ms), None)), 3));
     let total = FRAMES_PER_S * 0.020;
     for (class, weight) in weights.iter().enumerate() {

@@ -52,13 +52,12 @@ fn with(name: &str, values: &[(&str, &str)]) -> AnyTransport {
     made
 }
 
-/// Credits of random size, since they cross two switches.
 fn ec4() -> AnyTransport {
-    with("ec4", &[("randomize_size", "true")])
+    transport("ec4")
 }
 
 fn expresspass() -> AnyTransport {
-    with("expresspass", &[("randomize_size", "true")])
+    transport("expresspass")
 }
 
 /// As its authors' code.
@@ -183,7 +182,7 @@ fn ec4_leaves_dctcp_more_than_a_quarter_and_is_fairer_than_expresspass_at_every_
 fn other_readings_make_few_flows_fair_but_none_makes_many() {
     // An update each base round-trip time, and no increase by the average of marks.
     let other =
-        with("ec4", &[("randomize_size", "true"), ("update_period", "30 us"), ("ecn_increase", "target")]);
+        with("ec4", &[("update_period", "30 us"), ("ecn_increase", "target")]);
     let mix = |flows| one_queue("ec4, other readings : dctcp", &other, &transport("dctcp"), flows);
     let (two, four) = (mix(2), mix(4));
     assert!((0.9..1.15).contains(&two.ratio()) && two.jain > 0.99, "{}", two.ratio());
