@@ -1,7 +1,7 @@
 //! How well long flows use and share one link, by transport: a row for each of them, a column for each cell.
 //!
 //! `cargo run --release --example shares -- [rates=10,25,100] [flows=2,4,8,16,32,64] [rtts=100]
-//! [nets=plain,delay,rtt] [seeds=3] SETTING ...`, where a SETTING is `transport` or `transport,parameter=value,...`. A cell is written `use, Jain's index
+//! [nets=plain,delay,rtt2] [seeds=3] SETTING ...`, where a SETTING is `transport` or `transport,parameter=value,...`. A cell is written `use, Jain's index
 //! over 1 ms, over 10 ms`.
 
 #[path = "../tests/common/mod.rs"]
@@ -12,9 +12,13 @@ use common::shares::{Cell, Net};
 use std::error::Error;
 use std::io::Write;
 
+/// Round-trip times whose extremes are as 1 to 2, and as 1 to 4.
+const RTT2: Net = Net::UnequalRtts(67, 133);
+const RTT4: Net = Net::UnequalRtts(40, 160);
+
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut rates, mut flows) = (vec![10, 25, 100], vec![2, 4, 8, 16, 32, 64]);
-    let (mut nets, mut seeds) = (vec![Net::Plain, Net::HostDelay, Net::UnequalRtts], 3);
+    let (mut nets, mut seeds) = (vec![Net::Plain, Net::HostDelay, RTT2], 3);
     let (mut rtts, mut settings) = (vec![100], Vec::new());
     for argument in std::env::args().skip(1) {
         match argument.split_once('=') {
@@ -54,8 +58,9 @@ fn net(name: &str) -> Result<Net, String> {
     match name {
         "plain" => Ok(Net::Plain),
         "delay" => Ok(Net::HostDelay),
-        "rtt" => Ok(Net::UnequalRtts),
-        _ => Err(format!("nets are plain, delay and rtt, not {name}")),
+        "rtt2" => Ok(RTT2),
+        "rtt4" => Ok(RTT4),
+        _ => Err(format!("nets are plain, delay, rtt2 and rtt4, not {name}")),
     }
 }
 

@@ -155,7 +155,9 @@ fn burst(accounting: bool) -> (f64, Span) {
     let mut blast = transport("blast");
     blast.set("accounting", if accounting { "true" } else { "false" }).unwrap();
     let dumbbell = shape(5);
-    let expresspass = transport("expresspass");
+    let mut expresspass = even_credits("expresspass");
+    // The default law takes data that a queue delays for credits that did not pass, once one of them is lost.
+    expresspass.set("feedback", "sigcomm17-printed").unwrap();
     let mut model = network_for(&expresspass, dumbbell.build().unwrap());
     let pair = |pair: u32, size| Flow {
         start: Time::ZERO,

@@ -31,7 +31,7 @@ fn a_lone_long_flow_carries_94_82_percent_of_its_link() {
         let rate = Rate::gbps(gbps);
         let topology =
             Dumbbell { pairs: 1, rate, bottleneck_rate: rate, ..Dumbbell::default() }.build().unwrap();
-        let expresspass = transport("expresspass");
+        let expresspass = even_credits("expresspass");
         let mut model = network_for(&expresspass, topology);
         let to_receiver = model.topology.ports_of(NodeId(1))[0].reverse();
         // Long enough for a thousand frames a sample.

@@ -79,8 +79,8 @@ def sizes(transport: dict[str, object]) -> tuple[int, int]:
     """Least and largest credit of one transport."""
     if not transport.get("randomize_size"):
         return 84, 84
-    least = transport.get("size_min", 84)
-    return (least if isinstance(least, int) else 84), 92
+    least = transport.get("size_min", 76)
+    return (least if isinstance(least, int) else 76), 92
 
 
 def without_bound(scenario: _clearway.Scenario) -> str | None:
