@@ -44,7 +44,7 @@ def job(scale: str, reading: str, flows: int, queue: int, seed: int) -> Job:
             "name": "fig09",
             "seed": seed,
             "stop": f"{FROM_MS + SPAN_MS[scale]} ms",
-            "topology": {"kind": "star", "hosts": flows + 1, "rate": "10 Gbps", "delay": "4 us"},
+            "topology": {"kind": "star", "hosts": flows + 1, "rate": "10 Gbps", "delay": "25 us"},
             "switch": {"credit_queue": queue},
             "transport": {"name": "expresspass", **READINGS[reading]},
             "traffic": [
@@ -71,7 +71,9 @@ def measure(_: Job, run: Run) -> Tables:
 def summarise(tables: Tables) -> Tables:
     """The share unused by flows and size, means over the seeds."""
     default = tables["rows"].filter(pl.col("reading") == "default")
-    means = default.group_by("flows", "queue", maintain_order=True).agg((100 * pl.col("unused")).mean().round(2))
+    means = default.group_by("flows", "queue", maintain_order=True).agg(
+        (100 * pl.col("unused").mean()).round(2).alias("unused")
+    )
     shown = means.pivot(on="queue", index="flows", values="unused")
     return {**tables, "means": means, "shown": shown}
 
