@@ -107,6 +107,27 @@ fn a_persistent_connection_asks_anew_for_each_message() {
 }
 
 #[test]
+fn under_the_profile_ns2_a_flow_of_one_frame_draws_one_credit_and_opens_without_a_handshake() {
+    for bytes in [1, 1_000, 1_460] {
+        let outcome = Wire::with_flow(bytes).run::<ExpressPass>(&ns2());
+        assert_eq!((outcome.receiver.credits_sent, outcome.sender.credits_wasted), (1, 0), "{bytes}");
+        let kinds: Vec<(&str, u64)> = outcome.kinds.iter().map(|(kind, count)| (&kind[..], *count)).collect();
+        let expected = [("Ack", 1), ("Credit", 1), ("CreditRequest", 1), ("CreditStop", 1), ("Data", 1)];
+        assert_eq!(kinds, expected, "{bytes}: the answer to the stop is ours");
+        let default = Wire::with_flow(bytes).run::<ExpressPass>(&Default::default());
+        assert!(default.receiver.credits_sent > 1, "{bytes}");
+    }
+}
+
+#[test]
+fn released_data_leaves_before_the_stop_where_both_wait_in_one_queue() {
+    let params = with(&[("release", "queue"), ("idle_timeout", "0 s")]);
+    let outcome = Wire::with_flow(14_600).run::<ExpressPass>(&params);
+    assert_eq!(outcome.kinds["CreditStop"], 1, "the answer to it finds all data there");
+    assert_eq!(outcome.sender.data_packets, 10);
+}
+
+#[test]
 fn a_receiver_that_was_told_the_end_sends_a_credit_a_frame_and_the_margin() {
     for bytes in [1, 1_460, 14_600, 146_000, 1_000_000] {
         let frames = u64::div_ceil(bytes, 1_460);

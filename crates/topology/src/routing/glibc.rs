@@ -32,7 +32,9 @@ mod tests {
 
     #[test]
     fn the_generator_is_that_of_the_gnu_c_library() {
-        for (seed, first) in [(0, 1804289383), (1, 1804289383), (2, 1505335290), (42, 71876166), (2147483647, 1065668062)] {
+        for (seed, first) in
+            [(0, 1804289383), (1, 1804289383), (2, 1505335290), (42, 71876166), (2147483647, 1065668062)]
+        {
             assert_eq!(rand_after_srand(seed), first, "{seed}");
         }
     }
