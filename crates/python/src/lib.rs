@@ -3,6 +3,7 @@
 
 mod catalog;
 mod errors;
+mod planner;
 mod results;
 mod scenario;
 
@@ -16,6 +17,8 @@ mod _clearway {
     #[pymodule_export]
     use crate::errors::{Error, ScenarioError, SimulationError, panic_for_tests};
     #[pymodule_export]
+    use crate::planner::{plan_buffers, plan_switches};
+    #[pymodule_export]
     use crate::results::{Column, Results, Table};
     #[pymodule_export]
     use crate::scenario::{Progress, Scenario};
@@ -27,6 +30,7 @@ mod _clearway {
         errors::quiet_panics();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("__commit__", option_env!("CLEARWAY_COMMIT"))?;
+        module.add("__sources__", env!("CLEARWAY_SOURCES"))?;
         module.add("__profile__", if cfg!(debug_assertions) { "debug" } else { "release" })
     }
 }

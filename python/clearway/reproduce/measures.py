@@ -58,9 +58,29 @@ def convergence(rates: Floats, share: float, *, tolerance: float = 0.1, hold: in
     return Convergence(*(float(np.argmax(ok)) + 1 if ok.any() else float("nan") for ok in (inside, runs)))
 
 
+def settles(rates: Floats, share: float, *, window: int, hold: int, tolerance: float = 0.1) -> float:
+    """After how many bins all rates (rows) are within `tolerance` of the share and stay there for `hold` bins.
+
+    What is compared is the mean of the `window` bins that follow, since a bin of few packets can't show 10 %. NaN if
+    that never happens.
+    """
+    sums = np.cumsum(np.pad(rates, ((0, 0), (1, 0))), axis=1)
+    means = (sums[:, window:] - sums[:, :-window]) / window
+    inside: NDArray[np.bool_] = np.all(np.abs(means - share) <= tolerance * share, axis=0)
+    held = np.convolve(inside, np.ones(hold), mode="valid") >= hold - 0.5
+    return float(np.argmax(held)) if held.any() else float("nan")
+
+
 def fairness(rates: Floats) -> float:
     """Jain's index of each average (column), averaged."""
     return float(np.mean([jain_index(column) for column in rates.T])) if rates.size else float("nan")
+
+
+def steady(flows: pl.DataFrame, edge: float = 0.1) -> pl.DataFrame:
+    """The flows that arrive in the middle of a run: not in its first or last tenth, when it fills and drains."""
+    first, last = (float(value) for value in (flows["start_s"].min(), flows["start_s"].max()))  # type: ignore[arg-type]
+    span = last - first
+    return flows.filter(pl.col("start_s").is_between(first + edge * span, last - edge * span))
 
 
 def port(run: Run, name: str) -> dict[str, Any]:

@@ -7,13 +7,15 @@ use super::{
 use crate::endpoint::Env;
 use crate::params::{Auto, ParamSet, Profile};
 use crate::port::CreditShaping;
-use crate::registry::{CreditNeeds, MarkingNeeds, Needs, Transport};
+use crate::registry::{Checked, CreditNeeds, MarkingNeeds, Needs, Transport};
 use clearway_units::{Bytes, Span};
 
 /// Least time before a request or a stop is repeated (minimum RTO, E16 sec. 4).
 const RETRY_MIN: Span = Span::from_us(200);
 /// Largest size of a credit on the wire, in bytes (E17 sec. 3.1).
 const CREDIT_MAX: u32 = 92;
+/// Least size of a credit of random size on the wire, in bytes (ns2-xpass, fat tree): with it their mean is 84.
+pub(crate) const CREDIT_MIN: u32 = 76;
 
 /// A transport whose receivers send credits. Implementing it makes a [`Transport`].
 pub trait CreditTransport {
@@ -27,6 +29,8 @@ pub trait CreditTransport {
     const SUMMARY: &'static str;
     /// As [`Transport::SOURCE`].
     const SOURCE: &'static str;
+    /// As [`Transport::CHECKED`].
+    const CHECKED: Checked;
     /// As [`Transport::PROFILES`].
     const PROFILES: &'static [Profile] = &[];
     /// How its ends and its ports behave.
@@ -42,6 +46,7 @@ impl<T: CreditTransport> Transport for T {
     const NAME: &'static str = T::NAME;
     const SUMMARY: &'static str = T::SUMMARY;
     const SOURCE: &'static str = T::SOURCE;
+    const CHECKED: Checked = T::CHECKED;
     const PROFILES: &'static [Profile] = T::PROFILES;
 
     fn needs(params: &T::Params) -> Needs {
@@ -93,7 +98,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Those of the SIGCOMM 2017 paper, as the parameters of `expresspass` have them.
+    /// Those of the SIGCOMM 2017 paper with credits of one size; but for these, as the parameters of `expresspass` have them.
     pub const PAPER: Settings = Settings {
         update_period: Auto::Auto,
         rtt_gain: 0.125,

@@ -3,7 +3,7 @@
 use super::feedback::{Algorithm1, Feedback, Period, Trigger};
 
 /// What `w` grows by with the second and every further increase in a row.
-const W_STEP: f64 = 0.05;
+pub(super) const W_STEP: f64 = 0.05;
 
 /// Feedback as in ns2-xpass: the target loss shrinks as the rate nears the maximum, a loss sets the rate to
 /// what arrived, and `w` grows by steps.

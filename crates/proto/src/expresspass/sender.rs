@@ -289,4 +289,8 @@ impl Sender for CreditSender {
         self.close(cx);
         bytes
     }
+
+    fn acknowledged(&self) -> u64 {
+        self.outbox.acknowledged()
+    }
 }

@@ -7,7 +7,7 @@ Unstated, and chosen here:
 * **Starts**: at random within 20 ms (as on that page), and within 1 ms and 100 us: how many flows start in one
   control interval of RCP, which is a round trip, decides what it drops.
 * **Measured** for 500 ms (quick: 60 ms) from 40 ms on. Fairness over intervals of 100 ms (quick: 20 ms).
-* **RCP**: alpha = 0.4, beta = 0.226, rates of ports updated once per round trip, a `SYN` asks for the first rate
+* **RCP**: alpha = 0.4, beta = 0.4, rates of ports updated once per round trip, a `SYN` asks for the first rate
   (`docs/protocols/rcp.md`). Beside it beta = 0.4, as in the ns-3 port of the authors' router.
 """
 
@@ -123,7 +123,7 @@ def check(tables: Tables) -> list[Finding]:
     here = claim("expresspass", "fig15-rcp-queue-overflow")
     first = {name: first_drop(tables, name) for name in VARIANTS}
     holds = [at is not None and at <= here.value["max"] for at in first.values()]
-    answer: Verdict = "reproduced" if holds[0] else "not decidable" if any(holds) else "not reproduced"
+    answer: Verdict = "reproduced" if holds[0] else "undecidable" if any(holds) else "not reproduced"
     text = "; ".join(f"{name}: {'none' if at is None else f'from {at:,} flows on'}" for name, at in first.items())
     found.append(Finding(here, text, answer, "when flows start is unstated"))
     here = claim("expresspass", "fig15-fairness")
