@@ -22,6 +22,16 @@ pub enum Net {
     UnequalRtts(u64, u64),
 }
 
+impl std::fmt::Display for Net {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Net::Plain => f.write_str("plain"),
+            Net::HostDelay => f.write_str("host delay"),
+            Net::UnequalRtts(from, to) => write!(f, "RTT x {from} to {to} %"),
+        }
+    }
+}
+
 /// Long flows over one bottleneck, each from a sender to a receiver of its own, all links of one rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Cell {
