@@ -127,8 +127,8 @@ impl Port {
 
 /// How long `wire` bytes take at `rate`.
 fn time_to_send(rate: Rate, wire: u32, whole_ns: bool) -> Span {
-    let exact = rate.time_to_send(Bytes::new(wire as u64));
-    if whole_ns { Span::from_ns(exact.as_ps() / 1000) } else { exact }
+    let size = Bytes::new(wire as u64);
+    if whole_ns { rate.time_to_send_below(size, Span::from_ns(1)) } else { rate.time_to_send(size) }
 }
 
 /// The queue of a class of data at a port.

@@ -32,7 +32,8 @@ table! {
         overhead: Bytes = "78 B", "20 B" to "500 B";
         /// Size on the wire of the smallest frame, preamble and gap included.
         wire_min: Bytes = "84 B", "20 B" to "500 B";
-        /// Drop the fraction of a nanosecond in the time that a frame takes on a link, as HPCC's ns-3 code does.
+        /// Drop the fraction of a nanosecond in the time that a frame takes on a link, as HPCC's ns-3 code does. A time
+        /// that is a whole number of them loses one, since that code divides in floating point.
         whole_ns: bool = "false";
     }
 }
