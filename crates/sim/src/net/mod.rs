@@ -269,7 +269,7 @@ impl Network {
         if idle && class.queue.packets() == 0 && class.limiter.take(wire, self.now) {
             return self.transmit(port, index);
         }
-        if class.queue.packets() >= class.limit {
+        if !class.has_room(wire) {
             return self.drop_packet(port, index, Drop::Credit);
         }
         class.queue.push(&mut self.slab, index, self.now);
