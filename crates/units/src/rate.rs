@@ -66,6 +66,13 @@ impl Rate {
     /// # Panics
     /// As [`Rate::time_to_send`], and if the grain is zero.
     pub const fn time_to_send_below(self, size: Bytes, grain: Span) -> Span {
+        // As in `time_to_send`, 64 bits do where they can.
+        if let (Some(product), Some(divisor)) =
+            (size.get().checked_mul(BIT_PS), self.0.checked_mul(grain.as_ps()))
+        {
+            let grains = if product == 0 { 0 } else { (product - 1) / divisor };
+            return Span::from_ps(grains * grain.as_ps());
+        }
         let bits = size.get() as u128 * BIT_PS as u128;
         let grains = bits.div_ceil(self.0 as u128 * grain.as_ps() as u128).saturating_sub(1);
         let ps = grains * grain.as_ps() as u128;

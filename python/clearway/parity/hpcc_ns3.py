@@ -15,7 +15,7 @@ from clearway.parity.flowlists import Cdf, poisson
 from clearway.result import Run
 
 HOSTS = 320
-FLOWS = 1_500
+FLOWS = 800
 
 #: `traffic_gen/WebSearch_distribution.txt` of that code: straight lines between these points.
 WEB_SEARCH: Cdf = (
@@ -46,7 +46,7 @@ def flow_list(load: float, seed: int) -> FlowList:
     )
 
 
-LISTS = (flow_list(0.5, 1), flow_list(0.3, 2))
+LISTS = (flow_list(0.5, 1),)
 
 
 def scenario(settings: dict[str, Any]) -> Callable[[Path], dict[str, Any]]:
