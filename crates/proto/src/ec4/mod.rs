@@ -16,6 +16,7 @@ use crate::expresspass::{
     Algorithm1, CREDIT_MIN, CreditTransport, Handshake, JitterAround, Settings, link_rate,
 };
 use crate::params::Auto;
+use crate::registry::Checked;
 use clearway_units::{Bytes, Span};
 
 crate::params! {
@@ -84,6 +85,7 @@ impl CreditTransport for Ec4 {
     const SUMMARY: &'static str = "Credits that share a data queue with DCTCP, by marks on their data";
     const SOURCE: &'static str =
         "Wei, Dong, Huang, Xiao: EC4: ECN and Credit-Reservation Converged Congestion Control";
+    const CHECKED: Checked = Checked::Paper("Held against the paper's text; its code is not public.");
 
     fn settings(params: &Params) -> Settings {
         Settings {

@@ -7,7 +7,7 @@ use super::{
 use crate::endpoint::Env;
 use crate::params::{Auto, ParamSet, Profile};
 use crate::port::CreditShaping;
-use crate::registry::{CreditNeeds, MarkingNeeds, Needs, Transport};
+use crate::registry::{Checked, CreditNeeds, MarkingNeeds, Needs, Transport};
 use clearway_units::{Bytes, Span};
 
 /// Least time before a request or a stop is repeated (minimum RTO, E16 sec. 4).
@@ -29,6 +29,8 @@ pub trait CreditTransport {
     const SUMMARY: &'static str;
     /// As [`Transport::SOURCE`].
     const SOURCE: &'static str;
+    /// As [`Transport::CHECKED`].
+    const CHECKED: Checked;
     /// As [`Transport::PROFILES`].
     const PROFILES: &'static [Profile] = &[];
     /// How its ends and its ports behave.
@@ -44,6 +46,7 @@ impl<T: CreditTransport> Transport for T {
     const NAME: &'static str = T::NAME;
     const SUMMARY: &'static str = T::SUMMARY;
     const SOURCE: &'static str = T::SOURCE;
+    const CHECKED: Checked = T::CHECKED;
     const PROFILES: &'static [Profile] = T::PROFILES;
 
     fn needs(params: &T::Params) -> Needs {

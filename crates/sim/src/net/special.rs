@@ -27,6 +27,7 @@ impl Network {
             self.send_credit(port, index);
         } else if out.busy_until <= self.now
             && out.waiting == 0
+            && out.wake_at != self.now
             && out.paused >> slot.class_at(out.nic != NONE) & 1 == 0
         {
             self.transmit(port, index);

@@ -3,7 +3,7 @@
 use super::{Field, quoted};
 use crate::scenario::document::Value;
 use crate::scenario::error::suggestion;
-use clearway_proto::{ParamType, port::MarkAt};
+use clearway_proto::{Framing, ParamType, port::MarkAt};
 use clearway_topology::routing::Policy;
 
 /// A value that is one of a few words.
@@ -46,6 +46,21 @@ impl Routing {
             Routing::SymmetricEcmp => Policy::SymmetricEcmp,
             Routing::Ecmp => Policy::Ecmp,
             Routing::Spray => Policy::Spray,
+        }
+    }
+}
+
+words!(
+    /// What packets carry besides payload.
+    FramingWord { Ethernet = "ethernet", Ns2 = "ns-2", }
+);
+
+impl FramingWord {
+    /// The sizes that belong to it.
+    pub fn framing(self) -> Framing {
+        match self {
+            FramingWord::Ethernet => Framing::ETHERNET,
+            FramingWord::Ns2 => Framing::NS2,
         }
     }
 }
