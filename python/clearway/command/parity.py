@@ -65,8 +65,9 @@ def parity(
                 parts = [compare(one, part, seeds=seeds, progress=bar.start) for part in chosen(one, only)]
             answers.append((one, parts))
             agree &= all(row.agrees is not False for rows in parts for row in rows)
-    for one, parts in answers if docs is not None and flows is None else []:
-        rewrite(docs, one, parts)
+    if docs is not None and flows is None and only is None:
+        for one, parts in answers:
+            rewrite(docs, one, parts)
     if as_json:
         print_json([as_dict(one, parts) for one, parts in answers])
     else:
