@@ -250,7 +250,7 @@ def others(tables: Tables) -> list[Finding]:
     values = {
         "throughput_Gbps": use.scaled(0.1),
         "data": use,
-        "credit": stats.Estimate(100 - use.mean, 100 - use.high, 100 - use.low, use.seeds),
+        "credit": use.scaled(CREDIT / FRAME),
     }
     found = [judge.number(claim("hotnets", "sec31-max-data-throughput"), values, form=".3f", note="a lone flow")]
     # Half a round trip for a packet on four links, and the time that its frames take there.
