@@ -12,6 +12,7 @@ SYNs (and ACKs) have the 66 B that the paper counts; data has ns-2's frames.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -54,20 +55,27 @@ def jobs(scale: str) -> list[Job]:
 
 def several(scale: str, transports: dict[str, dict[str, Any]], total: str, spread: str) -> list[Job]:
     """A setting over all numbers of senders."""
+    return common.jobs(
+        transports,
+        SENDERS,
+        lambda transport, senders: scenario(scale, transport, senders, total, spread),
+        total=total,
+        spread=spread,
+    )
 
-    def scenario(transport: dict[str, Any], senders: int) -> dict[str, Any]:
-        return common.incast(
-            common.star(senders + 1, delay="23.5 us"),
-            transport,
-            senders=senders,
-            rounds={"quick": 1, "full": 2}[scale],
-            buffer="96 KB",
-            network=FRAMES,
-            total=total,
-            spread=spread,
-        )
 
-    return common.jobs(transports, SENDERS, scenario, total=total, spread=spread)
+def scenario(scale: str, transport: Mapping[str, Any], senders: int, total: str, spread: str) -> dict[str, Any]:
+    """Rounds of one setting."""
+    return common.incast(
+        common.star(senders + 1, delay="23.5 us"),
+        transport,
+        senders=senders,
+        rounds={"quick": 1, "full": 2}[scale],
+        buffer="96 KB",
+        network=FRAMES,
+        total=total,
+        spread=spread,
+    )
 
 
 def chosen(rows: pl.DataFrame, **values: str | int) -> pl.DataFrame:
