@@ -29,6 +29,7 @@ pub use threshold::Threshold;
 
 use crate::packet::{Extra, Flags, Kind, Packet};
 use crate::params::Profile;
+use crate::registry::Checked;
 use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
 use crate::tcp;
 use crate::tcp::under::{OverTcp, ShimParams, Under};
@@ -230,6 +231,9 @@ impl ShimParams for Params {
         "PAC over TCP: the receiving host holds acknowledgements until what they trigger fits";
     const SOURCE: &'static str =
         "Bai et al., \"PAC: Taming TCP Incast Congestion using Proactive ACK Control\"";
+    const CHECKED: Checked = Checked::Paper(
+        "Held against the paper's text; its authors' kernel module was read for what the text leaves open.",
+    );
     const PROFILES: &'static [Profile] = PROFILES;
 
     fn under(&self) -> Under {

@@ -35,6 +35,13 @@ impl Simulation {
         if model.traffic.iter().any(|part| part.credit_class >= credit_classes.max(1)) {
             return Err(SimError::Model("traffic names a class of credits that does not exist".into()));
         }
+        let classes = model.switch.classes.len();
+        let joins = |class: &crate::model::Class| class.at_switches.is_some_and(|other| other >= classes);
+        if model.switch.classes.iter().any(joins)
+            || model.traffic.iter().any(|part| part.ack_class >= classes)
+        {
+            return Err(SimError::Model("a class of packets is named that does not exist".into()));
+        }
         let low = &model.switch.classes[model.low_class()];
         let yields = |traffic: &crate::model::Traffic| {
             traffic.transport.needs().low_priority.is_none()
@@ -63,6 +70,7 @@ impl Simulation {
             records: Vec::new(),
             completed: 0,
             host_rngs: (0..hosts).map(|host| Rng::stream(model.seed, Entity::Host, host)).collect(),
+            host_flows: vec![0; hosts as usize],
             sampler: Sampler::default(),
             periodic: 0,
             watches_rtt: model.samples.iter().any(|sample| matches!(sample.what, Probe::Rtt(_))),

@@ -184,6 +184,7 @@ impl Simulation {
             ),
             framing,
             established,
+            host_flows: self.host_flows[src.index()],
         };
         let part = &model.traffic[traffic as usize];
         let transport = &part.transport;
@@ -201,13 +202,18 @@ impl Simulation {
         let shim = self.shims.of_host(traffic, dst.0, || transport.shim(&card));
         let place = self.flows.insert(Flow {
             sender: transport.sender(&env),
-            receiver: transport.receiver(&Env { line_rate: topology.port(reverse[0]).rate, ..env }),
+            receiver: transport.receiver(&Env {
+                line_rate: topology.port(reverse[0]).rate,
+                host_flows: 0,
+                ..env
+            }),
             sending: end(Entity::Sender, src, forward),
             receiving: end(Entity::Receiver, dst, backward),
             traffic,
             number,
             classes: Classes {
                 data: part.class as u8,
+                ack: part.ack_class as u8,
                 credit: part.credit_class as u8,
                 notice: part.notice_class as u8,
                 low: model.low_class() as u8,
@@ -219,6 +225,8 @@ impl Simulation {
             ended: false,
             written: 0,
             messages: VecDeque::new(),
+            unacknowledged: VecDeque::new(),
+            acknowledged_at: u64::MAX,
             counted: Stats::default(),
             record: NONE,
         });
@@ -244,9 +252,13 @@ impl Simulation {
         let flow = self.flows.get_mut(place).expect("the application writes to flows that are open");
         flow.written += bytes;
         let record = self.records.len() as u32;
-        flow.messages.push_back(Message { end: flow.written, record });
+        let message = Message { end: flow.written, record };
+        flow.messages.push_back(message);
+        flow.unacknowledged.push_back(message);
+        flow.await_acknowledgement();
         if flow.messages.len() == 1 {
             flow.record = record;
+            self.host_flows[flow.sending.host as usize] += 1;
         }
         let path = self.net.path(flow.sending.route);
         self.records.push(Record {
@@ -257,6 +269,7 @@ impl Simulation {
             size: Some(bytes),
             start: self.net.now,
             end: None,
+            acknowledged: None,
             ideal: ideal_fct(&self.model.topology, path, self.model.framing, bytes),
             delivered: 0,
             stats: Stats::default(),
@@ -286,6 +299,7 @@ impl Simulation {
         flow.record = flow.messages.front().map_or(row, |next| next.record);
         self.completed += 1;
         let (traffic, number, idle) = (flow.traffic, flow.number, flow.messages.is_empty());
+        self.host_flows[flow.sending.host as usize] -= u32::from(idle);
         if idle && self.oracle.is_some() {
             self.stop_share(place);
         }
@@ -308,7 +322,10 @@ impl Simulation {
             ideal_fct(&self.model.topology, self.net.path(flow.sending.route), self.model.framing, total);
         flow.written = total;
         flow.messages.iter_mut().for_each(|message| message.end = total);
-        let delivered = flow.delivered();
+        flow.unacknowledged.iter_mut().for_each(|message| message.end = total);
+        flow.await_acknowledgement();
+        let (delivered, acknowledged) = (flow.delivered(), flow.acknowledged());
+        self.note_acknowledged(place, acknowledged);
         while let Some(row) = self.flows.pop_delivered(place, delivered) {
             self.complete(place, row);
         }

@@ -5,10 +5,10 @@ use crate::endpoint::Env;
 use crate::params::{Auto, Profile};
 use crate::port::PortMechanism;
 use crate::rdma::config::rdma_params;
-use crate::rdma::dcqcn::{AlphaFrom, DcqcnConfig, Notice, Reaction};
+use crate::rdma::dcqcn::{AlphaFrom, DcqcnConfig, Hyper, Notice, Reaction};
 use crate::rdma::scale::{Step, Windowing};
 use crate::rdma::{Config, Rdma, RdmaParams};
-use crate::registry::Needs;
+use crate::registry::{Checked, Needs};
 use clearway_units::{Bytes, Rate, Span};
 
 rdma_params! {
@@ -100,12 +100,14 @@ impl RdmaParams for Params {
     const SUMMARY: &'static str =
         "PACC: switches count who fills their queues, and notify DCQCN's senders themselves";
     const SOURCE: &'static str = "INFOCOM'22";
+    const CHECKED: Checked = Checked::Paper("Held against the INFOCOM'22 text; its code is not public.");
     const PROFILES: &'static [Profile] = PROFILES;
     const COUNTS_NOTICES: bool = true;
 
     fn needs(&self) -> Needs {
         Needs {
             lossless: self.lossless,
+            acks: self.acks,
             notices: true,
             mechanism: Some(PortMechanism::Pacc(self.port())),
             ..Needs::NOTHING
@@ -132,6 +134,7 @@ impl RdmaParams for Params {
             fast_recovery: self.fast_recovery,
             ai: Step::given(self.ai, self.increments_at),
             hai: Step::given(self.hai, self.increments_at),
+            hyper: Hyper::Constant,
             min_rate: self.min_rate,
             windowing: Windowing::None,
             base_rtt: None,

@@ -139,6 +139,10 @@ impl crate::endpoint::Sender for HullSender {
         self.take_over(cx);
         total
     }
+
+    fn acknowledged(&self) -> u64 {
+        self.tcp.acknowledged()
+    }
 }
 
 #[cfg(test)]
@@ -159,6 +163,7 @@ mod tests {
             base_rtt: Span::from_us(100),
             framing: Framing::ETHERNET,
             established: true,
+            host_flows: 0,
         };
         let mut params = Params::default();
         params.set("p_a", "1").unwrap();

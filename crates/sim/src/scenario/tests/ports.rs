@@ -40,6 +40,39 @@ fn the_default_buffer_is_250_frames_for_each_10_gbps() {
 }
 
 #[test]
+fn a_buffer_in_packets_holds_the_bytes_of_full_frames_and_one_in_slots_counts_packets_of_any_size() {
+    let limits = |buffer: &str, transport: &str| {
+        let text = VALID.replace("buffer = \"100 KB\"", &format!("buffer = \"{buffer}\""))
+            + &format!("[host]\nbuffer = \"{buffer}\"\n");
+        let overrides = Overrides { transport: Some(transport.into()), ..Overrides::default() };
+        let scenario = parse_with(&text, &overrides).unwrap();
+        check_reads_back(&scenario);
+        let (switch, host) =
+            (scenario.model.switch.classes[0].limit, scenario.model.host.port.classes[0].limit);
+        assert_eq!(switch, host);
+        switch
+    };
+    let bytes = |bytes| Amount { bytes: Bytes::new(bytes), ..Amount::UNLIMITED };
+    assert_eq!(limits("250 packets", "dctcp"), bytes(250 * 1538));
+    assert_eq!(limits("1 packet", "dctcp"), bytes(1538));
+    assert_eq!(limits("250 packets", "hpcc"), bytes(250 * (1538 + 42)), "telemetry is part of a full frame");
+    assert_eq!(limits("250 slots", "dctcp"), Amount { packets: 250, ..Amount::UNLIMITED });
+}
+
+#[test]
+fn the_framing_of_ns_2_has_packets_of_1500_bytes_and_acknowledgements_of_40() {
+    let framing = |lines: &str| {
+        let scenario = parse(&VALID.replace("[switch]", &format!("[network]\n{lines}\n[switch]")));
+        check_reads_back(&scenario);
+        let framing = scenario.model.framing;
+        (framing.wire_max(), framing.wire(0))
+    };
+    assert_eq!(framing(""), (1538, 84));
+    assert_eq!(framing("framing = \"ns-2\""), (1500, 40));
+    assert_eq!(framing("framing = \"ns-2\"\noverhead = \"54 B\"\nwire_min = \"64 B\""), (1514, 64));
+}
+
+#[test]
 fn transports_that_disagree_on_credits_need_a_word_from_the_scenario() {
     let text = VALID.replace("senders = 4", "transport = { credit_queue = 4 }");
     let expected = "x.toml:9: switch.credit_queue: the transports expresspass and expresspass ask for 8 and 4; write a \
@@ -149,4 +182,68 @@ fn ports_do_what_the_transport_asks_for_and_the_scenario_may_change_it() {
     // Another transport for everything drops the keys that only the old one understands.
     let replaced = Overrides { transport: Some("hull".into()), ..Overrides::default() };
     assert_eq!(phantom(&parse_with(&text, &replaced).unwrap()).drain, 0.95);
+}
+
+#[test]
+fn acknowledgements_get_a_class_ahead_of_data_where_their_transport_asks_for_one() {
+    let text = |settings: &str| {
+        format!(
+            "[topology]\nkind = \"star\"\n[transport]\nname = \"dcqcn\"\n{settings}\n[[traffic]]\nkind = \"incast\"\n"
+        )
+    };
+    let classes = |scenario: &Scenario| -> Vec<(String, u8, Option<usize>)> {
+        let classes = scenario.model.switch.classes.iter();
+        classes.map(|class| (class.name.clone(), class.priority, class.at_switches)).collect()
+    };
+    let parsed = |settings: &str| {
+        let scenario = parse(&text(settings));
+        check_reads_back(&scenario);
+        scenario
+    };
+    let named = |name: &str, priority, joins| (name.to_owned(), priority, joins);
+    let with_data = parsed("");
+    assert_eq!(classes(&with_data), [named("data", 1, None), named("notices", 0, None)]);
+    assert_eq!(with_data.model.traffic[0].ack_class, 0);
+    // Protected by flow control as data is, so with a headroom and a reserve of its own.
+    let own = parsed("acks = \"own-class\"");
+    let expected = [named("data", 2, None), named("notices", 0, None), named("acks", 1, None)];
+    assert_eq!(classes(&own), expected);
+    assert_eq!(own.model.pfc.as_ref().unwrap().lossless, [true, false, true]);
+    assert_eq!((own.model.traffic[0].ack_class, own.model.traffic[0].notice_class), (2, 1));
+    // At switches it does not exist, and takes no memory there.
+    let at_hosts = parsed("profile = \"hpcc-ns3\"");
+    assert_eq!(classes(&at_hosts), [named("data", 1, None), named("acks-of-hosts", 0, Some(0))]);
+    assert_eq!(at_hosts.model.pfc.as_ref().unwrap().lossless, [true, false]);
+    assert_eq!(at_hosts.model.traffic[0].ack_class, 1);
+}
+
+#[test]
+fn a_scenario_with_classes_of_its_own_says_which_one_holds_acknowledgements() {
+    let text = "[topology]\nkind = \"star\"\n[transport]\nname = \"rocev2\"\nacks = \"own-class\"\n\
+                [[switch.class]]\nname = \"bulk\"\npriority = 1\n[[switch.class]]\nname = \"fast\"\n\
+                [[traffic]]\nkind = \"incast\"\nclass = \"bulk\"\n";
+    assert_eq!(
+        refused(text),
+        "x.toml:11: traffic.0.ack_class: is missing, since rocev2 has acks = \"own-class\" and the scenario has classes of \
+         its own; name the class of [[switch.class]] that holds its acknowledgements"
+    );
+    let told = parse(&format!("{text}ack_class = \"fast\"\n"));
+    assert_eq!((told.model.traffic[0].class, told.model.traffic[0].ack_class), (0, 1));
+    check_reads_back(&told);
+    let same = parse(&format!("{text}ack_class = \"bulk\"\n"));
+    check_reads_back(&same);
+    let joins = |name: &str| {
+        let class = format!("name = \"fast\"\nat_switches = \"{name}\"");
+        refused(
+            &format!("{text}ack_class = \"fast\"\n")
+                .replace("name = \"fast\"\n[[t", &format!("{class}\n[[t")),
+        )
+    };
+    assert!(
+        joins("slow")
+            .contains("switch.class.1.at_switches: is no class of [[switch.class]] (known: bulk, fast)")
+    );
+    assert!(
+        joins("fast").contains("at_switches: is itself a class of hosts alone; name one that switches have")
+    );
 }
