@@ -67,7 +67,7 @@ def several(scale: str, transports: dict[str, dict[str, Any]], total: str, sprea
 def scenario(scale: str, transport: Mapping[str, Any], senders: int, total: str, spread: str) -> dict[str, Any]:
     """Rounds of one setting."""
     return common.incast(
-        common.star(senders + 1, delay="23.5 us"),
+        common.star(senders + 1, delay="23.84 us"),
         transport,
         senders=senders,
         rounds={"quick": 1, "full": 2}[scale],
