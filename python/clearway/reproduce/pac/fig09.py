@@ -50,7 +50,7 @@ TRANSPORTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "dctcp": (DCTCP | {"handshake": True}, DCTCP),
     "dctcp, background blind": (DCTCP | {"handshake": True}, RENO),
 }
-EDGE = {"pac, edge": PAC, "dctcp, edge": DCTCP | {"handshake": True}}
+EDGE: dict[str, dict[str, Any]] = {"pac, edge": PAC, "dctcp, edge": DCTCP | {"handshake": True}}
 #: Until when a run goes on: rounds with timeouts of 200 ms fit.
 STOP = {"quick": "800 ms", "full": "3 s"}
 
@@ -151,14 +151,19 @@ def check(tables: Tables) -> list[Finding]:
     here = claim("pac", "fig09-core-dctcp-collapse")
     onset, floor = fall(rows, "dctcp"), least(rows, "dctcp")
     sooner = judge.below(onset, fall(rows, "dctcp, edge").low)
-    note = f"at the edge {point(fall(rows, 'dctcp, edge'))}; background blind: {point(fall(rows, 'dctcp, background blind'))}"
-    measured = {"onset_connections": onset, "collapsed_goodput_Mbps": floor}
-    found.append(judge.number(here, measured, trend=sooner, form=".1f", note=note))
+    note = f"at the edge {point(fall(rows, 'dctcp, edge'))}"
+    note += f"; background blind: {point(fall(rows, 'dctcp, background blind'))}"
+    fell = {"onset_connections": onset, "collapsed_goodput_Mbps": floor}
+    found.append(judge.number(here, fell, trend=sooner, form=".1f", note=note))
 
     here = claim("pac", "fig10-core-timeouts")
     core, edge = first_timeout(rows, "dctcp"), first_timeout(rows, "dctcp, edge")
     none = timeouts(rows, "pac") == 0
-    measured = {"PAC_ratio": float(not none), "DCTCP_starts_at_core": core, "DCTCP_starts_at_edge": edge}
+    measured: dict[str, judge.Measured] = {
+        "PAC_ratio": float(not none),
+        "DCTCP_starts_at_core": core,
+        "DCTCP_starts_at_edge": edge,
+    }
     shape = judge.both(none, judge.below(core, edge.low))
     note = f"PAC: {timeouts(rows, 'pac')} timeouts in all rounds"
     found.append(judge.number(here, measured, trend=shape, form=".1f", note=note))

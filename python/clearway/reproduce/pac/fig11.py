@@ -114,7 +114,7 @@ def at_100(tables: Tables, name: str, column: str, scale: float = 1.0) -> Estima
 def spurious(tables: Tables, name: str) -> int:
     """Timeouts and segments sent again at 100 connections, in all runs: no segment is lost."""
     part = tables["rows"].filter((pl.col("transport") == name) & (pl.col("senders") == 100))
-    return int(part["timeouts"].sum() + part["retransmits"].sum())
+    return int(part["timeouts"].sum()) + int(part["retransmits"].sum())
 
 
 def check(tables: Tables) -> list[Finding]:
@@ -137,7 +137,9 @@ def check(tables: Tables) -> list[Finding]:
     here = claim("pac", "abstract-no-spurious-timeout")
     again = {name: spurious(tables, name) for name in ("pac", *LOW)}
     note = "timeouts and segments sent again, least timeouts of 200 ms (the testbed's) and 10 ms; 5 ms: "
-    note += f"{again['pac, 5 ms']} in {tables['rows']['seed'].n_unique()} runs; p99 of the RTT {both('pac')['p99']:.1f} ms"
+    note += (
+        f"{again['pac, 5 ms']} in {tables['rows']['seed'].n_unique()} runs; p99 of the RTT {both('pac')['p99']:.1f} ms"
+    )
     found.append(judge.number(here, again["pac"] + again["pac, 10 ms"], form=".0f", note=note))
     return found
 

@@ -1,5 +1,5 @@
-"""Four long PAC flows from four hosts to a fifth at one switch of 1 Gbps, simulated; they join at 1, 10, 20 and 30 s and
-leave at 40, 50, 60 and 70 s.
+"""Four long PAC flows from four hosts to a fifth at one switch of 1 Gbps, simulated; they join at 1, 10, 20 and 30 s
+and leave at 40, 50, 60 and 70 s.
 
 Unstated, and chosen here:
 
@@ -169,6 +169,8 @@ FIGURE = Figure(
     draw=draw,
     claims=("fig12-long-term-goodput", "fig12-long-term-fairness"),
     facts=facts,
-    shown={"shown": "Between two changes: least and mean total, and the flows' shares of the fair one, over all seeds."},
+    shown={
+        "shown": "Between two changes: least and mean total, and the flows' shares of the fair one, over all seeds."
+    },
     captions={"throughput": "Throughput of each flow and of all, first seed"},
 )

@@ -3,8 +3,8 @@
 
 Unstated, and what decides the answer here, so it is swept:
 
-* **How synchronous the SYNs are.** Each sender opens its connection after a random time of up to 0, 1, 2.5 or 5 ms. 0 is
-  Fig. 13's setting.
+* **How synchronous the SYNs are.** Each sender opens its connection after a random time of up to 0, 1, 2.5 or 5 ms. 0
+  is Fig. 13's setting.
 * **Total volume**: 4, 16 and 64 MB. With 4 MB each of 1,600 senders has 2.5 KB, two segments.
 
 SYNs (and ACKs) have the 66 B that the paper counts; data has ns-2's frames.

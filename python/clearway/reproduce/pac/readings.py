@@ -1,13 +1,14 @@
 """PAC in every reading, over all figures of the paper: what decides the default. One thing at a time departs from the
-default; then the paper to the letter (`print`) and its authors' kernel module (`code`), and a sweep of the least threshold.
+default; then the paper to the letter (`print`) and its authors' kernel module (`code`), and a sweep of the least
+threshold.
 
 Each column is a figure at a point that is hard for PAC, in that figure's setting, five seeds of one round:
 
 * **edge**: [Fig. 7](pac-fig07.md), 100 connections of 64 KB; **p50, p99**: [Fig. 11](pac-fig11.md), the same runs.
 * **core**: [Fig. 9](pac-fig09.md), 100 connections; **core, blind**: the same beside a flow that ignores marks.
 * **long**: [Fig. 12](pac-fig12.md), the mean total of four flows that join and leave (times divided by 50).
-* **1G**: [Fig. 13](pac-fig13.md), the least of 24, 100 and 400 senders. **10G**: [Fig. 14](pac-fig14.md), the least of 64,
-  160 and 400 senders. **1,600**: [Fig. 15](pac-fig15.md), 1,600 senders whose SYNs come within 2.5 ms.
+* **1G**: [Fig. 13](pac-fig13.md), the least of 24, 100 and 400 senders. **10G**: [Fig. 14](pac-fig14.md), the least of
+  64, 160 and 400 senders. **1,600**: [Fig. 15](pac-fig15.md), 1,600 senders whose SYNs come within 2.5 ms.
 """
 
 from __future__ import annotations
@@ -109,7 +110,9 @@ def measure(job: Job, run: Run) -> Tables:
     column = job.params["column"]
     row = {"p50_ms": float("nan"), "p99_ms": float("nan"), "timeouts": int(run.flows["timeouts"].sum())}
     if column == "long":
-        totals = run.samples.group_by("time_s").agg(pl.col("value").sum()).filter(pl.col("time_s").is_between(0.03, 1.39))
+        totals = (
+            run.samples.group_by("time_s").agg(pl.col("value").sum()).filter(pl.col("time_s").is_between(0.03, 1.39))
+        )
         return {"rows": pl.DataFrame([{"goodput_bps": float(totals["value"].to_numpy().mean()), **row}])}
     found = incast(run, job.params["senders"])
     if column == "edge":
@@ -148,7 +151,9 @@ def check(tables: Tables) -> list[Finding]:
     places = ("edge", "core")
     with_, without = ({place: at(tables, name, place) for place in places} for name in ("default", "no correction"))
     text = "; ".join(f"{place} {with_[place]:.0f} against {without[place]:.0f} Mbps" for place in places)
-    parts = {f"more goodput with than without: {place}": judge.above(with_[place], without[place].high) for place in places}
+    parts = {
+        f"more goodput with than without: {place}": judge.above(with_[place], without[place].high) for place in places
+    }
     note = "with eq. (6) instead: " + ", ".join(f"{place} {at(tables, 'eq. (6)', place):.0f}" for place in places)
     return [judge.statement(here, text, parts, seeds=len(SEEDS), note=note)]
 

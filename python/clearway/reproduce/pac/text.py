@@ -1,8 +1,8 @@
 """Claims of PAC that follow from its text by calculation, its tables of parameters, and what is about its hardware.
 Nothing is simulated here.
 
-* **Tables I and II**: each parameter as the figures are simulated with it, read from the profiles `testbed`, `ns2-1g` and
-  `ns2-10g` and from the scenarios. Table II's "alpha = 0.8" is lambda (PAC-13).
+* **Tables I and II**: each parameter as the figures are simulated with it, read from the profiles `testbed`, `ns2-1g`
+  and `ns2-10g` and from the scenarios. Table II's "alpha = 0.8" is lambda (PAC-13).
 * **Sizes**: the paper calculates with segments of 1.5 KB, and KB of 1,000 B.
 """
 
@@ -58,7 +58,7 @@ def table_1() -> dict[str, float]:
 
 def table_2() -> dict[str, float]:
     """Table II, as Figs. 13 and 14 are simulated."""
-    found = {}
+    found: dict[str, float] = {}
     for network, profile, scenario in (
         ("1G Network", "ns2-1g", fig13.scenario("quick", "96 KB", {}, 10)),
         ("10G Network", "ns2-10g", fig14.scenario("quick", {}, 10)),
