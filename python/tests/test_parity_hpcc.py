@@ -24,8 +24,8 @@ Please order the flows in ascending start_time!
 def test_the_name_of_the_simulator_stands_for_all_of_its_cases() -> None:
     assert [case.name for case in find("hpcc-ns3")] == [case.name for case in CASES]
     assert [case.name for case in find("hpcc-ns3-timely")] == ["hpcc-ns3-timely"]
-    with pytest.raises(clearway.Error, match="case 'hpcc': write one of ns2"):
-        find("hpcc")
+    with pytest.raises(clearway.Error, match="case 'hpcc-ns': write one of ns2"):
+        find("hpcc-ns")
 
 
 def test_of_its_lists_the_counted_lines_are_read() -> None:
