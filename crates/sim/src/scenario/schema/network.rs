@@ -28,7 +28,8 @@ table! {
     /// How packets are made and find their way.
     Network {
         /// How a flow's path is chosen: one path, the same links in both directions; one path, chosen
-        /// independently in each direction; a random shortest path for every packet.
+        /// independently in each direction; a random shortest path for every packet; one path, the same links in both
+        /// directions, by the hash of the ExpressPass authors' ns-2 code, from the flow's place in its list.
         routing: Routing = "symmetric-ecmp";
         /// Most payload of a data packet (the MSS).
         payload: Bytes = "1460 B", "64 B" to "16 KB";
