@@ -1,5 +1,7 @@
-//! Records the git commit that the module is built from, for the results' `summary.json`.
+//! Records what the module is built from: the git commit, for the results' `summary.json`, and a hash of the simulator's
+//! sources, by which results that were computed before are known to be still valid.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn git(args: &[&str]) -> Option<String> {
@@ -7,7 +9,38 @@ fn git(args: &[&str]) -> Option<String> {
     Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
 }
 
+/// All files below `folder` that may change a result, in a fixed order.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() && !["tests", "benches", "examples"].contains(&name.as_str()) {
+            sources(&path, found);
+        } else if path.is_file() && !name.ends_with(".md") {
+            found.push(path);
+        }
+    }
+}
+
+/// A hash of the crates that simulate, their data and their dependencies' versions.
+fn sources_hash(root: &Path) -> String {
+    let mut found = vec![root.join("Cargo.toml"), root.join("Cargo.lock")];
+    for folder in ["crates/units", "crates/topology", "crates/proto", "crates/sim", "workloads"] {
+        sources(&root.join(folder), &mut found);
+    }
+    found.sort();
+    let mut hasher = blake3::Hasher::new();
+    for path in found {
+        hasher.update(path.strip_prefix(root).unwrap_or(&path).to_string_lossy().as_bytes());
+        hasher.update(&std::fs::read(&path).unwrap_or_default());
+    }
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
 fn main() {
+    println!("cargo:rerun-if-changed=../../workloads");
+    println!("cargo:rerun-if-changed=../../Cargo.lock");
+    println!("cargo:rustc-env=CLEARWAY_SOURCES={}", sources_hash(Path::new("../..")));
     println!("cargo:rerun-if-changed=../");
     println!("cargo:rerun-if-changed=build.rs");
     let Some(commit) = git(&["rev-parse", "HEAD"]) else { return };

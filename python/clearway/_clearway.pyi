@@ -13,6 +13,7 @@ __all__ = [
     "Table",
     "__commit__",
     "__profile__",
+    "__sources__",
     "__version__",
     "_panic_for_tests",
     "scenario_reference",
@@ -24,6 +25,7 @@ __all__ = [
 __version__: str
 __commit__: str | None
 __profile__: str
+__sources__: str
 
 class Error(Exception): ...
 class ScenarioError(Error): ...

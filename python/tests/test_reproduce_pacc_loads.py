@@ -22,7 +22,7 @@ def test_a_reduction_is_the_largest_over_loads_and_negative_where_pacc_is_slower
 
 def test_an_answer_that_depends_on_the_reading_is_not_decidable() -> None:
     assert fig07.answer([True, True]) == "reproduced"
-    assert fig07.answer([True, False]) == "not decidable"
+    assert fig07.answer([True, False]) == "undecidable"
     assert fig07.answer([False, False]) == "not reproduced"
 
 

@@ -27,6 +27,7 @@ mod _clearway {
         errors::quiet_panics();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("__commit__", option_env!("CLEARWAY_COMMIT"))?;
+        module.add("__sources__", env!("CLEARWAY_SOURCES"))?;
         module.add("__profile__", if cfg!(debug_assertions) { "debug" } else { "release" })
     }
 }

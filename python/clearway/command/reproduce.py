@@ -21,6 +21,9 @@ Examples:
   clearway list figures
   clearway reproduce expresspass/fig16
   clearway reproduce expresspass --scale full
+  clearway reproduce --jobs 8
+  clearway reproduce --docs docs          writes all pages and the scoreboard
+  clearway reproduce --check --docs docs  says which pages are stale
 """
 
 
@@ -30,41 +33,63 @@ Examples:
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("out/reproduce"), show_default=True, help="Results go here."
 )
-@click.option("--docs", type=click.Path(path_type=Path), help="Write page and pictures to this folder of documents.")
-@click.option("--processes", type=click.IntRange(min=1), help="Simulations at a time.  [default: one a processor]")
+@click.option("--docs", type=click.Path(path_type=Path), help="Write pages and pictures to this folder of documents.")
+@click.option("--jobs", "-j", type=click.IntRange(min=1), help="Simulations at a time.  [default: one a processor]")
+@click.option("--check", is_flag=True, help="Compute nothing but pages in --docs that may be stale, and say which are.")
 @click.option("--json", "as_json", is_flag=True, help="Print the claims and verdicts as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 def reproduce(
-    what: str | None, scale: str, out: Path, docs: Path | None, processes: int | None, as_json: bool, quiet: bool
+    what: str | None,
+    scale: str,
+    out: Path,
+    docs: Path | None,
+    jobs: int | None,
+    check: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
     """Reproduce figures of papers: all, those of PAPER, or one.
 
-    Prints each claim beside what was measured, and writes tables, pictures and a page. What was run is kept:
-    after Ctrl-C, or with another figure in between, the same command goes on where it was.
+    Prints each claim beside what was measured, and writes tables, pictures, a page for each figure and a scoreboard.
+    What was run is kept: after Ctrl-C, a crash, or with another figure in between, the same command goes on where it
+    was.
     """
     import clearway.reproduce as reproduction
 
+    chosen = reproduction.find(what)
+    if check:
+        if docs is None:
+            raise click.UsageError("--check looks at pages: name their folder with --docs docs")
+        return show_stale(chosen, docs, jobs, quiet=quiet)
+    began = time.perf_counter()
     answers = []
-    for figure in reproduction.find(what):
-        began = time.perf_counter()
-        jobs = figure.jobs(scale)
-        with jobs_bar(figure.name, len(jobs), quiet=quiet or as_json) as progress:
-            try:
-                found = reproduction.reproduce(
-                    figure, scale=scale, out=out, docs=docs, processes=processes, jobs=jobs, progress=progress
-                )
-            except KeyboardInterrupt:
-                notes(quiet=quiet).print(f"Interrupted in {figure.name}: the same command goes on from here")
-                return INTERRUPTED
-        answers.append(found)
-        if not as_json:
-            show(console(quiet=quiet), found, time.perf_counter() - began)
+    total = sum(len(figure.jobs(scale)) for figure in chosen)
+    with jobs_bar(what or "all figures", total, quiet=quiet or as_json) as progress:
+        try:
+            for found in reproduction.reproduce_all(
+                chosen, scale=scale, out=out, docs=docs, processes=jobs, progress=progress
+            ):
+                answers.append(found)
+                progress("", "", found.cached)
+                if not as_json:
+                    show(console(quiet=quiet), found)
+        except KeyboardInterrupt:
+            notes(quiet=quiet).print("Interrupted: the same command goes on from here")
+            return INTERRUPTED
+    board = reproduction.write_scoreboard(out, docs)
     if as_json:
         print_json([as_dict(found) for found in answers])
+    else:
+        show_board(console(quiet=quiet), board, out, docs)
+        wall, cpu = time.perf_counter() - began, sum(found.cpu_s for found in answers)
+        runs, cached = sum(found.runs for found in answers), sum(found.cached for found in answers)
+        console(quiet=quiet).print(
+            f"{runs:,} simulations ({cached:,} kept from before), {cpu:.0f} CPU-seconds, {wall:.0f} s", markup=False
+        )
     return 0
 
 
-def show(out: Console, found: object, wall_s: float) -> None:
+def show(out: Console, found: object) -> None:
     """Prints the claims of a figure and what became of them."""
     from clearway.reproduce import Reproduction
     from clearway.reproduce.page import finding_texts
@@ -72,14 +97,42 @@ def show(out: Console, found: object, wall_s: float) -> None:
     assert isinstance(found, Reproduction)
     head, rows = finding_texts(found.findings)
     out.print(f"\n[bold]{found.figure.name}[/] ({found.scale}): {escape(found.figure.title)}", soft_wrap=True)
-    print_texts(out, (head, [[escape(text) for text in row] for row in rows]), left=5)
-    page = found.files[-1]
+    if rows:
+        print_texts(out, (head, [[escape(text) for text in row] for row in rows]), left=len(head))
     out.print(
-        f"{found.runs:,} simulations ({found.cached:,} kept from before), {found.cpu_s:.1f} CPU-seconds, "
-        f"{wall_s:.1f} s; {page}",
+        f"{found.runs:,} simulations ({found.cached:,} kept from before), {found.cpu_s:.1f} CPU-seconds; "
+        f"{found.files[-1]}",
         soft_wrap=True,
         markup=False,
     )
+
+
+def show_board(out: Console, board: Path, folder: Path, docs: Path | None) -> None:
+    """Prints how many claims of each paper got which verdict."""
+    import clearway.reproduce as reproduction
+    from clearway.reproduce import scoreboard
+
+    known = reproduction.figures()
+    scores = scoreboard.scores(known, reproduction.records(folder, docs))
+    out.print("\n[bold]Scoreboard[/]")
+    print_texts(out, scoreboard.summary_texts(scores), left=1)
+    out.print(f"Every claim: {board}", soft_wrap=True, markup=False)
+
+
+def show_stale(chosen: object, docs: Path, jobs: int | None, *, quiet: bool) -> int:
+    """Prints which pages are stale, and how to mend them."""
+    from clearway.reproduce import stale
+
+    failed = []
+    assert isinstance(chosen, list)
+    for found in stale.check(chosen, docs, processes=jobs):
+        state = "stale" if found.stale else "computed anew, the same" if found.anew else "as its sources and a run say"
+        console(quiet=quiet).print(f"{found.figure}: {state}", markup=False)
+        if found.stale:
+            failed.append(found.figure)
+            command = f"clearway reproduce {found.figure} --docs {docs}"
+            notes(quiet=False).print(f"{found.figure}: {found.stale}; run {command}", markup=False, soft_wrap=True)
+    return 1 if failed else 0
 
 
 def as_dict(found: object) -> dict[str, object]:
@@ -97,6 +150,9 @@ def as_dict(found: object) -> dict[str, object]:
                 "claim": one.claim.id,
                 "paper": one.claim.value,
                 "measured": one.measured,
+                "tolerance": one.claim.tolerance,
+                "reading": one.reading,
+                "seeds": one.seeds,
                 "verdict": one.verdict,
                 "remark": one.note,
             }
@@ -107,7 +163,7 @@ def as_dict(found: object) -> dict[str, object]:
 
 
 @contextmanager
-def jobs_bar(name: str, total: int, *, quiet: bool) -> Iterator[Callable[[int, str], object]]:
+def jobs_bar(name: str, total: int, *, quiet: bool) -> Iterator[Callable[..., object]]:
     """A bar of simulations done; nothing where there is no terminal."""
     if quiet or not sys.stderr.isatty():
         yield lambda *_: None
@@ -122,4 +178,8 @@ def jobs_bar(name: str, total: int, *, quiet: bool) -> Iterator[Callable[[int, s
     )
     with Progress(*columns, console=Console(stderr=True, highlight=False), transient=True) as shown:
         task = shown.add_task(name, total=total, last="")
-        yield lambda done, label: shown.update(task, completed=done, last=label[:50])
+
+        def advance(figure: str, label: str, by: int = 1) -> None:
+            shown.update(task, advance=by, last=f"{figure} {label}"[:60])
+
+        yield advance

@@ -1,20 +1,21 @@
 """Figures of papers, each reproduced by one command: `clearway reproduce expresspass/fig16`.
 
-To add a figure, write a module in the folder of its paper (see `clearway.reproduce.figure.Figure`), and copy the
-claims that it checks into `claims/<paper>.toml`.
+To add a figure, write a module in the folder of its paper (see `clearway.reproduce.figure.Figure`) and the prose of its
+page beside it. CONTRIBUTING.md says how.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from clearway._clearway import Error
-from clearway.reproduce import look, page, work
+from clearway.reproduce import look, page, record, scoreboard, work
 from clearway.reproduce.claims import Claim, Finding, claim, claims
 from clearway.reproduce.figure import Figure, Job, Reproduction
+from clearway.reproduce.work import Progress
 
 __all__ = [
     "SCALES",
@@ -28,6 +29,8 @@ __all__ = [
     "figures",
     "find",
     "reproduce",
+    "reproduce_all",
+    "write_scoreboard",
 ]
 
 SCALES = ("quick", "full")
@@ -62,21 +65,45 @@ def reproduce(
     docs: str | Path | None = None,
     processes: int | None = None,
     jobs: list[Job] | None = None,
-    progress: Callable[[int, str], object] = lambda *_: None,
+    progress: Progress = lambda *_: None,
 ) -> Reproduction:
     """Runs a figure's simulations, those that were not run before, and writes tables, pictures and a page to `out`.
 
-    With `docs`, the page goes to `DOCS/results` and the pictures as SVG to `DOCS/img` instead. `jobs` replaces the
-    simulations of the scale.
+    With `docs`, the page goes to `DOCS/results`, its record to `DOCS/results/data`, pictures as SVG to `DOCS/img`. `jobs`
+    replaces the simulations of the scale. `progress` hears of each simulation that is done.
     """
     if isinstance(figure, str):
         (figure,) = find(figure)
+    chosen = None if jobs is None else {figure.name: jobs}
+    (found,) = reproduce_all(
+        [figure], scale=scale, out=out, docs=docs, processes=processes, jobs=chosen, progress=progress
+    )
+    return found
+
+
+def reproduce_all(
+    chosen: Sequence[Figure],
+    *,
+    scale: str = "quick",
+    out: str | Path = "out/reproduce",
+    docs: str | Path | None = None,
+    processes: int | None = None,
+    jobs: dict[str, list[Job]] | None = None,
+    progress: Progress = lambda *_: None,
+) -> Iterator[Reproduction]:
+    """As `reproduce`, for several figures, whose simulations share the processes; yields each as soon as it is done."""
     if scale not in SCALES:
         raise Error(f"scale = {scale!r}: write {' or '.join(SCALES)}")
-    jobs = figure.jobs(scale) if jobs is None else jobs
-    out = Path(out)
-    count = 1 if figure.alone else processes or work.cores()
-    outcome = work.gather(figure, jobs, out / ".cache", count, progress)
+    kept = Path(out) / ".cache"
+    batches = [work.batch(figure, figure.jobs(scale) if jobs is None else jobs[figure.name], kept) for figure in chosen]
+    cached = {one.figure.name: len(one.jobs) - len(one.missing) for one in batches}
+    for done in work.work(batches, processes or work.cores(), progress):
+        outcome = work.outcome(done, cached[done.figure.name])
+        yield write(done.figure, scale, outcome, Path(out), Path(docs) if docs else None)
+
+
+def write(figure: Figure, scale: str, outcome: work.Outcome, out: Path, docs: Path | None) -> Reproduction:
+    """Judges a figure whose simulations are done, and writes its tables, pictures, page and record."""
     tables = figure.summarise(outcome.tables)
     files = []
     (out / figure.slug).mkdir(parents=True, exist_ok=True)
@@ -85,8 +112,8 @@ def reproduce(
             path = out / figure.slug / f"{name}.{suffix}"
             table.write_parquet(path) if suffix == "parquet" else table.write_csv(path)
             files.append(path)
-    images = Path(docs) / "img" if docs else out / figure.slug
-    where = Path(docs) / "results" / f"{figure.slug}.md" if docs else out / figure.slug / f"{figure.slug}.md"
+    images = docs / "img" if docs else out / figure.slug
+    where = docs / "results" / f"{figure.slug}.md" if docs else out / figure.slug / f"{figure.slug}.md"
     drawn = look.save(lambda look: figure.draw(tables, look), out / figure.slug, figure.slug)
     if docs:
         images.mkdir(parents=True, exist_ok=True)
@@ -98,11 +125,29 @@ def reproduce(
         scale,
         tables,
         figure.check(tables),
-        len(jobs),
+        len(outcome.hashes),
         outcome.cached,
         outcome.cpu_s,
-        [*files, *drawn, where],
+        outcome.hashes,
+        [*files, *drawn],
     )
+    kept = record.record(found)
+    found.files.append(record.save(kept, records(out, docs)))
     where.parent.mkdir(parents=True, exist_ok=True)
-    where.write_text(page.page(found, images, where), "utf-8")
+    where.write_text(page.page(found, images, where, kept.result), "utf-8")
+    found.files.append(where)
     return found
+
+
+def records(out: str | Path, docs: str | Path | None) -> Path:
+    """The folder of the records that the scoreboard is made from."""
+    return Path(docs) / "results" / "data" if docs else Path(out) / "records"
+
+
+def write_scoreboard(out: str | Path = "out/reproduce", docs: str | Path | None = None) -> Path:
+    """Writes the scoreboard of all figures that were reproduced so far: `DOCS/results/README.md`, or into `out`."""
+    known, folder = figures(), records(out, docs)
+    path = folder.parent / "README.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(scoreboard.page(scoreboard.scores(known, folder), known, folder), "utf-8")
+    return path

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from clearway._clearway import Error
 
-#: `not decidable`: the paper leaves open what the answer depends on, or what it takes is not simulated.
-Verdict = Literal["reproduced", "not reproduced", "not decidable"]
+#: What became of a claim; `docs/verdicts.md` says when each is given.
+Verdict = Literal["reproduced", "trend reproduced", "not reproduced", "undecidable", "arithmetic", "not applicable"]
+#: All verdicts, in the order of the scoreboard's columns.
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 @dataclass(frozen=True)
@@ -54,19 +57,54 @@ class Claim:
     def _unit(self) -> str:
         return "" if self.unit == "1" else f" {self.unit}"
 
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The names of its cases if it claims a number for each, `40 Gbps/DCTCP` where they are nested; else none."""
+        return () if not isinstance(self.value, dict) or is_band(self.value) else tuple(leaves(self.value))
+
+    def at(self, case: str | None = None) -> Any:
+        """The claimed value, of a case if there are several: a number or `{min, max}`."""
+        value = self.value
+        for step in case.split("/") if case is not None else ():
+            if not isinstance(value, dict) or step not in value:
+                raise Error(f"{self.id}: the claim has no case {case!r}; it has {', '.join(self.cases)}")
+            value = value[step]
+        return value
+
     def number(self, case: str | None = None) -> float:
         """The claimed number, of a case if there are several."""
-        return float(self.value if case is None else self.value[case])
+        return float(self.at(case))
+
+    def band(self, case: str | None = None) -> tuple[float, float]:
+        """The least and the greatest number that agree with the claim: its value or bound, widened by its tolerance."""
+        value = self.at(case)
+        least, most = (value.get("min"), value.get("max")) if isinstance(value, dict) else (value, value)
+        low = -math.inf if least is None else least - self.tolerance * abs(least)
+        return low, math.inf if most is None else most + self.tolerance * abs(most)
 
     def holds(self, measured: float, case: str | None = None) -> bool:
         """Whether a measured number is the claimed one within tolerance, or within the claimed bound."""
-        if math.isnan(measured):
-            return False
-        if self.kind == "bound":
-            above = "min" not in self.value or measured >= self.value["min"] * (1 - self.tolerance)
-            return above and ("max" not in self.value or measured <= self.value["max"] * (1 + self.tolerance))
-        expected = self.number(case)
-        return abs(measured - expected) <= self.tolerance * abs(expected)
+        low, high = self.band(case)
+        return not math.isnan(measured) and low <= measured <= high
+
+    @property
+    def tolerance_text(self) -> str:
+        """`10 %`; `exact` for zero."""
+        return f"{100 * self.tolerance:g} %" if self.tolerance else "exact"
+
+
+def is_band(value: dict[str, Any]) -> bool:
+    """Whether a claimed value is a lower and an upper limit."""
+    return bool(value) and set(value) <= {"min", "max"} and not any(isinstance(one, dict) for one in value.values())
+
+
+def leaves(value: dict[str, Any], before: str = "") -> Iterator[str]:
+    """The names of the numbers and limits in a nested table."""
+    for name, one in value.items():
+        if isinstance(one, dict) and not is_band(one):
+            yield from leaves(one, f"{before}{name}/")
+        else:
+            yield before + name
 
 
 @dataclass(frozen=True)
@@ -77,6 +115,10 @@ class Finding:
     measured: str
     verdict: Verdict
     note: str = ""
+    #: The reading of the transports that was run; other readings stand in the note and decide nothing.
+    reading: str = "default"
+    #: Seeds behind the measured value; 1 where nothing is drawn.
+    seeds: int = 1
 
 
 @cache

@@ -6,6 +6,7 @@ registration. Its docstring says what the paper did, what it leaves open, and wh
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +15,10 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure as Picture
 
+from clearway._clearway import Error
 from clearway.reproduce.claims import Finding
 from clearway.reproduce.look import Look
+from clearway.reproduce.stats import Estimate
 from clearway.result import Run
 
 #: name -> data frame.
@@ -61,10 +64,27 @@ class Figure:
     shown: Mapping[str, str] = field(default_factory=dict)
     #: Captions of the pictures.
     captions: Mapping[str, str] = field(default_factory=dict)
-    #: What agrees, what does not, and why: Markdown.
+    #: Ids of the claims that this figure is there for. `check` may judge others as further evidence: where several
+    #: figures judge one claim, the worst verdict counts.
+    claims: tuple[str, ...] = ()
+    #: Numbers that the prose names: `{ratio}` in the Markdown file beside the module is `facts(tables)["ratio"]`.
+    facts: Callable[[Tables], Mapping[str, object]] = lambda _: {}
+    #: What agrees, what does not, and why: Markdown. Figures have it in a file beside their module, `fig10.md`.
     reading: str = ""
     #: Runs that must not share the machine: their CPU time and memory are the result.
     alone: bool = False
+
+    def prose(self, tables: Tables) -> str:
+        """What agrees, what does not, and why, with its numbers filled in from the tables."""
+        path = Path(str(sys.modules[self.check.__module__].__file__)).with_suffix(".md")
+        if not path.exists():
+            return self.reading
+        facts = {name: Text(value) for name, value in self.facts(tables).items()}
+        try:
+            return path.read_text("utf-8").format_map(facts)
+        except (KeyError, IndexError, ValueError) as error:
+            known = ", ".join(sorted(facts)) or "no facts"
+            raise Error(f"{path.name}: {error}; its figure knows {known}") from None
 
     @property
     def paper(self) -> str:
@@ -75,6 +95,18 @@ class Figure:
     def slug(self) -> str:
         """Its name in file names."""
         return self.name.replace("/", "-")
+
+
+class Text:
+    """A fact of a figure, as prose shows it: `{used}` with three significant digits, `{used:.1f}` as asked."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __format__(self, form: str) -> str:
+        if isinstance(self.value, float | Estimate):
+            return format(self.value, form or ".3g")
+        return format(self.value, form)
 
 
 @dataclass(frozen=True)
@@ -90,5 +122,7 @@ class Reproduction:
     cached: int
     #: CPU seconds of all simulations, those of an earlier day included.
     cpu_s: float
+    #: The hash of each simulation, by its label, and the CPU seconds that it took.
+    hashes: Mapping[str, tuple[str, float]] = field(default_factory=dict)
     #: Files that were written.
     files: list[Path] = field(default_factory=list)

@@ -13,36 +13,62 @@ from clearway.reproduce.figure import Figure, Reproduction
 from clearway.texts import Texts
 from clearway.units import digits
 
-MARKS = {"reproduced": "yes", "not reproduced": "**no**", "not decidable": "open"}
-
 
 def finding_texts(findings: list[Finding]) -> Texts:
     """Claims beside what was measured."""
-    rows = [[one.claim.id, one.claim.text, one.measured, one.verdict, one.note] for one in findings]
-    return ["claim", "paper", "measured", "verdict", "remark"], rows
+    head = ["claim", "paper", "measured", "reading", "tolerance", "seeds", "verdict", "remark"]
+    return head, [
+        [
+            one.claim.id,
+            one.claim.text,
+            one.measured,
+            one.reading,
+            one.claim.tolerance_text,
+            str(one.seeds) if one.seeds > 1 else "-",
+            one.verdict,
+            one.note,
+        ]
+        for one in findings
+    ]
 
 
-def page(found: Reproduction, images: Path, at: Path) -> str:
-    """The page, to be written to `at`; its pictures are in `images`."""
+def page(found: Reproduction, images: Path, at: Path, result: str) -> str:
+    """The page, to be written to `at`; its pictures are in `images`. `result` is the hash of the record beside it."""
     figure = found.figure
     head, rows = finding_texts(found.findings)
     said = {one.claim.id: one.claim for one in found.findings}
+    commit = _clearway.__commit__ or "unknown"
     parts = [
         f"<!-- Written by `clearway reproduce {figure.name} --docs`. Change python/clearway/reproduce instead. -->",
         f"# {figure.title}",
-        f"`clearway reproduce {figure.name} --scale {found.scale}` ({found.runs:,} simulations, "
-        f"{digits(found.cpu_s)} CPU-seconds, Clearway {_clearway.__version__})",
-        "## Claims",
-        table_md(head, [[f"`{row[0]}`", *row[1:3], MARKS[row[3]], row[4]] for row in rows]),
+        f"`clearway reproduce {figure.name} --scale {found.scale}`: {runs_text(found)}; Clearway "
+        f"{_clearway.__version__} at commit `{commit[:10]}`, result `{result[:12]}`.",
+        "## Claims" if rows else "",
+        table_md(head, [[f"`{row[0]}`", *row[1:6], bold(row[6]), row[7]] for row in rows]) if rows else "",
         "\n".join(f"* `{name}` ({one.source}): {one.what}" for name, one in said.items()),
-        f"## What agrees, what does not, and why\n\n{figure.reading.strip()}",
-        "## Pictures",
+        "[The rule](../verdicts.md) says what a verdict means." if rows else "",
+        f"## What agrees, what does not, and why\n\n{figure.prose(found.tables).strip()}",
+        "## Pictures" if figure.captions else "",
         *pictures_md(figure, images, at),
-        "## Numbers",
+        "## Numbers" if figure.shown else "",
         *(f"{caption}\n\n{frame_md(found.tables[name])}" for name, caption in figure.shown.items()),
         f"## How it was done\n\n{figure.doc.strip()}",
     ]
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
+
+
+def runs_text(found: Reproduction) -> str:
+    """How many simulations a figure took, with which seeds."""
+    if not found.runs:
+        return "no simulation"
+    seeds = sorted({one.seeds for one in found.findings if one.seeds > 1})
+    drawn = f", {seeds[0]} seeds where anything is drawn" if seeds else ""
+    return f"{found.runs:,} simulations{drawn}, {digits(found.cpu_s)} CPU-seconds"
+
+
+def bold(verdict: str) -> str:
+    """What was not reproduced stands out."""
+    return f"**{verdict}**" if verdict == "not reproduced" else verdict
 
 
 def pictures_md(figure: Figure, images: Path, at: Path) -> list[str]:

@@ -1,26 +1,21 @@
-"""Runs the simulations of a figure in several processes and keeps what was measured, so that nothing is run twice."""
+"""Runs the simulations of figures in several processes and keeps what was measured, so that nothing is run twice."""
 
 from __future__ import annotations
 
 import importlib
-import inspect
 import json
 import multiprocessing
 import os
-import secrets
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
-from functools import cache
-from hashlib import blake2b
 from pathlib import Path
 
 import polars as pl
 
-from clearway import _clearway, metrics
-from clearway.reproduce import measures
+from clearway.reproduce import sources
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.runner import run
 
@@ -35,19 +30,46 @@ class Outcome:
     tables: Tables
     cached: int
     cpu_s: float
+    #: The hash of each simulation, by its label, and the CPU seconds that it took.
+    hashes: dict[str, tuple[str, float]]
 
 
-@cache
-def engine_hash() -> str:
-    """Hash of the simulator, as it was compiled."""
-    return blake2b(Path(str(_clearway.__file__)).read_bytes(), digest_size=16).hexdigest()
+@dataclass(frozen=True)
+class Batch:
+    """A figure, its jobs, and the folder in which the result of each is kept."""
+
+    figure: Figure
+    jobs: list[Job]
+    kept: list[Path]
+
+    @property
+    def missing(self) -> list[int]:
+        """The jobs that have no result yet."""
+        return [index for index, path in enumerate(self.kept) if not (path / DONE).exists()]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One simulation to be run: everything another process must know."""
+
+    module: str
+    job: Job
+    kept: Path
+
+
+#: Hears of each simulation that is done: the figure's name and the job's label.
+Progress = Callable[[str, str], object]
 
 
 def key(figure: Figure, job: Job) -> str:
     """What the result of a job depends on: scenario, simulator, and how it is measured."""
-    sources = [inspect.getsource(figure.measure), inspect.getsource(measures), inspect.getsource(metrics)]
-    text = json.dumps([figure.name, dict(job.params), job.scenario, engine_hash(), sources], sort_keys=True)
-    return blake2b(text.encode(), digest_size=16).hexdigest()
+    scenario = json.dumps([dict(job.params), job.scenario], sort_keys=True)
+    return sources.digest(figure.name, scenario, sources.engine_hash(), sources.fingerprint(figure.measure))
+
+
+def batch(figure: Figure, jobs: list[Job], folder: Path) -> Batch:
+    """The jobs of a figure with the folders of their results in `folder`."""
+    return Batch(figure, jobs, [folder / figure.slug / key(figure, job) for job in jobs])
 
 
 def do(figure: Figure, job: Job, kept: Path) -> None:
@@ -55,7 +77,8 @@ def do(figure: Figure, job: Job, kept: Path) -> None:
     result = run(job.scenario)
     if result.interrupted:
         raise KeyboardInterrupt
-    scratch = kept.parent / f".{kept.name}.{secrets.token_hex(4)}.tmp"
+    scratch = kept.parent / f".{kept.name}.{os.getpid()}.tmp"
+    shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     for name, table in figure.measure(job, result).items():
         table.write_parquet(scratch / f"{name}.parquet", compression="zstd")
@@ -65,9 +88,9 @@ def do(figure: Figure, job: Job, kept: Path) -> None:
     scratch.rename(kept)
 
 
-def in_worker(module: str, job: Job, kept: Path) -> None:
+def in_worker(task: Task) -> None:
     """`do` in another process."""
-    do(importlib.import_module(module).FIGURE, job, kept)
+    do(importlib.import_module(task.module).FIGURE, task.job, task.kept)
 
 
 def ignore_interrupts() -> None:
@@ -75,50 +98,96 @@ def ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def gather(
-    figure: Figure, jobs: list[Job], folder: Path, processes: int, progress: Callable[[int, str], object]
-) -> Outcome:
-    """Runs what was not run before. `progress` hears how many jobs are done, and which was the last."""
-    kept = {index: folder / figure.slug / key(figure, job) for index, job in enumerate(jobs)}
-    missing = [index for index in kept if not (kept[index] / DONE).exists()]
-    cached = len(jobs) - len(missing)
-    progress(cached, "")
-    work(figure, {index: (jobs[index], kept[index]) for index in missing}, processes, cached, progress)
-    about = [json.loads((path / DONE).read_text("utf-8")) for path in kept.values()]
-    return Outcome(collect(jobs, list(kept.values())), cached, sum(entry["cpu_s"] for entry in about))
+def work(batches: Sequence[Batch], processes: int, progress: Progress) -> Iterator[Batch]:
+    """Runs what has no result yet, and yields each figure as soon as all of its jobs have one.
+
+    Jobs of all figures share the processes, so none is idle while another figure still has jobs. Figures whose runs
+    must not share the machine come last, one run at a time.
+    """
+    for each in batches:
+        clean(each)
+    shared = [one for one in batches if not one.figure.alone]
+    yield from in_pool(shared, processes, progress)
+    for each in batches:
+        if each.figure.alone:
+            for index in each.missing:
+                do(each.figure, each.jobs[index], each.kept[index])
+                progress(each.figure.name, each.jobs[index].label)
+            yield each
 
 
-def work(
-    figure: Figure,
-    todo: dict[int, tuple[Job, Path]],
-    processes: int,
-    done: int,
-    progress: Callable[[int, str], object],
-) -> None:
-    """Runs jobs, in this process if one is enough."""
+def in_pool(batches: Sequence[Batch], processes: int, progress: Progress) -> Iterator[Batch]:
+    """`work` for figures whose runs may share the machine."""
+    left = {each.figure.name: len(each.missing) for each in batches}
+    yield from (each for each in batches if left[each.figure.name] == 0)
+    todo = [(each, index) for each in batches for index in each.missing]
     if processes == 1 or len(todo) <= 1:
-        for job, path in todo.values():
-            do(figure, job, path)
-            progress(done := done + 1, job.label)
+        for each, index in todo:
+            do(each.figure, each.jobs[index], each.kept[index])
+            progress(each.figure.name, each.jobs[index].label)
+            left[each.figure.name] -= 1
+            if left[each.figure.name] == 0:
+                yield each
         return
     pool = ProcessPoolExecutor(
         min(processes, len(todo)), multiprocessing.get_context("spawn"), initializer=ignore_interrupts
     )
     try:
-        module = figure.measure.__module__
-        running: dict[Future[None], Job] = {
-            pool.submit(in_worker, module, job, path): job for job, path in todo.values()
+        running: dict[Future[None], tuple[Batch, int]] = {
+            pool.submit(in_worker, Task(each.figure.measure.__module__, each.jobs[index], each.kept[index])): (
+                each,
+                index,
+            )
+            for each, index in todo
         }
         while running:
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 future.result()
-                progress(done := done + 1, running.pop(future).label)
+                each, index = running.pop(future)
+                progress(each.figure.name, each.jobs[index].label)
+                left[each.figure.name] -= 1
+                if left[each.figure.name] == 0:
+                    yield each
     except BaseException:
         for process in list((pool._processes or {}).values()):
             process.terminate()
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def clean(of: Batch) -> None:
+    """Removes what processes that were killed left unfinished."""
+    for folder in {path.parent for path in of.kept}:
+        for scratch in folder.glob(".*.tmp"):
+            if not is_running(scratch.name.split(".")[-2]):
+                shutil.rmtree(scratch, ignore_errors=True)
+
+
+def is_running(process: str) -> bool:
+    """Whether a process with this number exists, so that its unfinished result may still become one."""
+    try:
+        os.kill(int(process), 0)
+    except (ValueError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def outcome(of: Batch, cached: int) -> Outcome:
+    """What a batch gave, all of whose jobs are done."""
+    about = [json.loads((path / DONE).read_text("utf-8")) for path in of.kept]
+    hashes = {job.label: (one["hash"], one["cpu_s"]) for job, one in zip(of.jobs, about, strict=True)}
+    return Outcome(collect(of.jobs, of.kept), cached, sum(one["cpu_s"] for one in about), hashes)
+
+
+def gather(figure: Figure, jobs: list[Job], folder: Path, processes: int, progress: Progress) -> Outcome:
+    """Runs what was not run before of one figure."""
+    one = batch(figure, jobs, folder)
+    cached = len(jobs) - len(one.missing)
+    (done,) = work([one], processes, progress)
+    return outcome(done, cached)
 
 
 def collect(jobs: list[Job], kept: list[Path]) -> Tables:

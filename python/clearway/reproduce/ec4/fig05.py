@@ -169,7 +169,7 @@ def check(tables: Tables) -> list[Finding]:
     fast = not any(map(math.isnan, settled)) and max(settled) < 0.05
     # Shares stand still soon, but not at the fair ones: which of the two the paper means is unstated.
     note = "to where it stays, which is not the fair share"
-    found.append(Finding(here, text, "not decidable" if fast else "not reproduced", note))
+    found.append(Finding(here, text, "undecidable" if fast else "not reproduced", note))
 
     here = claim("ec4", "fig05-convergence-5ms-faster-than-dctcp")
     pairs = [(fair["omega_mid 0.06", flows], fair["dctcp alone", flows]) for flows in COUNTS]

@@ -147,7 +147,7 @@ def check(tables: Tables) -> list[Finding]:
         note = f"scaled up {scale:.3g} times; EC4's is {order}; with the other least timeout, {by}"
         # Rate, sizes and timeouts are unstated; the order between the two is not.
         right = (ours > theirs) == (name == "median")
-        answer: Verdict = "reproduced" if holds and right else "not decidable" if right else "not reproduced"
+        answer: Verdict = "reproduced" if holds and right else "undecidable" if right else "not reproduced"
         text = f"EC4 {ours:.2f} s, ExpressPass (ns2) {theirs:.2f} s"
         found.append(Finding(here, text, answer, note))
     here = claim("ec4", "sec4b-mini-flow-fct")

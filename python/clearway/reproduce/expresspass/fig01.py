@@ -116,13 +116,13 @@ def check(tables: Tables) -> list[Finding]:
         Finding(
             claim("expresspass", "fig01b-dctcp-queue"),
             f"DCTCP's maximum grows from {least / 1e3:.1f} to {most['dctcp'] / 1e3:.1f} KB",
-            "not decidable",
+            "undecidable",
             f"beside the ideal rate control: see fig01a; at its buffer's limit DCTCP drops {lost['dctcp']:,} packets",
         ),
         Finding(
             here,
             f"{ratio:.0f} times (maxima of all runs)",
-            "not decidable",
+            "undecidable",
             "the paper does not name the experiment",
         ),
         Finding(

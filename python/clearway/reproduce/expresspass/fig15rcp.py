@@ -123,7 +123,7 @@ def check(tables: Tables) -> list[Finding]:
     here = claim("expresspass", "fig15-rcp-queue-overflow")
     first = {name: first_drop(tables, name) for name in VARIANTS}
     holds = [at is not None and at <= here.value["max"] for at in first.values()]
-    answer: Verdict = "reproduced" if holds[0] else "not decidable" if any(holds) else "not reproduced"
+    answer: Verdict = "reproduced" if holds[0] else "undecidable" if any(holds) else "not reproduced"
     text = "; ".join(f"{name}: {'none' if at is None else f'from {at:,} flows on'}" for name, at in first.items())
     found.append(Finding(here, text, answer, "when flows start is unstated"))
     here = claim("expresspass", "fig15-fairness")

@@ -9,7 +9,7 @@ Unstated, and chosen here:
   first 10) in which the mean throughput of *both* flows is within 10 % of half of what data can take of the link
   ("first"), and the first such that starts three in a row ("held"). RTTs are counted from the moment at which the
   second flow asks for its connection; its first data can arrive 1.5 RTTs later. A claim on convergence counts as
-  reproduced if both hold, and as not decidable if the answer depends on which is meant.
+  reproduced if both hold, and as undecidable if the answer depends on which is meant.
 * **alpha and w_init** (E17-2, E17-3): swept over {1, 1/2, 1/4, 1/8, 1/16, 1/32} x {1/2, 1/4, 1/16}. Claims are
   checked at alpha = w_init = 1/2, the reading that section 3.3 suggests; nothing is chosen after the fact.
 * **When the second flow joins.** After 50 RTTs (DCTCP: 200 at 10 Gbps, 1,000 at 100 Gbps), at 20 offsets (quick: 5)
@@ -207,7 +207,7 @@ def check(tables: Tables) -> list[Finding]:
         for name in ("expresspass", "dctcp")
         for rate in RATES
     )
-    open_: Verdict = "reproduced" if all(orders) else "not decidable" if any(orders) else "not reproduced"
+    open_: Verdict = "reproduced" if all(orders) else "undecidable" if any(orders) else "not reproduced"
     found.append(Finding(here, text, open_))
     here = claim("expresspass", "sec1-zero-data-loss")
     lost = tables["rows"].filter(pl.col("transport") != "dctcp")["drops"]
@@ -232,7 +232,7 @@ def both(here: Claim, first: float, held: float) -> Verdict:
     if all(holds):
         return "reproduced"
     between = here.kind == "ratio" and min(first, held) <= here.number() <= max(first, held)
-    return "not decidable" if any(holds) or between else "not reproduced"
+    return "undecidable" if any(holds) or between else "not reproduced"
 
 
 def others(tables: Tables, rate: int) -> str:

@@ -140,7 +140,7 @@ def check(tables: Tables) -> list[Finding]:
         holding = {other: here.holds(value) for other, value in ratio.items()}
         # The least timeout and the sending host are unstated: if they decide, so is the answer.
         answer: Verdict = (
-            "reproduced" if holding["dctcp"] else "not decidable" if any(holding.values()) else "not reproduced"
+            "reproduced" if holding["dctcp"] else "undecidable" if any(holding.values()) else "not reproduced"
         )
         note = ", ".join(
             f"{other.removeprefix('dctcp, ')}: {value:.2f}" for other, value in ratio.items() if "," in other

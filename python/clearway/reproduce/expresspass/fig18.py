@@ -105,7 +105,7 @@ def check(tables: Tables) -> list[Finding]:
     ]
     near = [abs(measured - expected) <= here.tolerance * expected for *_, measured, expected in cells]
     text = ", ".join(f"{name} {rate} Gbps {measured:.0f} %" for name, rate, measured, _ in cells)
-    answer: Verdict = "reproduced" if all(near) else "not decidable" if any(near) else "not reproduced"
+    answer: Verdict = "reproduced" if all(near) else "undecidable" if any(near) else "not reproduced"
     note = "depends on when a sender stops its credits, which is unstated"
     found.append(Finding(here, text, answer, note))
     here = claim("expresspass", "fig20-credit-waste-trend")

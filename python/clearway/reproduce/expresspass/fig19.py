@@ -204,7 +204,7 @@ def check_times(tables: Tables) -> list[Finding]:
         cold, warm = (ratios(average, classes, other) for other in ("dctcp", "dctcp, warm"))
         holds = [ends_hold(here, cold), ends_hold(here, warm)]
         tail = ratios(late, classes, "dctcp")
-        answer: Verdict = verdict(holds[0]) if holds[0] == holds[1] else "not decidable"
+        answer: Verdict = verdict(holds[0]) if holds[0] == holds[1] else "undecidable"
         found.append(
             Finding(here, extremes(cold), answer, f"99th percentile: {extremes(tail)}; warm DCTCP: {extremes(warm)}")
         )
@@ -260,7 +260,7 @@ def check_queues(tables: Tables) -> list[Finding]:
     )
     answer = verdict(max(within.values()) == table.height)
     if answer == "not reproduced" and max(within.values()) >= table.height / 2:
-        answer = "not decidable"
+        answer = "undecidable"
     found = [Finding(here, f"within 60 %: {text}", answer, "the ports that are averaged are unstated")]
     here = claim("expresspass", "table3-max-queue")
     close = (table["maximum_KB"] / table["paper_maximum_KB"] - 1).abs() <= here.tolerance

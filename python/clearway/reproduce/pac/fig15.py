@@ -92,7 +92,7 @@ def check(tables: Tables) -> list[Finding]:
     text = f"{at['16 MB', '5 ms']:.0f} Mbps (16 MB, SYNs within 5 ms)"
     note = "; ".join(f"{total}, {spread}: {value:.0f}" for (total, spread), value in at.items())
     good = sum(here.holds(value) for value in at.values())
-    state: Verdict = "reproduced" if good == len(at) else "not reproduced" if good == 0 else "not decidable"
+    state: Verdict = "reproduced" if good == len(at) else "not reproduced" if good == 0 else "undecidable"
     found = [Finding(here, text, state, f"depends on what the paper leaves open: {note}")]
 
     here = claim("pac", "fig15-first-timeouts")
@@ -103,7 +103,7 @@ def check(tables: Tables) -> list[Finding]:
     }
     text = f"{point(first['16 MB', '5 ms'])} (16 MB, SYNs within 5 ms)"
     note = "; ".join(f"{total}, {spread}: {point(value)}" for (total, spread), value in first.items())
-    found.append(Finding(here, text, "not decidable", note))
+    found.append(Finding(here, text, "undecidable", note))
 
     here = claim("pac", "sec5e-syn-burst-limit")
     burst = chosen(rows, transport="pac", total="16 MB", spread="0 ms", syn="66 B", senders=2048)
@@ -116,7 +116,7 @@ def check(tables: Tables) -> list[Finding]:
     best = sustained(chosen(pac, total="16 MB", spread="5 ms"))
     text = f"PAC {best:,} senders above 720 Mbps without timeouts (16 MB, 5 ms)"
     note = "with SYNs at once it ends below 600; DCTCP and ICTCP: see Fig. 13"
-    found.append(Finding(here, f"{text}, so about {best / 38:.0f}x of 38", "not decidable", note))
+    found.append(Finding(here, f"{text}, so about {best / 38:.0f}x of 38", "undecidable", note))
     return found
 
 

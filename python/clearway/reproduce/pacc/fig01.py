@@ -8,7 +8,7 @@ Unstated, and chosen here:
 * **Growth**: from the first byte in the queue of the bottleneck after 600 us to its highest value (samples each 1 us).
 * **Recovery**: from the arrival of the last byte of the bursts until the ToR's throughput (samples of 20 us) is back
   for good at a share of what it was from 400 to 600 us; so HPCC is held against its own 95 %. The paper gives no
-  share: 75, 85, 90 and 95 % are computed. A claim that holds under one and not under another is not decidable.
+  share: 75, 85, 90 and 95 % are computed. A claim that holds under one and not under another is undecidable.
 * **Where in PACC's period the bursts come.** Periods end at multiples of `T`, so at 640 us, 40 us after the bursts.
   The sweep starts the bursts 0 to 70 us later.
 
@@ -154,7 +154,7 @@ def phase(late_us: int) -> int:
 def by_share(here: Claim, part: pl.DataFrame, case: str) -> Verdict:
     """Whether a recovery time is the claimed one under all shares, none or some."""
     good = [here.holds(median(part[f"recovery_{share}_us"]), case) for share in SHARES]
-    return "reproduced" if all(good) else "not decidable" if any(good) else "not reproduced"
+    return "reproduced" if all(good) else "undecidable" if any(good) else "not reproduced"
 
 
 def shares_text(part: pl.DataFrame) -> str:

@@ -151,7 +151,7 @@ def check(tables: Tables) -> list[Finding]:
     here = claim("pacc", "fig02a-throughput-peak-difference")
     both = [100 * median(part["peaks"]) for part in (dcqcn, pacc)]
     text = f"DCQCN {both[0]:.1f} %, PACC {both[1]:.1f} %"
-    state: Verdict = "not decidable"
+    state: Verdict = "undecidable"
     found.append(Finding(here, text, state, "the paper's numbers contradict each other; which peaks it means is open"))
 
     here = claim("pacc", "fig02a-total-throughput")

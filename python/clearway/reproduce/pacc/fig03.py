@@ -157,7 +157,7 @@ def times_text(part: pl.DataFrame, which: str) -> str:
 def held(here: Claim, part: pl.DataFrame, which: str, case: str) -> Verdict:
     """Whether the claimed time comes out under all shares, none or some."""
     good = [here.holds(median(part[f"{which}_{share}_us"]), case) for share in SHARES]
-    return "reproduced" if all(good) else "not decidable" if any(good) else "not reproduced"
+    return "reproduced" if all(good) else "undecidable" if any(good) else "not reproduced"
 
 
 def check(tables: Tables) -> list[Finding]:
@@ -180,7 +180,7 @@ def check(tables: Tables) -> list[Finding]:
             < min(median(of(rows, other)[f"long_{share}_us"]) for other in others)
             for share in SHARES[:-1]
         ]
-        state: Verdict = "reproduced" if all(shorter) else "not decidable" if any(shorter) else "not reproduced"
+        state: Verdict = "reproduced" if all(shorter) else "undecidable" if any(shorter) else "not reproduced"
         part = of(rows, name)
         note = "in the 1,000 us after the bursts " + ", ".join(
             f"{each} {median(of(rows, each)['after_gbps']):.1f}" for each in (*others, name)

@@ -18,7 +18,7 @@ Unstated, and chosen here:
   (`profile = "hpcc-ns3"`): by ticks, and with the target left where it was by a cut that follows a cut.
 * **Seed**: one.
 
-A claim is reproduced if it holds under all combinations of these readings, not decidable if under some. The table
+A claim is reproduced if it holds under all combinations of these readings, undecidable if under some. The table
 names them *printed* or *ns-3* (PACC's hosts), then *code* or *papers* (the others' constants).
 """
 
@@ -205,7 +205,7 @@ def readings() -> Iterator[Reading]:
 
 def answer(holds: Sequence[bool]) -> Verdict:
     """Of all readings."""
-    return "reproduced" if all(holds) else "not decidable" if any(holds) else "not reproduced"
+    return "reproduced" if all(holds) else "undecidable" if any(holds) else "not reproduced"
 
 
 def reductions(of: Times, reading: Reading, workload: str, at: Sequence[float]) -> dict[str, float]:

@@ -1,0 +1,129 @@
+"""The scoreboard: every claim of every paper with its verdict, from the records of all figures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from clearway.reproduce.claims import VERDICTS, Claim, Finding, Verdict, claims
+from clearway.reproduce.figure import Figure
+from clearway.reproduce.page import table_md
+from clearway.reproduce.record import Record, load
+
+#: The papers, in the order of the scoreboard, with their titles.
+PAPERS = {
+    "expresspass": "ExpressPass, SIGCOMM 2017",
+    "hotnets": "ExpressPass, HotNets 2016",
+    "pac": "PAC",
+    "ec4": "EC4",
+    "pacc": "PACC",
+}
+
+#: From the verdict that weighs most to the one that weighs least, where several figures judge one claim.
+WEIGHT: tuple[Verdict, ...] = (
+    "not reproduced", "undecidable", "trend reproduced", "reproduced", "arithmetic", "not applicable",
+)  # fmt: skip
+#: Verdicts that count as success, of the claims that apply.
+GOOD: tuple[Verdict, ...] = ("reproduced", "trend reproduced", "arithmetic")
+
+
+@dataclass(frozen=True)
+class Score:
+    """A claim's row: the verdict that counts, and the figure that gave it."""
+
+    paper: str
+    claim: Claim
+    finding: Finding | None
+    figure: str
+
+
+def scores(figures: Mapping[str, Figure], folder: Path) -> list[Score]:
+    """A row for each claim of the papers. Without a finding where no figure that judges it was reproduced yet."""
+    records = {name: found for name, figure in figures.items() if (found := load(figure, folder)) is not None}
+    return [score(paper, one, records) for paper in PAPERS for one in claims(paper).values()]
+
+
+def score(paper: str, claim: Claim, records: Mapping[str, Record]) -> Score:
+    """The worst verdict on a claim."""
+    judged = [
+        (row.finding(), name)
+        for name, kept in records.items()
+        for row in kept.rows
+        if row.paper == paper and row.claim == claim.id
+    ]
+    if not judged:
+        return Score(paper, claim, None, "")
+    finding, figure = min(judged, key=lambda one: WEIGHT.index(one[0].verdict))
+    return Score(paper, claim, finding, figure)
+
+
+def counts(of: Iterable[Score]) -> Counter[str]:
+    """How many claims got each verdict; `none` for those without."""
+    return Counter(one.finding.verdict if one.finding else "none" for one in of)
+
+
+def share(of: Iterable[Score]) -> float:
+    """The share of the claims that apply whose number or trend was reproduced, or that follow from the text."""
+    found = counts(of)
+    apply = sum(found.values()) - found["not applicable"]
+    return sum(found[verdict] for verdict in GOOD) / apply if apply else float("nan")
+
+
+def summary_texts(of: list[Score]) -> tuple[list[str], list[list[str]]]:
+    """A row for each paper and one for all: how many claims got each verdict, and the share that holds."""
+    head = ["paper", "claims", *VERDICTS, "no row", "holds, of those that apply"]
+    rows = []
+    for name, called in [*PAPERS.items(), ("all", "all")]:
+        part = [one for one in of if name in ("all", one.paper)]
+        found = counts(part)
+        numbers = [len(part), *(found[verdict] for verdict in VERDICTS), found["none"]]
+        rows.append([called, *map(str, numbers), f"{100 * share(part):.0f} %"])
+    return head, rows
+
+
+def page(of: list[Score], figures: Mapping[str, Figure], folder: Path) -> str:
+    """The scoreboard in Markdown, to stand beside the pages of the figures."""
+    parts = [
+        "<!-- Written by `clearway reproduce --docs`. Change python/clearway/reproduce instead. -->",
+        "# Scoreboard: what the papers claim, and what became of it here",
+        "Every claim of the five papers has a row. [The rule](../verdicts.md) says what each verdict means: which "
+        "reading counts, which tolerance, how many seeds. `clearway reproduce` computes all of them; the command in a "
+        "row computes that one.",
+        table_md(*summary_texts(of)),
+        "Other pages: " + ", ".join(others(figures, folder)) + ".",
+    ]
+    for name, called in PAPERS.items():
+        head = ["claim", "paper says", "measured", "reading", "tolerance", "seeds", "verdict", "command"]
+        parts += [f"## {called}", table_md(head, [line(one, figures) for one in of if one.paper == name])]
+    return "\n\n".join(parts) + "\n"
+
+
+def line(of: Score, figures: Mapping[str, Figure]) -> list[str]:
+    """A claim's row in Markdown."""
+    claim, finding = of.claim, of.finding
+    says = claim.text if claim.text != f"({claim.kind})" else f"{claim.what.split('. ')[0].rstrip('.')} ({claim.kind})"
+    if finding is None:
+        return [f"`{claim.id}` ({claim.source})", says, "-", "-", claim.tolerance_text, "-", "**none**", "-"]
+    verdict = f"**{finding.verdict}**" if finding.verdict == "not reproduced" else finding.verdict
+    remark = finding.note if finding.verdict in ("not applicable", "undecidable") else ""
+    measured = finding.measured if not remark else f"{finding.measured} ({remark})".removeprefix("- ")
+    command = f"[`reproduce {of.figure}`]({figures[of.figure].slug}.md)"
+    seeds = str(finding.seeds) if finding.seeds > 1 else "-"
+    where = f"`{claim.id}` ({claim.source})"
+    return [where, says, measured, finding.reading, claim.tolerance_text, seeds, verdict, command]
+
+
+def others(figures: Mapping[str, Figure], folder: Path) -> list[str]:
+    """Links to figures that belong to no paper, and to pages written by hand."""
+    links = [f"[{one.title}]({one.slug}.md)" for one in figures.values() if one.paper not in PAPERS]
+    slugs = {one.slug for one in figures.values()}
+    by_hand = [path for path in sorted(folder.parent.glob("*.md")) if path.stem not in {*slugs, "README"}]
+    return links + [f"[{title(path)}]({path.name})" for path in by_hand]
+
+
+def title(page: Path) -> str:
+    """The first heading of a page."""
+    lines = page.read_text("utf-8").splitlines()
+    return next((line.lstrip("# ") for line in lines if line.startswith("# ")), page.stem)

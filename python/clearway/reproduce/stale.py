@@ -1,0 +1,92 @@
+"""Whether the pages in `docs` are still what the code computes: `clearway reproduce --check`.
+
+Each page has a record with a hash of its sources, a hash of its result, and the hash of each of its simulations. A page
+is looked at again if its sources changed, or if the simulation that is cheapest to run gives another hash than it did;
+it is then computed anew and must come out the same.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from clearway.reproduce import page, record, reproduce, sources
+from clearway.reproduce.figure import Figure, Reproduction
+from clearway.reproduce.work import Progress
+from clearway.runner import run
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a page."""
+
+    figure: str
+    #: Why the page is stale; empty if it is not.
+    stale: str
+    #: Whether it was computed anew, or its cheapest simulation alone.
+    anew: bool
+
+
+def check(
+    chosen: Sequence[Figure], docs: Path, *, processes: int | None = None, progress: Progress = lambda *_: None
+) -> Iterator[Verdict]:
+    """Looks at the pages of the figures, one after the other."""
+    for figure in chosen:
+        yield look_at(figure, docs, processes, progress)
+        progress(figure.name, "")
+
+
+def look_at(figure: Figure, docs: Path, processes: int | None, progress: Progress) -> Verdict:
+    """Looks at one page."""
+    kept = record.load(figure, docs / "results" / "data")
+    if kept is None:
+        return Verdict(figure.name, "it has no page", anew=False)
+    changed = kept.sources != sources.page_sources(figure.check.__module__)
+    if not changed and (figure.alone or spot_check(figure, kept)):
+        return Verdict(figure.name, "", anew=False)
+    if kept.scale != "quick" or figure.alone:
+        why = "its sources changed" if changed else "its simulations give another result"
+        return Verdict(figure.name, f"{why}, and it is too long to be computed here", anew=False)
+    with tempfile.TemporaryDirectory() as scratch:
+        again = reproduce(figure, out=scratch, docs=Path(scratch) / "docs", processes=processes, progress=progress)
+        new = record.record(again)
+        if new.result != kept.result:
+            return Verdict(figure.name, difference(kept, new), anew=True)
+        written = (docs / "results" / f"{figure.slug}.md").read_text("utf-8")
+        if body(written) != body(page_of(again, docs, new.result)):
+            return Verdict(figure.name, "its text or tables changed", anew=True)
+    return Verdict(figure.name, "", anew=True)
+
+
+def spot_check(figure: Figure, kept: record.Record) -> bool:
+    """Whether the cheapest simulation of a page still gives the hash that it gave."""
+    jobs = {job.label: job for job in figure.jobs(kept.scale)}
+    if set(jobs) != set(kept.runs):
+        return False
+    if not jobs:
+        return True
+    label = min(kept.runs, key=lambda one: (kept.runs[one][1], one))
+    return run(jobs[label].scenario).hash == kept.runs[label][0]
+
+
+def difference(old: record.Record, new: record.Record) -> str:
+    """What came out otherwise, in a line."""
+    before = {row.claim: row for row in old.rows}
+    for row in new.rows:
+        was = before.get(row.claim)
+        if was is None or (was.verdict, was.measured) != (row.verdict, row.measured):
+            shown = f"{was.measured} ({was.verdict})" if was else "no row"
+            return f"{row.claim}: {shown} -> {row.measured} ({row.verdict})"
+    return "its simulations give other results, its verdicts are the same"
+
+
+def page_of(found: Reproduction, docs: Path, result: str) -> str:
+    """The text of a page as it would be written to `docs`."""
+    return page.page(found, docs / "img", docs / "results" / f"{found.figure.slug}.md", result)
+
+
+def body(text: str) -> list[str]:
+    """A page without the line that names commit and CPU time."""
+    return [line for line in text.splitlines() if not line.startswith("`clearway reproduce ")]
