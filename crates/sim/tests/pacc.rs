@@ -103,7 +103,8 @@ fn lossy(transport: &AnyTransport, flows: u32, stop: Span) -> Model {
 
 #[test]
 fn rounding_down_silences_a_switch_whose_buffer_is_too_small_for_the_number_of_flows_pacc_20() {
-    let fair = |set: &[(&str, &str)], flows| jain(&second_half(&lossy(&pacc(set), flows, Span::from_ms(120))));
+    let fair =
+        |set: &[(&str, &str)], flows| jain(&second_half(&lossy(&pacc(set), flows, Span::from_ms(120))));
     let notices = |flows, ms| run(&lossy(&pacc(&[]), flows, Span::from_ms(ms))).summary.notices;
     // A full buffer is worth 0.05 x (384.5 - 50) = 16.7 notifications: one for each of 16 flows, none for 18.
     let few = fair(&[], 16);
@@ -120,6 +121,8 @@ fn rounding_down_silences_a_switch_whose_buffer_is_too_small_for_the_number_of_f
     assert!(none < 0.1, "{none}");
     // Keeping what follows a loss does not help: nothing is wrong with the recovery of losses.
     let kept = fair(&[("recovery", "selective-repeat")], 32);
-    println!("Jain: 16 flows {few:.3}, 32 flows {many:.3}, to the nearest {nearest:.3}, selective repeat {kept:.3}");
+    println!(
+        "Jain: 16 flows {few:.3}, 32 flows {many:.3}, to the nearest {nearest:.3}, selective repeat {kept:.3}"
+    );
     assert!(kept < 0.2, "{kept}");
 }

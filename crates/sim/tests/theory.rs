@@ -119,7 +119,7 @@ fn bound(name: &str) -> Option<(f64, u64)> {
         "newreno" | "cubic" => (0.9, 800),
         // Their papers say nothing of 4 to 32 flows; ours are what guards against a change for the worse.
         "dctcp" | "dx" | "expresspass-hotnets16" => (0.95, 300),
-        "hull" | "dcqcn" | "rdma-dctcp" => (0.99, 300),
+        "hull" | "dcqcn" | "rdma-dctcp" | "pacc" => (0.99, 300),
         "timely" | "hpcc" => (0.95, 300),
         _ => (0.5, 300),
     })
