@@ -65,6 +65,8 @@ class Claim:
     def at(self, case: str | None = None) -> Any:
         """The claimed value, of a case if there are several: a number or `{min, max}`."""
         value = self.value
+        if isinstance(value, dict) and case in value:
+            return value[case]
         for step in case.split("/") if case is not None else ():
             if not isinstance(value, dict) or step not in value:
                 raise Error(f"{self.id}: the claim has no case {case!r}; it has {', '.join(self.cases)}")
