@@ -269,4 +269,8 @@ impl Sender for CreditSender {
         self.close(cx);
         bytes
     }
+
+    fn acknowledged(&self) -> u64 {
+        self.outbox.acknowledged()
+    }
 }

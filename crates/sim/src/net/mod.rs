@@ -77,6 +77,8 @@ pub struct Network {
     turns: Vec<Turns>,
     switch_order: Order,
     host_order: Order,
+    /// The class that packets of each class are in at switches.
+    at_switches: Vec<u8>,
     /// Buffers shared by the ports of a switch: use by node.
     shared: Option<SharedBuffer>,
     shared_used: Vec<u64>,

@@ -31,7 +31,7 @@ pub struct Port {
     pub up: bool,
     /// Whether more than queueing awaits a packet that arrives: the link is down, or there is a mechanism.
     pub arrival_is_special: bool,
-    /// The same for a packet that leaves: random loss, or a mechanism.
+    /// The same for a packet that leaves: random loss, a mechanism, or another class at the switch that it goes to.
     pub departure_is_special: bool,
     /// What flow control wants of it: bits.
     pub control: u8,

@@ -10,8 +10,14 @@ use clearway_units::{Bytes, Span, Time};
 
 /// A network of unlimited queues without traffic.
 pub fn quiet(topology: Topology) -> Model {
-    let class =
-        Class { name: "data".into(), priority: 0, weight: 1, limit: Amount::UNLIMITED, marking: None };
+    let class = Class {
+        name: "data".into(),
+        priority: 0,
+        weight: 1,
+        limit: Amount::UNLIMITED,
+        marking: None,
+        at_switches: None,
+    };
     let port = PortModel {
         credit: None,
         credit_classes: Vec::new(),
@@ -84,6 +90,7 @@ pub fn add(model: &mut Model, transport: &AnyTransport, flows: Vec<Flow>) {
         class: 0,
         credit_class: 0,
         notice_class: 0,
+        ack_class: 0,
         pattern: Pattern::Flows(flows),
     });
 }

@@ -5,7 +5,7 @@ use crate::endpoint::Env;
 use crate::params::{Auto, Profile};
 use crate::port::PortMechanism;
 use crate::rdma::config::rdma_params;
-use crate::rdma::dcqcn::{AlphaFrom, DcqcnConfig, Notice, Reaction};
+use crate::rdma::dcqcn::{AlphaFrom, DcqcnConfig, Hyper, Notice, Reaction};
 use crate::rdma::scale::{Step, Windowing};
 use crate::rdma::{Config, Rdma, RdmaParams};
 use crate::registry::Needs;
@@ -96,9 +96,9 @@ pub const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "hpcc-ns3",
-        doc: "Hosts exactly as in HPCC's ns-3 code, which the paper's simulations are built on: the default, and a rate \
-              that falls no lower than 1 Gbps",
-        values: &[("pacing_grain", "1 ns"), ("min_rate", "1 Gbps")],
+        doc: "Hosts exactly as in HPCC's ns-3 code, which the paper's simulations are built on: the default, \
+              with ACKs ahead of data at hosts and a rate that falls no lower than 1 Gbps",
+        values: &[("pacing_grain", "1 ns"), ("acks", "first-at-hosts"), ("min_rate", "1 Gbps")],
     },
 ];
 
@@ -117,6 +117,7 @@ impl RdmaParams for Params {
     fn needs(&self) -> Needs {
         Needs {
             lossless: self.lossless,
+            acks: self.acks,
             notices: true,
             mechanism: Some(PortMechanism::Pacc(self.port())),
             ..Needs::NOTHING
@@ -143,6 +144,7 @@ impl RdmaParams for Params {
             fast_recovery: self.fast_recovery,
             ai: Step::given(self.ai, self.increments_at),
             hai: Step::given(self.hai, self.increments_at),
+            hyper: Hyper::Constant,
             min_rate: self.min_rate,
             windowing: self.windowing,
             base_rtt: self.base_rtt.set(),

@@ -130,6 +130,9 @@ table! {
         marking_at: Option<MarkAt> = NONE;
         /// Whether flow control protects it. Without it, if `switch.pfc` is on.
         lossless: Option<bool> = NONE;
+        /// The class that its packets join at switches: with it, this class is one of hosts alone, and flow control
+        /// never stops it there. Without it, this class itself.
+        at_switches: Option<Name> = NONE;
     }
 }
 
