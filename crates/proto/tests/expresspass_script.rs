@@ -20,6 +20,7 @@ fn env() -> Env {
         base_rtt: Span::from_us(10),
         framing: Framing::ETHERNET,
         established: true,
+        host_flows: 0,
     }
 }
 

@@ -12,8 +12,11 @@ mod law;
 pub use law::{Constants, CreditBlock, EcnIncrease, Law, Mode, OmegaInHigh};
 
 use crate::endpoint::Env;
-use crate::expresspass::{Algorithm1, CreditTransport, Handshake, JitterAround, Settings, link_rate};
+use crate::expresspass::{
+    Algorithm1, CREDIT_MIN, CreditTransport, Handshake, JitterAround, Settings, link_rate,
+};
 use crate::params::Auto;
+use crate::registry::Checked;
 use clearway_units::{Bytes, Span};
 
 crate::params! {
@@ -53,8 +56,8 @@ crate::params! {
         jitter: f64 = "0.01", "0" to "0.9", "as expresspass";
         /// What the jitter is measured from.
         jitter_around: JitterAround = "schedule", "" to "", "as expresspass";
-        /// Draw the size of each credit uniformly from 84 to 92 bytes.
-        randomize_size: bool = "false", "" to "", "as expresspass";
+        /// Draw the size of each credit uniformly from 76 to 92 bytes; else all have 84.
+        randomize_size: bool = "true", "" to "", "as expresspass";
         /// How long the sender must have no data before it stops its credits; auto: the base round-trip time.
         idle_timeout: Auto<Span> = "auto", "" to "", "as expresspass";
         /// How long a request or a stop may go unanswered, doubled each time; auto: two base round-trip times, at least 200 us.
@@ -82,6 +85,7 @@ impl CreditTransport for Ec4 {
     const SUMMARY: &'static str = "Credits that share a data queue with DCTCP, by marks on their data";
     const SOURCE: &'static str =
         "Wei, Dong, Huang, Xiao: EC4: ECN and Credit-Reservation Converged Congestion Control";
+    const CHECKED: Checked = Checked::Paper("Held against the paper's text; its code is not public.");
 
     fn settings(params: &Params) -> Settings {
         Settings {
@@ -90,6 +94,7 @@ impl CreditTransport for Ec4 {
             jitter: params.jitter,
             jitter_around: params.jitter_around,
             randomize_size: params.randomize_size,
+            size_min: Some(CREDIT_MIN),
             idle_timeout: params.idle_timeout,
             retry: params.retry,
             handshake: params.handshake,

@@ -59,7 +59,8 @@ fn per_second(events: u64, span: Span) -> f64 {
 pub enum Trigger {
     /// A timer of one update period.
     Timer,
-    /// A credit that leaves at least one update period after the last update, if data arrived since.
+    /// A credit that leaves at least one update period after the last update, if data arrived since. It leaves when it
+    /// was due; the new rate sets the gap after it. What was counted before a request counts in its first update.
     Credit,
     /// Nothing: the rate is fixed.
     Never,

@@ -6,6 +6,7 @@
 use super::{CreditTransport, Feedback, Handshake, JitterAround, Period, Settings, link_rate};
 use crate::endpoint::Env;
 use crate::params::Auto;
+use crate::registry::Checked;
 use clearway_units::{Bytes, Span};
 
 crate::params! {
@@ -47,6 +48,8 @@ impl CreditTransport for Hotnets16 {
         "ExpressPass as first published: halfway to the link's rate, or down to what arrived";
     const SOURCE: &'static str =
         "Cho, Han, Jang: ExpressPass: End-to-End Credit-Based Congestion Control for Datacenters, 2016";
+    const CHECKED: Checked =
+        Checked::Paper("Held against the text of the HotNets'16 paper, whose code is not public.");
 
     fn settings(params: &Params) -> Settings {
         Settings {

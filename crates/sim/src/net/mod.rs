@@ -222,7 +222,8 @@ impl Network {
         if slot.packet.kind == Kind::Credit && out.credits != NONE {
             return self.send_credit(port, index);
         }
-        if out.busy_until <= self.now && out.waiting == 0 {
+        // A wake-up due now is for a credit that may leave: it goes first, though this packet came just before.
+        if out.busy_until <= self.now && out.waiting == 0 && out.wake_at != self.now {
             return self.transmit(port, index);
         }
         self.enqueue(port, index);
@@ -269,7 +270,7 @@ impl Network {
         if idle && class.queue.packets() == 0 && class.limiter.take(wire, self.now) {
             return self.transmit(port, index);
         }
-        if class.queue.packets() >= class.limit {
+        if !class.has_room(wire) {
             return self.drop_packet(port, index, Drop::Credit);
         }
         class.queue.push(&mut self.slab, index, self.now);

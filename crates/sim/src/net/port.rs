@@ -3,7 +3,7 @@
 use super::queue::Queue;
 use super::slab::NONE;
 use crate::model::{Class, CreditClass, Threshold};
-use clearway_proto::port::{CreditLimiter, MarkAt, RedMarker, StepMarker};
+use clearway_proto::port::{CreditLimiter, MarkAt, RedMarker, StepMarker, frames_by_rate};
 use clearway_proto::{Entity, Flags, Framing, Kind, Packet, Rng};
 use clearway_units::{Bytes, Rate, Span, Time};
 
@@ -225,11 +225,6 @@ impl DataQueue {
     }
 }
 
-/// 65 frames per 10 Gbps, at least 10: see [`Threshold::ByRate`].
-fn frames_by_rate(rate: Rate) -> u64 {
-    (65 * rate.as_bps() / Rate::gbps(10).as_bps()).max(10)
-}
-
 /// Credits at a port. Where they have several classes, those have the queues.
 pub struct Credits {
     /// Credits that wait.
@@ -237,25 +232,21 @@ pub struct Credits {
     /// Their rate limit.
     pub limiter: CreditLimiter,
     /// Most that wait.
-    pub limit: u32,
+    limit_packets: u32,
+    limit_bytes: u64,
 }
 
 impl Credits {
     /// None at a port of `rate`.
     pub fn new(class: CreditClass, rate: Rate) -> Credits {
         let limiter = CreditLimiter::new(rate.mul_f64(class.share), class.shaping);
-        Credits { queue: Queue::new(), limiter, limit: class.queue }
+        let (limit_packets, limit_bytes) = class.shaping.queue_limits(class.queue);
+        Credits { queue: Queue::new(), limiter, limit_packets, limit_bytes }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_threshold_follows_the_rate_as_in_the_papers() {
-        assert_eq!(frames_by_rate(Rate::gbps(10)), 65);
-        assert_eq!(frames_by_rate(Rate::gbps(100)), 650);
-        assert_eq!(frames_by_rate(Rate::gbps(1)), 10);
+    /// Whether a credit of `wire` bytes more may wait.
+    #[inline]
+    pub fn has_room(&self, wire: u32) -> bool {
+        self.queue.packets() < self.limit_packets && self.queue.bytes() + wire as u64 <= self.limit_bytes
     }
 }

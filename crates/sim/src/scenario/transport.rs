@@ -8,10 +8,11 @@ use clearway_proto::rdma::Acks;
 use clearway_proto::{AnyTransport, CreditNeeds, MarkingNeeds, ParamError, TRANSPORTS};
 
 /// Keys that mean something only where credits are used: (table, key).
-pub(super) const CREDIT_KEYS: [(&str, &str); 6] = [
+pub(super) const CREDIT_KEYS: [(&str, &str); 7] = [
     ("switch", "credit_queue"),
     ("switch", "credit_bucket"),
     ("switch", "credit_bucket_empty"),
+    ("switch", "credit_queue_bytes"),
     ("switch", "credit_share"),
     ("switch", "credit_class"),
     ("host", "credit_queue"),

@@ -184,6 +184,7 @@ impl Simulation {
             ),
             framing,
             established,
+            host_flows: self.host_flows[src.index()],
         };
         let part = &model.traffic[traffic as usize];
         let transport = &part.transport;
@@ -201,7 +202,11 @@ impl Simulation {
         let shim = self.shims.of_host(traffic, dst.0, || transport.shim(&card));
         let place = self.flows.insert(Flow {
             sender: transport.sender(&env),
-            receiver: transport.receiver(&Env { line_rate: topology.port(reverse[0]).rate, ..env }),
+            receiver: transport.receiver(&Env {
+                line_rate: topology.port(reverse[0]).rate,
+                host_flows: 0,
+                ..env
+            }),
             sending: end(Entity::Sender, src, forward),
             receiving: end(Entity::Receiver, dst, backward),
             traffic,
@@ -253,6 +258,7 @@ impl Simulation {
         flow.await_acknowledgement();
         if flow.messages.len() == 1 {
             flow.record = record;
+            self.host_flows[flow.sending.host as usize] += 1;
         }
         let path = self.net.path(flow.sending.route);
         self.records.push(Record {
@@ -293,6 +299,7 @@ impl Simulation {
         flow.record = flow.messages.front().map_or(row, |next| next.record);
         self.completed += 1;
         let (traffic, number, idle) = (flow.traffic, flow.number, flow.messages.is_empty());
+        self.host_flows[flow.sending.host as usize] -= u32::from(idle);
         if idle && self.oracle.is_some() {
             self.stop_share(place);
         }

@@ -1,6 +1,8 @@
 //! Models that tests start from.
 #![allow(dead_code)]
 
+pub mod shares;
+
 use clearway_proto::{AnyTransport, Framing, MarkingNeeds};
 use clearway_sim::model::*;
 use clearway_sim::{Ended, Results, Simulation};

@@ -3,7 +3,7 @@
 use super::{Field, quoted};
 use crate::scenario::document::Value;
 use crate::scenario::error::suggestion;
-use clearway_proto::{ParamType, port::MarkAt};
+use clearway_proto::{Framing, ParamType, port::MarkAt};
 use clearway_topology::routing::Policy;
 
 /// A value that is one of a few words.
@@ -49,6 +49,26 @@ impl Routing {
         }
     }
 }
+
+words!(
+    /// What packets carry besides payload.
+    FramingWord { Ethernet = "ethernet", Ns2 = "ns-2", }
+);
+
+impl FramingWord {
+    /// The sizes that belong to it.
+    pub fn framing(self) -> Framing {
+        match self {
+            FramingWord::Ethernet => Framing::ETHERNET,
+            FramingWord::Ns2 => Framing::NS2,
+        }
+    }
+}
+
+words!(
+    /// How the connections of transports that are compared start.
+    Stacks { Own = "own", Equal = "equal", }
+);
 
 words!(
     /// How long connections of rounds last.

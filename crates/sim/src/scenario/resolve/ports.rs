@@ -1,8 +1,9 @@
 //! What ports do, from what the transports ask for and what the scenario says.
 
 use super::Result;
-use crate::model::{Amount, CreditClass, SharedBuffer};
+use crate::model::{CreditClass, SharedBuffer};
 use crate::scenario::document::{Document, Path};
+use crate::scenario::field::BufferWord;
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
 use crate::scenario::transport::{AllNeeds, CREDIT_KEYS, PHANTOM_KEYS, RCP_KEYS, mechanism_keys};
@@ -55,6 +56,9 @@ pub(super) fn resolve_credit(
     let empty = agree("credit_bucket_empty", is_set("credit_bucket_empty"), &|needs| {
         u32::from(needs.shaping.starts_empty)
     })?;
+    let in_bytes = agree("credit_queue_bytes", is_set("credit_queue_bytes"), &|needs| {
+        u32::from(needs.shaping.queue_in_bytes)
+    })?;
     let credit = agree("credit_queue", false, &|needs| needs.shaping.credit)?;
     let bucket = match switch.credit_bucket {
         Auto::Set(bucket) => bucket.get() as u32,
@@ -63,7 +67,8 @@ pub(super) fn resolve_credit(
     let queue = switch.credit_queue.or(queue);
     let starts_empty = switch.credit_bucket_empty.or(empty == 1);
     // A credit releases one full frame of this scenario.
-    let shaping = CreditShaping { credit, data: framing.wire_max(), bucket, starts_empty };
+    let queue_in_bytes = switch.credit_queue_bytes.or(in_bytes == 1);
+    let shaping = CreditShaping { credit, data: framing.wire_max(), bucket, starts_empty, queue_in_bytes };
     let deepest = BUCKET_FACTOR / u64::from(credit + shaping.data);
     if u64::from(bucket) > deepest {
         let problem = format!(
@@ -158,12 +163,12 @@ pub(super) fn resolve_switch(
     };
     let buffer = match switch.buffer {
         Auto::Set(buffer) => buffer,
-        Auto::Auto if shared.is_some() => Amount::UNLIMITED,
+        Auto::Auto if shared.is_some() => BufferWord::Unlimited,
         Auto::Auto => {
             let fastest = topology.ports().iter().map(|port| port.rate).max().unwrap_or(Rate::ZERO);
             let scaled = u128::from(BUFFER_PER_10_GBPS) * u128::from(fastest.as_bps())
                 / u128::from(Rate::gbps(10).as_bps());
-            Amount { bytes: Bytes::new((scaled as u64).max(BUFFER_PER_10_GBPS)), ..Amount::UNLIMITED }
+            BufferWord::Bytes(Bytes::new((scaled as u64).max(BUFFER_PER_10_GBPS)))
         }
     };
     // Under flow control a class of a port has no limit, and saying so would contradict it.
