@@ -25,7 +25,11 @@ impl CreditShaping {
 
     /// What a queue for `credits` of them holds: a number of credits and a number of bytes, neither of which it exceeds.
     pub fn queue_limits(&self, credits: u32) -> (u32, u64) {
-        if self.queue_in_bytes { (u32::MAX, credits as u64 * self.credit as u64) } else { (credits, u64::MAX) }
+        if self.queue_in_bytes {
+            (u32::MAX, credits as u64 * self.credit as u64)
+        } else {
+            (credits, u64::MAX)
+        }
     }
 }
 

@@ -75,8 +75,8 @@ rdma_params! {
     /// Hosts: line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold at
     /// any.
     increments_at: Rate = "100 Gbps", "" to "1.6 Tbps", "HPCC's ns-3 code, PACC-18";
-    /// Hosts: the rate falls no lower.
-    min_rate: Rate = "10 Mbps", "1 bps" to "1.6 Tbps", "our choice: the paper leaves it open";
+    /// Hosts: the rate falls no lower. HPCC's ns-3 code has 100 Mbps in its class and 1 Gbps in its script.
+    min_rate: Rate = "100 Mbps", "1 bps" to "1.6 Tbps", "HPCC's ns-3 code, PACC-24";
     /// Hosts, as in `dcqcn`: how much may be in flight: `none`: any amount; `fixed`: what line rate sends in a base
     /// round-trip time; `rate`: of that, the share that the rate has of line rate.
     windowing: Windowing = "none", "" to "", "PACC: none is mentioned";
@@ -92,7 +92,12 @@ pub const PROFILES: &[Profile] = &[
         name: "print",
         doc: "Hosts by eq. (1) as printed: each notification cuts at once, and each cut makes the rate before it the \
               target. With notifications every 4 us a round of them leaves nothing to recover to (PACC-22)",
-        values: &[("reaction", "on-cnp"), ("decrease_interval", "0 s"), ("clamp_target", "true")],
+        values: &[
+            ("reaction", "on-cnp"),
+            ("decrease_interval", "0 s"),
+            ("clamp_target", "true"),
+            ("min_rate", "10 Mbps"),
+        ],
     },
     Profile {
         name: "hpcc-ns3",
@@ -198,7 +203,7 @@ mod tests {
         let dcqcn: dcqcn::Params = profiled(profile(dcqcn::PROFILES, "hpcc-ns3"));
         let ns3 = DcqcnConfig { notice: Notice::Cnp, ..dcqcn.law() };
         assert_eq!(profiled::<Params>(profile(PROFILES, "hpcc-ns3")).law(), ns3);
-        assert_eq!(Params::default().law(), DcqcnConfig { min_rate: Rate::mbps(10), ..ns3 });
+        assert_eq!(Params::default().law(), DcqcnConfig { min_rate: Rate::mbps(100), ..ns3 });
     }
 
     #[test]
@@ -208,6 +213,7 @@ mod tests {
             reaction: Reaction::OnCnp,
             decrease_interval: Span::ZERO,
             clamp_target: true,
+            min_rate: Rate::mbps(10),
             ..Params::default().law()
         };
         assert_eq!(print.law(), expected);
