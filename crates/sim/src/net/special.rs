@@ -25,7 +25,11 @@ impl Network {
         let (out, slot) = (&self.ports[port as usize], self.slab.get(index));
         if slot.packet.kind == Kind::Credit && out.credits != NONE {
             self.send_credit(port, index);
-        } else if out.busy_until <= self.now && out.waiting == 0 && out.paused >> slot.class & 1 == 0 {
+        } else if out.busy_until <= self.now
+            && out.waiting == 0
+            && out.wake_at != self.now
+            && out.paused >> slot.class & 1 == 0
+        {
             self.transmit(port, index);
         } else {
             self.enqueue(port, index);

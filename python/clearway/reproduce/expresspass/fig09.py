@@ -71,7 +71,9 @@ def measure(_: Job, run: Run) -> Tables:
 def summarise(tables: Tables) -> Tables:
     """The share unused by flows and size, means over the seeds."""
     default = tables["rows"].filter(pl.col("reading") == "default")
-    means = default.group_by("flows", "queue", maintain_order=True).agg((100 * pl.col("unused")).mean().round(2))
+    means = default.group_by("flows", "queue", maintain_order=True).agg(
+        (100 * pl.col("unused").mean()).round(2).alias("unused")
+    )
     shown = means.pivot(on="queue", index="flows", values="unused")
     return {**tables, "means": means, "shown": shown}
 

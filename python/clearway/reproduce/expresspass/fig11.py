@@ -77,9 +77,10 @@ def measure(_: Job, run: Run) -> Tables:
     """Flow 0's share, use, fairness, queue and losses."""
     names, rates = binned(run, "throughput", FROM_MS * 1e-3, 10e-3)
     shares = rates.mean(axis=1) * FRAME / PAYLOAD / (10e9 * CEILING)
-    first = sorted(range(len(names)), key=lambda i: int(names[i].rsplit("/", 1)[1]))[0]
+    # Flows are numbered by their starts; the pair of flow 0 is the first.
+    zero = run.flows.filter(pl.col("src").is_in(["sender0", "h0"]))["flow"][0]
     row = {
-        "flow0": float(shares[first]),
+        "flow0": float(shares[names.index(f"flows/{zero}")]),
         "use": float(shares.sum()),
         "jain": fairness(rates),
         "least": float(shares.min()),

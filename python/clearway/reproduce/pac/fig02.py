@@ -34,8 +34,15 @@ def jobs(scale: str) -> list[Job]:
     """Both buffers."""
 
     def scenario(buffer: str, senders: int) -> dict[str, Any]:
-        rounds, star = common.ROUNDS[scale], common.star(38)
-        return common.incast(star, TRANSPORT, senders=senders, rounds=rounds, buffer=buffer, size="64 KB")
+        return common.incast(
+            common.star(38),
+            TRANSPORT,
+            senders=senders,
+            rounds=common.ROUNDS[scale],
+            buffer=buffer,
+            network=common.TESTBED_FRAMES,
+            size="64 KB",
+        )
 
     return common.jobs({f"buffer {name}": size for name, size in BUFFERS.items()}, SENDERS, scenario)
 
