@@ -219,7 +219,9 @@ def check_peaks(tables: Tables) -> Finding:
     longer = judge.both(*(judge.above(one, rtt) for one in grows.values()))
     texts = ", ".join(f"{name} {peaks[name].mean:.0f} KB in {grows[name].mean:.0f} us" for name in peaks)
     free = over_draws(of(rows, "hpcc, no window")["peak_kb"])
-    note = f"{texts}; HPCC's window holds the bursts back, without it {free.mean:.0f} KB; all grow longer than a round trip"
+    note = (
+        f"{texts}; HPCC's window holds the bursts back, without it {free.mean:.0f} KB; all grow for over a round trip"
+    )
     return judge.number(here, values, trend=longer, note=note, reading=READING)
 
 

@@ -8,7 +8,8 @@ Unstated, and chosen here:
   all are measured.
 * **Recovery of the long flows**: if the throughput of both together (samples of 20 us) falls below a share of 25 Gbps
   within 500 us after the last byte of the bursts, the time from that byte until it is above for 100 us again. 90 %
-  counts, as in Fig. 1; 75, 85 and 95 % stand beside it. The sum, since the two share one port: one of them alone may be above or below its half.
+  counts, as in Fig. 1; 75, 85 and 95 % stand beside it. The sum, since the two share one port: one of them alone may
+  be above or below its half.
   Beside it, what they have on average in the 1,000 us after the bursts, which needs no share.
 * **Recovery of the short-long flows**: from 800 us until the throughput of one is at that share of 25 Gbps for good;
   the median of the nine flows. The nine flows come by uplinks of 100 Gbps, three of a ToR, so hashing may let two
@@ -64,7 +65,16 @@ LATER_US = 800
 SHARES = (75, 85, 90, 95)
 #: Interval of the samples of throughput: nothing shorter is seen.
 SAMPLE_US = 20.0
-NAMES = tuple(TRANSPORTS) + tuple(name for name in VARIANTS if "T 8 us" not in name)
+NAMES = (
+    *TRANSPORTS,
+    "dcqcn, window",
+    "hpcc, no window",
+    "pacc, default",
+    "pacc, print",
+    "pacc, window",
+    "rocev2, window",
+    "pacc, alpha from start",
+)
 
 
 def jobs(scale: str) -> list[Job]:
@@ -195,7 +205,9 @@ def check(tables: Tables) -> list[Finding]:
     text = "long flows back after " + ", ".join(
         f"{name} {back(tables, name, 'long').mean:.0f}" for name in (*PAPER.values(), "pacc", "pacc, window")
     )
-    after = ", ".join(f"{name} {over_draws(of(rows, name)['after_gbps']).mean:.1f}" for name in (*PAPER.values(), "pacc"))
+    after = ", ".join(
+        f"{name} {over_draws(of(rows, name)['after_gbps']).mean:.1f}" for name in (*PAPER.values(), "pacc")
+    )
     note = f"at 85 % PACC {back(tables, 'pacc', 'long', 85).mean:.0f}; in the 1,000 us after the bursts {after} Gbps"
     draws = len(of(rows, "pacc"))
     found.append(judge.statement(here, f"{text} us", parts, seeds=draws, note=note, reading=READING))

@@ -30,6 +30,7 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
@@ -163,7 +164,9 @@ def reduced(
 ) -> Estimate:
     """By how many percent ours is below the other: the largest over loads."""
     found = [
-        stats.reduction(of(tables, workload, load, ours, bucket, column), of(tables, workload, load, other, bucket, column))
+        stats.reduction(
+            of(tables, workload, load, ours, bucket, column), of(tables, workload, load, other, bucket, column)
+        )
         for load in loads(tables)
     ]
     return max(found, key=lambda one: one.mean).scaled(100)
@@ -217,7 +220,10 @@ def summarise(tables: Tables) -> Tables:
                         [1e6 * value for value in of(tables, workload, load, name, bucket, column)]
                         for column in STATISTICS.values()
                     )
-                    row[name] = f"{stats.estimate(mean):,.0f} / {stats.estimate(late).mean:,.0f}" if mean else "-"
+                    tail = stats.estimate(late).mean
+                    row[name] = (
+                        f"{stats.estimate(mean):,.0f} / {'-' if tail != tail else f'{tail:,.0f}'}" if mean else "-"
+                    )
                 shown.append(row)
             for ours in [name for name in names if name not in PAPER.values()]:
                 if not of(tables, workload, load, ours):
@@ -266,9 +272,7 @@ def check_averages(tables: Tables) -> list[Finding]:
         values = {paper: reduced(tables, workload, other) for paper, other in PAPER.items()}
         ahead = judge.both(*(judge.above(value, 0.0) for value in values.values()))
         note = f"% less than each, the largest over loads; {beside(tables, workload)}"
-        found.append(
-            judge.number(claim("pacc", name), values, trend=ahead, form=".1f", note=note, reading=READING)
-        )
+        found.append(judge.number(claim("pacc", name), values, trend=ahead, form=".1f", note=note, reading=READING))
         least = min(values.values(), key=lambda value: value.mean)
         cases = {"overall": least, **values}
         found.append(judge.number(whole, cases, trend=ahead, form=".1f", note=workload, reading=READING))
@@ -281,9 +285,7 @@ def check_order(tables: Tables) -> Finding:
     slack, at = here.tolerance, cells(tables)
 
     def lowest(ours: str) -> list[judge.Holds]:
-        return [
-            judge.both(*(lower(tables, cell, ours, other, slack) for other in PAPER.values())) for cell in at
-        ]
+        return [judge.both(*(lower(tables, cell, ours, other, slack) for other in PAPER.values())) for cell in at]
 
     highest = [
         judge.both(*(lower(tables, cell, name, "timely", slack) for name in ("pacc", "dcqcn", "hpcc"))) for cell in at
@@ -355,7 +357,9 @@ def check_breakdown(tables: Tables) -> Finding:
 
     mine = best("pacc")
     parts = {
-        f"below all others {bucket}": judge.both(*(one for one, cell in zip(mine, at, strict=True) if cell[2] == bucket))
+        f"below all others {bucket}": judge.both(
+            *(one for one, cell in zip(mine, at, strict=True) if cell[2] == bucket)
+        )
         for bucket in (SMALL, LARGE)
     }
     note = (
@@ -391,7 +395,8 @@ def check_trends(tables: Tables) -> Finding:
         texts.append(
             f"{workload}: "
             + ", ".join(
-                f"{paper} {stats.estimate(ratios[name, SMALL]).mean:.2f} to {stats.estimate(ratios[name, HUGE]).mean:.2f}"
+                f"{paper} {metrics.mean(np.array(ratios[name, SMALL])):.2f} to "
+                f"{metrics.mean(np.array(ratios[name, HUGE])):.2f}"
                 for paper, name in PAPER.items()
             )
         )
@@ -448,7 +453,9 @@ def bars(place: Axes, look: Look, groups: list[tuple[str, str]]) -> None:
     place.axhline(0, color=look.ink, lw=0.8)
     place.set_xticks(range(len(groups)), [paper for _, paper in groups], fontsize=7, rotation=30)
     for index, bucket in enumerate((ALL, SMALL, LARGE)):
-        place.annotate(bucket, (3 * index + 1, 1), xycoords=("data", "axes fraction"), ha="center", va="top", fontsize=8)
+        place.annotate(
+            bucket, (3 * index + 1, 1), xycoords=("data", "axes fraction"), ha="center", va="top", fontsize=8
+        )
     place.grid(visible=False, axis="x")
 
 
@@ -460,7 +467,8 @@ def draw_times(tables: Tables, look: Look) -> Picture:
     for place, workload in zip(axes, WORKLOADS, strict=True):
         for index, (name, color) in enumerate(shown.items()):
             values = [
-                stats.estimate(of(tables, workload, load, name, ALL, STATISTICS[title])).scaled(1e3) for load, title in at
+                stats.estimate(of(tables, workload, load, name, ALL, STATISTICS[title])).scaled(1e3)
+                for load, title in at
             ]
             ends = [[one.mean - one.low for one in values], [one.high - one.mean for one in values]]
             where = [place_ + 0.14 * (index - 2.5) for place_ in range(len(at))]

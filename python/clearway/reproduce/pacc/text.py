@@ -2,15 +2,16 @@
 Fig. 5, Appendix A. Nothing is simulated.
 
 * Parameters are those that `clearway list transports` shows for `pacc`, put into the paper's formulas.
-* The fluid model is that of `clearway plan stability pacc` ([Plan](../plan.md#pacc)): eq. (16) at 25 Gbps with the queue
-  in KB (PACC-1) and the sign as printed (PACC-3). Eq. (16) is also computed from eq. (4), (6) and (7), linearised around
-  the fixed point, for several numbers of flows.
+* The fluid model is that of `clearway plan stability pacc` ([Plan](../plan.md#pacc)): eq. (16) at 25 Gbps with the
+  queue in KB (PACC-1) and the sign as printed (PACC-3). Eq. (16) is also computed from eq. (4), (6) and (7), linearised
+  around the fixed point, for several numbers of flows.
 * Fig. 5 is the phase margin for pairs of `beta_1` and `beta_2` from 0.02 to 1.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -91,9 +92,7 @@ def summarise(_: Tables) -> Tables:
     apart = [
         {
             "flows": flows,
-            "largest_relative_difference": max(
-                abs(linearised(loop, flows, s) / printed(loop, s) - 1) for s in points
-            ),
+            "largest_relative_difference": max(abs(linearised(loop, flows, s) / printed(loop, s) - 1) for s in points),
         }
         for flows in (2, 10, 100)
     ]
@@ -226,8 +225,8 @@ def check_margin(tables: Tables) -> Finding:
         f"{default:+.1f} degrees at the default; {along[0]:+.0f} to {along[-1]:+.0f} from beta_1 = {BETA1[0]} to 1",
         {
             "above 0 at the default": default > 0,
-            "falls as beta_1 grows": all(a > b for a, b in zip(along, along[1:], strict=False)),
-            "a pair responds faster as both grow": all(a < b for a, b in zip(crossing, crossing[1:], strict=False)),
+            "falls as beta_1 grows": all(a > b for a, b in pairwise(along)),
+            "a pair responds faster as both grow": all(a < b for a, b in pairwise(crossing)),
             "and loses its margin": margins[-1] < 0 < margins[0],
         },
         note=f"queue in KB, sign as printed; with the sign counted once {other:+.0f} degrees (PACC-1, PACC-3)",
