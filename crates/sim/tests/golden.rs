@@ -58,7 +58,7 @@ fn results_stay_within_their_bounds_and_to_the_byte_what_they_were() {
         ("expresspass", "89053532b64576b9e37f45c7c45b1d63"),
         ("expresspass-hotnets16", "1e44b020424335611937b5ae241c2c3b"),
         ("naive-credit", "693c44abf3933b54f09b20b12fd55272"),
-        ("ec4", "da7ab6c081368dc4cfd36f1d092fb454"),
+        ("ec4", "dfac27600f0aeb0af336573ba5a7155c"),
         ("rocev2", "7bfb2d38975cbece439c96aa0efe8af7"),
         ("dcqcn", "a4f5d760b2be5db2635fab6867ed9780"),
         ("timely", "fdb8a31ee4e35c2a27a9ff474fbaa000"),

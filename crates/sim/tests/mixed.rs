@@ -158,18 +158,19 @@ fn two_flows_of_the_papers_expresspass_and_dctcp_share_no_better() {
 }
 
 #[test]
-fn ec4_leaves_dctcp_more_than_a_quarter_and_is_fairer_than_expresspass_at_every_number_of_flows() {
-    // EC4 Fig. 4: the order holds. "Near 1" does not: the ratio is 1.3 to 2.6 with the paper's parameters.
+fn ec4_leaves_dctcp_its_share_to_a_factor_of_two_and_is_fairer_than_expresspass_at_every_number_of_flows() {
+    // EC4 Fig. 4: "near 1". Two flows get there with a K of 25 frames only (docs/protocols/ec4.md).
     for flows in COUNTS {
         let dctcp = transport("dctcp");
         let mix = one_queue("ec4 : dctcp", &ec4(), &dctcp, flows);
-        assert!((1.0..2.8).contains(&mix.ratio()), "{flows}: {}", mix.ratio());
-        assert!(mix.jain > 0.8, "{flows}: {}", mix.jain);
+        let most = if flows == 2 { 2.0 } else { 1.6 };
+        assert!((0.8..most).contains(&mix.ratio()), "{flows}: {}", mix.ratio());
+        assert!(mix.jain > 0.9, "{flows}: {}", mix.jain);
         assert!(mix.utilisation() > 0.99, "{flows}: {}", mix.utilisation());
-        // Around K up to eight flows (EC4-9); DCTCP's least windows then hold it above.
+        // Around K up to sixteen flows (EC4-9); DCTCP's least windows then hold it above.
         let queue = 100.0 * FRAME as f64;
         assert!(
-            flows > 8 || (0.6 * queue..1.4 * queue).contains(&mix.queue_mean),
+            flows > 16 || (0.6 * queue..1.4 * queue).contains(&mix.queue_mean),
             "{flows}: {}",
             mix.queue_mean
         );
@@ -180,15 +181,72 @@ fn ec4_leaves_dctcp_more_than_a_quarter_and_is_fairer_than_expresspass_at_every_
 }
 
 #[test]
-fn other_readings_make_few_flows_fair_but_none_makes_many() {
-    // An update each base round-trip time, and no increase by the average of marks.
-    let other =
-        with("ec4", &[("randomize_size", "true"), ("update_period", "30 us"), ("ecn_increase", "target")]);
-    let mix = |flows| one_queue("ec4, other readings : dctcp", &other, &transport("dctcp"), flows);
-    let (two, four) = (mix(2), mix(4));
-    assert!((0.9..1.15).contains(&two.ratio()) && two.jain > 0.99, "{}", two.ratio());
-    assert!((0.9..1.3).contains(&four.ratio()) && four.jain > 0.98, "{}", four.ratio());
-    assert!(mix(32).ratio() > 4.0);
+fn flows_of_ec4_share_among_themselves_since_a_slow_one_updates_as_often_as_a_fast_one() {
+    // EC4-18. The queue swings between K and nothing. An average over packets follows it in a fast flow; a slow one, with
+    // a few packets in a round trip, goes on with the long round trips of the last peak and increases a third as often.
+    let within = |gain: &str| {
+        let credits = with("ec4", &[("randomize_size", "true"), ("rtt_gain", gain)]);
+        let mut model = network(&credits, 8);
+        add(&mut model, &credits, endless(0..4, 8, Span::ZERO, None));
+        add(&mut model, &transport("dctcp"), endless(4..8, 8, Span::ZERO, None));
+        measure(&format!("ec4, rtt_gain {gain} : dctcp, 8 flows"), model).jain
+    };
+    let (last, average) = (within("1"), within("0.125"));
+    assert!(last > 0.93, "{last}");
+    assert!(average < 0.85, "the cause: {average}");
+}
+
+#[test]
+fn as_printed_ec4_takes_more_since_marked_periods_raise_its_rate_and_marks_speed_its_increase() {
+    // EC4-4, EC4-17: nothing is lost here (K of 25 frames, a buffer that never fills), so that marks alone decide; eleven
+    // flows whose data is always marked take the whole link.
+    let dctcp = transport("dctcp");
+    let ratio = |about: &str, values: &[(&str, &str)], flows: u32| {
+        let credits = with("ec4", &[&[("randomize_size", "true")], values].concat());
+        let mut model = network(&credits, flows);
+        let class = &mut model.switch.classes[0];
+        let threshold = Threshold::Fixed(Amount { bytes: Bytes::MAX, packets: 25 });
+        class.marking = Some(Marking { threshold, at: MarkAt::Enqueue });
+        class.limit = Amount::UNLIMITED;
+        add(&mut model, &credits, endless(0..flows / 2, flows, Span::ZERO, None));
+        add(&mut model, &dctcp, endless(flows / 2..flows, flows, Span::ZERO, None));
+        measure(&format!("ec4, {about} : dctcp, {flows} flows, K 25"), model).ratio()
+    };
+    let two = ["target", "alpha"].map(|way| ratio(way, &[("ecn_increase", way)], 2));
+    assert!(two[1] > 1.2 * two[0], "{two:?}");
+    let many = ["unmarked", "always"].map(|way| ratio(way, &[("credit_increase", way)], 16));
+    assert!(many[1] > 1.6 * many[0] && many[0] < 1.5, "{many:?}");
+}
+
+#[test]
+fn eight_flows_of_ec4_behind_slow_hosts_share_the_link_with_credits_of_random_size_and_with_equal_ones_one_may_take_it()
+ {
+    // E17 3.1. One flow's card sends its credits at just the rate of the next limiter, all gaps even: as soon as a place
+    // is free there its next credit takes it, and those of the others, one in a round trip each, find none.
+    let least = |random: &str| {
+        let credits = with("ec4", &[("randomize_size", random)]);
+        let jain = (1..=8).map(|seed| {
+            let mut model = network(&credits, 8);
+            model.host.processing_delay = Delay::Fixed(Span::from_us(5));
+            (model.seed, model.stop) = (seed, Some(Time::ZERO + Span::from_ms(20)));
+            add(&mut model, &credits, endless(0..8, 8, Span::ZERO, None));
+            model.samples.push(Sample {
+                name: "ec4".into(),
+                every: Span::from_ms(10),
+                what: Probe::Throughput(0),
+            });
+            let results = run(&model);
+            let values = results.samples.f64s("value");
+            let last = &values[values.len() / 2..];
+            let squares: f64 = last.iter().map(|value| value * value).sum();
+            last.iter().sum::<f64>().powi(2) / (last.len() as f64 * squares)
+        });
+        jain.fold(1.0, f64::min)
+    };
+    let (random, equal) = (least("true"), least("false"));
+    println!("eight flows, 5 us at a host: Jain at least {random:.3}, {equal:.3} with credits of one size");
+    assert!(random > 0.95, "{random}");
+    assert!(equal < 0.2, "the cause: {equal}");
 }
 
 #[test]

@@ -34,6 +34,17 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// In which periods of LOW mode the credit block raises the rate where no credits were lost (EC4-17). It takes
+    /// `omega` towards `omega_mid` in all of them.
+    pub enum CreditIncrease {
+        /// In those without marks, so that a marked period never raises the rate.
+        Unmarked = "unmarked",
+        /// In all, as lines 20 to 22 stand: data that is always marked then holds a flow at 1/11 of the link.
+        Always = "always",
+    }
+}
+
 /// Constants of the law, by the paper's names.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Constants {
@@ -55,6 +66,8 @@ pub struct Constants {
     pub omega_in_high: OmegaInHigh,
     /// Whether the credit block follows HIGH mode.
     pub credit_block: CreditBlock,
+    /// In which periods of LOW mode the credit block may raise the rate.
+    pub credit_increase: CreditIncrease,
 }
 
 /// The mode that an update ran in.
@@ -69,7 +82,7 @@ pub enum Mode {
 /// Algorithm 1 of EC4 (its sec. III-B).
 ///
 /// ```
-/// use clearway_proto::ec4::{Constants, CreditBlock, EcnIncrease, Law, Mode, OmegaInHigh};
+/// use clearway_proto::ec4::{Constants, CreditBlock, CreditIncrease, EcnIncrease, Law, Mode, OmegaInHigh};
 /// use clearway_proto::expresspass::{Algorithm1, Feedback};
 ///
 /// let mut law = Law::new(Constants {
@@ -81,9 +94,10 @@ pub enum Mode {
 ///     target_ecn_ratio: 0.0,
 ///     target_loss: 0.0,
 ///     omega_mid: 0.05,
-///     ecn_increase: EcnIncrease::Alpha,
+///     ecn_increase: EcnIncrease::Target,
 ///     omega_in_high: OmegaInHigh::Shared,
 ///     credit_block: CreditBlock::LowOnly,
+///     credit_increase: CreditIncrease::Unmarked,
 /// });
 /// // Half of the data marked, a tenth of the credits lost: ECN_alpha = 1/32.
 /// law.step(Some(0.5), Some(0.1), 0.0);
@@ -136,9 +150,10 @@ impl Law {
     pub fn step(&mut self, ecn_ratio: Option<f64>, credit_loss: Option<f64>, floor: f64) {
         let before = self.high.rate();
         let mut tmp_rate = before;
+        let Constants { target_ecn_ratio, mode_threshold, .. } = self.constants;
+        let marked = ecn_ratio.is_some_and(|ratio| ratio > target_ecn_ratio);
         if let Some(ecn_ratio) = ecn_ratio {
-            let Constants { target_ecn_ratio, mode_threshold, .. } = self.constants;
-            if ecn_ratio > target_ecn_ratio {
+            if marked {
                 tmp_rate *= 1.0 - self.averaged(ecn_ratio);
                 self.mode_flag = 0;
                 self.enter(Mode::Low);
@@ -163,7 +178,7 @@ impl Law {
             }
             tmp_rate = self.high.rate();
         }
-        let (rate, omega) = self.credit_block(tmp_rate, self.omega(), credit_loss);
+        let (rate, omega) = self.credit_block(tmp_rate, self.omega(), credit_loss, marked);
         let rate = rate.min(self.constants.expresspass.max_rate).max(floor.min(before));
         match self.mode {
             Mode::Low => {
@@ -182,14 +197,16 @@ impl Law {
     }
 
     /// Lines 19 to 27: the next rate and `omega`.
-    fn credit_block(&self, tmp_rate: f64, omega: f64, credit_loss: Option<f64>) -> (f64, f64) {
+    fn credit_block(&self, tmp_rate: f64, omega: f64, credit_loss: Option<f64>, marked: bool) -> (f64, f64) {
         let Constants { omega_mid, target_loss, expresspass: Algorithm1 { max_rate, w_min, .. }, .. } =
             self.constants;
+        let may_increase = !marked || self.constants.credit_increase == CreditIncrease::Always;
         match credit_loss {
             None => (tmp_rate, omega),
             Some(loss) if loss <= target_loss => {
                 let omega = (omega + omega_mid) / 2.0;
-                ((1.0 - omega) * tmp_rate + omega * max_rate, omega)
+                let raised = (1.0 - omega) * tmp_rate + omega * max_rate;
+                (if may_increase { raised } else { tmp_rate }, omega)
             }
             Some(loss) => (tmp_rate * (1.0 - loss), (omega / 2.0).max(w_min)),
         }
@@ -247,10 +264,15 @@ mod tests {
         target_ecn_ratio: 0.0,
         target_loss: 0.0,
         omega_mid: 0.05,
-        ecn_increase: EcnIncrease::Alpha,
+        ecn_increase: EcnIncrease::Target,
         omega_in_high: OmegaInHigh::Shared,
         credit_block: CreditBlock::LowOnly,
+        credit_increase: CreditIncrease::Unmarked,
     };
+
+    /// Algorithm 1 to the letter.
+    const PRINTED: Constants =
+        Constants { ecn_increase: EcnIncrease::Alpha, credit_increase: CreditIncrease::Always, ..PAPER };
 
     fn at(rate: f64, constants: Constants) -> Law {
         let expresspass = Algorithm1 { alpha: rate, ..constants.expresspass };
@@ -287,25 +309,48 @@ mod tests {
     }
 
     #[test]
-    fn a_marked_period_cuts_by_half_of_ecn_alpha_and_the_next_unmarked_one_adds_half_of_what_is_left() {
+    fn a_marked_period_cuts_by_half_of_ecn_alpha_and_the_next_unmarked_one_leaves_the_average_out() {
         let mut law = at(0.5, Constants { omega_mid: 0.0, ..PAPER });
         law.omega = 0.0;
         law.step(Some(1.0), Some(0.0), 0.0);
         assert_eq!(law.ecn_alpha(), 0.0625);
         assert_eq!(law.rate(), 0.5 * (1.0 - 0.03125));
-        let before = law.rate();
         law.step(Some(0.0), Some(0.0), 0.0);
-        assert_eq!(law.ecn_alpha(), 0.0625 * 0.9375);
+        assert_eq!(law.ecn_alpha(), 0.0625 * 0.9375, "the average moves on");
+        assert_eq!(law.rate(), 0.5 * (1.0 - 0.03125), "EC4-4");
+    }
+
+    #[test]
+    fn as_printed_an_unmarked_period_adds_half_of_what_is_left_of_the_average() {
+        let mut law = at(0.5, Constants { omega_mid: 0.0, ..PRINTED });
+        law.omega = 0.0;
+        modes(&mut law, &[1.0]);
+        let before = law.rate();
+        modes(&mut law, &[0.0]);
         assert_eq!(law.rate(), before * (1.0 + 0.0625 * 0.9375 / 2.0), "EC4-4");
     }
 
     #[test]
-    fn an_unmarked_period_may_leave_the_average_out() {
-        let mut law = at(0.5, Constants { omega_mid: 0.0, ecn_increase: EcnIncrease::Target, ..PAPER });
-        law.omega = 0.0;
-        modes(&mut law, &[1.0, 0.0]);
-        assert_eq!(law.ecn_alpha(), 0.0625 * 0.9375, "the average moves on");
-        assert_eq!(law.rate(), 0.5 * (1.0 - 0.03125));
+    fn data_that_is_always_marked_takes_the_rate_to_its_floor_and_as_printed_only_to_a_tenth_of_the_link() {
+        let [mended, printed] = [PAPER, PRINTED].map(|constants| {
+            let mut law = at(1.0, constants);
+            (0..2_000).for_each(|_| law.step(Some(1.0), Some(0.0), 0.001));
+            law.rate()
+        });
+        assert_eq!(mended, 0.001, "EC4-17");
+        // omega / (1 - (1 - omega) (1 - ECN_alpha / 2)) with ECN_alpha = 1: eleven such flows fill the link.
+        assert!((printed - 0.05 / (1.0 - 0.95 * 0.5)).abs() < 1e-9, "{printed}");
+    }
+
+    #[test]
+    fn as_printed_a_marked_period_raises_a_rate_below_half_of_the_link_and_otherwise_none_does() {
+        let [mended, printed] = [PAPER, PRINTED].map(|constants| {
+            let mut law = at(0.4, constants);
+            law.ecn_alpha = 0.1;
+            law.step(Some(0.1), Some(0.0), 0.0);
+            law.rate()
+        });
+        assert!(mended < 0.4 && printed > 0.4, "{mended} {printed}");
     }
 
     #[test]

@@ -9,11 +9,11 @@
 
 mod law;
 
-pub use law::{Constants, CreditBlock, EcnIncrease, Law, Mode, OmegaInHigh};
+pub use law::{Constants, CreditBlock, CreditIncrease, EcnIncrease, Law, Mode, OmegaInHigh};
 
 use crate::endpoint::Env;
 use crate::expresspass::{Algorithm1, CreditTransport, Handshake, JitterAround, Settings, link_rate};
-use crate::params::Auto;
+use crate::params::{Auto, Profile};
 use clearway_units::{Bytes, Span};
 
 crate::params! {
@@ -38,17 +38,19 @@ crate::params! {
         /// Loss of credits that HIGH mode does not take for congestion (target_loss of ExpressPass).
         high_target_loss: f64 = "0.1", "0" to "0.9", "E17 3.3";
         /// By what an unmarked period of LOW mode raises the rate: with or without the average of marks.
-        ecn_increase: EcnIncrease = "alpha", "" to "", "EC4 Algorithm 1 as printed (EC4-4)";
+        ecn_increase: EcnIncrease = "target", "" to "", "our choice: as printed, marks speed the increase (EC4-4)";
         /// Whether HIGH mode shares its aggressiveness factor with LOW mode.
         omega_in_high: OmegaInHigh = "shared", "" to "", "our choice: EC4 names one omega (EC4-2)";
         /// Whether the credit block, which the paper prints after both modes, follows HIGH mode.
         credit_block: CreditBlock = "low-only", "" to "", "our choice: Algorithm 1 sets no tmp_rate in HIGH mode (EC4-1)";
+        /// In which periods of LOW mode the credit block raises the rate where no credits were lost.
+        credit_increase: CreditIncrease = "unmarked", "" to "", "our choice: EC4 III has marks reduce the rate (EC4-17)";
         /// Initial credit rate as a share of the link's.
         initial_rate: f64 = "1", "0.0001" to "1", "EC4 III-C: initially at the maximum link capacity (EC4-5)";
         /// Time between two updates of the rate; auto: the smoothed round-trip time.
         update_period: Auto<Span> = "auto", "" to "", "EC4 III-B speaks of RTTs; E17 Algorithm 1";
-        /// Weight of a new sample in the receiver's smoothed round-trip time.
-        rtt_gain: f64 = "0.125", "0.001" to "1", "as expresspass";
+        /// Weight of a new sample in the receiver's smoothed round-trip time; 1: the last round trip is the update period.
+        rtt_gain: f64 = "1", "0.001" to "1", "our choice: an average over packets is stale in a slow flow (EC4-18)";
         /// Jitter of a credit as a share of the gap between credits.
         jitter: f64 = "0.01", "0" to "0.9", "as expresspass";
         /// What the jitter is measured from.
@@ -82,6 +84,11 @@ impl CreditTransport for Ec4 {
     const SUMMARY: &'static str = "Credits that share a data queue with DCTCP, by marks on their data";
     const SOURCE: &'static str =
         "Wei, Dong, Huang, Xiao: EC4: ECN and Credit-Reservation Converged Congestion Control";
+    const PROFILES: &'static [Profile] = &[Profile {
+        name: "printed",
+        doc: "Algorithm 1 to the letter (EC4-4, EC4-17): marks speed the increase, and marked periods increase too",
+        values: &[("ecn_increase", "alpha"), ("credit_increase", "always")],
+    }];
 
     fn settings(params: &Params) -> Settings {
         Settings {
@@ -122,6 +129,7 @@ impl CreditTransport for Ec4 {
             ecn_increase: params.ecn_increase,
             omega_in_high: params.omega_in_high,
             credit_block: params.credit_block,
+            credit_increase: params.credit_increase,
         })
     }
 }
