@@ -6,7 +6,7 @@ RUST := $(shell find crates workloads -type f -not -name '*.md' 2>/dev/null) Car
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-full bench wheel lint docs docs-check clean
+.PHONY: help build run test test-full parity bench wheel lint docs docs-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -27,6 +27,9 @@ test-full: test ## Runs the long tests too.
 	cargo test --workspace --locked --release --quiet -- --ignored
 	$(BIN)/pytest --full
 	@echo "make test-full: everything passed"
+
+parity: build ## Compares completion times with those of the authors' simulators, on the same flows (about two minutes).
+	@$(BIN)/clearway parity
 
 bench: ## Measures speed and memory.
 	cargo run --release --locked -p clearway-bench

@@ -61,6 +61,7 @@ class _Workload(TypedDict):
     name: str
     summary: str
     mean_bytes: float
+    points: list[tuple[int, float]]
     notes: list[str]
 
 def transports() -> list[_Transport]: ...

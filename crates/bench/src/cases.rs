@@ -176,7 +176,14 @@ fn network(transport: &AnyTransport, topology: Topology, buffer: Bytes) -> Model
         MarkingNeeds::Step => Marking { threshold: Threshold::ByRate, at: MarkAt::Enqueue },
         MarkingNeeds::Red(red) => Marking { threshold: Threshold::Red(red), at: MarkAt::Dequeue },
     });
-    let class = |limit, marking| Class { name: "data".into(), priority: 0, weight: 1, limit, marking };
+    let class = |limit, marking| Class {
+        name: "data".into(),
+        priority: 0,
+        weight: 1,
+        limit,
+        marking,
+        at_switches: None,
+    };
     let credit = needs.credits.map(|needs| CreditClass::new(needs.queue, needs.shaping));
     let port = |class| PortModel {
         credit,
@@ -234,6 +241,7 @@ fn permutation(k: u32, transport: &AnyTransport, scale: f64) -> Model {
         class: 0,
         credit_class: 0,
         notice_class: 0,
+        ack_class: 0,
         pattern,
     });
     model
@@ -262,6 +270,7 @@ fn web_search(transport: &AnyTransport, scale: f64) -> Model {
         class: 0,
         credit_class: 0,
         notice_class: 0,
+        ack_class: 0,
         pattern,
     });
     model

@@ -115,6 +115,10 @@ impl Sender for BlastSender {
         self.close(cx);
         self.sent
     }
+
+    fn acknowledged(&self) -> u64 {
+        0
+    }
 }
 
 /// Counts what arrives in order.

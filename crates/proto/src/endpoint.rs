@@ -187,6 +187,9 @@ pub trait Sender: Endpoint {
     /// the flow then has in all.
     fn truncate(&mut self, cx: &mut Cx<'_>) -> u64;
 
+    /// Bytes from the start of the flow that this end knows to have arrived. 0 in a transport that never learns.
+    fn acknowledged(&self) -> u64;
+
     /// The flow's max-min fair share is `rate` from now on, in bytes on the wire. Only transports whose
     /// [`Needs`](crate::Needs) ask for an oracle hear of it.
     fn set_rate(&mut self, rate: Rate, cx: &mut Cx<'_>) {

@@ -3,6 +3,7 @@
 use crate::endpoint::{Env, Receiver, Sender};
 use crate::params::{ParamError, ParamSet, ParamSpec, Profile};
 use crate::port::{CreditShaping, PortMechanism, RedConfig};
+use crate::rdma::Acks;
 use crate::shim::{AnyShim, ShimEnv};
 
 /// A transport: a kind of sender and a kind of receiver that belong together, with their parameters.
@@ -48,6 +49,8 @@ pub struct Needs {
     pub lossless: bool,
     /// Notifications of congestion that overtake data: a class of their own for [`Kind::Cnp`](crate::Kind::Cnp).
     pub notices: bool,
+    /// How acknowledgements travel, besides data or ahead of it.
+    pub acks: Acks,
     /// A class that yields to all others, for data that nothing allowed: the most frames that wait in it.
     pub low_priority: Option<u32>,
     /// Bytes that its data packets carry besides payload and the network's headers.
@@ -65,6 +68,7 @@ impl Needs {
         marking: None,
         lossless: false,
         notices: false,
+        acks: Acks::WithData,
         stamp: 0,
         low_priority: None,
         mechanism: None,

@@ -69,6 +69,7 @@ pub fn workloads(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         dict.set_item("name", info.name)?;
         dict.set_item("summary", info.summary)?;
         dict.set_item("mean_bytes", info.mean())?;
+        dict.set_item("points", info.cdf().points().to_vec())?;
         dict.set_item("notes", info.notes().collect::<Vec<_>>())?;
         Ok(dict)
     };

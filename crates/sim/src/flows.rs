@@ -42,8 +42,10 @@ pub struct Message {
 /// Classes of a flow's packets at every port.
 #[derive(Clone, Copy, Debug)]
 pub struct Classes {
-    /// Of data and of what answers it.
+    /// Of data, and of all that has no class below.
     pub data: u8,
+    /// Of acknowledgements.
+    pub ack: u8,
     /// Of credits, among the classes of credits.
     pub credit: u8,
     /// Of notifications of congestion.
@@ -82,6 +84,10 @@ pub struct Flow {
     pub written: u64,
     /// Messages not yet delivered in full.
     pub messages: VecDeque<Message>,
+    /// Messages of which the sending end does not know that all has arrived.
+    pub unacknowledged: VecDeque<Message>,
+    /// Offset after the last byte of the first of these; [`u64::MAX`] if there are none.
+    pub acknowledged_at: u64,
     /// What both ends did until the last message was complete.
     pub counted: Stats,
     /// The row of its current message, or its last one.
@@ -134,6 +140,18 @@ impl Flows {
         Some(record)
     }
 
+    /// Takes the first message of a flow that its sender has yet to know delivered, if it is within the `acknowledged`
+    /// bytes, and returns its row.
+    pub fn pop_acknowledged(&mut self, place: u32, acknowledged: u64) -> Option<u32> {
+        let flow = self.get_mut(place)?;
+        if acknowledged < flow.acknowledged_at {
+            return None;
+        }
+        let record = flow.unacknowledged.pop_front()?.record;
+        flow.await_acknowledgement();
+        Some(record)
+    }
+
     /// How many are alive.
     pub fn live(&self) -> usize {
         self.live
@@ -174,8 +192,10 @@ pub struct Standing {
     pub wants_low_priority: bool,
     /// Whether it needs nothing more.
     pub finished: bool,
-    /// A receiver: bytes delivered. A sender that was truncated: bytes in all.
+    /// A receiver: bytes delivered. A sender: bytes that it knows to have arrived.
     pub bytes: u64,
+    /// A sender that was truncated: bytes in all.
+    pub total: u64,
 }
 
 /// Drives one end through one input.
@@ -211,6 +231,7 @@ impl Drive<'_> {
                 }
             }
             let class = match packet.kind {
+                Kind::Ack | Kind::Nack => classes.ack,
                 Kind::Credit => classes.credit,
                 Kind::Cnp => {
                     net.notices += 1;
@@ -228,6 +249,7 @@ impl Drive<'_> {
             wants_low_priority: endpoint.wants_low_priority(),
             finished: end.finished,
             bytes: 0,
+            total: 0,
         }
     }
 }
@@ -280,7 +302,8 @@ impl SenderVisitor for Drive<'_> {
             Input::Share(rate) => sender.set_rate(rate, &mut cx),
             _ => {}
         }
-        Standing { bytes: total, ..self.common(sender) }
+        let standing = self.common(sender);
+        Standing { bytes: sender.acknowledged(), total, ..standing }
     }
 }
 
@@ -294,6 +317,11 @@ impl ReceiverVisitor for Drive<'_> {
 }
 
 impl Flow {
+    /// Notes which bytes the sender must know to have arrived for its next message to be acknowledged.
+    pub fn await_acknowledgement(&mut self) {
+        self.acknowledged_at = self.unacknowledged.front().map_or(u64::MAX, |message| message.end);
+    }
+
     /// Drives the sending end.
     #[inline]
     pub fn drive_sender(&mut self, place: u32, input: Input<'_>, net: &mut Network) -> Standing {

@@ -111,6 +111,8 @@ pub struct Class {
     pub limit: Amount,
     /// Marks, if any.
     pub marking: Option<Marking>,
+    /// The class that its packets join at switches, if another: such a class is one of hosts alone.
+    pub at_switches: Option<usize>,
 }
 
 /// An amount of packets in a queue, counted in bytes on the wire or in packets; the first reached counts.
@@ -205,6 +207,8 @@ pub struct Traffic {
     pub credit_class: usize,
     /// The class of its notifications of congestion.
     pub notice_class: usize,
+    /// The class of its acknowledgements.
+    pub ack_class: usize,
     /// What it sends.
     pub pattern: Pattern,
 }

@@ -95,6 +95,7 @@ fn the_queue_of_an_incast_is_bounded_whatever_the_fan_out_and_nothing_is_lost() 
             class: 0,
             credit_class: 0,
             notice_class: 0,
+            ack_class: 0,
             pattern,
         });
         let results = run(&model);

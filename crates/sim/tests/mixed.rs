@@ -52,13 +52,12 @@ fn with(name: &str, values: &[(&str, &str)]) -> AnyTransport {
     made
 }
 
-/// Credits of random size, since they cross two switches.
 fn ec4() -> AnyTransport {
-    with("ec4", &[("randomize_size", "true")])
+    transport("ec4")
 }
 
 fn expresspass() -> AnyTransport {
-    with("expresspass", &[("randomize_size", "true")])
+    transport("expresspass")
 }
 
 /// As its authors' code.
@@ -88,11 +87,14 @@ fn endless(pairs: std::ops::Range<u32>, of: u32, start: Span, stop: Option<Span>
 /// A dumbbell for credits and marks.
 fn network(credits: &AnyTransport, pairs: u32) -> Model {
     let mut model = network_for(credits, shape(pairs).build().unwrap());
-    let class = &mut model.switch.classes[0];
-    let threshold = Threshold::Fixed(Amount { bytes: Bytes::MAX, packets: 100 });
-    class.marking = Some(Marking { threshold, at: MarkAt::Enqueue });
-    class.limit = Amount { bytes: Bytes::new(250 * FRAME), packets: u32::MAX };
+    mark_above(&mut model, 100);
+    model.switch.classes[0].limit = Amount { bytes: Bytes::new(250 * FRAME), packets: u32::MAX };
     model
+}
+
+fn mark_above(model: &mut Model, packets: u32) {
+    let threshold = Threshold::Fixed(Amount { bytes: Bytes::MAX, packets });
+    model.switch.classes[0].marking = Some(Marking { threshold, at: MarkAt::Enqueue });
 }
 
 /// Runs for two intervals and measures in the second.
@@ -139,32 +141,25 @@ fn one_queue(about: &str, credits: &AnyTransport, other: &AnyTransport, flows: u
 }
 
 #[test]
-fn expresspass_as_its_authors_wrote_it_starves_dctcp_whatever_the_number_of_flows() {
+fn expresspass_starves_dctcp_whatever_the_number_of_flows_and_so_does_its_authors_code() {
     // EC4 Fig. 3, Fig. 4.
     for flows in COUNTS {
-        let mix = one_queue("expresspass ns2 : dctcp", &expresspass_ns2(), &transport("dctcp"), flows);
-        // What is left are DCTCP's least windows of two frames a flow.
-        let bound = if flows <= 32 { 0.1 } else { 0.2 };
-        assert!(mix.second / (mix.first + mix.second) < bound, "{flows}: {}", mix.second);
-        assert!(mix.jain < 0.7, "{flows}: {}", mix.jain);
+        for (about, credits) in [("expresspass", expresspass()), ("expresspass ns2", expresspass_ns2())] {
+            let mix = one_queue(&format!("{about} : dctcp"), &credits, &transport("dctcp"), flows);
+            // What is left are DCTCP's least windows of two frames a flow.
+            let bound = if flows <= 32 { 0.1 } else { 0.2 };
+            assert!(mix.second / (mix.first + mix.second) < bound, "{about}, {flows}: {}", mix.second);
+            assert!(mix.jain < 0.7, "{about}, {flows}: {}", mix.jain);
+        }
     }
 }
 
 #[test]
-fn two_flows_of_the_papers_expresspass_and_dctcp_share_no_better() {
-    // With more flows Algorithm 1 leaves so much of the credit rate unused that DCTCP gets on: see docs/protocols/ec4.md.
-    let mix = one_queue("expresspass : dctcp", &expresspass(), &transport("dctcp"), 2);
-    assert!(mix.ratio() > 8.0 && mix.jain < 0.65, "{} {}", mix.ratio(), mix.jain);
-}
-
-#[test]
-fn ec4_leaves_dctcp_its_share_to_a_factor_of_two_and_is_fairer_than_expresspass_at_every_number_of_flows() {
-    // EC4 Fig. 4: "near 1". Two flows get there with a K of 25 frames only (docs/protocols/ec4.md).
+fn ec4_leaves_dctcp_its_share_to_a_factor_of_two_and_expresspass_a_tenth_of_that() {
+    // EC4 Fig. 4: "near 1".
     for flows in COUNTS {
-        let dctcp = transport("dctcp");
-        let mix = one_queue("ec4 : dctcp", &ec4(), &dctcp, flows);
-        let most = if flows == 2 { 2.0 } else { 1.6 };
-        assert!((0.8..most).contains(&mix.ratio()), "{flows}: {}", mix.ratio());
+        let mix = one_queue("ec4 : dctcp", &ec4(), &transport("dctcp"), flows);
+        assert!((0.8..2.0).contains(&mix.ratio()), "{flows}: {}", mix.ratio());
         assert!(mix.jain > 0.9, "{flows}: {}", mix.jain);
         assert!(mix.utilisation() > 0.99, "{flows}: {}", mix.utilisation());
         // Around K up to sixteen flows (EC4-9); DCTCP's least windows then hold it above.
@@ -174,26 +169,20 @@ fn ec4_leaves_dctcp_its_share_to_a_factor_of_two_and_is_fairer_than_expresspass_
             "{flows}: {}",
             mix.queue_mean
         );
-        let paper = one_queue("expresspass : dctcp", &expresspass(), &dctcp, flows);
-        let authors = one_queue("expresspass ns2 : dctcp", &expresspass_ns2(), &dctcp, flows);
-        assert!(mix.jain > paper.jain - 0.02 && mix.jain > authors.jain + 0.15, "{flows}");
     }
 }
 
 #[test]
-fn flows_of_ec4_share_among_themselves_since_a_slow_one_updates_as_often_as_a_fast_one() {
-    // EC4-18. The queue swings between K and nothing. An average over packets follows it in a fast flow; a slow one, with
-    // a few packets in a round trip, goes on with the long round trips of the last peak and increases a third as often.
-    let within = |gain: &str| {
-        let credits = with("ec4", &[("randomize_size", "true"), ("rtt_gain", gain)]);
-        let mut model = network(&credits, 8);
-        add(&mut model, &credits, endless(0..4, 8, Span::ZERO, None));
-        add(&mut model, &transport("dctcp"), endless(4..8, 8, Span::ZERO, None));
-        measure(&format!("ec4, rtt_gain {gain} : dctcp, 8 flows"), model).jain
-    };
-    let (last, average) = (within("1"), within("0.125"));
-    assert!(last > 0.93, "{last}");
-    assert!(average < 0.85, "the cause: {average}");
+fn with_a_k_of_25_frames_ec4_and_dctcp_share_to_a_third_up_to_32_flows() {
+    // The K that eq. (1) of EC4 asks for is 20 packets at 10 Gbps.
+    for flows in [2, 4, 8, 16, 32] {
+        let mut model = network(&ec4(), flows);
+        mark_above(&mut model, 25);
+        add(&mut model, &ec4(), endless(0..flows / 2, flows, Span::ZERO, None));
+        add(&mut model, &transport("dctcp"), endless(flows / 2..flows, flows, Span::ZERO, None));
+        let mix = measure(&format!("ec4 : dctcp, {flows} flows, K 25"), model);
+        assert!((2.0 / 3.0..1.2).contains(&mix.ratio()) && mix.jain > 0.95, "{flows}: {}", mix.ratio());
+    }
 }
 
 #[test]
@@ -202,12 +191,10 @@ fn as_printed_ec4_takes_more_since_marked_periods_raise_its_rate_and_marks_speed
     // flows whose data is always marked take the whole link.
     let dctcp = transport("dctcp");
     let ratio = |about: &str, values: &[(&str, &str)], flows: u32| {
-        let credits = with("ec4", &[&[("randomize_size", "true")], values].concat());
+        let credits = with("ec4", values);
         let mut model = network(&credits, flows);
-        let class = &mut model.switch.classes[0];
-        let threshold = Threshold::Fixed(Amount { bytes: Bytes::MAX, packets: 25 });
-        class.marking = Some(Marking { threshold, at: MarkAt::Enqueue });
-        class.limit = Amount::UNLIMITED;
+        mark_above(&mut model, 25);
+        model.switch.classes[0].limit = Amount::UNLIMITED;
         add(&mut model, &credits, endless(0..flows / 2, flows, Span::ZERO, None));
         add(&mut model, &dctcp, endless(flows / 2..flows, flows, Span::ZERO, None));
         measure(&format!("ec4, {about} : dctcp, {flows} flows, K 25"), model).ratio()
@@ -215,14 +202,15 @@ fn as_printed_ec4_takes_more_since_marked_periods_raise_its_rate_and_marks_speed
     let two = ["target", "alpha"].map(|way| ratio(way, &[("ecn_increase", way)], 2));
     assert!(two[1] > 1.2 * two[0], "{two:?}");
     let many = ["unmarked", "always"].map(|way| ratio(way, &[("credit_increase", way)], 16));
-    assert!(many[1] > 1.6 * many[0] && many[0] < 1.5, "{many:?}");
+    assert!(many[1] > 1.6 * many[0] && many[0] < 1.2, "{many:?}");
 }
 
 #[test]
-fn eight_flows_of_ec4_behind_slow_hosts_share_the_link_with_credits_of_random_size_and_with_equal_ones_one_may_take_it()
- {
-    // E17 3.1. One flow's card sends its credits at just the rate of the next limiter, all gaps even: as soon as a place
-    // is free there its next credit takes it, and those of the others, one in a round trip each, find none.
+fn eight_flows_of_ec4_behind_slow_hosts_do_not_lock_one_another_out() {
+    // They did in one of eight seeds (Jain 0.13), with credits of one size and HIGH mode by the printed law of
+    // ExpressPass, which keeps a rate that loses less than a tenth of its credits. One flow's card then sent its credits
+    // at just the rate of the next limiter, all gaps even; as soon as a place was free there its next credit took it, and
+    // those of the others, one in a round trip each, found none. Random sizes end it, and so does the law in force.
     let least = |random: &str| {
         let credits = with("ec4", &[("randomize_size", random)]);
         let jain = (1..=8).map(|seed| {
@@ -245,8 +233,7 @@ fn eight_flows_of_ec4_behind_slow_hosts_share_the_link_with_credits_of_random_si
     };
     let (random, equal) = (least("true"), least("false"));
     println!("eight flows, 5 us at a host: Jain at least {random:.3}, {equal:.3} with credits of one size");
-    assert!(random > 0.95, "{random}");
-    assert!(equal < 0.2, "the cause: {equal}");
+    assert!(random > 0.95 && equal > 0.95, "{random} {equal}");
 }
 
 #[test]
@@ -284,8 +271,8 @@ fn when_dctcp_has_left_ec4_takes_the_whole_link_again() {
     model.samples.push(Sample { name: "ec4".into(), every, what: Probe::Throughput(0) });
     let results = run(&model);
     let rates = results.samples.f64s("value");
-    // Credits of 88 bytes on average: 90.5 % of the link for frames, 85.9 % for payload.
-    assert!(rates[7] < 8.0e9 && rates[9] > 8.5e9, "{rates:?}");
+    // 94.8 % of the link for frames, 90.0 % for payload.
+    assert!(rates[7] < 8.0e9 && rates[9] > 8.9e9, "{rates:?}");
 }
 
 /// ExpressPass in a class of its own beside another's, `weight` to 1; credits for a share of the links.
@@ -332,11 +319,11 @@ fn beside_expresspass_cubic_fills_the_buffer_and_frames_are_lost() {
         assert!(mix.queue_max > 249 * FRAME, "{about}: at most {}", mix.queue_max);
         mix
     };
-    let authors = with("ns2", &expresspass_ns2());
-    assert!(authors.ratio() > 8.0 && authors.queue_mean > 0.9 * 250.0 * FRAME as f64, "{}", authors.ratio());
-    // Algorithm 1 leaves some of the link to CUBIC, as to DCTCP (docs/protocols/ec4.md).
-    let paper = with("Algorithm 1", &expresspass());
-    assert!((1.2..2.5).contains(&paper.ratio()), "{}", paper.ratio());
+    for (about, credits) in [("", expresspass()), ("ns2", expresspass_ns2())] {
+        let mix = with(about, &credits);
+        assert!(mix.ratio() > 8.0, "{about}: {}", mix.ratio());
+        assert!(mix.queue_mean > 0.8 * 250.0 * FRAME as f64, "{about}: {}", mix.queue_mean);
+    }
 }
 
 #[test]

@@ -187,6 +187,7 @@ fn partition_aggregate(name: &str, workers: u32, rounds: u32) -> u64 {
         class: 0,
         credit_class: 0,
         notice_class: 0,
+        ack_class: 0,
         pattern: Pattern::Rounds(Rounds {
             client: NodeId(0),
             workers: (0..workers).map(|worker| NodeId(1 + worker % (hosts - 1))).collect(),

@@ -99,6 +99,7 @@ fn a_class_of_higher_priority_goes_first_and_equal_ones_share_by_weight() {
                 class: src as usize,
                 credit_class: 0,
                 notice_class: src as usize,
+                ack_class: src as usize,
                 pattern,
             });
         }

@@ -6,11 +6,13 @@ mod common;
 use clearway_proto::AnyTransport;
 use clearway_proto::port::pfc::{PfcConfig, headroom};
 use clearway_sim::model::*;
+use clearway_sim::scenario::{Overrides, Scenario};
 use clearway_sim::{Ended, Results};
 use clearway_topology::{Dumbbell, FatTree, NodeId, Star, Topology};
 use clearway_units::{Bytes, Rate, Span, Time};
 use common::*;
 use proptest::prelude::*;
+use std::path::Path;
 
 /// Transports that are made for a lossless network.
 fn lossless() -> Vec<AnyTransport> {
@@ -45,6 +47,58 @@ fn a_lone_packet_takes_its_serialisation_and_delay_on_each_link_and_nothing_else
 }
 
 #[test]
+fn a_sender_knows_of_the_last_byte_when_its_acknowledgement_is_back() {
+    let transport = transport("rocev2");
+    let mut model = network_for(&transport, star(2));
+    add(&mut model, &transport, vec![flow(0, 1, 1000)]);
+    let results = run(&model);
+    let hop = |wire| Rate::gbps(100).time_to_send(Bytes::new(wire)) + Span::from_us(1);
+    assert_eq!(results.flows.f64s("acked_s"), [(hop(1078) * 2 + hop(84) * 2).as_secs_f64()]);
+}
+
+#[test]
+fn a_sender_that_hears_of_nothing_never_knows() {
+    let transport = transport("blast");
+    let mut model = network_for(&transport, star(2));
+    add(&mut model, &transport, vec![flow(0, 1, 1000)]);
+    let results = run(&model);
+    assert!(results.flows.f64s("fct_s")[0] > 0.0 && results.flows.f64s("acked_s")[0].is_nan());
+}
+
+#[test]
+fn every_other_transport_knows_after_the_last_byte_arrived_and_each_message_has_its_own_time() {
+    let all = clearway_proto::TRANSPORTS.iter().map(|info| info.name).filter(|name| *name != "blast");
+    for transport in all.map(transport) {
+        let mut model = network_for(&transport, star(4));
+        add(&mut model, &transport, (0..3).map(|src| flow(src, 3, 200_000)).collect());
+        let rounds = Rounds {
+            client: NodeId(0),
+            workers: vec![NodeId(1), NodeId(2)],
+            request: Bytes::new(100),
+            response: Bytes::new(20_000),
+            longer: 0,
+            reconnect: false,
+            rounds: 3,
+            barrier: true,
+            start: Time::ZERO,
+            pause: Span::ZERO,
+            spread: Span::ZERO,
+        };
+        let mut part = model.traffic[0].clone();
+        (part.name, part.pattern) = ("rounds".into(), Pattern::Rounds(rounds));
+        model.traffic.push(part);
+        let results = run(&model);
+        let name = transport.info().name;
+        assert_eq!(results.summary.flows_completed, 3 + 2 * 2 * 3, "{name}");
+        let ends = results.flows.f64s("fct_s").iter().zip(results.flows.f64s("acked_s"));
+        // A connection that stays open may end a run before its last message is known to have arrived.
+        let known = ends.clone().filter(|(_, acked)| !acked.is_nan()).count();
+        assert!(known >= 3 + 2 * 2 * 2, "{name}: {known}");
+        assert!(ends.clone().all(|(fct, acked)| acked.is_nan() || acked > fct), "{name}");
+    }
+}
+
+#[test]
 fn a_lone_flow_uses_the_whole_link() {
     let transport = transport("rocev2");
     let mut model = network_for(&transport, star(2));
@@ -65,6 +119,23 @@ fn a_packet_takes_four_arrivals_and_one_timer_though_a_far_timer_is_pending_besi
     // 25,000 packets in 3 ms: a timeout scheduled anew with each would be 17,000 events more.
     let each = results.summary.events as f64 / 25_000.0;
     assert!((5.0..5.1).contains(&each), "{each} events a packet");
+}
+
+#[test]
+fn a_packet_that_leaves_is_marked_by_what_joins_the_queue_at_that_instant_as_in_the_authors_code() {
+    // Two trains of 20 frames meet at a port, two frames each time that one leaves. The k-th to leave, from 0, leaves
+    // k + 1 behind, two of which have just come. More than 5.5 frames behind: 15 marks while frames come, 14 after.
+    let mut transport = transport("dcqcn");
+    for (key, value) in [("k_min", "8459 B"), ("k_max", "8459 B"), ("k_at", "100 Gbps")] {
+        transport.set(key, value).unwrap();
+    }
+    // Whether the port that sends or those that feed it come first in the topology must not matter.
+    for (sources, dst) in [([0, 1], 2), ([1, 2], 0), ([0, 2], 1)] {
+        let mut model = network_for(&transport, star(3));
+        add(&mut model, &transport, sources.map(|src| flow(src, dst, 29_200)).to_vec());
+        let results = run(&model);
+        assert_eq!(results.ports.u64s("marks").iter().sum::<u64>(), 29, "to host {dst}");
+    }
 }
 
 #[test]
@@ -209,6 +280,7 @@ fn a_class_that_is_stopped_does_not_stop_another() {
         class: 1,
         credit_class: 0,
         notice_class: 1,
+        ack_class: 1,
         pattern,
     });
     let results = run(&model);
@@ -288,5 +360,114 @@ proptest! {
         let results = run(&model);
         prop_assert_eq!(results.ports.u64s("drops_buffer").iter().sum::<u64>(), 0, "{}", transport.info().name);
         prop_assert_eq!(results.summary.flows_completed, count);
+    }
+}
+
+/// The times from the arrival of single packets, from h11 to h0 every 3 us, until their sender knows of them, the
+/// longest last; and what became of the run. Up to eight hosts send 2 MB each to `busy`, h0 one of them if `h0_sends`.
+fn ack_times(acks: &str, busy: &str, h0_sends: bool) -> (Vec<f64>, Results) {
+    let watched = (0..8).map(|number| 50 + 3 * number);
+    let watched: Vec<String> = watched
+        .map(|us| format!("{{ src = \"h11\", dst = \"h0\", size = \"1000 B\", start = \"{us} us\" }}"))
+        .collect();
+    let senders: Vec<String> = (u32::from(!h0_sends)..8).map(|host| format!("\"h{host}\"")).collect();
+    let text = format!(
+        r#"
+        stop = "400 us"
+        [topology]
+        kind = "star"
+        hosts = 12
+        rate = "100 Gbps"
+        delay = "1 us"
+        [switch]
+        shared_buffer = "2 MB"
+        [transport]
+        name = "rocev2"
+        acks = "{acks}"
+        [[traffic]]
+        name = "watched"
+        kind = "flows"
+        list = [{}]
+        [[traffic]]
+        kind = "incast"
+        receiver = "{busy}"
+        senders = [{}]
+        size = "2 MB"
+        "#,
+        watched.join(", "),
+        senders.join(", ")
+    );
+    let scenario = Scenario::parse(&text, "acks", Path::new("."), &Overrides::default());
+    let results = run(&scenario.unwrap_or_else(|error| panic!("{error}")).model);
+    let starts = results.flows.f64s("start_s").iter();
+    let ends = results.flows.f64s("fct_s").iter().zip(results.flows.f64s("acked_s"));
+    let watched = starts.zip(ends).filter(|(start, _)| **start >= 50e-6);
+    let mut times: Vec<f64> = watched.map(|(_, (fct, acked))| acked - fct).collect();
+    assert_eq!(times.len(), 8);
+    times.sort_by(f64::total_cmp);
+    (times, results)
+}
+
+/// The way of an acknowledgement through the idle network, and the frame that may be on each of its links.
+fn idle_ack_times() -> std::ops::Range<f64> {
+    let time = |wire| Rate::gbps(100).time_to_send(Bytes::new(wire)).as_secs_f64();
+    let idle = 2.0 * (time(84) + 1e-6);
+    idle - 1e-12..idle + 2.0 * time(1538) + 1e-12
+}
+
+/// Whether some acknowledgement waits for long; if not, that none waits at all.
+fn waits(times: &[f64]) -> bool {
+    let waits = times[7] > 10e-6;
+    assert!(waits || times.iter().all(|time| idle_ack_times().contains(time)), "{times:?}");
+    waits
+}
+
+#[test]
+fn an_acknowledgement_waits_behind_data_in_switches_unless_it_has_a_class_of_its_own() {
+    for (acks, expected) in [("with-data", true), ("first-at-hosts", true), ("own-class", false)] {
+        let (times, results) = ack_times(acks, "h11", false);
+        assert_eq!(waits(&times), expected, "{acks}: {times:?}");
+        assert_eq!(results.ports.u64s("drops_buffer").iter().sum::<u64>(), 0, "{acks}");
+    }
+}
+
+#[test]
+fn an_acknowledgement_waits_at_a_host_whose_data_is_stopped_unless_it_is_of_another_class_there() {
+    for (acks, expected) in [("with-data", true), ("first-at-hosts", false), ("own-class", false)] {
+        let (times, results) = ack_times(acks, "h10", true);
+        assert_eq!(waits(&times), expected, "{acks}: {times:?}");
+        assert!(results.ports.u64s("pauses").iter().sum::<u64>() > 0, "the incast stops its senders");
+        assert_eq!(results.ports.u64s("drops_buffer").iter().sum::<u64>(), 0, "{acks}");
+    }
+}
+
+/// DCQCN's fluid fixed point (Zhu et al., CoNEXT'16): the queue at which `flows` flows at 40 Gbps neither grow nor
+/// shrink, in bytes. In packets of 1,000 B: `p^3 = R_AI N^2 / (tau' C^2) (1/B + N/(T C))^2`.
+fn dcqcn_queue(flows: f64) -> f64 {
+    let (rate, step, bytes) = (40e9 / 8e3, 40e6 / 8e3, 10e6 / 1e3);
+    let (timer, alpha) = (55e-6, 55e-6);
+    let p = (step * flows.powi(2) / (alpha * rate * rate) * (1.0 / bytes + flows / (timer * rate)).powi(2))
+        .cbrt();
+    5e3 + p / 0.01 * 195e3
+}
+
+#[test]
+fn dcqcns_mean_queue_is_that_of_its_fluid_model_within_a_factor_of_two() {
+    for flows in [2, 4, 10] {
+        let transport = transport("dcqcn");
+        let star = Star { hosts: flows + 1, rate: Rate::gbps(40), delay: Span::from_us(1) }.build().unwrap();
+        let mut model = network_for(&transport, star);
+        add(&mut model, &transport, (0..flows).map(|src| flow(src, flows, 1_000_000_000)).collect());
+        model.stop = Some(Time::ZERO + Span::from_ms(60));
+        let port = model.topology.ports().iter().position(|port| port.to == NodeId(flows)).unwrap();
+        let what = Probe::Queue(vec![clearway_topology::PortId(port as u32)]);
+        model.samples = vec![Sample { name: "queue".into(), every: Span::from_us(10), what }];
+        let results = run(&model);
+        // The first third belongs to the start at line rate.
+        let queue = results.samples.f64s("value");
+        let queue = &queue[queue.len() / 3..];
+        let (mean, fluid) = (queue.iter().sum::<f64>() / queue.len() as f64, dcqcn_queue(flows.into()));
+        println!("{flows} flows: {mean:.0} B, the fluid model {fluid:.0} B");
+        assert!((0.5..2.0).contains(&(mean / fluid)), "{flows} flows: {mean} B, the fluid model {fluid} B");
     }
 }

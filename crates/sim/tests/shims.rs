@@ -206,6 +206,7 @@ fn rounds(transport: &AnyTransport, workers: u32, request: u64, barrier: bool) -
         class: 0,
         credit_class: 0,
         notice_class: 0,
+        ack_class: 0,
         pattern,
     });
     model

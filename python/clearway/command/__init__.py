@@ -12,6 +12,7 @@ from clearway import _clearway
 from clearway.command.compare import compare
 from clearway.command.demo import demo
 from clearway.command.listing import list_
+from clearway.command.parity import parity
 from clearway.command.plan import plan
 from clearway.command.report import report
 from clearway.command.reproduce import reproduce
@@ -45,7 +46,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (run, compare, plan, list_, report, reproduce, demo):
+for command in (run, compare, plan, list_, report, reproduce, parity, demo):
     cli.add_command(command)
 
 

@@ -17,6 +17,7 @@ from clearway.runner import load_scenario
 EXAMPLES = """\b
 Examples:
   clearway compare scenarios/websearch.toml --transports expresspass,dctcp
+  clearway compare scenarios/websearch.toml --transports expresspass,dctcp --stacks own
   clearway compare scenarios/incast.toml --transports expresspass,dctcp,cubic --json
 """
 
@@ -29,6 +30,7 @@ def compare(
     scenario: Path,
     transports: str,
     settings: tuple[tuple[str, str], ...],
+    stacks: str | None,
     seed: int | None,
     out: Path | None,
     force: bool,
@@ -41,7 +43,7 @@ def compare(
     Writes a folder for each transport; `clearway report` makes pictures of them.
     """
     names = [name.strip() for name in transports.split(",") if name.strip()]
-    chosen = settings_dict(settings)
+    chosen = settings_dict(settings, stacks)
     if not names:
         raise click.UsageError(f"--transports {transports!r}: name at least one, such as expresspass,dctcp")
     first = load_scenario(scenario, transport=names[0], seed=seed, set=chosen)

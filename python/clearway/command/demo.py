@@ -12,7 +12,7 @@ import click
 from clearway import _clearway, folder
 from clearway.command.progress import progress_bar
 from clearway.command.shared import INTERRUPTED, console, notes
-from clearway.command.tables import print_runs, print_texts
+from clearway.command.tables import print_assumptions, print_runs, print_texts
 from clearway.groups import as_sweep
 from clearway.result import Run
 from clearway.runner import load_scenario, simulate
@@ -112,4 +112,5 @@ def show(runs: list[Run]) -> None:
             print_runs(console(), name, {run.label: run for run in members})
         else:
             console().print(f"\n[bold]{name}[/]")
+            print_assumptions(console(), {label: line[-1][1] for label, line in sweep.lines.items()})
             print_texts(console(), sweep_texts(sweep), left=2)

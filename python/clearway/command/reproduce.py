@@ -92,10 +92,10 @@ def reproduce(
 def show(out: Console, found: object) -> None:
     """Prints the claims of a figure and what became of them."""
     from clearway.reproduce import Reproduction
-    from clearway.reproduce.page import finding_texts
+    from clearway.reproduce.page import brief_texts
 
     assert isinstance(found, Reproduction)
-    head, rows = finding_texts(found.findings)
+    head, rows = brief_texts(found.findings)
     out.print(f"\n[bold]{found.figure.name}[/] ({found.scale}): {escape(found.figure.title)}", soft_wrap=True)
     if rows:
         print_texts(out, (head, [[escape(text) for text in row] for row in rows]), left=len(head))

@@ -31,6 +31,7 @@ def run(
     scenario: Path,
     transport: str | None,
     settings: tuple[tuple[str, str], ...],
+    stacks: str | None,
     seed: int | None,
     out: Path | None,
     force: bool,
@@ -43,7 +44,7 @@ def run(
     Prints flow completion times by size, queues, drops and speed, and writes the results to a folder: the resolved
     scenario, flows, ports and samples as Parquet, totals as JSON. Ctrl-C keeps what was simulated so far.
     """
-    chosen = settings_dict(settings)
+    chosen = settings_dict(settings, stacks)
     loaded = load_scenario(scenario, transport=transport, seed=seed, set=chosen)
     out = out or Path("out") / "-".join(filter(None, [loaded.name, transport]))
     folder.check_target(out, force=force)

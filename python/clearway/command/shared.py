@@ -42,6 +42,11 @@ def run_options(function: F) -> F:
     """The options of every command that simulates."""
     options = [
         click.option("--set", "settings", type=Setting(), multiple=True, help="Set a key of the scenario; repeatable."),
+        click.option(
+            "--stacks",
+            type=click.Choice(["own", "equal"]),
+            help="How connections start: each transport's own way, or all alike (a handshake, a first window of 2).",
+        ),
         click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed, instead of the scenario's."),
         click.option("--out", type=click.Path(path_type=Path), help="Folder for the results.  [default: out/NAME]"),
         click.option("--force", is_flag=True, help="Write into a folder that holds something else too."),
@@ -61,9 +66,9 @@ def run_options(function: F) -> F:
     return function
 
 
-def settings_dict(settings: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """The settings as a dict; a key that is there twice is a mistake."""
-    found: dict[str, str] = {}
+def settings_dict(settings: tuple[tuple[str, str], ...], stacks: str | None = None) -> dict[str, str]:
+    """The settings as a dict, with `--stacks` as one of them; a key that is there twice is a mistake."""
+    found: dict[str, str] = {} if stacks is None else {"stacks": stacks}
     for key, value in settings:
         if key in found:
             raise click.UsageError(f"--set {key}: this key is set twice; set it once")

@@ -8,6 +8,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from clearway.assumptions import assumption_texts
 from clearway.result import Run
 from clearway.texts import Texts, fct_texts, network_texts, warning_texts
 
@@ -16,12 +17,20 @@ def print_runs(console: Console, title: str, runs: Mapping[str, Run]) -> None:
     """Prints what there is to know of runs of one scenario."""
     console.print()
     console.print(f"[bold]{title}[/]")
+    print_assumptions(console, runs)
     if any(run.flows.height for run in runs.values()):
         print_texts(console, fct_texts(runs), left=2)
     print_texts(console, network_texts(runs), left=1)
     for text in warning_texts(runs):
         console.print(text, style="bold", markup=False)
         console.print()
+
+
+def print_assumptions(console: Console, runs: Mapping[str, Run]) -> None:
+    """Says what a comparison assumes; nothing for a run alone."""
+    for line in assumption_texts(runs) if len(runs) > 1 else []:
+        console.print(line, style="dim", markup=False, soft_wrap=True)
+    console.print()
 
 
 def print_texts(console: Console, texts: Texts, left: int) -> None:

@@ -9,6 +9,7 @@ from importlib.resources import files
 from matplotlib.figure import Figure
 
 from clearway import __version__, metrics
+from clearway.assumptions import assumption_texts
 from clearway.groups import Group, Sweep, group
 from clearway.report import figures
 from clearway.report.style import Palette, drawing, svg, variables
@@ -61,7 +62,13 @@ def section(part: Group, palette: Palette) -> str:
         ]
     blocks += [card(table(network_texts(runs), 1, palette)), card(picture(figures.queues_by_tier(runs, palette)))]
     blocks += sampled_cards(runs, palette)
-    return f"<h2>{escape(part.title)}</h2>{''.join(blocks)}{sources(runs)}"
+    return f"<h2>{escape(part.title)}</h2>{assumptions(runs)}{''.join(blocks)}{sources(runs)}"
+
+
+def assumptions(runs: Mapping[str, Run]) -> str:
+    """What a comparison assumes, above its tables."""
+    lines = assumption_texts(runs) if len(runs) > 1 else []
+    return f'<p class="muted">{"<br>".join(map(escape, lines))}</p>' if lines else ""
 
 
 def warnings(runs: Mapping[str, Run]) -> list[str]:
@@ -88,6 +95,7 @@ def sweep_section(part: Sweep, palette: Palette) -> str:
     span = f"{words(part.key)} from {part.values[0]:,.10g} to {part.values[-1]:,.10g}"
     return (
         f"<h2>{escape(part.title)}: {escape(span)}</h2>"
+        + assumptions(last)
         + "".join(warnings({f"{label}, {x:,.10g}": run for label, line in part.lines.items() for x, run in line}))
         + pair(*drawn)
         + card(table(sweep_texts(part), 2, palette))

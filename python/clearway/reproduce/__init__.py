@@ -69,8 +69,8 @@ def reproduce(
 ) -> Reproduction:
     """Runs a figure's simulations, those that were not run before, and writes tables, pictures and a page to `out`.
 
-    With `docs`, the page goes to `DOCS/results`, its record to `DOCS/results/data`, pictures as SVG to `DOCS/img`. `jobs`
-    replaces the simulations of the scale. `progress` hears of each simulation that is done.
+    With `docs`, the page goes to `DOCS/results`, its record to `DOCS/results/data`, pictures as SVG to `DOCS/img`.
+    `jobs` replaces the simulations of the scale. `progress` hears of each simulation that is done.
     """
     if isinstance(figure, str):
         (figure,) = find(figure)

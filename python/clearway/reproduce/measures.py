@@ -63,6 +63,13 @@ def fairness(rates: Floats) -> float:
     return float(np.mean([jain_index(column) for column in rates.T])) if rates.size else float("nan")
 
 
+def steady(flows: pl.DataFrame, edge: float = 0.1) -> pl.DataFrame:
+    """The flows that arrive in the middle of a run: not in its first or last tenth, when it fills and drains."""
+    first, last = (float(value) for value in (flows["start_s"].min(), flows["start_s"].max()))  # type: ignore[arg-type]
+    span = last - first
+    return flows.filter(pl.col("start_s").is_between(first + edge * span, last - edge * span))
+
+
 def port(run: Run, name: str) -> dict[str, Any]:
     """The row of a port."""
     return run.ports.row(by_predicate=pl.col("port") == name, named=True)

@@ -32,6 +32,12 @@ def finding_texts(findings: list[Finding]) -> Texts:
     ]
 
 
+def brief_texts(findings: list[Finding]) -> Texts:
+    """Claims beside what was measured, in few enough columns for a terminal."""
+    rows = [[one.claim.id, one.claim.text, one.measured, one.verdict, one.note] for one in findings]
+    return ["claim", "paper", "measured", "verdict", "remark"], rows
+
+
 def page(found: Reproduction, images: Path, at: Path, result: str) -> str:
     """The page, to be written to `at`; its pictures are in `images`. `result` is the hash of the record beside it."""
     figure = found.figure

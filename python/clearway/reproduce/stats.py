@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from scipy import stats
 
 #: Seeds of a figure in which anything is drawn; the least that a verdict may stand on.
@@ -61,6 +62,18 @@ def estimate(values: Sequence[float]) -> Estimate:
         return exact(mean)
     half = float(stats.t.ppf(0.5 + CONFIDENCE / 2, len(x) - 1)) * float(x.std(ddof=1)) / math.sqrt(len(x))
     return Estimate(mean, mean - half, mean + half, len(x))
+
+
+def per_seed(table: pl.DataFrame, value: str | pl.Expr, **where: object) -> list[float]:
+    """A measure of the rows that have these values in these columns, one a seed, in the order of column `seed`."""
+    part = table.filter(*(pl.col(name) == pl.lit(one) for name, one in where.items())).sort("seed")
+    expression = pl.col(value) if isinstance(value, str) else value
+    return [float(one) for one in part.select(expression.alias("value"))["value"]]
+
+
+def over_seeds(table: pl.DataFrame, value: str | pl.Expr, **where: object) -> Estimate:
+    """The estimate of a measure from the rows that have these values in these columns, one a seed."""
+    return estimate(per_seed(table, value, **where))
 
 
 def paired_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate:

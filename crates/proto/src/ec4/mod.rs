@@ -12,7 +12,9 @@ mod law;
 pub use law::{Constants, CreditBlock, CreditIncrease, EcnIncrease, Law, Mode, OmegaInHigh};
 
 use crate::endpoint::Env;
-use crate::expresspass::{Algorithm1, CreditTransport, Handshake, JitterAround, Settings, link_rate};
+use crate::expresspass::{
+    Algorithm1, CREDIT_MIN, CreditTransport, Handshake, JitterAround, Settings, link_rate,
+};
 use crate::params::{Auto, Profile};
 use clearway_units::{Bytes, Span};
 
@@ -35,7 +37,7 @@ crate::params! {
         omega_min: f64 = "0.01", "0.0001" to "1", "our choice: EC4 states none; w_min of E17 3.2";
         /// Aggressiveness factor that HIGH mode approaches (w_max of ExpressPass).
         w_max: f64 = "0.5", "0.0001" to "1", "E17 Algorithm 1";
-        /// Loss of credits that HIGH mode does not take for congestion (target_loss of ExpressPass).
+        /// Loss of credits that HIGH mode does not take for congestion at rate zero (target_loss of ExpressPass).
         high_target_loss: f64 = "0.1", "0" to "0.9", "E17 3.3";
         /// By what an unmarked period of LOW mode raises the rate: with or without the average of marks.
         ecn_increase: EcnIncrease = "target", "" to "", "our choice: as printed, marks speed the increase (EC4-4)";
@@ -49,14 +51,14 @@ crate::params! {
         initial_rate: f64 = "1", "0.0001" to "1", "EC4 III-C: initially at the maximum link capacity (EC4-5)";
         /// Time between two updates of the rate; auto: the smoothed round-trip time.
         update_period: Auto<Span> = "auto", "" to "", "EC4 III-B speaks of RTTs; E17 Algorithm 1";
-        /// Weight of a new sample in the receiver's smoothed round-trip time; 1: the last round trip is the update period.
-        rtt_gain: f64 = "1", "0.001" to "1", "our choice: an average over packets is stale in a slow flow (EC4-18)";
+        /// Weight of a new sample in the receiver's smoothed round-trip time.
+        rtt_gain: f64 = "0.125", "0.001" to "1", "as expresspass";
         /// Jitter of a credit as a share of the gap between credits.
         jitter: f64 = "0.01", "0" to "0.9", "as expresspass";
         /// What the jitter is measured from.
         jitter_around: JitterAround = "schedule", "" to "", "as expresspass";
-        /// Draw the size of each credit uniformly from 84 to 92 bytes.
-        randomize_size: bool = "false", "" to "", "as expresspass";
+        /// Draw the size of each credit uniformly from 76 to 92 bytes; else all have 84.
+        randomize_size: bool = "true", "" to "", "as expresspass";
         /// How long the sender must have no data before it stops its credits; auto: the base round-trip time.
         idle_timeout: Auto<Span> = "auto", "" to "", "as expresspass";
         /// How long a request or a stop may go unanswered, doubled each time; auto: two base round-trip times, at least 200 us.
@@ -97,6 +99,7 @@ impl CreditTransport for Ec4 {
             jitter: params.jitter,
             jitter_around: params.jitter_around,
             randomize_size: params.randomize_size,
+            size_min: Some(CREDIT_MIN),
             idle_timeout: params.idle_timeout,
             retry: params.retry,
             handshake: params.handshake,

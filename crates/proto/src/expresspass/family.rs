@@ -2,7 +2,7 @@
 
 use super::{
     CreditReceiver, CreditSender, Feedback, GateConfig, Handshake, JitterAround, PacerConfig, ReceiverConfig,
-    Recovery, SenderConfig, max_rate,
+    Recovery, Release, SenderConfig, max_rate,
 };
 use crate::endpoint::Env;
 use crate::params::{Auto, ParamSet, Profile};
@@ -14,6 +14,8 @@ use clearway_units::{Bytes, Span};
 const RETRY_MIN: Span = Span::from_us(200);
 /// Largest size of a credit on the wire, in bytes (E17 sec. 3.1).
 const CREDIT_MAX: u32 = 92;
+/// Least size of a credit of random size on the wire, in bytes (ns2-xpass, fat tree): with it their mean is 84.
+pub(crate) const CREDIT_MIN: u32 = 76;
 
 /// A transport whose receivers send credits. Implementing it makes a [`Transport`].
 pub trait CreditTransport {
@@ -68,8 +70,10 @@ pub struct Settings {
     pub randomize_size: bool,
     /// Without one, the smallest frame.
     pub size_min: Option<u32>,
+    pub mean_size: bool,
     pub idle_timeout: Auto<Span>,
     pub retry: Auto<Span>,
+    pub retry_backoff: bool,
     pub handshake: Handshake,
     pub early_stop: bool,
     /// `end_margin`, if `tell_end`.
@@ -79,7 +83,9 @@ pub struct Settings {
     pub recovery: Recovery,
     pub reorder_window: Auto<Span>,
     pub reorder_credits: u32,
+    pub release: Release,
     pub credit_queue: u32,
+    pub credit_queue_bytes: bool,
     pub bucket: Bytes,
     pub bucket_starts_empty: bool,
     pub low_priority: f64,
@@ -89,7 +95,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Those of the SIGCOMM 2017 paper, as the parameters of `expresspass` have them.
+    /// Those of the SIGCOMM 2017 paper with credits of one size; but for these, as the parameters of `expresspass` have them.
     pub const PAPER: Settings = Settings {
         update_period: Auto::Auto,
         rtt_gain: 0.125,
@@ -97,8 +103,10 @@ impl Settings {
         jitter_around: JitterAround::Schedule,
         randomize_size: false,
         size_min: None,
+        mean_size: false,
         idle_timeout: Auto::Auto,
         retry: Auto::Auto,
+        retry_backoff: true,
         handshake: Handshake::Syn,
         early_stop: false,
         end_margin: None,
@@ -106,7 +114,9 @@ impl Settings {
         recovery: Recovery::Selective,
         reorder_window: Auto::Auto,
         reorder_credits: 0,
+        release: Release::Turn,
         credit_queue: 8,
+        credit_queue_bytes: false,
         bucket: Bytes::new(168),
         bucket_starts_empty: false,
         low_priority: 0.0,
@@ -114,10 +124,25 @@ impl Settings {
         ecn: false,
     };
 
+    /// Least and largest size of a credit, where the smallest frame has `fixed` bytes.
+    fn sizes(&self, fixed: u32) -> (u32, u32) {
+        let least = self.size_min.unwrap_or(fixed);
+        if self.randomize_size { (least, CREDIT_MAX.max(least)) } else { (fixed, fixed) }
+    }
+
+    /// The size of a credit by which credits share a link with data, where the smallest frame has `fixed` bytes: that, or
+    /// with `mean_size` the mean of the sizes, half a byte rounded up.
+    pub fn counted_size(&self, fixed: u32) -> u32 {
+        let (least, largest) = self.sizes(fixed);
+        if self.mean_size { (least + largest).div_ceil(2) } else { fixed }
+    }
+
     fn needs(&self) -> Needs {
         let shaping = CreditShaping {
+            credit: self.counted_size(CreditShaping::PAPER.credit),
             bucket: self.bucket.get() as u32,
             starts_empty: self.bucket_starts_empty,
+            queue_in_bytes: self.credit_queue_bytes,
             ..CreditShaping::PAPER
         };
         let credits = Some(CreditNeeds { queue: self.credit_queue, shaping });
@@ -131,6 +156,7 @@ impl Settings {
             gate: GateConfig {
                 idle: self.idle_timeout.or(env.base_rtt),
                 retry: self.retry.or((env.base_rtt * 2).max(RETRY_MIN)),
+                backs_off: self.retry_backoff,
                 stop_by_mark: self.stop_by_mark,
                 early_stop: self.early_stop,
                 tell_end: self.end_margin.is_some(),
@@ -138,15 +164,13 @@ impl Settings {
             request_on_syn: self.handshake == Handshake::Syn,
             reorder: self.reorder_window.or(env.base_rtt / 4),
             ecn: self.ecn,
+            release: self.release,
             low_priority: (env.path_rate.bytes_in(env.base_rtt).get() as f64 * self.low_priority) as u64,
         }
     }
 
     fn receiver(&self, env: &Env) -> ReceiverConfig {
-        let fixed = env.framing.wire_min;
-        let least = self.size_min.unwrap_or(fixed);
-        let (size_min, size_max) =
-            if self.randomize_size { (least, CREDIT_MAX.max(least)) } else { (fixed, fixed) };
+        let (size_min, size_max) = self.sizes(env.framing.wire_min);
         ReceiverConfig {
             pacer: PacerConfig { jitter: self.jitter, around: self.jitter_around, size_min, size_max },
             period: match self.update_period {

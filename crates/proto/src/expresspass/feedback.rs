@@ -59,7 +59,8 @@ fn per_second(events: u64, span: Span) -> f64 {
 pub enum Trigger {
     /// A timer of one update period.
     Timer,
-    /// A credit that leaves at least one update period after the last update, if data arrived since.
+    /// A credit that leaves at least one update period after the last update, if data arrived since. It leaves when it
+    /// was due; the new rate sets the gap after it. What was counted before a request counts in its first update.
     Credit,
     /// Nothing: the rate is fixed.
     Never,
@@ -158,17 +159,6 @@ impl FeedbackControl {
     /// Whether the last update was in the increasing phase.
     pub fn increased(&self) -> bool {
         self.increased
-    }
-
-    /// Goes on from a rate and a factor that another law left, as if after neither phase.
-    pub(crate) fn resume(&mut self, cur_rate: f64, w: f64) {
-        self.adjust(cur_rate, w);
-        self.increased = false;
-    }
-
-    /// Changes rate and factor and leaves the phase.
-    pub(crate) fn adjust(&mut self, cur_rate: f64, w: f64) {
-        (self.cur_rate, self.w) = (cur_rate, w);
     }
 
     /// Lines 4 to 13 for a period with this credit loss. The decrease stops at `floor` credits per second, and

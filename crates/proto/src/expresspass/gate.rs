@@ -29,11 +29,15 @@ pub enum Signal {
 pub struct GateConfig {
     /// How long there must be no data before credits are stopped.
     pub idle: Span,
-    /// How long a request or a stop may go unanswered before it is sent again; doubles each time.
+    /// How long a request or a stop may go unanswered before it is sent again.
     pub retry: Span,
+    /// Whether that doubles each time.
+    pub backs_off: bool,
     /// The mark on the last data packet stops the credits (E16), so none is sent for that.
     pub stop_by_mark: bool,
-    /// Credits are stopped as soon as those of one round trip cover what is left (the ns-2 code).
+    /// Credits are stopped as soon as those of one round trip cover what is left (the ns-2 code). The round trip is
+    /// that from the last request to its first credit. If the credits that still come are too few, the sender asks
+    /// again two such round trips after the stop.
     pub early_stop: bool,
     /// The receiver is told how much there is to send, and may come to think that all has arrived.
     pub tell_end: bool,
@@ -58,6 +62,10 @@ pub struct SenderGate {
     answered: bool,
     pending: Option<Signal>,
     stopped_at: Time,
+    /// When the last request left, and how long after it its first credit came.
+    asked_at: Time,
+    first_rtt: Option<Span>,
+    /// For the early stop: credits since the last time that they were compared with what was left, in every state.
     window_start: Time,
     window_credits: u64,
 }
@@ -74,6 +82,8 @@ impl SenderGate {
             answered: false,
             pending: None,
             stopped_at: Time::ZERO,
+            asked_at: Time::ZERO,
+            first_rtt: None,
             window_start: Time::ZERO,
             window_credits: 0,
         }
@@ -124,9 +134,11 @@ impl SenderGate {
     /// A credit of `session` arrived and `backlog` frames wait. Answers whether it releases one; if not, it is
     /// wasted.
     pub fn on_credit(&mut self, session: u32, backlog: u64, rtt: Span, now: Time) -> bool {
+        self.window_credits += 1;
         if session == self.session && self.state == State::RequestSent {
             self.receive(now);
-            (self.window_start, self.window_credits) = (now, 0);
+            self.first_rtt = Some(now.saturating_since(self.asked_at));
+            self.window_start = now;
         }
         if backlog == 0 {
             self.on_useless_credit(rtt, now);
@@ -143,11 +155,12 @@ impl SenderGate {
                 self.state = State::StopSent;
                 self.arm_retry(now);
             }
+            (State::Receiving, 0) if self.config.idle.is_zero() => self.stop(now),
             (State::Receiving, 0) => self.timer = now.saturating_add(self.config.idle),
             (State::Receiving, left) => {
                 self.timer = self.patience(now);
                 if self.config.early_stop {
-                    self.consider_early_stop(left, rtt, now);
+                    self.consider_early_stop(left, now);
                 }
             }
             _ => {}
@@ -229,8 +242,8 @@ impl SenderGate {
         }
     }
 
-    fn consider_early_stop(&mut self, left: u64, rtt: Span, now: Time) {
-        self.window_credits += 1;
+    fn consider_early_stop(&mut self, left: u64, now: Time) {
+        let rtt = self.first_rtt.expect("credits come, so the first came");
         if now < self.window_start.saturating_add(rtt) {
             return;
         }
@@ -243,6 +256,9 @@ impl SenderGate {
 
     fn signal(&mut self, signal: Signal, now: Time) {
         self.pending = Some(signal);
+        if signal == Signal::Request {
+            self.asked_at = now;
+        }
         self.arm_retry(now);
     }
 
@@ -253,7 +269,12 @@ impl SenderGate {
 
     fn arm_retry(&mut self, now: Time) {
         (self.stopped_at, self.answered) = (now, false);
-        self.timer = now.saturating_add(self.config.retry * (1 << self.attempts.min(BACKOFF_MAX)));
+        let retry = match self.first_rtt {
+            Some(rtt) if self.config.early_stop && self.state == State::StopSent => rtt * 2,
+            _ => self.config.retry,
+        };
+        let doublings = if self.config.backs_off { self.attempts.min(BACKOFF_MAX) } else { 0 };
+        self.timer = now.saturating_add(retry * (1 << doublings));
     }
 }
 
@@ -265,6 +286,7 @@ mod tests {
     const CONFIG: GateConfig = GateConfig {
         idle: RTT,
         retry: Span::from_us(200),
+        backs_off: true,
         stop_by_mark: false,
         early_stop: false,
         tell_end: false,

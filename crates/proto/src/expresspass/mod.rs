@@ -12,7 +12,7 @@
 //! | [`CreditPacer`] | when the next credit leaves, its number and size |
 //! | [`LossMeter`] | credit loss from gaps in the numbers that data echoes |
 //! | [`CreditBudget`] | how many credits are still worth sending, if the sender tells how much is left |
-//! | [`FeedbackControl`], [`Ns2Feedback`], [`hotnets::HotnetsFeedback`] | credit loss to credit rate |
+//! | [`PassedFeedback`], [`FeedbackControl`], [`Ns2Feedback`], [`hotnets::HotnetsFeedback`] | credit loss to credit rate |
 //! | [`SenderGate`] | which credit releases data; requests and stops, with retries |
 //! | [`Outbox`], [`Inbox`] | what was lost after all and goes again |
 //! | [`CreditSender`], [`CreditReceiver`] | the two ends, made of these |
@@ -29,10 +29,12 @@ pub mod naive;
 mod ns2;
 mod outbox;
 mod pacer;
+mod passed;
 mod receiver;
 mod sender;
 
 pub use budget::CreditBudget;
+pub(crate) use family::CREDIT_MIN;
 pub use family::{CreditTransport, Settings, link_rate};
 pub use feedback::{Algorithm1, AtMaxRate, Feedback, FeedbackControl, Period, Trigger, max_rate};
 pub use gate::{GateConfig, SenderGate, Signal, State};
@@ -41,8 +43,9 @@ pub use meter::{LossMeter, Reading};
 pub use ns2::Ns2Feedback;
 pub use outbox::{Chunk, Outbox};
 pub use pacer::{CreditPacer, CreditSlot, JitterAround, PacerConfig};
+pub use passed::PassedFeedback;
 pub use receiver::{CreditReceiver, ReceiverConfig, Recovery};
-pub use sender::{CreditSender, SenderConfig};
+pub use sender::{CreditSender, Release, SenderConfig};
 
 use crate::endpoint::Env;
 use crate::params::{Auto, Profile};
@@ -51,8 +54,10 @@ use clearway_units::{Bytes, Span};
 crate::choice! {
     /// The law by which credit loss sets the credit rate.
     pub enum Law {
-        /// Algorithm 1 of the paper.
+        /// Algorithm 1 of the paper, a decrease by the prose of E17 3.2 and the authors' code: to the rate that passed.
         Sigcomm17 = "sigcomm17",
+        /// Algorithm 1 as it is printed: a decrease applies to the rate in force.
+        Printed = "sigcomm17-printed",
         /// The authors' ns-2 code.
         Ns2 = "ns2",
         /// Algorithm 1, its loss applied to the rate at which the lost credits were sent (E17 sec. 4).
@@ -86,14 +91,14 @@ crate::params! {
         /// Law by which credit loss sets the credit rate.
         feedback: Law = "sigcomm17", "" to "", "E17 3.2, Algorithm 1";
         /// Initial credit rate as a share of the link's (alpha).
-        alpha: f64 = "0.0625", "0.0001" to "1", "E17 6.3";
+        alpha: f64 = "0.5", "0.0001" to "1", "ns2-xpass; E17 6.3 compares 1/2 and 1/16";
         /// First aggressiveness factor (w_init).
-        w_init: f64 = "0.0625", "0.0001" to "1", "E17 6.3";
+        w_init: f64 = "0.0625", "0.0001" to "1", "ns2-xpass, fat tree; E17 6.3";
         /// Least aggressiveness factor (w_min).
         w_min: f64 = "0.01", "0.0001" to "1", "E17 3.2";
         /// Largest aggressiveness factor (w_max).
         w_max: f64 = "0.5", "0.0001" to "1", "E17 Algorithm 1";
-        /// Credit loss that is not taken for congestion (target_loss); with feedback "ns2" that of a flow at rate zero.
+        /// Credit loss that is not taken for congestion (target_loss); with feedback "sigcomm17" and "ns2" that of a flow at rate zero, from which it falls to none at max_rate.
         target_loss: f64 = "0.1", "0" to "0.9", "E17 3.3";
         /// What max_rate is taken from, where hosts have different link rates.
         ceiling: Ceiling = "own-link", "" to "", "E17 3.2; 7: the feedback assumes that all hosts have the same link capacity";
@@ -108,16 +113,20 @@ crate::params! {
         /// What the jitter is measured from.
         jitter_around: JitterAround = "schedule", "" to "", "our choice: E17 states none; this keeps the rate exact";
         /// Draw the size of each credit uniformly from size_min to 92 bytes.
-        randomize_size: bool = "false", "" to "", "our choice: E17 3.1 does for several switches, but its data ceiling of 94.82 % excludes it";
+        randomize_size: bool = "true", "" to "", "E17 3.1";
         /// Least size of a credit on the wire, in bytes, with randomize_size.
-        size_min: u32 = "84", "64" to "92", "E17 3.1";
+        size_min: u32 = "76", "64" to "92", "ns2-xpass, fat tree: the mean is 84 B, so data keeps its 94.82 % (E17 3.1: 84)";
+        /// With randomize_size: the share of links that credits take, and max_rate, follow from the mean of the sizes, rounded up to whole bytes, and not from 84 B.
+        mean_size: bool = "false", "" to "", "E17 3.1: 84 of 1622 B (ns2-xpass: the mean)";
         /// How long the sender must have no data before it stops its credits; auto: the base round-trip time.
         idle_timeout: Auto<Span> = "auto", "" to "", "our choice: E17 3.1 says a small timeout period";
         /// How long a request or a stop may go unanswered, doubled each time; auto: two base round-trip times, at least 200 us.
         retry: Auto<Span> = "auto", "" to "", "our choice: E17 states none; 200 us is the minimum RTO of E16 4";
+        /// Whether the time without an answer doubles with each repetition of a request or a stop.
+        retry_backoff: bool = "true", "" to "", "our choice: E17 states none (ns2-xpass: false)";
         /// How a new connection asks for its first credits.
         handshake: Handshake = "syn", "" to "", "E17 3.1";
-        /// Stop the credits as soon as those of one round trip cover what is left to send.
+        /// Stop the credits as soon as those of one round trip, as long as the first credit took to come, cover what is left to send; ask again two such round trips later if too few came after all.
         early_stop: bool = "false", "" to "", "our choice: the paper does not (ns2-xpass does)";
         /// Tell the receiver with each request how much there is to send; it then sends no more credits than that takes, and the margin.
         tell_end: bool = "false", "" to "", "E17 7 proposes it; the paper's evaluation is without";
@@ -133,8 +142,12 @@ crate::params! {
         reorder_window: Auto<Span> = "auto", "" to "", "RFC 8985";
         /// By how many numbers an echo may be late before its credit counts as lost; more than 0 for packet spraying.
         reorder_credits: u32 = "0", "" to "62", "E17 3.2: a gap is a loss";
+        /// Where data that a credit released waits for the link: with its flow, for the flow's turn at the network card, or in the card's queue, in the order in which credits came.
+        release: Release = "turn", "" to "", "our choice: E17 states none (ns2-xpass: queue)";
         /// Most credits that wait at a port.
         credit_queue: u32 = "8", "1" to "100000", "E17 3.3";
+        /// Whether that queue is as long as so many credits of 84 B are in bytes, whatever the number of those that wait.
+        credit_queue_bytes: bool = "false", "" to "", "E17 3.3: eight credits (ns2-xpass: bytes)";
         /// Depth of the token bucket at a port.
         bucket: Bytes = "168 B", "92 B" to "1400 B", "E17 3.1";
         /// Whether the bucket starts empty.
@@ -160,16 +173,25 @@ impl CreditTransport for ExpressPass {
                 ("feedback", "ns2"),
                 ("alpha", "0.5"),
                 ("w_init", "0.5"),
+                ("w_min", "0.01"),
+                ("w_max", "0.5"),
                 ("target_loss", "0.125"),
                 ("ramp", "40"),
                 ("rtt_gain", "0.2"),
                 ("jitter", "0.1"),
                 ("jitter_around", "gap"),
-                ("idle_timeout", "2 ms"),
+                ("randomize_size", "false"),
+                ("size_min", "84"),
+                ("mean_size", "true"),
+                ("idle_timeout", "0 s"),
                 ("retry", "100 us"),
+                ("retry_backoff", "false"),
+                ("handshake", "none"),
                 ("early_stop", "true"),
+                ("release", "queue"),
                 ("recovery", "go-back-n"),
                 ("credit_queue", "10"),
+                ("credit_queue_bytes", "true"),
                 ("bucket", "840 B"),
                 ("bucket_starts_empty", "true"),
             ],
@@ -178,6 +200,7 @@ impl CreditTransport for ExpressPass {
             name: "ns2-fat-tree",
             doc: "What the fat-tree script of ns2-xpass changes, to be set after profile ns2",
             values: &[
+                ("alpha", "0.5"),
                 ("w_init", "0.0625"),
                 ("randomize_size", "true"),
                 ("size_min", "76"),
@@ -195,15 +218,19 @@ impl CreditTransport for ExpressPass {
             jitter_around: params.jitter_around,
             randomize_size: params.randomize_size,
             size_min: Some(params.size_min),
+            mean_size: params.mean_size,
             idle_timeout: params.idle_timeout,
             retry: params.retry,
+            retry_backoff: params.retry_backoff,
             handshake: params.handshake,
             early_stop: params.early_stop,
             end_margin: params.tell_end.then_some(params.end_margin),
             recovery: params.recovery,
             reorder_window: params.reorder_window,
             reorder_credits: params.reorder_credits,
+            release: params.release,
             credit_queue: params.credit_queue,
+            credit_queue_bytes: params.credit_queue_bytes,
             bucket: params.bucket,
             bucket_starts_empty: params.bucket_starts_empty,
             low_priority: params.low_priority,
@@ -213,11 +240,13 @@ impl CreditTransport for ExpressPass {
     }
 
     fn law(params: &Params, env: &Env) -> Control {
+        let credit = ExpressPass::settings(params).counted_size(env.framing.wire_min);
+        let line_rate = match params.ceiling {
+            Ceiling::OwnLink => env.line_rate,
+            Ceiling::Path => env.path_rate.min(env.line_rate),
+        };
         let constants = Algorithm1 {
-            max_rate: match params.ceiling {
-                Ceiling::OwnLink => link_rate(env),
-                Ceiling::Path => link_rate(&Env { line_rate: env.path_rate.min(env.line_rate), ..*env }),
-            },
+            max_rate: max_rate(line_rate, credit, env.framing.wire_max()),
             alpha: params.alpha,
             w_init: params.w_init,
             w_min: params.w_min,
@@ -226,8 +255,9 @@ impl CreditTransport for ExpressPass {
             ramp: params.ramp,
         };
         match params.feedback {
-            Law::Sigcomm17 => Control::Sigcomm17(FeedbackControl::new(constants)),
-            Law::Matched => Control::Sigcomm17(FeedbackControl::matched(constants)),
+            Law::Sigcomm17 => Control::Sigcomm17(PassedFeedback::new(constants)),
+            Law::Printed => Control::Printed(FeedbackControl::new(constants)),
+            Law::Matched => Control::Printed(FeedbackControl::matched(constants)),
             Law::Ns2 => Control::Ns2(Ns2Feedback::new(constants)),
         }
     }
@@ -236,8 +266,10 @@ impl CreditTransport for ExpressPass {
 /// The feedback control that `feedback` names.
 #[derive(Clone, Debug)]
 pub enum Control {
-    /// Algorithm 1 of the paper.
-    Sigcomm17(FeedbackControl),
+    /// Algorithm 1 of the paper by its prose.
+    Sigcomm17(PassedFeedback),
+    /// Algorithm 1 as printed, or with its loss applied to the rate at which the lost credits were sent.
+    Printed(FeedbackControl),
     /// The authors' ns-2 code.
     Ns2(Ns2Feedback),
 }
@@ -246,6 +278,7 @@ impl Feedback for Control {
     fn start(&mut self, wanted: u64) {
         match self {
             Control::Sigcomm17(law) => law.start(wanted),
+            Control::Printed(law) => law.start(wanted),
             Control::Ns2(law) => law.start(wanted),
         }
     }
@@ -253,6 +286,7 @@ impl Feedback for Control {
     fn rate(&self) -> f64 {
         match self {
             Control::Sigcomm17(law) => law.rate(),
+            Control::Printed(law) => law.rate(),
             Control::Ns2(law) => law.rate(),
         }
     }
@@ -260,6 +294,7 @@ impl Feedback for Control {
     fn update(&mut self, period: &Period) {
         match self {
             Control::Sigcomm17(law) => law.update(period),
+            Control::Printed(law) => law.update(period),
             Control::Ns2(law) => law.update(period),
         }
     }
@@ -267,6 +302,7 @@ impl Feedback for Control {
     fn trigger(&self) -> Trigger {
         match self {
             Control::Sigcomm17(law) => law.trigger(),
+            Control::Printed(law) => law.trigger(),
             Control::Ns2(law) => law.trigger(),
         }
     }

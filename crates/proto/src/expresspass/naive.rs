@@ -3,7 +3,7 @@
 //!
 //! Source: E17 sec. 2 and Figs. 2, 4, 10, where it shows why feedback is needed.
 
-use super::{AtMaxRate, CreditTransport, Handshake, JitterAround, Settings, link_rate};
+use super::{AtMaxRate, CREDIT_MIN, CreditTransport, Handshake, JitterAround, Settings, link_rate};
 use crate::endpoint::Env;
 use crate::params::Auto;
 use clearway_units::{Bytes, Span};
@@ -15,8 +15,8 @@ crate::params! {
         jitter: f64 = "0.01", "0" to "0.9", "as expresspass";
         /// What the jitter is measured from.
         jitter_around: JitterAround = "schedule", "" to "", "as expresspass";
-        /// Draw the size of each credit uniformly from 84 to 92 bytes.
-        randomize_size: bool = "false", "" to "", "as expresspass";
+        /// Draw the size of each credit uniformly from 76 to 92 bytes; else all have 84.
+        randomize_size: bool = "true", "" to "", "as expresspass";
         /// How long the sender must have no data before it stops its credits; auto: the base round-trip time.
         idle_timeout: Auto<Span> = "auto", "" to "", "as expresspass";
         /// How long a request or a stop may go unanswered, doubled each time; auto: two base round-trip times, at least 200 us.
@@ -47,6 +47,7 @@ impl CreditTransport for NaiveCredit {
             jitter: params.jitter,
             jitter_around: params.jitter_around,
             randomize_size: params.randomize_size,
+            size_min: Some(CREDIT_MIN),
             idle_timeout: params.idle_timeout,
             retry: params.retry,
             handshake: params.handshake,

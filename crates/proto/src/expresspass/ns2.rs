@@ -3,7 +3,7 @@
 use super::feedback::{Algorithm1, Feedback, Period, Trigger};
 
 /// What `w` grows by with the second and every further increase in a row.
-const W_STEP: f64 = 0.05;
+pub(super) const W_STEP: f64 = 0.05;
 
 /// Feedback as in ns2-xpass: the target loss shrinks as the rate nears the maximum, a loss sets the rate to
 /// what arrived, and `w` grows by steps.
@@ -33,8 +33,8 @@ impl Ns2Feedback {
 
 impl Feedback for Ns2Feedback {
     fn start(&mut self, wanted: u64) {
-        *self = Ns2Feedback::new(self.constants);
-        self.cur_rate = self.constants.initial_rate(wanted);
+        // Whether the last update was an increase outlives the request, as in that code.
+        (self.cur_rate, self.w) = (self.constants.initial_rate(wanted), self.constants.w_init);
     }
 
     fn rate(&self) -> f64 {

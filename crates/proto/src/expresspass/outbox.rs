@@ -107,6 +107,11 @@ impl Outbox {
         self.low_bytes
     }
 
+    /// Bytes from the start that are known to have arrived.
+    pub fn acknowledged(&self) -> u64 {
+        self.acked
+    }
+
     /// Whether all that was handed over has arrived.
     pub fn is_acknowledged(&self) -> bool {
         self.acked == self.written

@@ -84,10 +84,14 @@ impl CreditPacer {
         }
     }
 
-    /// Starts at `rate` credits per second; the first credit is due at once, but for its jitter.
+    /// Starts at `rate` credits per second; the first credit is due at once, but for its jitter. Around a gap it has
+    /// none, since no gap comes before it.
     pub fn start(&mut self, now: Time, rate: f64, rng: &mut Rng) {
         (self.running, self.gap, self.last, self.next) = (true, gap(rate), None, now);
-        self.draw_offset(rng);
+        match self.config.around {
+            JitterAround::Schedule => self.draw_offset(rng),
+            JitterAround::Gap => self.offset = 0.0,
+        }
         self.schedule();
     }
 
@@ -102,6 +106,11 @@ impl CreditPacer {
             self.next = last.saturating_add(gap).max(now);
         }
         self.schedule();
+    }
+
+    /// Changes the rate from the next gap on: the credit that waits leaves when it was due.
+    pub fn set_rate_after_next(&mut self, rate: f64) {
+        self.gap = gap(rate);
     }
 
     /// No more credits until the next start.
@@ -152,10 +161,8 @@ impl CreditPacer {
         let shift = if self.gap == Span::MAX { Span::ZERO } else { self.gap.mul_f64(self.offset.abs()) };
         self.due = if self.gap == Span::MAX {
             Time::MAX
-        } else if self.offset < 0.0 && self.last.is_some() {
-            self.next - shift
         } else if self.offset < 0.0 {
-            self.next
+            self.next - shift
         } else {
             self.next.saturating_add(shift)
         };

@@ -152,7 +152,9 @@ impl<F: Feedback> CreditReceiver<F> {
         self.answer = None;
         self.feedback.start(packet.seq);
         self.pacer.start(cx.now, self.feedback.rate(), cx.rng);
-        self.meter.start(self.pacer.number());
+        if self.feedback.trigger() != Trigger::Credit {
+            self.meter.start(self.pacer.number());
+        }
         self.marked = 0;
         self.numbers = [self.pacer.number(); 4];
         self.updated = cx.now;
@@ -256,7 +258,10 @@ impl<F: Feedback> CreditReceiver<F> {
         if self.update_at != Time::MAX {
             self.update_at = now.saturating_add(self.period());
         }
-        self.pacer.set_rate(now, self.feedback.rate());
+        match self.feedback.trigger() {
+            Trigger::Credit => self.pacer.set_rate_after_next(self.feedback.rate()),
+            Trigger::Timer | Trigger::Never => self.pacer.set_rate(now, self.feedback.rate()),
+        }
     }
 
     fn next_credit(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
@@ -268,9 +273,6 @@ impl<F: Feedback> CreditReceiver<F> {
             && cx.now >= self.updated.saturating_add(self.period())
         {
             self.update(cx.now);
-            if self.pacer.due() > cx.now {
-                return None;
-            }
         }
         let slot = self.pacer.send(cx.now, cx.rng);
         cx.stats.credits_sent += 1;

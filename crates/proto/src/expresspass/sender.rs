@@ -7,6 +7,16 @@ use crate::packet::{Extra, Flags, Kind, Packet};
 use clearway_units::{Span, Time};
 use std::collections::VecDeque;
 
+crate::choice! {
+    /// Where data that a credit released waits for the link.
+    pub enum Release {
+        /// With its flow, for the flow's turn in the round robin of the network card.
+        Turn = "turn",
+        /// In the queue of the network card, in the order in which credits came (the ns-2 code).
+        Queue = "queue",
+    }
+}
+
 /// How a sender behaves.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SenderConfig {
@@ -20,6 +30,8 @@ pub struct SenderConfig {
     pub ecn: bool,
     /// Most bytes under way without credits, at low priority (E17 sec. 7).
     pub low_priority: u64,
+    /// Where data that a credit released waits for the link.
+    pub release: Release,
 }
 
 /// Weight of a new sample in the sender's round-trip time (RFC 6298).
@@ -129,6 +141,16 @@ impl CreditSender {
         self.gate.on_stopped(packet.window, complete, backlog, cx.now);
     }
 
+    /// The next frame that a credit released.
+    fn granted(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        let grant = self.granted.pop_front()?;
+        self.outbox.on_sent(grant.chunk.seq, cx.now);
+        let mut packet = self.data(grant.chunk, cx);
+        packet.flags = packet.flags.with_if(grant.empties, Flags::EMPTY);
+        (packet.window, packet.ack, packet.echo) = (grant.session, grant.credit, grant.echo);
+        Some(packet)
+    }
+
     /// A data packet without what its credit says.
     fn data(&self, chunk: Chunk, cx: &mut Cx<'_>) -> Packet {
         let Chunk { seq, len, again } = chunk;
@@ -186,6 +208,9 @@ impl Endpoint for CreditSender {
     }
 
     fn poll_control(&mut self, _: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
+        if self.config.release == Release::Queue && !self.granted.is_empty() {
+            return self.granted(cx);
+        }
         let signal = self.gate.take_signal()?;
         let (kind, flags, seq) = match signal {
             Signal::Request if self.handshake => (Kind::Syn, Flags::CREDIT_REQUEST, self.backlog()),
@@ -207,12 +232,7 @@ impl Endpoint for CreditSender {
     }
 
     fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        let grant = self.granted.pop_front()?;
-        self.outbox.on_sent(grant.chunk.seq, cx.now);
-        let mut packet = self.data(grant.chunk, cx);
-        packet.flags = packet.flags.with_if(grant.empties, Flags::EMPTY);
-        (packet.window, packet.ack, packet.echo) = (grant.session, grant.credit, grant.echo);
-        Some(packet)
+        self.granted(cx)
     }
 
     fn wants_low_priority(&self) -> bool {
@@ -268,5 +288,9 @@ impl Sender for CreditSender {
         self.end_known &= bytes == before;
         self.close(cx);
         bytes
+    }
+
+    fn acknowledged(&self) -> u64 {
+        self.outbox.acknowledged()
     }
 }

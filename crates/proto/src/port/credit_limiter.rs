@@ -13,12 +13,20 @@ pub struct CreditShaping {
     pub bucket: u32,
     /// Whether the bucket starts empty, as in the authors' ns-2 code; else full.
     pub starts_empty: bool,
+    /// Whether a queue for so many credits is as long as they are in bytes, `credit` each, whatever the number of those
+    /// that wait, as in the authors' ns-2 code; else credits are counted.
+    pub queue_in_bytes: bool,
 }
 
 impl CreditShaping {
     /// The papers' values: 84 of every 1622 bytes, a bucket of two credits, full at the start.
     pub const PAPER: CreditShaping =
-        CreditShaping { credit: 84, data: 1538, bucket: 168, starts_empty: false };
+        CreditShaping { credit: 84, data: 1538, bucket: 168, starts_empty: false, queue_in_bytes: false };
+
+    /// What a queue for `credits` of them holds: a number of credits and a number of bytes, neither of which it exceeds.
+    pub fn queue_limits(&self, credits: u32) -> (u32, u64) {
+        if self.queue_in_bytes { (u32::MAX, credits as u64 * self.credit as u64) } else { (credits, u64::MAX) }
+    }
 }
 
 /// A token bucket that passes exactly `credit / (credit + data)` of a link's rate.

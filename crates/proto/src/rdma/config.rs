@@ -13,6 +13,19 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// How acknowledgements travel.
+    pub enum Acks {
+        /// In the class of their data.
+        WithData = "with-data",
+        /// Hosts send them ahead of data and while flow control has data stopped; in switches they are in the class of
+        /// their data. `ACK_HIGH_PRIO 1` of HPCC's ns-3 code: its script sets it at hosts alone.
+        FirstAtHosts = "first-at-hosts",
+        /// In a class of their own ahead of data, at every port.
+        OwnClass = "own-class",
+    }
+}
+
 /// How a receiver tells of marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cnp {
@@ -71,6 +84,10 @@ macro_rules! rdma_params {
                 /// acknowledged. `auto`: four base round-trip times and the time in which the slowest link sends
                 /// 50 MB (4 ms at 100 Gbps): under flow control a long wait is no loss.
                 rto: $crate::Auto<clearway_units::Span> = "auto", "1 us" to "60 s", "our choice";
+                /// How acknowledgements travel. `with-data`: in the class of their data, and so behind it;
+                /// `first-at-hosts`: hosts send them ahead of data and while flow control has data stopped, and
+                /// switches treat them as data; `own-class`: in a class of their own ahead of data, at every port.
+                acks: $crate::rdma::Acks = "with-data", "" to "", "InfiniBand Architecture 9.7: the service level of the request";
                 /// The time between two packets is rounded down to a multiple of this.
                 pacing_grain: clearway_units::Span = "1 ps", "1 ps" to "1 ms", "our choice; HPCC's ns-3 code: 1 ns";
                 /// Whether the ports of switches stop senders before a buffer overflows (priority flow control),

@@ -46,6 +46,18 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// How the target grows once both counts of increases are past fast recovery.
+    pub enum Hyper {
+        /// As in QCN, to which the paper refers, and in its authors' code: from the step on at which the lesser count has
+        /// reached `F`, by `R_HAI` times `i`, where `i` is that count less `F` plus 1, and after half the time and half
+        /// the bytes.
+        Growing = "growing",
+        /// By `R_HAI` each time once the lesser count is past `F` (HPCC's ns-3 code).
+        Constant = "constant",
+    }
+}
+
 /// Constants of the law, by the paper's names where it has one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DcqcnConfig {
@@ -64,8 +76,8 @@ pub struct DcqcnConfig {
     /// Least time between two cuts. [`Reaction::OnCnp`] does not hear what comes sooner. In the paper the receiver
     /// sees to it, and this is zero.
     pub decrease_interval: Span,
-    /// Whether each cut makes the old rate the target. Else a cut that follows a cut leaves the target, so that fast
-    /// recovery goes back to the rate before the first (ns-3: `CLAMP_TARGET_RATE 0`).
+    /// Whether each cut makes the old rate the target. Else one does only if the timer has raised the rate since the cut
+    /// before, so that fast recovery goes back to the rate before the first of several (ns-3: `CLAMP_TARGET_RATE 0`).
     pub clamp_target: bool,
     /// Time between increases (`T`).
     pub increase_timer: Span,
@@ -77,6 +89,8 @@ pub struct DcqcnConfig {
     pub ai: Step,
     /// Its hyper increase (`R_HAI`).
     pub hai: Step,
+    /// How the hyper increase goes on.
+    pub hyper: Hyper,
     /// The rate falls no lower.
     pub min_rate: Rate,
     /// How much may be in flight.
@@ -116,7 +130,8 @@ rdma_params! {
     /// Least time between two cuts. With `on-cnp`, notifications that come sooner are not heard; with `ticks` it must
     /// be more than zero. In the paper the receiver sees to it.
     decrease_interval: Span = "0 s", "0 s" to "1 s", "SIGCOMM'15 sec. 3.1";
-    /// Whether each cut makes the old rate the target. Else a cut that follows a cut leaves the target where it was.
+    /// Whether each cut makes the old rate the target. Else one does only if `increase_timer` has raised the rate since
+    /// the cut before, and leaves the target where it was if not.
     clamp_target: bool = "true", "" to "", "SIGCOMM'15 eq. (1)";
     /// Time between increases (`T`).
     increase_timer: Span = "55 us", "1 ns" to "1 s", "SIGCOMM'15 sec. 3.1";
@@ -128,6 +143,9 @@ rdma_params! {
     ai: Rate = "40 Mbps", "1 bps" to "1.6 Tbps", "SIGCOMM'15";
     /// Hyper increase of the target (`R_HAI`): ten times `ai`, as in network cards (5 and 50 Mbps).
     hai: Rate = "400 Mbps", "1 bps" to "1.6 Tbps", "our choice: the paper leaves it open";
+    /// How the target grows once both counts of increases are past fast recovery. `growing`: by `hai` times `i`, the
+    /// lesser count less `fast_recovery` plus 1, and after half the time and half the bytes; `constant`: by `hai`.
+    hyper: Hyper = "growing", "" to "", "its authors' ns-3 code; IEEE 802.1Qau";
     /// Line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold at any.
     increments_at: Rate = "0 bps", "" to "1.6 Tbps", "our choice: the paper has one line rate";
     /// The rate falls no lower.
@@ -142,12 +160,13 @@ rdma_params! {
 }
 
 /// The constants of HPCC's ns-3 code.
-pub const PROFILES: &[Profile] = &[Profile {
+const HPCC_NS3: Profile = Profile {
     name: "hpcc-ns3",
     doc: "HPCC's ns-3 code, as its authors ran it: what the network cards of its time did. Increments are given at \
           100 Gbps and scaled. For its window variant set `windowing = \"rate\"` besides",
     values: &[
         ("pacing_grain", "1 ns"),
+        ("acks", "first-at-hosts"),
         ("reaction", "ticks"),
         ("notice", "marked-ack"),
         ("k_min", "400 KB"),
@@ -162,10 +181,38 @@ pub const PROFILES: &[Profile] = &[Profile {
         ("fast_recovery", "1"),
         ("ai", "20 Mbps"),
         ("hai", "200 Mbps"),
+        ("hyper", "constant"),
         ("increments_at", "100 Gbps"),
         ("min_rate", "1 Gbps"),
     ],
-}];
+};
+
+/// The defaults of network cards.
+const MELLANOX: Profile = Profile {
+    name: "mellanox",
+    doc: "Network cards as shipped, by what their firmware reports: CNPs at most every 4 us, `alpha` each microsecond, a \
+          cut at most every 4 us, increases each 300 us and each 32,767 B, of 5 and 50 Mbps at any line rate. Marking is \
+          the switches' matter, and stays as it is",
+    values: &[
+        ("reaction", "ticks"),
+        ("cnp_interval", "4 us"),
+        ("g", "0.0048828125"),
+        ("alpha_initial", "0.9990234375"),
+        ("alpha_period", "1 us"),
+        ("decrease_interval", "4 us"),
+        ("clamp_target", "false"),
+        ("increase_timer", "300 us"),
+        ("byte_counter", "32767 B"),
+        ("fast_recovery", "1"),
+        ("ai", "5 Mbps"),
+        ("hai", "50 Mbps"),
+        ("hyper", "constant"),
+        ("min_rate", "1 Mbps"),
+    ],
+};
+
+/// The constants of others than the paper.
+pub const PROFILES: &[Profile] = &[HPCC_NS3, MELLANOX];
 
 /// The transport.
 pub type DcqcnTransport = Rdma<Params>;
@@ -183,6 +230,7 @@ impl RdmaParams for Params {
         Needs {
             marking: Some(MarkingNeeds::Red(self.red())),
             lossless: self.lossless,
+            acks: self.acks,
             notices: self.notice == Notice::Cnp,
             ..Needs::NOTHING
         }
@@ -211,6 +259,7 @@ impl RdmaParams for Params {
             fast_recovery: self.fast_recovery,
             ai: Step::given(self.ai, self.increments_at),
             hai: Step::given(self.hai, self.increments_at),
+            hyper: self.hyper,
             min_rate: self.min_rate,
             windowing: self.windowing,
             base_rtt: self.base_rtt.set(),
@@ -370,7 +419,7 @@ impl Dcqcn {
 
     /// Multiplicative decrease, eq. (1).
     fn cut(&mut self, now: Time) {
-        if self.config.clamp_target || self.by_time > 0 || self.by_bytes > 0 {
+        if self.config.clamp_target || self.by_time > 0 {
             self.target = self.rate;
         }
         self.rate = times(self.rate, 1.0 - self.alpha / 2.0).max(self.min);
@@ -379,17 +428,27 @@ impl Dcqcn {
         self.bytes_left = self.config.byte_counter.unwrap_or(0);
     }
 
-    /// One increase, eq. (2) to (4). `by_time` and `by_bytes` count those before it.
-    fn increase(&mut self) {
+    /// One increase, eq. (2) to (4). `by_time` and `by_bytes` count those before it. Answers whether the next one comes
+    /// after half the time and half the bytes.
+    fn increase(&mut self) -> bool {
+        let threshold = self.config.fast_recovery;
         let (most, least) = match self.config.byte_counter {
             Some(_) => (self.by_time.max(self.by_bytes), self.by_time.min(self.by_bytes)),
             None => (self.by_time, self.by_time),
         };
-        if most >= self.config.fast_recovery {
-            let step = if least > self.config.fast_recovery { self.hai } else { self.ai };
+        let grows = self.config.hyper == Hyper::Growing && least >= threshold;
+        if most >= threshold {
+            let step = if grows {
+                Rate::bps(self.hai.as_bps().saturating_mul(u64::from(least - threshold) + 1))
+            } else if least > threshold {
+                self.hai
+            } else {
+                self.ai
+            };
             self.target = plus(self.target, step).min(self.line);
         }
         self.rate = Rate::bps(self.rate.as_bps() / 2 + self.target.as_bps() / 2);
+        grows
     }
 
     /// Whether increases change nothing any more, so that their timer may rest: the halves are rounded down, so the
@@ -406,13 +465,11 @@ impl Dcqcn {
                 return;
             }
             if self.increase_at <= cut_at {
-                self.increase();
+                let grows = self.increase();
                 self.by_time += 1;
-                self.increase_at = if self.is_recovered() {
-                    Time::MAX
-                } else {
-                    self.increase_at + self.config.increase_timer
-                };
+                let timer = self.config.increase_timer;
+                let wait = if grows { (timer / 2).max(TICK_MIN) } else { timer };
+                self.increase_at = if self.is_recovered() { Time::MAX } else { self.increase_at + wait };
             } else {
                 self.move_alpha_until(cut_at);
                 self.cut(cut_at);
@@ -469,9 +526,9 @@ impl RateLaw for Dcqcn {
         }
         self.advance(now);
         if wire as u64 >= self.bytes_left {
-            self.increase();
+            let grows = self.increase();
             self.by_bytes += 1;
-            self.bytes_left = counter;
+            self.bytes_left = if grows { (counter / 2).max(1) } else { counter };
             if self.is_recovered() {
                 self.increase_at = Time::MAX;
             }

@@ -9,8 +9,9 @@ use super::scale::{Window, Windowing, plus, times};
 use super::{Cnp, Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
 use crate::params::{Auto, Profile};
-use crate::registry::Needs;
-use clearway_units::{Rate, Span, Time};
+use crate::port::RedConfig;
+use crate::registry::{MarkingNeeds, Needs};
+use clearway_units::{Bytes, Rate, Span, Time};
 
 /// Constants of the law.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -32,6 +33,10 @@ pub struct DctcpConfig {
 rdma_params! {
     /// Parameters of `rdma-dctcp`.
     {
+    /// Marking threshold `K` of a port of rate `k_at`, in proportion at others, compared as a packet leaves.
+    k: Bytes = "300 KB", "0 B" to "1 TB", "HPCC's ns-3 code: 30 KB for each 10 Gbps";
+    /// Rate of the port that `k` is given for.
+    k_at: Rate = "100 Gbps", "1 bps" to "1.6 Tbps", "HPCC's ns-3 code";
     /// Weight `g` of the share of marks of one round trip in `alpha`.
     g: f64 = "0.0625", "0.000001" to "1", "HPCC's ns-3 code; RFC 8257 sec. 4.2";
     /// `alpha` of a new flow: 1 halves the rate on the first mark.
@@ -70,7 +75,12 @@ impl RdmaParams for Params {
     const COUNTS_NOTICES: bool = true;
 
     fn needs(&self) -> Needs {
-        Needs { lossless: self.lossless, ..Needs::ECN }
+        Needs {
+            marking: Some(MarkingNeeds::Red(self.step())),
+            lossless: self.lossless,
+            acks: self.acks,
+            ..Needs::NOTHING
+        }
     }
 
     fn settings(&self, env: &Env) -> Config {
@@ -86,6 +96,13 @@ impl RdmaParams for Params {
             windowing: self.windowing,
             base_rtt: self.base_rtt.set(),
         }
+    }
+}
+
+impl Params {
+    /// A step at `K`: marking at random between two thresholds that are the same.
+    fn step(&self) -> RedConfig {
+        RedConfig { k_min: self.k, k_max: self.k, p_max: 1.0, at_rate: self.k_at }
     }
 }
 

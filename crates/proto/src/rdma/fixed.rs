@@ -29,7 +29,7 @@ impl RdmaParams for Params {
     const SOURCE: &'static str = "InfiniBand Architecture, annex A17";
 
     fn needs(&self) -> Needs {
-        Needs { lossless: self.lossless, ..Needs::NOTHING }
+        Needs { lossless: self.lossless, acks: self.acks, ..Needs::NOTHING }
     }
 
     fn settings(&self, env: &Env) -> Config {

@@ -82,8 +82,9 @@ rdma_params! {
     react: ReactTo = "ack", "" to "", "SIGCOMM'19 sec. 3.2";
     /// Target utilisation `eta`.
     eta: f64 = "0.95", "0.01" to "1", "SIGCOMM'19 sec. 5.1";
-    /// Additive increases in a row after which even an idle link is measured anew (`maxStage`).
-    max_stage: u32 = "5", "0" to "1000", "SIGCOMM'19 sec. 5.1";
+    /// Additive increases in a row after which even an idle link is measured anew (`maxStage`). The paper prints 5, its
+    /// simulations ran 0.
+    max_stage: u32 = "0", "0" to "1000", "its authors' results page: what the simulations ran; SIGCOMM'19 sec. 5.1: 5";
     /// Additive increase of the window in a round trip (`W_AI`).
     w_ai: Bytes = "80 B", "1 B" to "1 GB", "SIGCOMM'19 sec. 5.1";
     /// The same as an increase of the rate. `auto`: `w_ai` in each `base_rtt`.
@@ -137,6 +138,7 @@ impl RdmaParams for Params {
     fn needs(&self) -> Needs {
         Needs {
             lossless: self.lossless,
+            acks: self.acks,
             stamp: self.telemetry_bytes,
             mechanism: Some(PortMechanism::Telemetry),
             ..Needs::NOTHING

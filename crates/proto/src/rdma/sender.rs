@@ -297,4 +297,8 @@ impl<L: RateLaw> endpoint::Sender for Sender<L> {
         self.settle(cx.now);
         self.written
     }
+
+    fn acknowledged(&self) -> u64 {
+        self.acked
+    }
 }

@@ -121,6 +121,7 @@ pub const PROFILES: &[Profile] = &[Profile {
           scaled. For its window variant set `windowing = \"rate\"` besides",
     values: &[
         ("pacing_grain", "1 ns"),
+        ("acks", "first-at-hosts"),
         ("update", "round-trip"),
         ("ai", "100 Mbps"),
         ("hai", "500 Mbps"),
@@ -142,7 +143,7 @@ impl RdmaParams for Params {
     const PROFILES: &'static [Profile] = PROFILES;
 
     fn needs(&self) -> Needs {
-        Needs { lossless: self.lossless, stamp: self.timestamp_bytes, ..Needs::NOTHING }
+        Needs { lossless: self.lossless, acks: self.acks, stamp: self.timestamp_bytes, ..Needs::NOTHING }
     }
 
     fn settings(&self, env: &Env) -> Config {

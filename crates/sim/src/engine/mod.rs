@@ -41,14 +41,24 @@ pub enum What {
     Shares(u32),
 }
 
+impl What {
+    /// Whether a packet reaches the end of its link or, at a host that takes time to look at it, the end of that time.
+    #[inline]
+    fn is_arrival(self) -> bool {
+        matches!(self, What::Arrive(_) | What::Handle(_) | What::Pause(_))
+    }
+}
+
 /// An event: 16 bytes.
 ///
-/// Events are ordered by time, then by the entity that scheduled them; those of one entity for one time in the order
-/// in which it scheduled them. So the order does not depend on how entities are spread over threads.
+/// Events are ordered by time; of those of one time, packets that arrive come before all else, since each of them was
+/// on its way before a timer or a port's wake-up for this time could be set; then by the entity that scheduled them;
+/// those of one entity in the order in which it scheduled them. So the order does not depend on how entities are spread
+/// over threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     at: u64,
-    /// The entity above the kind of event.
+    /// A bit that is clear for packets that arrive ([`What::is_arrival`]), above the entity, above the kind of event.
     origin_kind: u32,
     argument: u32,
 }
@@ -58,8 +68,11 @@ const _: () = assert!(size_of::<Event>() == 16, "four events shall fit into a ca
 /// Bits of [`Event::origin_kind`] that hold the kind of event.
 const KIND_BITS: u32 = 4;
 
+/// The bit of [`Event::origin_kind`] that puts an event behind the packets that arrive at its time.
+const AFTER_ARRIVALS: u32 = 1 << (u32::BITS - 1);
+
 /// Most entities that a simulation can have.
-pub const ENTITIES_MAX: usize = 1 << (u32::BITS - KIND_BITS);
+pub const ENTITIES_MAX: usize = 1 << (u32::BITS - 1 - KIND_BITS);
 
 impl Event {
     /// An event at `at` that entity `origin` schedules.
@@ -67,7 +80,8 @@ impl Event {
     pub fn new(at: Time, origin: u32, what: What) -> Event {
         debug_assert!((origin as usize) < ENTITIES_MAX);
         let (kind, argument) = what.pack();
-        Event { at: at.as_ps(), origin_kind: origin << KIND_BITS | kind, argument }
+        let class = if what.is_arrival() { 0 } else { AFTER_ARRIVALS };
+        Event { at: at.as_ps(), origin_kind: class | origin << KIND_BITS | kind, argument }
     }
 
     /// When.
@@ -82,8 +96,8 @@ impl Event {
         What::unpack(self.origin_kind & ((1 << KIND_BITS) - 1), self.argument)
     }
 
-    /// What decides the order, but for the order of scheduling: the time above the entity, as one number, which two
-    /// instructions compare.
+    /// What decides the order, but for the order of scheduling: the time above the class above the entity, as one
+    /// number, which two instructions compare.
     #[inline]
     fn rank(&self) -> u128 {
         (self.at as u128) << 64 | (self.origin_kind >> KIND_BITS) as u128

@@ -180,6 +180,28 @@ mod tests {
         assert_eq!(order, [What::Wake(7), What::Wake(11), What::Wake(10), What::Wake(20)]);
     }
 
+    #[test]
+    fn of_events_of_one_time_packets_that_arrive_come_first_whoever_scheduled_them() {
+        let mut wheel = Wheel::new(Span::from_us(1));
+        let events = [
+            (0, What::Wake(1)),
+            (3, What::Arrive(2)),
+            (1, What::SenderTimer(3)),
+            (2, What::Handle(4)),
+            (9, What::Pause(5)),
+            (0, What::Fault(6)),
+        ];
+        // A later time stays later, whatever happens then.
+        wheel.push(Event::new(Time::from_ps(6), 0, What::Arrive(7)));
+        for (origin, what) in events {
+            wheel.push(Event::new(Time::from_ps(5), origin, what));
+        }
+        let order: Vec<_> = std::iter::from_fn(|| wheel.pop()).map(|event| event.what()).collect();
+        let arrivals = [What::Handle(4), What::Arrive(2), What::Pause(5)];
+        let others = [What::Wake(1), What::Fault(6), What::SenderTimer(3)];
+        assert_eq!(order, [&arrivals[..], &others, &[What::Arrive(7)]].concat());
+    }
+
     proptest! {
         #[test]
         fn events_come_out_in_order_however_they_go_in(
@@ -196,8 +218,9 @@ mod tests {
             for (pops, ahead, squeeze) in steps {
                 let at = now + (ahead >> squeeze);
                 let origin = (ahead % 5) as u32;
-                wheel.push(Event::new(Time::from_ps(at), origin, What::Wake(count)));
-                reference.insert(((at as u128) << 64 | origin as u128, count));
+                let event = Event::new(Time::from_ps(at), origin, What::Wake(count));
+                wheel.push(event);
+                reference.insert((event.rank(), count));
                 count += 1;
                 for _ in 0..pops {
                     let event = wheel.pop();

@@ -24,6 +24,8 @@ pub struct Record {
     pub start: Time,
     /// When its last byte was delivered.
     pub end: Option<Time>,
+    /// When its sender first knew that all of it had arrived.
+    pub acknowledged: Option<Time>,
     /// How long it would take alone, sent at line rate at once.
     pub ideal: Span,
     /// Bytes delivered.
@@ -47,6 +49,8 @@ pub fn flow_table(model: &Model, mut records: Vec<Record>) -> Table {
     };
     let fct = |record: &Record| record.end.map(|end| end - record.start);
     let fct_s = |record: &Record| fct(record).map_or(f64::NAN, Span::as_secs_f64);
+    let acked = |record: &Record| record.acknowledged.map(|known| known - record.start);
+    let acked_s = |record: &Record| acked(record).map_or(f64::NAN, Span::as_secs_f64);
     let slowdown = |record: &Record| fct(record).map_or(f64::NAN, |fct| fct.ratio(record.ideal));
     let traffic_names = model.traffic.iter().map(|traffic| traffic.name.clone()).collect();
     let transport_names =
@@ -76,9 +80,16 @@ pub fn flow_table(model: &Model, mut records: Vec<Record>) -> Table {
             reals(&fct_s),
         ),
         (
+            "acked_s",
+            "s",
+            "from start_s until the sender knows that the last byte has arrived, by an acknowledgement or a credit; \
+             NaN if it never does",
+            reals(&acked_s),
+        ),
+        (
             "ideal_fct_s",
             "s",
-            "the same for its frames sent back to back at line rate through the idle network, without any handshake",
+            "fct_s for its frames sent back to back at line rate through the idle network, without any handshake",
             reals(&|r| if r.size.is_some() { r.ideal.as_secs_f64() } else { f64::NAN }),
         ),
         ("slowdown", "1", "fct_s / ideal_fct_s", reals(&slowdown)),

@@ -5,7 +5,7 @@ use super::table::{Table, Values};
 use crate::flows::Flows;
 use crate::model::{Model, Probe, Sample};
 use crate::net::{NONE, Network};
-use clearway_proto::Receiver;
+use clearway_proto::{Receiver, Sender};
 use clearway_topology::PortId;
 use clearway_units::Span;
 use std::collections::BTreeMap;
@@ -177,5 +177,17 @@ impl crate::flows::Flow {
             }
         }
         self.receiver.visit(Read)
+    }
+
+    /// Bytes that the sending end knows to have arrived.
+    pub fn acknowledged(&mut self) -> u64 {
+        struct Read;
+        impl clearway_proto::SenderVisitor for Read {
+            type Output = u64;
+            fn visit<S: Sender>(self, sender: &mut S) -> u64 {
+                sender.acknowledged()
+            }
+        }
+        self.sender.visit(Read)
     }
 }

@@ -15,6 +15,11 @@ use clearway_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 impl Network {
+    /// Whether packets of some class join another one at switches.
+    fn joins_classes(&self) -> bool {
+        self.at_switches.iter().enumerate().any(|(class, &there)| class != there as usize)
+    }
+
     /// An idle network.
     pub fn new(model: &Model) -> Network {
         let topology = &model.topology;
@@ -32,6 +37,7 @@ impl Network {
             turns: Vec::new(),
             switch_order: Order::new(&model.switch.classes),
             host_order: Order::new(&model.host.port.classes),
+            at_switches: at_switches(model),
             // Under flow control the memory is counted by where packets came from.
             shared: model.switch.shared.filter(|_| model.pfc.is_none()),
             shared_used: vec![0; topology.nodes().len()],
@@ -67,6 +73,7 @@ impl Network {
                 }
             }
             if is_host {
+                made.departure_is_special = net.joins_classes();
                 made.nic = net.nics.len() as u32;
                 net.nics.push(Nic { ready: vec![VecDeque::new(); order.classes()], waiting: 0 });
             }
@@ -89,6 +96,12 @@ impl Network {
         }
         net
     }
+}
+
+/// The class that packets of each class are in at switches.
+fn at_switches(model: &Model) -> Vec<u8> {
+    let classes = model.switch.classes.iter().enumerate();
+    classes.map(|(index, class)| class.at_switches.unwrap_or(index) as u8).collect()
 }
 
 /// How far ahead most events lie: a full frame's way over the slowest and the longest link, and a little more.

@@ -24,7 +24,8 @@ pub struct CreditClasses {
 
 struct ClassQueue {
     queue: Queue,
-    limit: u32,
+    limit_packets: u32,
+    limit_bytes: u64,
     own: Option<CreditLimiter>,
 }
 
@@ -40,10 +41,10 @@ impl CreditClasses {
 
     /// Adds the classes of the next port.
     pub fn add_port(&mut self, classes: &[CreditTurn], shaping: CreditShaping, rate: Rate) {
-        self.queues.extend(classes.iter().map(|class| ClassQueue {
-            queue: Queue::new(),
-            limit: class.queue,
-            own: class.share.map(|share| CreditLimiter::new(rate.mul_f64(share), shaping)),
+        self.queues.extend(classes.iter().map(|class| {
+            let (limit_packets, limit_bytes) = shaping.queue_limits(class.queue);
+            let own = class.share.map(|share| CreditLimiter::new(rate.mul_f64(share), shaping));
+            ClassQueue { queue: Queue::new(), limit_packets, limit_bytes, own }
         }));
         self.turns.push(self.order.turns());
     }
@@ -70,6 +71,11 @@ impl CreditClasses {
 }
 
 impl ClassQueue {
+    /// Whether a credit of `wire` bytes more may wait.
+    fn has_room(&self, wire: u32) -> bool {
+        self.queue.packets() < self.limit_packets && self.queue.bytes() + wire as u64 <= self.limit_bytes
+    }
+
     /// When its own limit lets its first credit pass.
     fn ready_at(&mut self, slab: &Slab, now: Time) -> Option<Time> {
         let head = self.queue.head();
@@ -97,7 +103,7 @@ impl Network {
         let (credits, idle) = (out.credits, out.busy_until <= self.now);
         let Some(classes) = &mut self.credit_classes else { return };
         let class = &mut classes.of(credits)[self.slab.get(index).class as usize];
-        if class.queue.packets() >= class.limit {
+        if !class.has_room(self.slab.get(index).packet.wire) {
             return self.drop_packet(port, index, Drop::Credit);
         }
         class.queue.push(&mut self.slab, index, self.now);

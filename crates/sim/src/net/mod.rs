@@ -77,6 +77,8 @@ pub struct Network {
     turns: Vec<Turns>,
     switch_order: Order,
     host_order: Order,
+    /// The class that packets of each class are in at switches.
+    at_switches: Vec<u8>,
     /// Buffers shared by the ports of a switch: use by node.
     shared: Option<SharedBuffer>,
     shared_used: Vec<u64>,
@@ -267,7 +269,7 @@ impl Network {
         if idle && class.queue.packets() == 0 && class.limiter.take(wire, self.now) {
             return self.transmit(port, index);
         }
-        if class.queue.packets() >= class.limit {
+        if !class.has_room(wire) {
             return self.drop_packet(port, index, Drop::Credit);
         }
         class.queue.push(&mut self.slab, index, self.now);

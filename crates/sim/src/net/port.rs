@@ -31,7 +31,7 @@ pub struct Port {
     pub up: bool,
     /// Whether more than queueing awaits a packet that arrives: the link is down, or there is a mechanism.
     pub arrival_is_special: bool,
-    /// The same for a packet that leaves: random loss, or a mechanism.
+    /// The same for a packet that leaves: random loss, a mechanism, or another class at the switch that it goes to.
     pub departure_is_special: bool,
     /// What flow control wants of it: bits.
     pub control: u8,
@@ -237,14 +237,22 @@ pub struct Credits {
     /// Their rate limit.
     pub limiter: CreditLimiter,
     /// Most that wait.
-    pub limit: u32,
+    limit_packets: u32,
+    limit_bytes: u64,
 }
 
 impl Credits {
     /// None at a port of `rate`.
     pub fn new(class: CreditClass, rate: Rate) -> Credits {
         let limiter = CreditLimiter::new(rate.mul_f64(class.share), class.shaping);
-        Credits { queue: Queue::new(), limiter, limit: class.queue }
+        let (limit_packets, limit_bytes) = class.shaping.queue_limits(class.queue);
+        Credits { queue: Queue::new(), limiter, limit_packets, limit_bytes }
+    }
+
+    /// Whether a credit of `wire` bytes more may wait.
+    #[inline]
+    pub fn has_room(&self, wire: u32) -> bool {
+        self.queue.packets() < self.limit_packets && self.queue.bytes() + wire as u64 <= self.limit_bytes
     }
 }
 

@@ -94,7 +94,14 @@ mod tests {
     use crate::model::Amount;
 
     fn class(priority: u8, weight: u32) -> Class {
-        Class { name: String::new(), priority, weight, limit: Amount::UNLIMITED, marking: None }
+        Class {
+            name: String::new(),
+            priority,
+            weight,
+            limit: Amount::UNLIMITED,
+            marking: None,
+            at_switches: None,
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Reading the files that a scenario consists of.
 
 use super::error::{ScenarioError, one_line};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Largest scenario, topology or distribution.
@@ -34,7 +35,21 @@ pub(super) struct Unreadable {
     pub problem: String,
 }
 
-/// Reads a text file of at most `max` bytes.
+/// The first bytes of a file that gzip packed (RFC 1952).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// Unpacks what gzip packed, at most `max` bytes of it.
+fn unpack(packed: &[u8], max: u64) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let unpacked = flate2::read::MultiGzDecoder::new(packed).take(max + 1).read_to_end(&mut bytes);
+    unpacked.map_err(|error| format!("is no whole gzip file: {}", one_line(&error.to_string())))?;
+    if bytes.len() as u64 > max {
+        return Err(format!("is too large once unpacked; the limit is {max} bytes"));
+    }
+    Ok(bytes)
+}
+
+/// Reads a text file of at most `max` bytes, which may be packed by gzip.
 pub(super) fn read(path: &Path, max: u64) -> Result<Text, Unreadable> {
     let fail = |problem: String| Unreadable { line: None, problem };
     let unreadable = |error: std::io::Error| fail(format!("can't be read: {}", one_line(&error.to_string())));
@@ -47,7 +62,10 @@ pub(super) fn read(path: &Path, max: u64) -> Result<Text, Unreadable> {
     if about.len() > max {
         return Err(fail(format!("is too large, {} bytes; the limit is {max}", about.len())));
     }
-    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let mut bytes = std::fs::read(path).map_err(unreadable)?;
+    if bytes.starts_with(&GZIP) {
+        bytes = unpack(&bytes, max).map_err(fail)?;
+    }
     let text = String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;

@@ -137,7 +137,8 @@ pub(super) fn resolve_pfc(
         }
         return Ok(None);
     }
-    let lossless: Vec<bool> = classes.iter_mut().map(|class| *class.lossless.get_or_insert(true)).collect();
+    let lossless: Vec<bool> =
+        classes.iter_mut().map(|class| *class.lossless.get_or_insert(class.at_switches.is_none())).collect();
     if !lossless.contains(&true) {
         return Err(document.error(&at.key("pfc"), "protects nothing, since no class is lossless"));
     }

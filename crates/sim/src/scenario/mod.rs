@@ -20,6 +20,7 @@ mod reference;
 mod resolve;
 mod schema;
 mod shapes;
+mod stacks;
 #[cfg(test)]
 mod tests;
 mod traffic;
@@ -111,6 +112,7 @@ impl Scenario {
         if let Some(seed) = overrides.seed {
             document.set("seed", &seed.to_string())?;
         }
+        stacks::equalise(&mut document);
         let resolved = resolve::resolve(&document, base_dir, overrides.transport.is_some())?;
         let name = resolved.name.or(stem).unwrap_or_else(|| "scenario".into());
         Ok(Scenario { name, model: resolved.model, resolved: resolved.toml })

@@ -67,7 +67,7 @@ from 0), `--set transport.alpha=0.25`. A value that is no TOML is a text, so quo
 
 **`--transport X`** makes all traffic use X, as `clearway compare` does for each of its transports. What the file sets for X
 itself stays. Parameters that the file sets for other transports are dropped, after a check that those transports have them;
-so are the credit keys (`switch.credit_queue`, `switch.credit_bucket`, `switch.credit_bucket_empty`, `switch.credit_share`,
+so are the credit keys (`switch.credit_queue`, `switch.credit_queue_bytes`, `switch.credit_bucket`, `switch.credit_bucket_empty`, `switch.credit_share`,
 `switch.credit_class`, `host.credit_queue`, and `credit_class` of the traffic) if the file's transports use credits and X does
 not. `--set` comes after that, and so is meant for X.
 

@@ -4,13 +4,15 @@ use super::document::{Document, Entry, Node, Path, Place, Value};
 use super::error::{ScenarioError, one_line, suggestion};
 use super::field::quoted;
 use clearway_proto::port::PortMechanism;
+use clearway_proto::rdma::Acks;
 use clearway_proto::{AnyTransport, CreditNeeds, MarkingNeeds, ParamError, TRANSPORTS};
 
 /// Keys that mean something only where credits are used: (table, key).
-pub(super) const CREDIT_KEYS: [(&str, &str); 6] = [
+pub(super) const CREDIT_KEYS: [(&str, &str); 7] = [
     ("switch", "credit_queue"),
     ("switch", "credit_bucket"),
     ("switch", "credit_bucket_empty"),
+    ("switch", "credit_queue_bytes"),
     ("switch", "credit_share"),
     ("switch", "credit_class"),
     ("host", "credit_queue"),
@@ -200,6 +202,8 @@ pub(super) struct AllNeeds {
     pub markings: Vec<(&'static str, MarkingNeeds)>,
     pub lossless: bool,
     pub notices: bool,
+    /// Transports whose acknowledgements travel another way than their data, and how.
+    pub acks: Vec<(&'static str, Acks)>,
     /// The most of what data packets carry besides.
     pub stamp: u32,
     /// Most frames that wait in the class of low priority.
@@ -214,6 +218,7 @@ impl AllNeeds {
             markings: Vec::new(),
             lossless: false,
             notices: false,
+            acks: Vec::new(),
             stamp: 0,
             low_priority: Vec::new(),
             mechanisms: Vec::new(),
@@ -224,6 +229,9 @@ impl AllNeeds {
             all.markings.extend(needs.marking.map(|marking| (transport.info().name, marking)));
             all.lossless |= needs.lossless;
             all.notices |= needs.notices;
+            if needs.acks != Acks::WithData {
+                all.acks.push((transport.info().name, needs.acks));
+            }
             all.stamp = all.stamp.max(needs.stamp);
             all.low_priority.extend(needs.low_priority.map(|queue| (transport.info().name, queue)));
             all.mechanisms.extend(needs.mechanism.map(|mechanism| (transport.info().name, mechanism)));

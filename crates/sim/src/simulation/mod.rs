@@ -309,11 +309,12 @@ impl Simulation {
         }
     }
 
-    /// Drives a sending end. Returns what it says of its bytes.
+    /// Drives a sending end. Returns how many bytes it has in all, if it was truncated.
     #[inline]
     fn drive_sender(&mut self, place: u32, input: Input<'_>) -> u64 {
         let Some(flow) = self.flows.get_mut(place) else { return 0 };
         let standing = flow.drive_sender(place, input, &mut self.net);
+        let acknowledged_at = flow.acknowledged_at;
         if standing.wants_transmit && !flow.in_turn {
             flow.in_turn = true;
             let (port, class) = (self.net.first_port(flow.sending.route), flow.classes.data);
@@ -323,10 +324,21 @@ impl Simulation {
         if standing.wants_low_priority {
             self.want_low_priority(place);
         }
+        if standing.bytes >= acknowledged_at {
+            self.note_acknowledged(place, standing.bytes);
+        }
         if standing.finished {
             self.note_finished(place);
         }
-        standing.bytes
+        standing.total
+    }
+
+    /// A sender knows that messages have arrived in full.
+    #[inline(never)]
+    fn note_acknowledged(&mut self, place: u32, acknowledged: u64) {
+        while let Some(record) = self.flows.pop_acknowledged(place, acknowledged) {
+            self.records[record as usize].acknowledged = Some(self.net.now);
+        }
     }
 
     /// A flow has data that nothing allowed: it waits for its turn in the class that yields to all others.

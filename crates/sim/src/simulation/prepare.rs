@@ -35,6 +35,13 @@ impl Simulation {
         if model.traffic.iter().any(|part| part.credit_class >= credit_classes.max(1)) {
             return Err(SimError::Model("traffic names a class of credits that does not exist".into()));
         }
+        let classes = model.switch.classes.len();
+        let joins = |class: &crate::model::Class| class.at_switches.is_some_and(|other| other >= classes);
+        if model.switch.classes.iter().any(joins)
+            || model.traffic.iter().any(|part| part.ack_class >= classes)
+        {
+            return Err(SimError::Model("a class of packets is named that does not exist".into()));
+        }
         let low = &model.switch.classes[model.low_class()];
         let yields = |traffic: &crate::model::Traffic| {
             traffic.transport.needs().low_priority.is_none()

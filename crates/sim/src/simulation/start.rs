@@ -208,6 +208,7 @@ impl Simulation {
             number,
             classes: Classes {
                 data: part.class as u8,
+                ack: part.ack_class as u8,
                 credit: part.credit_class as u8,
                 notice: part.notice_class as u8,
                 low: model.low_class() as u8,
@@ -219,6 +220,8 @@ impl Simulation {
             ended: false,
             written: 0,
             messages: VecDeque::new(),
+            unacknowledged: VecDeque::new(),
+            acknowledged_at: u64::MAX,
             counted: Stats::default(),
             record: NONE,
         });
@@ -244,7 +247,10 @@ impl Simulation {
         let flow = self.flows.get_mut(place).expect("the application writes to flows that are open");
         flow.written += bytes;
         let record = self.records.len() as u32;
-        flow.messages.push_back(Message { end: flow.written, record });
+        let message = Message { end: flow.written, record };
+        flow.messages.push_back(message);
+        flow.unacknowledged.push_back(message);
+        flow.await_acknowledgement();
         if flow.messages.len() == 1 {
             flow.record = record;
         }
@@ -257,6 +263,7 @@ impl Simulation {
             size: Some(bytes),
             start: self.net.now,
             end: None,
+            acknowledged: None,
             ideal: ideal_fct(&self.model.topology, path, self.model.framing, bytes),
             delivered: 0,
             stats: Stats::default(),
@@ -308,7 +315,10 @@ impl Simulation {
             ideal_fct(&self.model.topology, self.net.path(flow.sending.route), self.model.framing, total);
         flow.written = total;
         flow.messages.iter_mut().for_each(|message| message.end = total);
-        let delivered = flow.delivered();
+        flow.unacknowledged.iter_mut().for_each(|message| message.end = total);
+        flow.await_acknowledgement();
+        let (delivered, acknowledged) = (flow.delivered(), flow.acknowledged());
+        self.note_acknowledged(place, acknowledged);
         while let Some(row) = self.flows.pop_delivered(place, delivered) {
             self.complete(place, row);
         }

@@ -99,10 +99,11 @@ pub fn parse_csv(text: &str) -> Result<Vec<ListedFlow>, ListError> {
 }
 
 /// Reads the flow text format of HPCC's ns-3: a count, then `src dst priority dport bytes start-seconds` a line.
-/// Priority and port mean nothing here.
+/// Priority and port mean nothing here. Only as many lines are read as the count says; what follows is a comment, as in
+/// that code's own `mix/flow.txt`.
 ///
 /// # Errors
-/// The first line that is not of that form, or a count that is not that of the lines.
+/// The first counted line that is not of that form, or a count of more lines than there are.
 pub fn parse_hpcc(text: &str) -> Result<Vec<ListedFlow>, ListError> {
     const FORM: &str = "write src dst priority dport bytes start-in-seconds";
     let mut lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, content)| !content.is_empty());
@@ -113,7 +114,7 @@ pub fn parse_hpcc(text: &str) -> Result<Vec<ListedFlow>, ListError> {
         return fail(count_line, format!("{count:?} is no number of flows; write it on the first line"));
     };
     let mut flows = Vec::new();
-    for (line, content) in lines {
+    for (line, content) in lines.take(usize::try_from(count).unwrap_or(usize::MAX)) {
         let words: Vec<&str> = content.split_whitespace().collect();
         let &[src, dst, priority, dport, bytes, start] = words.as_slice() else {
             return fail(line, format!("has {} values for 6; {FORM}", words.len()));
@@ -199,7 +200,16 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_count_of_flows_is_refused() {
+    fn flows_beyond_the_counted_ones_and_what_is_written_below_are_not_read() {
+        let text = "2\n2 1 3 100 200000000 2\n3 1 3 100 5000000 2\n4 1 3 100 150000000 2\n...\n\n\
+                    Please order the flows in ascending start_time!\n";
+        let flows = parse_hpcc(text).unwrap();
+        let read: Vec<(&str, u64)> = flows.iter().map(|flow| (flow.src.as_str(), flow.size.get())).collect();
+        assert_eq!(read, [("2", 200_000_000), ("3", 5_000_000)]);
+    }
+
+    #[test]
+    fn a_count_of_more_flows_than_there_are_is_refused() {
         let error = parse_hpcc("3\n0 1 3 100 1000 2.0\n").unwrap_err();
         assert_eq!(error.to_string(), "says 3 flows but 1 lines follow; correct the count");
         assert!(parse_hpcc("1\n0 1 3 100 1000\n").unwrap_err().problem.starts_with("has 5 values for 6"));

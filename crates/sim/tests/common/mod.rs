@@ -1,6 +1,8 @@
 //! Models that tests start from.
 #![allow(dead_code)]
 
+pub mod shares;
+
 use clearway_proto::{AnyTransport, Framing, MarkingNeeds};
 use clearway_sim::model::*;
 use clearway_sim::{Ended, Results, Simulation};
@@ -10,8 +12,14 @@ use clearway_units::{Bytes, Span, Time};
 
 /// A network of unlimited queues without traffic.
 pub fn quiet(topology: Topology) -> Model {
-    let class =
-        Class { name: "data".into(), priority: 0, weight: 1, limit: Amount::UNLIMITED, marking: None };
+    let class = Class {
+        name: "data".into(),
+        priority: 0,
+        weight: 1,
+        limit: Amount::UNLIMITED,
+        marking: None,
+        at_switches: None,
+    };
     let port = PortModel {
         credit: None,
         credit_classes: Vec::new(),
@@ -84,6 +92,7 @@ pub fn add(model: &mut Model, transport: &AnyTransport, flows: Vec<Flow>) {
         class: 0,
         credit_class: 0,
         notice_class: 0,
+        ack_class: 0,
         pattern: Pattern::Flows(flows),
     });
 }

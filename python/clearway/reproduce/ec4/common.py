@@ -28,7 +28,6 @@ READINGS: dict[str, dict[str, Any]] = {
     "printed": PRINTED,
     "marks speed the increase (EC4-4)": {**EC4, "ecn_increase": "alpha"},
     "marked periods increase too (EC4-17)": {**EC4, "credit_increase": "always"},
-    "averaged round-trip time (EC4-18)": {**EC4, "rtt_gain": 0.125},
     "no HIGH mode": {**EC4, **NO_HIGH},
     "credit block after HIGH mode (EC4-1)": {**EC4, "credit_block": "always"},
     "omega of its own in HIGH mode (EC4-2)": {**EC4, "omega_in_high": "own"},

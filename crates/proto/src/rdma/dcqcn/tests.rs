@@ -21,6 +21,7 @@ const PAPER: DcqcnConfig = DcqcnConfig {
     fast_recovery: 5,
     ai: Step::Fixed(Rate::mbps(40)),
     hai: Step::Fixed(Rate::mbps(400)),
+    hyper: Hyper::Growing,
     min_rate: Rate::mbps(100),
     windowing: Windowing::None,
     base_rtt: None,
@@ -37,6 +38,7 @@ const NS3: DcqcnConfig = DcqcnConfig {
     fast_recovery: 1,
     ai: Step::PerLine { step: Rate::mbps(20), line: Rate::gbps(100) },
     hai: Step::PerLine { step: Rate::mbps(200), line: Rate::gbps(100) },
+    hyper: Hyper::Constant,
     min_rate: Rate::gbps(1),
     ..PAPER
 };
@@ -95,8 +97,31 @@ fn a_notification_cuts_by_half_of_alpha_and_then_alpha_rises_eq_1() {
 }
 
 #[test]
-fn recovery_is_fast_five_times_then_additive_then_hyper_once_both_counters_are_past_five() {
+fn a_growing_hyper_increase_adds_its_step_once_then_twice_and_halves_both_periods_dcqcn_3() {
     let mut law = law(DcqcnConfig { byte_counter: Some(1_000), ..PAPER });
+    law.on_cnp(at(0));
+    law.on_cnp(at(0));
+    let target = law.target();
+    // Five steps of either kind: fast recovery, as the greater count says, then additive for those by bytes.
+    run(&mut law, at(275));
+    for _ in 0..5 {
+        law.on_sent(1_000, at(275));
+    }
+    assert_eq!(law.target(), plus(target, Rate::mbps(40 * 5)));
+    // Both have five behind them: the first hyper step, by time, adds R_HAI; the next may come after half of T.
+    run(&mut law, at(330));
+    assert_eq!(law.target(), plus(target, Rate::mbps(200 + 400)));
+    assert_eq!(law.next_timeout(), at(330) + Span::from_ns(27_500));
+    // The lesser count, that of bytes, is still five: again R_HAI, and then half of B suffices.
+    law.on_sent(1_000, at(331));
+    assert_eq!(law.target(), plus(target, Rate::mbps(200 + 800)));
+    law.on_sent(500, at(332));
+    assert_eq!(law.target(), plus(target, Rate::mbps(200 + 800 + 800)), "six of both: i = 2");
+}
+
+#[test]
+fn recovery_is_fast_five_times_then_additive_then_hyper_once_both_counters_are_past_five() {
+    let mut law = law(DcqcnConfig { byte_counter: Some(1_000), hyper: Hyper::Constant, ..PAPER });
     law.on_cnp(at(0));
     let mut rate = 50e9f64;
     for step in 1..=5 {

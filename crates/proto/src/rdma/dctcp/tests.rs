@@ -42,6 +42,15 @@ fn defaults_and_profile_are_the_constants_tested_here() {
 }
 
 #[test]
+fn ports_mark_above_300_kb_at_100_gbps_as_a_packet_leaves_run_py() {
+    let MarkingNeeds::Red(step) = Params::default().needs().marking.unwrap() else { panic!("not by size") };
+    let marker = |gbps| crate::port::RedMarker::new(&step, Rate::gbps(gbps));
+    let undrawn = || unreachable!("a step needs no draw");
+    assert!(!marker(100).marks(300_000, undrawn) && marker(100).marks(300_001, undrawn));
+    assert!(!marker(400).marks(1_200_000, undrawn) && marker(400).marks(1_200_001, undrawn));
+}
+
+#[test]
 fn it_starts_at_line_rate_with_the_window_of_the_longest_path_peers_md_3() {
     assert_eq!((law().rate(), law().window(), law().alpha()), (Rate::gbps(100), 153_000, 1.0));
 }

@@ -5,7 +5,7 @@ use crate::endpoint::Env;
 use crate::params::{Auto, Profile};
 use crate::port::PortMechanism;
 use crate::rdma::config::rdma_params;
-use crate::rdma::dcqcn::{AlphaFrom, DcqcnConfig, Notice, Reaction};
+use crate::rdma::dcqcn::{AlphaFrom, DcqcnConfig, Hyper, Notice, Reaction};
 use crate::rdma::scale::{Step, Windowing};
 use crate::rdma::{Config, Rdma, RdmaParams};
 use crate::registry::Needs;
@@ -106,6 +106,7 @@ impl RdmaParams for Params {
     fn needs(&self) -> Needs {
         Needs {
             lossless: self.lossless,
+            acks: self.acks,
             notices: true,
             mechanism: Some(PortMechanism::Pacc(self.port())),
             ..Needs::NOTHING
@@ -132,6 +133,7 @@ impl RdmaParams for Params {
             fast_recovery: self.fast_recovery,
             ai: Step::given(self.ai, self.increments_at),
             hai: Step::given(self.hai, self.increments_at),
+            hyper: Hyper::Constant,
             min_rate: self.min_rate,
             windowing: Windowing::None,
             base_rtt: None,

@@ -139,6 +139,10 @@ impl crate::endpoint::Sender for HullSender {
         self.take_over(cx);
         total
     }
+
+    fn acknowledged(&self) -> u64 {
+        self.tcp.acknowledged()
+    }
 }
 
 #[cfg(test)]

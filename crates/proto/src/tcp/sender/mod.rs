@@ -450,6 +450,10 @@ impl<C: Controller> crate::endpoint::Sender for Sender<C> {
         self.written
     }
 
+    fn acknowledged(&self) -> u64 {
+        self.snd_una
+    }
+
     fn set_rate(&mut self, rate: Rate, cx: &mut Cx<'_>) {
         self.control.set_rate(rate);
         if C::PACES {

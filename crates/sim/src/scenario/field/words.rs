@@ -51,6 +51,11 @@ impl Routing {
 }
 
 words!(
+    /// How the connections of transports that are compared start.
+    Stacks { Own = "own", Equal = "equal", }
+);
+
+words!(
     /// How long connections of rounds last.
     Connections { Persistent = "persistent", PerRound = "per-round", }
 );

@@ -4,11 +4,12 @@ use super::traffic::ReadPart;
 use super::{Result, read_list};
 use crate::model::{Amount, Class, CreditTurn, Marking, Threshold};
 use crate::scenario::document::{Document, Path};
-use crate::scenario::field::{MarkingWord, Name};
+use crate::scenario::field::{MarkingWord, Name, quoted};
 use crate::scenario::lossless::red_config;
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
 use crate::scenario::transport::AllNeeds;
+use clearway_proto::rdma::Acks;
 
 /// The class of data that nothing allowed.
 const LOW_CLASS: &str = "low-priority";
@@ -21,9 +22,18 @@ pub(super) fn read_classes(document: &Document, switch_at: &Path) -> Result<Vec<
     let tables = read_named(document, switch_at, "class", |table: &ClassTable| &table.name)?;
     if tables.is_empty() {
         let name = Name("data".into());
-        let (buffer, marking, marking_at, lossless) = (None, None, None, None);
-        return Ok(vec![ClassTable { name, priority: 0, weight: 1, buffer, marking, marking_at, lossless }]);
+        return Ok(vec![ClassTable {
+            name,
+            priority: 0,
+            weight: 1,
+            buffer: None,
+            marking: None,
+            marking_at: None,
+            lossless: None,
+            at_switches: None,
+        }]);
     }
+    check_joins(document, switch_at, &tables)?;
     Ok(tables)
 }
 
@@ -61,29 +71,65 @@ impl CreditClassTable {
     }
 }
 
-/// Makes a class of the highest priority for notifications of congestion, where a transport asks for one and the
-/// scenario has no classes of its own.
-pub(super) fn add_notice_class(
+/// Makes classes ahead of data, where a transport asks for them and the scenario has no classes of its own: one for
+/// notifications of congestion, and one for acknowledgements, at all ports or at hosts alone.
+pub(super) fn add_classes_ahead(
     document: &Document,
     needs: &AllNeeds,
     classes: &mut Vec<ClassTable>,
     parts: &mut [ReadPart],
-) {
-    if !needs.notices || has(document, &Path::default().key("switch"), "class") {
-        return;
+) -> Result<()> {
+    if has(document, &Path::default().key("switch"), "class") {
+        return check_acks(document, parts);
     }
-    let data = &mut classes[0];
-    let notices = ClassTable {
-        name: Name("notices".into()),
+    let ahead = |name: &str, priority| ClassTable {
+        name: Name(name.into()),
+        priority,
         marking: Some(MarkingWord::Off),
-        lossless: Some(false),
-        ..data.clone()
+        ..classes[0].clone()
     };
-    data.priority = 1;
-    classes.push(notices);
-    for part in parts.iter_mut().filter(|part| part.traffic.transport.needs().notices) {
-        part.traffic.notice_class = 1;
+    let wanted = |acks| needs.acks.iter().any(|(_, wanted)| *wanted == acks);
+    let of_acks = u8::from(needs.notices);
+    let mut made = Vec::new();
+    if needs.notices {
+        made.push((None, ClassTable { lossless: Some(false), ..ahead("notices", 0) }));
     }
+    if wanted(Acks::OwnClass) {
+        made.push((Some(Acks::OwnClass), ahead("acks", of_acks)));
+    }
+    if wanted(Acks::FirstAtHosts) {
+        let at_switches = Some(classes[0].name.clone());
+        let class = ClassTable { lossless: Some(false), at_switches, ..ahead("acks-of-hosts", of_acks) };
+        made.push((Some(Acks::FirstAtHosts), class));
+    }
+    classes[0].priority = of_acks + u8::from(!needs.acks.is_empty());
+    for (acks, class) in made {
+        let index = classes.len();
+        classes.push(class);
+        for part in &mut *parts {
+            let needs = part.traffic.transport.needs();
+            match acks {
+                None if needs.notices => part.traffic.notice_class = index,
+                Some(acks) if acks == needs.acks => part.traffic.ack_class = index,
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where the scenario has classes of its own, it must say which one holds the acknowledgements of a transport that asks
+/// for another than its data's.
+fn check_acks(document: &Document, parts: &[ReadPart]) -> Result<()> {
+    let open = |part: &&ReadPart| part.traffic.transport.needs().acks != Acks::WithData && !part.names_acks;
+    let Some((index, part)) = parts.iter().enumerate().find(|(_, part)| open(part)) else { return Ok(()) };
+    let problem = format!(
+        "is missing, since {} has acks = {} and the scenario has classes of its own; name the class of \
+         [[switch.class]] that holds its acknowledgements",
+        part.traffic.transport.info().name,
+        quoted(&part.traffic.transport.needs().acks.to_string()),
+    );
+    Err(document.error(&Path::default().key("traffic").index(index).key("ack_class"), problem))
 }
 
 /// Adds the class that yields to all others, if a transport sends data that nothing allowed and the scenario has no
@@ -131,12 +177,31 @@ pub(super) fn add_low_class(
         marking: Some(MarkingWord::Off),
         marking_at: None,
         lossless: Some(false),
+        at_switches: None,
     });
     Ok(())
 }
 
-/// A class whose every key is filled in.
-pub(super) fn model_class(class: &ClassTable, switch: &Switch) -> Class {
+/// For each class the one that its packets join at switches, if another.
+fn check_joins(document: &Document, switch_at: &Path, tables: &[ClassTable]) -> Result<()> {
+    for (index, table) in tables.iter().enumerate() {
+        let Some(name) = &table.at_switches else { continue };
+        let other = tables.iter().find(|other| other.name == *name);
+        let problem = match other {
+            Some(other) if other.at_switches.is_none() => continue,
+            Some(_) => "is itself a class of hosts alone; name one that switches have".to_owned(),
+            None => {
+                let names: Vec<&str> = tables.iter().map(|class| class.name.0.as_str()).collect();
+                format!("is no class of [[switch.class]] (known: {})", names.join(", "))
+            }
+        };
+        return Err(document.error(&switch_at.key("class").index(index).key("at_switches"), problem));
+    }
+    Ok(())
+}
+
+/// A class of `all` whose every key is filled in.
+pub(super) fn model_class(class: &ClassTable, all: &[ClassTable], switch: &Switch) -> Class {
     let at = class.marking_at.expect("filled in");
     let threshold = match class.marking.expect("filled in") {
         MarkingWord::Off | MarkingWord::Auto => None,
@@ -150,5 +215,9 @@ pub(super) fn model_class(class: &ClassTable, switch: &Switch) -> Class {
         weight: class.weight,
         limit: class.buffer.unwrap_or(Amount::UNLIMITED),
         marking: threshold.map(|threshold| Marking { threshold, at }),
+        at_switches: class
+            .at_switches
+            .as_ref()
+            .and_then(|name| all.iter().position(|other| other.name == *name)),
     }
 }

@@ -15,7 +15,7 @@ use super::shapes::{Shape, check_links};
 use super::traffic::Surroundings;
 use super::transport::{self, AllNeeds};
 use crate::model::{Class, CreditClass, CreditTurn, HostModel, Model, PortModel};
-use classes::{add_low_class, add_notice_class, model_class, read_classes, read_credit_classes};
+use classes::{add_classes_ahead, add_low_class, model_class, read_classes, read_credit_classes};
 use clearway_proto::{Auto, Framing};
 use clearway_units::Bytes;
 use links::{change_links, read_faults, read_loss};
@@ -89,12 +89,13 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
     let host_credit =
         credit.map(|credit| CreditClass { queue: host.credit_queue.or(credit.queue), ..credit });
     let mechanism = resolve_mechanism(document, &needs, &switch)?;
-    add_notice_class(document, &needs, &mut classes, &mut parts);
+    add_classes_ahead(document, &needs, &mut classes, &mut parts)?;
     add_low_class(document, &needs, &parts, &mut classes)?;
     resolve_marking(document, &needs, &mut switch, &mut classes)?;
     let pfc = resolve_pfc(document, &needs, &mut switch, &mut classes, &topology, framing)?;
     let shared = resolve_switch(document, &switch_at, &mut switch, &mut classes, &topology)?;
-    let model_classes: Vec<Class> = classes.iter().map(|class| model_class(class, &switch)).collect();
+    let model_classes: Vec<Class> =
+        classes.iter().map(|class| model_class(class, &classes, &switch)).collect();
     let host_classes =
         model_classes.iter().map(|class| Class { limit: host.buffer, marking: None, ..class.clone() });
     let credit_turns = |credit: Option<CreditClass>, own: Option<u32>| -> Vec<CreditTurn> {

@@ -55,6 +55,9 @@ pub(super) fn resolve_credit(
     let empty = agree("credit_bucket_empty", is_set("credit_bucket_empty"), &|needs| {
         u32::from(needs.shaping.starts_empty)
     })?;
+    let in_bytes = agree("credit_queue_bytes", is_set("credit_queue_bytes"), &|needs| {
+        u32::from(needs.shaping.queue_in_bytes)
+    })?;
     let credit = agree("credit_queue", false, &|needs| needs.shaping.credit)?;
     let bucket = match switch.credit_bucket {
         Auto::Set(bucket) => bucket.get() as u32,
@@ -63,7 +66,8 @@ pub(super) fn resolve_credit(
     let queue = switch.credit_queue.or(queue);
     let starts_empty = switch.credit_bucket_empty.or(empty == 1);
     // A credit releases one full frame of this scenario.
-    let shaping = CreditShaping { credit, data: framing.wire_max(), bucket, starts_empty };
+    let queue_in_bytes = switch.credit_queue_bytes.or(in_bytes == 1);
+    let shaping = CreditShaping { credit, data: framing.wire_max(), bucket, starts_empty, queue_in_bytes };
     let deepest = BUCKET_FACTOR / u64::from(credit + shaping.data);
     if u64::from(bucket) > deepest {
         let problem = format!(

@@ -18,6 +18,8 @@ pub(super) struct ReadPart {
     pub inherits: bool,
     pub kind: &'static str,
     pub class: Option<Name>,
+    /// Whether it names the class of its acknowledgements.
+    pub names_acks: bool,
     pub written: Vec<(&'static str, String)>,
 }
 
@@ -86,8 +88,11 @@ pub(super) fn read_traffic(
         let class = common.class.as_ref().map_or(Ok(0), |class| find("class", class))?;
         let notice_class = common.notice_class.as_ref();
         let notice_class = notice_class.map_or(Ok(class), |class| find("notice_class", class))?;
-        let traffic = Traffic { name, transport, class, credit_class, notice_class, pattern };
-        parts.push(ReadPart { traffic, own, inherits, kind, class: common.class, written });
+        let ack_class = common.ack_class.as_ref();
+        let ack_class = ack_class.map_or(Ok(class), |class| find("ack_class", class))?;
+        let names_acks = common.ack_class.is_some();
+        let traffic = Traffic { name, transport, class, credit_class, notice_class, ack_class, pattern };
+        parts.push(ReadPart { traffic, own, inherits, kind, class: common.class, names_acks, written });
     }
     Ok(parts)
 }

@@ -82,6 +82,10 @@ pub(super) fn write_toml(written: &Written<'_>) -> String {
             let notices = &written.classes[part.traffic.notice_class].name;
             let _ = writeln!(out, "notice_class = {}", quoted(&notices.0));
         }
+        if part.traffic.ack_class != part.traffic.class || part.names_acks {
+            let acks = &written.classes[part.traffic.ack_class].name;
+            let _ = writeln!(out, "ack_class = {}", quoted(&acks.0));
+        }
         keys(&mut out, part.written.clone());
     }
     for fault in written.faults {

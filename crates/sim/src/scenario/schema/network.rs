@@ -17,6 +17,10 @@ table! {
         seed: u64 = "1";
         /// When to stop at the latest. Without it the run ends when every flow has ended.
         stop: Option<Time> = NONE, "1 ns" to "100000 s";
+        /// How connections start. `"own"`: as each transport's defaults say. `"equal"`: comparably: every connection is
+        /// opened by a handshake, and a first window is 2 segments, as in the ns-2 stacks of the papers, wherever a
+        /// transport has the parameters `handshake` and `initial_window` and neither it nor a profile is set.
+        stacks: Stacks = "own";
     }
 }
 
@@ -64,6 +68,9 @@ table! {
         /// Most credits that wait at a port. `"auto"`: what the transports ask for by their parameters; a value here
         /// replaces that. Only with a transport that uses credits, as all keys of credits.
         credit_queue: Auto<u32> = "auto", "1" to "1000000";
+        /// Whether that queue is as long as so many credits of 84 B are in bytes, whatever the number of those that wait.
+        /// `"auto"`: what the transports ask for.
+        credit_queue_bytes: Auto<bool> = "auto";
         /// Depth of the credits' token bucket. `"auto"`: what the transports ask for.
         credit_bucket: Auto<Bytes> = "auto", "84 B" to "100 KB";
         /// Whether the token bucket starts empty. `"auto"`: what the transports ask for.
@@ -130,6 +137,9 @@ table! {
         marking_at: Option<MarkAt> = NONE;
         /// Whether flow control protects it. Without it, if `switch.pfc` is on.
         lossless: Option<bool> = NONE;
+        /// The class that its packets join at switches: with it, this class is one of hosts alone, and flow control
+        /// never stops it there. Without it, this class itself.
+        at_switches: Option<Name> = NONE;
     }
 }
 

@@ -24,6 +24,9 @@ table! {
         /// The class of its notifications of congestion. Without it, a class of the highest priority that is made for
         /// them if its transport asks for one and there is no `[[switch.class]]`; else as `class`.
         notice_class: Option<Name> = NONE;
+        /// The class of its acknowledgements. Without it, a class ahead of data that is made for them if its transport
+        /// asks for one (`acks` of RDMA transports) and there is no `[[switch.class]]`; else as `class`.
+        ack_class: Option<Name> = NONE;
     }
 }
 

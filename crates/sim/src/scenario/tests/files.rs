@@ -105,3 +105,69 @@ fn traffic_and_networks_come_from_files_and_are_held_against_their_hash() {
     let error = parse_with(&resolved, &Overrides::default()).unwrap_err().to_string();
     assert!(error.contains(".cdf_hash = ") && error.contains("the file has changed"), "{error}");
 }
+
+/// A network of HPCC's format whose hosts are 0, 2, 3 and 5, and flows of its format.
+const HPCC_NETWORK: &str = "6 2 5\n1 4\n0 1 100Gbps 1000ns 0\n2 1 100Gbps 1000ns 0\n3 4 25Gbps 1us 0\n5 4 25Gbps 1us 0\n\
+                            1 4 400Gbps 1us 0\nFirst line: total node #, switch node #, link #\n";
+
+fn hpcc_scenario(folder: &Folder, network: &str, list: &str) -> PathBuf {
+    folder.write(
+        "hpcc.toml",
+        format!(
+            "[topology]\n{network}\n[transport]\nname = \"hpcc\"\n\
+             [[traffic]]\nkind = \"file\"\npath = \"{list}\"\nformat = \"hpcc\"\n"
+        ),
+    )
+}
+
+#[test]
+fn flows_of_hpccs_format_name_hosts_by_their_numbers_and_never_by_anothers() {
+    let folder = Folder::new("hpcc");
+    folder.write("net.txt", HPCC_NETWORK);
+    folder.write("flows.txt", "1\n5 2 3 100 1000 2\n0 3 3 100 1000 2\n");
+    let path = hpcc_scenario(&folder, "kind = \"hpcc-file\"\npath = \"net.txt\"", "flows.txt");
+    let load = || Scenario::load(&path, &Overrides::default());
+    let scenario = load().unwrap_or_else(|error| panic!("{error}"));
+    let read: Vec<_> = flows(&scenario, 0).iter().map(|flow| (flow.src, flow.dst)).collect();
+    assert_eq!(read, [(NodeId(3), NodeId(1))], "the nodes 5 and 2 are the last host and the second");
+    let refused = |list: &str| {
+        folder.write("flows.txt", list);
+        load().unwrap_err().to_string()
+    };
+    assert!(
+        refused("1\n0 1 3 100 1000 2\n")
+            .ends_with("flows.txt:2: 1 is a switch of the topology file; write the number of a host")
+    );
+    assert!(refused("1\n6 0 3 100 1000 2\n").contains("flows.txt:2: 6 is no host of the topology file"));
+    assert!(refused("1\nh0 2 3 100 1000 2\n").contains("\"h0\" is no number of a host"));
+    // In another network hosts count from 0.
+    folder.write("flows.txt", "1\n5 2 3 100 1000 2\n");
+    let star = hpcc_scenario(&folder, "kind = \"star\"\nhosts = 6", "flows.txt");
+    let star = Scenario::load(&star, &Overrides::default()).unwrap();
+    assert_eq!((flows(&star, 0)[0].src, flows(&star, 0)[0].dst), (NodeId(5), NodeId(2)));
+}
+
+#[test]
+fn files_packed_by_gzip_are_read_like_others() {
+    use std::io::Write;
+    let pack = |text: &str| {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        packer.write_all(text.as_bytes()).unwrap();
+        packer.finish().unwrap()
+    };
+    let folder = Folder::new("gzip");
+    folder.write("net.txt.gz", pack(HPCC_NETWORK));
+    folder.write("flows.txt.gz", pack("1\n5 2 3 100 1000 2\n"));
+    let path = hpcc_scenario(&folder, "kind = \"hpcc-file\"\npath = \"net.txt.gz\"", "flows.txt.gz");
+    let load = || Scenario::load(&path, &Overrides::default());
+    let scenario = load().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(flows(&scenario, 0).len(), 1);
+    check_reads_back(&scenario);
+    let whole = pack(HPCC_NETWORK);
+    folder.write("net.txt.gz", &whole[..whole.len() - 9]);
+    let error = load().unwrap_err().to_string();
+    assert!(error.contains("is no whole gzip file: "), "{error}");
+    folder.write("net.txt.gz", pack(&" ".repeat(16_000_001)));
+    let error = load().unwrap_err().to_string();
+    assert!(error.contains("is too large once unpacked; the limit is 16000000 bytes"), "{error}");
+}

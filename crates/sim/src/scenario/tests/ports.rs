@@ -150,3 +150,67 @@ fn ports_do_what_the_transport_asks_for_and_the_scenario_may_change_it() {
     let replaced = Overrides { transport: Some("hull".into()), ..Overrides::default() };
     assert_eq!(phantom(&parse_with(&text, &replaced).unwrap()).drain, 0.95);
 }
+
+#[test]
+fn acknowledgements_get_a_class_ahead_of_data_where_their_transport_asks_for_one() {
+    let text = |settings: &str| {
+        format!(
+            "[topology]\nkind = \"star\"\n[transport]\nname = \"dcqcn\"\n{settings}\n[[traffic]]\nkind = \"incast\"\n"
+        )
+    };
+    let classes = |scenario: &Scenario| -> Vec<(String, u8, Option<usize>)> {
+        let classes = scenario.model.switch.classes.iter();
+        classes.map(|class| (class.name.clone(), class.priority, class.at_switches)).collect()
+    };
+    let parsed = |settings: &str| {
+        let scenario = parse(&text(settings));
+        check_reads_back(&scenario);
+        scenario
+    };
+    let named = |name: &str, priority, joins| (name.to_owned(), priority, joins);
+    let with_data = parsed("");
+    assert_eq!(classes(&with_data), [named("data", 1, None), named("notices", 0, None)]);
+    assert_eq!(with_data.model.traffic[0].ack_class, 0);
+    // Protected by flow control as data is, so with a headroom and a reserve of its own.
+    let own = parsed("acks = \"own-class\"");
+    let expected = [named("data", 2, None), named("notices", 0, None), named("acks", 1, None)];
+    assert_eq!(classes(&own), expected);
+    assert_eq!(own.model.pfc.as_ref().unwrap().lossless, [true, false, true]);
+    assert_eq!((own.model.traffic[0].ack_class, own.model.traffic[0].notice_class), (2, 1));
+    // At switches it does not exist, and takes no memory there.
+    let at_hosts = parsed("profile = \"hpcc-ns3\"");
+    assert_eq!(classes(&at_hosts), [named("data", 1, None), named("acks-of-hosts", 0, Some(0))]);
+    assert_eq!(at_hosts.model.pfc.as_ref().unwrap().lossless, [true, false]);
+    assert_eq!(at_hosts.model.traffic[0].ack_class, 1);
+}
+
+#[test]
+fn a_scenario_with_classes_of_its_own_says_which_one_holds_acknowledgements() {
+    let text = "[topology]\nkind = \"star\"\n[transport]\nname = \"rocev2\"\nacks = \"own-class\"\n\
+                [[switch.class]]\nname = \"bulk\"\npriority = 1\n[[switch.class]]\nname = \"fast\"\n\
+                [[traffic]]\nkind = \"incast\"\nclass = \"bulk\"\n";
+    assert_eq!(
+        refused(text),
+        "x.toml:11: traffic.0.ack_class: is missing, since rocev2 has acks = \"own-class\" and the scenario has classes of \
+         its own; name the class of [[switch.class]] that holds its acknowledgements"
+    );
+    let told = parse(&format!("{text}ack_class = \"fast\"\n"));
+    assert_eq!((told.model.traffic[0].class, told.model.traffic[0].ack_class), (0, 1));
+    check_reads_back(&told);
+    let same = parse(&format!("{text}ack_class = \"bulk\"\n"));
+    check_reads_back(&same);
+    let joins = |name: &str| {
+        let class = format!("name = \"fast\"\nat_switches = \"{name}\"");
+        refused(
+            &format!("{text}ack_class = \"fast\"\n")
+                .replace("name = \"fast\"\n[[t", &format!("{class}\n[[t")),
+        )
+    };
+    assert!(
+        joins("slow")
+            .contains("switch.class.1.at_switches: is no class of [[switch.class]] (known: bulk, fast)")
+    );
+    assert!(
+        joins("fast").contains("at_switches: is itself a class of hosts alone; name one that switches have")
+    );
+}

@@ -143,3 +143,39 @@ fn an_incast_divides_its_total_and_says_how_long_connections_last() {
     assert!(refused(&with("total = \"1 MB\"\nsize = \"1 MB\"")).contains("total = "));
     assert!(refused(&with("total = \"3 B\"")).contains("less than a byte for each of 4 senders"));
 }
+
+#[test]
+fn equal_stacks_open_every_connection_by_a_handshake_with_a_first_window_of_two() {
+    let text = |transport: &str| {
+        format!(
+            "stacks = \"equal\"\n[topology]\nkind = \"star\"\nhosts = 3\n{transport}\n[[traffic]]\nkind = \"incast\"\n"
+        )
+    };
+    let written = |transport: &str| parse(&text(transport)).to_toml();
+    let has = |transport: &str, lines: &[&str]| {
+        let found = written(transport);
+        for line in lines {
+            assert!(found.contains(line), "{transport}: no {line:?} in\n{found}");
+        }
+    };
+    has("[transport]\nname = \"dctcp\"", &["stacks = \"equal\"", "handshake = true", "initial_window = 2"]);
+    has("[transport]\nname = \"expresspass\"", &["handshake = \"syn\""]);
+    // What the file sets stays, and so does a profile; a transport without these parameters has none to set.
+    has("[transport]\nname = \"dctcp\"\ninitial_window = 7", &["handshake = true", "initial_window = 7"]);
+    has("[transport]\nname = \"rocev2\"", &["name = \"rocev2\""]);
+    let own = parse(
+        "[topology]\nkind = \"star\"\nhosts = 3\n[transport]\nname = \"dctcp\"\n[[traffic]]\nkind = \"incast\"\n",
+    );
+    assert!(own.to_toml().contains("initial_window = 10"));
+    // The resolved scenario says both, and reads back to itself.
+    let once = written("[transport]\nname = \"dctcp\"");
+    assert_eq!(parse(&once).to_toml(), once);
+    let overridden = parse_with(
+        "[topology]\nkind = \"star\"\nhosts = 3\n[transport]\nname = \"expresspass\"\n[[traffic]]\nkind = \"incast\"\n",
+        &Overrides { transport: Some("newreno".into()), ..set(&[("stacks", "equal")]) },
+    );
+    assert!(overridden.unwrap().to_toml().contains("initial_window = 2"));
+    assert!(
+        refused("stacks = \"same\"\n[topology]\nkind = \"star\"\nhosts = 3").contains("\"own\" or \"equal\"")
+    );
+}

@@ -170,11 +170,8 @@ impl Surroundings<'_> {
         let mut flows = Vec::new();
         for row in rows {
             let refuse = |problem: String| text.error(row.line, &problem);
-            // HPCC's ids live on in the names `h<id>` that its topologies get here.
             let find = |name: &String| match is_hpcc {
-                true => self
-                    .find_host(&HostRef::Name(format!("h{name}")))
-                    .or_else(|_| self.find_host(&HostRef::Name(name.clone()))),
+                true => self.find_numbered(name),
                 false => self.find_host(&HostRef::Name(name.clone())),
             };
             let (src, dst) = (find(&row.src).map_err(refuse)?, find(&row.dst).map_err(refuse)?);

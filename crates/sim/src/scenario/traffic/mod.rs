@@ -130,6 +130,22 @@ impl Surroundings<'_> {
         self.find_host(host).map_err(|problem| self.document.error(at, problem))
     }
 
+    /// The host of a number in a list of flows of HPCC's code. In a network of that code's format it is the node's own
+    /// number there, which lives on in the name `h<number>`; in others hosts count from 0.
+    fn find_numbered(&self, number: &str) -> std::result::Result<NodeId, String> {
+        let Ok(number) = number.parse::<u64>() else {
+            return Err(format!("{number:?} is no number of a host; write one from 0"));
+        };
+        if !matches!(self.shape, Shape::HpccFile(_)) {
+            return self.find_host(&HostRef::Number(number));
+        }
+        let named = |letter: char| self.topology.node(&format!("{letter}{number}"));
+        named('h').ok_or_else(|| match named('s') {
+            Some(_) => format!("{number} is a switch of the topology file; write the number of a host"),
+            None => format!("{number} is no host of the topology file; write the number that one has there"),
+        })
+    }
+
     fn find_host(&self, host: &HostRef) -> std::result::Result<NodeId, String> {
         let count = self.topology.hosts() as u64;
         let number = match host {

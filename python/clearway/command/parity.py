@@ -1,0 +1,124 @@
+"""`clearway parity`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from clearway import units
+from clearway._clearway import Error
+from clearway.command.progress import progress_bar
+from clearway.command.shared import console, print_json
+from clearway.command.tables import print_texts
+from clearway.parity import CASES, Case, FlowList, Row, find
+from clearway.parity.measure import compare, own_list
+from clearway.texts import Texts
+
+EXAMPLES = """\b
+Examples:
+  clearway parity
+  clearway parity ns2 --list web-search-1
+  clearway parity ns2 --flows mine.csv
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("case", required=False, metavar="[CASE]")
+@click.option("--flows", type=click.Path(path_type=Path), help="Run this list of flows instead of the case's own.")
+@click.option("--list", "only", metavar="NAME", help="Run only this one of the case's lists.")
+@click.option("--write", type=click.Path(path_type=Path), help="Write the case's lists to this folder; run nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+def parity(
+    case: str | None, flows: Path | None, only: str | None, write: Path | None, as_json: bool, quiet: bool
+) -> int:
+    """Compare completion times with those of a transport's authors' simulator, on the same lists of flows.
+
+    Prints mean and 99th percentile by size beside numbers that were measured with their simulator. They agree if the
+    mean is within 10 % and the 99th percentile within 20 %. All cases without CASE.
+
+    --flows takes CSV with the columns start_ns,src,dst,size_bytes (or any that `clearway run` reads) or a file in the
+    format of the authors' simulator.
+    """
+    cases = find(case)
+    if (flows is not None or only is not None) and case is None:
+        raise click.UsageError(f"--flows and --list need a CASE: {', '.join(CASES)}")
+    if write is not None:
+        return write_lists(cases, write, quiet=quiet)
+    answers, agree = [], True
+    with progress_bar(quiet=quiet or as_json) as bar:
+        for one in cases:
+            if flows is not None:
+                parts = [own_list(one, flows, progress=bar.start(flows.name))]
+            else:
+                parts = [compare(one, part, progress=bar.start(part.name)) for part in chosen(one, only)]
+            answers.append((one, parts))
+            agree &= all(row.agrees is not False for rows in parts for row in rows)
+    if as_json:
+        print_json([as_dict(one, parts) for one, parts in answers])
+    else:
+        for one, parts in answers:
+            show(one, parts, quiet=quiet)
+    return 0 if agree else 1
+
+
+def chosen(case: Case, only: str | None) -> list[FlowList]:
+    """The lists to run."""
+    lists = [part for part in case.lists if only in (None, part.name)]
+    if not lists:
+        raise Error(f"list {only!r} of case {case.name}: write one of {', '.join(part.name for part in case.lists)}")
+    return lists
+
+
+def write_lists(cases: list[Case], folder: Path, *, quiet: bool) -> int:
+    """Writes the lists, for the authors' simulator to run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for case in cases:
+        for part in case.lists:
+            path = folder / f"{case.name}-{part.name}.csv"
+            sha256 = case.write(part, path)
+            console(quiet=quiet).print(f"{path}  {sha256}", markup=False, soft_wrap=True)
+    return 0
+
+
+def as_dict(case: Case, parts: list[list[Row]]) -> dict[str, object]:
+    """A case for JSON."""
+    rows = [row.as_dict() for part in parts for row in part]
+    return {"case": case.name, "simulator": case.simulator, "counted": case.counted, "rows": rows}
+
+
+def show(case: Case, parts: list[list[Row]], *, quiet: bool) -> None:
+    """Prints the tables of a case."""
+    out = console(quiet=quiet)
+    out.print(f"\n[bold]{case.title}[/] ({case.simulator})")
+    out.print(f"Completion times count {case.counted}.", markup=False)
+    for rows in parts:
+        out.print(f"\n{rows[0].flow_list}", markup=False)
+        print_texts(out, row_texts(rows), left=1)
+
+
+def row_texts(rows: list[Row]) -> Texts:
+    """A list's rows as words."""
+    if all(row.agrees is None for row in rows):
+        head = ["size", "flows", "unfinished", "mean FCT", "p99 FCT"]
+        return head, [[*ours(row)[:3], units.seconds(row.mean_s), units.seconds(row.p99_s)] for row in rows]
+    head = ["size", "flows", "unfinished", "mean FCT", "theirs", "ratio", "p99 FCT", "theirs", "ratio", "agrees"]
+    return head, [
+        [
+            *ours(row),
+            units.seconds(row.mean_s),
+            units.seconds(row.reference_mean_s),
+            units.digits(row.mean_ratio),
+            units.seconds(row.p99_s),
+            units.seconds(row.reference_p99_s),
+            units.digits(row.p99_ratio),
+            {True: "yes", False: "no", None: units.NONE}[row.agrees],
+        ]
+        for row in rows
+    ]
+
+
+def ours(row: Row) -> list[str]:
+    """The first columns."""
+    return [row.bucket, units.count(row.flows), units.count(row.unfinished)]

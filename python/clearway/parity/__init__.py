@@ -1,0 +1,27 @@
+"""Parity: the same list of flows in Clearway and in the simulator of a transport's authors.
+
+A case is a network, a profile and lists of flows that Clearway makes itself, always the same ones. What the authors'
+simulator makes of each list was measured once and lies in `reference/`: only numbers, none of its code. A case is a
+module of this package that defines `CASE` and stands in `CASES`.
+"""
+
+from __future__ import annotations
+
+from clearway._clearway import Error
+from clearway.parity import ns2
+from clearway.parity.case import Case, FlowList, Reference
+from clearway.parity.measure import BUCKET_LIMITS, Row, compare, measure, run_list
+
+__all__ = ["BUCKET_LIMITS", "CASES", "Case", "FlowList", "Reference", "Row", "compare", "find", "measure", "run_list"]
+
+#: All cases by name.
+CASES: dict[str, Case] = {case.name: case for case in (ns2.CASE,)}
+
+
+def find(name: str | None) -> list[Case]:
+    """The case of that name; all without one."""
+    if name is None:
+        return list(CASES.values())
+    if name not in CASES:
+        raise Error(f"case {name!r}: write one of {', '.join(CASES)}")
+    return [CASES[name]]

@@ -1,0 +1,96 @@
+"""What a case of parity consists of: lists of flows, the scenario that runs one, and reference numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from clearway._clearway import Error
+from clearway.metrics import BUCKETS
+from clearway.result import Run
+
+
+@dataclass(frozen=True)
+class FlowList:
+    """A list of flows, made anew wherever it is needed and always the same."""
+
+    name: str
+    #: Makes it: columns `start_ns`, `src`, `dst` (numbers of hosts) and `size_bytes`, in the order of starts.
+    make: Callable[[], pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What the authors' simulator made of a list."""
+
+    #: SHA-256 of the list as `csv` writes it.
+    sha256: str
+    #: Mean and 99th percentile of completion times by name of the bucket, in seconds, and the number of flows.
+    buckets: dict[str, dict[str, Any]]
+
+
+def fct_s(run: Run) -> pl.Series:
+    """From the start of a flow to the arrival of its last byte."""
+    return run.flows["fct_s"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A comparison with one simulator."""
+
+    name: str
+    title: str
+    #: Whose simulator, and which commit of it.
+    simulator: str
+    #: From when to when a completion time counts, on both sides.
+    counted: str
+    lists: tuple[FlowList, ...]
+    #: The scenario that runs the list of flows in this CSV file.
+    scenario: Callable[[Path], dict[str, Any]]
+    #: Reads a list in the format of the authors' simulator; `None` if the text is in another.
+    foreign: Callable[[str], pl.DataFrame | None]
+    #: Completion times of a run in seconds, counted as `counted` says, in the order of its flows.
+    fct: Callable[[Run], pl.Series] = fct_s
+    #: Name, least size and first size that is too large.
+    buckets: tuple[tuple[str, float, float], ...] = BUCKETS
+
+    def reference(self, flows: FlowList) -> Reference | None:
+        """The reference numbers of a list, if they were measured."""
+        path = files("clearway.parity") / "reference" / self.name / f"{flows.name}.toml"
+        if not path.is_file():
+            return None
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        return Reference(found["sha256"], {row.pop("name"): row for row in found["bucket"]})
+
+    def write(self, flows: FlowList, path: Path) -> str:
+        """Writes a list as CSV, which both simulators are given, and returns its hash."""
+        text = csv(flows.make())
+        path.write_text(text, encoding="utf-8")
+        return digest(text)
+
+
+def csv(flows: pl.DataFrame) -> str:
+    """A list of flows as the text of a file that a scenario can name."""
+    return flows.select("start_ns", "src", "dst", "size_bytes").write_csv()
+
+
+def digest(text: str) -> str:
+    """SHA-256 of a list's text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_list(case: Case, path: Path) -> str:
+    """A list that a user brings, as CSV: taken as it is, or from the format of the authors' simulator."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Error(f"{path}: can't be read as a list of flows: {error}") from None
+    flows = case.foreign(text)
+    return text if flows is None else csv(flows)

@@ -1,0 +1,219 @@
+"""What the first rate of credits costs and gains. Fig. 8 (a): how long a new flow takes to share a link with an
+existing one; Fig. 8 (b): how many credits a flow of one packet wastes in an idle network; both against the initial
+rate. And Fig. 7: what the start of a flow costs with the request on the SYN, and as a packet of its own.
+
+Unstated, and chosen here:
+
+* **Rate and round trip**: 10 Gbps, 100 us (stated for Fig. 8 (b), as in Fig. 16).
+* **Converged**: both flows within 10 % of their share of what data can take, averaged over a round trip, the first
+  such average (HotNets'16 has the 10 %). Counted from the moment at which the new flow asks; its first data can
+  arrive 1.5 round trips later. Five offsets within a round trip.
+* **w_init**: 1/2 as stated.
+* **Fig. 8 (b)**: one flow of 1,460 B alone; the sender stops its credits after the default idle time, a round trip.
+* **Fig. 7**: a flow of one packet in the same network. The delay at the start is the time from opening to the first
+  data packet's arrival, less one and a half round trips: request or SYN, credit, data.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import polars as pl
+from matplotlib.figure import Figure as Picture
+
+from clearway.reproduce import judge, stats
+from clearway.reproduce.claims import Finding, claim
+from clearway.reproduce.expresspass.common import dumbbell
+from clearway.reproduce.figure import Figure, Job, Tables
+from clearway.reproduce.look import Look, grid
+from clearway.reproduce.measures import CEILING, CREDIT, FRAME, PAYLOAD, binned, convergence
+from clearway.result import Run
+
+ALPHAS = {"1": 1.0, "1/2": 0.5, "1/4": 0.25, "1/8": 0.125, "1/16": 0.0625, "1/32": 0.03125}
+READINGS = {"default": {}, "printed": {"feedback": "sigcomm17-printed"}}
+RTT_US, START_US = 100, 10_000
+
+
+def jobs(_: str) -> list[Job]:
+    """Two flows at each first rate, a flow of one packet at each, and the two ways to start."""
+    found = [two_flows(name, reading, seed) for name in ALPHAS for reading in READINGS for seed in stats.SEEDS]
+    found += [one_packet(name, w_init) for name in ALPHAS for w_init in (0.5, 0.0625)]
+    return found + [start(way) for way in ("syn", "request")]
+
+
+def two_flows(name: str, reading: str, seed: int) -> Job:
+    """A flow joins another; the seed chooses the offset."""
+    at = START_US + (seed - 1) * RTT_US // len(stats.SEEDS)
+    first, second = {"src": "h0", "dst": "h2"}, {"src": "h1", "dst": "h3", "start": f"{at} us"}
+    return Job(
+        {"what": "two flows", "alpha": name, "reading": reading, "w_init": 0.5, "seed": seed, "start_us": at},
+        {
+            "name": "fig08",
+            "seed": seed,
+            "stop": f"{at + 100 * RTT_US} us",
+            "topology": dumbbell(2, "10 Gbps"),
+            "transport": {"name": "expresspass", "alpha": ALPHAS[name], "w_init": 0.5, **READINGS[reading]},
+            "traffic": [{"name": "flows", "kind": "flows", "list": [first, second]}],
+            "sample": [{"name": "throughput", "what": "throughput", "every": "10 us"}],
+        },
+    )
+
+
+def one_packet(name: str, w_init: float) -> Job:
+    """A flow of one packet, alone."""
+    flow = {"src": "h0", "dst": "h1", "size": f"{PAYLOAD} B"}
+    return Job(
+        {"what": "one packet", "alpha": name, "reading": "default", "w_init": w_init, "seed": 1, "start_us": 0},
+        {
+            "name": "fig08",
+            "topology": dumbbell(1, "10 Gbps"),
+            "transport": {"name": "expresspass", "alpha": ALPHAS[name], "w_init": w_init},
+            "traffic": [{"name": "flows", "kind": "flows", "list": [flow]}],
+        },
+    )
+
+
+def start(way: str) -> Job:
+    """How a flow begins: `syn` for a new connection, `request` for one that stands."""
+    flow = {"src": "h0", "dst": "h1", "size": f"{PAYLOAD} B"}
+    handshake = "syn" if way == "syn" else "none"
+    return Job(
+        {"what": "start", "alpha": way, "reading": "default", "w_init": 0.0625, "seed": 1, "start_us": 0},
+        {
+            "name": "fig07",
+            "topology": dumbbell(1, "10 Gbps"),
+            "transport": {"name": "expresspass", "handshake": handshake, "jitter": 0, "randomize_size": False},
+            "traffic": [{"name": "flows", "kind": "flows", "list": [flow]}],
+        },
+    )
+
+
+def measure(job: Job, run: Run) -> Tables:
+    """Round trips until both have their share; credits wasted; the completion time of one packet."""
+    row = {"first_rtts": float("nan"), "wasted": float("nan"), "fct_us": float("nan")}
+    if job.params["what"] == "two flows":
+        share = CEILING * 10e9 * PAYLOAD / FRAME / 2
+        _, rates = binned(run, "throughput", job.params["start_us"] * 1e-6, RTT_US * 1e-6)
+        row["first_rtts"] = convergence(rates, share).first
+    else:
+        row["wasted"] = float(run.flows["credits_wasted"].sum())
+        row["fct_us"] = float(run.flows["fct_s"][0]) * 1e6
+    return {"rows": pl.DataFrame([row])}
+
+
+def summarise(tables: Tables) -> Tables:
+    """Means over the offsets, beside the credits wasted."""
+    rows = [
+        {
+            "initial_rate": name,
+            "round_trips": joined(tables, name, "default").mean,
+            "round_trips,_printed_law": joined(tables, name, "printed").mean,
+            "credits_wasted": wasted(tables, name, 0.5),
+            "with_w_init_1/16": wasted(tables, name, 0.0625),
+        }
+        for name in ALPHAS
+    ]
+    return {**tables, "shown": pl.DataFrame(rows)}
+
+
+def joined(tables: Tables, alpha: str, reading: str) -> stats.Estimate:
+    """Round trips until a new flow has its share."""
+    return stats.over_seeds(tables["rows"], "first_rtts", what="two flows", alpha=alpha, reading=reading)
+
+
+def wasted(tables: Tables, alpha: str, w_init: float) -> float:
+    """Credits that a flow of one packet wastes."""
+    return stats.over_seeds(tables["rows"], "wasted", what="one packet", alpha=alpha, w_init=w_init).mean
+
+
+def check(tables: Tables) -> list[Finding]:
+    """The claims."""
+    ends = {case: joined(tables, case, "default") for case in ("1", "1/32")}
+    means = [joined(tables, name, "default").mean for name in ALPHAS]
+    printed = {case: joined(tables, case, "printed") for case in ("1", "1/32")}
+    slower = stats.paired_ratio(
+        stats.per_seed(tables["rows"], "first_rtts", what="two flows", alpha="1/32", reading="default"),
+        stats.per_seed(tables["rows"], "first_rtts", what="two flows", alpha="1", reading="default"),
+    )
+    note = f"printed law: {', '.join(f'{case}: {one:.1f}' for case, one in printed.items())}"
+    found = [
+        judge.number(
+            claim("expresspass", "fig08a-convergence-vs-initial-rate"),
+            ends,
+            trend=judge.both(judge.above(slower, 1.5), judge.above(stats.exact(means[-1]), max(means[:-1]), 0.1)),
+            note=note,
+        )
+    ]
+    values = [wasted(tables, name, 0.5) for name in ALPHAS]
+    other = [wasted(tables, name, 0.0625) for name in ALPHAS]
+    text = ", ".join(f"{name}: {value:.0f}" for name, value in zip(ALPHAS, values, strict=True))
+    conditions: dict[str, judge.Holds] = {
+        "fewer credits are wasted at lower first rates": all(a >= b for a, b in pairwise(values)),
+        "far fewer from end to end": values[0] > 4 * values[-1],
+        "w_init has no effect": all(abs(a - b) <= max(1.0, 0.05 * a) for a, b in zip(values, other, strict=True)),
+    }
+    found.append(
+        judge.statement(claim("expresspass", "fig08b-credit-waste-vs-initial-rate"), f"{text} credits", conditions)
+    )
+    # One and a half round trips: request, credit, data; frames take their time on four links.
+    hop = 4 * 8 / 10e3
+    lone = 1.5 * RTT_US + hop * (2 * CREDIT + FRAME)
+    took = {
+        name: stats.over_seeds(tables["rows"], "fct_us", what="start", alpha=name).mean for name in ("syn", "request")
+    }
+    handshake = RTT_US + 2 * hop * CREDIT
+    extra = {
+        "piggybacked": round((took["syn"] - lone) / RTT_US, 1),
+        "persistent_or_udp": round((took["request"] - (lone - handshake)) / RTT_US, 1),
+    }
+    note = (
+        "piggybacked: against a TCP that sends its first data after the same handshake; persistent: against one that "
+        "sends at once"
+    )
+    found.append(judge.number(claim("expresspass", "fig07-credit-flow-state-machine"), extra, form=".1f", note=note))
+    return found
+
+
+def facts(tables: Tables) -> dict[str, object]:
+    """The numbers of the prose."""
+    return {
+        "slow": joined(tables, "1/32", "default"),
+        "fast": joined(tables, "1", "default"),
+        "slow_printed": joined(tables, "1/32", "printed"),
+        "most": wasted(tables, "1", 0.5),
+        "least": wasted(tables, "1/32", 0.5),
+    }
+
+
+def draw(tables: Tables, look: Look) -> dict[str, Picture]:
+    """Round trips and wasted credits against the first rate."""
+    picture, axes = grid(1, 2, width=9.2, height=2.9)
+    shown = tables["shown"]
+    axes[0].plot(shown["initial_rate"], shown["round_trips"], label="default", **look.line(0))
+    axes[0].plot(shown["initial_rate"], shown["round_trips,_printed_law"], label="printed law", **look.line(7))
+    axes[0].plot(["1", "1/32"], [2, 14], "*", ms=11, color=look.ink, label="the paper")
+    axes[0].set(title="Round trips until a new flow has its share", xlabel="initial rate / max_rate", ylim=(0, None))
+    axes[0].legend(frameon=False)
+    axes[1].plot(shown["initial_rate"], shown["credits_wasted"], **look.line(0))
+    axes[1].set(title="Credits that one packet wastes", xlabel="initial rate / max_rate", ylim=(0, None))
+    return {"initial-rate": picture}
+
+
+FIGURE = Figure(
+    name="expresspass/fig08",
+    title="ExpressPass '17, Fig. 7 and 8: how a flow starts, and what its first rate costs",
+    doc=__doc__ or "",
+    jobs=jobs,
+    measure=measure,
+    summarise=summarise,
+    check=check,
+    facts=facts,
+    draw=draw,
+    claims=(
+        "fig08a-convergence-vs-initial-rate",
+        "fig08b-credit-waste-vs-initial-rate",
+        "fig07-credit-flow-state-machine",
+    ),
+    shown={"shown": "Round trips until a new flow has its share (means over five offsets), and credits wasted."},
+    captions={"initial-rate": "Convergence and waste against the initial rate; stars are the paper's numbers"},
+)

@@ -1,0 +1,146 @@
+"""How many credits must fit into a port's queue. 2 to 32 flows come from different ports and leave by one; the paper
+shows the share of the link that stays unused against the credit queue's size, with feedback, and says that eight
+are enough. The credit loss at steady state, the target of the feedback, is measured in the same runs.
+
+Unstated, and chosen here:
+
+* **Network**: a star; every sender and every receiver's traffic crosses one port of 10 Gbps, 4 us a link. Flows start
+  at random within 1 ms and are measured for 20 ms (full: 100 ms) from 10 ms on.
+* **Enough** means that at most 1 % of what data can take is left unused, with every number of flows, and that 16 and
+  32 credits do not gain more than 1 %.
+* **Credit loss**: credits dropped by ports over credits sent, over the whole run.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+from matplotlib.figure import Figure as Picture
+from matplotlib.ticker import PercentFormatter
+
+from clearway.reproduce import judge, stats
+from clearway.reproduce.claims import Finding, claim
+from clearway.reproduce.figure import Figure, Job, Tables
+from clearway.reproduce.look import Look, grid, powers
+from clearway.reproduce.measures import CEILING, data_drops
+from clearway.result import Run
+
+QUEUES = (1, 2, 4, 8, 16, 32)
+FLOWS = (2, 4, 8, 16, 32)
+READINGS = {"default": {}, "printed": {"feedback": "sigcomm17-printed"}}
+FROM_MS, SPAN_MS = 10, {"quick": 20, "full": 100}
+
+
+def jobs(scale: str) -> list[Job]:
+    """Every size and number of flows with the default law; the printed law at eight credits."""
+    found = [job(scale, "default", flows, queue, seed) for flows in FLOWS for queue in QUEUES for seed in stats.SEEDS]
+    return found + [job(scale, "printed", flows, 8, seed) for flows in FLOWS for seed in stats.SEEDS]
+
+
+def job(scale: str, reading: str, flows: int, queue: int, seed: int) -> Job:
+    """One run."""
+    return Job(
+        {"reading": reading, "flows": flows, "queue": queue, "seed": seed},
+        {
+            "name": "fig09",
+            "seed": seed,
+            "stop": f"{FROM_MS + SPAN_MS[scale]} ms",
+            "topology": {"kind": "star", "hosts": flows + 1, "rate": "10 Gbps", "delay": "4 us"},
+            "switch": {"credit_queue": queue},
+            "transport": {"name": "expresspass", **READINGS[reading]},
+            "traffic": [
+                {
+                    "name": "flows",
+                    "kind": "long",
+                    "pairs": [[f"h{i + 1}", "h0"] for i in range(flows)],
+                    "spread": "1 ms",
+                }
+            ],
+            "sample": [{"name": "rate", "what": "rate", "every": "1 ms", "ports": ["s0->h0"]}],
+        },
+    )
+
+
+def measure(_: Job, run: Run) -> Tables:
+    """The share that stays unused of what data can take; credits lost; data lost."""
+    used = run.samples.filter(pl.col("time_s") > FROM_MS * 1.01e-3)["value"].to_numpy().mean() / (10e9 * CEILING)
+    book = run.summary["credits"]
+    lost = int(run.ports["drops_credit"].sum())
+    return {"rows": pl.DataFrame([{"unused": 1 - used, "loss": lost / book["sent"], "drops": data_drops(run)}])}
+
+
+def summarise(tables: Tables) -> Tables:
+    """The share unused by flows and size, means over the seeds."""
+    default = tables["rows"].filter(pl.col("reading") == "default")
+    means = default.group_by("flows", "queue", maintain_order=True).agg((100 * pl.col("unused")).mean().round(2))
+    shown = means.pivot(on="queue", index="flows", values="unused")
+    return {**tables, "means": means, "shown": shown}
+
+
+def unused(tables: Tables, flows: int, queue: int, reading: str = "default") -> stats.Estimate:
+    """The share unused, in per cent."""
+    return stats.over_seeds(tables["rows"], 100 * pl.col("unused"), flows=flows, queue=queue, reading=reading)
+
+
+def check(tables: Tables) -> list[Finding]:
+    """The claims."""
+    at = {queue: [unused(tables, flows, queue) for flows in FLOWS] for queue in QUEUES}
+    worst = {queue: max(values, key=lambda one: one.mean) for queue, values in at.items()}
+    text = ", ".join(f"{queue}: {one.mean:.1f} %" for queue, one in worst.items())
+    conditions = {
+        "eight leave at most 1 % unused": judge.below(worst[8], 1.0),
+        "more gain at most 1 %": judge.below(stats.exact(worst[8].mean - min(worst[16].mean, worst[32].mean)), 1.0),
+        "one credit loses more": judge.above(worst[1], worst[8].mean + 1.0),
+    }
+    printed = max((unused(tables, flows, 8, "printed") for flows in FLOWS), key=lambda one: one.mean)
+    note = f"worst number of flows; printed law with eight: {printed.mean:.1f} %"
+    here = claim("expresspass", "fig09-credit-queue-8-sufficient")
+    found = [judge.statement(here, f"unused with {text}", conditions, seeds=5, note=note)]
+    rows = tables["rows"].filter((pl.col("queue") == 8) & (pl.col("reading") == "default") & (pl.col("flows") >= 4))
+    loss = stats.estimate(rows.group_by("seed").agg(pl.col("loss").mean()).sort("seed")["loss"].to_list())
+    here = claim("expresspass", "sec32-steady-state-credit-loss")
+    trend = judge.both(judge.above(loss, 0.01), judge.below(loss, 0.2))
+    found.append(judge.number(here, loss, trend=trend, note="4 to 32 flows, eight credits"))
+    drops = int(tables["rows"]["drops"].sum())
+    found.append(judge.number(claim("expresspass", "sec1-zero-data-loss"), drops, form=".0f"))
+    return found
+
+
+def facts(tables: Tables) -> dict[str, object]:
+    """The numbers of the prose."""
+    return {
+        "eight": max(unused(tables, flows, 8).mean for flows in FLOWS),
+        "one": max(unused(tables, flows, 1).mean for flows in FLOWS),
+        "two": max(unused(tables, flows, 2).mean for flows in FLOWS),
+        "printed": max(unused(tables, flows, 8, "printed").mean for flows in FLOWS),
+    }
+
+
+def draw(tables: Tables, look: Look) -> dict[str, Picture]:
+    """Unused share against the size of the credit queue."""
+    picture, (axes,) = grid(1, 1, width=6.4, height=3.0)
+    for number, flows in enumerate(FLOWS):
+        part = tables["means"].filter(pl.col("flows") == flows).sort("queue")
+        axes.plot(part["queue"], part["unused"], label=f"{flows} flows", ms=4, **look.line(number))
+    powers(axes, list(QUEUES))
+    axes.yaxis.set_major_formatter(PercentFormatter())
+    axes.set(title="Unused share of what data can take", xlabel="credits that fit into the queue", ylim=(0, None))
+    axes.legend(frameon=False, fontsize=8)
+    return {"queue": picture}
+
+
+FIGURE = Figure(
+    name="expresspass/fig09",
+    title="ExpressPass '17, Fig. 9: eight credits are enough",
+    doc=__doc__ or "",
+    jobs=jobs,
+    measure=measure,
+    summarise=summarise,
+    check=check,
+    facts=facts,
+    draw=draw,
+    claims=("fig09-credit-queue-8-sufficient", "sec32-steady-state-credit-loss"),
+    shown={
+        "shown": "Share of what data can take that stays unused, in per cent, by flows and size of the credit queue."
+    },
+    captions={"queue": "Unused share of the link against the size of the credit queue"},
+)

@@ -1,0 +1,1 @@
+"""ExpressPass as first published, at HotNets 2016 (E16)."""

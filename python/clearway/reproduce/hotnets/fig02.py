@@ -1,0 +1,100 @@
+"""Naive credits over one and several bottlenecks, as [ExpressPass '17, Fig. 3 and 4](expresspass-fig04.md), with this
+paper's credit queue of 16; its Flow 3 is the one that crosses link 2 alone, its Flow 1 the long one of the parking lot.
+
+Unstated, and chosen here: as there. 10 Gbps, 4 us a link, 40 ms after 10 ms of start-up, five seeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from clearway.reproduce import judge, stats
+from clearway.reproduce.claims import Finding, claim
+from clearway.reproduce.expresspass import fig04
+from clearway.reproduce.figure import Figure, Job, Tables
+from clearway.reproduce.hotnets.common import NAIVE
+from clearway.result import Run
+
+LONG, SECOND, THIRD = pl.col("first"), pl.col("second"), pl.col("third")
+
+
+def jobs(scale: str) -> list[Job]:
+    """Those of Fig. 4 of the later paper, with 16 credits a port."""
+    return [
+        replace(job, scenario={**job.scenario, "name": "hotnets-fig02", "transport": NAIVE})
+        for job in fig04.jobs(scale)
+        if job.params["transport"] == "naive-credit"
+    ]
+
+
+def measure(job: Job, run: Run) -> Tables:
+    """As there."""
+    return fig04.measure(job, run)
+
+
+def of(tables: Tables, network: str, expression: pl.Expr) -> stats.Estimate:
+    """A measure over the seeds."""
+    return stats.over_seeds(tables["rows"], expression, network=network)
+
+
+def summarise(tables: Tables) -> Tables:
+    """Means over the seeds."""
+    shown = (
+        tables["rows"].group_by("network", maintain_order=True).agg(pl.col("first", "second", "third").mean().round(3))
+    )
+    return {**tables, "shown": shown}
+
+
+def check(tables: Tables) -> list[Finding]:
+    """The claims."""
+    arriving = pl.col("credits_passed") + pl.col("credits_dropped")
+    passed = of(tables, "one link", 4 * pl.col("credits_passed") / arriving)
+    data = of(tables, "one link", (LONG + SECOND) * 2)
+    here = claim("hotnets", "fig01-two-flow-credit-schedule")
+    conditions = {
+        "two of four credits are dropped": judge.both(judge.above(passed, 1.98), judge.below(passed, 2.02)),
+        "the others release two data packets": judge.both(judge.above(data, 1.98), judge.below(data, 2.02)),
+    }
+    text = f"of 4 credits {4 - passed.mean:.2f} are dropped; {data:.2f} data packets"
+    found = [judge.statement(here, text, conditions, seeds=data.seeds)]
+    ratio = of(tables, "multi-bottleneck", 2 * LONG / (SECOND + THIRD))
+    found.append(judge.number(claim("hotnets", "fig02a-naive-multibottleneck-unfairness"), ratio))
+    values: dict[str, judge.Measured] = {
+        "link1_utilization": of(tables, "parking lot", 100 * (LONG + SECOND)),
+        "flow1_credits_after_link1": 50.0,
+        "flow1_credits_after_link2": of(tables, "parking lot", 100 * LONG),
+    }
+    trend = judge.below(of(tables, "parking lot", LONG + SECOND), 0.9)
+    note = "the share after link 1 follows from two flows at the full rate and is not measured"
+    here = claim("hotnets", "fig02b-naive-parking-lot-utilization")
+    return [*found, judge.number(here, values, trend=trend, note=note)]
+
+
+def facts(tables: Tables) -> dict[str, object]:
+    """The numbers of the prose."""
+    return {
+        "ratio": of(tables, "multi-bottleneck", 2 * LONG / (SECOND + THIRD)),
+        "long": of(tables, "parking lot", 100 * LONG),
+        "link1": of(tables, "parking lot", 100 * (LONG + SECOND)),
+    }
+
+
+FIGURE = Figure(
+    name="hotnets/fig02",
+    title="ExpressPass '16, Fig. 1 and 2: naive credits over one and several bottlenecks",
+    doc=__doc__ or "",
+    jobs=jobs,
+    measure=measure,
+    summarise=summarise,
+    check=check,
+    facts=facts,
+    draw=lambda *_: {},
+    claims=(
+        "fig01-two-flow-credit-schedule",
+        "fig02a-naive-multibottleneck-unfairness",
+        "fig02b-naive-parking-lot-utilization",
+    ),
+    shown={"shown": "Shares of what data can take of a link; the first flow is the long one. Means over the seeds."},
+)

@@ -1,0 +1,122 @@
+"""Utilisation of the least used link of a parking lot with one to six bottlenecks, with feedback and without, as
+[ExpressPass '17, Fig. 10](expresspass-fig10.md).
+
+Unstated, and chosen here: 10 Gbps, 4 us a link, 40 ms (full: 100 ms) after 10 ms of start-up, five seeds; the first
+rate is that of the link.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+from matplotlib.figure import Figure as Picture
+from matplotlib.ticker import PercentFormatter
+
+from clearway.reproduce import judge, stats
+from clearway.reproduce.claims import Finding, claim
+from clearway.reproduce.expresspass import fig10
+from clearway.reproduce.figure import Figure, Job, Tables
+from clearway.reproduce.hotnets.common import ABOUT, EXPRESSPASS, NAIVE
+from clearway.reproduce.look import Look, grid
+from clearway.reproduce.measures import CEILING
+from clearway.result import Run
+
+TRANSPORTS = {"feedback": EXPRESSPASS, "naive": NAIVE}
+BOTTLENECKS = (1, 2, 3, 4, 5, 6)
+SPAN_MS = {"quick": 40, "full": 100}
+WARM_UP_MS = 10
+
+
+def jobs(scale: str) -> list[Job]:
+    """Both, for each number of bottlenecks and seed."""
+    return [
+        Job(
+            {"transport": name, "bottlenecks": count, "seed": seed, "ceiling": CEILING},
+            {
+                "name": "hotnets-fig03",
+                "seed": seed,
+                "stop": f"{WARM_UP_MS + SPAN_MS[scale]} ms",
+                "topology": {"kind": "parking-lot", "bottlenecks": count, "rate": "10 Gbps", "delay": "4 us"},
+                "transport": transport,
+                "traffic": [{"kind": "long"}],
+                "sample": [
+                    {
+                        "name": "rate",
+                        "what": "rate",
+                        "every": f"{WARM_UP_MS} ms",
+                        "ports": [f"s{i}->s{i + 1}" for i in range(count)],
+                    },
+                    {"name": "throughput", "what": "throughput", "every": f"{WARM_UP_MS} ms"},
+                ],
+            },
+        )
+        for name, transport in TRANSPORTS.items()
+        for count in BOTTLENECKS
+        for seed in stats.SEEDS
+    ]
+
+
+def measure(job: Job, run: Run) -> Tables:
+    """As Fig. 10 of the later paper."""
+    return fig10.measure(job, run)
+
+
+def used(tables: Tables, transport: str, count: int) -> stats.Estimate:
+    """Utilisation of the least used link, in per cent of what data can take."""
+    value = 100 * pl.col("utilisation_min")
+    return stats.over_seeds(tables["rows"], value, transport=transport, bottlenecks=count)
+
+
+def summarise(tables: Tables) -> Tables:
+    """Means over the seeds."""
+    rows = [
+        {"transport": name, **{str(count): used(tables, name, count).mean for count in BOTTLENECKS}}
+        for name in TRANSPORTS
+    ]
+    return {**tables, "shown": pl.DataFrame(rows)}
+
+
+def check(tables: Tables) -> list[Finding]:
+    """The claims."""
+    found = []
+    for name, label in (("feedback", "feedback"), ("naive", "naive")):
+        here = claim("hotnets", f"fig03-parking-lot-{label}")
+        at = {case: used(tables, name, int(case)) for case in ("2", "6")}
+        other = used(tables, "feedback" if name == "naive" else "naive", 6)
+        better = judge.above(at["6"], other.high) if name == "feedback" else judge.below(at["6"], other.low)
+        falls = judge.below(at["6"], at["2"].mean, 0.01)
+        found.append(judge.number(here, at, trend=judge.both(better, falls), form=".1f"))
+    return found
+
+
+def facts(tables: Tables) -> dict[str, object]:
+    """The numbers of the prose."""
+    return {f"{name}_{count}": used(tables, name, count) for name in TRANSPORTS for count in (2, 6)}
+
+
+def draw(tables: Tables, look: Look) -> dict[str, Picture]:
+    """Utilisation against the number of bottlenecks."""
+    picture, (axes,) = grid(1, 1, width=6.4, height=2.8)
+    paper = {"feedback": {2: 96.7, 6: 92.2}, "naive": {2: 83.3, 6: 60.0}}
+    for number, name in enumerate(TRANSPORTS):
+        axes.plot(BOTTLENECKS, [used(tables, name, n).mean for n in BOTTLENECKS], label=name, **look.line(2 * number))
+        axes.plot(list(paper[name]), list(paper[name].values()), "*", ms=11, color=look.ink)
+    axes.yaxis.set_major_formatter(PercentFormatter())
+    axes.set(title="Utilisation of the least used link", xlabel="bottlenecks", ylim=(0, 103))
+    axes.legend(frameon=False)
+    return {"utilisation": picture}
+
+
+FIGURE = Figure(
+    name="hotnets/fig03",
+    title="ExpressPass '16, Fig. 3: utilisation over one to six bottlenecks",
+    doc=(__doc__ or "") + "\n" + ABOUT,
+    jobs=jobs,
+    measure=measure,
+    summarise=summarise,
+    check=check,
+    facts=facts,
+    draw=draw,
+    claims=("fig03-parking-lot-feedback", "fig03-parking-lot-naive"),
+    shown={"shown": "Utilisation of the least used link in per cent of what data can take, by bottlenecks."},
+    captions={"utilisation": "Utilisation against the number of bottlenecks; stars are the paper's numbers"},
+)

@@ -1,0 +1,181 @@
+"""Utilisation against the size of the credit queue, with feedback, over a dumbbell; and Jain's index against the
+jitter of credits (Fig. 5, which the text calls Fig. 5 as well as the former).
+
+Unstated, and chosen here:
+
+* **Flows**: 2 to 32 in Fig. 4, each from a host of its own, 10 Gbps, 100 us there and back; measured for 20 ms from
+  10 ms on. Fig. 5: 2, 8 and 64 flows, throughput in each millisecond of 20 ms from 20 ms on.
+* **Maxes out**: the least size from which on larger ones gain less than one percentage point, with the worst number
+  of flows.
+* **Worst under-utilisation**: of the worst number of flows with 16 credits.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+from matplotlib.figure import Figure as Picture
+from matplotlib.ticker import PercentFormatter
+
+from clearway.reproduce import judge, stats
+from clearway.reproduce.claims import Finding, claim
+from clearway.reproduce.expresspass import fig06, fig09
+from clearway.reproduce.expresspass.common import dumbbell
+from clearway.reproduce.figure import Figure, Job, Tables
+from clearway.reproduce.hotnets.common import ABOUT, EXPRESSPASS
+from clearway.reproduce.look import Look, grid, powers
+from clearway.result import Run
+
+QUEUES = (1, 2, 4, 8, 16, 32, 128)
+FLOWS = (2, 8, 32)
+JITTERS = (0.0, 0.01, 0.08)
+MANY = (2, 8, 64)
+
+
+def jobs(scale: str) -> list[Job]:
+    """Both sweeps."""
+    found = [queue_job(scale, flows, queue, seed) for flows in FLOWS for queue in QUEUES for seed in stats.SEEDS]
+    return found + [jitter_job(flows, jitter, seed) for flows in MANY for jitter in JITTERS for seed in stats.SEEDS]
+
+
+def queue_job(scale: str, flows: int, queue: int, seed: int) -> Job:
+    """A run of Fig. 4."""
+    return Job(
+        {"figure": "queue", "flows": flows, "queue": queue, "jitter": 0.01, "seed": seed},
+        {
+            "name": "hotnets-fig04",
+            "seed": seed,
+            "stop": f"{fig09.FROM_MS + fig09.SPAN_MS[scale]} ms",
+            "topology": dumbbell(flows, "10 Gbps"),
+            "switch": {"credit_queue": queue},
+            "transport": EXPRESSPASS,
+            "traffic": [{"name": "flows", "kind": "long", "spread": "1 ms"}],
+            "sample": [{"name": "rate", "what": "rate", "every": "1 ms", "ports": ["s0->s1"]}],
+        },
+    )
+
+
+def jitter_job(flows: int, jitter: float, seed: int) -> Job:
+    """A run of Fig. 5."""
+    return Job(
+        {"figure": "jitter", "flows": flows, "queue": 16, "jitter": jitter, "seed": seed},
+        {
+            "name": "hotnets-fig05",
+            "seed": seed,
+            "stop": f"{fig06.FROM_MS + fig06.SPAN_MS} ms",
+            "topology": dumbbell(flows, "10 Gbps"),
+            "transport": {**EXPRESSPASS, "jitter": jitter},
+            "traffic": [{"name": "flows", "kind": "long", "spread": "2 ms"}],
+            "sample": [{"name": "throughput", "what": "throughput", "every": "1 ms"}],
+        },
+    )
+
+
+def measure(job: Job, run: Run) -> Tables:
+    """As the figures of the later paper."""
+    if job.params["figure"] == "queue":
+        return {"queues": fig09.measure(job, run)["rows"]}
+    return {"jitters": fig06.measure(job, run)["rows"]}
+
+
+def unused(tables: Tables, flows: int, queue: int) -> stats.Estimate:
+    """The share unused, in per cent."""
+    return stats.over_seeds(tables["queues"], 100 * pl.col("unused"), flows=flows, queue=queue)
+
+
+def worst(tables: Tables, queue: int) -> stats.Estimate:
+    """That of the worst number of flows."""
+    return max((unused(tables, flows, queue) for flows in FLOWS), key=lambda one: one.mean)
+
+
+def index(tables: Tables, flows: int, jitter: float) -> stats.Estimate:
+    """Jain's index over 1 ms."""
+    return stats.over_seeds(tables["jitters"], "jain_1ms", flows=flows, jitter=jitter)
+
+
+def summarise(tables: Tables) -> Tables:
+    """Means over the seeds."""
+    queue = [{"flows": n, **{str(size): unused(tables, n, size).mean for size in QUEUES}} for n in FLOWS]
+    jitter = [{"flows": n, **{f"{j:g}": index(tables, n, j).mean for j in JITTERS}} for n in MANY]
+    return {**tables, "queue": pl.DataFrame(queue), "jitter": pl.DataFrame(jitter)}
+
+
+def maxes_out(tables: Tables) -> int:
+    """The least size that larger ones improve by less than a point."""
+    least = min(worst(tables, size).mean for size in QUEUES)
+    return next(size for size in QUEUES if worst(tables, size).mean < least + 1)
+
+
+def check(tables: Tables) -> list[Finding]:
+    """The claims."""
+    here = claim("hotnets", "fig04-credit-queue-size")
+    at, sixteen = maxes_out(tables), worst(tables, 16)
+    within = judge.both(
+        judge.inside(stats.exact(at), here.number("maxes_out_min") * 0.5, here.number("maxes_out_max") * 1.5),
+        judge.below(sixteen, here.number("worst_under_utilization"), here.tolerance),
+    )
+    text = f"maxes out at {at} credits; at most {sixteen.mean:.1f} % unused with 16"
+    found = [
+        judge.statement(
+            here, text, {"maxes out between 8 and 16, at most 3.3 % unused, each within tolerance": within}, seeds=5
+        )
+    ]
+    conditions = {
+        f"{n} flows: near 1 with a jitter of 0.01": judge.above(index(tables, n, 0.01), 1.0, 0.05) for n in MANY
+    } | {
+        f"{n} flows: less fair without": judge.below(index(tables, n, 0.0), index(tables, n, 0.01).low)
+        for n in MANY[1:]
+    }
+    text = "; ".join(
+        f"{n} flows: {index(tables, n, 0.0):.2f} without, {index(tables, n, 0.01):.2f} with 0.01" for n in MANY
+    )
+    found.append(judge.statement(claim("hotnets", "fig05-jitter-fairness"), text, conditions, seeds=5))
+    return found
+
+
+def facts(tables: Tables) -> dict[str, object]:
+    """The numbers of the prose."""
+    return {
+        "at": maxes_out(tables),
+        "sixteen": worst(tables, 16),
+        "one": worst(tables, 1),
+        "without": index(tables, 8, 0.0),
+        "with_": index(tables, 8, 0.01),
+        "most": index(tables, 8, 0.08),
+    }
+
+
+def draw(tables: Tables, look: Look) -> dict[str, Picture]:
+    """Both sweeps."""
+    picture, axes = grid(1, 2, width=9.4, height=2.8)
+    for number, flows in enumerate(FLOWS):
+        values = [unused(tables, flows, size).mean for size in QUEUES]
+        axes[0].plot(QUEUES, values, label=f"{flows} flows", ms=4, **look.line(number))
+    powers(axes[0], list(QUEUES))
+    axes[0].yaxis.set_major_formatter(PercentFormatter())
+    axes[0].set(title="Unused share of what data can take", xlabel="credits that fit into the queue", ylim=(0, None))
+    for number, flows in enumerate(MANY):
+        values = [index(tables, flows, jitter).mean for jitter in JITTERS]
+        axes[1].plot(JITTERS, values, label=f"{flows} flows", ms=4, **look.line(number))
+    axes[1].set(title="Jain's index over 1 ms", xlabel="jitter / gap", ylim=(0, 1.03))
+    axes[0].legend(frameon=False)
+    axes[1].legend(frameon=False)
+    return {"sweeps": picture}
+
+
+FIGURE = Figure(
+    name="hotnets/fig04",
+    title="ExpressPass '16, Fig. 4 and 5: size of the credit queue, and jitter",
+    doc=(__doc__ or "") + "\n" + ABOUT,
+    jobs=jobs,
+    measure=measure,
+    summarise=summarise,
+    check=check,
+    facts=facts,
+    draw=draw,
+    claims=("fig04-credit-queue-size", "fig05-jitter-fairness"),
+    shown={
+        "queue": "Share of what data can take that stays unused, in per cent, by size of the credit queue.",
+        "jitter": "Jain's index over 1 ms by jitter.",
+    },
+    captions={"sweeps": "The size of the credit queue, and the jitter of credits"},
+)

@@ -1,0 +1,143 @@
+"""Fairness over several bottlenecks, as [ExpressPass '17, Fig. 11](expresspass-fig11.md); and sec. 2.2's limitation:
+hosts of different link speeds.
+
+Unstated, and chosen here: as there. N = 1 to 32; "close" means within the claim's tolerance of the max-min share
+1/(N+1) (printed 1/N, which counts flow 0 too, E16-3). Different speeds: two flows over a link of 10 Gbps, one between
+hosts with links of 10 Gbps, one between hosts with 40 Gbps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+from matplotlib.figure import Figure as Picture
+
+from clearway.reproduce import judge, stats
+from clearway.reproduce.claims import Finding, claim
+from clearway.reproduce.expresspass import fig11
+from clearway.reproduce.expresspass.common import dumbbell
+from clearway.reproduce.figure import Figure, Job, Tables
+from clearway.reproduce.hotnets.common import ABOUT, EXPRESSPASS, NAIVE
+from clearway.reproduce.look import Look, grid, powers
+from clearway.result import Run
+
+TRANSPORTS = {"default": EXPRESSPASS, "naive-credit": NAIVE}
+CLOSE_UNTIL = 4
+
+
+def jobs(scale: str) -> list[Job]:
+    """Those of Fig. 11 of the later paper, and two flows of different hosts."""
+    found = [
+        replace(
+            job,
+            scenario={**job.scenario, "name": "hotnets-fig06", "transport": TRANSPORTS[job.params["reading"]]},
+        )
+        for job in fig11.jobs(scale)
+        if job.params["what"] == "bottlenecks"
+    ]
+    return found + [speeds(rate, seed) for rate in (10, 40) for seed in stats.SEEDS]
+
+
+def speeds(rate: int, seed: int) -> Job:
+    """Two flows, the second between hosts with links of `rate` Gbps."""
+    links = [{"link": ends, "rate": f"{rate} Gbps"} for ends in (["h1", "s0"], ["h3", "s1"])]
+    return Job(
+        {"what": "speeds", "reading": "default", "flows": rate, "seed": seed},
+        {
+            "name": "hotnets-speeds",
+            "seed": seed,
+            "stop": f"{fig11.FROM_MS + fig11.SPAN_MS} ms",
+            "topology": dumbbell(2, "10 Gbps"),
+            "link": links,
+            "transport": EXPRESSPASS,
+            "traffic": [{"name": "flows", "kind": "long", "spread": "2 ms"}],
+            "sample": [{"name": "throughput", "what": "throughput", "every": "1 ms"}],
+        },
+    )
+
+
+def measure(job: Job, run: Run) -> Tables:
+    """As there."""
+    return fig11.measure(job, run)
+
+
+def ratio(tables: Tables, count: int, reading: str = "default") -> stats.Estimate:
+    """Flow 0's share over its max-min share."""
+    value = pl.col("flow0") * (count + 1)
+    return stats.over_seeds(tables["rows"], value, what="bottlenecks", flows=count, reading=reading)
+
+
+def counts(tables: Tables) -> list[int]:
+    """The numbers of flows that were run."""
+    return sorted(tables["rows"].filter(pl.col("what") == "bottlenecks")["flows"].unique().to_list())
+
+
+def summarise(tables: Tables) -> Tables:
+    """Means over the seeds."""
+    rows = [{"N": n, **{name: ratio(tables, n, name).mean for name in TRANSPORTS}} for n in counts(tables)]
+    return {**tables, "shown": pl.DataFrame(rows)}
+
+
+def check(tables: Tables) -> list[Finding]:
+    """The claims."""
+    here = claim("hotnets", "fig06-multibottleneck-fairness")
+    slack, most = here.tolerance, counts(tables)[-1]
+    conditions = {
+        f"{n} flows: within {100 * slack:g} % of the max-min share": judge.inside(
+            ratio(tables, n), 1 - slack, 1 + slack
+        )
+        for n in counts(tables)
+        if n <= CLOSE_UNTIL
+    }
+    conditions[f"at {most} flows closer to naive"] = judge.above(ratio(tables, most), 1.5)
+    text = "flow 0 over its max-min share: " + ", ".join(f"{n}: {ratio(tables, n):.2f}" for n in counts(tables))
+    note = f"naive at {most}: {ratio(tables, most, 'naive-credit'):.1f}"
+    found = [judge.statement(here, text, conditions, seeds=5, note=note)]
+    equal, unequal = (stats.over_seeds(tables["rows"], "jain", what="speeds", flows=rate) for rate in (10, 40))
+    here = claim("hotnets", "sec22-unequal-link-speeds-unfair")
+    conditions = {"hosts of 10 and 40 Gbps share less fairly than equal ones": judge.below(unequal, equal.low)}
+    text = f"Jain {equal:.3f} between equal hosts, {unequal:.3f} with 10 and 40 Gbps"
+    return [*found, judge.statement(here, text, conditions, seeds=unequal.seeds)]
+
+
+def facts(tables: Tables) -> dict[str, object]:
+    """The numbers of the prose."""
+    most = counts(tables)[-1]
+    return {
+        "four": ratio(tables, 4),
+        "most": most,
+        "at_most": ratio(tables, most),
+        "naive": ratio(tables, most, "naive-credit"),
+        "equal": stats.over_seeds(tables["rows"], "jain", what="speeds", flows=10),
+        "unequal": stats.over_seeds(tables["rows"], "jain", what="speeds", flows=40),
+    }
+
+
+def draw(tables: Tables, look: Look) -> dict[str, Picture]:
+    """Flow 0's share over its max-min share, against N."""
+    picture, (axes,) = grid(1, 1, width=6.0, height=2.8)
+    for number, name in enumerate(TRANSPORTS):
+        label = "ExpressPass '16" if name == "default" else "naive"
+        axes.plot(tables["shown"]["N"], tables["shown"][name], label=label, ms=4, **look.line(2 * number))
+    powers(axes, counts(tables))
+    axes.axhline(1, color=look.muted, lw=1)
+    axes.set(title="Flow 0's throughput over its max-min share", xlabel="N", ylim=(0, None))
+    axes.legend(frameon=False)
+    return {"flow0": picture}
+
+
+FIGURE = Figure(
+    name="hotnets/fig06",
+    title="ExpressPass '16, Fig. 6: fairness over several bottlenecks; hosts of different speeds",
+    doc=(__doc__ or "") + "\n" + ABOUT,
+    jobs=jobs,
+    measure=measure,
+    summarise=summarise,
+    check=check,
+    facts=facts,
+    draw=draw,
+    claims=("fig06-multibottleneck-fairness", "sec22-unequal-link-speeds-unfair"),
+    shown={"shown": "Flow 0's throughput over its max-min share, means over the seeds."},
+    captions={"flow0": "How much more than its max-min share flow 0 gets"},
+)
