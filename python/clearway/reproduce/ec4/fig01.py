@@ -1,4 +1,4 @@
-"""Credits have a queue of their own, and so ExpressPass does not see DCTCP's data, and DCTCP's load does not touch
+"""Credits have a queue of their own, so that ExpressPass does not see DCTCP's data, and DCTCP's load does not touch
 credits (Fig. 1, a drawing). The networks of the paper's tests are a dumbbell whose middle link is the bottleneck, and an
 incast whose receiver is (Fig. 2).
 
@@ -6,7 +6,8 @@ Unstated, and chosen here:
 
 * **Fig. 1**: two ExpressPass flows beside 0, 2 and 8 DCTCP flows on the dumbbell. Credit loss: credits dropped at the
   bottleneck over those that came there, from 20 ms to 60 ms.
-* **Fig. 2**: two flows of EC4 and two of DCTCP in both networks. The bottleneck is the port with the longest mean queue.
+* **Fig. 2**: two flows of EC4 and two of DCTCP in both networks. The bottleneck is the port with the longest mean
+  queue.
 """
 
 from __future__ import annotations
@@ -31,9 +32,16 @@ OF_CREDITS = 2
 def jobs(scale: str) -> list[Job]:  # noqa: ARG001
     """ExpressPass beside more and more DCTCP; both networks of Fig. 2."""
     return [
-        *(Job({"case": "fig01", "dctcp": load, "seed": seed}, isolation(load, seed)) for load in LOADS for seed in stats.SEEDS),
         *(
-            Job({"case": case, "dctcp": 2, "seed": seed}, {**made, "name": "fig02", "seed": seed, "stop": "40 ms", "switch": SWITCH})
+            Job({"case": "fig01", "dctcp": load, "seed": seed}, isolation(load, seed))
+            for load in LOADS
+            for seed in stats.SEEDS
+        ),
+        *(
+            Job(
+                {"case": case, "dctcp": 2, "seed": seed},
+                {**made, "name": "fig02", "seed": seed, "stop": "40 ms", "switch": SWITCH},
+            )
             for case, made in networks().items()
             for seed in stats.SEEDS
         ),
@@ -94,7 +102,11 @@ def networks() -> dict[str, dict[str, Any]]:
 def measure(job: Job, run: Run) -> Tables:
     """Credit loss at the bottleneck; the port that queues most."""
     most = run.ports.sort("queue_mean_bytes", descending=True).row(0, named=True)
-    row: dict[str, Any] = {"longest": str(most["port"]), "queue_mean": float(most["queue_mean_bytes"]), "credit_loss": 0.0}
+    row: dict[str, Any] = {
+        "longest": str(most["port"]),
+        "queue_mean": float(most["queue_mean_bytes"]),
+        "credit_loss": 0.0,
+    }
     if job.params["case"] == "fig01":
         at = port(run, "s1->s0")
         row["credit_loss"] = at["drops_credit"] / max(at["drops_credit"] + at["tx_credits"], 1)
@@ -124,7 +136,10 @@ def check(tables: Tables) -> list[Finding]:
         load: stats.estimate([abs(a - b) for a, b in zip(loss[load], loss[0], strict=True)]) for load in LOADS if load
     }
     text = ", ".join(f"{100 * stats.estimate(values).mean:.1f} % beside {load}" for load, values in loss.items())
-    alike = {f"the same to {100 * here.tolerance:g} % beside {n} DCTCP flows": judge.below(g, here.tolerance) for n, g in gaps.items()}
+    alike = {
+        f"the same to {100 * here.tolerance:g} % beside {n} DCTCP flows": judge.below(g, here.tolerance)
+        for n, g in gaps.items()
+    }
     found = [judge.statement(here, f"credits lost: {text} DCTCP flows", alike, seeds=len(stats.SEEDS))]
     here = claim("ec4", "fig02-topologies")
     where = {case: set(tables["rows"].filter(pl.col("case") == case)["longest"]) for case in networks()}
@@ -169,7 +184,9 @@ FIGURE = Figure(
     check=check,
     facts=facts,
     draw=draw,
-    shown={"losses": "Two ExpressPass flows beside DCTCP: credits lost at the bottleneck, and the queue of data there."},
+    shown={
+        "losses": "Two ExpressPass flows beside DCTCP: credits lost at the bottleneck, and the queue of data there."
+    },
     captions={"isolation": "Loss of ExpressPass's credits, and the queue of data at the same link"},
     claims=("fig01-congestion-information-isolation", "fig02-topologies"),
 )

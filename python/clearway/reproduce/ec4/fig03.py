@@ -97,14 +97,18 @@ def check(tables: Tables) -> list[Finding]:
     here = claim("ec4", "fig03-expresspass-starves-dctcp")
     text = "; ".join(f"{case} {share['expresspass', 'dctcp', case]:.1f} %" for case in CASES)
     parts = {
-        **{f"DCTCP has less than 10 % ({case})": judge.below(share["expresspass", "dctcp", case], 10) for case in CASES},
+        **{
+            f"DCTCP has less than 10 % ({case})": judge.below(share["expresspass", "dctcp", case], 10) for case in CASES
+        },
         **{
             f"DCTCP has the link once ExpressPass is done ({case})": judge.above(value, 9e9)
             for case, value in back.items()
         },
     }
     beside = "; ".join(
-        f"{name} {max(share[name, 'dctcp', case].mean for case in CASES):.1f} %" for name in MIXED if name != "expresspass"
+        f"{name} {max(share[name, 'dctcp', case].mean for case in CASES):.1f} %"
+        for name in MIXED
+        if name != "expresspass"
     )
     found = [judge.statement(here, f"DCTCP's share: {text}", parts, seeds=seeds, note=f"at most, beside {beside}")]
     here = claim("ec4", "sec1-expresspass-unfriendly-to-others")

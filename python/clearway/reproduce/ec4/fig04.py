@@ -45,17 +45,22 @@ from clearway.reproduce.ec4.common import (
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend, powers
 from clearway.reproduce.measures import data_drops
-from clearway.result import Run
 from clearway.reproduce.stats import Estimate
+from clearway.result import Run
 
 INTERVALS = {"quick": 1, "full": 5}
 START_MS = 50
 #: Numbers of flows at which readings are compared.
-FEW = (2, 4, 8, 32)
+FEW = (2, 8, 32)
 #: Transports alone, for the utilisation.
 ALONE = {"dctcp alone": DCTCP, **{f"{name} alone": made for name, made in MIXED.items()}}
 #: With a K of 25 frames.
-SMALL: dict[str, dict[str, object]] = {"ec4": EC4, "no HIGH mode": {**EC4, **NO_HIGH}, "printed": PRINTED, **{name: made for name, made in MIXED.items() if name != "ec4"}}
+SMALL: dict[str, dict[str, object]] = {
+    "ec4": EC4,
+    "no HIGH mode": {**EC4, **NO_HIGH},
+    "printed": PRINTED,
+    **{name: made for name, made in MIXED.items() if name != "ec4"},
+}
 
 
 def variants(scale: str) -> list[Job]:
@@ -130,8 +135,10 @@ def measure(job: Job, run: Run) -> Tables:  # noqa: ARG001
 
 def summarise(tables: Tables) -> Tables:
     """Ratios side by side, means over seeds."""
-    rows = tables["rows"].group_by("kind", "transport", "flows", maintain_order=True).agg(
-        pl.col("first_bps", "second_bps", "ratio", "jain", "jain_first", "used", "queue", "drops").mean()
+    rows = (
+        tables["rows"]
+        .group_by("kind", "transport", "flows", maintain_order=True)
+        .agg(pl.col("first_bps", "second_bps", "ratio", "jain", "jain_first", "used", "queue", "drops").mean())
     )
     shown = rows.filter(pl.col("kind") == "mix").select(
         "transport",
@@ -145,7 +152,9 @@ def summarise(tables: Tables) -> Tables:
         (pl.col("queue") / 1e3).round(0).alias("mean_queue_KB"),
         pl.col("drops").round(0).cast(pl.Int64),
     )
-    alone = rows.filter(pl.col("kind") == "alone").select("transport", "flows", pl.col("used").round(1).alias("link_used_%"))
+    alone = rows.filter(pl.col("kind") == "alone").select(
+        "transport", "flows", pl.col("used").round(1).alias("link_used_%")
+    )
     return {**tables, "shown": shown, "alone": alone, "readings": wide(rows, "reading"), "small": wide(rows, "K 25")}
 
 
@@ -159,7 +168,10 @@ def wide(rows: pl.DataFrame, kind: str) -> pl.DataFrame:
 
 def further(tables: Tables, flows: int) -> Estimate:
     """How much further from 1 ExpressPass's ratio is than EC4's, as logarithms, paired by seed."""
-    both = [np.abs(np.log(of_seeds(tables, "ratio", kind="mix", transport=name, flows=flows))) for name in ("expresspass", "ec4")]
+    both = [
+        np.abs(np.log(of_seeds(tables, "ratio", kind="mix", transport=name, flows=flows)))
+        for name in ("expresspass", "ec4")
+    ]
     return stats.estimate([float(value) for value in both[0] - both[1]])
 
 
@@ -233,19 +245,20 @@ def check(tables: Tables) -> list[Finding]:
                     {"kind": "mix", "transport": "ec4", "flows": flows},
                     {"kind": "mix", "transport": "expresspass", "flows": flows},
                 ),
-                1.05,
+                1,
+                0.05,
             )
             for flows in FLOWS
         )
     )
-    least = min(queue.values(), key=lambda value: value.mean)
-    note = f"the least of all numbers of flows; {text}; the same paper has it around K, 154 KB (EC4-9)"
-    found.append(judge.number(here, least.scaled(1e-3), trend=lower, note=note))
+    most = max(queue.values(), key=lambda value: value.mean)
+    note = f"with the number of flows that queues most; {text}; the same paper has it around K, 154 KB (EC4-9)"
+    found.append(judge.number(here, most.scaled(1e-3), trend=lower, note=note))
     return found
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """Numbers of the prose: `ec4_8` the ratio with 8 flows, `jain_ec4_8` the index, `queue_ec4_8` KB; `r3_8` a reading's."""
+    """Numbers of the prose: `ec4_8` the ratio with 8 flows, `jain_ec4_8` the index; `r3_8`, `k0_8` those of readings."""
     short = {"ec4": "ec4", "expresspass": "ep", "expresspass, ns2": "ns2"}
     found: dict[str, object] = {}
     for name in MIXED:
@@ -307,7 +320,7 @@ FIGURE = Figure(
     shown={
         "shown": "By transport and number of flows; means over seeds.",
         "alone": "Transports alone.",
-        "readings": "Ratio of EC4's goodput to DCTCP's, and in brackets Jain's index over all flows, under other readings: "
+        "readings": "Ratio of EC4's goodput to DCTCP's, in brackets Jain's index over all flows, under other readings: "
         "the default with one thing changed, and Algorithm 1 to the letter.",
         "small": "The same with K = 25 frames.",
     },

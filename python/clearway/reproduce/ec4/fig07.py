@@ -17,8 +17,6 @@ Unstated, and chosen here:
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure as Picture
@@ -128,9 +126,7 @@ def times(tables: Tables, case: str, column: str, weight: str = "heavy", part: s
 
 def against(tables: Tables, column: str, weight: str = "heavy") -> stats.Estimate:
     """EC4's time over ExpressPass's, paired by seed."""
-    ours, theirs = (
-        of_seeds(tables, column, case=case, weight=weight, part="all") for case in ("ec4", "expresspass")
-    )
+    ours, theirs = (of_seeds(tables, column, case=case, weight=weight, part="all") for case in ("ec4", "expresspass"))
     return stats.paired_ratio(ours, theirs)
 
 

@@ -249,8 +249,8 @@ FIGURE = Figure(
     facts=facts,
     draw=draw,
     shown={
-        "shown": "Average (and 99th percentile, where a run has 1,000 flows) by size, by what half of the hosts speak (the "
-        "others: DCTCP); means over seeds.",
+        "shown": "Average (and 99th percentile, where a run has 1,000 flows) by size, by what half of the hosts speak "
+        "(the others: DCTCP); means over seeds.",
         "losses": "Losses of all traffic; means over seeds. From the fourth case of Web Search on: EC4 with one thing "
         "changed.",
     },
