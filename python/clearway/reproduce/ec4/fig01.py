@@ -1,5 +1,5 @@
-"""Credits have a queue of their own, so that ExpressPass does not see DCTCP's data, and DCTCP's load does not touch
-credits (Fig. 1, a drawing). The networks of the paper's tests are a dumbbell whose middle link is the bottleneck, and an
+"""Credits have a queue of their own, so that ExpressPass does not see DCTCP's data, and DCTCP does not touch credits
+(Fig. 1, a drawing). The networks of the paper's tests are a dumbbell whose middle link is the bottleneck, and an
 incast whose receiver is (Fig. 2).
 
 Unstated, and chosen here:

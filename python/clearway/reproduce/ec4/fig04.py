@@ -258,7 +258,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """Numbers of the prose: `ec4_8` the ratio with 8 flows, `jain_ec4_8` the index; `r3_8`, `k0_8` those of readings."""
+    """Numbers of the prose: `ec4_8` the ratio with 8 flows, `jain_ec4_8` the index; `r3_8`, `k0_8`: of readings."""
     short = {"ec4": "ec4", "expresspass": "ep", "expresspass, ns2": "ns2"}
     found: dict[str, object] = {}
     for name in MIXED:

@@ -24,7 +24,6 @@ from clearway.reproduce.ec4.common import (
     COLORS,
     DCTCP,
     EC4,
-    FLOWS,
     MIXED,
     PRINTED,
     SMALL_K,
@@ -40,6 +39,7 @@ from clearway.reproduce.look import Look, grid, legend, powers
 from clearway.reproduce.measures import port
 from clearway.result import Run
 
+FLOWS = (2, 8, 32, 128, 256)
 STOP_MS = {"quick": 200, "full": 600}
 ONE: dict[str, Any] = {**DCTCP, "initial_window": 1, "min_cwnd": 1}
 #: Name -> first half, second half, the switch, numbers of flows.
