@@ -133,7 +133,8 @@ def parameters(transport: _clearway._Transport) -> str:
         for p in transport["parameters"]
     ]
     head = ["parameter", "written as", "default", "range", "what it does", "source of the default"]
-    text = "\n" + (markdown_table(head, rows) if rows else "It has no parameters.\n")
+    text = f"\n**Checked against: {transport['checked']}.** {transport['checked_how']}\n"
+    text += "\n" + (markdown_table(head, rows) if rows else "It has no parameters.\n")
     if transport["profiles"]:
         rows = [
             [f"`{p['name']}`", p["doc"], ", ".join(f"`{key} = {value}`" for key, value in p["values"].items())]

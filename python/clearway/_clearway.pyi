@@ -16,6 +16,8 @@ __all__ = [
     "__sources__",
     "__version__",
     "_panic_for_tests",
+    "plan_buffers",
+    "plan_switches",
     "scenario_reference",
     "topologies",
     "transports",
@@ -49,6 +51,8 @@ class _Transport(TypedDict):
     name: str
     summary: str
     source: str
+    checked: str
+    checked_how: str
     parameters: list[_Parameter]
     profiles: list[_Profile]
 
@@ -68,6 +72,18 @@ def transports() -> list[_Transport]: ...
 def topologies() -> list[_Topology]: ...
 def workloads() -> list[_Workload]: ...
 def scenario_reference() -> str: ...
+def plan_buffers(
+    scenario: Scenario,
+    *,
+    credit_queue: int | None = None,
+    credit_sizes: tuple[int, int] | None = None,
+    host_delay_s: tuple[float, float] | None = None,
+    switch_delay_s: float = 0.0,
+    flows: int = 16,
+    busy_s: float = 0.001,
+    turns: bool = True,
+) -> dict[str, Any]: ...
+def plan_switches(scenario: Scenario) -> list[dict[str, Any]]: ...
 def _panic_for_tests(seed: int) -> None: ...
 
 @final

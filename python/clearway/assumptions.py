@@ -81,5 +81,5 @@ def delay_text(delay: object) -> str:
 def marks_text(scenario: Mapping[str, Any]) -> str:
     """Where queues begin to mark, if they do."""
     marking = scenario.get("switch", {}).get("marking")
-    words = {None: "", "none": "", "by-rate": ", marks by the link's rate (65 frames at 10 Gbps)"}
+    words = {None: "", "off": "", "by-rate": ", marks by the link's rate (65 frames at 10 Gbps)"}
     return words.get(marking, f", marks from {marking} on") if not isinstance(marking, Mapping) else ", marks by RED"

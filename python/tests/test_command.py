@@ -148,6 +148,7 @@ def test_a_folder_of_something_else_is_left_alone(cli: Cli, small: Path) -> None
 def test_list_shows_all_about_a_transport(cli: Cli) -> None:
     assert "expresspass" in cli("list", "transports").stdout
     shown = cli("list", "transports", "expresspass").stdout
+    assert "Checked against: paper and code." in shown
     for parameter in next(t for t in clearway.transports() if t["name"] == "expresspass")["parameters"]:
         assert parameter["name"] in shown
     named = {entry["name"] for entry in json.loads(cli("list", "transports", "--json").stdout)}

@@ -11,7 +11,7 @@
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Receiver, Sender};
 use crate::packet::{Extra, Flags, Kind, Packet};
 use crate::port::CreditShaping;
-use crate::registry::{CreditNeeds, Needs, Transport};
+use crate::registry::{Checked, CreditNeeds, Needs, Transport};
 use clearway_units::{Bytes, Time};
 
 crate::params! {
@@ -37,6 +37,8 @@ impl Transport for Blast {
     const SUMMARY: &'static str =
         "No congestion control: line rate, no acknowledgements, no recovery (a test load)";
     const SOURCE: &'static str = "our own";
+    const CHECKED: Checked =
+        Checked::Neither("It is no published protocol: there is nothing to check it against.");
 
     fn needs(params: &Params) -> Needs {
         let shaping = CreditShaping { bucket: params.bucket.get() as u32, ..CreditShaping::PAPER };

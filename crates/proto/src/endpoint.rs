@@ -87,6 +87,9 @@ pub struct Env {
     pub framing: Framing,
     /// Whether a connection stands already (persistent connections); else the flow opens one.
     pub established: bool,
+    /// Flows of any transport that this end's host is already sending as the flow starts, of which data is not yet
+    /// delivered: what the host knows of the load on its own network card. 0 for a receiving end.
+    pub host_flows: u32,
 }
 
 /// How payload becomes bytes on the wire.
@@ -103,6 +106,9 @@ pub struct Framing {
 impl Framing {
     /// Ethernet with TCP/IPv4 as in the ExpressPass papers: 1460 bytes in a frame of 1538, at least 84.
     pub const ETHERNET: Framing = Framing { payload_max: 1460, overhead: 78, wire_min: 84 };
+
+    /// TCP/IPv4 as ns-2 counts it: 1460 bytes in a packet of 1500, an acknowledgement of 40, nothing for Ethernet.
+    pub const NS2: Framing = Framing { payload_max: 1460, overhead: 40, wire_min: 40 };
 
     /// Size on the wire of a packet with `payload` bytes.
     pub const fn wire(&self, payload: u32) -> u32 {

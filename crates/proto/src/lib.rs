@@ -35,8 +35,8 @@ pub use endpoint::{Cx, Endpoint, Env, Framing, Gauges, Receiver, Sender, Stats};
 pub use packet::{Extra, Flags, HOPS_MAX, Hop, Hops, Kind, Packet, SackBlock};
 pub use params::{Auto, ParamError, ParamSet, ParamSpec, ParamType, Profile, read_param};
 pub use registry::{
-    AnyReceiver, AnySender, AnyTransport, CreditNeeds, MarkingNeeds, Needs, ReceiverVisitor, SenderVisitor,
-    TRANSPORTS, Transport, TransportInfo,
+    AnyReceiver, AnySender, AnyTransport, Checked, CreditNeeds, MarkingNeeds, Needs, ReceiverVisitor,
+    SenderVisitor, TRANSPORTS, Transport, TransportInfo,
 };
 pub use rng::{Entity, Rng, mix};
 pub use shim::{AnyShim, Shim, ShimEnv, ShimStats};

@@ -20,6 +20,8 @@ pub trait Transport {
     const SUMMARY: &'static str;
     /// Paper or RFC that defines it.
     const SOURCE: &'static str;
+    /// What it was checked against, with a sentence on what that covers.
+    const CHECKED: Checked;
     /// Named sets of parameters.
     const PROFILES: &'static [Profile] = &[];
     /// Whether its senders count the notifications of congestion that they hear of ([`Stats::notices`]).
@@ -96,6 +98,40 @@ pub struct CreditNeeds {
     pub shaping: CreditShaping,
 }
 
+/// What a transport was checked against, each with a sentence that says what was read and what was not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Checked {
+    /// The text of the paper or RFC that defines it.
+    Paper(&'static str),
+    /// Code of its authors, or of the authors of the paper that it is reproduced from.
+    Code(&'static str),
+    /// Both.
+    PaperAndCode(&'static str),
+    /// Neither was at hand.
+    Neither(&'static str),
+}
+
+impl Checked {
+    /// What it was checked against: "paper", "code", "paper and code" or "neither".
+    pub const fn against(&self) -> &'static str {
+        match self {
+            Checked::Paper(_) => "paper",
+            Checked::Code(_) => "code",
+            Checked::PaperAndCode(_) => "paper and code",
+            Checked::Neither(_) => "neither",
+        }
+    }
+
+    /// The sentence that says what was read and what was not.
+    pub const fn how(&self) -> &'static str {
+        match self {
+            Checked::Paper(how) | Checked::Code(how) | Checked::PaperAndCode(how) | Checked::Neither(how) => {
+                how
+            }
+        }
+    }
+}
+
 /// What `clearway list transports` shows of a transport.
 #[derive(Clone, Copy, Debug)]
 pub struct TransportInfo {
@@ -105,6 +141,8 @@ pub struct TransportInfo {
     pub summary: &'static str,
     /// Paper or RFC that defines it.
     pub source: &'static str,
+    /// What it was checked against.
+    pub checked: Checked,
     /// Its parameters.
     pub params: &'static [ParamSpec],
     /// Its named sets of parameters.
@@ -155,6 +193,7 @@ macro_rules! transports {
             name: <$Transport>::NAME,
             summary: <$Transport>::SUMMARY,
             source: <$Transport>::SOURCE,
+            checked: <$Transport>::CHECKED,
             params: <<$Transport as Transport>::Params as ParamSet>::SPECS,
             profiles: <$Transport>::PROFILES,
             counts_notices: <$Transport>::COUNTS_NOTICES,
@@ -285,6 +324,14 @@ mod tests {
                     .set("profile", profile.name)
                     .unwrap_or_else(|error| panic!("{}: {error}", info.name));
             }
+        }
+    }
+
+    #[test]
+    fn every_transport_says_in_a_sentence_what_it_was_checked_against() {
+        for info in TRANSPORTS {
+            let how = info.checked.how();
+            assert!(how.ends_with('.') && how.len() > 40, "{}: {how:?}", info.name);
         }
     }
 

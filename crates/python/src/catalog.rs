@@ -17,6 +17,8 @@ fn transport<'py>(py: Python<'py>, info: &TransportInfo) -> PyResult<Bound<'py, 
     dict.set_item("name", info.name)?;
     dict.set_item("summary", info.summary)?;
     dict.set_item("source", info.source)?;
+    dict.set_item("checked", info.checked.against())?;
+    dict.set_item("checked_how", info.checked.how())?;
     let params: PyResult<Vec<_>> = info.params.iter().map(|spec| param(py, spec)).collect();
     dict.set_item("parameters", params?)?;
     let profiles: PyResult<Vec<_>> = info.profiles.iter().map(|of| profile(py, of)).collect();

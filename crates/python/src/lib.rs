@@ -3,6 +3,7 @@
 
 mod catalog;
 mod errors;
+mod planner;
 mod results;
 mod scenario;
 
@@ -15,6 +16,8 @@ mod _clearway {
     use crate::catalog::{scenario_reference, topologies, transports, workloads};
     #[pymodule_export]
     use crate::errors::{Error, ScenarioError, SimulationError, panic_for_tests};
+    #[pymodule_export]
+    use crate::planner::{plan_buffers, plan_switches};
     #[pymodule_export]
     use crate::results::{Column, Results, Table};
     #[pymodule_export]

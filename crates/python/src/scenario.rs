@@ -17,6 +17,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 #[pyclass(frozen, module = "clearway._clearway")]
 pub struct Scenario(Loaded);
 
+impl Scenario {
+    /// What it comes to.
+    pub fn model(&self) -> &sim::model::Model {
+        &self.0.model
+    }
+}
+
 #[pymethods]
 impl Scenario {
     /// Reads a scenario file.

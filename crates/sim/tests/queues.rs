@@ -84,6 +84,7 @@ fn a_class_of_higher_priority_goes_first_and_equal_ones_share_by_weight() {
         weight,
         limit: Amount::UNLIMITED,
         marking: None,
+        at_switches: None,
     };
     let shares = |classes: Vec<Class>| {
         let mut model = quiet(star(3));

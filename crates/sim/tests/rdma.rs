@@ -180,6 +180,49 @@ fn flow_control_stops_senders_where_nothing_else_does() {
 }
 
 #[test]
+fn a_headroom_that_counts_the_time_to_obey_a_pause_is_enough_and_one_that_does_not_is_too_small() {
+    let lost = |counted: Span| {
+        let transport = transport("rocev2");
+        let mut model = incast(&transport, 16, 1_000_000);
+        let room = headroom(Rate::gbps(100), Span::from_us(1), model.framing, 0, counted);
+        let pfc = model.pfc.as_mut().unwrap();
+        pfc.config.response = Span::from_us(5);
+        pfc.headroom = Some(room);
+        let apart = 32 * (room.get() + pfc.config.reserve.get());
+        model.switch.shared = Some(SharedBuffer { size: Bytes::new(apart + 1_000_000), alpha: 1.0 });
+        count(&run(&model), "dropped, buffer")
+    };
+    assert_eq!(lost(Span::from_us(5)), 0);
+    assert!(lost(Span::ZERO) > 0);
+}
+
+/// How long a flow of TIMELY takes from a host that sends three other flows, a segment a round trip each, if those carry
+/// so many bytes.
+fn timely_beside_three(start: &str, others: u64) -> Span {
+    let mut timely = transport("timely");
+    timely.set("start", start).unwrap();
+    let mut slow = transport("dctcp");
+    slow.set("receive_window", "1460 B").unwrap();
+    let mut model = network_for(&timely, star(5));
+    add(&mut model, &slow, (1..4).map(|dst| flow(0, dst, others)).collect());
+    let at = Time::ZERO + Span::from_us(100);
+    add(&mut model, &timely, vec![Flow { start: at, ..flow(0, 4, 1_000_000) }]);
+    Span::from_secs_f64(*run(&model).flows.f64s("fct_s").last().unwrap())
+}
+
+#[test]
+fn a_flow_of_timely_starts_with_its_share_beside_flows_of_its_host_that_are_not_yet_delivered_timely_1() {
+    let at = |gbps: u64| Rate::mbps(gbps * 1000).time_to_send(Bytes::new(1_053_450)).as_secs_f64();
+    // The others take a tenth of the card.
+    let near = |span: Span, seconds: f64| (span.as_secs_f64() / seconds - 1.0).abs() < 0.12;
+    let beside = timely_beside_three("share", 1_460_000);
+    assert!(near(beside, at(25)), "{beside}");
+    assert!(near(timely_beside_three("line", 1_460_000), at(100)));
+    let after = timely_beside_three("share", 1460);
+    assert!(near(after, at(100)), "those of the others have been delivered: {after}");
+}
+
+#[test]
 fn without_flow_control_what_is_lost_is_sent_again() {
     for transport in lossless() {
         for recovery in ["go-back-n", "selective-repeat"] {
@@ -318,10 +361,10 @@ fn a_flow_counts_the_notifications_that_it_hears_of() {
 }
 
 /// Memory that headrooms and reserves of the largest switch take.
-fn apart(model: &Model) -> u64 {
+fn apart(model: &Model, response: Span) -> u64 {
     let mut apart = vec![0; model.topology.nodes().len()];
     for port in model.topology.ports() {
-        let room = headroom(port.rate, port.delay, model.framing, 42).get();
+        let room = headroom(port.rate, port.delay, model.framing, 42, response).get();
         apart[port.to.index()] += room + PfcConfig::DEFAULT.reserve.get();
     }
     apart[model.topology.hosts()..].iter().copied().max().unwrap_or(0)
@@ -330,12 +373,13 @@ fn apart(model: &Model) -> u64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Whatever the rates, the delays and the little that is left beside the headrooms: nothing is lost, and in a tree,
+    /// Whatever the rates, the delays, the time to obey a pause, and the little that is left beside the headrooms: nothing is lost, and in a tree,
     /// where no buffers can wait for each other in a circle, all ends.
     #[test]
     fn the_headroom_is_enough_in_any_tree(
         (shape, rate, delay_ns) in (0..3, prop::sample::select(vec![1u64, 10, 25, 100, 400]), 0u64..20_000),
         (shared, seed, name) in (1000u64..200_000, any::<u64>(), 0usize..6),
+        response_ns in prop_oneof![Just(0u64), 0u64..20_000],
         pairs in prop::collection::vec((0u32..16, 0u32..16, 1u64..400_000, 0u64..50), 1..24),
     ) {
         let (rate, delay) = (Rate::gbps(rate), Span::from_ns(delay_ns));
@@ -348,7 +392,10 @@ proptest! {
         let transport = &all[name % all.len()];
         let mut model = network_for(transport, topology);
         model.seed = seed;
-        model.switch.shared = Some(SharedBuffer { size: Bytes::new(apart(&model) + shared), alpha: 1.0 });
+        let response = Span::from_ns(response_ns);
+        model.pfc.as_mut().unwrap().config.response = response;
+        let size = Bytes::new(apart(&model, response) + shared);
+        model.switch.shared = Some(SharedBuffer { size, alpha: 1.0 });
         let flows = pairs.into_iter().filter(|(src, dst, ..)| src != dst).map(|(src, dst, bytes, us)| Flow {
             start: Time::ZERO + Span::from_us(us),
             ..flow(src, dst, bytes)
@@ -439,6 +486,45 @@ fn an_acknowledgement_waits_at_a_host_whose_data_is_stopped_unless_it_is_of_anot
         assert!(results.ports.u64s("pauses").iter().sum::<u64>() > 0, "the incast stops its senders");
         assert_eq!(results.ports.u64s("drops_buffer").iter().sum::<u64>(), 0, "{acks}");
     }
+}
+
+#[test]
+fn classes_of_credits_are_none_of_those_that_join_others_at_switches() {
+    let text = r#"
+        [topology]
+        kind = "star"
+        hosts = 6
+        rate = "100 Gbps"
+        delay = "1 us"
+        [[switch.credit_class]]
+        name = "first"
+        [[switch.credit_class]]
+        name = "second"
+        [[switch.credit_class]]
+        name = "third"
+        [[traffic]]
+        transport = { name = "dcqcn", profile = "hpcc-ns3" }
+        kind = "incast"
+        senders = ["h1", "h2", "h3"]
+        size = "1 MB"
+        [[traffic]]
+        transport = "expresspass"
+        credit_class = "second"
+        kind = "incast"
+        senders = ["h4"]
+        size = "1 MB"
+        [[traffic]]
+        transport = "expresspass"
+        credit_class = "third"
+        kind = "incast"
+        senders = ["h5"]
+        size = "1 MB"
+        "#;
+    let scenario = Scenario::parse(text, "classes", Path::new("."), &Overrides::default());
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(scenario.model.switch.classes[1].at_switches, Some(0));
+    let results = run(&scenario.model);
+    assert_eq!(results.summary.flows_completed, 5);
 }
 
 /// DCQCN's fluid fixed point (Zhu et al., CoNEXT'16): the queue at which `flows` flows at 40 Gbps neither grow nor

@@ -97,12 +97,21 @@ fn pac_fills_the_link_at_a_hundred_senders_where_windows_collapse_pac_fig_13() {
 }
 
 #[test]
+fn pac_fills_the_link_from_20_to_400_senders_as_its_threshold_keeps_a_floor_pac_2() {
+    // A floor of two idle base BDPs, 30 KB, gives 0.81 to 0.9e9.
+    for senders in [20, 100, 400] {
+        let outcome = Incast { senders, ..NS2_1G }.run(&with("pac", &[("profile", "ns2-1g")]));
+        assert!(outcome.goodput > 0.93e9 && outcome.timeout_ratio == 0.0, "{senders}: {outcome:?}");
+    }
+}
+
+#[test]
 fn pac_works_over_every_tcp_and_without_marks_or_settled_answers() {
     let cases: [&[(&str, &str)]; 5] = [
         &[("under", "cubic")],
         &[("under", "dctcp")],
         &[("ecn", "false")],
-        &[("ecn", "false"), ("correction", "throughput")],
+        &[("ecn", "false"), ("correction", "throughput"), ("discipline", "round-robin")],
         &[("rtt_method", "handshake"), ("blocking", "true")],
     ];
     for settings in cases {

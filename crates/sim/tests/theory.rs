@@ -109,8 +109,7 @@ fn equal_long_flows_share_a_link_under_every_transport() {
 /// control.
 fn bound(name: &str) -> Option<(f64, u64)> {
     Some(match name {
-        // Credits at full rate without feedback: whose phase is best at the limiter gets all (ExpressPass '17, Fig. 6).
-        "blast" | "rocev2" | "naive-credit" => return None,
+        "blast" | "rocev2" => return None,
         // By definition (ExpressPass '17, sec. 2).
         "ideal" => (0.999, 60),
         // "Very good" (ExpressPass '17, sec. 6.1 with Fig. 15), without a number.

@@ -38,7 +38,7 @@ def list_(what: str, name: str | None, as_json: bool) -> None:
     if as_json:
         print_json(known[name] if name else list(known.values()))
     elif name is None:
-        print_texts(console(), overview(what), left=3)
+        print_texts(console(), overview(what), left=4)
     elif what == "transports":
         describe(console(), next(entry for entry in _clearway.transports() if entry["name"] == name))
     else:
@@ -84,8 +84,10 @@ def overview(what: str) -> Texts:
     if what == "topologies":
         rows = [[t["name"], escape(t["summary"]), escape(", ".join(t["keys"]))] for t in _clearway.topologies()]
         return ["topology", "what it is", "keys"], rows
-    rows = [[t["name"], escape(t["summary"]), escape(t["source"])] for t in _clearway.transports()]
-    return ["transport", "what it is", "source"], rows
+    rows = [
+        [t["name"], escape(t["summary"]), escape(t["source"]), escape(t["checked"])] for t in _clearway.transports()
+    ]
+    return ["transport", "what it is", "source", "checked against"], rows
 
 
 def describe_other(out: Console, entry: Mapping[str, Any]) -> None:
@@ -105,6 +107,7 @@ def describe(out: Console, transport: _clearway._Transport) -> None:
     """All about a transport."""
     out.print(f"[bold]{transport['name']}[/]: {escape(transport['summary'])}", soft_wrap=True)
     out.print(f"Source: {escape(transport['source'])}", soft_wrap=True)
+    out.print(f"Checked against: {escape(transport['checked'])}. {escape(transport['checked_how'])}", soft_wrap=True)
     out.print()
     rows = [
         [

@@ -8,6 +8,8 @@ from typing import Any, get_args
 import click
 
 from clearway import units
+from clearway.command.plan_buffers import buffers
+from clearway.command.plan_switch import switch
 from clearway.command.quantity import RATES, TIMES, Number, Picture, Quantity
 from clearway.command.shared import console, notes, print_json
 from clearway.command.tables import print_texts
@@ -20,6 +22,8 @@ Examples:
   clearway plan stability pacc
   clearway plan stability pacc --beta1 0.2 --beta2 0.3 --rate "100 Gbps" --out margin.svg
   clearway plan stability expresspass --flows 2 --start newcomer
+  clearway plan buffers fat-tree k=8 rate=10Gbps
+  clearway plan switch --target linux-tc star hosts=4 rate="100 Mbps"
 """
 PACC_EXAMPLES = """\b
 Examples:
@@ -40,6 +44,10 @@ TIME = Quantity("time", TIMES, "80 us")
 @click.group(epilog=EXAMPLES)
 def plan() -> None:
     """Answer from the papers' formulas, without a simulation."""
+
+
+plan.add_command(buffers)
+plan.add_command(switch)
 
 
 @plan.group(epilog=EXAMPLES)
@@ -143,7 +151,7 @@ def pacc_rows(loop: fluid.Loop, found: fluid.Margins) -> list[tuple[str, str, st
 @click.option(
     "--feedback",
     type=click.Choice(get_args(discrete.Feedback)),
-    help="The simulator's reading; matched: losses apply to the rate that had them.  [default: sigcomm17]",
+    help="The simulator's reading of the decrease.  [default: sigcomm17-printed, which the model has]",
 )
 @click.option("--out", type=Picture(), help="Draw rates and steps into FILE.svg or FILE.png.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
@@ -181,7 +189,7 @@ def expresspass(
         from clearway.plan import beside
 
         try:
-            simulated = beside.simulate(parameters, periods, start, feedback or "sigcomm17")
+            simulated = beside.simulate(parameters, periods, start, feedback or "sigcomm17-printed")
         except beside.InterruptedRunError:
             raise click.Abort from None
     if as_json:

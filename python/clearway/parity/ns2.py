@@ -59,6 +59,7 @@ def scenario(flows: Path) -> dict[str, Any]:
     return {
         "name": "parity-ns2",
         "topology": {"kind": "oversubscribed-fat-tree", "rate": "10 Gbps", "delay": "4 us"},
+        "network": {"routing": "ns2-xpass"},
         "host": {"processing_delay": "1 us"},
         "transport": {"name": "expresspass", "profile": ["ns2", "ns2-fat-tree"]},
         "traffic": [{"name": "flows", "kind": "file", "path": str(flows)}],

@@ -64,11 +64,14 @@ class Claim:
 
     def at(self, case: str | None = None) -> Any:
         """The claimed value, of a case if there are several: a number or `{min, max}`."""
-        value = self.value
-        for step in case.split("/") if case is not None else ():
-            if not isinstance(value, dict) or step not in value:
+        value, left = self.value, case
+        while left is not None:
+            # A name may have a slash of its own, such as "10/40 Gbps", so the longest that fits is meant.
+            names = value if isinstance(value, dict) else ()
+            name = max((one for one in names if left == one or left.startswith(f"{one}/")), key=len, default="")
+            if not name:
                 raise Error(f"{self.id}: the claim has no case {case!r}; it has {', '.join(self.cases)}")
-            value = value[step]
+            value, left = value[name], left[len(name) + 1 :] or None
         return value
 
     def number(self, case: str | None = None) -> float:

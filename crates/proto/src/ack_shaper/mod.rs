@@ -3,6 +3,7 @@
 
 use crate::packet::{Extra, Kind, Packet};
 use crate::params::Profile;
+use crate::registry::Checked;
 use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
 use crate::tcp;
 use crate::tcp::under::{OverTcp, ShimParams, Under};
@@ -44,6 +45,9 @@ impl ShimParams for Params {
     const NAME: &'static str = "ack-shaper";
     const SUMMARY: &'static str = "TCP whose acknowledgements leave each host at a fixed rate";
     const SOURCE: &'static str = "PAC sec. II-D, Fig. 3";
+    const CHECKED: Checked = Checked::Paper(
+        "PAC, sec. II-D and Fig. 3, describe it; its authors' two implementations differ from each other.",
+    );
     const PROFILES: &'static [Profile] = PROFILES;
 
     fn under(&self) -> Under {

@@ -7,7 +7,7 @@ use super::{
 use crate::endpoint::Env;
 use crate::params::{Auto, ParamSet, Profile};
 use crate::port::CreditShaping;
-use crate::registry::{CreditNeeds, MarkingNeeds, Needs, Transport};
+use crate::registry::{Checked, CreditNeeds, MarkingNeeds, Needs, Transport};
 use clearway_units::{Bytes, Span};
 
 /// Least time before a request or a stop is repeated (minimum RTO, E16 sec. 4).
@@ -29,6 +29,8 @@ pub trait CreditTransport {
     const SUMMARY: &'static str;
     /// As [`Transport::SOURCE`].
     const SOURCE: &'static str;
+    /// As [`Transport::CHECKED`].
+    const CHECKED: Checked;
     /// As [`Transport::PROFILES`].
     const PROFILES: &'static [Profile] = &[];
     /// How its ends and its ports behave.
@@ -44,6 +46,7 @@ impl<T: CreditTransport> Transport for T {
     const NAME: &'static str = T::NAME;
     const SUMMARY: &'static str = T::SUMMARY;
     const SOURCE: &'static str = T::SOURCE;
+    const CHECKED: Checked = T::CHECKED;
     const PROFILES: &'static [Profile] = T::PROFILES;
 
     fn needs(params: &T::Params) -> Needs {
@@ -189,4 +192,22 @@ impl Settings {
 /// Credits per second whose data fills the receiver's own link.
 pub fn link_rate(env: &Env) -> f64 {
     max_rate(env.line_rate, env.framing.wire_min, env.framing.wire_max())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_of_credits_follows_from_84_bytes_or_from_the_mean_of_their_sizes() {
+        let sizes = |randomize_size, least, mean_size| {
+            let settings = Settings { randomize_size, size_min: Some(least), mean_size, ..Settings::PAPER };
+            settings.needs().credits.unwrap().shaping.credit
+        };
+        assert_eq!(sizes(true, 84, false), 84);
+        assert_eq!(sizes(true, 84, true), 88);
+        assert_eq!(sizes(true, 76, true), 84);
+        assert_eq!(sizes(true, 83, true), 88, "87.5, rounded up");
+        assert_eq!(sizes(false, 76, true), 84, "without random sizes all have 84 B");
+    }
 }

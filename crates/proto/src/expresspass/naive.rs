@@ -6,6 +6,7 @@
 use super::{AtMaxRate, CREDIT_MIN, CreditTransport, Handshake, JitterAround, Settings, link_rate};
 use crate::endpoint::Env;
 use crate::params::Auto;
+use crate::registry::Checked;
 use clearway_units::{Bytes, Span};
 
 crate::params! {
@@ -41,6 +42,7 @@ impl CreditTransport for NaiveCredit {
     const NAME: &'static str = "naive-credit";
     const SUMMARY: &'static str = "Credits at the link's rate without feedback";
     const SOURCE: &'static str = "Cho, Jang, Han: Credit-Scheduled Delay-Bounded Congestion Control for Datacenters, SIGCOMM 2017, section 2";
+    const CHECKED: Checked = Checked::Paper("Held against section 2 of the SIGCOMM'17 text.");
 
     fn settings(params: &Params) -> Settings {
         Settings {

@@ -7,12 +7,13 @@
 mod quota;
 mod window;
 
-pub use quota::{Half, Quota};
-pub use window::{Law, Window};
+pub use quota::{Half, Measure, Quota};
+pub use window::{Fairness, Law, Sample, SlowStartEnd, Window};
 
 use crate::endpoint::Env;
 use crate::packet::{Extra, Flags, Kind, Packet};
 use crate::params::Profile;
+use crate::registry::Checked;
 use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
 use crate::tcp;
 use crate::tcp::under::{OverTcp, ShimParams, Under};
@@ -27,7 +28,7 @@ tcp::config::tcp_params! {
         /// Take part in ECN, in the way of the TCP under ICTCP.
         ecn: bool = "false", "" to "", "CoNEXT'10: ICTCP needs nothing from switches";
         /// `alpha`: share of the link that connections may fill.
-        alpha: f64 = "0.9", "0" to "1", "CoNEXT'10, as quoted in notes and ns-3 code";
+        alpha: f64 = "0.9", "0" to "1", "CoNEXT'10, as quoted in notes and ns-3 code; PAC's authors' module";
         /// `gamma1`: a difference between expected and measured throughput up to this share lets a window grow.
         gamma1: f64 = "0.1", "0" to "1", "CoNEXT'10; PAC Tables I and II";
         /// `gamma2`: a difference above this share, three round trips in a row, makes a window shrink. PAC's
@@ -38,12 +39,27 @@ tcp::config::tcp_params! {
         /// Least receive window, and that of a new connection, in segments.
         min_window: u32 = "2", "1" to "100000", "CoNEXT'10; PAC Tables I and II";
         /// `beta`: weight of the old value in the measured throughput.
-        beta: f64 = "0.75", "0" to "0.999", "our choice: the value could not be looked up";
-        /// While less than this share of the link is available, windows above the average shrink by a segment a
-        /// slot.
-        scarce: f64 = "0.2", "0" to "1", "our choice: the value could not be looked up";
+        beta: f64 = "0.75", "0" to "0.999", "our choice: the paper's value is unknown; 0.2 in PAC's authors' module";
+        /// While less than this share of the link is available, windows above the average shrink by a segment.
+        scarce: f64 = "0.2", "0" to "1", "PAC's authors' module";
         /// Round-trip time of a connection before its first measurement.
-        rtt_initial: Span = "100 us", "1 us" to "10 s", "PAC sec. IV-B";
+        rtt_initial: Span = "100 us", "1 us" to "10 s", "PAC sec. IV-B; PAC's authors' module";
+        /// Round trips between two decisions on a window.
+        interval: u32 = "1", "1" to "1000", "CoNEXT'10, as quoted in notes and ns-3 code";
+        /// Over which time the bytes since the last decision are a throughput. `elapsed`: the time in which they came;
+        /// `per-rtt`: one round-trip time, however long they took.
+        sample: Sample = "elapsed", "" to "", "CoNEXT'10, as quoted in notes; PAC's authors' module: per-rtt (ICTCP-1)";
+        /// When windows above the average shrink while little is available. `last`: after all else, once a slot, by the
+        /// bandwidth as it was measured; `first`: at every decision and instead of all else, by the bandwidth that is left
+        /// after grants.
+        fairness: Fairness = "last", "" to "", "our choice; PAC's authors' module: first (ICTCP-2, ICTCP-3)";
+        /// How slow start ends. `any`: with the first decision that is not growth, or for want of quota; `quota`: only for
+        /// want of quota, and a segment is added in the same round.
+        slow_start_end: SlowStartEnd = "any", "" to "", "recollection of CoNEXT'10; PAC's authors' module: quota (ICTCP-4, ICTCP-5)";
+        /// When the available bandwidth is measured: at the end of the first half of each slot, or of both halves.
+        measure: Measure = "first-half", "" to "", "CoNEXT'10, as quoted in notes; PAC's authors' module: both-halves";
+        /// After a pause of so many round trips a connection starts anew with the least window. 0: never.
+        idle: u32 = "4", "0" to "1000000", "our choice; PAC's authors' module: never (ICTCP-6)";
     }
 }
 
@@ -58,6 +74,23 @@ const PROFILES: &[Profile] = &[
         doc: "PAC's simulations, Table II",
         values: &[("gamma2", "0.15"), ("initial_window", "2"), ("rto_min", "200 ms")],
     },
+    Profile {
+        name: "pac-code",
+        doc: "ICTCP as PAC's authors coded it for their testbed: most probably what PAC compared with",
+        values: &[
+            ("gamma2", "0.5"),
+            ("initial_window", "3"),
+            ("rto_min", "200 ms"),
+            ("beta", "0.2"),
+            ("patience", "1"),
+            ("interval", "2"),
+            ("sample", "per-rtt"),
+            ("fairness", "first"),
+            ("slow_start_end", "quota"),
+            ("measure", "both-halves"),
+            ("idle", "0"),
+        ],
+    },
 ];
 
 impl Params {
@@ -70,6 +103,11 @@ impl Params {
             patience: self.patience,
             beta: self.beta,
             scarce: self.scarce,
+            interval: self.interval,
+            sample: self.sample,
+            fairness: self.fairness,
+            slow_start_end: self.slow_start_end,
+            idle: self.idle,
         }
     }
 }
@@ -82,6 +120,10 @@ impl ShimParams for Params {
     const SUMMARY: &'static str =
         "ICTCP over TCP: the receiving host sets receive windows by the bandwidth that is left";
     const SOURCE: &'static str = "Wu et al., CoNEXT'10, by way of secondary sources";
+    const CHECKED: Checked = Checked::Neither(
+        "The CoNEXT'10 text was not at hand: the law follows notes by others, and the profile `pac-code` PAC's \
+         authors' kernel module.",
+    );
     const PROFILES: &'static [Profile] = PROFILES;
 
     fn under(&self) -> Under {
@@ -123,7 +165,7 @@ impl IctcpShim {
         IctcpShim {
             law: params.law(env.framing.payload_max),
             rtt_initial: params.rtt_initial,
-            quota: Quota::new(env.line_rate, params.alpha, params.rtt_initial),
+            quota: Quota::new(env.line_rate, params.alpha, params.rtt_initial, params.measure),
             windows: BTreeMap::new(),
             sum: 0,
             passed: 0,

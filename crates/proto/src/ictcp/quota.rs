@@ -11,6 +11,16 @@ pub enum Half {
     Grow,
 }
 
+crate::choice! {
+    /// When the available bandwidth is measured.
+    pub enum Measure {
+        /// At the end of the first half of each slot.
+        FirstHalf = "first-half",
+        /// At the end of both halves (PAC's authors' module).
+        BothHalves = "both-halves",
+    }
+}
+
 /// Available bandwidth, measured in the first half of each slot and handed out in the second.
 #[derive(Clone, Copy, Debug)]
 pub struct Quota {
@@ -18,6 +28,7 @@ pub struct Quota {
     capacity: f64,
     /// `alpha`.
     share: f64,
+    measure: Measure,
     half: Half,
     since: Time,
     length: Span,
@@ -35,11 +46,12 @@ pub struct Quota {
 
 impl Quota {
     /// A link of `capacity`, of which a share `alpha` is to be used. Slots last twice `initial` at first.
-    pub fn new(capacity: Rate, alpha: f64, initial: Span) -> Quota {
+    pub fn new(capacity: Rate, alpha: f64, initial: Span, measure: Measure) -> Quota {
         let capacity = capacity.as_bps_f64() / 8.0;
         Quota {
             capacity,
             share: alpha,
+            measure,
             half: Half::Measure,
             since: Time::ZERO,
             length: initial,
@@ -66,11 +78,13 @@ impl Quota {
         if elapsed < self.length {
             return;
         }
-        if self.half == Half::Measure {
+        if self.half == Half::Measure || self.measure == Measure::BothHalves {
             // BW_A = max(0, alpha C - BW_T)
             let incoming = self.arrived as f64 / elapsed.as_secs_f64().max(1e-12);
             self.available = (self.share * self.capacity - incoming).max(0.0);
             self.left = self.available;
+        }
+        if self.half == Half::Measure {
             self.half = Half::Grow;
         } else {
             // T = sum of w_i RTT_i, with w_i the share of connection i in the traffic.
@@ -94,6 +108,11 @@ impl Quota {
         enough
     }
 
+    /// Gives back what a window that shrank no longer takes, in bytes per second.
+    pub fn give_back(&mut self, bandwidth: f64) {
+        self.left += bandwidth;
+    }
+
     /// Where the slot stands.
     pub fn half(&self) -> Half {
         self.half
@@ -102,6 +121,11 @@ impl Quota {
     /// Whether less than this share of the link is available.
     pub fn is_scarce(&self, share: f64) -> bool {
         self.available < share * self.capacity
+    }
+
+    /// Whether less than this share of the link is left of what was available.
+    pub fn is_left_scarce(&self, share: f64) -> bool {
+        self.left < share * self.capacity
     }
 
     /// Slots that ended.
@@ -121,7 +145,7 @@ mod tests {
     #[test]
     fn what_is_left_of_alpha_c_is_measured_in_one_half_and_handed_out_in_the_other() {
         // 1 Gbps: 125 MB/s, of which 112.5 may be used. 5000 bytes in 100 us are 50 MB/s.
-        let mut quota = Quota::new(Rate::gbps(1), 0.9, Span::from_us(100));
+        let mut quota = Quota::new(Rate::gbps(1), 0.9, Span::from_us(100), Measure::FirstHalf);
         quota.arrive(5000, Span::from_us(200), us(50));
         assert!(!quota.take(1.0), "not in the first half");
         quota.advance(us(100));
@@ -139,8 +163,22 @@ mod tests {
     }
 
     #[test]
+    fn the_module_measures_at_the_end_of_both_halves() {
+        let available = |measure| {
+            let mut quota = Quota::new(Rate::gbps(1), 0.9, Span::from_us(100), measure);
+            quota.advance(us(100));
+            // The second half is full.
+            quota.arrive(12_500, Span::from_us(100), us(150));
+            quota.advance(us(200));
+            assert_eq!(quota.half(), Half::Measure);
+            quota.is_left_scarce(0.2)
+        };
+        assert!(!available(Measure::FirstHalf) && available(Measure::BothHalves));
+    }
+
+    #[test]
     fn a_full_link_leaves_nothing() {
-        let mut quota = Quota::new(Rate::gbps(1), 0.9, Span::from_us(100));
+        let mut quota = Quota::new(Rate::gbps(1), 0.9, Span::from_us(100), Measure::FirstHalf);
         quota.arrive(12_500, Span::from_us(100), us(50));
         quota.advance(us(100));
         assert!(quota.is_scarce(0.2) && !quota.take(1.0));

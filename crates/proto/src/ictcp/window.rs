@@ -3,6 +3,40 @@
 use super::quota::{Half, Quota};
 use clearway_units::{Span, Time};
 
+crate::choice! {
+    /// Over which time the bytes that came since the last decision are a throughput.
+    pub enum Sample {
+        /// The time in which they came.
+        Elapsed = "elapsed",
+        /// One round-trip time, however long they took (PAC's authors' module): with decisions every two round trips, up
+        /// to twice the truth.
+        PerRtt = "per-rtt",
+    }
+}
+
+crate::choice! {
+    /// When windows above the average give way while little bandwidth is available.
+    pub enum Fairness {
+        /// After all else, once a slot, by the bandwidth as it was measured.
+        Last = "last",
+        /// Before all else, at every decision and instead of it, by the bandwidth that is left after grants; what the
+        /// window gives up is granted to others (PAC's authors' module).
+        First = "first",
+    }
+}
+
+crate::choice! {
+    /// How slow start ends.
+    pub enum SlowStartEnd {
+        /// With the first decision that is not growth, or when the quota does not allow it; growth by a segment starts
+        /// with the next decision (notes on the paper).
+        Any = "any",
+        /// Only when the quota does not allow to double; growth by a segment starts with the same decision (PAC's
+        /// authors' module).
+        Quota = "quota",
+    }
+}
+
 /// Constants of the law.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
@@ -18,6 +52,13 @@ pub struct Law {
     pub beta: f64,
     /// Share of the link below which windows above the average shrink.
     pub scarce: f64,
+    /// Round trips between two decisions.
+    pub interval: u32,
+    pub sample: Sample,
+    pub fairness: Fairness,
+    pub slow_start_end: SlowStartEnd,
+    /// After a pause of so many round trips a connection starts anew; 0: never.
+    pub idle: u32,
 }
 
 /// A receive window, moved by the difference between the throughput that it allows and the throughput measured.
@@ -68,7 +109,8 @@ impl Window {
         self.rtt
     }
 
-    /// A packet arrived. Once a round trip the window is adjusted, out of `quota`; `average` is that of all windows.
+    /// A packet arrived. Every `interval` round trips the window is adjusted, out of `quota`; `average` is that of all
+    /// windows.
     pub fn arrive(
         &mut self,
         payload: u64,
@@ -78,7 +120,8 @@ impl Window {
         average: f64,
         now: Time,
     ) {
-        if now.saturating_since(self.last) > self.rtt.saturating_mul(4) {
+        let idle = self.rtt.saturating_mul(u64::from(law.idle));
+        if law.idle > 0 && now.saturating_since(self.last) > idle {
             // After a pause: as a new connection.
             let (rtt, measured_rtt) = (self.rtt, self.measured_rtt);
             *self = Window { measured_rtt, ..Window::new(law, rtt, now) };
@@ -93,7 +136,7 @@ impl Window {
         }
         self.last = now;
         let elapsed = now.saturating_since(self.since);
-        if elapsed >= self.rtt {
+        if elapsed >= self.rtt.saturating_mul(u64::from(law.interval)) {
             self.adjust(elapsed, law, quota, average, now);
             self.since = now;
             self.bytes = 0;
@@ -103,36 +146,67 @@ impl Window {
 
     fn adjust(&mut self, elapsed: Span, law: &Law, quota: &mut Quota, average: f64, now: Time) {
         let rtt = self.rtt.as_secs_f64();
-        let sample = self.bytes as f64 / elapsed.as_secs_f64();
+        let over = match law.sample {
+            Sample::Elapsed => elapsed.as_secs_f64(),
+            Sample::PerRtt => rtt,
+        };
+        let sample = self.bytes as f64 / over;
         // b_m = max(b_s, beta b_m + (1 - beta) b_s); b_e = max(b_m, rwnd / RTT)
         self.throughput = sample.max(law.beta * self.throughput + (1.0 - law.beta) * sample);
         let expected = self.throughput.max(self.rwnd as f64 / rtt);
         let difference = (expected - self.throughput) / expected;
+        if law.fairness == Fairness::First && self.yields_first(law, quota, average, rtt) {
+            return;
+        }
         self.over = if difference > law.gamma2 { self.over + 1 } else { 0 };
         if difference <= law.gamma1 || difference <= law.mss as f64 / self.rwnd as f64 {
             let rested =
                 self.grown_at.is_none_or(|at| now.saturating_since(at) >= self.rtt.saturating_mul(2));
             if quota.half() == Half::Grow && rested {
-                let step = if self.slow_start { self.rwnd } else { law.mss };
-                if quota.take(step as f64 / rtt) {
-                    self.rwnd += step;
-                    self.grown_at = Some(now);
-                } else {
-                    self.slow_start = false;
-                }
+                self.grow(law, quota, rtt, now);
             }
         } else {
-            self.slow_start = false;
+            if law.slow_start_end == SlowStartEnd::Any {
+                self.slow_start = false;
+            }
             if self.over >= law.patience {
                 self.over = 0;
                 self.shrink(law);
             }
         }
         // Fairness: while little is available, once a slot, at the cost of those that have more than the average.
-        if quota.is_scarce(law.scarce) && self.rwnd as f64 > average && self.cut_in != Some(quota.slots()) {
+        let fair = law.fairness == Fairness::Last && quota.is_scarce(law.scarce);
+        if fair && self.rwnd as f64 > average && self.cut_in != Some(quota.slots()) {
             self.cut_in = Some(quota.slots());
             self.shrink(law);
         }
+    }
+
+    /// The window doubles in slow start, else grows by a segment, if the quota allows.
+    fn grow(&mut self, law: &Law, quota: &mut Quota, rtt: f64, now: Time) {
+        let mut step = if self.slow_start { self.rwnd } else { law.mss };
+        let mut granted = quota.take(step as f64 / rtt);
+        if !granted && self.slow_start {
+            self.slow_start = false;
+            if law.slow_start_end == SlowStartEnd::Quota {
+                step = law.mss;
+                granted = quota.take(step as f64 / rtt);
+            }
+        }
+        if granted {
+            self.rwnd += step;
+            self.grown_at = Some(now);
+        }
+    }
+
+    /// Whether the window gave a segment to others, since it is above the average and little bandwidth is left.
+    fn yields_first(&mut self, law: &Law, quota: &mut Quota, average: f64, rtt: f64) -> bool {
+        let yields = quota.is_left_scarce(law.scarce) && self.rwnd as f64 > average && self.rwnd > law.min;
+        if yields {
+            self.shrink(law);
+            quota.give_back(law.mss as f64 / rtt);
+        }
+        yields
     }
 
     /// One segment at a time, so that the window's right edge never moves back.
@@ -143,14 +217,39 @@ impl Window {
 
 #[cfg(test)]
 mod tests {
+    use super::super::quota::Measure;
     use super::*;
     use clearway_units::Rate;
 
-    const LAW: Law =
-        Law { mss: 1000, min: 2000, gamma1: 0.1, gamma2: 0.5, patience: 3, beta: 0.75, scarce: 0.2 };
+    const LAW: Law = Law {
+        mss: 1000,
+        min: 2000,
+        gamma1: 0.1,
+        gamma2: 0.5,
+        patience: 3,
+        beta: 0.75,
+        scarce: 0.2,
+        interval: 1,
+        sample: Sample::Elapsed,
+        fairness: Fairness::Last,
+        slow_start_end: SlowStartEnd::Any,
+        idle: 4,
+    };
+    /// PAC's authors' module.
+    const CODE: Law = Law {
+        patience: 1,
+        beta: 0.2,
+        interval: 2,
+        sample: Sample::PerRtt,
+        fairness: Fairness::First,
+        slow_start_end: SlowStartEnd::Quota,
+        idle: 0,
+        ..LAW
+    };
     const RTT: Span = Span::from_us(100);
 
     struct Bench {
+        law: Law,
         window: Window,
         quota: Quota,
         now: Time,
@@ -159,18 +258,35 @@ mod tests {
 
     impl Bench {
         fn new(segments: u64) -> Bench {
-            let window = Window { rwnd: segments * 1000, ..Window::new(&LAW, RTT, Time::ZERO) };
-            let quota = Quota::new(Rate::gbps(1), 0.9, RTT);
-            Bench { window, quota, now: Time::ZERO, average: f64::INFINITY }
+            Bench::under(LAW, segments)
+        }
+
+        fn under(law: Law, segments: u64) -> Bench {
+            let window = Window { rwnd: segments * 1000, ..Window::new(&law, RTT, Time::ZERO) };
+            let quota = Quota::new(Rate::gbps(1), 0.9, RTT, Measure::FirstHalf);
+            Bench { law, window, quota, now: Time::ZERO, average: f64::INFINITY }
+        }
+
+        /// A decision on `bytes` that came within this time, in a second half with so much bandwidth left; the window
+        /// after it in segments, and the bandwidth left in segments per round-trip time.
+        fn decide(&mut self, bytes: u64, elapsed: Span, left: u64) -> (u64, u64) {
+            let per_rtt = 1000.0 / RTT.as_secs_f64();
+            let alpha = left as f64 * per_rtt / 125e6;
+            self.quota = Quota::new(Rate::gbps(1), alpha, RTT, Measure::FirstHalf);
+            self.quota.advance(Time::ZERO + RTT);
+            self.window.bytes = bytes;
+            self.window.adjust(elapsed, &self.law, &mut self.quota, self.average, Time::ZERO + RTT * 10);
+            let spare = (0..).take_while(|_| self.quota.take(per_rtt * 0.999)).count();
+            (self.window.rwnd() / 1000, spare as u64)
         }
 
         /// A round trip in which `bytes` arrive, while others load the link with `others`.
         fn round(&mut self, bytes: u64, others: u64) -> u64 {
             self.quota.arrive(bytes + others, RTT, self.now);
-            self.window.arrive(bytes, None, &LAW, &mut self.quota, self.average, self.now);
+            self.window.arrive(bytes, None, &self.law, &mut self.quota, self.average, self.now);
             self.now += RTT;
             self.quota.advance(self.now);
-            self.window.arrive(0, None, &LAW, &mut self.quota, self.average, self.now);
+            self.window.arrive(0, None, &self.law, &mut self.quota, self.average, self.now);
             self.window.rwnd() / 1000
         }
     }
@@ -234,5 +350,78 @@ mod tests {
         bench.now += RTT * 5;
         bench.round(1000, 0);
         assert!(bench.window.rwnd() <= 4000);
+    }
+
+    #[test]
+    fn as_coded_bytes_of_two_round_trips_count_as_one_so_that_a_half_used_window_grows_ictcp_1() {
+        // Of 10 segments not quite 5 are in use: in two round trips 9.5 come.
+        let grown = |law| Bench::under(law, 10).decide(9500, RTT * 2, 12).0;
+        assert_eq!(grown(CODE), 20);
+        assert_eq!(
+            grown(Law { sample: Sample::Elapsed, ..CODE }),
+            9,
+            "a difference of half: shrinks at once"
+        );
+    }
+
+    #[test]
+    fn as_coded_a_decision_comes_every_second_round_trip() {
+        let mut bench = Bench::under(CODE, 2);
+        let mut decided_at = || {
+            bench.round(2000, 0);
+            bench.window.since.saturating_since(Time::ZERO).as_ps() / RTT.as_ps()
+        };
+        assert_eq!([(); 5].map(|()| decided_at()), [0, 2, 2, 4, 4]);
+    }
+
+    #[test]
+    fn as_coded_fairness_goes_by_what_is_left_comes_first_and_gives_the_segment_back_ictcp_2_and_3() {
+        // A fifth of the link is 2.5 segments a round trip.
+        let decide = |law, segments, average, left| {
+            let mut bench = Bench::under(law, segments);
+            bench.average = average;
+            bench.window.slow_start = false;
+            bench.decide(20_000, RTT * 2, left)
+        };
+        assert_eq!(decide(CODE, 10, 5000.0, 2), (9, 3), "no growth besides, and one segment more for others");
+        assert_eq!(decide(CODE, 10, 10_000.0, 2), (11, 1), "not above the average: it grows");
+        assert_eq!(decide(CODE, 10, 5000.0, 4), (11, 3), "enough is left: it grows");
+        assert_eq!(decide(CODE, 2, 1000.0, 2), (3, 1), "the least window gives nothing");
+        let last = Law { fairness: Fairness::Last, ..CODE };
+        assert_eq!(decide(last, 10, 5000.0, 2), (10, 1), "one round grows and shrinks");
+    }
+
+    #[test]
+    fn as_coded_slow_start_ends_with_the_quota_and_a_segment_follows_in_the_same_round_ictcp_4() {
+        assert_eq!(
+            Bench::under(CODE, 4).decide(4000, RTT * 2, 5),
+            (8, 1),
+            "doubled, for 4 segments a round trip"
+        );
+        assert_eq!(Bench::under(CODE, 4).decide(4000, RTT * 2, 3), (5, 2));
+        let notes = Law { slow_start_end: SlowStartEnd::Any, ..CODE };
+        assert_eq!(Bench::under(notes, 4).decide(4000, RTT * 2, 3), (4, 3));
+    }
+
+    #[test]
+    fn as_coded_a_large_difference_shrinks_at_once_and_does_not_end_slow_start_ictcp_5() {
+        let after = |law| {
+            let mut bench = Bench::under(law, 10);
+            (bench.decide(1000, RTT * 2, 12).0, bench.window.slow_start)
+        };
+        assert_eq!(after(CODE), (9, true));
+        assert_eq!(after(Law { slow_start_end: SlowStartEnd::Any, patience: 3, ..CODE }), (10, false));
+    }
+
+    #[test]
+    fn as_coded_a_pause_changes_nothing_ictcp_6() {
+        let after = |law| {
+            let mut bench = Bench::under(law, 8);
+            bench.window.arrive(0, None, &law, &mut bench.quota, f64::INFINITY, Time::ZERO + RTT);
+            bench.window.arrive(0, None, &law, &mut bench.quota, f64::INFINITY, Time::ZERO + RTT * 50);
+            bench.window.rwnd()
+        };
+        assert_eq!(after(Law { idle: 4, patience: 100, ..CODE }), 2000);
+        assert_eq!(after(Law { patience: 100, ..CODE }), 8000);
     }
 }

@@ -1,7 +1,7 @@
 //! How much traffic is on its way to this host (sec. III-C).
 
-use super::phase::Phase;
-use clearway_units::Span;
+use super::phase::{Correction, Phase};
+use clearway_units::{Rate, Span};
 
 /// Traffic that an acknowledgement triggers, in bytes of payload (eq. (3)).
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +16,8 @@ pub struct Trigger {
     pub phase: Phase,
     /// Largest payload of a packet.
     pub mss: u64,
-    /// The sender's window, as far as it can be told.
-    pub window: u64,
+    /// The sender's window, as far as it can be told; `None`: growth in congestion avoidance is not counted.
+    pub window: Option<u64>,
 }
 
 impl Trigger {
@@ -26,13 +26,16 @@ impl Trigger {
         let increment = match self.phase {
             _ if self.ecn_echo => 0,
             Phase::SlowStart => self.mss,
-            Phase::CongestionAvoidance => self.mss * self.mss / self.window.max(self.mss),
+            Phase::CongestionAvoidance => {
+                self.window.map_or(0, |window| self.mss * self.mss / window.max(self.mss))
+            }
         };
         self.ack.saturating_sub(self.prev) + increment
     }
 }
 
-/// The estimate of the traffic in flight towards this host, in bytes of payload, with its correction.
+/// The estimate of the traffic in flight towards this host, in bytes of payload (or of the wire, with
+/// [`Units::Wire`](super::Units)), with its correction.
 #[derive(Clone, Copy, Debug)]
 pub struct InFlight {
     bytes: u64,
@@ -40,17 +43,31 @@ pub struct InFlight {
     bytes_smooth: f64,
     /// `BW_S`, in bytes per second; zero until the first interval with traffic.
     bandwidth_smooth: f64,
-    /// Bytes that arrived in this interval.
+    /// Bytes that arrived in this interval, and those of them that were marked.
     arrived: u64,
+    marked: u64,
+    correction: Correction,
     lambda: f64,
     gain: f64,
+    /// Of the line, in bytes per second.
+    line_rate: f64,
 }
 
 impl InFlight {
-    /// Nothing in flight. `lambda` is the share of the usual throughput below which the estimate is suspected (negative:
-    /// never), `gain` the weight of a new value in the exponential filters.
-    pub fn new(lambda: f64, gain: f64) -> InFlight {
-        InFlight { bytes: 0, bytes_smooth: 0.0, bandwidth_smooth: 0.0, arrived: 0, lambda, gain }
+    /// Nothing in flight. `lambda` is the share of the usual throughput at or below which the estimate is suspected,
+    /// `gain` the weight of a new value in the exponential filters.
+    pub fn new(correction: Correction, lambda: f64, gain: f64, line_rate: Rate) -> InFlight {
+        InFlight {
+            bytes: 0,
+            bytes_smooth: 0.0,
+            bandwidth_smooth: 0.0,
+            arrived: 0,
+            marked: 0,
+            correction,
+            lambda,
+            gain,
+            line_rate: line_rate.as_bps() as f64 / 8.0,
+        }
     }
 
     /// The estimate.
@@ -68,15 +85,16 @@ impl InFlight {
     /// A packet with this payload arrived (eq. (5)). Data that no release announced, such as a first window, must
     /// not turn the estimate negative.
     #[inline]
-    pub fn arrive(&mut self, payload: u64) {
+    pub fn arrive(&mut self, payload: u64, marked: bool) {
         self.bytes = self.bytes.saturating_sub(payload);
-        self.arrived += payload;
+        self.count(payload, marked);
     }
 
     /// A packet with this payload arrived, which [`InFlight::settle`] accounts for.
     #[inline]
-    pub fn count(&mut self, payload: u64) {
+    pub fn count(&mut self, payload: u64, marked: bool) {
         self.arrived += payload;
+        self.marked += payload * marked as u64;
     }
 
     /// This much of what was added will never come.
@@ -93,9 +111,25 @@ impl InFlight {
 
     /// A control interval ended in which a share `alpha` of the packets was marked: a throughput that fell below
     /// `lambda` times the usual one is a sign that less is in flight than was thought (eq. (6)).
-    pub fn close_interval(&mut self, elapsed: Span, alpha: f64) {
+    pub fn close_interval(&mut self, elapsed: Span, alpha: f64, threshold: u64) {
         let arrived = std::mem::take(&mut self.arrived) as f64;
+        let marked = std::mem::take(&mut self.marked) as f64;
         let bandwidth = arrived / elapsed.as_secs_f64().max(1e-12);
+        match self.correction {
+            Correction::Answers => {}
+            Correction::Throughput => self.correct_by_filters(bandwidth, alpha),
+            Correction::LineRate => {
+                if bandwidth < self.lambda * self.line_rate {
+                    let marked_share = if arrived > 0.0 { marked / arrived } else { 0.0 };
+                    let share = bandwidth / (self.line_rate * (1.0 - marked_share / 2.0));
+                    self.bytes = self.bytes.min((threshold as f64 * share) as u64);
+                }
+            }
+        }
+    }
+
+    /// Eq. (6) as printed: what is usual is what exponential filters remember.
+    fn correct_by_filters(&mut self, bandwidth: f64, alpha: f64) {
         if self.bandwidth_smooth == 0.0 {
             // Before the first arrival there is no throughput that could have fallen.
             self.bandwidth_smooth = bandwidth;
@@ -115,8 +149,14 @@ impl InFlight {
 mod tests {
     use super::*;
 
-    const TRIGGER: Trigger =
-        Trigger { ack: 5000, prev: 2000, ecn_echo: false, phase: Phase::SlowStart, mss: 1000, window: 4000 };
+    const TRIGGER: Trigger = Trigger {
+        ack: 5000,
+        prev: 2000,
+        ecn_echo: false,
+        phase: Phase::SlowStart,
+        mss: 1000,
+        window: Some(4000),
+    };
 
     #[test]
     fn an_ack_triggers_what_it_frees_and_the_growth_of_the_window_equation_3() {
@@ -124,10 +164,17 @@ mod tests {
         let avoidance = Trigger { phase: Phase::CongestionAvoidance, ..TRIGGER };
         assert_eq!(avoidance.bytes(), 3000 + 1000 * 1000 / 4000);
         assert_eq!(
-            Trigger { window: 0, ..avoidance }.bytes(),
+            Trigger { window: Some(0), ..avoidance }.bytes(),
             3000 + 1000,
             "a window has at least a segment"
         );
+    }
+
+    #[test]
+    fn the_authors_code_counts_no_growth_in_congestion_avoidance_pac_5() {
+        let avoidance = Trigger { phase: Phase::CongestionAvoidance, window: None, ..TRIGGER };
+        assert_eq!(avoidance.bytes(), 3000);
+        assert_eq!(Trigger { window: None, ..TRIGGER }.bytes(), 3000 + 1000, "slow start as printed");
     }
 
     #[test]
@@ -144,21 +191,21 @@ mod tests {
 
     #[test]
     fn releases_add_and_arrivals_subtract_down_to_zero_equations_4_and_5() {
-        let mut estimate = InFlight::new(0.8, 0.125);
+        let mut estimate = InFlight::new(Correction::Throughput, 0.8, 0.125, Rate::gbps(1));
         estimate.add(3000);
-        estimate.arrive(1000);
+        estimate.arrive(1000, false);
         assert_eq!(estimate.bytes(), 2000);
-        estimate.arrive(5000);
+        estimate.arrive(5000, false);
         assert_eq!(estimate.bytes(), 0, "PAC-4");
     }
 
     /// 100 KB in each of some intervals of 1 ms, with 50 KB thought to be in flight.
     fn steady() -> InFlight {
-        let mut estimate = InFlight::new(0.8, 0.125);
+        let mut estimate = InFlight::new(Correction::Throughput, 0.8, 0.125, Rate::gbps(1));
         for _ in 0..10 {
             estimate.add(150_000 - estimate.bytes());
-            estimate.arrive(100_000);
-            estimate.close_interval(Span::from_ms(1), 0.0);
+            estimate.arrive(100_000, false);
+            estimate.close_interval(Span::from_ms(1), 0.0, 80_000);
             assert_eq!(estimate.bytes(), 50_000);
         }
         estimate
@@ -168,8 +215,8 @@ mod tests {
     fn a_fall_of_throughput_cuts_the_estimate_in_proportion_equation_6() {
         let mut estimate = steady();
         estimate.add(40_000);
-        estimate.arrive(40_000);
-        estimate.close_interval(Span::from_ms(1), 0.0);
+        estimate.arrive(40_000, false);
+        estimate.close_interval(Span::from_ms(1), 0.0, 80_000);
         assert_eq!(estimate.bytes(), 20_000, "in_flight_S 50 KB, BW_T / BW_S 0.4");
     }
 
@@ -177,8 +224,8 @@ mod tests {
     fn a_fall_within_lambda_leaves_the_estimate_equation_6() {
         let mut estimate = steady();
         estimate.add(81_000);
-        estimate.arrive(81_000);
-        estimate.close_interval(Span::from_ms(1), 0.0);
+        estimate.arrive(81_000, false);
+        estimate.close_interval(Span::from_ms(1), 0.0, 80_000);
         assert_eq!(estimate.bytes(), 50_000);
     }
 
@@ -187,16 +234,16 @@ mod tests {
         // BW_T / BW_S = 0.6 and alpha = 0.9: 0.6 / 0.55 is more than 1, so the network may be to blame.
         let mut estimate = steady();
         estimate.add(60_000);
-        estimate.arrive(60_000);
-        estimate.close_interval(Span::from_ms(1), 0.9);
+        estimate.arrive(60_000, false);
+        estimate.close_interval(Span::from_ms(1), 0.9, 80_000);
         assert_eq!(estimate.bytes(), 50_000);
     }
 
     #[test]
     fn intervals_before_the_first_arrival_say_nothing() {
-        let mut estimate = InFlight::new(0.8, 0.125);
+        let mut estimate = InFlight::new(Correction::Throughput, 0.8, 0.125, Rate::gbps(1));
         estimate.add(10_000);
-        (0..5).for_each(|_| estimate.close_interval(Span::from_us(100), 0.0));
+        (0..5).for_each(|_| estimate.close_interval(Span::from_us(100), 0.0, 80_000));
         assert_eq!(estimate.bytes(), 10_000);
     }
 
@@ -205,14 +252,37 @@ mod tests {
         let mut estimate = steady();
         estimate.clear();
         estimate.add(30_000);
-        estimate.close_interval(Span::from_us(100), 0.0);
+        estimate.close_interval(Span::from_us(100), 0.0, 80_000);
         assert_eq!(estimate.bytes(), 30_000);
     }
 
     #[test]
     fn a_silent_interval_empties_the_estimate_equation_6() {
         let mut estimate = steady();
-        estimate.close_interval(Span::from_ms(1), 0.0);
+        estimate.close_interval(Span::from_ms(1), 0.0, 80_000);
         assert_eq!(estimate.bytes(), 0);
+    }
+
+    /// 80 KB in flight where the switch holds 80 KB, and so many bytes arrive in a millisecond of 125,000.
+    fn by_line_rate(arrived: u64, marked: u64) -> u64 {
+        let mut estimate = InFlight::new(Correction::LineRate, 0.8, 0.125, Rate::gbps(1));
+        estimate.add(80_000 + arrived);
+        estimate.arrive(marked, true);
+        estimate.arrive(arrived - marked, false);
+        estimate.close_interval(Span::from_ms(1), 0.0, 80_000);
+        estimate.bytes()
+    }
+
+    #[test]
+    fn the_authors_code_takes_line_rate_and_buffer_for_what_is_usual_pac_8() {
+        assert_eq!(by_line_rate(100_000, 0), 80_000, "0.8 of the line rate is no fall");
+        assert_eq!(by_line_rate(50_000, 0), 32_000, "0.4 of the line rate, 0.4 of the threshold");
+        assert_eq!(by_line_rate(0, 0), 0);
+    }
+
+    #[test]
+    fn the_authors_code_always_applies_equation_6_and_counts_marks_in_bytes_pac_7() {
+        // 0.4 of the line rate and half of the bytes marked: 0.4 / 0.75 of the threshold.
+        assert_eq!(by_line_rate(50_000, 25_000), 42_666);
     }
 }

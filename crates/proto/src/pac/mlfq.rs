@@ -2,7 +2,18 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// Queues of strict priority, with a round robin among the flows of each. Items of a flow keep their order.
+crate::choice! {
+    /// The order within a level of priority.
+    pub enum Discipline {
+        /// Flows take turns.
+        RoundRobin = "round-robin",
+        /// First come, first served.
+        Fifo = "fifo",
+    }
+}
+
+/// Queues of strict priority, with a round robin among the flows of each, or first come, first served. Items of a flow
+/// keep their order.
 ///
 /// A flow starts at the highest priority, level 0, and sinks as it grows. All of its items are at one level.
 #[derive(Debug)]
@@ -12,6 +23,7 @@ pub struct Mlfq<T> {
     flows: BTreeMap<u32, Flow<T>>,
     /// A flow whose size passes `demotion << level` leaves that level.
     demotion: u64,
+    discipline: Discipline,
     len: usize,
 }
 
@@ -31,9 +43,9 @@ impl<T> Flow<T> {
 impl<T> Mlfq<T> {
     /// An empty queue of some levels. A flow leaves the first when its size passes `demotion`, the next at twice
     /// that, and so on.
-    pub fn new(levels: usize, demotion: u64) -> Mlfq<T> {
+    pub fn new(levels: usize, demotion: u64, discipline: Discipline) -> Mlfq<T> {
         let turns = (0..levels.max(1)).map(|_| VecDeque::new()).collect();
-        Mlfq { turns, flows: BTreeMap::new(), demotion, len: 0 }
+        Mlfq { turns, flows: BTreeMap::new(), demotion, discipline, len: 0 }
     }
 
     /// Items in it.
@@ -54,7 +66,7 @@ impl<T> Mlfq<T> {
     /// Adds an item of a flow.
     pub fn push(&mut self, flow: u32, item: T) {
         let state = self.flows.entry(flow).or_insert_with(Flow::new);
-        if state.items.is_empty() {
+        if state.items.is_empty() || self.discipline == Discipline::Fifo {
             self.turns[state.level].push_back(flow);
         }
         state.items.push_back(item);
@@ -82,7 +94,7 @@ impl<T> Mlfq<T> {
         let item = state.items.pop_front()?;
         let (level, more) = (state.level, !state.items.is_empty());
         self.leave_turn(flow, level);
-        if more {
+        if more && self.discipline == Discipline::RoundRobin {
             self.turns[level].push_back(flow);
         }
         self.len -= 1;
@@ -116,19 +128,13 @@ impl<T> Mlfq<T> {
         edit(&mut state.items);
         let (level, after) = (state.level, state.items.len());
         self.len = self.len - before + after;
-        if before > 0 && after == 0 {
-            self.leave_turn(flow, level);
-        } else if before == 0 && after > 0 {
-            self.turns[level].push_back(flow);
-        }
+        self.set_turns(flow, level, self.turns_of(before), self.turns_of(after));
     }
 
     /// Removes a flow and returns what waited of it.
     pub fn remove(&mut self, flow: u32) -> VecDeque<T> {
         let Some(state) = self.flows.remove(&flow) else { return VecDeque::new() };
-        if !state.items.is_empty() {
-            self.leave_turn(flow, state.level);
-        }
+        self.set_turns(flow, state.level, self.turns_of(state.items.len()), 0);
         self.len -= state.items.len();
         state.items
     }
@@ -136,13 +142,32 @@ impl<T> Mlfq<T> {
     fn set_level(&mut self, flow: u32, level: usize) {
         let Some(state) = self.flows.get_mut(&flow) else { return };
         let old = std::mem::replace(&mut state.level, level);
-        if old != level && !state.items.is_empty() {
-            self.leave_turn(flow, old);
-            self.turns[level].push_back(flow);
+        if old != level {
+            let turns = self.turns_of(self.flows[&flow].items.len());
+            self.set_turns(flow, old, turns, 0);
+            self.set_turns(flow, level, 0, turns);
         }
     }
 
-    /// Takes a flow out of the turns of a level. It is nearly always the first.
+    /// How many turns a flow with so many items has: one at a time, or one for each.
+    fn turns_of(&self, items: usize) -> usize {
+        match self.discipline {
+            Discipline::RoundRobin => items.min(1),
+            Discipline::Fifo => items,
+        }
+    }
+
+    /// Changes how many turns a flow has at a level. The last go first, and new ones are the last.
+    fn set_turns(&mut self, flow: u32, level: usize, from: usize, to: usize) {
+        let turns = &mut self.turns[level];
+        for _ in to..from {
+            let place = turns.iter().rposition(|&other| other == flow).expect("it has that many turns");
+            turns.remove(place);
+        }
+        (from..to).for_each(|_| turns.push_back(flow));
+    }
+
+    /// Takes the next turn of a flow at a level away. It is nearly always the first.
     fn leave_turn(&mut self, flow: u32, level: usize) {
         let turns = &mut self.turns[level];
         let place = turns.iter().position(|&other| other == flow).expect("a flow with items has a turn");
@@ -161,7 +186,7 @@ mod tests {
 
     #[test]
     fn flows_of_a_level_take_turns_and_keep_their_own_order_section_iii_d() {
-        let mut queue = Mlfq::new(2, 20_000);
+        let mut queue = Mlfq::new(2, 20_000, Discipline::RoundRobin);
         for item in [10, 11, 12, 20, 30, 31] {
             queue.push(item / 10, item);
         }
@@ -170,8 +195,20 @@ mod tests {
     }
 
     #[test]
+    fn the_authors_code_serves_a_level_in_the_order_of_arrival() {
+        let mut queue = Mlfq::new(2, 20_000, Discipline::Fifo);
+        queue.grow(3, 20_001);
+        for item in [30, 10, 11, 20, 12] {
+            queue.push(item / 10, item);
+        }
+        assert_eq!(queue.turn(), Some(1));
+        queue.edit(1, |items| _ = items.pop_back());
+        assert_eq!(drain(&mut queue), [10, 11, 20, 30]);
+    }
+
+    #[test]
     fn small_flows_go_first_section_iii_d() {
-        let mut queue = Mlfq::new(2, 20_000);
+        let mut queue = Mlfq::new(2, 20_000, Discipline::RoundRobin);
         queue.grow(1, 20_001);
         queue.grow(2, 20_000);
         for item in [10, 11, 20, 21] {
@@ -183,7 +220,7 @@ mod tests {
 
     #[test]
     fn what_waits_sinks_with_its_flow_pac_11() {
-        let mut queue = Mlfq::new(2, 20_000);
+        let mut queue = Mlfq::new(2, 20_000, Discipline::RoundRobin);
         queue.push(1, 10);
         queue.push(2, 20);
         queue.grow(1, 30_000);
@@ -193,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_flow_sinks_level_by_level() {
-        let mut queue: Mlfq<u32> = Mlfq::new(3, 10);
+        let mut queue: Mlfq<u32> = Mlfq::new(3, 10, Discipline::RoundRobin);
         queue.grow(1, 11);
         assert_eq!(queue.level(1), 1);
         queue.grow(1, 10);
@@ -204,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_raised_flow_goes_first_until_it_has_grown_again_section_iii_d() {
-        let mut queue = Mlfq::new(2, 20_000);
+        let mut queue = Mlfq::new(2, 20_000, Discipline::RoundRobin);
         queue.grow(1, 30_000);
         queue.grow(2, 30_000);
         queue.push(2, 20);
@@ -219,8 +256,9 @@ mod tests {
         #[test]
         fn every_item_comes_out_once_and_in_the_order_of_its_flow(
             steps in prop::collection::vec((0u32..4, 0u32..6, 1u64..30), 1..200),
+            fifo in any::<bool>(),
         ) {
-            let mut queue = Mlfq::new(3, 50);
+            let mut queue = Mlfq::new(3, 50, if fifo { Discipline::Fifo } else { Discipline::RoundRobin });
             let mut waiting: BTreeMap<u32, VecDeque<u32>> = BTreeMap::new();
             for (number, (flow, what, bytes)) in steps.into_iter().enumerate() {
                 match what {

@@ -23,12 +23,13 @@ mod threshold;
 pub use controller::{Ack, Arrival, PacConfig, PacController};
 pub use in_flight::{InFlight, Trigger};
 pub use ledger::{Ledger, Settled};
-pub use mlfq::Mlfq;
-pub use phase::{Correction, FlowRtt, Phase, PhaseMeter, PhaseTest, RttMethod};
+pub use mlfq::{Discipline, Mlfq};
+pub use phase::{Correction, FlowRtt, Phase, PhaseMeter, PhaseTest, RttMethod, SlowStartEnd, Units};
 pub use threshold::Threshold;
 
 use crate::packet::{Extra, Flags, Kind, Packet};
 use crate::params::Profile;
+use crate::registry::Checked;
 use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
 use crate::tcp;
 use crate::tcp::under::{OverTcp, ShimParams, Under};
@@ -45,8 +46,15 @@ tcp::config::tcp_params! {
         /// Buffer of the switch port in front of the host: where the threshold starts, and its upper limit. `auto`:
         /// 80 KB up to 1 Gbps, and 37.5 KB per Gbps above, which is what Tables I and II use.
         buffer: Auto<Bytes> = "auto", "1 B" to "1 TB", "PAC Table I (80 KB at 1 Gbps), Table II (375 KB at 10 Gbps)";
-        /// Least threshold. `auto`: twice what the line carries in `rtt_initial`, and at least two segments.
-        floor: Auto<Bytes> = "auto", "0 B" to "1 TB", "our choice: less could not fill an idle path; PAC-2";
+        /// Whether marks move the threshold (eq. (2)). Without it, the threshold stays at `buffer`.
+        adaptive: bool = "true", "" to "", "PAC sec. III-B; the authors' module has no eq. (2)";
+        /// Least threshold. `auto`: 0.6 of `buffer`.
+        floor: Auto<Bytes> = "auto", "0 B" to "1 TB", "our choice, swept over all figures; PAC-2";
+        /// What triggers and arrivals count: payload, or what the authors' module counts, which is frames of 54 B of
+        /// headers for triggers and IP packets for arrivals.
+        units: Units = "payload", "" to "", "PAC sec. III-C (\"application payload\"); PAC-3";
+        /// Count the growth of the window in congestion avoidance, `MSS * MSS / window`. The authors' module does not.
+        avoidance_growth: bool = "true", "" to "", "PAC eq. (3); PAC-5";
         /// `lambda`: a throughput at or below this share of the usual one is a fall.
         lambda: f64 = "0.8", "0" to "1", "PAC sec. III-C, Table I";
         /// Weight of a new value in the exponential filters of throughput and traffic in flight.
@@ -55,6 +63,11 @@ tcp::config::tcp_params! {
         levels: u32 = "2", "1" to "16", "PAC Table I";
         /// Size at which a flow leaves the highest level; each further level holds flows of twice the size.
         demotion: Bytes = "20 KB", "1 B" to "1 TB", "PAC Table I; further levels: our choice";
+        /// The order of acknowledgements within a level.
+        discipline: Discipline = "fifo", "" to "",
+            "the authors' module; PAC sec. III-D says round-robin, which Fig. 11 contradicts; PAC-9";
+        /// Longest time for which an acknowledgement is held; then it leaves, whatever is in flight. `auto`: no limit.
+        hold_limit: Auto<Span> = "auto", "1 us" to "1000 s", "PAC names none; the authors' module has 10 ms; PAC-2";
         /// An acknowledgement that was dequeued and waits for room blocks later ones of higher priority.
         blocking: bool = "false", "" to "", "our choice: Algorithm 1 to the letter would be true; PAC-9";
         /// Hold the answer to a SYN as well, and count the first window that it triggers. Without it, first windows
@@ -63,15 +76,23 @@ tcp::config::tcp_params! {
         /// Traffic that the answer to a SYN triggers. `auto`: `initial_window` segments.
         first_trigger: Auto<Bytes> = "auto", "0 B" to "1 TB", "our choice; PAC-4";
         /// How traffic is found out that was expected and will not come.
-        correction: Correction = "answers", "" to "", "our choice; the paper's is throughput, eq. (6)";
+        correction: Correction = "answers", "" to "", "our choice; the paper's is throughput, eq. (6), its authors' module has line-rate; PAC-7, PAC-8";
         /// What ends slow start of a flow in PAC's eyes, besides marks.
-        phase_test: PhaseTest = "marks", "" to "", "our choice; the paper's is falls";
+        phase_test: PhaseTest = "falls", "" to "", "PAC sec. III-C; PAC-6";
+        /// With `phase_test = "falls"`: falls of the throughput in a row that end slow start.
+        falls: u32 = "2", "1" to "1000", "PAC sec. III-C; the authors' module has 3; PAC-6";
+        /// A flow that has received more is not in slow start any more.
+        slow_start_limit: Bytes = "1 TB", "1 B" to "1 TB", "PAC names none; the authors' module has 1 MiB";
         /// How the round-trip time of a flow is obtained: measured once, plus the delay that PAC adds, or with every
         /// round trip from a release to its answer.
         rtt_method: RttMethod = "timestamps", "" to "",
             "PAC sec. IV-A, whose default is handshake; ours is argued on the page";
         /// Round-trip time of a flow before its first measurement: that of an idle network.
         rtt_initial: Span = "100 us", "1 us" to "10 s", "PAC sec. III-B, IV-B";
+        /// Shortest control interval.
+        interval_min: Span = "1 us", "1 us" to "1000 s", "PAC names none; the authors' module has 200 us";
+        /// Longest control interval.
+        interval_max: Span = "1000 s", "1 us" to "1000 s", "PAC names none; the authors' module has 1 ms";
         /// After this many control intervals without arrival or release, nothing is in flight.
         stall: u32 = "8", "1" to "1000000", "our choice: no ACK is held for ever when others were lost";
         /// With `correction = "answers"`: what a release triggers has come after this time, or never will, even if
@@ -87,8 +108,9 @@ tcp::config::tcp_params! {
 const PROFILES: &[Profile] = &[
     Profile {
         name: "testbed",
-        doc: "PAC's testbed, Table I: 1 Gbps, a threshold of 80 KB at a buffer of 150 KB, windows from 3 segments",
-        values: &[("buffer", "80 KB"), ("initial_window", "3"), ("rto_min", "200 ms")],
+        doc: "PAC's testbed, Table I: 1 Gbps, a threshold of 80 KB at a buffer of 150 KB; Linux 2.6.38's windows, from \
+              3 segments, which marks reduce to one",
+        values: &[("buffer", "80 KB"), ("initial_window", "3"), ("min_cwnd", "1"), ("rto_min", "200 ms")],
     },
     Profile {
         name: "ns2-1g",
@@ -110,7 +132,53 @@ const PROFILES: &[Profile] = &[
             ("rtt_initial", "80 us"),
         ],
     },
+    PRINT,
+    CODE,
 ];
+
+const PRINT: Profile = Profile {
+    name: "print",
+    doc: "PAC to the letter: eq. (6), the printed test for the end of slow start, Algorithm 1's blocking, round-trip \
+          times of handshakes, no control of first windows; with the settings of `testbed`",
+    values: &[
+        ("correction", "throughput"),
+        ("phase_test", "falls"),
+        ("discipline", "round-robin"),
+        ("blocking", "true"),
+        ("hold_syn_ack", "false"),
+        ("rtt_method", "handshake"),
+        ("buffer", "80 KB"),
+        ("initial_window", "3"),
+        ("min_cwnd", "1"),
+        ("rto_min", "200 ms"),
+    ],
+};
+
+const CODE: Profile = Profile {
+    name: "code",
+    doc: "What the kernel module of PAC's authors does (November 2014): no eq. (2), eq. (6) with constants, bytes on \
+          the wire, no growth in congestion avoidance, no acknowledgement held beyond 10 ms",
+    values: &[
+        ("buffer", "81920 B"),
+        ("adaptive", "false"),
+        ("units", "wire"),
+        ("avoidance_growth", "false"),
+        ("demotion", "1048576 B"),
+        ("discipline", "fifo"),
+        ("hold_limit", "10 ms"),
+        ("correction", "line-rate"),
+        ("phase_test", "falls"),
+        ("falls", "3"),
+        ("slow_start_limit", "1048576 B"),
+        ("rtt_initial", "200 us"),
+        ("interval_min", "200 us"),
+        ("interval_max", "1 ms"),
+        ("stall", "1000000"),
+        ("initial_window", "3"),
+        ("min_cwnd", "1"),
+        ("rto_min", "200 ms"),
+    ],
+};
 
 impl Params {
     /// What they mean to the controller of a host.
@@ -120,20 +188,32 @@ impl Params {
         // 37.5 KB per Gbps: what the line carries in 300 us.
         let by_rate = env.line_rate.bytes_in(Span::from_ns(300_000));
         let auto = if env.line_rate > clearway_units::Rate::gbps(1) { by_rate } else { Bytes::new(80_000) };
+        let buffer = self.buffer.or(auto);
         PacConfig {
-            buffer: self.buffer.or(auto),
-            floor: self.floor.or(env.line_rate.bytes_in(self.rtt_initial * 2).max(segments(2))),
+            buffer,
+            floor: self.floor.or(Bytes::new(buffer.get() / 10 * 6 + buffer.get() % 10 * 6 / 10)),
+            adapts: self.adaptive,
             mss,
+            units: self.units,
             first_trigger: self.first_trigger.or(segments(self.initial_window as u64)),
-            lambda: self.lambda,
+            avoidance_growth: self.avoidance_growth,
             gain: self.gain,
             levels: self.levels,
             demotion: self.demotion,
+            discipline: self.discipline,
             blocking: self.blocking,
+            hold_limit: self.hold_limit.set(),
             correction: self.correction,
-            phase_test: self.phase_test,
+            slow_start_end: SlowStartEnd {
+                test: self.phase_test,
+                falls: self.falls,
+                lambda: self.lambda,
+                bytes: self.slow_start_limit.get(),
+            },
             rtt_method: self.rtt_method,
             rtt_initial: self.rtt_initial,
+            interval_min: self.interval_min,
+            interval_max: self.interval_max,
             stall: self.stall,
             patience: self.patience,
             line_rate: env.line_rate,
@@ -151,6 +231,9 @@ impl ShimParams for Params {
         "PAC over TCP: the receiving host holds acknowledgements until what they trigger fits";
     const SOURCE: &'static str =
         "Bai et al., \"PAC: Taming TCP Incast Congestion using Proactive ACK Control\"";
+    const CHECKED: Checked = Checked::Paper(
+        "Held against the paper's text; its authors' kernel module was read for what the text leaves open.",
+    );
     const PROFILES: &'static [Profile] = PROFILES;
 
     fn under(&self) -> Under {
@@ -286,6 +369,16 @@ mod tests {
         let mut params = Params::default();
         params.set("buffer", "96 KB").unwrap();
         assert_eq!(params.pac(&env(Rate::gbps(10))).buffer, Bytes::new(96_000));
+    }
+
+    #[test]
+    fn the_threshold_keeps_six_tenths_of_the_buffer_pac_2() {
+        let mut params = Params::default();
+        assert_eq!(params.pac(&env(Rate::gbps(1))).floor, Bytes::new(48_000));
+        params.set("buffer", "96 KB").unwrap();
+        assert_eq!(params.pac(&env(Rate::gbps(1))).floor, Bytes::new(57_600));
+        params.set("floor", "25 KB").unwrap();
+        assert_eq!(params.pac(&env(Rate::gbps(1))).floor, Bytes::new(25_000));
     }
 
     #[test]

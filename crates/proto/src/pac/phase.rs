@@ -16,9 +16,22 @@ crate::choice! {
     pub enum PhaseTest {
         /// A mark.
         Marks = "marks",
-        /// A mark, or a throughput that falls in two round trips in a row.
+        /// A mark, or a throughput that falls in some round trips in a row.
         Falls = "falls",
     }
+}
+
+/// What ends slow start, with its numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct SlowStartEnd {
+    /// Whether falls count.
+    pub test: PhaseTest,
+    /// How many in a row.
+    pub falls: u32,
+    /// Share of the throughput before at or below which it fell.
+    pub lambda: f64,
+    /// More bytes than this end it too.
+    pub bytes: u64,
 }
 
 /// Infers a flow's phase from what arrives of it.
@@ -31,13 +44,15 @@ pub struct PhaseMeter {
     /// `BW` of the interval before, in bytes per second.
     before: f64,
     /// Intervals in a row in which the throughput fell.
-    falls: u8,
+    falls: u32,
+    /// Bytes of the flow so far.
+    total: u64,
 }
 
 impl PhaseMeter {
     /// A flow in slow start.
     pub fn new(now: Time) -> PhaseMeter {
-        PhaseMeter { phase: Phase::SlowStart, bytes: 0, since: now, before: 0.0, falls: 0 }
+        PhaseMeter { phase: Phase::SlowStart, bytes: 0, since: now, before: 0.0, falls: 0, total: 0 }
     }
 
     /// The phase.
@@ -50,20 +65,22 @@ impl PhaseMeter {
         *self = PhaseMeter::new(now);
     }
 
-    /// A packet of the flow, whose round-trip time is `rtt`, arrived. Slow start is over with the first mark, or
-    /// when in two consecutive round trips the throughput was at most `lambda` times that of the one before.
-    pub fn arrive(&mut self, payload: u64, marked: bool, test: PhaseTest, rtt: Span, lambda: f64, now: Time) {
-        if marked {
+    /// A packet of the flow, whose round-trip time is `rtt`, arrived. Slow start is over with the first mark, when the
+    /// flow has received `end.bytes`, or when in `end.falls` consecutive round trips the throughput was at most
+    /// `lambda` times that of the one before.
+    pub fn arrive(&mut self, payload: u64, marked: bool, end: &SlowStartEnd, rtt: Span, now: Time) {
+        self.total += payload;
+        if marked || self.total > end.bytes {
             self.phase = Phase::CongestionAvoidance;
         }
-        if self.phase == Phase::CongestionAvoidance || test == PhaseTest::Marks {
+        if self.phase == Phase::CongestionAvoidance || end.test == PhaseTest::Marks {
             return;
         }
         let elapsed = now.saturating_since(self.since);
         if elapsed >= rtt && !elapsed.is_zero() {
             let bandwidth = self.bytes as f64 / elapsed.as_secs_f64();
-            self.falls = if bandwidth <= lambda * self.before { self.falls + 1 } else { 0 };
-            if self.falls >= 2 {
+            self.falls = if bandwidth <= end.lambda * self.before { self.falls + 1 } else { 0 };
+            if self.falls >= end.falls {
                 self.phase = Phase::CongestionAvoidance;
             }
             (self.before, self.bytes, self.since) = (bandwidth, 0, now);
@@ -75,8 +92,10 @@ impl PhaseMeter {
 crate::choice! {
     /// How traffic is found out that was expected and will not come.
     pub enum Correction {
-        /// A fall of the throughput says that there is some (eq. (6)).
+        /// A fall of the throughput says that there is some (eq. (6)): below what exponential filters remember.
         Throughput = "throughput",
+        /// The same with constants: the line's rate for the usual throughput, the threshold for the usual traffic.
+        LineRate = "line-rate",
         /// Data that answers a later acknowledgement says it of earlier ones, and the end of a flow of all.
         Answers = "answers",
     }
@@ -90,6 +109,16 @@ crate::choice! {
         /// Timestamps that PAC writes into acknowledgements as it releases them, and that data returns: what the
         /// network takes, without PAC's own delay.
         Timestamps = "timestamps",
+    }
+}
+
+crate::choice! {
+    /// What the traffic in flight counts.
+    pub enum Units {
+        /// Payload, of triggers and of arrivals.
+        Payload = "payload",
+        /// Frames without preamble for triggers, IP packets for arrivals.
+        Wire = "wire",
     }
 }
 
@@ -148,10 +177,13 @@ mod tests {
         Time::ZERO + Span::from_us(us)
     }
 
+    const PRINTED: SlowStartEnd =
+        SlowStartEnd { test: PhaseTest::Falls, falls: 2, lambda: 0.8, bytes: u64::MAX };
+
     /// Feeds so many bytes in each interval of 100 us.
-    fn feed(meter: &mut PhaseMeter, bytes: &[u64]) {
+    fn feed(meter: &mut PhaseMeter, end: &SlowStartEnd, bytes: &[u64]) {
         for (interval, bytes) in bytes.iter().enumerate() {
-            meter.arrive(*bytes, false, PhaseTest::Falls, Span::from_us(100), 0.8, us(100 * interval as u64));
+            meter.arrive(*bytes, false, end, Span::from_us(100), us(100 * interval as u64));
         }
     }
 
@@ -159,21 +191,38 @@ mod tests {
     fn two_falls_in_a_row_end_slow_start_section_iii_c() {
         let mut meter = PhaseMeter::new(us(0));
         // The last of each list only closes the interval before it.
-        feed(&mut meter, &[1000, 2000, 4000, 3000, 2000, 0]);
+        feed(&mut meter, &PRINTED, &[1000, 2000, 4000, 3000, 2000, 0]);
         assert_eq!(meter.phase(), Phase::CongestionAvoidance);
     }
 
     #[test]
     fn a_single_fall_does_not_end_slow_start_section_iii_c() {
         let mut meter = PhaseMeter::new(us(0));
-        feed(&mut meter, &[1000, 4000, 3000, 4000, 3000, 3000, 0]);
+        feed(&mut meter, &PRINTED, &[1000, 4000, 3000, 4000, 3000, 3000, 0]);
         assert_eq!(meter.phase(), Phase::SlowStart);
+    }
+
+    #[test]
+    fn in_the_authors_code_three_falls_or_a_mebibyte_end_slow_start() {
+        let end = SlowStartEnd { falls: 3, bytes: 1 << 20, ..PRINTED };
+        let mut meter = PhaseMeter::new(us(0));
+        feed(&mut meter, &end, &[1000, 2000, 4000, 3000, 2000, 2000, 0]);
+        assert_eq!(meter.phase(), Phase::SlowStart, "two falls");
+        let mut meter = PhaseMeter::new(us(0));
+        feed(&mut meter, &end, &[1000, 2000, 4000, 3000, 2000, 1000, 0]);
+        assert_eq!(meter.phase(), Phase::CongestionAvoidance);
+        let mut meter = PhaseMeter::new(us(0));
+        feed(&mut meter, &end, &[1 << 19, 1 << 19]);
+        assert_eq!(meter.phase(), Phase::SlowStart, "as much as a mebibyte");
+        feed(&mut meter, &end, &[1]);
+        assert_eq!(meter.phase(), Phase::CongestionAvoidance);
     }
 
     #[test]
     fn a_mark_ends_slow_start_and_a_timeout_begins_it_again_section_iii_c_and_d() {
         let mut meter = PhaseMeter::new(us(0));
-        meter.arrive(1000, true, PhaseTest::Marks, Span::from_us(100), 0.8, us(1));
+        let marks = SlowStartEnd { test: PhaseTest::Marks, ..PRINTED };
+        meter.arrive(1000, true, &marks, Span::from_us(100), us(1));
         assert_eq!(meter.phase(), Phase::CongestionAvoidance);
         meter.restart(us(2));
         assert_eq!(meter.phase(), Phase::SlowStart);

@@ -13,10 +13,12 @@ pub struct Threshold {
 }
 
 impl Threshold {
-    /// Starts at `buffer`, the switch's buffer, and never exceeds it or falls below `floor`.
-    pub fn new(buffer: Bytes, floor: Bytes) -> Threshold {
+    /// Starts at `buffer`, the switch's buffer, and never exceeds it or falls below `floor`; without `adapts` it
+    /// stays there.
+    pub fn new(buffer: Bytes, floor: Bytes, adapts: bool) -> Threshold {
         let limit = buffer.get() as f64;
-        Threshold { value: limit, limit, floor: (floor.get() as f64).min(limit), packets: 0, marked: 0 }
+        let floor = if adapts { (floor.get() as f64).min(limit) } else { limit };
+        Threshold { value: limit, limit, floor, packets: 0, marked: 0 }
     }
 
     /// The threshold, in bytes.
@@ -60,7 +62,7 @@ mod tests {
 
     #[test]
     fn marks_cut_the_threshold_by_half_their_share_and_their_absence_doubles_it_equation_2() {
-        let mut threshold = Threshold::new(Bytes::new(80_000), Bytes::new(3000));
+        let mut threshold = Threshold::new(Bytes::new(80_000), Bytes::new(3000), true);
         assert_eq!(threshold.bytes(), 80_000, "it starts at the buffer's size");
         assert_eq!(interval(&mut threshold, 10, 5), 0.5);
         assert_eq!(threshold.bytes(), 60_000);
@@ -74,7 +76,7 @@ mod tests {
 
     #[test]
     fn it_moves_once_an_interval_not_once_a_packet_pac_1() {
-        let mut threshold = Threshold::new(Bytes::new(80_000), Bytes::ZERO);
+        let mut threshold = Threshold::new(Bytes::new(80_000), Bytes::ZERO, true);
         (0..50).for_each(|_| threshold.count(true));
         assert_eq!(threshold.bytes(), 80_000);
         threshold.close_interval();
@@ -83,16 +85,24 @@ mod tests {
 
     #[test]
     fn it_keeps_a_floor_pac_2() {
-        let mut threshold = Threshold::new(Bytes::new(80_000), Bytes::new(3000));
+        let mut threshold = Threshold::new(Bytes::new(80_000), Bytes::new(3000), true);
         (0..50).for_each(|_| _ = interval(&mut threshold, 1, 1));
         assert_eq!(threshold.bytes(), 3000);
     }
 
     #[test]
     fn a_silent_interval_says_nothing() {
-        let mut threshold = Threshold::new(Bytes::new(80_000), Bytes::ZERO);
+        let mut threshold = Threshold::new(Bytes::new(80_000), Bytes::ZERO, true);
         interval(&mut threshold, 1, 1);
         assert_eq!(threshold.close_interval(), 0.0);
         assert_eq!(threshold.bytes(), 40_000);
+    }
+
+    #[test]
+    fn without_equation_2_it_stays_at_the_buffer_as_in_the_authors_code() {
+        let mut threshold = Threshold::new(Bytes::new(80_000), Bytes::new(3000), false);
+        (0..50).for_each(|_| _ = interval(&mut threshold, 1, 1));
+        assert_eq!(threshold.bytes(), 80_000);
+        assert_eq!(interval(&mut threshold, 10, 5), 0.5, "eq. (6) still needs the share of marks");
     }
 }

@@ -25,7 +25,11 @@ impl CreditShaping {
 
     /// What a queue for `credits` of them holds: a number of credits and a number of bytes, neither of which it exceeds.
     pub fn queue_limits(&self, credits: u32) -> (u32, u64) {
-        if self.queue_in_bytes { (u32::MAX, credits as u64 * self.credit as u64) } else { (credits, u64::MAX) }
+        if self.queue_in_bytes {
+            (u32::MAX, credits as u64 * self.credit as u64)
+        } else {
+            (credits, u64::MAX)
+        }
     }
 }
 
@@ -134,6 +138,13 @@ mod tests {
         assert!(limiter.take(84, Time::ZERO) && limiter.take(84, Time::ZERO));
         assert!(!limiter.take(84, Time::ZERO));
         assert_eq!(limiter.ready_at(84, Time::ZERO), Time::from_ps(1_297_600));
+    }
+
+    #[test]
+    fn a_queue_for_eight_credits_holds_as_many_or_as_many_bytes() {
+        assert_eq!(CreditShaping::PAPER.queue_limits(8), (8, u64::MAX));
+        let in_bytes = CreditShaping { queue_in_bytes: true, ..CreditShaping::PAPER };
+        assert_eq!(in_bytes.queue_limits(8), (u32::MAX, 672));
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod phantom;
 mod rcp;
 
 pub use credit_limiter::{CreditLimiter, CreditShaping};
-pub use ecn::{MarkAt, RedConfig, RedMarker, StepMarker};
+pub use ecn::{MarkAt, RedConfig, RedMarker, StepMarker, frames_by_rate};
 pub use phantom::{PhantomConfig, PhantomQueue};
 pub use rcp::{RcpConfig, RcpRate};
 

@@ -14,12 +14,13 @@ pub const PAUSE_WIRE: u32 = 84;
 
 /// What can arrive by a link after its switch decided to stop it: twice the delay's worth of bytes, the frame that
 /// is just leaving towards the other end and delays the pause frame, the pause frame, the frame that the other end
-/// has just begun, and the one that crossed the threshold.
+/// has just begun, the one that crossed the threshold, and what the other end sends between the arrival of the pause
+/// frame and its obeying it, which takes `response`.
 ///
 /// `stamp`: bytes that data packets carry besides payload and the network's headers.
-pub fn headroom(rate: Rate, delay: Span, framing: Framing, stamp: u32) -> Bytes {
+pub fn headroom(rate: Rate, delay: Span, framing: Framing, stamp: u32, response: Span) -> Bytes {
     let frames = 3 * (framing.wire_max() + stamp) as u64 + PAUSE_WIRE as u64;
-    Bytes::new(rate.bytes_in(delay * 2).get() + 1 + frames)
+    Bytes::new(rate.bytes_in(delay * 2 + response).get() + 1 + frames)
 }
 
 /// Settings of the flow control of a switch.
@@ -32,12 +33,18 @@ pub struct PfcConfig {
     pub reserve: Bytes,
     /// The other end may go on once so much less than the threshold is held.
     pub resume_offset: Bytes,
+    /// Time from the arrival of a pause frame at a port until the port obeys it.
+    pub response: Span,
 }
 
 impl PfcConfig {
-    /// The HPCC authors': an eighth of what is free, 4 KiB of reserve, on again 3 KiB below.
-    pub const DEFAULT: PfcConfig =
-        PfcConfig { alpha: 0.125, reserve: Bytes::new(4096), resume_offset: Bytes::new(3072) };
+    /// The HPCC authors': an eighth of what is free, 4 KiB of reserve, on again 3 KiB below, and obeyed at once.
+    pub const DEFAULT: PfcConfig = PfcConfig {
+        alpha: 0.125,
+        reserve: Bytes::new(4096),
+        resume_offset: Bytes::new(3072),
+        response: Span::ZERO,
+    };
 }
 
 /// What one class of one link holds.
@@ -166,9 +173,12 @@ mod tests {
     #[test]
     fn the_headroom_covers_two_delays_three_frames_and_the_pause_frame() {
         // 100 Gbps and 1 us: 25,000 bytes under way, three frames of 1538.
-        let room = |stamp| headroom(Rate::gbps(100), Span::from_us(1), Framing::ETHERNET, stamp).get();
-        assert_eq!(room(0), 25_000 + 1 + 3 * 1538 + 84);
-        assert_eq!(room(42), room(0) + 3 * 42);
+        let (rate, delay) = (Rate::gbps(100), Span::from_us(1));
+        let room = |stamp, ns| headroom(rate, delay, Framing::ETHERNET, stamp, Span::from_ns(ns)).get();
+        assert_eq!(room(0, 0), 25_000 + 1 + 3 * 1538 + 84);
+        assert_eq!(room(42, 0), room(0, 0) + 3 * 42);
+        // 802.3's bound at 100 Gbps: 394 quanta of 512 bits, 2.0173 us (docs/flow-control.md).
+        assert_eq!(room(0, 2018), room(0, 0) + 25_225);
     }
 
     #[test]

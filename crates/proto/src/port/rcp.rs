@@ -160,7 +160,7 @@ mod tests {
 
     const CONFIG: RcpConfig = RcpConfig {
         alpha: 0.4,
-        beta: 0.226,
+        beta: 0.4,
         gamma: 1.0,
         initial_rate: 0.05,
         initial_rtt: Span::from_us(100),
@@ -227,7 +227,7 @@ mod tests {
         // The interval brings exactly what the link carries; 12,500 bytes wait, a tenth of what it carries in d0.
         port.arrived = 125_000;
         port.on_arrival(&packet(Span::ZERO), 12_500, Time::ZERO + Span::from_us(100));
-        let expected = 1e9 * (1.0 - 0.226 * 0.1);
+        let expected = 1e9 * (1.0 - 0.4 * 0.1);
         assert!((port.rate().as_bps_f64() - expected).abs() < 10.0, "{}", port.rate());
     }
 

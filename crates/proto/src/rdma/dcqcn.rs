@@ -11,7 +11,7 @@ use super::{Cnp, Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
 use crate::params::{Auto, Profile};
 use crate::port::RedConfig;
-use crate::registry::{MarkingNeeds, Needs};
+use crate::registry::{Checked, MarkingNeeds, Needs};
 use clearway_units::{Bytes, Rate, Span, Time};
 
 crate::choice! {
@@ -163,7 +163,7 @@ rdma_params! {
 const HPCC_NS3: Profile = Profile {
     name: "hpcc-ns3",
     doc: "HPCC's ns-3 code, as its authors ran it: what the network cards of its time did. Increments are given at \
-          100 Gbps and scaled. For its window variant set `windowing = \"rate\"` besides",
+          100 Gbps and scaled. For its window variant set `windowing = \"rate\"` and `acks = \"with-data\"` besides",
     values: &[
         ("pacing_grain", "1 ns"),
         ("acks", "first-at-hosts"),
@@ -223,6 +223,10 @@ impl RdmaParams for Params {
     const SUMMARY: &'static str =
         "DCQCN: receivers of marks notify the sender, which cuts its rate and recovers it";
     const SOURCE: &'static str = "SIGCOMM'15";
+    const CHECKED: Checked = Checked::Code(
+        "The constants were held against CoNEXT'16, by some of its authors, and the law against HPCC's ns-3 code; the \
+         SIGCOMM'15 text was not at hand.",
+    );
     const PROFILES: &'static [Profile] = PROFILES;
     const COUNTS_NOTICES: bool = true;
 

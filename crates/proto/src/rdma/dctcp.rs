@@ -10,7 +10,7 @@ use super::{Cnp, Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
 use crate::params::{Auto, Profile};
 use crate::port::RedConfig;
-use crate::registry::{MarkingNeeds, Needs};
+use crate::registry::{Checked, MarkingNeeds, Needs};
 use clearway_units::{Bytes, Rate, Span, Time};
 
 /// Constants of the law.
@@ -71,6 +71,7 @@ impl RdmaParams for Params {
     const SUMMARY: &'static str =
         "DCTCP's estimate of marks as a law of the rate, over RDMA: a baseline of HPCC's authors";
     const SOURCE: &'static str = "HPCC's ns-3 code; RFC 8257";
+    const CHECKED: Checked = Checked::Code("Held against HPCC's ns-3 code, where it comes from.");
     const PROFILES: &'static [Profile] = PROFILES;
     const COUNTS_NOTICES: bool = true;
 

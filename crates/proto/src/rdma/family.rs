@@ -4,7 +4,7 @@ use super::law::BuildLaw;
 use super::{Config, Receiver, Sender};
 use crate::endpoint::Env;
 use crate::params::{ParamSet, Profile};
-use crate::registry::{Needs, Transport};
+use crate::registry::{Checked, Needs, Transport};
 use std::marker::PhantomData;
 
 /// Parameters of an RDMA transport, which is then [`Rdma`] of them.
@@ -17,6 +17,8 @@ pub trait RdmaParams: ParamSet {
     const SUMMARY: &'static str;
     /// As [`Transport::SOURCE`].
     const SOURCE: &'static str;
+    /// As [`Transport::CHECKED`].
+    const CHECKED: Checked;
     /// As [`Transport::PROFILES`].
     const PROFILES: &'static [Profile] = &[];
     /// As [`Transport::COUNTS_NOTICES`].
@@ -39,6 +41,7 @@ impl<P: RdmaParams> Transport for Rdma<P> {
     const NAME: &'static str = P::NAME;
     const SUMMARY: &'static str = P::SUMMARY;
     const SOURCE: &'static str = P::SOURCE;
+    const CHECKED: Checked = P::CHECKED;
     const PROFILES: &'static [Profile] = P::PROFILES;
     const COUNTS_NOTICES: bool = P::COUNTS_NOTICES;
 

@@ -5,7 +5,7 @@ use super::law::{Ack, BuildLaw, RateLaw, UNLIMITED};
 use super::{Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
 use crate::params::Auto;
-use crate::registry::Needs;
+use crate::registry::{Checked, Needs};
 use clearway_units::{Bytes, Rate, Time};
 
 rdma_params! {
@@ -27,6 +27,9 @@ impl RdmaParams for Params {
     const SUMMARY: &'static str =
         "RoCEv2 at a fixed rate, without congestion control: flow control does it all";
     const SOURCE: &'static str = "InfiniBand Architecture, annex A17";
+    const CHECKED: Checked = Checked::Code(
+        "Loss recovery was held against HPCC's ns-3 code; the InfiniBand text was not at hand.",
+    );
 
     fn needs(&self) -> Needs {
         Needs { lossless: self.lossless, acks: self.acks, ..Needs::NOTHING }

@@ -17,7 +17,7 @@ use crate::endpoint::Env;
 use crate::packet::{HOPS_MAX, Hop};
 use crate::params::{Auto, Profile};
 use crate::port::PortMechanism;
-use crate::registry::Needs;
+use crate::registry::{Checked, Needs};
 use clearway_units::{Bytes, Rate, Span, Time};
 
 crate::choice! {
@@ -133,6 +133,10 @@ impl RdmaParams for Params {
     const NAME: &'static str = "hpcc";
     const SUMMARY: &'static str = "HPCC: switches write their load into packets, and the rate follows it";
     const SOURCE: &'static str = "SIGCOMM'19";
+    const CHECKED: Checked = Checked::Code(
+        "Held against its authors' ns-3 code, with which the profile `hpcc-ns3` agrees; the SIGCOMM'19 text was not \
+         at hand.",
+    );
     const PROFILES: &'static [Profile] = PROFILES;
 
     fn needs(&self) -> Needs {

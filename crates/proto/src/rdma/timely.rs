@@ -1,8 +1,9 @@
 //! TIMELY: steers by the slope of the round-trip time.
 //!
 //! Source: Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015, Algorithm 1; its
-//! authors' code as eRPC carries it (for the count of falls); and `rdma-hw.cc` of the HPCC authors' ns-3 code, which
-//! differs in when it updates and in when it hurries.
+//! authors' code as eRPC carries it (for the count of falls and the scaling of updates); Zhu, Ghobadi, Misra, Padhye, "ECN
+//! or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY", CoNEXT 2016, which restates the law and patches it; and
+//! `rdma-hw.cc` of the HPCC authors' ns-3 code, which differs in when it updates and in when it hurries.
 //!
 //! # Deviation
 //! - The paper measures from the start of a segment to the completion of its last byte, less what the segment takes at
@@ -15,7 +16,7 @@ use super::scale::{Step, Window, Windowing, plus, times};
 use super::{Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
 use crate::params::{Auto, Profile};
-use crate::registry::Needs;
+use crate::registry::{Checked, Needs};
 use clearway_units::{Bytes, Rate, Span, Time};
 
 crate::choice! {
@@ -39,9 +40,36 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// The rate of a new flow.
+    pub enum Start {
+        /// Line rate, shared with the flows that the host is sending already: `C / (N + 1)` (the paper).
+        Share = "share",
+        /// Line rate (HPCC's ns-3 code).
+        Line = "line",
+    }
+}
+
+crate::choice! {
+    /// Which law holds between the two thresholds.
+    pub enum Variant {
+        /// The paper's: by the slope alone.
+        Original = "original",
+        /// By the slope and by the distance from `t_low` ("Patched TIMELY", CoNEXT'16): rates and queue have a fixed
+        /// point.
+        Patched = "patched",
+    }
+}
+
 /// Constants of the law, by the paper's names.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct TimelyConfig {
+    /// Which law.
+    pub variant: Variant,
+    /// The rate of a new flow.
+    pub start: Start,
+    /// Whether steps and cuts shrink with the time since the last update.
+    pub scale_updates: bool,
     /// When the rate is updated.
     pub update: UpdateAt,
     /// Bytes of the flow in a segment.
@@ -75,6 +103,15 @@ pub struct TimelyConfig {
 rdma_params! {
     /// Parameters of `timely`.
     {
+    /// Which law holds between `t_low` and `t_high`. `original`: by the slope of the round-trip time alone; `patched`: by
+    /// the slope and by the distance from `t_low`, so that rates and queue have a fixed point, and without large steps up.
+    variant: Variant = "original", "" to "", "SIGCOMM'15 Algorithm 1; CoNEXT'16, \"Patched TIMELY\"";
+    /// The rate of a new flow. `share`: line rate over one more than the flows that its host is sending already; `line`:
+    /// line rate.
+    start: Start = "share", "" to "", "SIGCOMM'15, as CoNEXT'16 restates it (TIMELY-1)";
+    /// Shrink steps up and cuts with the time since the last update: by that time over `min_rtt`, if it is shorter.
+    /// Without it, the law is the faster the faster the link.
+    scale_updates: bool = "true", "" to "", "SIGCOMM'15 sec. 5, as CoNEXT'16 restates it; its authors' code (TIMELY-2)";
     /// When the rate is updated. `segment`: each time that `segment` bytes are acknowledged; `round-trip`: once in a
     /// round trip.
     update: UpdateAt = "segment", "" to "", "SIGCOMM'15 sec. 4";
@@ -82,8 +119,8 @@ rdma_params! {
     segment: Bytes = "16 KB", "1 B" to "1 GB", "SIGCOMM'15 sec. 6";
     /// Weight `alpha` of a new difference between round-trip times. The paper gives no value.
     alpha: f64 = "0.875", "0" to "1", "Zhu et al., CoNEXT'16";
-    /// Weight `beta` of a decrease.
-    beta: f64 = "0.8", "0" to "1", "SIGCOMM'15 sec. 6";
+    /// Weight `beta` of a decrease. `auto`: 0.8, or 0.008 with `variant = "patched"`.
+    beta: Auto<f64> = "auto", "0" to "1", "SIGCOMM'15 sec. 6; CoNEXT'16, \"Patched TIMELY\"";
     /// Round-trip times below this always raise the rate (`T_low`).
     t_low: Span = "50 us", "0 s" to "1 s", "SIGCOMM'15 sec. 6";
     /// Round-trip times above this always lower the rate (`T_high`).
@@ -122,6 +159,8 @@ pub const PROFILES: &[Profile] = &[Profile {
     values: &[
         ("pacing_grain", "1 ns"),
         ("acks", "first-at-hosts"),
+        ("start", "line"),
+        ("scale_updates", "false"),
         ("update", "round-trip"),
         ("ai", "100 Mbps"),
         ("hai", "500 Mbps"),
@@ -140,6 +179,10 @@ impl RdmaParams for Params {
     const NAME: &'static str = "timely";
     const SUMMARY: &'static str = "TIMELY: the slope of the round-trip time sets the rate";
     const SOURCE: &'static str = "SIGCOMM'15";
+    const CHECKED: Checked = Checked::Code(
+        "The law was held against its authors' snippet, which eRPC carries, and against CoNEXT'16 (\"ECN or Delay\"), \
+         which restates it; the SIGCOMM'15 text was not at hand.",
+    );
     const PROFILES: &'static [Profile] = PROFILES;
 
     fn needs(&self) -> Needs {
@@ -152,10 +195,13 @@ impl RdmaParams for Params {
 
     fn law(&self) -> TimelyConfig {
         TimelyConfig {
+            variant: self.variant,
+            start: self.start,
+            scale_updates: self.scale_updates,
             update: self.update,
             segment: self.segment.get(),
             alpha: self.alpha,
-            beta: self.beta,
+            beta: self.beta.or(if self.variant == Variant::Patched { 0.008 } else { 0.8 }),
             t_low: self.t_low,
             t_high: self.t_high,
             min_rtt: self.min_rtt,
@@ -182,6 +228,8 @@ pub struct Timely {
     rate: Rate,
     /// Round-trip time of the last update; `None` before the first.
     last_rtt: Option<Span>,
+    /// When it was.
+    last_update: Time,
     /// Smoothed difference between round-trip times, in picoseconds.
     rtt_diff: f64,
     /// What leads to large steps, counted.
@@ -197,15 +245,21 @@ impl BuildLaw for TimelyConfig {
 
     fn build(&self, env: &Env) -> Timely {
         let line = env.line_rate;
+        let min = self.min_rate.min(line);
+        let start = match self.start {
+            Start::Share => Rate::bps(line.as_bps() / (u64::from(env.host_flows) + 1)).max(min),
+            Start::Line => line,
+        };
         Timely {
             config: *self,
             line,
-            min: self.min_rate.min(line),
+            min,
             ai: self.ai.at(line),
             hai: self.hai.at(line),
             window: Window::new(self.windowing, line, self.base_rtt.unwrap_or(env.base_rtt)),
-            rate: line,
+            rate: start,
             last_rtt: None,
+            last_update: Time::ZERO,
             rtt_diff: 0.0,
             count: 0,
             acked: 0,
@@ -230,8 +284,9 @@ impl Timely {
         }
     }
 
-    /// Algorithm 1.
-    fn update(&mut self, rtt: Span, last: Span) {
+    /// Algorithm 1 of the paper or, patched, of CoNEXT'16. `scale` is what the time since the last update leaves of a
+    /// step: 1 for a whole `min_rtt` and more.
+    fn update(&mut self, rtt: Span, last: Span, scale: f64) {
         let config = &self.config;
         let new_diff = rtt.as_ps() as f64 - last.as_ps() as f64;
         self.rtt_diff = (1.0 - config.alpha) * self.rtt_diff + config.alpha * new_diff;
@@ -239,22 +294,31 @@ impl Timely {
         if config.hurry == HurryAfter::Slope {
             self.count = if new_diff < 0.0 { self.count.saturating_add(1) } else { 0 };
         }
+        let patched = config.variant == Variant::Patched;
         if rtt < config.t_low {
-            self.increase(config.hurry == HurryAfter::Any);
+            self.increase(config.hurry == HurryAfter::Any && !patched, scale);
         } else if rtt > config.t_high {
-            self.decrease(1.0 - config.beta * (1.0 - config.t_high.ratio(rtt)));
+            self.decrease(1.0 - scale * config.beta * (1.0 - config.t_high.ratio(rtt)));
+        } else if patched {
+            // w = 0 for slopes up to -1/4, 1 from 1/4 on, a straight line in between.
+            let weight = (2.0 * gradient + 0.5).clamp(0.0, 1.0);
+            let error = rtt.ratio(config.t_low) - 1.0;
+            let step = self.ai.mul_f64(scale * (1.0 - weight));
+            let kept = times(self.rate, 1.0 - scale * config.beta * weight * error);
+            self.rate = plus(kept, step).clamp(self.min, self.line);
         } else if gradient <= 0.0 {
-            self.increase(true);
+            self.increase(true, scale);
         } else {
-            self.decrease((1.0 - config.beta * gradient).max(0.0));
+            self.decrease((1.0 - scale * config.beta * gradient).max(0.0));
         }
     }
 
-    fn increase(&mut self, may_hurry: bool) {
+    fn increase(&mut self, may_hurry: bool, scale: f64) {
         let step = if may_hurry && self.count >= self.config.hurry_after { self.hai } else { self.ai };
         if self.config.hurry == HurryAfter::Any {
             self.count = self.count.saturating_add(1);
         }
+        let step = if scale < 1.0 { step.mul_f64(scale) } else { step };
         self.rate = plus(self.rate, step).min(self.line);
     }
 
@@ -275,13 +339,16 @@ impl RateLaw for Timely {
         self.window.at(self.rate)
     }
 
-    fn on_ack(&mut self, ack: &Ack<'_>, _: Time) {
+    fn on_ack(&mut self, ack: &Ack<'_>, now: Time) {
         if !self.is_due(ack) {
             return;
         }
         if let Some(last) = self.last_rtt {
-            self.update(ack.rtt, last);
+            let elapsed = now.saturating_since(self.last_update);
+            let short = self.config.scale_updates && elapsed < self.config.min_rtt;
+            self.update(ack.rtt, last, if short { elapsed.ratio(self.config.min_rtt) } else { 1.0 });
         }
+        self.last_update = now;
         // While the sender goes back over a loss, `next` may be behind: then ns-3 keeps the old reference.
         if self.config.update == UpdateAt::Segment || ack.next > self.update_after {
             self.update_after = ack.next;

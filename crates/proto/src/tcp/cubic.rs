@@ -4,7 +4,7 @@ use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, Phase, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::registry::{Needs, Transport};
+use crate::registry::{Checked, Needs, Transport};
 use clearway_units::Time;
 
 tcp_params! {
@@ -34,6 +34,8 @@ impl Transport for Cubic {
     const SUMMARY: &'static str =
         "TCP CUBIC: the window grows with the cube of the time since the last congestion";
     const SOURCE: &'static str = "RFC 9438";
+    const CHECKED: Checked =
+        Checked::Paper("Held against the text of RFC 9438's last draft, section by section.");
     const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
 
     fn needs(params: &Params) -> Needs {
@@ -188,7 +190,10 @@ impl Controller for CubicControl {
     }
 
     fn on_ecn(&mut self, _: &CongestionEvent) {
-        self.cwnd = self.meet_congestion(self.cwnd);
+        // Sec. 4.6: marks may cut the window to one segment, while the threshold has its floor of two.
+        let target = self.cwnd * self.beta;
+        self.meet_congestion(self.cwnd);
+        self.cwnd = target.max(1.0);
     }
 
     fn on_timeout(&mut self, event: &CongestionEvent) {
@@ -243,6 +248,7 @@ mod tests {
             base_rtt: Span::from_us(100),
             framing: Framing { payload_max: MSS as u32, ..Framing::ETHERNET },
             established: true,
+            host_flows: 0,
         };
         let params = Params::default();
         CubicControl { cwnd, ..CubicControl::new(&params, &config(&params), &env) }
@@ -329,6 +335,21 @@ mod tests {
         cubic.on_loss(&congestion(80 * MSS));
         near(cubic.w_max, 80.0 * 0.85);
         near(cubic.cwnd, 56.0);
+    }
+
+    #[test]
+    fn marks_cut_the_window_to_one_segment_and_the_threshold_to_two_rfc_9438_section_4_6() {
+        let mut cubic = cubic(4.0);
+        let cuts: Vec<f64> = (0..5)
+            .map(|_| {
+                cubic.on_ecn(&congestion(4 * MSS));
+                cubic.cwnd
+            })
+            .collect();
+        cuts.iter().zip([2.8, 1.96, 1.372, 1.0, 1.0]).for_each(|(cut, expected)| near(*cut, expected));
+        near(cubic.ssthresh, 2.0);
+        cubic.on_loss(&congestion(MSS));
+        near(cubic.cwnd, 2.0);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RenoWindow, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::registry::{Needs, Transport};
+use crate::registry::{Checked, Needs, Transport};
 
 tcp_params! {
     /// Parameters of `dctcp`.
@@ -14,6 +14,9 @@ tcp_params! {
         g: f64 = "0.0625", "0" to "1", "RFC 8257 sec. 4.2; SIGCOMM'10 sec. 4";
         /// `alpha` of a new flow: 1 halves the window on the first mark.
         alpha_initial: f64 = "1", "0" to "1", "RFC 8257 sec. 3.3";
+        /// Let marks cut the window down to one segment, while the threshold of slow start stays at `min_cwnd` or above.
+        /// Without it, `min_cwnd` holds for the window too. KAIST's ns-3 code lets them.
+        marks_to_one: bool = "false", "" to "", "E17 sec. 6: two segments; DCTCP-3";
     }
 }
 
@@ -27,6 +30,10 @@ impl Transport for Dctcp {
     const NAME: &'static str = "dctcp";
     const SUMMARY: &'static str = "DCTCP: cuts its window in proportion to the share of marked bytes";
     const SOURCE: &'static str = "RFC 8257; SIGCOMM'10";
+    const CHECKED: Checked = Checked::Neither(
+        "Written from knowledge of RFC 8257, whose text was not at hand; the cut and the floor of the window were \
+         compared with KAIST's ns-3 code, which is not its authors'.",
+    );
     const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
 
     fn needs(_: &Params) -> Needs {
@@ -35,7 +42,8 @@ impl Transport for Dctcp {
 
     fn sender(params: &Params, env: &Env) -> Sender<DctcpControl> {
         let config = params.config(Ecn::Exact);
-        Sender::new(&config, env, DctcpControl::new(params.g, params.alpha_initial, &config, env))
+        let control = DctcpControl::new(params.g, params.alpha_initial, &config, env);
+        Sender::new(&config, env, control.marks_to_one(params.marks_to_one))
     }
 
     fn receiver(params: &Params, env: &Env) -> Receiver {
@@ -50,6 +58,8 @@ pub struct DctcpControl {
     /// Share of bytes that meet a mark, as a moving average.
     alpha: f64,
     g: f64,
+    /// Marks may cut the window to this, in bytes.
+    floor: u64,
     /// Bytes delivered in this observation window.
     acked: u64,
     /// Of those, with an echo.
@@ -65,10 +75,17 @@ impl DctcpControl {
             window: RenoWindow::new(env.framing.payload_max, config.initial_window, config.min_cwnd),
             alpha: alpha_initial,
             g,
+            floor: u64::from(config.min_cwnd) * u64::from(env.framing.payload_max),
             acked: 0,
             marked: 0,
             window_end: 0,
         }
+    }
+
+    /// The same, where marks may cut the window to one segment if `yes`.
+    pub fn marks_to_one(mut self, yes: bool) -> DctcpControl {
+        self.floor = if yes { u64::from(self.window.mss) } else { self.floor };
+        self
     }
 
     /// The moving average of the share of marked bytes.
@@ -109,7 +126,9 @@ impl Controller for DctcpControl {
 
     fn on_ecn(&mut self, _: &CongestionEvent) {
         // RFC 8257 sec. 3.3, step 10.
-        self.window.reduce((self.window.cwnd as f64 * (1.0 - self.alpha / 2.0)) as u64);
+        let target = (self.window.cwnd as f64 * (1.0 - self.alpha / 2.0)) as u64;
+        self.window.reduce(target);
+        self.window.cwnd = target.max(self.floor);
     }
 
     fn on_timeout(&mut self, event: &CongestionEvent) {
@@ -135,6 +154,7 @@ mod tests {
             window: RenoWindow::new(1000, 20, 2),
             alpha,
             g: 0.0625,
+            floor: 2000,
             acked: 0,
             marked: 0,
             window_end: 10_000,
@@ -178,5 +198,14 @@ mod tests {
         let mut dctcp = control(1.0);
         (0..20).for_each(|_| dctcp.on_ecn(&congestion(20_000)));
         assert_eq!(dctcp.limits().cwnd, 2000);
+    }
+
+    #[test]
+    fn marks_cut_to_one_segment_if_asked_and_leave_the_threshold_at_two_dctcp_3() {
+        let mut dctcp = control(1.0).marks_to_one(true);
+        (0..20).for_each(|_| dctcp.on_ecn(&congestion(20_000)));
+        assert_eq!((dctcp.limits().cwnd, dctcp.window.ssthresh), (1000, 2000));
+        dctcp.on_loss(&congestion(1000));
+        assert_eq!(dctcp.limits().cwnd, 2000, "after a loss, two");
     }
 }

@@ -17,11 +17,25 @@ use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, Phase, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::registry::{Needs, Transport};
+use crate::registry::{Checked, Needs, Transport};
+
+crate::choice! {
+    /// How deep a cut is: the `V` of the law.
+    pub enum Cut {
+        /// By so much that the queue just drains: `W R / (R + Q)` (DX-1).
+        Drain = "drain",
+        /// By what the last increase added where all flows are equal: `V = R W / (W - 1)` (DX-2).
+        Increase = "increase",
+    }
+}
 
 tcp_params! {
     /// Parameters of `dx`.
     {
+        /// How deep a cut is (`V`). `drain`: to `W R / (R + Q)`, which leaves just no queue; `increase`: to
+        /// `W (1 - Q / V)` with `V = R W / (W - 1)`, which takes back the last increase of equal flows. The two agree
+        /// where each of `N` flows has one packet waiting, and `increase` cuts deeper where more waits.
+        v: Cut = "drain", "" to "", "our derivation; the form recalled from ATC'15 is `increase` (DX-2)";
         /// Mean queueing delays below this count as none: how well hosts measure. The paper's hosts tell a single
         /// full frame at 10 Gbps (1.2 us) from none.
         accuracy: Span = "1 us", "0 s" to "1 s", "ATC'15, abstract; the value is our choice";
@@ -41,6 +55,10 @@ impl Transport for Dx {
     const NAME: &'static str = "dx";
     const SUMMARY: &'static str = "DX: cuts its window in proportion to the queueing delay that it measures";
     const SOURCE: &'static str = "USENIX ATC'15";
+    const CHECKED: Checked = Checked::Neither(
+        "Only the abstracts of the paper and of two analyses were at hand; law, V and headroom are recollected or \
+         derived here.",
+    );
     const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
 
     fn needs(_: &Params) -> Needs {
@@ -65,6 +83,7 @@ pub struct DxControl {
     mss: u32,
     accuracy: Span,
     slow_start: bool,
+    v: Cut,
     /// Smallest one-way delay so far.
     base: Span,
     /// Smallest round-trip time so far: `R`.
@@ -86,6 +105,7 @@ impl DxControl {
             mss: env.framing.payload_max,
             accuracy: params.accuracy,
             slow_start: params.slow_start,
+            v: params.v,
             base: Span::MAX,
             rtt: Span::MAX,
             delays: 0,
@@ -105,9 +125,14 @@ impl DxControl {
     fn end_round(&mut self, phase: Phase) {
         let q = self.queueing();
         if q > Span::ZERO {
-            // W (1 - Q / V) + 1 with the V above.
             self.slow_start = false;
-            self.w = (self.w * self.rtt.ratio(self.rtt + q)).max(1.0);
+            self.w = match self.v {
+                // W (1 - Q / V) + 1 with the V above.
+                Cut::Drain => self.w * self.rtt.ratio(self.rtt + q),
+                // W (1 - Q / V) with V = R W / (W - 1).
+                Cut::Increase => self.w - q.ratio(self.rtt) * (self.w - 1.0),
+            }
+            .max(1.0);
         } else if self.limited && !self.slow_start && phase != Phase::Recovery {
             self.w += 1.0;
         }
@@ -178,6 +203,7 @@ mod tests {
             base_rtt: Span::from_us(100),
             framing: Framing::ETHERNET,
             established: true,
+            host_flows: 0,
         };
         let mut params = Params::default();
         params.set("slow_start", "false").unwrap();
@@ -225,6 +251,32 @@ mod tests {
         dx.rtt = Span::from_us(100);
         round(&mut dx, 25);
         assert!((dx.w * 4.0 - c * r).abs() < 1e-9, "{}", dx.w);
+    }
+
+    /// The window that a cut leaves of `w` segments, with a base round-trip time of 100 us.
+    fn cut(v: Cut, w: f64, queue_us: u64) -> f64 {
+        let mut dx = control(w);
+        (dx.base, dx.rtt, dx.v) = (Span::from_us(50), Span::from_us(100), v);
+        round(&mut dx, queue_us);
+        dx.w
+    }
+
+    #[test]
+    fn both_forms_of_v_take_one_segment_back_where_each_flow_has_one_packet_waiting_dx_2() {
+        // N flows with W segments, of which N wait: Q = N D and R = N D (W - 1). Here N D = Q.
+        for (w, queue_us) in [(2.0, 100), (5.0, 25), (11.0, 10), (21.0, 5)] {
+            for v in [Cut::Drain, Cut::Increase] {
+                assert!((cut(v, w, queue_us) - (w - 1.0)).abs() < 1e-9, "{v} {w}: {}", cut(v, w, queue_us));
+            }
+        }
+    }
+
+    #[test]
+    fn where_more_waits_the_form_by_the_increase_cuts_deeper_dx_3() {
+        let both = |w, queue_us| (cut(Cut::Drain, w, queue_us), cut(Cut::Increase, w, queue_us));
+        assert_eq!(both(20.0, 25), (16.0, 15.25));
+        assert_eq!(both(20.0, 100), (10.0, 1.0), "Q = R: half of the window, or one segment");
+        assert_eq!(cut(Cut::Increase, 20.0, 1000), 1.0);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent};
 use super::{Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::registry::{Needs, Transport};
+use crate::registry::{Checked, Needs, Transport};
 
 tcp_params! {
     /// Parameters of `fixed-window`.
@@ -26,6 +26,7 @@ impl Transport for FixedWindow {
     const SUMMARY: &'static str =
         "TCP with a window of fixed size, one segment by default: no congestion control";
     const SOURCE: &'static str = "PAC sec. II-B";
+    const CHECKED: Checked = Checked::Paper("PAC, sec. II-B, says all that there is to it.");
     const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
 
     fn needs(_: &Params) -> Needs {

@@ -9,7 +9,7 @@ use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent, UNLIMITED};
 use super::{Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::registry::{Needs, Transport};
+use crate::registry::{Checked, Needs, Transport};
 use clearway_units::Rate;
 
 tcp_params! {
@@ -28,6 +28,9 @@ impl Transport for Ideal {
     const SUMMARY: &'static str =
         "Every sender knows its max-min fair share at every instant and paces perfectly";
     const SOURCE: &'static str = "ExpressPass, SIGCOMM'17, sec. 2, Fig. 1 (a)";
+    const CHECKED: Checked = Checked::Paper(
+        "ExpressPass '17, sec. 2, says what the ideal rate control does; max-min shares are checked by closed forms.",
+    );
 
     fn needs(_: &Params) -> Needs {
         Needs { oracle: true, ..Needs::NOTHING }
@@ -86,6 +89,7 @@ mod tests {
             base_rtt: Span::from_us(100),
             framing: Framing::ETHERNET,
             established: true,
+            host_flows: 0,
         };
         let mut sender = Ideal::sender(&Params::default(), &env);
         let (mut rng, mut stats) = (Rng::stream(1, Entity::Sender, 1), Stats::default());

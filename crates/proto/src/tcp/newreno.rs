@@ -5,7 +5,7 @@ use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RenoWindow, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::registry::{Needs, Transport};
+use crate::registry::{Checked, Needs, Transport};
 
 tcp_params! {
     /// Parameters of `newreno`.
@@ -26,6 +26,9 @@ impl Transport for NewReno {
     const SUMMARY: &'static str =
         "TCP New Reno: halves its window on loss, grows by a segment per round trip";
     const SOURCE: &'static str = "RFC 5681, RFC 6582, RFC 6675";
+    const CHECKED: Checked = Checked::Neither(
+        "Written from knowledge of the RFCs that it cites; their text was not held against it line by line.",
+    );
     const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
 
     fn needs(params: &Params) -> Needs {

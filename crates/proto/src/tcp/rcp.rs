@@ -10,18 +10,18 @@ use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
 use crate::packet::{Flags, Packet};
 use crate::port::{PortMechanism, RcpConfig};
-use crate::registry::{Needs, Transport};
+use crate::registry::{Checked, Needs, Transport};
 use clearway_units::{Rate, Time};
 
 tcp_params! {
     /// Parameters of `rcp`.
     {
         /// Ports: gain `alpha` on spare capacity.
-        alpha: f64 = "0.4", "0.0001" to "10", "ns-3 port of the authors' router";
-        /// Ports: gain `beta` on the queue. 0.4 in the ns-3 port, 0.2 in later work of Stanford's.
-        beta: f64 = "0.226", "0" to "10", "Dukkipati et al., IWQoS'05, unchecked: see the page";
+        alpha: f64 = "0.4", "0.0001" to "10", "defaults of the authors' ns-2 code";
+        /// Ports: gain `beta` on the queue.
+        beta: f64 = "0.4", "0" to "10", "defaults of the authors' ns-2 code (RCP-1)";
         /// Ports: share `gamma` of the link to be used.
-        gamma: f64 = "1", "0.01" to "1", "ns-3 port of the authors' router";
+        gamma: f64 = "1", "0.01" to "1", "defaults of the authors' ns-2 code";
         /// Ports: rate at the start, as a share of the link's. An idle port soon offers the whole link.
         initial_rate: f64 = "0.05", "0.000001" to "1", "the authors' ns-2 router";
         /// Ports: mean round-trip time of flows (`d0`) before any packet brought one. The authors' 200 ms are for
@@ -30,7 +30,7 @@ tcp_params! {
         /// Ports: longest control interval; the mean round-trip time if that is shorter.
         interval_max: Span = "10 ms", "1 us" to "10 s", "the authors' ns-2 router";
         /// Ports: least rate, in packets of 1000 bytes per mean round-trip time.
-        packets_min: f64 = "0.01", "0.000001" to "1", "ns-3 port of the authors' router";
+        packets_min: f64 = "0.01", "0.000001" to "1", "the authors' ns-2 router";
         /// Ask for the rate with a `SYN` before the first byte, even over a connection that stands. Else start
         /// with `initial_window` spread over a round trip.
         ask_first: bool = "true", "" to "", "Dukkipati 2008; E17 sec. 6.1";
@@ -48,6 +48,10 @@ impl Transport for Rcp {
     const SUMMARY: &'static str =
         "RCP: every port has one rate for all its flows, written into their packets";
     const SOURCE: &'static str = "Dukkipati, Stanford 2008";
+    const CHECKED: Checked = Checked::Code(
+        "The router's law, its defaults and the host's pacing were held against the authors' ns-2 code; the thesis \
+         and the IWQoS'05 paper were not at hand.",
+    );
     const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
 
     fn needs(params: &Params) -> Needs {
@@ -160,6 +164,7 @@ mod tests {
         base_rtt: Span::from_us(100),
         framing: Framing::ETHERNET,
         established: true,
+        host_flows: 0,
     };
 
     #[test]
@@ -191,6 +196,13 @@ mod tests {
         cx.now += Span::from_us(4);
         sender.handle_packet(&answer, &extra, &mut cx);
         assert_eq!(sender.next_timeout(), cx.now + Span::from_us(2));
+    }
+
+    #[test]
+    fn the_gains_are_those_of_the_authors_code_and_not_xcps() {
+        let needs = Rcp::needs(&Params::default());
+        let Some(PortMechanism::Rcp(config)) = needs.mechanism else { panic!("a rate at each port") };
+        assert_eq!((config.alpha, config.beta, config.gamma), (0.4, 0.4, 1.0));
     }
 
     #[test]

@@ -279,6 +279,7 @@ mod tests {
                 base_rtt: Span::from_us(100),
                 framing: Framing::ETHERNET,
                 established: true,
+                host_flows: 0,
             };
             let mut params = Params::default();
             values.iter().for_each(|(name, value)| params.set(name, value).unwrap());

@@ -8,7 +8,7 @@ use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
 use crate::packet::Packet;
 use crate::params::{ParamSet, Profile};
-use crate::registry::{Needs, Transport};
+use crate::registry::{Checked, Needs, Transport};
 use crate::shim::{AnyShim, ShimEnv};
 use clearway_units::{Span, Time};
 use std::marker::PhantomData;
@@ -44,6 +44,8 @@ pub trait ShimParams: ParamSet {
     const SUMMARY: &'static str;
     /// As [`Transport::SOURCE`].
     const SOURCE: &'static str;
+    /// As [`Transport::CHECKED`].
+    const CHECKED: Checked;
     /// As [`Transport::PROFILES`].
     const PROFILES: &'static [Profile];
     /// Which TCP.
@@ -69,6 +71,7 @@ impl<P: ShimParams> Transport for OverTcp<P> {
     const NAME: &'static str = P::NAME;
     const SUMMARY: &'static str = P::SUMMARY;
     const SOURCE: &'static str = P::SOURCE;
+    const CHECKED: Checked = P::CHECKED;
     const PROFILES: &'static [Profile] = P::PROFILES;
 
     fn needs(params: &P) -> Needs {
@@ -195,6 +198,7 @@ mod tests {
             base_rtt: Span::from_us(100),
             framing: Framing::ETHERNET,
             established: true,
+            host_flows: 0,
         };
         let config = super::super::newreno::Params::default().config(Ecn::Off);
         let mut control = UnderControl::new(Under::NewReno, &config, &env);

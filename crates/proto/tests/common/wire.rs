@@ -89,6 +89,7 @@ impl Wire {
             base_rtt: self.delay * 2 + once(framing.wire_max()) + once(framing.wire_min),
             framing,
             established: self.established,
+            host_flows: 0,
         }
     }
 

@@ -286,6 +286,7 @@ fn env() -> Env {
         base_rtt: Span::from_us(100),
         framing: Framing::ETHERNET,
         established: false,
+        host_flows: 0,
     }
 }
 

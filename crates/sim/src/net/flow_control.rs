@@ -72,6 +72,8 @@ pub struct FlowControl {
     memory: Vec<PfcMemory>,
     /// By port that feeds the link.
     links: Vec<Link>,
+    /// Time from the arrival of a pause frame until its port obeys.
+    response: Span,
     storm: Span,
     watching: bool,
 }
@@ -88,7 +90,9 @@ impl FlowControl {
         let stamps = model.traffic.iter().map(|traffic| traffic.transport.needs().stamp);
         let stamp = stamps.max().unwrap_or(0);
         for port in topology.ports() {
-            let room = pfc.headroom.unwrap_or(headroom(port.rate, port.delay, model.framing, stamp));
+            let response = pfc.config.response;
+            let room =
+                pfc.headroom.unwrap_or(headroom(port.rate, port.delay, model.framing, stamp, response));
             let alpha = pfc.config.alpha * port.rate.as_bps_f64() / slowest.as_bps_f64();
             for &lossless in &pfc.lossless {
                 let room = if lossless { room } else { Bytes::ZERO };
@@ -105,6 +109,7 @@ impl FlowControl {
             ingress,
             memory: apart.iter().map(memory).collect(),
             links: vec![Link::default(); topology.ports().len()],
+            response: pfc.config.response,
             storm: pfc.storm,
             watching: false,
         })
@@ -205,20 +210,23 @@ impl Network {
         }
         state.told = state.asked;
         state.pauses += u64::from(stop != 0);
+        let response = control.response;
         let mut packet = Packet::new(Kind::Pause, PAUSE_WIRE);
         (packet.seq, packet.ack, packet.sent) = (stop as u64, go as u64, self.now);
         self.books.frames[0] += 1;
-        let slot = Slot { packet, flow: NONE, route: link.0, next: NONE, hops: 0, class: 0 };
+        let slot =
+            Slot { packet, flow: NONE, route: link.0, next: NONE, hops: 0, class: 0, class_at_host: 0 };
         let index = self.slab.insert(slot);
         let out = &mut self.ports[back as usize];
         let done = self.now + out.time_to_send(PAUSE_WIRE);
         out.busy_until = done;
         out.count(&packet);
         self.link_transmissions += 1;
-        self.wheel.push(Event::new(done + out.delay, back, What::Pause(index)));
+        // The frame counts as in flight until the port obeys it.
+        self.wheel.push(Event::new(done + out.delay + response, back, What::Pause(index)));
     }
 
-    /// A pause frame arrived. Answers the port that may go on by it, if any, and whether a watch must be set up.
+    /// A pause frame arrived, and its port obeys it now. Answers the port that may go on by it, if any, and whether a watch must be set up.
     pub fn pause(&mut self, index: u32) -> (Option<u32>, bool) {
         let slot = *self.slab.get(index);
         self.books.frames[1] += 1;
@@ -251,7 +259,8 @@ impl Network {
     pub(super) fn enqueue_under_control(&mut self, port: u32, index: u32) {
         let out = &mut self.ports[port as usize];
         let slot = self.slab.get_mut(index);
-        let queue = &mut self.queues[(out.first_queue + slot.class as u32) as usize];
+        let class = slot.class_at(out.nic != NONE);
+        let queue = &mut self.queues[(out.first_queue + class as u32) as usize];
         let mut room = queue.has_room(slot.packet.wire as u64);
         let mut stopped = None;
         if room && out.nic == NONE {
@@ -263,7 +272,7 @@ impl Network {
         }
         if room {
             queue.mark_joining(&mut slot.packet);
-            let is_stopped = out.paused >> slot.class & 1 == 1;
+            let is_stopped = out.paused >> class & 1 == 1;
             queue.queue.push(&mut self.slab, index, self.now);
             out.waiting += 1;
             let free = out.busy_until.max(self.now);

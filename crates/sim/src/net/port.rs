@@ -3,7 +3,7 @@
 use super::queue::Queue;
 use super::slab::NONE;
 use crate::model::{Class, CreditClass, Threshold};
-use clearway_proto::port::{CreditLimiter, MarkAt, RedMarker, StepMarker};
+use clearway_proto::port::{CreditLimiter, MarkAt, RedMarker, StepMarker, frames_by_rate};
 use clearway_proto::{Entity, Flags, Framing, Kind, Packet, Rng};
 use clearway_units::{Bytes, Rate, Span, Time};
 
@@ -31,7 +31,7 @@ pub struct Port {
     pub up: bool,
     /// Whether more than queueing awaits a packet that arrives: the link is down, or there is a mechanism.
     pub arrival_is_special: bool,
-    /// The same for a packet that leaves: random loss, a mechanism, or another class at the switch that it goes to.
+    /// The same for a packet that leaves: random loss, or a mechanism.
     pub departure_is_special: bool,
     /// What flow control wants of it: bits.
     pub control: u8,
@@ -127,8 +127,8 @@ impl Port {
 
 /// How long `wire` bytes take at `rate`.
 fn time_to_send(rate: Rate, wire: u32, whole_ns: bool) -> Span {
-    let exact = rate.time_to_send(Bytes::new(wire as u64));
-    if whole_ns { Span::from_ns(exact.as_ps() / 1000) } else { exact }
+    let size = Bytes::new(wire as u64);
+    if whole_ns { rate.time_to_send_below(size, Span::from_ns(1)) } else { rate.time_to_send(size) }
 }
 
 /// The queue of a class of data at a port.
@@ -225,11 +225,6 @@ impl DataQueue {
     }
 }
 
-/// 65 frames per 10 Gbps, at least 10: see [`Threshold::ByRate`].
-fn frames_by_rate(rate: Rate) -> u64 {
-    (65 * rate.as_bps() / Rate::gbps(10).as_bps()).max(10)
-}
-
 /// Credits at a port. Where they have several classes, those have the queues.
 pub struct Credits {
     /// Credits that wait.
@@ -253,17 +248,5 @@ impl Credits {
     #[inline]
     pub fn has_room(&self, wire: u32) -> bool {
         self.queue.packets() < self.limit_packets && self.queue.bytes() + wire as u64 <= self.limit_bytes
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_threshold_follows_the_rate_as_in_the_papers() {
-        assert_eq!(frames_by_rate(Rate::gbps(10)), 65);
-        assert_eq!(frames_by_rate(Rate::gbps(100)), 650);
-        assert_eq!(frames_by_rate(Rate::gbps(1)), 10);
     }
 }

@@ -16,7 +16,8 @@ use clearway_units::{Bytes, Span};
 type Result<T> = std::result::Result<T, ScenarioError>;
 
 /// Keys that mean something only with flow control.
-const PFC_KEYS: [&str; 5] = ["pfc_headroom", "pfc_alpha", "pfc_reserve", "pfc_resume_offset", "pfc_storm"];
+const PFC_KEYS: [&str; 6] =
+    ["pfc_headroom", "pfc_alpha", "pfc_reserve", "pfc_resume_offset", "pfc_response", "pfc_storm"];
 /// Keys that mean something only with marks at random.
 const RED_KEYS: [&str; 4] = ["red_kmin", "red_kmax", "red_pmax", "red_rate"];
 /// Memory of a switch with flow control, unless its headrooms take more (the HPCC authors').
@@ -159,6 +160,7 @@ pub(super) fn resolve_pfc(
         alpha: *switch.pfc_alpha.get_or_insert(default.alpha),
         reserve: *switch.pfc_reserve.get_or_insert(default.reserve),
         resume_offset: *switch.pfc_resume_offset.get_or_insert(default.resume_offset),
+        response: *switch.pfc_response.get_or_insert(default.response),
     };
     let own = match *switch.pfc_headroom.get_or_insert(Auto::Auto) {
         Auto::Auto => None,
@@ -167,7 +169,7 @@ pub(super) fn resolve_pfc(
     let protected = lossless.iter().filter(|&&on| on).count() as u64;
     let mut apart = vec![0u64; topology.nodes().len()];
     for port in topology.ports() {
-        let room = own.unwrap_or(headroom(port.rate, port.delay, framing, needs.stamp));
+        let room = own.unwrap_or(headroom(port.rate, port.delay, framing, needs.stamp, config.response));
         apart[port.to.index()] += protected * (room.get() + config.reserve.get());
     }
     let switches = (topology.hosts()..apart.len()).max_by_key(|&node| apart[node]);

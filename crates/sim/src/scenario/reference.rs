@@ -126,6 +126,7 @@ pub fn reference() -> String {
     for info in clearway_proto::TRANSPORTS {
         let _ =
             write!(out, "\n### `name = \"{}\"`\n\n{}. Source: {}.\n", info.name, info.summary, info.source);
+        let _ = writeln!(out, "Checked against: {}. {}", info.checked.against(), info.checked.how());
         if !info.params.is_empty() {
             out.push_str(
                 "\n| parameter | value | default | range | meaning | source |\n|---|---|---|---|---|---|\n",

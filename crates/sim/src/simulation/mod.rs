@@ -77,6 +77,8 @@ pub struct Simulation {
     records: Vec<Record>,
     completed: u64,
     host_rngs: Vec<Rng>,
+    /// Flows that each host is sending: the application wrote, and not all is delivered.
+    host_flows: Vec<u32>,
     sampler: Sampler,
     /// Series that are sampled at intervals: so many events are always pending.
     periodic: usize,

@@ -70,6 +70,7 @@ impl Simulation {
             records: Vec::new(),
             completed: 0,
             host_rngs: (0..hosts).map(|host| Rng::stream(model.seed, Entity::Host, host)).collect(),
+            host_flows: vec![0; hosts as usize],
             sampler: Sampler::default(),
             periodic: 0,
             watches_rtt: model.samples.iter().any(|sample| matches!(sample.what, Probe::Rtt(_))),

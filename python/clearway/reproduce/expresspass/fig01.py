@@ -14,8 +14,9 @@ Unstated, and chosen here:
   frames.
 * **Host delay**: none, and uniform over 0.9 to 6.2 us for each packet (the paper states the range only).
 * **The bound**: paths between hosts take 4 to 12 hops there and back, so 20 to 60 us of propagation; a credit's
-  data may be late by the difference of 40 us plus that of the hosts, 5.3 us, at the link's rate: 50.0 KB without
-  and 56.6 KB with host delay. Eq. (1) of the paper also counts the credit queues on the way and is larger.
+  data may be late by the difference of 40 us, by the transmission of a credit and a frame on four links more, and by
+  the hosts' 5.3 us, at the link's rate. Eq. (1) of the paper also counts the credit queues on the way and is larger
+  (`clearway plan buffers`, which computes both).
 * The hypothetical ideal rate control of (a) has a figure of its own, `expresspass/fig01a`.
 """
 
@@ -25,12 +26,14 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure as Picture
 
+from clearway.plan.buffers import path_and_hosts
 from clearway.reproduce.claims import Finding, claim, verdict
 from clearway.reproduce.expresspass.common import COLORS, partition_aggregate
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, powers
 from clearway.reproduce.measures import data_drops, port
 from clearway.result import Run
+from clearway.runner import load_scenario
 
 FAN_OUTS = (32, 64, 128, 256, 512, 1024, 2048)
 TRANSPORTS: dict[str, dict[str, object]] = {
@@ -40,8 +43,15 @@ TRANSPORTS: dict[str, dict[str, object]] = {
 }
 DELAYS: dict[str, object] = {"none": "0 s", "0.9-6.2 us": {"uniform": ["0.9 us", "6.2 us"]}}
 DURATION_MS = {"quick": 10, "full": 20}
-#: Path lengths differ by 8 links of 5 us there and back, host delays by 5.3 us; in bytes at 10 Gbps.
-BOUNDS = {"none": 40e-6 * 10e9 / 8, "0.9-6.2 us": 45.3e-6 * 10e9 / 8}
+
+
+def bounds() -> dict[str, float]:
+    """What path lengths and host delays bound the queue to, in bytes, by host delay."""
+    scenarios = {
+        delay: partition_aggregate("fig01", 1, 1, TRANSPORTS["expresspass"], host={"processing_delay": value})
+        for delay, value in DELAYS.items()
+    }
+    return {delay: path_and_hosts(load_scenario(of), "tor0->h0") for delay, of in scenarios.items()}
 
 
 def jobs(scale: str) -> list[Job]:
@@ -94,8 +104,9 @@ def maxima(tables: Tables, transport: str, delay: str) -> list[float]:
 
 def check(tables: Tables) -> list[Finding]:
     """The claims."""
+    limits = bounds()
     bounded = all(
-        max(maxima(tables, name, delay)) <= BOUNDS[delay] for name in ("expresspass", "naive") for delay in DELAYS
+        max(maxima(tables, name, delay)) <= limits[delay] for name in ("expresspass", "naive") for delay in DELAYS
     )
     most = {name: max(max(maxima(tables, name, delay)) for delay in DELAYS) for name in TRANSPORTS}
     least = max(maxima(tables, "dctcp", delay)[0] for delay in DELAYS)
@@ -110,7 +121,7 @@ def check(tables: Tables) -> list[Finding]:
             claim("expresspass", "fig01c-expresspass-queue-bounded"),
             f"at most {most['expresspass'] / 1e3:.1f} KB ({most['naive'] / 1e3:.1f} KB naive) at any fan-out",
             verdict(bounded),
-            f"bound {BOUNDS['none'] / 1e3:.1f} KB, {BOUNDS['0.9-6.2 us'] / 1e3:.1f} KB with host delay; "
+            f"bound {limits['none'] / 1e3:.1f} KB, {limits['0.9-6.2 us'] / 1e3:.1f} KB with host delay; "
             f"the port is busy for {busy.min():.0f} to {busy.max():.0f} % of the time",
         ),
         Finding(
@@ -136,6 +147,7 @@ def check(tables: Tables) -> list[Finding]:
 
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     """Boxes from quartile to quartile, whiskers from least to most."""
+    limits = bounds()
     picture, axes = grid(2, len(TRANSPORTS), height=2.6, sharey=True)
     cells = [(delay, name) for delay in DELAYS for name in TRANSPORTS]
     for place, (delay, name) in zip(axes, cells, strict=True):
@@ -151,7 +163,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
             place.plot(box, [row["queue_p50"]] * 2, color=color, lw=2)
             place.plot([x], [row["queue_max"]], color=color, marker="v", ms=5)
         if name != "dctcp":
-            place.axhline(BOUNDS[delay], color=look.color(4), lw=1.2, ls=(0, (5, 2)))
+            place.axhline(limits[delay], color=look.color(4), lw=1.2, ls=(0, (5, 2)))
         powers(place, list(FAN_OUTS))
         place.tick_params(axis="x", labelrotation=45)
         place.set_yscale("symlog", linthresh=1000, linscale=0.5)

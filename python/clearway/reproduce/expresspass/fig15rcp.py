@@ -7,7 +7,7 @@ Unstated, and chosen here:
 * **Starts**: at random within 20 ms (as on that page), and within 1 ms and 100 us: how many flows start in one
   control interval of RCP, which is a round trip, decides what it drops.
 * **Measured** for 500 ms (quick: 60 ms) from 40 ms on. Fairness over intervals of 100 ms (quick: 20 ms).
-* **RCP**: alpha = 0.4, beta = 0.226, rates of ports updated once per round trip, a `SYN` asks for the first rate
+* **RCP**: alpha = 0.4, beta = 0.4, rates of ports updated once per round trip, a `SYN` asks for the first rate
   (`docs/protocols/rcp.md`). Beside it beta = 0.4, as in the ns-3 port of the authors' router.
 """
 

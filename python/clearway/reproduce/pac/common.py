@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -10,27 +11,48 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import PercentFormatter
 
+import clearway
 from clearway.reproduce import measures
 from clearway.reproduce.figure import Job, Tables
 from clearway.reproduce.look import Look, grid
-from clearway.reproduce.measures import first_above, holds_until
+from clearway.reproduce.measures import holds_until
+from clearway.reproduce.stats import SEEDS, Estimate, estimate
 from clearway.result import Run
 
-ROUNDS = {"quick": 5, "full": 20}
+#: Rounds of a run. Each of the five seeds runs as many, so that the full scale has the paper's 20.
+ROUNDS = {"quick": 1, "full": 4}
 #: Kept at every host, for each packet: the paper's "random delay", whose distribution it does not say.
 DELAY = {"uniform": ["0 s", "10 us"]}
+#: What a profile sets for a network, and not as a reading of the protocol.
+NETWORK = ("buffer", "initial_window", "min_cwnd", "rto_min", "rtt_initial")
+#: What ns-2 adds to a payload, and its least packet: IP and TCP, no Ethernet.
+NS2_FRAMES = {"overhead": "40 B", "wire_min": "40 B"}
+#: The testbed's: its ACKs have 66 B (sec. IV-A), 12 of which are TCP options, and data has these too.
+TESTBED_FRAMES = {"payload": "1448 B", "overhead": "90 B", "wire_min": "90 B"}
+#: Mbps of payload that 1 Gbps can carry in the testbed's full frames.
+CAPACITY = 1e3 * 1448 / 1538
 
-#: Departures of the default readings of `pac` from the paper's print, taken back (docs/protocols/pac.md).
-PRINTED: dict[str, Any] = {
-    "correction": "throughput",
-    "phase_test": "falls",
-    "blocking": True,
-    "hold_syn_ack": False,
-    "rtt_method": "handshake",
+
+def profile(name: str) -> dict[str, Any]:
+    """What a profile of `pac` says of the protocol, to be used on any network."""
+    (pac,) = (one for one in clearway.transports() if one["name"] == "pac")
+    (values,) = (one["values"] for one in pac["profiles"] if one["name"] == name)
+    return {key: value for key, value in values.items() if key not in NETWORK}
+
+
+#: Readings of `pac` by name: what they change of the default.
+READINGS: dict[str, dict[str, Any]] = {
+    "pac": {},
+    "pac, eq. (6)": {"correction": "throughput"},
+    "pac, turns": {"discipline": "round-robin"},
+    "pac, handshake": {"rtt_method": "handshake"},
+    "pac, no eq. (2)": {"adaptive": False},
+    "pac, no marks": {"ecn": False},
+    "pac, print": profile("print"),
+    "pac, code": profile("code"),
 }
-EQUATION_6: dict[str, Any] = {"correction": "throughput"}
-HANDSHAKE: dict[str, Any] = {"rtt_method": "handshake"}
-NO_MARKS: dict[str, Any] = {"ecn": False}
+#: Those that the figures of goodput show.
+SHOWN = ("pac", "pac, eq. (6)", "pac, no marks", "pac, print", "pac, code")
 
 COLORS = {
     "pac": 2,
@@ -38,9 +60,9 @@ COLORS = {
     "ictcp": 4,
     "pac, eq. (6)": 3,
     "pac, no marks": 6,
-    "pac, handshake": 5,
-    "pac, as printed": 7,
-    "pac, eq. (6), no marks": 8,
+    "pac, turns": 5,
+    "pac, print": 7,
+    "pac, code": 8,
     "pac, background blind": 3,
     "dctcp, background blind": 4,
     "40K/s": 2,
@@ -57,29 +79,21 @@ ABOUT_READINGS = """\
 Readings of PAC that are run beside each other ([its page](../protocols/pac.md) argues for the default):
 
 * **pac**: our default: SYN-ACKs are held and first windows counted; what a release triggered is known from
-  timestamps to have come, or given up; marks alone end slow start in PAC's eyes; the control interval is the round
-  trip from a release to its answer.
+  timestamps to have come, or given up; the control interval is the round trip from a release to its answer; the
+  threshold does not fall below 0.6 of the buffer; acknowledgements of a level leave in the order in which they came.
 * **pac, eq. (6)**: the same with the paper's correction of the estimate.
 * **pac, no marks**: the default with senders that take no part in ECN, so that the threshold stays at the buffer.
-* **pac, eq. (6), no marks**: both.
-* **pac, handshake**: the default with the paper's other way to obtain round-trip times, that of the flow's first plus
-  the delay that PAC adds: control intervals grow with the queue of ACKs.
-* **pac, as printed**: eq. (6), the printed test for the end of slow start (PAC-6), blocking as in Algorithm 1 (PAC-9),
-  round-trip times of handshakes and PAC's delay, and no control of first windows.
+* **pac, print**: profile `print`: eq. (6), the printed test for the end of slow start (PAC-6), turns of flows, blocking
+  as in Algorithm 1 (PAC-9), round-trip times of handshakes and PAC's delay, and no control of first windows.
+* **pac, code**: profile `code`: what the kernel module of the paper's authors does.
+
+[All readings over all figures](pac-readings.md).
 """
 
 
-def readings(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """PAC in all readings, with what else is set."""
-    pac = {"name": "pac", **settings}
-    return {
-        "pac": pac,
-        "pac, eq. (6)": pac | EQUATION_6,
-        "pac, no marks": pac | NO_MARKS,
-        "pac, eq. (6), no marks": pac | EQUATION_6 | NO_MARKS,
-        "pac, handshake": pac | HANDSHAKE,
-        "pac, as printed": pac | PRINTED,
-    }
+def readings(settings: Mapping[str, Any], names: Iterable[str] = SHOWN) -> dict[str, dict[str, Any]]:
+    """PAC in some readings, with what else is set."""
+    return {name: {"name": "pac", **settings, **READINGS[name]} for name in names}
 
 
 def star(hosts: int, rate: str = "1 Gbps", delay: str = "18.5 us") -> dict[str, Any]:
@@ -95,9 +109,10 @@ def incast(
     rounds: int,
     buffer: str,
     marking: str = "10 packets",
+    network: Mapping[str, str] | None = None,
     **traffic: Any,
 ) -> dict[str, Any]:
-    """Barrier-synchronised rounds over new connections."""
+    """Barrier-synchronised rounds, over new connections unless `traffic` says otherwise."""
     burst = {
         "name": "incast",
         "kind": "incast",
@@ -113,16 +128,30 @@ def incast(
         "host": {"processing_delay": DELAY},
         "transport": dict(transport),
         "traffic": [burst | traffic],
+        "network": dict(network or {}),
     }
 
 
-def jobs(scenarios: Mapping[str, Mapping[str, Any]], senders: Iterable[int], scenario: Any, **params: Any) -> list[Job]:
-    """A job for each transport and number of senders."""
+def jobs(
+    scenarios: Mapping[str, Mapping[str, Any]],
+    senders: Iterable[int] | Mapping[str, Iterable[int]],
+    scenario: Callable[[Any, int], dict[str, Any]],
+    **params: Any,
+) -> list[Job]:
+    """A job for each transport, number of senders and seed. `senders` may name the numbers for each transport."""
+    points = senders if isinstance(senders, Mapping) else dict.fromkeys(scenarios, tuple(senders))
     return [
-        Job({"transport": name, **params, "senders": count}, scenario(transport, count))
-        for count in senders
+        Job({"transport": name, **params, "senders": count, "seed": seed}, scenario(transport, count) | {"seed": seed})
         for name, transport in scenarios.items()
+        for count in points[name]
+        for seed in SEEDS
     ]
+
+
+def means(rows: pl.DataFrame, *more: str) -> pl.DataFrame:
+    """The rows averaged over their seeds."""
+    keys = ["transport", *more, "senders"]
+    return rows.group_by(keys, maintain_order=True).agg(pl.col("goodput_bps", "timeout_ratio").mean())
 
 
 def shown(rows: pl.DataFrame, *more: str) -> pl.DataFrame:
@@ -133,7 +162,7 @@ def shown(rows: pl.DataFrame, *more: str) -> pl.DataFrame:
         (pl.col("goodput_bps") / 1e6).round(0).cast(pl.Int64, strict=False),
         pl.when(pl.col("timeout_ratio") > 0).then(pl.lit("*")).otherwise(pl.lit("")),
     )
-    table = rows.select(*keys, "transport", text.alias("goodput"))
+    table = means(rows, *more).select(*keys, "transport", text.alias("goodput"))
     return table.pivot(on="transport", index=keys, values="goodput").sort(*keys)
 
 
@@ -147,47 +176,68 @@ def summarise(tables: Tables) -> Tables:
     return {**tables, "shown": shown(tables["rows"])}
 
 
-def column(rows: pl.DataFrame, transport: str, name: str) -> tuple[list[int], list[float]]:
-    """Numbers of senders, and a measure at each."""
+def of_seeds(rows: pl.DataFrame, transport: str) -> list[pl.DataFrame]:
+    """The rows of a transport by number of senders, a table for each seed."""
     part = rows.filter(pl.col("transport") == transport).sort("senders")
-    return part["senders"].to_list(), [float(value) for value in part[name]]
+    return [part.filter(pl.col("seed") == seed) for seed in SEEDS]
 
 
-def mbps(rows: pl.DataFrame, transport: str, senders: int) -> float:
-    """Goodput at a number of senders."""
-    part = rows.filter((pl.col("transport") == transport) & (pl.col("senders") == senders))
-    return float(part["goodput_bps"].item()) / 1e6
+def each(rows: pl.DataFrame, transport: str, value: Callable[[pl.DataFrame], float | None]) -> Estimate:
+    """A number of each seed's sweep, with its interval; NaN where a seed has none."""
+    found = [value(one) for one in of_seeds(rows, transport)]
+    return estimate([math.nan if one is None else float(one) for one in found])
 
 
-def collapse(rows: pl.DataFrame, transport: str, share: float = 0.9) -> int | None:
-    """The last number of senders before goodput first falls below 90 % of its highest so far."""
-    return holds_until(*column(rows, transport, "goodput_bps"), share)
+def column(rows: pl.DataFrame, name: str) -> tuple[list[int], list[float]]:
+    """Numbers of senders of one seed's sweep, and a measure at each."""
+    return rows["senders"].to_list(), [float(value) for value in rows[name]]
 
 
-def never_halves(rows: pl.DataFrame, transport: str) -> bool:
-    """Whether goodput never falls below half of its highest so far: it may decline, but does not collapse."""
-    return collapse(rows, transport, 0.5) is None
+def mbps(rows: pl.DataFrame, transport: str, senders: int) -> Estimate:
+    """Goodput in Mbps at a number of senders."""
+    return each(rows.filter(pl.col("senders") == senders), transport, lambda one: one["goodput_bps"].item() / 1e6)
 
 
-def first_timeout(rows: pl.DataFrame, transport: str) -> int | None:
-    """The first number of senders with a timeout in any round."""
-    return first_above(*column(rows, transport, "timeout_ratio"))
+def falls_at(one: pl.DataFrame, share: float = 0.9) -> int | None:
+    """The number of senders at which goodput first falls below 90 % of its highest so far, in one seed's sweep."""
+    points, values = column(one, "goodput_bps")
+    last = holds_until(points, values, share)
+    return None if last is None else points[points.index(last) + 1]
 
 
-def least(rows: pl.DataFrame, transport: str, start: int = 0) -> float:
+def fall(rows: pl.DataFrame, transport: str) -> Estimate:
+    """Where goodput starts to fall: the mean over the seeds."""
+    return each(rows, transport, falls_at)
+
+
+def holds_everywhere(rows: pl.DataFrame, transport: str, share: float = 0.5) -> bool:
+    """Whether goodput, averaged over the seeds, never falls below a share of its highest so far."""
+    return falls_at(means(rows.filter(pl.col("transport") == transport)).sort("senders"), share) is None
+
+
+def first_timeout(rows: pl.DataFrame, transport: str) -> Estimate:
+    """The first number of senders with a timeout: the mean over the seeds, NaN if one has none."""
+    return each(rows, transport, lambda one: measures.first_above(*column(one, "timeout_ratio")))
+
+
+def timeouts(rows: pl.DataFrame, transport: str) -> int:
+    """Timeouts in all rounds of all seeds."""
+    return int(rows.filter(pl.col("transport") == transport)["timeouts"].sum())
+
+
+def least(rows: pl.DataFrame, transport: str, start: int = 0) -> Estimate:
     """Least goodput in Mbps from a number of senders on."""
-    points, values = column(rows, transport, "goodput_bps")
-    return min(value for point, value in zip(points, values, strict=True) if point >= start) / 1e6
+    return each(rows.filter(pl.col("senders") >= start), transport, lambda one: float(min(one["goodput_bps"])) / 1e6)
 
 
-def within(measured: int | None, expected: float, tolerance: float) -> bool:
-    """Whether a point of a sweep is the claimed one within tolerance."""
-    return measured is not None and abs(measured - expected) <= tolerance * expected
+def most(rows: pl.DataFrame, transport: str, start: int = 0) -> Estimate:
+    """Most goodput in Mbps from a number of senders on."""
+    return each(rows.filter(pl.col("senders") >= start), transport, lambda one: float(max(one["goodput_bps"])) / 1e6)
 
 
-def point(measured: int | None) -> str:
-    """`36`, or `none`."""
-    return "none in the sweep" if measured is None else f"{measured:,}"
+def point(found: Estimate) -> str:
+    """`36.2 (35.8 to 36.6)`, or `none in the sweep`."""
+    return "none in the sweep" if math.isnan(found.mean) else f"{found:.1f}"
 
 
 def axis(axes: Axes, points: Sequence[int]) -> None:
@@ -206,7 +256,7 @@ def plot(
     for index, (title, rows) in enumerate(parts.items()):
         above, below = axes[index], axes[index + len(parts)]
         for name in dict.fromkeys(rows["transport"]):
-            part = rows.filter(pl.col("transport") == name).sort("senders")
+            part = means(rows.filter(pl.col("transport") == name)).sort("senders")
             style = look.line(COLORS.get(name, 5)) | {"ms": 4, "lw": 1.6, "label": name}
             above.plot(part["senders"], part["goodput_bps"] / scale, **style)
             below.plot(part["senders"], part["timeout_ratio"], **style)

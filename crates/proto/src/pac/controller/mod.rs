@@ -5,8 +5,8 @@
 
 use super::in_flight::{InFlight, Trigger};
 use super::ledger::Ledger;
-use super::mlfq::Mlfq;
-use super::phase::{Correction, FlowRtt, Phase, PhaseMeter, PhaseTest, RttMethod};
+use super::mlfq::{Discipline, Mlfq};
+use super::phase::{Correction, FlowRtt, Phase, PhaseMeter, RttMethod, SlowStartEnd, Units};
 use super::threshold::Threshold;
 use crate::params::Auto;
 use clearway_units::{Bytes, Rate, Span, Time};
@@ -18,21 +18,51 @@ use std::collections::{BTreeMap, VecDeque};
 pub struct PacConfig {
     pub buffer: Bytes,
     pub floor: Bytes,
+    pub adapts: bool,
     pub mss: u32,
+    pub units: Units,
     pub first_trigger: Bytes,
-    pub lambda: f64,
+    pub avoidance_growth: bool,
     pub gain: f64,
     pub levels: u32,
     pub demotion: Bytes,
+    pub discipline: Discipline,
     pub blocking: bool,
+    pub hold_limit: Option<Span>,
     pub correction: Correction,
-    pub phase_test: PhaseTest,
+    pub slow_start_end: SlowStartEnd,
     pub rtt_method: RttMethod,
     pub rtt_initial: Span,
+    pub interval_min: Span,
+    pub interval_max: Span,
     pub stall: u32,
     pub patience: Auto<Span>,
     pub line_rate: Rate,
     pub idle_timeout: Span,
+}
+
+/// What a frame adds to a segment without preamble, check sequence and gap, and what of it is IP and TCP.
+const FRAME_HEADERS: u64 = 54;
+const IP_HEADERS: u64 = 40;
+
+impl PacConfig {
+    /// What a segment with this payload takes out of the traffic in flight.
+    #[inline]
+    fn arriving(&self, payload: u64) -> u64 {
+        match self.units {
+            Units::Wire if payload > 0 => payload + IP_HEADERS,
+            _ => payload,
+        }
+    }
+
+    /// What is added for a trigger of so much payload.
+    #[inline]
+    fn triggered(&self, payload: u64) -> u64 {
+        match self.units {
+            Units::Payload => payload,
+            Units::Wire => payload * (self.mss as u64 + FRAME_HEADERS) / self.mss as u64,
+        }
+    }
 }
 
 /// A packet of data arrived.
@@ -100,6 +130,9 @@ pub struct PacController<T> {
     active: Time,
     /// Where a flow was dequeued and waits for room (PAC-9).
     chosen: Option<u32>,
+    /// With a limit to holding: when the flow of an acknowledgement must not wait any more, in the order in which they
+    /// were held, those that have left included.
+    limits: VecDeque<(Time, u32)>,
     aged: Time,
     dropped: VecDeque<T>,
     held_max: usize,
@@ -115,16 +148,19 @@ impl<T> PacController<T> {
         PacController {
             config,
             in_flight: InFlight::new(
-                if config.correction == Correction::Throughput { config.lambda } else { -1.0 },
+                config.correction,
+                config.slow_start_end.lambda,
                 config.gain,
+                config.line_rate,
             ),
-            threshold: Threshold::new(config.buffer, config.floor),
-            acks: Mlfq::new(config.levels as usize, config.demotion.get()),
+            threshold: Threshold::new(config.buffer, config.floor, config.adapts),
+            acks: Mlfq::new(config.levels as usize, config.demotion.get(), config.discipline),
             flows: BTreeMap::new(),
             rtt_sum: 0,
             interval: (Time::ZERO, Time::ZERO),
             active: Time::ZERO,
             chosen: None,
+            limits: VecDeque::new(),
             aged: Time::ZERO,
             dropped: VecDeque::new(),
             held_max: 0,
@@ -198,24 +234,25 @@ impl<T> PacController<T> {
         self.acks.grow(flow, arrival.payload);
         let covered =
             self.acks.back(flow).is_some_and(|held| !held.ack.opens && arrival.end <= held.ack.number);
+        let length = self.config.arriving(arrival.payload);
         let settled = self.with(flow, now, |flow, config| {
             // What answers nothing that is awaited, such as data after a pause, tells no round trip.
             if let Some(answers) = arrival.answers.filter(|at| flow.ledger.awaits(*at)) {
                 flow.rtt.sample(now.saturating_since(answers));
             }
             let rtt = flow.rtt.rtt();
-            flow.phase.arrive(arrival.payload, arrival.marked, config.phase_test, rtt, config.lambda, now);
+            flow.phase.arrive(arrival.payload, arrival.marked, &config.slow_start_end, rtt, now);
             flow.arrived = flow.arrived.max(arrival.end);
             flow.stale |= covered && arrival.payload > 0;
-            flow.ledger.arrive(arrival.payload, arrival.answers, config.mss as u64)
+            flow.ledger.arrive(length, arrival.answers, config.triggered(config.mss as u64))
         });
         if self.config.correction == Correction::Answers {
             self.in_flight.settle(settled.absent + settled.arrived);
-            self.in_flight.count(arrival.payload);
+            self.in_flight.count(length, arrival.marked);
             self.answered = self.answered.max(arrival.answers.unwrap_or(Time::ZERO));
             self.expire(now);
         } else {
-            self.in_flight.arrive(arrival.payload);
+            self.in_flight.arrive(length, arrival.marked);
         }
         if now.saturating_since(self.aged).saturating_mul(8) >= self.config.idle_timeout {
             self.age(now);
@@ -235,6 +272,9 @@ impl<T> PacController<T> {
         });
         let again = ack.opens && self.acks.front(flow).is_some_and(|held| held.ack.opens);
         self.acks.push(flow, Held { ack, phase, since: now, item });
+        if let Some(limit) = self.config.hold_limit {
+            self.limits.push_back((now.saturating_add(limit), flow));
+        }
         if stale || again {
             self.drop_superseded(flow);
         }
@@ -264,36 +304,17 @@ impl<T> PacController<T> {
         });
     }
 
-    /// The next acknowledgement to send back, if what it triggers fits (lines 9 to 14).
+    /// The next acknowledgement to send back, if what it triggers fits (lines 9 to 14) or it has waited too long.
     pub fn poll_release(&mut self, now: Time) -> Option<(u32, T)> {
-        let flow = self.chosen.or_else(|| self.acks.turn())?;
+        let overdue = self.overdue(now);
+        let flow = overdue.or(self.chosen).or_else(|| self.acks.turn())?;
         let held = self.acks.front(flow).expect("a flow whose turn it is has something to send");
         let (ack, phase) = (held.ack, held.phase);
         let delay = now.saturating_since(held.since);
-        let state = self.flows.get(&flow).expect("a flow with acknowledgements is known");
-        let trigger = if ack.opens {
-            // Asked again, it triggers what has not come of the first window.
-            self.config.first_trigger.get().saturating_sub(state.ledger.outstanding())
-        } else {
-            let mss = self.config.mss as u64;
-            let trigger = Trigger {
-                ack: ack.number,
-                prev: state.prev_ack,
-                ecn_echo: ack.ecn_echo,
-                phase,
-                mss,
-                // What is on its way, and what has come and is not acknowledged (PAC-5).
-                window: state.ledger.outstanding() + state.arrived.saturating_sub(state.prev_ack),
-            }
-            .bytes();
-            match self.config.correction {
-                Correction::Answers => state.ledger.expected(trigger),
-                Correction::Throughput => trigger,
-            }
-        };
+        let trigger = self.trigger(flow, ack, phase);
         let fits = self.in_flight.bytes() + trigger <= self.threshold.bytes();
         // With nothing in flight, waiting would be for ever (PAC-2).
-        if !fits && self.in_flight.bytes() > 0 {
+        if !fits && self.in_flight.bytes() > 0 && overdue.is_none() {
             self.chosen = self.config.blocking.then_some(flow);
             return None;
         }
@@ -315,6 +336,42 @@ impl<T> PacController<T> {
         Some((flow, self.acks.pop(flow).expect("it has just been looked at").item))
     }
 
+    /// What an acknowledgement of a flow adds to the traffic in flight.
+    fn trigger(&self, flow: u32, ack: Ack, phase: Phase) -> u64 {
+        let state = self.flows.get(&flow).expect("a flow with acknowledgements is known");
+        if ack.opens {
+            // Asked again, it triggers what has not come of the first window.
+            let first = self.config.triggered(self.config.first_trigger.get());
+            return first.saturating_sub(state.ledger.outstanding());
+        }
+        // What is on its way, and what has come and is not acknowledged (PAC-5).
+        let window = state.ledger.outstanding() + state.arrived.saturating_sub(state.prev_ack);
+        let trigger = Trigger {
+            ack: ack.number,
+            prev: state.prev_ack,
+            ecn_echo: ack.ecn_echo,
+            phase,
+            mss: self.config.mss as u64,
+            window: self.config.avoidance_growth.then_some(window),
+        }
+        .bytes();
+        let trigger = self.config.triggered(trigger);
+        if self.config.correction == Correction::Answers { state.ledger.expected(trigger) } else { trigger }
+    }
+
+    /// A flow whose first acknowledgement has waited for as long as any may.
+    fn overdue(&mut self, now: Time) -> Option<u32> {
+        let limit = self.config.hold_limit?;
+        while let Some(&(at, flow)) = self.limits.front().filter(|(at, _)| *at <= now) {
+            // What was held then may have left; what waits now may have come later.
+            if self.acks.front(flow).is_some_and(|held| held.since.saturating_add(limit) <= at) {
+                return Some(flow);
+            }
+            self.limits.pop_front();
+        }
+        None
+    }
+
     /// Acknowledgements that must not be sent any more: others say the same.
     pub fn poll_dropped(&mut self) -> Option<T> {
         self.dropped.pop_front()
@@ -328,7 +385,8 @@ impl<T> PacController<T> {
         {
             self.unanswered.pop_front();
             if let Some(flow) = self.flows.get_mut(&flow) {
-                self.in_flight.settle(flow.ledger.expire(released, self.config.mss as u64));
+                self.in_flight
+                    .settle(flow.ledger.expire(released, self.config.triggered(self.config.mss as u64)));
             }
         }
     }
@@ -341,8 +399,8 @@ impl<T> PacController<T> {
             return;
         }
         let alpha = self.threshold.close_interval();
-        self.in_flight.close_interval(now.saturating_since(begin), alpha);
-        let length = self.rtt().max(Span::from_us(1));
+        self.in_flight.close_interval(now.saturating_since(begin), alpha, self.threshold.bytes());
+        let length = self.rtt().min(self.config.interval_max).max(self.config.interval_min);
         if now.saturating_since(self.active) >= length.saturating_mul(self.config.stall as u64) {
             self.in_flight.clear();
         }
@@ -354,7 +412,9 @@ impl<T> PacController<T> {
         if self.acks.is_empty() {
             return Time::MAX;
         }
-        self.interval.1.min(self.unanswered.front().map_or(Time::MAX, |(until, _, _)| *until))
+        let unanswered = self.unanswered.front().map_or(Time::MAX, |(until, _, _)| *until);
+        let limit = self.limits.front().map_or(Time::MAX, |(at, _)| *at);
+        self.interval.1.min(unanswered).min(limit)
     }
 
     /// A flow ended (`FIN` or `RST` was seen): its state goes. Returns what was held of it, in order.

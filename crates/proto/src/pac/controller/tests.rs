@@ -1,21 +1,28 @@
 //! The main loop, driven by scripts.
 
 use super::*;
+use crate::pac::PhaseTest;
 
 const CONFIG: PacConfig = PacConfig {
     buffer: Bytes::new(10_000),
     floor: Bytes::new(2000),
+    adapts: true,
     mss: 1000,
+    units: Units::Payload,
     first_trigger: Bytes::new(2000),
-    lambda: 0.8,
+    avoidance_growth: true,
     gain: 0.125,
     levels: 2,
     demotion: Bytes::new(20_000),
+    discipline: Discipline::RoundRobin,
     blocking: false,
+    hold_limit: None,
     correction: Correction::Throughput,
-    phase_test: PhaseTest::Falls,
+    slow_start_end: SlowStartEnd { test: PhaseTest::Falls, falls: 2, lambda: 0.8, bytes: u64::MAX },
     rtt_method: RttMethod::Handshake,
     rtt_initial: Span::from_us(100),
+    interval_min: Span::from_us(1),
+    interval_max: Span::from_secs(1000),
     stall: 8,
     patience: Auto::Set(Span::from_ms(1)),
     line_rate: Rate::gbps(1),
@@ -317,4 +324,77 @@ fn silent_flows_are_forgotten_after_five_minutes_section_iv_a() {
     bench.at_us(400_000_000).data(2, 2);
     bench.at_us(600_000_000).data(3, 1);
     assert_eq!(bench.pac.flows(), 2);
+}
+
+/// What the authors' module does, with a threshold of 10,000 B.
+const CODE: PacConfig = PacConfig {
+    adapts: false,
+    units: Units::Wire,
+    avoidance_growth: false,
+    discipline: Discipline::Fifo,
+    hold_limit: Some(Span::from_ms(10)),
+    correction: Correction::LineRate,
+    slow_start_end: SlowStartEnd { test: PhaseTest::Falls, falls: 3, lambda: 0.8, bytes: 1 << 20 },
+    rtt_method: RttMethod::Timestamps,
+    interval_min: Span::from_us(200),
+    interval_max: Span::from_ms(1),
+    stall: 1_000_000,
+    ..CONFIG
+};
+
+#[test]
+fn the_authors_code_counts_frames_up_and_ip_packets_down_pac_3() {
+    let mut bench = Bench::new(CODE);
+    bench.ack(1, 1).released();
+    assert_eq!(bench.pac.in_flight(), 2 * 1054, "1000 freed and 1000 of growth, each with 54 B of headers");
+    bench.data(1, 2);
+    assert_eq!(bench.pac.in_flight(), 2 * 1054 - 1040);
+    bench.syn_ack(2).released();
+    assert_eq!(bench.pac.in_flight(), 2 * 1054 - 1040 + 2 * 1054, "a first window of 2000");
+}
+
+#[test]
+fn the_authors_code_counts_no_growth_after_a_mark_pac_5() {
+    let mut bench = Bench::new(CODE);
+    bench.syn_ack(1).released();
+    bench.arrive(1, 1, true).arrive(1, 2, true).ack(1, 2);
+    let before = bench.pac.in_flight();
+    bench.released();
+    assert_eq!(bench.pac.in_flight(), before + 2 * 1054);
+}
+
+#[test]
+fn the_authors_code_holds_no_ack_beyond_ten_milliseconds_pac_2() {
+    let mut bench = Bench::new(CODE);
+    bench.at_us(10).ack(2, 5).at_us(500).ack(3, 5).ack(2, 6);
+    assert_eq!(bench.pac.next_timeout(), Time::ZERO + Span::from_us(700), "the end of an interval");
+    // However often throughput says that less is in flight, there is never room.
+    let mut at = |us| {
+        bench.at_us(us).pac.in_flight.add(1 << 40);
+        bench.released()
+    };
+    assert!((510..10_010).step_by(100).all(|us| at(us).is_empty()));
+    assert_eq!(at(10_009), []);
+    assert_eq!(at(10_010), [(2, 5)], "10 ms after it came");
+    assert_eq!(at(10_500), [(3, 5), (2, 6)]);
+    assert_eq!(bench.pac.next_timeout(), Time::MAX);
+}
+
+#[test]
+fn a_limit_to_holding_wakes_the_host_in_time_pac_2() {
+    let mut bench = Bench::new(PacConfig { hold_limit: Some(Span::from_us(50)), ..CODE });
+    bench.at_us(10).ack(2, 5);
+    assert_eq!(bench.pac.next_timeout(), Time::ZERO + Span::from_us(60));
+}
+
+#[test]
+fn the_authors_code_bounds_the_control_interval() {
+    for (released, interval) in [(999_950, 200), (999_400, 600), (900_000, 1000)] {
+        let mut bench = Bench::new(CODE);
+        bench.at_us(released).ack(1, 1).released();
+        bench.at_us(1_000_000).answer(1, 2, released);
+        bench.at_us(2_000_000).ack(1, 9).ack(1, 30);
+        bench.released();
+        assert_eq!(bench.pac.interval.1, bench.now + Span::from_us(interval));
+    }
 }

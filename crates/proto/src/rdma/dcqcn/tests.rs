@@ -50,6 +50,7 @@ fn law(config: DcqcnConfig) -> Dcqcn {
         base_rtt: Span::from_us(10),
         framing: Framing { payload_max: 1000, overhead: 48, wire_min: 60 },
         established: true,
+        host_flows: 0,
     })
 }
 

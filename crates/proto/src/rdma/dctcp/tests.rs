@@ -22,6 +22,7 @@ fn env() -> Env {
         base_rtt: Span::from_us(10),
         framing: Framing { payload_max: 1000, overhead: 48, wire_min: 60 },
         established: true,
+        host_flows: 0,
     }
 }
 

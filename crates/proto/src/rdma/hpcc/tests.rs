@@ -29,6 +29,7 @@ fn law(config: HpccConfig) -> Hpcc {
         base_rtt: Span::from_us(10),
         framing: Framing { payload_max: 1000, overhead: 90, wire_min: 60 },
         established: true,
+        host_flows: 0,
     })
 }
 

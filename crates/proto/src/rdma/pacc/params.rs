@@ -8,7 +8,7 @@ use crate::rdma::config::rdma_params;
 use crate::rdma::dcqcn::{AlphaFrom, DcqcnConfig, Hyper, Notice, Reaction};
 use crate::rdma::scale::{Step, Windowing};
 use crate::rdma::{Config, Rdma, RdmaParams};
-use crate::registry::Needs;
+use crate::registry::{Checked, Needs};
 use clearway_units::{Bytes, Rate, Span};
 
 rdma_params! {
@@ -100,6 +100,7 @@ impl RdmaParams for Params {
     const SUMMARY: &'static str =
         "PACC: switches count who fills their queues, and notify DCQCN's senders themselves";
     const SOURCE: &'static str = "INFOCOM'22";
+    const CHECKED: Checked = Checked::Paper("Held against the INFOCOM'22 text; its code is not public.");
     const PROFILES: &'static [Profile] = PROFILES;
     const COUNTS_NOTICES: bool = true;
 

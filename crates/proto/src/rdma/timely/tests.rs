@@ -8,6 +8,9 @@ use proptest::prelude::*;
 
 /// peers.md 3, "TIMELY".
 const NS3: TimelyConfig = TimelyConfig {
+    variant: Variant::Original,
+    start: Start::Line,
+    scale_updates: false,
     update: UpdateAt::RoundTrip,
     segment: 64_000,
     alpha: 0.875,
@@ -24,6 +27,8 @@ const NS3: TimelyConfig = TimelyConfig {
     base_rtt: None,
 };
 const PAPER: TimelyConfig = TimelyConfig {
+    start: Start::Share,
+    scale_updates: true,
     update: UpdateAt::Segment,
     ai: Step::Fixed(Rate::mbps(10)),
     hai: Step::Fixed(Rate::mbps(50)),
@@ -32,26 +37,29 @@ const PAPER: TimelyConfig = TimelyConfig {
     ..NS3
 };
 
+const ENV: Env = Env {
+    line_rate: Rate::gbps(100),
+    path_rate: Rate::gbps(100),
+    base_rtt: Span::from_us(10),
+    framing: Framing { payload_max: 1000, overhead: 56, wire_min: 60 },
+    established: true,
+    host_flows: 0,
+};
+
 fn law(config: TimelyConfig, start: Rate) -> Timely {
-    let mut law = config.build(&Env {
-        line_rate: Rate::gbps(100),
-        path_rate: Rate::gbps(100),
-        base_rtt: Span::from_us(10),
-        framing: Framing { payload_max: 1000, overhead: 56, wire_min: 60 },
-        established: true,
-    });
+    let mut law = config.build(&ENV);
     assert_eq!((law.rate(), law.window()), (Rate::gbps(100), UNLIMITED));
     law.rate = start;
     law
 }
 
-/// Round-trip times in microseconds, one an update.
+/// Round-trip times in microseconds, one an update, each a `min_rtt` after the one before.
 fn updates(law: &mut Timely, rtts: &[f64]) {
     for &us in rtts {
         let (acked, newly) = (law.update_after + 64_000, 64_000);
         let rtt = Span::from_secs_f64(us * 1e-6);
         let ack = Ack { newly, acked, next: acked + 1000, marked: false, rtt, hops: &[] };
-        law.on_ack(&ack, Time::ZERO);
+        law.on_ack(&ack, law.last_update + law.config.min_rtt);
     }
 }
 
@@ -124,10 +132,11 @@ fn in_the_paper_five_falls_in_a_row_hurry_but_never_below_t_low() {
 fn a_segment_is_an_update_however_many_acknowledgements_it_takes() {
     let mut law = law(PAPER, Rate::gbps(10));
     for acked in 1..=129 {
+        let now = Time::ZERO + Span::from_us(acked);
         let acked = acked * 1000;
         let rtt = Span::from_us(20);
         let ack = Ack { newly: 1000, acked, next: acked + 50_000, marked: false, rtt, hops: &[] };
-        law.on_ack(&ack, Time::ZERO);
+        law.on_ack(&ack, now);
     }
     assert_eq!(law.rate(), Rate::mbps(10_020), "the first packet measures; then two segments of 64 KB");
 }
@@ -162,6 +171,111 @@ fn going_back_over_a_loss_keeps_the_reference_but_moves_the_slope_as_in_ns3() {
     law.on_ack(&back, Time::ZERO);
     assert_eq!(law.last_rtt, Some(Span::from_us(100)));
     assert_eq!(law.rtt_diff, 0.875 * 4e6);
+}
+
+/// Two updates with these round-trip times in microseconds, so long after each other; the rate after them.
+fn after(config: TimelyConfig, start: Rate, gap: Span, rtts: [f64; 2]) -> Rate {
+    let mut law = law(config, start);
+    for (number, us) in rtts.into_iter().enumerate() {
+        let rtt = Span::from_secs_f64(us * 1e-6);
+        let ack = Ack { newly: 64_000, acked: 64_000, next: 65_000, marked: false, rtt, hops: &[] };
+        law.on_ack(&ack, Time::ZERO + gap * number as u64);
+    }
+    law.rate()
+}
+
+#[test]
+fn steps_and_cuts_shrink_with_the_time_since_the_last_update_timely_2() {
+    let start = Rate::gbps(10);
+    // A step up of 10 Mbps; a cut by 1 - 0.8 x 0.175 = 0.86; and one by 1 - 0.8 (1 - 500 / 1000) = 0.6.
+    let cases = [([20.0, 20.0], 10e6), ([100.0, 104.0], -1.4e9), ([1000.0, 1000.0], -4e9)];
+    for (rtts, whole) in cases {
+        for (gap_us, share) in [(20, 1.0), (5, 0.25), (500, 1.0)] {
+            let rate = after(PAPER, start, Span::from_us(gap_us), rtts);
+            let moved = rate.as_bps_f64() - start.as_bps_f64();
+            assert!((moved - share * whole).abs() <= 2.0, "{rtts:?} after {gap_us} us: {moved}");
+        }
+        let config = TimelyConfig { scale_updates: false, ..PAPER };
+        let moved = after(config, start, Span::from_us(5), rtts).as_bps_f64() - start.as_bps_f64();
+        assert!((moved - whole).abs() <= 2.0, "unscaled: {moved}");
+    }
+}
+
+#[test]
+fn below_t_low_the_rate_climbs_by_delta_each_min_rtt_however_fast_segments_follow_timely_2() {
+    // 1 ms at 100 Gbps: a segment of 16 KB each 1.3 us, or each 13 us as at 10 Gbps: 10 Mbps x 1000 / 20 both times.
+    for gap_ns in [1300, 13_000] {
+        let mut law = law(TimelyConfig { segment: 16_000, ..PAPER }, Rate::gbps(10));
+        for number in 0..=1_000_000 / gap_ns {
+            let acked = (number + 1) * 16_000;
+            let ack =
+                Ack { newly: 16_000, acked, next: acked, marked: false, rtt: Span::from_us(20), hops: &[] };
+            law.on_ack(&ack, Time::ZERO + Span::from_ns(gap_ns) * number);
+        }
+        let climbed = law.rate().as_bps_f64() - 10e9;
+        assert!((climbed / 500e6 - 1.0).abs() < 0.02, "{climbed}");
+    }
+}
+
+#[test]
+fn a_flow_starts_with_its_share_of_the_card_beside_those_that_its_host_sends_already_timely_1() {
+    let start = |config: TimelyConfig, host_flows| config.build(&Env { host_flows, ..ENV }).rate();
+    assert_eq!(start(PAPER, 0), Rate::gbps(100));
+    assert_eq!(start(PAPER, 3), Rate::gbps(25));
+    assert_eq!(start(PAPER, 1_000_000), PAPER.min_rate);
+    assert_eq!(start(NS3, 3), Rate::gbps(100));
+}
+
+/// Flows of patched TIMELY that start at these rates, in Mbps, share a link of 10 Gbps as fluids, with an update each
+/// `min_rtt` and no other delay than that of the queue. Their rates in bit/s and the queue in bytes after so many updates.
+fn patched_fluid(start_mbps: &[u64], updates: usize) -> (Vec<f64>, f64) {
+    let config = TimelyConfig { variant: Variant::Patched, beta: 0.008, ..PAPER };
+    let link = Rate::gbps(10);
+    let mut flows: Vec<Timely> = start_mbps.iter().map(|&mbps| law(config, Rate::mbps(mbps))).collect();
+    flows.iter_mut().for_each(|flow| flow.line = link);
+    let (mut queue, step) = (link.bytes_in(config.t_low).get() as f64, config.min_rtt.as_secs_f64());
+    for number in 1..=updates as u64 {
+        let rtt = Span::from_secs_f64(queue * 8.0 / link.as_bps_f64());
+        for flow in &mut flows {
+            let acked = number * 64_000;
+            let ack = Ack { newly: 64_000, acked, next: acked, marked: false, rtt, hops: &[] };
+            flow.on_ack(&ack, Time::ZERO + config.min_rtt * number);
+        }
+        let sent: f64 = flows.iter().map(|flow| flow.rate().as_bps_f64()).sum();
+        queue = (queue + (sent - link.as_bps_f64()) * step / 8.0).max(0.0);
+    }
+    (flows.iter().map(|flow| flow.rate().as_bps_f64()).collect(), queue)
+}
+
+#[test]
+fn patched_the_queue_settles_at_the_fixed_point_of_conext_16() {
+    // q* = q' + N delta q' / (beta C) with q' = C T_low = 62.5 KB: 78 KB, 141 KB, 375 KB.
+    for (flows, expected) in [(2, 78_125.0), (10, 140_625.0), (40, 375_000.0)] {
+        let (_, queue) = patched_fluid(&vec![10_000 / flows; flows as usize], 20_000);
+        assert!((queue / expected - 1.0).abs() < 0.01, "{flows} flows: {queue} bytes instead of {expected}");
+    }
+}
+
+#[test]
+fn patched_two_flows_from_7_and_3_gbps_converge_conext_16() {
+    let gap = |updates| {
+        let (rates, _) = patched_fluid(&[7000, 3000], updates);
+        (rates[0] - rates[1]).abs()
+    };
+    let gaps: Vec<f64> = [0, 2000, 4000, 20_000].into_iter().map(gap).collect();
+    assert_eq!(gaps[0], 4e9);
+    assert!(gaps[1] < 0.5 * gaps[0] && gaps[2] < 0.5 * gaps[1] && gaps[3] < 1e7, "{gaps:?}");
+}
+
+#[test]
+fn patched_slope_and_distance_weigh_in_by_the_formula_of_conext_16() {
+    let config = TimelyConfig { variant: Variant::Patched, beta: 0.008, ..PAPER };
+    let moved = |rtts| after(config, Rate::gbps(10), Span::from_us(20), rtts).as_bps_f64() - 10e9;
+    // Flat at 100 us: w = 1/2, error 1. Up by 40 us: w = 1, error 1.4. Down by 40 us: w = 0.
+    assert!((moved([100.0, 100.0]) - (5e6 - 0.008 * 0.5 * 10e9)).abs() <= 2.0);
+    assert!((moved([80.0, 120.0]) + 0.008 * 1.4 * 10e9).abs() <= 2.0);
+    assert!((moved([120.0, 80.0]) - 10e6).abs() <= 2.0);
+    assert!((moved([20.0, 20.0]) - 10e6).abs() <= 2.0);
 }
 
 proptest! {

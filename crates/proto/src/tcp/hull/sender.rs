@@ -163,6 +163,7 @@ mod tests {
             base_rtt: Span::from_us(100),
             framing: Framing::ETHERNET,
             established: true,
+            host_flows: 0,
         };
         let mut params = Params::default();
         params.set("p_a", "1").unwrap();

@@ -28,6 +28,7 @@ impl Bench {
             base_rtt: Span::from_us(100),
             framing: Framing { payload_max: S as u32, ..Framing::ETHERNET },
             established: false,
+            host_flows: 0,
         };
         let mut params = Params::default();
         values.iter().for_each(|(name, value)| params.set(name, value).unwrap());

@@ -6,39 +6,77 @@ use crate::scenario::document::Value;
 use crate::scenario::error::suggestion;
 use clearway_units::{Bytes, Span, UnitError};
 
-impl Field for Amount {
+/// Size of a buffer as written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BufferWord {
+    Unlimited,
+    /// Bytes on the wire.
+    Bytes(Bytes),
+    /// As many bytes as this many full data frames have: a smaller packet takes its own size.
+    Packets(u32),
+    /// Places for packets: every packet takes one, whatever its size.
+    Slots(u32),
+}
+
+impl BufferWord {
+    /// The limit of a queue, where a full data frame has `frame` bytes on the wire.
+    pub fn limit(self, frame: u32) -> Amount {
+        let bytes = |bytes| Amount { bytes, ..Amount::UNLIMITED };
+        match self {
+            BufferWord::Unlimited => Amount::UNLIMITED,
+            BufferWord::Bytes(size) => bytes(size),
+            BufferWord::Packets(count) => bytes(Bytes::new(u64::from(count) * u64::from(frame))),
+            BufferWord::Slots(packets) => Amount { packets, ..Amount::UNLIMITED },
+        }
+    }
+}
+
+/// What would be right where a buffer's size is wrong.
+const BUFFER_RIGHT: &str =
+    "write a size such as \"384.5 KB\", \"250 packets\", \"250 slots\" or \"unlimited\"";
+
+/// A count with one of these units, as in "250 packets"; `None` if the text has none of them.
+fn counted(text: &str, units: [&str; 2], right: &str) -> Option<Result<u32, String>> {
+    let count = units.iter().find_map(|unit| text.strip_suffix(unit))?;
+    let count = count.trim().replace('_', "").parse::<u32>().ok().filter(|&count| count > 0);
+    Some(count.ok_or_else(|| format!("is no number of {}; {right}", units[0])))
+}
+
+/// A size in bytes that is not zero.
+fn some_bytes(text: &str, right: &str) -> Result<Bytes, String> {
+    let bytes: Bytes = text.parse().map_err(|error: UnitError| {
+        let problem = without_value(&error, text);
+        let problem = problem.split(';').next().unwrap_or_default().to_owned();
+        format!("{problem}; {right}")
+    })?;
+    if bytes == Bytes::ZERO { Err(format!("holds nothing; {right}")) } else { Ok(bytes) }
+}
+
+impl Field for BufferWord {
     fn kind() -> String {
-        "size, \"N packets\" or \"unlimited\"".into()
+        "size, \"N packets\", \"N slots\" or \"unlimited\"".into()
     }
 
-    fn read(value: &Value) -> Result<Amount, String> {
-        const RIGHT: &str = "write a size such as \"384.5 KB\", \"250 packets\" or \"unlimited\"";
-        let Some(text) = scalar(value) else { return Err(format!("is no amount; {RIGHT}")) };
+    fn read(value: &Value) -> Result<BufferWord, String> {
+        let Some(text) = scalar(value) else { return Err(format!("is no amount; {BUFFER_RIGHT}")) };
         let text = text.trim();
         if text == "unlimited" {
-            return Ok(Amount::UNLIMITED);
-        }
-        if let Some(count) = text.strip_suffix("packets").or_else(|| text.strip_suffix("packet")) {
-            let count = count.trim().replace('_', "").parse::<u32>().ok().filter(|&count| count > 0);
-            let packets = count.ok_or_else(|| format!("is no number of packets; {RIGHT}"))?;
-            return Ok(Amount { packets, ..Amount::UNLIMITED });
-        }
-        let bytes: Bytes = text.parse().map_err(|error: UnitError| {
-            let problem = without_value(&error, text);
-            let problem = problem.split(';').next().unwrap_or_default().to_owned();
-            format!("{problem}; {RIGHT}")
-        })?;
-        match bytes {
-            Bytes::ZERO => Err(format!("holds nothing; {RIGHT}")),
-            bytes => Ok(Amount { bytes, ..Amount::UNLIMITED }),
+            Ok(BufferWord::Unlimited)
+        } else if let Some(count) = counted(text, ["packets", "packet"], BUFFER_RIGHT) {
+            count.map(BufferWord::Packets)
+        } else if let Some(count) = counted(text, ["slots", "slot"], BUFFER_RIGHT) {
+            count.map(BufferWord::Slots)
+        } else {
+            some_bytes(text, BUFFER_RIGHT).map(BufferWord::Bytes)
         }
     }
 
     fn write(&self) -> Option<String> {
-        Some(quoted(&match (self.bytes, self.packets) {
-            (Bytes::MAX, u32::MAX) => "unlimited".into(),
-            (Bytes::MAX, packets) => format!("{packets} packets"),
-            (bytes, _) => bytes.to_string(),
+        Some(quoted(&match self {
+            BufferWord::Unlimited => "unlimited".into(),
+            BufferWord::Bytes(bytes) => bytes.to_string(),
+            BufferWord::Packets(count) => format!("{count} packets"),
+            BufferWord::Slots(count) => format!("{count} slots"),
         }))
     }
 }
@@ -53,6 +91,17 @@ pub enum MarkingWord {
     Above(Amount),
 }
 
+/// A fixed threshold: a queue in bytes or in packets.
+fn above(value: &Value) -> Result<Amount, String> {
+    let Some(text) = scalar(value) else { return Err("is no amount".into()) };
+    let text = text.trim();
+    match counted(text, ["packets", "packet"], "") {
+        Some(count) => count.map(|packets| Amount { packets, ..Amount::UNLIMITED }),
+        None if text == "unlimited" => Err("marks nothing".into()),
+        None => some_bytes(text, "").map(|bytes| Amount { bytes, ..Amount::UNLIMITED }),
+    }
+}
+
 impl Field for MarkingWord {
     fn kind() -> String {
         "\"auto\", \"off\", \"by-rate\", \"red\", size or \"N packets\"".into()
@@ -64,16 +113,12 @@ impl Field for MarkingWord {
             Some("auto") => Ok(MarkingWord::Auto),
             Some("by-rate") => Ok(MarkingWord::ByRate),
             Some("red") => Ok(MarkingWord::Red),
-            text => match Amount::read(value) {
-                Ok(amount) if amount != Amount::UNLIMITED => Ok(MarkingWord::Above(amount)),
-                problem => {
-                    let right = "write \"auto\", \"off\", \"by-rate\", \"red\", a size such as \"100 KB\" or \"65 packets\"";
-                    let words = ["auto", "off", "by-rate", "red"];
-                    let hint = suggestion(text.unwrap_or(""), words);
-                    let problem = problem.err().unwrap_or_else(|| "marks nothing".into());
-                    Err(format!("{}; {right}{hint}", problem.split(';').next().unwrap_or_default()))
-                }
-            },
+            text => above(value).map(MarkingWord::Above).map_err(|problem| {
+                let right = "write \"auto\", \"off\", \"by-rate\", \"red\", a size such as \"100 KB\" or \"65 packets\"";
+                let words = ["auto", "off", "by-rate", "red"];
+                let hint = suggestion(text.unwrap_or(""), words);
+                format!("{}; {right}{hint}", problem.split(';').next().unwrap_or_default())
+            }),
         }
     }
 
@@ -83,7 +128,10 @@ impl Field for MarkingWord {
             MarkingWord::Auto => Some(quoted("auto")),
             MarkingWord::ByRate => Some(quoted("by-rate")),
             MarkingWord::Red => Some(quoted("red")),
-            MarkingWord::Above(amount) => amount.write(),
+            MarkingWord::Above(Amount { bytes: Bytes::MAX, packets }) => {
+                Some(quoted(&format!("{packets} packets")))
+            }
+            MarkingWord::Above(amount) => Some(quoted(&amount.bytes.to_string())),
         }
     }
 }

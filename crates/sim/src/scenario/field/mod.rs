@@ -4,7 +4,7 @@ mod amounts;
 mod places;
 mod words;
 
-pub(super) use amounts::MarkingWord;
+pub(super) use amounts::{BufferWord, MarkingWord};
 pub(super) use places::*;
 pub(super) use words::*;
 

@@ -3,7 +3,7 @@
 use super::{Field, quoted};
 use crate::scenario::document::Value;
 use crate::scenario::error::suggestion;
-use clearway_proto::{ParamType, port::MarkAt};
+use clearway_proto::{Framing, ParamType, port::MarkAt};
 use clearway_topology::routing::Policy;
 
 /// A value that is one of a few words.
@@ -37,7 +37,7 @@ macro_rules! words {
 
 words!(
     /// How paths are chosen.
-    Routing { SymmetricEcmp = "symmetric-ecmp", Ecmp = "ecmp", Spray = "spray", }
+    Routing { SymmetricEcmp = "symmetric-ecmp", Ecmp = "ecmp", Spray = "spray", Ns2Xpass = "ns2-xpass", }
 );
 
 impl Routing {
@@ -46,6 +46,22 @@ impl Routing {
             Routing::SymmetricEcmp => Policy::SymmetricEcmp,
             Routing::Ecmp => Policy::Ecmp,
             Routing::Spray => Policy::Spray,
+            Routing::Ns2Xpass => Policy::Ns2Xpass,
+        }
+    }
+}
+
+words!(
+    /// What packets carry besides payload.
+    FramingWord { Ethernet = "ethernet", Ns2 = "ns-2", }
+);
+
+impl FramingWord {
+    /// The sizes that belong to it.
+    pub fn framing(self) -> Framing {
+        match self {
+            FramingWord::Ethernet => Framing::ETHERNET,
+            FramingWord::Ns2 => Framing::NS2,
         }
     }
 }

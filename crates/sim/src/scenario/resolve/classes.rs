@@ -4,7 +4,7 @@ use super::traffic::ReadPart;
 use super::{Result, read_list};
 use crate::model::{Amount, Class, CreditTurn, Marking, Threshold};
 use crate::scenario::document::{Document, Path};
-use crate::scenario::field::{MarkingWord, Name, quoted};
+use crate::scenario::field::{BufferWord, MarkingWord, Name, quoted};
 use crate::scenario::lossless::red_config;
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
@@ -173,7 +173,7 @@ pub(super) fn add_low_class(
         name: Name(LOW_CLASS.into()),
         priority: lowest(classes) + 1,
         weight: 1,
-        buffer: Some(Amount { packets: queue, ..Amount::UNLIMITED }),
+        buffer: Some(BufferWord::Slots(queue)),
         marking: Some(MarkingWord::Off),
         marking_at: None,
         lossless: Some(false),
@@ -200,8 +200,8 @@ fn check_joins(document: &Document, switch_at: &Path, tables: &[ClassTable]) -> 
     Ok(())
 }
 
-/// A class of `all` whose every key is filled in.
-pub(super) fn model_class(class: &ClassTable, all: &[ClassTable], switch: &Switch) -> Class {
+/// A class of `all` whose every key is filled in; a full data frame has `frame` bytes on the wire.
+pub(super) fn model_class(class: &ClassTable, all: &[ClassTable], switch: &Switch, frame: u32) -> Class {
     let at = class.marking_at.expect("filled in");
     let threshold = match class.marking.expect("filled in") {
         MarkingWord::Off | MarkingWord::Auto => None,
@@ -213,7 +213,7 @@ pub(super) fn model_class(class: &ClassTable, all: &[ClassTable], switch: &Switc
         name: class.name.0.clone(),
         priority: class.priority,
         weight: class.weight,
-        limit: class.buffer.unwrap_or(Amount::UNLIMITED),
+        limit: class.buffer.map_or(Amount::UNLIMITED, |buffer| buffer.limit(frame)),
         marking: threshold.map(|threshold| Marking { threshold, at }),
         at_switches: class
             .at_switches

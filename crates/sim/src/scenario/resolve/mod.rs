@@ -57,8 +57,8 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
     let (shape, mut topology) = Shape::read(document, &at, base)?;
     let link_tables = change_links(document, &mut topology)?;
     check_links(document, &at, &topology)?;
-    let network: Network = read_table(document, &top.key("network"))?;
-    let framing = framing(document, &network)?;
+    let mut network: Network = read_table(document, &top.key("network"))?;
+    let framing = framing(document, &mut network)?;
     let switch_at = top.key("switch");
     let mut switch: Switch = read_table(document, &switch_at)?;
     let host: Host = read_table(document, &top.key("host"))?;
@@ -94,10 +94,12 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
     resolve_marking(document, &needs, &mut switch, &mut classes)?;
     let pfc = resolve_pfc(document, &needs, &mut switch, &mut classes, &topology, framing)?;
     let shared = resolve_switch(document, &switch_at, &mut switch, &mut classes, &topology)?;
+    let frame = framing.wire_max() + needs.stamp;
     let model_classes: Vec<Class> =
-        classes.iter().map(|class| model_class(class, &classes, &switch)).collect();
+        classes.iter().map(|class| model_class(class, &classes, &switch, frame)).collect();
+    let host_limit = host.buffer.limit(frame);
     let host_classes =
-        model_classes.iter().map(|class| Class { limit: host.buffer, marking: None, ..class.clone() });
+        model_classes.iter().map(|class| Class { limit: host_limit, marking: None, ..class.clone() });
     let credit_turns = |credit: Option<CreditClass>, own: Option<u32>| -> Vec<CreditTurn> {
         credit.map_or(Vec::new(), |credit| {
             credit_classes
@@ -175,19 +177,21 @@ fn read_list<T: Table>(document: &Document, at: &Path) -> Result<Vec<(Path, T)>>
     (0..count).map(|index| at.index(index)).map(|at| Ok((at.clone(), read_table(document, &at)?))).collect()
 }
 
-fn framing(document: &Document, network: &Network) -> Result<Framing> {
+/// How payload becomes frames, with every key of it filled in.
+fn framing(document: &Document, network: &mut Network) -> Result<Framing> {
     let at = Path::default().key("network");
-    if network.wire_min < network.overhead {
-        let problem = format!("must be at least the overhead of a packet, {}", network.overhead);
+    let of = network.framing.framing();
+    let bytes = |size: u32| Bytes::new(u64::from(size));
+    let overhead = network.overhead.or(bytes(of.overhead));
+    let wire_min = network.wire_min.or(bytes(of.wire_min));
+    if wire_min < overhead {
+        let problem = format!("must be at least the overhead of a packet, {overhead}");
         return Err(document.error(&at.key("wire_min"), problem));
     }
+    (network.overhead, network.wire_min) = (Auto::Set(overhead), Auto::Set(wire_min));
     // The limits of the schema keep all three far below 2^32.
     let bytes = |size: Bytes| size.get() as u32;
-    Ok(Framing {
-        payload_max: bytes(network.payload),
-        overhead: bytes(network.overhead),
-        wire_min: bytes(network.wire_min),
-    })
+    Ok(Framing { payload_max: bytes(network.payload), overhead: bytes(overhead), wire_min: bytes(wire_min) })
 }
 
 /// `word`, or `word-2` and so on if it is taken.

@@ -1,8 +1,9 @@
 //! What ports do, from what the transports ask for and what the scenario says.
 
 use super::Result;
-use crate::model::{Amount, CreditClass, SharedBuffer};
+use crate::model::{CreditClass, SharedBuffer};
 use crate::scenario::document::{Document, Path};
+use crate::scenario::field::BufferWord;
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
 use crate::scenario::transport::{AllNeeds, CREDIT_KEYS, PHANTOM_KEYS, RCP_KEYS, mechanism_keys};
@@ -162,12 +163,12 @@ pub(super) fn resolve_switch(
     };
     let buffer = match switch.buffer {
         Auto::Set(buffer) => buffer,
-        Auto::Auto if shared.is_some() => Amount::UNLIMITED,
+        Auto::Auto if shared.is_some() => BufferWord::Unlimited,
         Auto::Auto => {
             let fastest = topology.ports().iter().map(|port| port.rate).max().unwrap_or(Rate::ZERO);
             let scaled = u128::from(BUFFER_PER_10_GBPS) * u128::from(fastest.as_bps())
                 / u128::from(Rate::gbps(10).as_bps());
-            Amount { bytes: Bytes::new((scaled as u64).max(BUFFER_PER_10_GBPS)), ..Amount::UNLIMITED }
+            BufferWord::Bytes(Bytes::new((scaled as u64).max(BUFFER_PER_10_GBPS)))
         }
     };
     // Under flow control a class of a port has no limit, and saying so would contradict it.

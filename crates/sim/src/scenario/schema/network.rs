@@ -1,7 +1,7 @@
 //! The scenario itself, its network and its hosts; what fails in it, and what is watched.
 
 use super::{KeySpec, NONE, REQUIRED, Table, read_key};
-use crate::model::{Amount, Delay};
+use crate::model::Delay;
 use crate::scenario::document::{Document, Path};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::field::*;
@@ -28,15 +28,22 @@ table! {
     /// How packets are made and find their way.
     Network {
         /// How a flow's path is chosen: one path, the same links in both directions; one path, chosen
-        /// independently in each direction; a random shortest path for every packet.
+        /// independently in each direction; a random shortest path for every packet; one path, the same links in both
+        /// directions, by the hash of the ExpressPass authors' ns-2 code, from the flow's place in its list.
         routing: Routing = "symmetric-ecmp";
         /// Most payload of a data packet (the MSS).
         payload: Bytes = "1460 B", "64 B" to "16 KB";
-        /// What a packet adds to its payload on the wire: headers, frame check sequence, preamble and gap.
-        overhead: Bytes = "78 B", "20 B" to "500 B";
-        /// Size on the wire of the smallest frame, preamble and gap included.
-        wire_min: Bytes = "84 B", "20 B" to "500 B";
-        /// Drop the fraction of a nanosecond in the time that a frame takes on a link, as HPCC's ns-3 code does.
+        /// What packets carry besides payload: `"ethernet"`: headers of TCP and IPv4, Ethernet's header and frame check
+        /// sequence, preamble and gap, as on a real link; `"ns-2"`: headers of TCP and IPv4 alone, so that a full packet
+        /// has 1,500 B and an ACK 40 B, as ns-2 counts them.
+        framing: FramingWord = "ethernet";
+        /// What a packet adds to its payload on the wire. `"auto"`: by `framing`, 78 B with `"ethernet"`, 40 B with
+        /// `"ns-2"`.
+        overhead: Auto<Bytes> = "auto", "20 B" to "500 B";
+        /// Size on the wire of the smallest frame. `"auto"`: by `framing`, 84 B with `"ethernet"`, 40 B with `"ns-2"`.
+        wire_min: Auto<Bytes> = "auto", "20 B" to "500 B";
+        /// Drop the fraction of a nanosecond in the time that a frame takes on a link, as HPCC's ns-3 code does. A time
+        /// that is a whole number of them loses one, since that code divides in floating point.
         whole_ns: bool = "false";
     }
 }
@@ -46,11 +53,13 @@ table! {
     Switch {
         /// How much may wait in a class at a port. `"auto"`: 384.5 KB (250 full frames) for each 10 Gbps of the
         /// fastest link, at least 384.5 KB (ExpressPass '17, sec. 6: 384.5 KB at 10 Gbps, 1.54 MB at 40 Gbps); with
-        /// `shared_buffer`, no limit of its own.
-        buffer: Auto<Amount> = "auto";
+        /// `shared_buffer`, no limit of its own. `"250 packets"`: as many bytes as 250 full data frames have, so that an
+        /// ACK or a credit takes its own size; `"250 slots"`: 250 packets, whatever their size, as ns-2's DropTail counts.
+        buffer: Auto<BufferWord> = "auto";
         /// ECN marking threshold K: data that meets a longer queue is marked. `"auto"`: `"by-rate"` if a transport
         /// of the scenario reacts to marks, or `"red"` if it asks for that, else `"off"`. `"by-rate"`: 65 full frames
         /// for each 10 Gbps of the port's rate, at least 10. `"red"`: at random, by the keys that start with `red`.
+        /// `"65 packets"` counts packets of any size, as the papers' K does.
         marking: MarkingWord = "auto";
         /// Whether a packet meets the queue as it joins or as it leaves. Without it, as it joins; with `"red"`, as it
         /// leaves.
@@ -93,12 +102,15 @@ table! {
         /// of the network; at faster links the share grows with the rate. Without it, 0.125.
         pfc_alpha: Option<f64> = NONE, "0.0001" to "1000";
         /// With `pfc`: memory for what arrives by a link after it was stopped. `"auto"`, and without it: two delays'
-        /// worth of bytes, three full frames and a pause frame, which is always enough.
+        /// worth of bytes, that of `pfc_response`, three full frames and a pause frame, which is always enough.
         pfc_headroom: Option<Auto<Bytes>> = NONE, "0 B" to "1 GB";
         /// With `pfc`: memory of its own for each class of each link. Without it, 4096 B.
         pfc_reserve: Option<Bytes> = NONE, "0 B" to "1 GB";
         /// With `pfc`: a link may go on so far below the threshold. Without it, 3072 B.
         pfc_resume_offset: Option<Bytes> = NONE, "0 B" to "1 GB";
+        /// With `pfc`: time from the arrival of a pause frame at a port until the port obeys it, to stop as to go on.
+        /// Without it, 0 s. IEEE 802.3 allows 3.07 us at 10 Gbps, 2.02 us at 100 Gbps.
+        pfc_response: Option<Span> = NONE, "0 s" to "1 ms";
         /// With `pfc`: a port that is stopped for longer without a break is reported as a pause storm. Without it,
         /// 200 ms.
         pfc_storm: Option<Span> = NONE, "1 us" to "1000 s";
@@ -130,7 +142,7 @@ table! {
         /// Share among classes of the same priority, by bytes.
         weight: u32 = "1", "1" to "1000";
         /// How much may wait at a switch's port. Without it, as `switch.buffer`.
-        buffer: Option<Amount> = NONE;
+        buffer: Option<BufferWord> = NONE;
         /// Marking threshold. Without it, as `switch.marking`.
         marking: Option<MarkingWord> = NONE;
         /// When to compare. Without it, as `switch.marking_at`.
@@ -166,8 +178,8 @@ table! {
         /// Time between the arrival of a packet and its handling, drawn for each packet; packets of one flow keep
         /// their order. Quantiles are pairs of a share of packets and a time, with straight lines between.
         processing_delay: Delay = "0 s";
-        /// How much may wait in a class at the network card.
-        buffer: Amount = "unlimited";
+        /// How much may wait in a class at the network card, written as `switch.buffer`.
+        buffer: BufferWord = "unlimited";
         /// Most credits that wait at the network card. `"auto"`: as at a switch's port.
         credit_queue: Auto<u32> = "auto", "1" to "1000000";
     }

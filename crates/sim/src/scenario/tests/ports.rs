@@ -40,6 +40,39 @@ fn the_default_buffer_is_250_frames_for_each_10_gbps() {
 }
 
 #[test]
+fn a_buffer_in_packets_holds_the_bytes_of_full_frames_and_one_in_slots_counts_packets_of_any_size() {
+    let limits = |buffer: &str, transport: &str| {
+        let text = VALID.replace("buffer = \"100 KB\"", &format!("buffer = \"{buffer}\""))
+            + &format!("[host]\nbuffer = \"{buffer}\"\n");
+        let overrides = Overrides { transport: Some(transport.into()), ..Overrides::default() };
+        let scenario = parse_with(&text, &overrides).unwrap();
+        check_reads_back(&scenario);
+        let (switch, host) =
+            (scenario.model.switch.classes[0].limit, scenario.model.host.port.classes[0].limit);
+        assert_eq!(switch, host);
+        switch
+    };
+    let bytes = |bytes| Amount { bytes: Bytes::new(bytes), ..Amount::UNLIMITED };
+    assert_eq!(limits("250 packets", "dctcp"), bytes(250 * 1538));
+    assert_eq!(limits("1 packet", "dctcp"), bytes(1538));
+    assert_eq!(limits("250 packets", "hpcc"), bytes(250 * (1538 + 42)), "telemetry is part of a full frame");
+    assert_eq!(limits("250 slots", "dctcp"), Amount { packets: 250, ..Amount::UNLIMITED });
+}
+
+#[test]
+fn the_framing_of_ns_2_has_packets_of_1500_bytes_and_acknowledgements_of_40() {
+    let framing = |lines: &str| {
+        let scenario = parse(&VALID.replace("[switch]", &format!("[network]\n{lines}\n[switch]")));
+        check_reads_back(&scenario);
+        let framing = scenario.model.framing;
+        (framing.wire_max(), framing.wire(0))
+    };
+    assert_eq!(framing(""), (1538, 84));
+    assert_eq!(framing("framing = \"ns-2\""), (1500, 40));
+    assert_eq!(framing("framing = \"ns-2\"\noverhead = \"54 B\"\nwire_min = \"64 B\""), (1514, 64));
+}
+
+#[test]
 fn transports_that_disagree_on_credits_need_a_word_from_the_scenario() {
     let text = VALID.replace("senders = 4", "transport = { credit_queue = 4 }");
     let expected = "x.toml:9: switch.credit_queue: the transports expresspass and expresspass ask for 8 and 4; write a \
@@ -206,11 +239,8 @@ fn a_scenario_with_classes_of_its_own_says_which_one_holds_acknowledgements() {
                 .replace("name = \"fast\"\n[[t", &format!("{class}\n[[t")),
         )
     };
-    assert!(
-        joins("slow")
-            .contains("switch.class.1.at_switches: is no class of [[switch.class]] (known: bulk, fast)")
-    );
-    assert!(
-        joins("fast").contains("at_switches: is itself a class of hosts alone; name one that switches have")
-    );
+    let error = joins("slow");
+    assert!(error.contains("is no class of [[switch.class]] (known: bulk, fast)"), "{error}");
+    let error = joins("fast");
+    assert!(error.contains("is itself a class of hosts alone; name one that switches have"), "{error}");
 }

@@ -11,13 +11,13 @@ fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
         ),
         (
             refused_with("[switch]", "[swich]"),
-            "x.toml:9: swich: unknown key; did you mean \"switch\"? (known: name, seed, stop, topology, link, network, \
-             switch, host, transport, traffic, fault, loss, sample)",
+            "x.toml:9: swich: unknown key; did you mean \"switch\"? (known: name, seed, stop, stacks, topology, link, \
+             network, switch, host, transport, traffic, fault, loss, sample)",
         ),
         (
             refused_with("100 KB", "10 Gbps"),
             "x.toml:10: switch.buffer = \"10 Gbps\": has an unknown unit; write a size such as \"384.5 KB\", \
-             \"250 packets\" or \"unlimited\", or \"auto\"",
+             \"250 packets\", \"250 slots\" or \"unlimited\", or \"auto\"",
         ),
         (
             refused_with("rate = \"10 Gbps\"", "rate = \"10 KB\""),

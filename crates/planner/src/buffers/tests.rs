@@ -1,0 +1,123 @@
+use super::*;
+use clearway_topology::{Clos3, FatTree, Star};
+
+/// The 32-ary fat tree of Table 1: 16 cores, so one uplink of each aggregation switch.
+fn table1(rate: Rate, core_rate: Rate) -> Topology {
+    let (delay, core_delay) = (Span::from_us(1), Span::from_us(5));
+    Clos3 {
+        pods: 32,
+        tors_per_pod: 16,
+        aggs_per_pod: 16,
+        hosts_per_tor: 16,
+        cores: 16,
+        uplinks_per_agg: 1,
+        rate,
+        delay,
+        agg_rate: rate,
+        agg_delay: delay,
+        core_rate,
+        core_delay,
+    }
+    .build()
+    .unwrap()
+}
+
+/// The largest bound in KB of the ports between two tiers.
+fn most(topology: &Topology, bounds: &[Option<Bound>], from: u8, to: u8) -> f64 {
+    let tier = |node: clearway_topology::NodeId| topology.nodes()[node.index()].tier;
+    let of = |(port, bound): (&clearway_topology::Port, &Option<Bound>)| {
+        bound.filter(|_| tier(port.from) == from && tier(port.to) == to).map(|bound| bound.bytes() / 1e3)
+    };
+    topology.ports().iter().zip(bounds).filter_map(of).fold(0.0, f64::max)
+}
+
+#[test]
+fn both_readings_give_the_values_that_e17_12_worked_out_for_table_1() {
+    for (rate, core, least, greatest) in [
+        (10, 40, [85.8, 19.4, 142.3], [505.7, 19.4, 426.4]),
+        (40, 100, [199.4, 38.5, 141.6], [989.4, 38.5, 462.6]),
+    ] {
+        let network = table1(Rate::gbps(rate), Rate::gbps(core));
+        let feeds = Feeds::new(&network).unwrap();
+        for (reading, expected) in [(Reading::Least, least), (Reading::Greatest, greatest)] {
+            let found = bounds_of(&network, &feeds, &Parameters::PAPER, reading);
+            let ports = [(1, 0), (1, 2), (3, 2)].map(|(from, to)| most(&network, &found, from, to));
+            for (is, should) in ports.iter().zip(expected) {
+                assert!((is - should).abs() < 0.06, "{reading:?} {rate}/{core}: {ports:?} {expected:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_star_needs_what_its_hosts_spread_and_one_credit_queue_hold() {
+    let star = Star { hosts: 3, rate: Rate::gbps(10), delay: Span::from_us(2) }.build().unwrap();
+    let parameters = Parameters { flows: 0, ..Parameters::PAPER };
+    let bound = |reading| most(&star, &bounds(&star, &parameters, reading).unwrap(), 1, 0) * 1e3;
+    // Eight pairs of credit and frame, and 5.1 us.
+    assert!((bound(Reading::Least) - (8.0 * 1622.0 + 6375.0)).abs() < 0.1);
+    assert!((bound(Reading::Greatest) - bound(Reading::Least)).abs() < 1e-6, "hosts' queues don't count");
+    // The card: 2 frames, 5.1 us and the credits that go before make 7 frames, which turns stretch to 16.
+    let share = 1538.0 / 1622.0;
+    let waits = 16.0 * 1538.0 / share - 1538.0;
+    let frames = 1538.0 + (1538.0 - 84.0);
+    let expected = share * (8.0 * 1622.0 + 6375.0 + waits + frames) + 2.0 * 1538.0 + 168.0 + 84.0;
+    assert!((bound(Reading::Safe) - expected).abs() < 0.1, "{} {expected}", bound(Reading::Safe));
+}
+
+#[test]
+fn the_terms_of_a_breakdown_add_up_and_none_is_negative_in_a_fat_tree() {
+    let tree = FatTree { k: 4, ..FatTree::default() }.build().unwrap();
+    for reading in [Reading::Least, Reading::Greatest, Reading::Safe] {
+        for bound in bounds(&tree, &Parameters::PAPER, reading).unwrap().into_iter().flatten() {
+            let Terms { credit_queue, path, host, data_queue, frames } = bound.spread;
+            for term in [credit_queue, path, host, data_queue, frames] {
+                assert!(term > -1e-15, "{reading:?} {bound:?}");
+            }
+            assert!(bound.spread.total() >= host, "{bound:?}");
+        }
+    }
+}
+
+#[test]
+fn every_input_that_grows_lets_no_bound_shrink() {
+    let tree = FatTree { k: 4, ..FatTree::default() }.build().unwrap();
+    let feeds = Feeds::new(&tree).unwrap();
+    let base = Parameters { flows: 1, busy: Span::from_ms(1), ..Parameters::PAPER };
+    let grown = [
+        Parameters { credit_queue: 9, ..base },
+        Parameters { host_delay: (Span::ZERO, Span::from_us(6)), ..base },
+        Parameters { flows: 2, ..base },
+        Parameters { credit_sizes: (76, 92), ..base },
+    ];
+    let small = bounds_of(&tree, &feeds, &base, Reading::Safe);
+    for parameters in grown {
+        for (small, large) in small.iter().zip(bounds_of(&tree, &feeds, &parameters, Reading::Safe)) {
+            let bytes = |bound: &Option<Bound>| bound.map_or(0.0, |bound| bound.bytes());
+            assert!(bytes(small) <= bytes(&large), "{parameters:?}");
+        }
+        let large = bounds_of(&tree, &feeds, &parameters, Reading::Safe);
+        assert!(most(&tree, &small, 1, 2) < most(&tree, &large, 1, 2), "{parameters:?}");
+        assert!(most(&tree, &small, 1, 0) < most(&tree, &large, 1, 0), "{parameters:?}");
+    }
+    // A switch's own delay is the same for all ways through it, so it adds only where ways differ in switches.
+    let slow = Parameters { switch_delay: Span::from_us(1), ..base };
+    let found = bounds_of(&tree, &feeds, &slow, Reading::Least);
+    assert_eq!(
+        most(&tree, &found, 1, 2),
+        most(&tree, &bounds_of(&tree, &feeds, &base, Reading::Least), 1, 2)
+    );
+    assert!(most(&tree, &found, 1, 0) > most(&tree, &bounds_of(&tree, &feeds, &base, Reading::Least), 1, 0));
+}
+
+#[test]
+fn parameters_without_a_bound_are_refused_in_words() {
+    let refused = |parameters: Parameters| check(&parameters).unwrap_err();
+    let base = Parameters::PAPER;
+    assert!(refused(Parameters { credit_sizes: (60, 92), ..base }).contains("exceed the link"));
+    assert!(refused(Parameters { credit_sizes: (92, 84), ..base }).contains("smaller one first"));
+    assert!(refused(Parameters { credit_queue: 0, ..base }).contains("1 or more"));
+    let shaping = CreditShaping { bucket: 80, ..CreditShaping::PAPER };
+    assert!(refused(Parameters { shaping, ..base }).contains("84 B or more"));
+    assert!(check(&base).is_ok());
+}

@@ -1,0 +1,99 @@
+"""`clearway plan switch`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from clearway import _clearway
+from clearway.command.shared import notes
+from clearway.plan import linux_tc, sonic
+from clearway.plan.networks import network
+from clearway.plan.switches import Port, lossless, ports
+
+EXAMPLES = """\b
+Examples:
+  clearway plan switch --target linux-tc star hosts=4 rate="100 Mbps" --dev "p{port}" > switch.sh
+  clearway plan switch --target linux-tc leaf-spine leaves=2 rate="1 Gbps" --out scripts
+  clearway plan switch --target sonic leaf-spine rate="25 Gbps" --switch tor0 > tor0.json
+  clearway plan switch --target sonic scenarios/rdma-incast.toml --pfc --out config
+"""
+DEVICES = {"linux-tc": "{switch}-{port}", "sonic": "Ethernet{lane}"}
+ENDINGS = {"linux-tc": "sh", "sonic": "json"}
+
+
+@click.command("switch", epilog=EXAMPLES)
+@click.argument("topology", nargs=-1, required=True, metavar="TOPOLOGY [KEY=VALUE]...")
+@click.option("--target", type=click.Choice(list(DEVICES)), required=True, help="What the switches run.")
+@click.option("--switch", "names", multiple=True, help="Only this switch; repeatable.")
+@click.option("--dev", "pattern", help="Names of devices: {switch}, {port}, {lane}, {to}.  [default: by target]")
+@click.option("--dscp", type=click.IntRange(0, 63), help="DSCP of credits.  [default: linux-tc none, sonic 46]")
+@click.option(
+    "--flows",
+    type=click.IntRange(0, 10_000_000),
+    default=16,
+    show_default=True,
+    help="As for `plan buffers`, from which the data queue's limit comes.",
+)
+@click.option("--ecn", is_flag=True, help="linux-tc: mark data at K by RED (which the kernel must have).")
+@click.option("--pfc/--no-pfc", default=None, help="sonic: flow control.  [default: if the scenario has it]")
+@click.option(
+    "--cell", type=click.IntRange(1, 10_000), default=256, show_default=True, help="sonic: buffer unit in bytes."
+)
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for one file per switch.")
+def switch(
+    topology: tuple[str, ...],
+    target: str,
+    names: tuple[str, ...],
+    pattern: str | None,
+    dscp: int | None,
+    flows: int,
+    ecn: bool,
+    pfc: bool | None,
+    cell: int,
+    out: Path | None,
+) -> None:
+    """Print the settings of every switch port as a script or configuration: credit class, rate, bucket, queue, K, PFC.
+
+    TOPOLOGY is a scenario file, a topology file, or a shape of `clearway list topologies` with its keys.
+    """
+    refuse_strangers(target, ecn=ecn, pfc=pfc)
+    scenario = network(topology)
+    found = ports(scenario, pattern or DEVICES[target], flows)
+    for name in names:
+        if name not in found:
+            raise click.UsageError(
+                f"--switch {name!r}: is no switch of the network; it has {', '.join(list(found)[:8])}"
+            )
+    chosen = {name: found[name] for name in (names or found)}
+    with_pfc = lossless(scenario) if pfc is None else pfc
+    dscp = 46 if dscp is None and target == "sonic" else dscp
+
+    def text(switches: dict[str, list[Port]], name: str) -> str:
+        if target == "linux-tc":
+            return linux_tc.script(switches, dscp, ecn=ecn, name=name)
+        configs = {of: sonic.config(ports, dscp or 0, cell, pfc=with_pfc) for of, ports in switches.items()}
+        whole = next(iter(configs.values())) if len(configs) == 1 else configs
+        return json.dumps(whole, indent=2) + "\n"
+
+    if out is None:
+        click.echo(text(chosen, "switch.sh"), nl=False)
+        return
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, of_switch in chosen.items():
+            file = f"{name}.{ENDINGS[target]}"
+            (out / file).write_text(text({name: of_switch}, file))
+    except OSError as error:
+        raise click.UsageError(f"--out {out}: {error.strerror}") from None
+    notes().print(f"{len(chosen)} files in {out}", markup=False)
+
+
+def refuse_strangers(target: str, *, ecn: bool, pfc: bool | None) -> None:
+    """Refuses options that mean nothing for the target."""
+    if target == "sonic" and ecn:
+        raise click.UsageError("--ecn: sonic's configuration has marks in any case; leave it out")
+    if target == "linux-tc" and pfc is not None:
+        raise _clearway.ScenarioError("--pfc: Linux has no flow control by class; leave it out, or use --target sonic")

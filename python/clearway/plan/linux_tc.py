@@ -1,0 +1,111 @@
+"""Settings of a Linux switch: HTB classes for credits and data at each port, as a shell script.
+
+HTB counts frames without preamble, gap and check sequence, so each class adds 24 B and counts at least 84 B. It lets a
+packet pass as long as its bucket isn't overdrawn; so a bucket of one credit passes two at once, the paper's depth.
+"""
+
+from __future__ import annotations
+
+import math
+
+from clearway.plan.switches import Port
+
+#: EtherType of credits: one that IEEE 802 leaves to experiments.
+ETHERTYPE = "0x88b5"
+OVERHEAD, MPU, QUANTUM = 24, 84, 1514
+#: tc counts buckets in whole microseconds, rounded down.
+TICK_S = 1e-6
+#: How long a port's own bucket lasts: HTB's timer is late now and then, and what it missed must fit.
+PORT_BURST_S = 48e-6
+FILTER = 'tc filter add dev "$1" parent 1: protocol'
+
+HEAD = """\
+#!/bin/sh
+# Credit classes of ExpressPass for Linux switches, by `clearway plan switch --target linux-tc`.
+#
+#   sh {name}              sets every port below; again, it sets them anew
+#   sh {name} --undo       takes the settings away
+#
+# Credits are frames of EtherType {ethertype}{dscp}; all else is data. Each line of a port: device, rate, credit
+# rate (bit/s), bucket of credits (B), credits that may wait, bucket of the port (B), data packets that may wait.
+set -eu
+
+undo() {{
+    tc qdisc del dev "$1" root 2>/dev/null || true
+}}
+
+port() {{
+    undo "$1"
+    [ "$action" = set ] || return 0
+    tc qdisc add dev "$1" root handle 1: htb default 20
+    tc class add dev "$1" parent 1: classid 1:1 htb rate "$2bit" ceil "$2bit" burst "$6" cburst "$6" {size}
+    tc class add dev "$1" parent 1:1 classid 1:10 htb rate "$3bit" ceil "$3bit" burst "$4" cburst "$4" prio 0 {size}
+    tc class add dev "$1" parent 1:1 classid 1:20 htb rate "$2bit" ceil "$2bit" burst "$6" cburst "$6" prio 1 {size}
+    tc qdisc add dev "$1" parent 1:10 handle 10: pfifo limit "$5"
+    {data}
+    tc filter add dev "$1" parent 1: protocol {ethertype} prio 1 u32 match u32 0 0 flowid 1:10
+{filters}}}
+
+case "${{1-}}" in
+    "") action=set ;;
+    --undo) action=undo ;;
+    *) echo "$0: $1: write nothing, or --undo" >&2; exit 2 ;;
+esac
+"""
+
+
+def script(switches: dict[str, list[Port]], dscp: int | None, *, ecn: bool, name: str = "switch.sh") -> str:
+    """The script for these switches."""
+    field = 0 if dscp is None else dscp << 2
+    filters = (
+        []
+        if dscp is None
+        else [
+            f"{FILTER} ip prio 2 u32 match ip dsfield {field:#04x} 0xfc flowid 1:10",
+            f"{FILTER} ipv6 prio 3 u32 match ip6 priority {field:#04x} 0xfc flowid 1:10",
+        ]
+    )
+    data = 'tc qdisc add dev "$1" parent 1:20 handle 20: pfifo limit "$7"'
+    if ecn:
+        data = (
+            'tc qdisc add dev "$1" parent 1:20 handle 20: red limit "$9" min "$8" max "$(($8 + 1538))" avpkt 1000 '
+            'burst "$(($8 / 1000 + 1))" bandwidth "$2bit" probability 1 ecn'
+        )
+    head = HEAD.format(
+        name=name,
+        ethertype=ETHERTYPE,
+        dscp="" if dscp is None else f" or packets of DSCP {dscp}",
+        size=f"overhead {OVERHEAD} mpu {MPU} quantum {QUANTUM}",
+        data=data,
+        filters="".join(f"    {line}\n" for line in filters),
+    )
+    parts = [section(switch, ports, ecn=ecn) for switch, ports in switches.items()]
+    return head + "".join(parts)
+
+
+def section(switch: str, ports: list[Port], *, ecn: bool) -> str:
+    """The ports of one switch."""
+    lines = [f"\n# {switch}"]
+    for port in ports:
+        lines.append(
+            f"# {port.name}: at most {port.data_bytes:,} B of data wait; K for transports that react to marks "
+            f"{port.marking_frames} frames ({port.marking_bytes:,} B); PFC, which Linux has none of, would need "
+            f"{port.headroom_bytes:,} B of headroom"
+        )
+        more = f" {port.marking_bytes} {max(port.data_bytes, 2 * port.marking_bytes)}" if ecn else ""
+        lines.append(
+            f"port {port.device} {port.rate_bps} {port.credit_bps} {credit_burst(port)} {port.credit_queue} "
+            f"{port_burst(port)} {port.data_packets}{more}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def credit_burst(port: Port) -> int:
+    """HTB's bucket for credits: one less than the paper's, since HTB lets one more pass; at least a microsecond."""
+    least = math.ceil(port.credit_bps / 8 * TICK_S)
+    return max(port.credit_burst - port.credit_bytes, port.credit_bytes, least)
+
+
+def port_burst(port: Port) -> int:
+    """HTB's bucket for a port: a frame, or what its timer needs."""
+    return max(port.frame_bytes, int(port.rate_bps / 8 * PORT_BURST_S))

@@ -1,0 +1,95 @@
+"""What `clearway plan` takes for a network: a scenario file, a topology file, or a shape with its keys."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+import tomli_w
+
+from clearway import _clearway
+from clearway.runner import load_scenario
+
+
+def network(words: Sequence[str]) -> _clearway.Scenario:
+    """The network that is named, as a scenario; where a scenario file doesn't say otherwise, of ExpressPass.
+
+    `words`: a file, or the kind of a shape and its keys, such as `["fat-tree", "k=8", "rate=10Gbps"]`.
+    """
+    if len(words) == 1:
+        words = words[0].split() if not Path(words[0]).exists() else words
+    if not words:
+        raise _clearway.ScenarioError(f"no network; {RIGHT}")
+    first, *keys = words
+    path = Path(first)
+    kinds = [shape["name"] for shape in _clearway.topologies()]
+    if first in kinds:
+        return of_table({"kind": first, **dict(key_and_value(word) for word in keys)}, Path())
+    if not path.is_file():
+        raise _clearway.ScenarioError(f"{first}: is neither a file nor one of {', '.join(kinds)}; {RIGHT}")
+    if keys:
+        raise _clearway.ScenarioError(f"{keys[0]}: keys follow a shape, and {first} is a file; leave them out")
+    try:
+        content = tomllib.loads(path.read_text())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        content = None
+    if content is not None and "link" in content and "topology" not in content:
+        return of_table({"kind": "file", "path": path.name}, path.parent)
+    if content is None and path.suffix != ".toml":
+        return of_table({"kind": "hpcc-file", "path": path.name}, path.parent)
+    return load_scenario(path)
+
+
+RIGHT = "write a scenario file, a topology file, or a shape with its keys, such as fat-tree k=8 rate=10Gbps"
+
+
+def key_and_value(word: str) -> tuple[str, object]:
+    """`k=8` as TOML has it: what is no number is a text."""
+    key, equals, text = word.partition("=")
+    if not equals or not key or not text:
+        raise _clearway.ScenarioError(f"{word}: is no key of a shape; write key=value, such as k=8 or rate=10Gbps")
+    try:
+        return key, tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key, text
+
+
+def of_table(topology: dict[str, object], base: Path) -> _clearway.Scenario:
+    """A scenario of ExpressPass on a network; its one flow is never run."""
+    content = {
+        "topology": topology,
+        "transport": {"name": "expresspass"},
+        "traffic": [{"kind": "long", "pairs": "random", "count": 1, "size": "1 B"}],
+    }
+    return _clearway.Scenario.parse(tomli_w.dumps(content), str(topology["kind"]), base)
+
+
+def credit_sizes(scenario: _clearway.Scenario) -> tuple[int, int] | None:
+    """Least and largest credit of the scenario's transports, or `None` where none uses credits."""
+    content = tomllib.loads(scenario.to_toml())
+    tables = [content.get("transport"), *(part.get("transport") for part in content.get("traffic", []))]
+    found = [sizes(table) for table in tables if isinstance(table, dict) and "credit_queue" in table]
+    if not found:
+        return None
+    return min(least for least, _ in found), max(most for _, most in found)
+
+
+def sizes(transport: dict[str, object]) -> tuple[int, int]:
+    """Least and largest credit of one transport; those that don't say have sizes from 76 B, as `expresspass`."""
+    if not transport.get("randomize_size"):
+        return 84, 84
+    least = transport.get("size_min", 76)
+    return (least if isinstance(least, int) else 76), 92
+
+
+def without_bound(scenario: _clearway.Scenario) -> str | None:
+    """Why eq. (1) says nothing about this scenario, if it doesn't."""
+    content = tomllib.loads(scenario.to_toml())
+    routing = content.get("network", {}).get("routing", "symmetric-ecmp")
+    if routing != "symmetric-ecmp":
+        return f'network.routing = "{routing}": data must return over its credits\' links; write "symmetric-ecmp"'
+    share = content.get("switch", {}).get("credit_share", 1.0)
+    if share != 1.0:
+        return f"switch.credit_share = {share:g}: eq. (1) is for a link that credits have whole; write 1"
+    return None

@@ -1,0 +1,136 @@
+"""What the ports of each switch are set to, and the names of their devices."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from dataclasses import dataclass
+from typing import Any
+
+from clearway import _clearway
+from clearway.plan import buffers
+
+#: What Linux takes for the name of a device.
+DEVICE = re.compile(r"[A-Za-z0-9_.:@-]{1,15}")
+#: Full frames of data where there is no bound: the paper's 384.5 KB.
+FRAMES = 250
+
+
+@dataclass(frozen=True)
+class Port:
+    """Settings of one output port."""
+
+    device: str
+    name: str
+    rate_bps: int
+    credit_bps: int
+    credit_burst: int
+    credit_queue: int
+    credit_bytes: int
+    frame_bytes: int
+    data_packets: int
+    data_bytes: int
+    marking_frames: int
+    marking_bytes: int
+    headroom_bytes: int
+
+    @property
+    def speed(self) -> str:
+        """The rate as it stands in names: 10G, 100M."""
+        whole, unit = (self.rate_bps, "") if self.rate_bps % 10**6 else (self.rate_bps // 10**6, "M")
+        return f"{whole // 1000}G" if unit and whole % 1000 == 0 else f"{whole}{unit}"
+
+
+def ports(scenario: _clearway.Scenario, pattern: str, flows: int) -> dict[str, list[Port]]:
+    """The ports of each switch.
+
+    `pattern` names devices: `{switch}`, `{port}` (its number at the switch, from 0), `{lane}` (four times that, as
+    SONiC counts) and `{to}` (the node at the other end).
+    """
+    plan = bounds(scenario, flows)
+    used = plan.inputs if plan else {"credit_bytes": 84, "frame_bytes": 1538, "flows": flows}
+    known = {port.port: port for port in plan.ports} if plan else {}
+    found: dict[str, list[Port]] = {}
+    for row in _clearway.plan_switches(scenario):
+        bound = known.get(row["port"])
+        packets, size = FRAMES, FRAMES * used["frame_bytes"]
+        if bound:
+            size = math.ceil(bound.bytes("safe"))
+            control = bound.bounds["safe"]["control"]
+            # A queue that counts packets gives a small one a full place.
+            packets = math.ceil((size - control) / used["frame_bytes"]) + 4 * flows
+        found.setdefault(row["switch"], []).append(
+            Port(
+                device_name(pattern, row),
+                row["port"],
+                row["rate_bps"],
+                row["credit_bps"],
+                row["credit_burst_bytes"],
+                row["credit_queue"],
+                used["credit_bytes"],
+                used["frame_bytes"],
+                packets,
+                size,
+                row["marking_frames"],
+                row["marking_bytes"],
+                row["headroom_bytes"],
+            )
+        )
+    check_names(pattern, found)
+    for of_switch in found.values():
+        of_switch.sort(key=lambda port: natural(port.device))
+    return found
+
+
+def bounds(scenario: _clearway.Scenario, flows: int) -> buffers.Plan | None:
+    """The bounds of eq. (1), where there are any."""
+    try:
+        return buffers.plan(scenario, flows=flows, host_delay_s=None if has_host_delay(scenario) else (0.0, 5.1e-6))
+    except _clearway.ScenarioError:
+        return None
+
+
+def has_host_delay(scenario: _clearway.Scenario) -> bool:
+    """Whether the scenario says how long hosts take."""
+    return bool(tomllib.loads(scenario.to_toml()).get("host", {}).get("processing_delay", "0 s") != "0 s")
+
+
+def lossless(scenario: _clearway.Scenario) -> bool:
+    """Whether the scenario has flow control."""
+    return tomllib.loads(scenario.to_toml()).get("switch", {}).get("pfc") is True
+
+
+def device_name(pattern: str, row: dict[str, Any]) -> str:
+    """The device of a port."""
+    try:
+        name = pattern.format(switch=row["switch"], port=row["place"], lane=4 * row["place"], to=row["to"])
+    except (KeyError, IndexError, ValueError, AttributeError):
+        raise _clearway.ScenarioError(
+            f"--dev {pattern!r}: write a pattern of {{switch}}, {{port}}, {{lane}} and {{to}}, such as "
+            f"{{switch}}-{{port}}"
+        ) from None
+    if not DEVICE.fullmatch(name):
+        raise _clearway.ScenarioError(
+            f"--dev {pattern!r}: makes {name!r} of {row['port']}, which is no device; write a pattern that gives 1 to "
+            f"15 letters, digits and _.:@-"
+        )
+    return name
+
+
+def check_names(pattern: str, found: dict[str, list[Port]]) -> None:
+    """Refuses two ports of a switch under one name."""
+    for switch, of_switch in found.items():
+        seen: dict[str, str] = {}
+        for port in of_switch:
+            if port.device in seen:
+                raise _clearway.ScenarioError(
+                    f"--dev {pattern!r}: gives {seen[port.device]} and {port.name} of {switch} the same name, "
+                    f"{port.device!r}; use {{port}} in it"
+                )
+            seen[port.device] = port.name
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """A key that sorts p2 before p10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]

@@ -1,0 +1,1 @@
+"""Figures that no paper has: the systems of the five papers beside each other."""

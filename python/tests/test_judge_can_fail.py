@@ -1,0 +1,50 @@
+"""The judge can fail: protocols that are broken on purpose turn the claims red that depend on what was broken.
+
+Each test runs the simulations of a figure once as they are and once with one thing broken, and compares the verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from clearway import reproduce
+from clearway.reproduce import Figure, Job
+from clearway.reproduce.claims import Verdict
+
+Change = Callable[[Job], Mapping[str, Any]]
+GOOD = ("reproduced", "trend reproduced")
+
+
+def verdicts(figure: Figure, out: Path, keep: Callable[[Job], bool], change: Change | None) -> dict[str, Verdict]:
+    """The verdicts of a figure by claim, with its scenarios changed."""
+    jobs = [job for job in figure.jobs("quick") if keep(job)]
+    if change:
+        jobs = [replace(job, scenario={**job.scenario, **change(job)}) for job in jobs]
+    quiet = replace(figure, draw=lambda *_: {}, captions={})
+    return {one.claim.id: one.verdict for one in reproduce.reproduce(quiet, out=out, jobs=jobs).findings}
+
+
+def red(name: str, claim: str, out: Path, change: Change, keep: Callable[[Job], bool] = lambda _: True) -> None:
+    """Breaking a figure's runs turns a claim that held into one that does not."""
+    (figure,) = reproduce.find(name)
+    assert verdicts(figure, out / "whole", keep, None)[claim] in GOOD
+    assert verdicts(figure, out / "broken", keep, change)[claim] == "not reproduced"
+
+
+def test_without_feedback_flow_0_takes_more_than_its_share_over_several_bottlenecks(tmp_path: Path) -> None:
+    def off(job: Job) -> dict[str, Any]:
+        if job.params["reading"] != "default":
+            return {}
+        return {"transport": {"name": "expresspass", "alpha": 1, "update_period": "10 s"}}
+
+    red("expresspass/fig11", "fig11-multibottleneck-fairness", tmp_path, off)
+
+
+def test_a_credit_queue_of_one_leaves_the_link_unused(tmp_path: Path) -> None:
+    def one(job: Job) -> dict[str, Any]:
+        return {"switch": {"credit_queue": 1}} if job.params["queue"] == 8 else {}
+
+    red("expresspass/fig09", "fig09-credit-queue-8-sufficient", tmp_path, one)
