@@ -57,13 +57,8 @@ fn results_stay_within_their_bounds_and_to_the_byte_what_they_were() {
         ("dctcp", "230dbec4051da009f90f098936028f36"),
         ("expresspass", "ed42e9167058fa11b3899aeda5e9533e"),
         ("expresspass-hotnets16", "f694fdbf581a363346f07e41f660a3a3"),
-<<<<<<< HEAD
-        ("naive-credit", "5c005b0d8329acbb5e77d66ba62450b4"),
-        ("ec4", "077d08780b1f1c7ed1aa287ba9c54e2b"),
-=======
         ("naive-credit", "81b0b1021071b34a9af34eee016e1eaa"),
         ("ec4", "8782020c1ccd7dd0866057abd8caf80d"),
->>>>>>> main
         ("rocev2", "bea4d25fcdb809cf7e50a8e8195841c1"),
         ("dcqcn", "27961c40f482df843e7c3b366f0a18d2"),
         ("timely", "eaefe964fb3a2fc3bad9d29203929c8c"),

@@ -15,12 +15,8 @@ use crate::endpoint::Env;
 use crate::expresspass::{
     Algorithm1, CREDIT_MIN, CreditTransport, Handshake, JitterAround, Settings, link_rate,
 };
-<<<<<<< HEAD
 use crate::params::{Auto, Profile};
-=======
-use crate::params::Auto;
 use crate::registry::Checked;
->>>>>>> main
 use clearway_units::{Bytes, Span};
 
 crate::params! {
@@ -91,15 +87,12 @@ impl CreditTransport for Ec4 {
     const SUMMARY: &'static str = "Credits that share a data queue with DCTCP, by marks on their data";
     const SOURCE: &'static str =
         "Wei, Dong, Huang, Xiao: EC4: ECN and Credit-Reservation Converged Congestion Control";
-<<<<<<< HEAD
+    const CHECKED: Checked = Checked::Paper("Held against the paper's text; its code is not public.");
     const PROFILES: &'static [Profile] = &[Profile {
         name: "printed",
         doc: "Algorithm 1 to the letter (EC4-4, EC4-17): marks speed the increase, and marked periods increase too",
         values: &[("ecn_increase", "alpha"), ("credit_increase", "always")],
     }];
-=======
-    const CHECKED: Checked = Checked::Paper("Held against the paper's text; its code is not public.");
->>>>>>> main
 
     fn settings(params: &Params) -> Settings {
         Settings {
