@@ -253,8 +253,8 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     cells = [(rate, alpha) for rate in (10, 40) for alpha in FAST]
     for i, workload in enumerate(WORKLOADS):
         x = np.arange(len(cells)) + (i - 1.5) * 0.2
-        values = np.array([waste(tables, workload, rate, alpha).mean / 100 for rate, alpha in cells])
-        place.bar(x, values, 0.18, color=look.color(COLORS[workload]), lw=0)
+        wasted = np.array([waste(tables, workload, rate, alpha).mean / 100 for rate, alpha in cells])
+        place.bar(x, wasted, 0.18, color=look.color(COLORS[workload]), lw=0)
     place.set_xticks(range(len(cells)), [f"{rate} Gbps\n{fraction(alpha)}" for rate, alpha in cells])
     place.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     place.grid(visible=False, axis="x")
