@@ -76,11 +76,11 @@ def credit_sizes(scenario: _clearway.Scenario) -> tuple[int, int] | None:
 
 
 def sizes(transport: dict[str, object]) -> tuple[int, int]:
-    """Least and largest credit of one transport."""
+    """Least and largest credit of one transport; those that don't say have sizes from 76 B, as `expresspass`."""
     if not transport.get("randomize_size"):
         return 84, 84
-    least = transport.get("size_min", 84)
-    return (least if isinstance(least, int) else 84), 92
+    least = transport.get("size_min", 76)
+    return (least if isinstance(least, int) else 76), 92
 
 
 def without_bound(scenario: _clearway.Scenario) -> str | None:

@@ -58,6 +58,19 @@ def convergence(rates: Floats, share: float, *, tolerance: float = 0.1, hold: in
     return Convergence(*(float(np.argmax(ok)) + 1 if ok.any() else float("nan") for ok in (inside, runs)))
 
 
+def settles(rates: Floats, share: float, *, window: int, hold: int, tolerance: float = 0.1) -> float:
+    """After how many bins all rates (rows) are within `tolerance` of the share and stay there for `hold` bins.
+
+    What is compared is the mean of the `window` bins that follow, since a bin of few packets can't show 10 %. NaN if
+    that never happens.
+    """
+    sums = np.cumsum(np.pad(rates, ((0, 0), (1, 0))), axis=1)
+    means = (sums[:, window:] - sums[:, :-window]) / window
+    inside: NDArray[np.bool_] = np.all(np.abs(means - share) <= tolerance * share, axis=0)
+    held = np.convolve(inside, np.ones(hold), mode="valid") >= hold - 0.5
+    return float(np.argmax(held)) if held.any() else float("nan")
+
+
 def fairness(rates: Floats) -> float:
     """Jain's index of each average (column), averaged."""
     return float(np.mean([jain_index(column) for column in rates.T])) if rates.size else float("nan")

@@ -7,9 +7,10 @@ Unstated, and chosen here:
 * **Flows**: two; the second joins after 20 ms (windows: 40 ms), at five offsets within a round trip (windows: within
   2 ms).
 * **Round trip**: 25 us without queues, the average that the paper reports for its testbed (sec. 6.1).
-* **Converged**: both flows within 10 % of their share of what data can take, averaged over a round trip (windows: 20
-  round trips, which is to their favour), for three averages in a row. Counted from the moment at which the second
-  flow asks for its connection; the time of its handshake, one round trip, is taken away.
+* **Converged**: the first round trip from which on the mean of the next 200 is within 10 % of its share for both
+  flows, at 20 starts in a row. A round trip holds 20 frames, and credits are dropped at random, so that shorter means
+  can't show 10 %. Counted from the moment at which the second flow asks for its connection, less the round trip of
+  its handshake.
 * **Buffer**: 250 full frames. DCTCP: K = 65 frames, g = 1/16. Both start with a handshake and ten segments.
 """
 
@@ -24,16 +25,17 @@ from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid
-from clearway.reproduce.measures import CEILING, FRAME, PAYLOAD, binned, convergence
+from clearway.reproduce.measures import CEILING, FRAME, PAYLOAD, binned, settles
 from clearway.result import Run
 
 RTT_US = 25
-#: Transport -> its table, when the second flow joins in us, step between offsets, round trips an average, averages.
-SETTINGS: dict[str, tuple[dict[str, Any], int, int, int, int]] = {
-    "naive-credit": ({"name": "naive-credit"}, 20_000, 5, 1, 60),
-    "dctcp": ({"name": "dctcp", "handshake": True}, 40_000, 400, 20, 400),
-    "cubic": ({"name": "cubic", "handshake": True}, 40_000, 400, 20, 400),
+#: Transport -> its table, when the second flow joins in us, step between offsets, round trips that are watched.
+SETTINGS: dict[str, tuple[dict[str, Any], int, int, int]] = {
+    "naive-credit": ({"name": "naive-credit"}, 20_000, 5, 800),
+    "dctcp": ({"name": "dctcp", "handshake": True}, 40_000, 400, 8_000),
+    "cubic": ({"name": "cubic", "handshake": True}, 40_000, 400, 8_000),
 }
+WINDOW, HOLD = 200, 20
 
 
 def jobs(scale: str) -> list[Job]:
@@ -44,12 +46,12 @@ def jobs(scale: str) -> list[Job]:
 
 def job(name: str, seed: int, more: int) -> Job:
     """One run; the seed also chooses the offset."""
-    transport, start, step, averaged, count = SETTINGS[name]
+    transport, start, step, count = SETTINGS[name]
     start_us = start + (seed - 1) * step
-    stop_us = start_us + RTT_US * averaged * count * more
+    stop_us = start_us + RTT_US * count * more
     first, second = {"src": "h0", "dst": "h2"}, {"src": "h1", "dst": "h3", "start": f"{start_us} us"}
     return Job(
-        {"transport": name, "seed": seed, "start_us": start_us, "averaged": averaged},
+        {"transport": name, "seed": seed, "start_us": start_us},
         {
             "name": "fig02",
             "seed": seed,
@@ -71,14 +73,12 @@ def job(name: str, seed: int, more: int) -> Job:
 
 def measure(job: Job, run: Run) -> Tables:
     """Round trips until both flows have their share, without that of the handshake; NaN if never."""
-    averaged = job.params["averaged"]
     ceiling = CEILING if job.params["transport"] == "naive-credit" else 1.0
     share = ceiling * 10e9 * PAYLOAD / FRAME / 2
-    _, rates = binned(run, "throughput", job.params["start_us"] * 1e-6, averaged * RTT_US * 1e-6)
-    found = convergence(rates, share, hold=3)
-    spans = rates.shape[1] * averaged
-    held = found.held * averaged - 1 if found.held == found.held else float(spans)
-    return {"rows": pl.DataFrame([{"rtts": held, "converged": found.held == found.held, "watched": float(spans)}])}
+    _, rates = binned(run, "throughput", job.params["start_us"] * 1e-6, RTT_US * 1e-6)
+    found = settles(rates, share, window=WINDOW, hold=HOLD)
+    rtts = max(0.0, found - 1) if found == found else float(rates.shape[1])
+    return {"rows": pl.DataFrame([{"rtts": rtts, "converged": found == found}])}
 
 
 def summarise(tables: Tables) -> Tables:

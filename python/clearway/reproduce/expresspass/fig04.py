@@ -12,6 +12,7 @@ Unstated, and chosen here:
 * **Rate and delay**: 10 Gbps, 4 us a link. For 40 ms after 10 ms of start-up, five seeds.
 * **Transport**: `naive-credit` with its defaults. With credits of one size, flows lock phase at the limiters and one
   starves the other (E17-10); that is shown beside.
+* **Link 1** is the one that credits pass first: the long flow's last, with the second cross flow on it.
 * **Use** of a link is a share of what data can take beside credits.
 """
 
@@ -135,15 +136,15 @@ def check(tables: Tables) -> list[Finding]:
     found.append(judge.number(claim("expresspass", "fig04a-naive-multibottleneck-unfairness"), ratio, note=note))
 
     percent = {
-        "link1_utilization": 100 * (LONG + SECOND),
+        "link1_utilization": 100 * (LONG + THIRD),
         "flow0_credits_after_link2": 100 * LONG,
-        "link1_idle": 100 * (1 - LONG - SECOND),
+        "link1_idle": 100 * (1 - LONG - THIRD),
     }
     values: dict[str, judge.Measured] = {
         case: of(tables, "parking lot", default, expression) for case, expression in percent.items()
     }
     values["flow0_credits_after_link1"] = stats.exact(50.0)
-    trend = judge.below(of(tables, "parking lot", default, LONG + SECOND), 0.9)
+    trend = judge.below(of(tables, "parking lot", default, LONG + THIRD), 0.9)
     note = "the share after link 1 follows from two flows at the full rate and is not measured"
     here = claim("expresspass", "fig04b-naive-parking-lot-utilization")
     found.append(judge.number(here, values, trend=trend, note=note))
@@ -157,7 +158,7 @@ def facts(tables: Tables) -> dict[str, object]:
         "ratio": of(tables, "multi-bottleneck", default, 2 * LONG / (SECOND + THIRD)),
         "ratio_fixed": of(tables, "multi-bottleneck", "credits of 84 B", 2 * LONG / (SECOND + THIRD)),
         "long": of(tables, "parking lot", default, 100 * LONG),
-        "link1": of(tables, "parking lot", default, 100 * (LONG + SECOND)),
+        "link1": of(tables, "parking lot", default, 100 * (LONG + THIRD)),
     }
 
 

@@ -62,11 +62,11 @@ def check(tables: Tables) -> list[Finding]:
     ratio = of(tables, "multi-bottleneck", 2 * LONG / (SECOND + THIRD))
     found.append(judge.number(claim("hotnets", "fig02a-naive-multibottleneck-unfairness"), ratio))
     values: dict[str, judge.Measured] = {
-        "link1_utilization": of(tables, "parking lot", 100 * (LONG + SECOND)),
+        "link1_utilization": of(tables, "parking lot", 100 * (LONG + THIRD)),
         "flow1_credits_after_link1": 50.0,
         "flow1_credits_after_link2": of(tables, "parking lot", 100 * LONG),
     }
-    trend = judge.below(of(tables, "parking lot", LONG + SECOND), 0.9)
+    trend = judge.below(of(tables, "parking lot", LONG + THIRD), 0.9)
     note = "the share after link 1 follows from two flows at the full rate and is not measured"
     here = claim("hotnets", "fig02b-naive-parking-lot-utilization")
     return [*found, judge.number(here, values, trend=trend, note=note)]
@@ -77,7 +77,7 @@ def facts(tables: Tables) -> dict[str, object]:
     return {
         "ratio": of(tables, "multi-bottleneck", 2 * LONG / (SECOND + THIRD)),
         "long": of(tables, "parking lot", 100 * LONG),
-        "link1": of(tables, "parking lot", 100 * (LONG + SECOND)),
+        "link1": of(tables, "parking lot", 100 * (LONG + THIRD)),
     }
 
 

@@ -165,7 +165,7 @@ def measure(job: Job, run: Run) -> Tables:
 def shares(run: Run) -> dict[str, float]:
     """The least and the greatest share of an active flow over the mean, and the use of the link by a lone one."""
     bins = EVERY_MS * 2 * fig13.FLOWS
-    rates = np.array([fig13.padded(binned(run, f"flow{i}", 0.0, 1e-3)[1], bins) for i in range(fig13.FLOWS)])
+    rates = fig13.by_millisecond(run, bins)
     off = []
     for k in range(2 * fig13.FLOWS - 1):
         alive = [i for i in range(fig13.FLOWS) if i <= k < i + fig13.FLOWS]
@@ -250,7 +250,7 @@ def others(tables: Tables) -> list[Finding]:
     values = {
         "throughput_Gbps": use.scaled(0.1),
         "data": use,
-        "credit": stats.Estimate(100 - use.mean, 100 - use.high, 100 - use.low, use.seeds),
+        "credit": use.scaled(CREDIT / FRAME),
     }
     found = [judge.number(claim("hotnets", "sec31-max-data-throughput"), values, form=".3f", note="a lone flow")]
     # Half a round trip for a packet on four links, and the time that its frames take there.

@@ -31,7 +31,7 @@ from clearway.result import Run
 TRANSPORTS: dict[str, dict[str, Any]] = {
     "expresspass": {"name": "expresspass"},
     "ec4": {"name": "ec4"},
-    "pac": {"name": "pac", "cc": "dctcp"},
+    "pac": {"name": "pac", "under": "dctcp"},
     "pacc": {"name": "pacc"},
     "dctcp": {"name": "dctcp"},
     "hpcc": {"name": "hpcc"},
