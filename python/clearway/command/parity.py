@@ -21,6 +21,8 @@ Examples:
   clearway parity
   clearway parity ns2 --list web-search-1
   clearway parity ns2 --flows mine.csv
+  clearway parity hpcc-ns3-dcqcn
+  clearway parity hpcc-ns3 --flows flow.txt
 """
 
 

@@ -90,7 +90,7 @@ crate::params! {
     /// Parameters of `expresspass`.
     pub struct Params {
         /// Law by which credit loss sets the credit rate.
-        feedback: Law = "sigcomm17", "" to "", "E17 3.2, Algorithm 1";
+        feedback: Law = "sigcomm17", "" to "", "E17 3.2, Algorithm 1; its decrease by the prose, sec. 4 and ns2-xpass";
         /// Initial credit rate as a share of the link's (alpha).
         alpha: f64 = "0.5", "0.0001" to "1", "ns2-xpass; E17 6.3 compares 1/2 and 1/16";
         /// First aggressiveness factor (w_init).

@@ -13,7 +13,7 @@ NAMES = {"web-search": "Web Search", "cache-follower": "Cache Follower", "data-m
 
 COLD: dict[str, Any] = {**DCTCP, "handshake": True}
 #: alpha = w_init = 1/16, as E17 6.3 has it for such networks.
-EXPRESSPASS: dict[str, Any] = {"name": "expresspass", "alpha": 0.0625, "w_init": 0.0625, "randomize_size": True}
+EXPRESSPASS: dict[str, Any] = {"name": "expresspass", "alpha": 0.0625, "w_init": 0.0625}
 #: What half of the hosts speak.
 CASES: dict[str, dict[str, Any]] = {"ec4": EC4, "expresspass": EXPRESSPASS, "expresspass, ns2": NS2, "dctcp": COLD}
 #: EC4 that does not start at the link's rate, to see what the start costs.

@@ -7,7 +7,7 @@ Unstated, and chosen here:
 * **Rate and RTT**: 10 Gbps, 100 us of propagation there and back as in Fig. 16.
 * **Starts**: at random within 20 ms. Measured for 500 ms (quick: 60 ms) from 40 ms on. Fairness over intervals of
   100 ms (quick: 20 ms, which makes it stricter), averaged.
-* **alpha and w_init**: 1/2 (E17-2).
+* **alpha and w_init**: the defaults, 1/2 and 1/16 (E17-2).
 * **Maximum queue**: of the whole run, as the engine sees it at every packet, and of samples every 20 us after the
   start.
 * **DCTCP**: K = 65 packets, g = 0.0625, least window 2, initial window 10, least timeout 10 ms, buffer of 250 full
@@ -32,7 +32,7 @@ from clearway.reproduce.measures import binned, data_drops, fairness, port
 from clearway.result import Run
 
 FLOWS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
-VARIANTS = ("expresspass", "random sizes", "loss matched", "ns2 profile")
+VARIANTS = ("expresspass", "printed", "even sizes", "ns2 profile")
 WITH_DELAY = "host delay"
 SPAN_MS = {"quick": (60, 20), "full": (500, 100)}
 WARM_UP_MS = 40

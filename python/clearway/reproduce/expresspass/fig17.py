@@ -8,7 +8,7 @@ Unstated, and chosen here:
   host at a time; at full scale 8 tasks send 1 MB.
 * **Delay** 4 us a link (as in the other networks of the paper), none at hosts; buffers of 384.5 KB.
 * **Starts**: at random within the first millisecond. All at once would be a burst that no two hosts could time.
-* **alpha and w_init**: 1/2 (E17-2), and 1/16 beside it.
+* **alpha and w_init**: the defaults, 1/2 and 1/16 (E17-2), and 1/16 for both beside it.
 * **DCTCP**: K = 65 frames, g = 0.0625, connections that stand, ten segments to start with. Least timeout 10 ms, and
   beside it 200 ms (of Linux and ns-2) and 200 us (of the HotNets'16 paper).
 * **The sending host**: its flows share its card by turns, a packet each, and none is lost there. In ns-2, which the
@@ -30,7 +30,6 @@ from matplotlib.ticker import LogLocator
 
 from clearway import metrics
 from clearway.reproduce.claims import Finding, Verdict, claim, verdict
-from clearway.reproduce.expresspass.common import HALF
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, done_and_left, grid, legend
 from clearway.reproduce.measures import cost, data_drops
@@ -42,8 +41,8 @@ CARDS: dict[str, Any] = {"kind": "hpcc-file", "path": str(Path(__file__).with_na
 TASKS = {"quick": 4, "full": 8}
 SIZE = {"quick": 125_000, "full": 1_000_000}
 TRANSPORTS: dict[str, dict[str, Any]] = {
-    "expresspass": {"name": "expresspass", **HALF},
-    "expresspass, 1/16": {"name": "expresspass"},
+    "expresspass": {"name": "expresspass"},
+    "expresspass, 1/16": {"name": "expresspass", "alpha": 0.0625},
     "dctcp": {"name": "dctcp", "g": 0.0625},
     "dctcp, 200 ms": {"name": "dctcp", "g": 0.0625, "rto_min": "200 ms"},
     "dctcp, 200 us": {"name": "dctcp", "g": 0.0625, "rto_min": "200 us"},

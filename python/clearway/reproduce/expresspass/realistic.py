@@ -24,7 +24,7 @@ BUCKETS = {"S (< 10 KB)": "S", "M (10-100 KB)": "M", "L (100 KB-1 MB)": "L", "XL
 
 def expresspass(alpha: float) -> dict[str, Any]:
     """The paper's ExpressPass with alpha = w_init, credits of random size (E17-8: several switches)."""
-    return {"name": "expresspass", "alpha": alpha, "w_init": alpha, "randomize_size": True}
+    return {"name": "expresspass", "alpha": alpha, "w_init": alpha}
 
 
 def scenario(

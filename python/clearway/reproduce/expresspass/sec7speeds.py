@@ -28,7 +28,7 @@ from clearway.metrics import jain_index
 from clearway.reproduce.claims import Finding, claim, verdict
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
-from clearway.reproduce.measures import CEILING_RANDOM, FRAME, PAYLOAD, binned, cost, data_drops
+from clearway.reproduce.measures import CEILING, FRAME, PAYLOAD, binned, cost, data_drops
 from clearway.result import Run
 
 #: Name -> link rates of hosts in Gbps, pairs, the max-min fair rates of data in Gbps before credits take their part.
@@ -76,7 +76,7 @@ def jobs(scale: str) -> list[Job]:  # noqa: ARG001
                 "name": "sec7speeds",
                 "stop": f"{END_S} s",
                 **network(case),
-                "transport": {"name": "expresspass", "ceiling": ceiling, "randomize_size": True},
+                "transport": {"name": "expresspass", "ceiling": ceiling},
                 "traffic": [
                     {"name": "flows", "kind": "long", "pairs": [[f"h{a}", f"h{b}"] for a, b in CASES[case][1]]}
                 ],
@@ -92,7 +92,7 @@ def measure(job: Job, run: Run) -> Tables:
     """What each flow got of its max-min share in the second half, and credits."""
     names, rates = binned(run, "goodput", END_S / 2, END_S / 2)
     order = sorted(range(len(names)), key=lambda i: int("".join(c for c in names[i] if c.isdigit()) or 0))
-    got = [float(rates[i, 0]) * FRAME / PAYLOAD / CEILING_RANDOM / 1e9 for i in order]
+    got = [float(rates[i, 0]) * FRAME / PAYLOAD / CEILING / 1e9 for i in order]
     fair = CASES[job.params["case"]][2]
     sent = float(run.flows["credits_sent"].sum())
     row = {

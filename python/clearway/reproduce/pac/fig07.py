@@ -135,7 +135,7 @@ def check(tables: Tables) -> list[Finding]:
     here = claim("pac", "fig08-timeout-ratio-edge")
     first = first_timeout(rows, "dctcp")
     count = sum(timeouts(part, "pac") for part in parts.values())
-    measured = {"PAC_ratio": float(count > 0), "DCTCP_starts_at": first}
+    measured: dict[str, judge.Measured] = {"PAC_ratio": float(count > 0), "DCTCP_starts_at": first}
     found.append(judge.number(here, measured, form=".1f", note=f"PAC: {count} timeouts in all rounds of all workloads"))
     return found
 
