@@ -13,6 +13,7 @@ from clearway.command.shared import console, print_json
 from clearway.command.tables import print_texts
 from clearway.parity import CASES, Case, FlowList, Row, find
 from clearway.parity.measure import SEEDS, compare, own_list
+from clearway.parity.page import rewrite
 from clearway.texts import Texts
 
 EXAMPLES = """\b
@@ -20,6 +21,8 @@ Examples:
   clearway parity
   clearway parity ns2 --list web-search-1
   clearway parity ns2 --flows mine.csv
+  clearway parity hpcc-ns3-dcqcn
+  clearway parity hpcc-ns3 --flows flow.txt
 """
 
 
@@ -29,6 +32,7 @@ Examples:
 @click.option("--list", "only", metavar="NAME", help="Run only this one of the case's lists.")
 @click.option("--seeds", type=click.IntRange(1, 1000), default=SEEDS, show_default=True, help="Runs of each list.")
 @click.option("--write", type=click.Path(path_type=Path), help="Write the case's lists to this folder; run nothing.")
+@click.option("--docs", type=click.Path(path_type=Path), help="Write the tables to this page of documents.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 def parity(
@@ -37,6 +41,7 @@ def parity(
     only: str | None,
     seeds: int,
     write: Path | None,
+    docs: Path | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -62,6 +67,9 @@ def parity(
                 parts = [compare(one, part, seeds=seeds, progress=bar.start) for part in chosen(one, only)]
             answers.append((one, parts))
             agree &= all(row.agrees is not False for rows in parts for row in rows)
+    if docs is not None and flows is None and only is None:
+        for one, parts in answers:
+            rewrite(docs, one, parts)
     if as_json:
         print_json([as_dict(one, parts) for one, parts in answers])
     else:

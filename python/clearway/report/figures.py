@@ -139,7 +139,7 @@ def swept(lines: Mapping[str, list[tuple[float, Run]]], key: str, measure: str, 
 
 
 def trade(lines: Mapping[str, list[tuple[float, Run]]], key: str, palette: Palette) -> Figure:
-    """Both sides of the trade against the swept key: the largest queue, and the completion time of the slowest flows."""
+    """Both sides of the trade against the swept key: the largest queue, and how long the slowest flows take."""
     figure = Figure(figsize=(9.6, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     sweep_on(left, lines, key, "queue_max", palette)

@@ -49,7 +49,7 @@ tcp::config::tcp_params! {
         /// Whether marks move the threshold (eq. (2)). Without it, the threshold stays at `buffer`.
         adaptive: bool = "true", "" to "", "PAC sec. III-B; the authors' module has no eq. (2)";
         /// Least threshold. `auto`: 0.6 of `buffer`.
-        floor: Auto<Bytes> = "auto", "0 B" to "1 TB", "our choice, swept on the pages of Fig. 7 to 15; PAC-2";
+        floor: Auto<Bytes> = "auto", "0 B" to "1 TB", "our choice, swept over all figures; PAC-2";
         /// What triggers and arrivals count: payload, or what the authors' module counts, which is frames of 54 B of
         /// headers for triggers and IP packets for arrivals.
         units: Units = "payload", "" to "", "PAC sec. III-C (\"application payload\"); PAC-3";
@@ -78,7 +78,7 @@ tcp::config::tcp_params! {
         /// How traffic is found out that was expected and will not come.
         correction: Correction = "answers", "" to "", "our choice; the paper's is throughput, eq. (6), its authors' module has line-rate; PAC-7, PAC-8";
         /// What ends slow start of a flow in PAC's eyes, besides marks.
-        phase_test: PhaseTest = "marks", "" to "", "our choice; the paper's is falls; PAC-6";
+        phase_test: PhaseTest = "falls", "" to "", "PAC sec. III-C; PAC-6";
         /// With `phase_test = "falls"`: falls of the throughput in a row that end slow start.
         falls: u32 = "2", "1" to "1000", "PAC sec. III-C; the authors' module has 3; PAC-6";
         /// A flow that has received more is not in slow start any more.

@@ -31,7 +31,7 @@ pub struct Port {
     pub up: bool,
     /// Whether more than queueing awaits a packet that arrives: the link is down, or there is a mechanism.
     pub arrival_is_special: bool,
-    /// The same for a packet that leaves: random loss, a mechanism, or another class at the switch that it goes to.
+    /// The same for a packet that leaves: random loss, or a mechanism.
     pub departure_is_special: bool,
     /// What flow control wants of it: bits.
     pub control: u8,
@@ -127,8 +127,8 @@ impl Port {
 
 /// How long `wire` bytes take at `rate`.
 fn time_to_send(rate: Rate, wire: u32, whole_ns: bool) -> Span {
-    let exact = rate.time_to_send(Bytes::new(wire as u64));
-    if whole_ns { Span::from_ns(exact.as_ps() / 1000) } else { exact }
+    let size = Bytes::new(wire as u64);
+    if whole_ns { rate.time_to_send_below(size, Span::from_ns(1)) } else { rate.time_to_send(size) }
 }
 
 /// The queue of a class of data at a port.

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure as Picture
 
 from clearway import _clearway
 from clearway.reproduce.claims import Finding, claim, verdict
-from clearway.reproduce.expresspass.common import HALF, dumbbell
+from clearway.reproduce.expresspass.common import dumbbell
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
 from clearway.reproduce.measures import binned, fairness, port
@@ -44,7 +44,7 @@ def transports() -> dict[str, dict[str, Any]]:
     }
     return {
         **found,
-        "expresspass, 1/2": {"name": "expresspass", **HALF},
+        "expresspass, 1/2": {"name": "expresspass", "w_init": 0.5},
         "naive-credit, gap": {"name": "naive-credit", "jitter_around": "gap"},
     }
 

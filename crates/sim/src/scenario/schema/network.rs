@@ -42,7 +42,8 @@ table! {
         overhead: Auto<Bytes> = "auto", "20 B" to "500 B";
         /// Size on the wire of the smallest frame. `"auto"`: by `framing`, 84 B with `"ethernet"`, 40 B with `"ns-2"`.
         wire_min: Auto<Bytes> = "auto", "20 B" to "500 B";
-        /// Drop the fraction of a nanosecond in the time that a frame takes on a link, as HPCC's ns-3 code does.
+        /// Drop the fraction of a nanosecond in the time that a frame takes on a link, as HPCC's ns-3 code does. A time
+        /// that is a whole number of them loses one, since that code divides in floating point.
         whole_ns: bool = "false";
     }
 }
