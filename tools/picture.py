@@ -6,17 +6,16 @@ from pathlib import Path
 import clearway
 from clearway import folder
 from clearway.groups import Sweep, group
-from clearway.report.figures import swept
+from clearway.report.figures import trade
 from clearway.report.style import Palette, drawing, standalone, svg
 
 
 def main(results: str, picture: str) -> None:
-    """Finds the incast among the results and draws its queue against its fan-out."""
+    """Finds the incast among the results and draws its queue and its completion time against its fan-out."""
     runs = [clearway.load(path) for path in folder.find_runs(Path(results))]
     sweep = next(part for part in group(runs) if isinstance(part, Sweep))
     with drawing():
-        figure = swept(sweep.lines, sweep.key, "queue_max", Palette(sweep.lines))
-        figure.set_size_inches(7.2, 3.6)
+        figure = trade(sweep.lines, sweep.key, Palette(sweep.lines))
         Path(picture).write_text(standalone(svg(figure)), "utf-8")
 
 

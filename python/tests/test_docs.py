@@ -41,3 +41,20 @@ def test_commands_exist(page: str) -> None:
     for name, rest in re.findall(r"^(?:\.venv/bin/)?clearway ([a-z]+)(.*)$", text, flags=re.MULTILINE):
         options = {option for parameter in cli.commands[name].params for option in parameter.opts}
         assert {word.partition("=")[0] for word in rest.split() if word.startswith("--")} <= options, (name, rest)
+
+
+READING = r"\b(?:E17|E16|PAC|EC4|PACC|HPCC|TIMELY|RCP|DX|HULL|ICTCP|DCQCN|CUBIC|DCTCP|PFC|N)-\d+\b"
+
+
+def test_every_reading_that_is_cited_is_defined_in_the_documentation() -> None:
+    cited, defined = dict[str, str](), set[str]()
+    sources = [("docs", "*.md"), ("python/clearway", "*.py"), ("python/clearway", "*.md"), ("crates", "*.rs")]
+    for folder, pattern in sources:
+        for path in sorted((REPOSITORY / folder).rglob(pattern)):
+            text = path.read_text("utf-8")
+            cited |= dict.fromkeys(re.findall(READING, text), str(path))
+            if folder == "docs":
+                # A definition opens a row of a table, an item of a list or a paragraph.
+                for line in re.findall(rf"^(?:\| |[*-] )?\**(?:{READING}(?:,| and| to)? ?)+", text, flags=re.MULTILINE):
+                    defined |= set(re.findall(READING, line))
+    assert {name: where for name, where in cited.items() if name not in defined} == {}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +18,7 @@ from conftest import REPOSITORY, Cli
 
 import clearway
 from clearway import reproduce
-from clearway.reproduce import Claim, Job, measures, work
+from clearway.reproduce import Claim, Job, measures, scoreboard, work
 from clearway.reproduce.claims import VERDICTS
 from clearway.reproduce.expresspass import fig10, fluid
 from clearway.runner import load_scenario
@@ -122,6 +124,28 @@ def test_every_claim_is_whole() -> None:
         assert one.kind in ("value", "bound", "ratio", "trend", "ordering", "table")
     with pytest.raises(clearway.Error, match="no claim"):
         reproduce.claim("expresspass", "fig99")
+
+
+@pytest.mark.parametrize("paper", sorted(scoreboard.PAPERS))
+def test_every_claim_of_a_paper_has_a_figure(paper: str) -> None:
+    known = set(reproduce.claims(paper))
+    judged = [name for figure in reproduce.figures().values() if figure.paper == paper for name in figure.claims]
+    assert set(judged) == known
+    assert len(judged) == len(known), "each claim belongs to one figure"
+
+
+@pytest.mark.parametrize("name", sorted(reproduce.figures()))
+def test_no_number_in_the_prose_of_a_figure_is_typed_by_hand(name: str) -> None:
+    # What we measured is a name in braces. A number with a fraction that stands as it is must be the paper's: in its
+    # claims, or among the settings that the figure's docstring states.
+    (figure,) = reproduce.find(name)
+    source = Path(str(sys.modules[figure.check.__module__].__file__))
+    prose = source.with_suffix(".md").read_text("utf-8")
+    assert not figure.reading
+    claims = Path(reproduce.__file__).with_name("claims") / f"{figure.paper}.toml"
+    known = figure.doc + (claims.read_text("utf-8") if claims.exists() else "")
+    typed = re.findall(r"\d+\.\d+", re.sub(r"\{[^}]*\}|`[^`]*`|[Ss]ec(?:tion|\.) [\d.]+|\]\([^)]*\)", "", prose))
+    assert [number for number in typed if number not in known] == []
 
 
 @pytest.mark.parametrize("name", sorted(reproduce.figures()))

@@ -10,6 +10,7 @@ import pytest
 import clearway
 from clearway import reproduce
 from clearway.reproduce import measures
+from clearway.reproduce.pac import common, fig13, readings, text
 
 
 def test_a_sweep_holds_until_its_value_falls_below_a_share_of_the_best_so_far() -> None:
@@ -54,6 +55,43 @@ def test_an_incast_averages_the_rounds_that_ended() -> None:
     }
 
 
+def sweep(goodputs: dict[int, list[float]]) -> pl.DataFrame:
+    """Rows of a transport: goodput of each of five seeds by number of senders."""
+    rows = [
+        {"transport": "x", "senders": senders, "seed": seed, "goodput_bps": value, "timeout_ratio": 0.0, "timeouts": 0}
+        for senders, values in goodputs.items()
+        for seed, value in enumerate(values, start=1)
+    ]
+    return pl.DataFrame(rows)
+
+
+def test_goodput_falls_at_the_first_number_of_senders_below_the_best_in_each_seed() -> None:
+    rows = sweep({10: [900] * 5, 11: [900, 900, 900, 900, 100], 12: [100] * 5})
+    found = common.fall(rows, "x")
+    assert found.mean == pytest.approx(11.8)
+    assert found.seeds == 5
+    assert common.holds_everywhere(rows.filter(pl.col("senders") < 12), "x", 0.8)
+    assert not common.holds_everywhere(rows, "x", 0.8)
+
+
+def test_a_seed_without_a_fall_leaves_the_point_open() -> None:
+    found = common.fall(sweep({10: [900] * 5, 11: [100, 100, 100, 100, 900]}), "x")
+    assert common.point(found) == "none in the sweep"
+
+
+def test_a_reading_keeps_the_networks_settings() -> None:
+    pac = common.readings({"profile": "ns2-1g"})["pac, code"]
+    assert pac["profile"] == "ns2-1g"
+    assert pac["correction"] == "line-rate"
+    assert not {"buffer", "initial_window", "rto_min"} & set(pac)
+    assert readings.transport("ns2-10g", {"floor": 0.6})["floor"] == "225 KB"
+
+
+def test_table_ii_is_what_fig_13_is_simulated_with() -> None:
+    assert text.table_2()["1G Network/base_RTT_us"] == 120
+    assert text.base_rtt_us(fig13.scenario("quick", "96 KB", {}, 4)) == pytest.approx(120, abs=0.05)
+
+
 def test_shims_that_hold_acknowledgements_say_how_many() -> None:
     scenario = {
         "topology": {"kind": "star", "hosts": 5},
@@ -65,7 +103,7 @@ def test_shims_that_hold_acknowledgements_say_how_many() -> None:
     assert shim["acks_released"] > 0
 
 
-@pytest.mark.parametrize("name", ["pac/fig02", "pac/fig03", "pac/fig07", "pac/fig13"])
+@pytest.mark.parametrize("name", ["pac/fig02", "pac/fig11", "pac/sec3d", "pac/text"])
 def test_a_figure_runs_checks_and_draws(name: str, tmp_path: Path) -> None:
     (figure,) = reproduce.find(name)
     found = reproduce.reproduce(figure, out=tmp_path, processes=1)

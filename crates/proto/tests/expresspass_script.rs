@@ -315,8 +315,9 @@ fn the_sender_of_2016_marks_its_last_packet_and_sends_no_stop() {
 #[test]
 fn a_receiver_paces_credits_by_its_feedback_and_stops_when_told() {
     // alpha 1/2: a credit every 2 us; w_init 1/2: after the first loss-free update every 1 / 0.8 us.
+    let law = ("feedback", "sigcomm17-printed");
     let stats = receiver::<ExpressPass>(
-        &params(&[("alpha", "0.5"), ("w_init", "0.5"), ("update_period", "10 us")]),
+        &params(&[law, ("alpha", "0.5"), ("w_init", "0.5"), ("update_period", "10 us")]),
         "
          0    us < request session 1 wants 9
          0    us > credit 0 ack 0 session 1

@@ -100,12 +100,31 @@ fn a_persistent_connection_asks_anew_for_each_message() {
     let wire = Wire { established: true, script, ..Wire::default() };
     for member in 0..4 {
         let outcome = run(member, &wire);
-        // The idle timeout of the ns-2 code is 2 ms, so its credits never stop in between.
-        let requests = if member == 1 { 1 } else { 20 };
-        assert_eq!(outcome.kinds.get("CreditRequest"), Some(&requests), "{member}");
+        assert_eq!(outcome.kinds.get("CreditRequest"), Some(&20), "{member}");
         assert_eq!(outcome.sender.data_packets, 20);
         assert_eq!(outcome.sender.retransmits + outcome.sender.timeouts, 0);
     }
+}
+
+#[test]
+fn under_the_profile_ns2_a_flow_of_one_frame_draws_one_credit_and_opens_without_a_handshake() {
+    for bytes in [1, 1_000, 1_460] {
+        let outcome = Wire::with_flow(bytes).run::<ExpressPass>(&ns2());
+        assert_eq!((outcome.receiver.credits_sent, outcome.sender.credits_wasted), (1, 0), "{bytes}");
+        let kinds: Vec<(&str, u64)> = outcome.kinds.iter().map(|(kind, count)| (&kind[..], *count)).collect();
+        let expected = [("Ack", 1), ("Credit", 1), ("CreditRequest", 1), ("CreditStop", 1), ("Data", 1)];
+        assert_eq!(kinds, expected, "{bytes}: the answer to the stop is ours");
+        let default = Wire::with_flow(bytes).run::<ExpressPass>(&Default::default());
+        assert!(default.receiver.credits_sent > 1, "{bytes}");
+    }
+}
+
+#[test]
+fn released_data_leaves_before_the_stop_where_both_wait_in_one_queue() {
+    let params = with(&[("release", "queue"), ("idle_timeout", "0 s")]);
+    let outcome = Wire::with_flow(14_600).run::<ExpressPass>(&params);
+    assert_eq!(outcome.kinds["CreditStop"], 1, "the answer to it finds all data there");
+    assert_eq!(outcome.sender.data_packets, 10);
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! How well long flows use and share one link, by transport: a row for each of them, a column for each cell.
+//! How well long flows use and share one link: a row for each cell, a column for each transport.
 //!
-//! `cargo run --release --example shares -- [rates=10,25,100] [flows=2,4,8,16,32,64] [rtts=100]
-//! [nets=plain,delay,rtt] [seeds=3] SETTING ...`, where a SETTING is `transport` or `transport,parameter=value,...`. A cell is written `use, Jain's index
+//! `cargo run --release --example shares -- [rates=10,25,100] [flows=2,4,8,16,32,64] [rtts=25]
+//! [nets=plain,delay,rtt2] [seeds=3] SETTING ...`, where a SETTING is `transport` or `transport,parameter=value,...`. A cell is written `use, Jain's index
 //! over 1 ms, over 10 ms`.
 
 #[path = "../tests/common/mod.rs"]
@@ -12,10 +12,14 @@ use common::shares::{Cell, Net};
 use std::error::Error;
 use std::io::Write;
 
+/// Round-trip times whose extremes are as 1 to 2, and as 1 to 4.
+const RTT2: Net = Net::UnequalRtts(67, 133);
+const RTT4: Net = Net::UnequalRtts(40, 160);
+
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut rates, mut flows) = (vec![10, 25, 100], vec![2, 4, 8, 16, 32, 64]);
-    let (mut nets, mut seeds) = (vec![Net::Plain, Net::HostDelay, Net::UnequalRtts], 3);
-    let (mut rtts, mut settings) = (vec![100], Vec::new());
+    let (mut nets, mut seeds) = (vec![Net::Plain, Net::HostDelay, RTT2], 3);
+    let (mut rtts, mut settings) = (vec![25], Vec::new());
     for argument in std::env::args().skip(1) {
         match argument.split_once('=') {
             Some(("rates", list)) => rates = numbers(list)?,
@@ -26,21 +30,23 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => settings.push((setting(&argument)?, argument)),
         }
     }
-    let mut out = std::io::stdout();
+    let names: Vec<&str> = settings.iter().map(|(_, name)| name.as_str()).collect();
+    println!(
+        "| net | RTT | rate | flows | {} |\n|---|---|---|---{}|",
+        names.join(" | "),
+        "|---".repeat(names.len())
+    );
     for (net, rtt) in nets.iter().flat_map(|net| rtts.iter().map(move |rtt| (*net, *rtt))) {
-        let cells: Vec<Cell> = (rates.iter())
-            .flat_map(|&gbps| flows.iter().map(move |&flows| Cell { gbps, flows: flows as u32, rtt, net }))
-            .collect();
-        let heads: Vec<String> = cells.iter().map(|cell| format!("{}G, {}", cell.gbps, cell.flows)).collect();
-        println!("\n| {net:?}, {rtt} us | {} |\n|---{}|", heads.join(" | "), "|---".repeat(cells.len()));
-        for (transport, name) in &settings {
-            write!(out, "| `{name}` |")?;
-            for cell in &cells {
-                let shares = cell.mean(transport, seeds);
-                write!(out, " {:.3} {:.2} {:.3} |", shares.used, shares.jain_1ms, shares.jain_10ms)?;
-                out.flush()?;
+        for (gbps, flows) in
+            rates.iter().flat_map(|rate| flows.iter().map(move |flows| (*rate, *flows as u32)))
+        {
+            print!("| {net} | {rtt} us | {gbps} Gbps | {flows} |");
+            for (transport, _) in &settings {
+                let shares = Cell { gbps, flows, rtt, net }.mean(transport, seeds);
+                print!(" {:.3} {:.2} {:.3} |", shares.used, shares.jain_1ms, shares.jain_10ms);
+                std::io::stdout().flush()?;
             }
-            writeln!(out)?;
+            println!();
         }
     }
     Ok(())
@@ -54,8 +60,9 @@ fn net(name: &str) -> Result<Net, String> {
     match name {
         "plain" => Ok(Net::Plain),
         "delay" => Ok(Net::HostDelay),
-        "rtt" => Ok(Net::UnequalRtts),
-        _ => Err(format!("nets are plain, delay and rtt, not {name}")),
+        "rtt2" => Ok(RTT2),
+        "rtt4" => Ok(RTT4),
+        _ => Err(format!("nets are plain, delay, rtt2 and rtt4, not {name}")),
     }
 }
 

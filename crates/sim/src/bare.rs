@@ -68,6 +68,7 @@ impl Bare {
                     next: NONE,
                     hops: path.len() as u8,
                     class: 0,
+                    class_at_host: 0,
                 };
                 let index = bare.slab.insert(slot);
                 bare.loops.push((base, path.len() as u8));

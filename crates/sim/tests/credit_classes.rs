@@ -65,7 +65,7 @@ fn weights_share_credits_and_so_data_exactly() {
     // Credits come at the link's rate whatever becomes of them, so that every class always has some.
     let weights = [1, 3, 4];
     let turns: Vec<CreditTurn> = weights.iter().map(|&weight| turn(0, weight, None)).collect();
-    let naive = transport("naive-credit");
+    let naive = even_credits("naive-credit");
     let [early, late] = [10, 30].map(|ms| frames(&run(&classes(&naive, &turns, Span::from_ms(ms), None)), 3));
     let total = FRAMES_PER_S * 0.020;
     for (class, weight) in weights.iter().enumerate() {
@@ -155,7 +155,9 @@ fn burst(accounting: bool) -> (f64, Span) {
     let mut blast = transport("blast");
     blast.set("accounting", if accounting { "true" } else { "false" }).unwrap();
     let dumbbell = shape(5);
-    let expresspass = transport("expresspass");
+    let mut expresspass = even_credits("expresspass");
+    // The default law takes data that a queue delays for credits that did not pass, once one of them is lost.
+    expresspass.set("feedback", "sigcomm17-printed").unwrap();
     let mut model = network_for(&expresspass, dumbbell.build().unwrap());
     let pair = |pair: u32, size| Flow {
         start: Time::ZERO,

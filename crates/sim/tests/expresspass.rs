@@ -31,7 +31,7 @@ fn a_lone_long_flow_carries_94_82_percent_of_its_link() {
         let rate = Rate::gbps(gbps);
         let topology =
             Dumbbell { pairs: 1, rate, bottleneck_rate: rate, ..Dumbbell::default() }.build().unwrap();
-        let expresspass = transport("expresspass");
+        let expresspass = even_credits("expresspass");
         let mut model = network_for(&expresspass, topology);
         let to_receiver = model.topology.ports_of(NodeId(1))[0].reverse();
         // Long enough for a thousand frames a sample.
@@ -51,7 +51,7 @@ fn a_credit_limiter_in_the_network_passes_84_of_1622_bytes_at_every_rate() {
     for mbps in [100, 1_000, 25_000, 100_000, 800_000] {
         let rate = Rate::mbps(mbps);
         let topology = Star { hosts: 3, rate, delay: Span::from_ns(500) }.build().unwrap();
-        let naive = transport("naive-credit");
+        let naive = even_credits("naive-credit");
         let mut model = network_for(&naive, topology);
         // Two receivers ask one sender at full rate: its link lets half of the credits through, all of them its own.
         let to_sender = model.topology.ports_of(NodeId(0))[0].reverse();
@@ -111,10 +111,7 @@ fn the_queue_of_an_incast_is_bounded_whatever_the_fan_out_and_nothing_is_lost() 
 fn naive_credits_leave_much_of_a_two_link_parking_lot_unused_and_feedback_does_not() {
     let utilisation = |name: &str| {
         let lot = ParkingLot { bottlenecks: 2, rate: Rate::gbps(10), delay: Span::from_us(5) };
-        // Credits that come through another switch arrive evenly spaced; only their random sizes keep them from meeting
-        // the same queue again and again (reading E17-8).
-        let mut credit = transport(name);
-        credit.set("randomize_size", "true").unwrap();
+        let credit = transport(name);
         let mut model = network_for(&credit, lot.build().unwrap());
         let mut flows = vec![endless(lot.long_sender().0, lot.long_receiver().0, Span::ZERO)];
         flows.extend(
@@ -128,8 +125,7 @@ fn naive_credits_leave_much_of_a_two_link_parking_lot_unused_and_feedback_does_n
         }
         let results = run(&model);
         let rates = settled(&results, 2);
-        // A mean credit of 88 bytes counts against a limit meant for 84.
-        rates.into_iter().fold(f64::INFINITY, f64::min) / 10e9 / DATA_SHARE * 88.0 / 84.0
+        rates.into_iter().fold(f64::INFINITY, f64::min) / 10e9 / DATA_SHARE
     };
     let (naive, feedback) = (utilisation("naive-credit"), utilisation("expresspass"));
     // A fluid leaves 1/6. Evenly spaced credits that meet at a full queue leave up to 1/4: the flow that comes through

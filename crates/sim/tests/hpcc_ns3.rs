@@ -1,8 +1,7 @@
 //! Parity with the HPCC authors' ns-3 code: completion times on one switch at 100 Gbps with links of 1 us, which we
 //! measured there. Its serialisation drops fractions of nanoseconds, so ours does here.
 //!
-//! The ns-3 code's completion time ends when the last acknowledgement arrives at the sender; ours ends when the last
-//! byte arrives at the receiver. The way of an acknowledgement through the idle network lies between.
+//! The ns-3 code's completion time ends when the last acknowledgement arrives at the sender, which is our `acked_s`.
 
 mod common;
 
@@ -34,11 +33,7 @@ fn fcts(transport: &AnyTransport, flows: u32, bytes: u64, whole_ns: bool, seed: 
     add(&mut model, transport, (0..flows).map(|src| flow(src, flows, bytes)).collect());
     let results = run(&model);
     assert_eq!(results.summary.flows_completed, u64::from(flows));
-    let ack = if transport.info().name == "hpcc" { 88 } else { 60 };
-    let ack = Rate::gbps(100).time_to_send(Bytes::new(ack)).as_ps();
-    let ack = if whole_ns { ack / 1000 * 1000 } else { ack } as f64 / 1000.0;
-    let mut fcts: Vec<f64> =
-        results.flows.f64s("fct_s").iter().map(|fct| fct * 1e9 + 2.0 * (ack + 1000.0)).collect();
+    let mut fcts: Vec<f64> = results.flows.f64s("acked_s").iter().map(|fct| fct * 1e9).collect();
     fcts.sort_by(f64::total_cmp);
     fcts
 }
@@ -71,7 +66,7 @@ const TWO: [Theirs; 4] = [
 ];
 
 #[test]
-fn single_flows_take_as_long_as_in_hpccs_ns3_code_within_a_hundredth() {
+fn single_flows_take_as_long_as_in_hpccs_ns3_code_to_the_nanosecond() {
     let mut wrong = Vec::new();
     for Theirs { transport: name, settings, ns } in ALONE {
         let transport = authors(name, settings);
@@ -82,7 +77,7 @@ fn single_flows_take_as_long_as_in_hpccs_ns3_code_within_a_hundredth() {
                 "{name} {bytes} B: {ours:.0} ns, there {theirs} ({:+.3} %); exact {exact:.1}",
                 (ours / theirs - 1.0) * 100.0
             );
-            if (ours / theirs - 1.0).abs() >= 0.01 {
+            if (ours - theirs).abs() >= 0.5 {
                 wrong.push((name, bytes, ours, theirs));
             }
         }
@@ -103,14 +98,16 @@ fn medians(transport: &AnyTransport, whole_ns: bool) -> [f64; 2] {
 }
 
 #[test]
-fn two_flows_to_one_host_take_as_long_as_in_hpccs_ns3_code_within_a_twentieth() {
+fn two_flows_to_one_host_take_as_long_as_in_hpccs_ns3_code() {
     let mut wrong = Vec::new();
     for Theirs { transport: name, settings, ns } in TWO {
         let transport = authors(name, settings);
         let (ours, exact) = (medians(&transport, true), medians(&transport, false));
         println!("{name}: {ours:.0?} ns, there {ns:?}; exact {exact:.0?}");
+        // What draws nothing and meets no tie agrees to the nanosecond.
+        let most = |theirs: f64| if matches!(name, "timely" | "rdma-dctcp") { 0.5 } else { 0.05 * theirs };
         for (ours, theirs) in ours.into_iter().zip(ns) {
-            if (ours / theirs - 1.0).abs() >= 0.05 {
+            if (ours - theirs).abs() >= most(theirs) {
                 wrong.push((name, ours, theirs));
             }
         }

@@ -36,9 +36,12 @@ fn endless(src: u32, dst: u32) -> Flow {
 
 /// Goodput of endless flows on a star in the second half of 20 ms, as a share of 10 Gbps of data on the wire.
 fn shares(ceiling: &str, rates: &[u64], flows: &[(u32, u32)]) -> (Vec<f64>, Results) {
-    let credits = expresspass(&[("ceiling", ceiling)]);
-    let mut model = network_for(&credits, star(rates));
-    add(&mut model, &credits, flows.iter().map(|&(src, dst)| endless(src, dst)).collect());
+    shares_of(&expresspass(&[("ceiling", ceiling)]), rates, flows)
+}
+
+fn shares_of(credits: &AnyTransport, rates: &[u64], flows: &[(u32, u32)]) -> (Vec<f64>, Results) {
+    let mut model = network_for(credits, star(rates));
+    add(&mut model, credits, flows.iter().map(|&(src, dst)| endless(src, dst)).collect());
     let every = Span::from_ms(10);
     model.samples.push(Sample { name: "goodput".into(), every, what: Probe::Throughput(0) });
     model.stop = Some(Time::ZERO + every * 2);
@@ -58,11 +61,11 @@ fn a_flow_between_hosts_of_different_speeds_runs_at_the_slower_ones() {
 }
 
 #[test]
-fn a_fast_receiver_wastes_no_credit_on_a_slow_sender_but_the_senders_port_drops_a_tenth() {
+fn a_fast_receiver_wastes_no_credit_on_a_slow_sender_and_hardly_any_is_dropped() {
     let (_, results) = shares("path", &[10, 100], &[(0, 1)]);
     let sum = |column: &str| results.flows.u64s(column).iter().sum::<u64>() as f64;
     let dropped = results.ports.u64s("drops_credit").iter().sum::<u64>() as f64 / sum("credits_sent");
-    assert!((0.03..0.2).contains(&dropped), "the target loss: {dropped}");
+    assert!(dropped < 0.005, "rates end at max_rate: {dropped}");
     assert!(sum("credits_wasted") / sum("credits_sent") < 1e-3);
     assert_eq!(results.ports.u64s("drops_buffer").iter().sum::<u64>(), 0);
 }
@@ -74,20 +77,27 @@ fn slow_senders_share_a_fast_receiver_max_min_where_each_or_the_receiver_is_the_
         let flows: Vec<(u32, u32)> = (0..senders).map(|sender| (sender, senders)).collect();
         let (shares, results) = shares("path", &rates, &flows);
         let mean = shares.iter().sum::<f64>() / senders as f64;
-        assert!(shares.iter().all(|share| (share / mean - 1.0).abs() < 0.1), "{senders}: {shares:?}");
-        assert!(mean / expected > 0.9 && mean / expected < 1.001, "{senders}: {mean} of {expected}");
+        assert!(shares.iter().all(|share| (share / mean - 1.0).abs() < 0.15), "{senders}: {shares:?}");
+        assert!(mean / expected > 0.98 && mean / expected < 1.001, "{senders}: {mean} of {expected}");
         assert_eq!(results.ports.u64s("drops_buffer").iter().sum::<u64>(), 0);
     }
 }
 
 #[test]
-fn flows_whose_hosts_differ_in_speed_are_not_fair_as_the_paper_says_of_its_feedback() {
+fn flows_whose_hosts_differ_in_speed_are_not_fair_under_the_printed_law_as_the_paper_says_of_its_feedback() {
     // Max-min: four senders of 10 Gbps take all they can, and two of 40 Gbps share what is left of 100.
     let flows: Vec<(u32, u32)> = (0..6).map(|sender| (sender, 6)).collect();
     for ceiling in ["own-link", "path"] {
-        let (shares, results) = shares(ceiling, &[10, 10, 10, 10, 40, 40, 100], &flows);
-        assert!(shares[..4].iter().all(|share| *share < 0.75 * DATA_SHARE), "{ceiling}: {shares:?}");
-        assert_eq!(results.ports.u64s("drops_buffer").iter().sum::<u64>(), 0, "but nothing is lost");
+        let under = |law| {
+            let credits = expresspass(&[("ceiling", ceiling), ("feedback", law)]);
+            let (shares, results) = shares_of(&credits, &[10, 10, 10, 10, 40, 40, 100], &flows);
+            assert_eq!(results.ports.u64s("drops_buffer").iter().sum::<u64>(), 0, "but nothing is lost");
+            shares
+        };
+        let printed = under("sigcomm17-printed");
+        assert!(printed[..4].iter().all(|share| *share < 0.75 * DATA_SHARE), "{ceiling}: {printed:?}");
+        let default = under("sigcomm17");
+        assert!(default[..4].iter().all(|share| *share > 0.85 * DATA_SHARE), "{ceiling}: {default:?}");
     }
 }
 
@@ -111,7 +121,7 @@ fn data_without_credits_arrives_as_soon_as_a_wire_allows_where_nothing_else_is()
 #[test]
 fn flows_with_credits_do_not_feel_data_without() {
     // Four flows with credits alone, and beside data that nothing allowed and that fills the bottleneck four times over.
-    let slowest = |beside: bool| {
+    let mean = |beside: bool| {
         let plain = expresspass(&[]);
         let dumbbell = Dumbbell { pairs: 8, ..Dumbbell::default() };
         let mut model = network_for(&expresspass(&[("low_priority", "1")]), dumbbell.build().unwrap());
@@ -127,9 +137,9 @@ fn flows_with_credits_do_not_feel_data_without() {
         }
         let results = run(&model);
         let lost = results.ports.u64s("drops_buffer").iter().sum::<u64>();
-        (results.flows.f64s("fct_s")[..4].iter().copied().fold(0.0, f64::max), lost)
+        (results.flows.f64s("fct_s")[..4].iter().sum::<f64>() / 4.0, lost)
     };
-    let ((alone, none), (beside, lost)) = (slowest(false), slowest(true));
+    let ((alone, none), (beside, lost)) = (mean(false), mean(true));
     assert_eq!(none, 0);
     assert!(lost > 10_000, "what yields is what is lost: {lost}");
     assert!(beside < alone * 1.02, "{alone} s alone, {beside} s beside it");

@@ -488,6 +488,45 @@ fn an_acknowledgement_waits_at_a_host_whose_data_is_stopped_unless_it_is_of_anot
     }
 }
 
+#[test]
+fn classes_of_credits_are_none_of_those_that_join_others_at_switches() {
+    let text = r#"
+        [topology]
+        kind = "star"
+        hosts = 6
+        rate = "100 Gbps"
+        delay = "1 us"
+        [[switch.credit_class]]
+        name = "first"
+        [[switch.credit_class]]
+        name = "second"
+        [[switch.credit_class]]
+        name = "third"
+        [[traffic]]
+        transport = { name = "dcqcn", profile = "hpcc-ns3" }
+        kind = "incast"
+        senders = ["h1", "h2", "h3"]
+        size = "1 MB"
+        [[traffic]]
+        transport = "expresspass"
+        credit_class = "second"
+        kind = "incast"
+        senders = ["h4"]
+        size = "1 MB"
+        [[traffic]]
+        transport = "expresspass"
+        credit_class = "third"
+        kind = "incast"
+        senders = ["h5"]
+        size = "1 MB"
+        "#;
+    let scenario = Scenario::parse(text, "classes", Path::new("."), &Overrides::default());
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(scenario.model.switch.classes[1].at_switches, Some(0));
+    let results = run(&scenario.model);
+    assert_eq!(results.summary.flows_completed, 5);
+}
+
 /// DCQCN's fluid fixed point (Zhu et al., CoNEXT'16): the queue at which `flows` flows at 40 Gbps neither grow nor
 /// shrink, in bytes. In packets of 1,000 B: `p^3 = R_AI N^2 / (tau' C^2) (1/B + N/(T C))^2`.
 fn dcqcn_queue(flows: f64) -> f64 {

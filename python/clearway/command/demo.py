@@ -85,11 +85,26 @@ def demo(scenarios: Path, out: Path, quick: bool) -> int:
             runs.append(run)
             if run.interrupted:
                 break
-    page = write_page(runs, out / "report" / "index.html", title="ExpressPass against DCTCP")
+    board = board_html(scenarios.parent / "docs" / "results" / "data")
+    page = write_page(runs, out / "report" / "index.html", title="ExpressPass against DCTCP", more=board)
     save(runs, target)
     show(runs)
     notes().print(f"Results: {target}\nReport:  {page} (open it in a browser)", markup=False)
     return INTERRUPTED if runs[-1].interrupted else 0
+
+
+def board_html(records: Path) -> str:
+    """How the papers' claims fare, from the records of the repository; empty where there are none."""
+    from clearway.reproduce import figures, scoreboard
+
+    if not records.exists():
+        return ""
+    scores = scoreboard.scores(figures(), records)
+    table = scoreboard.table_html(*scoreboard.summary_texts(scores), words=1)
+    about = (
+        "Every claim of the five papers is computed by `clearway reproduce`; docs/results/README.md has a row for each."
+    )
+    return f'<h2>What the papers claim</h2><p class="muted">{about}</p><div class="card">{table}</div>'
 
 
 def save(runs: list[Run], target: Path) -> None:

@@ -12,7 +12,8 @@ from clearway.command.progress import progress_bar
 from clearway.command.shared import console, print_json
 from clearway.command.tables import print_texts
 from clearway.parity import CASES, Case, FlowList, Row, find
-from clearway.parity.measure import compare, own_list
+from clearway.parity.measure import SEEDS, compare, own_list
+from clearway.parity.page import rewrite
 from clearway.texts import Texts
 
 EXAMPLES = """\b
@@ -20,6 +21,8 @@ Examples:
   clearway parity
   clearway parity ns2 --list web-search-1
   clearway parity ns2 --flows mine.csv
+  clearway parity hpcc-ns3-dcqcn
+  clearway parity hpcc-ns3 --flows flow.txt
 """
 
 
@@ -27,16 +30,25 @@ Examples:
 @click.argument("case", required=False, metavar="[CASE]")
 @click.option("--flows", type=click.Path(path_type=Path), help="Run this list of flows instead of the case's own.")
 @click.option("--list", "only", metavar="NAME", help="Run only this one of the case's lists.")
+@click.option("--seeds", type=click.IntRange(1, 1000), default=SEEDS, show_default=True, help="Runs of each list.")
 @click.option("--write", type=click.Path(path_type=Path), help="Write the case's lists to this folder; run nothing.")
+@click.option("--docs", type=click.Path(path_type=Path), help="Write the tables to this page of documents.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 def parity(
-    case: str | None, flows: Path | None, only: str | None, write: Path | None, as_json: bool, quiet: bool
+    case: str | None,
+    flows: Path | None,
+    only: str | None,
+    seeds: int,
+    write: Path | None,
+    docs: Path | None,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
     """Compare completion times with those of a transport's authors' simulator, on the same lists of flows.
 
-    Prints mean and 99th percentile by size beside numbers that were measured with their simulator. They agree if the
-    mean is within 10 % and the 99th percentile within 20 %. All cases without CASE.
+    Prints mean and 99th percentile by size, the medians over the seeds, beside numbers that were measured with their
+    simulator. They agree if the mean is within 10 % and the 99th percentile within 20 %. All cases without CASE.
 
     --flows takes CSV with the columns start_ns,src,dst,size_bytes (or any that `clearway run` reads) or a file in the
     format of the authors' simulator.
@@ -50,11 +62,14 @@ def parity(
     with progress_bar(quiet=quiet or as_json) as bar:
         for one in cases:
             if flows is not None:
-                parts = [own_list(one, flows, progress=bar.start(flows.name))]
+                parts = [own_list(one, flows, seeds=seeds, progress=bar.start)]
             else:
-                parts = [compare(one, part, progress=bar.start(part.name)) for part in chosen(one, only)]
+                parts = [compare(one, part, seeds=seeds, progress=bar.start) for part in chosen(one, only)]
             answers.append((one, parts))
             agree &= all(row.agrees is not False for rows in parts for row in rows)
+    if docs is not None and flows is None and only is None:
+        for one, parts in answers:
+            rewrite(docs, one, parts)
     if as_json:
         print_json([as_dict(one, parts) for one, parts in answers])
     else:

@@ -151,7 +151,7 @@ def pacc_rows(loop: fluid.Loop, found: fluid.Margins) -> list[tuple[str, str, st
 @click.option(
     "--feedback",
     type=click.Choice(get_args(discrete.Feedback)),
-    help="The simulator's reading; matched: losses apply to the rate that had them.  [default: sigcomm17]",
+    help="The simulator's reading of the decrease.  [default: sigcomm17-printed, which the model has]",
 )
 @click.option("--out", type=Picture(), help="Draw rates and steps into FILE.svg or FILE.png.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
@@ -189,7 +189,7 @@ def expresspass(
         from clearway.plan import beside
 
         try:
-            simulated = beside.simulate(parameters, periods, start, feedback or "sigcomm17")
+            simulated = beside.simulate(parameters, periods, start, feedback or "sigcomm17-printed")
         except beside.InterruptedRunError:
             raise click.Abort from None
     if as_json:

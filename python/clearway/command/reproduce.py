@@ -116,7 +116,7 @@ def show_board(out: Console, board: Path, folder: Path, docs: Path | None) -> No
     scores = scoreboard.scores(known, reproduction.records(folder, docs))
     out.print("\n[bold]Scoreboard[/]")
     print_texts(out, scoreboard.summary_texts(scores), left=1)
-    out.print(f"Every claim: {board}", soft_wrap=True, markup=False)
+    out.print(f"Every claim: {board}, {reproduction.index(folder)}", soft_wrap=True, markup=False)
 
 
 def show_stale(chosen: object, docs: Path, jobs: int | None, *, quiet: bool) -> int:

@@ -8,20 +8,21 @@ module of this package that defines `CASE` and stands in `CASES`.
 from __future__ import annotations
 
 from clearway._clearway import Error
-from clearway.parity import ns2
+from clearway.parity import hpcc_ns3, ns2
 from clearway.parity.case import Case, FlowList, Reference
 from clearway.parity.measure import BUCKET_LIMITS, Row, compare, measure, run_list
 
 __all__ = ["BUCKET_LIMITS", "CASES", "Case", "FlowList", "Reference", "Row", "compare", "find", "measure", "run_list"]
 
-#: All cases by name.
-CASES: dict[str, Case] = {case.name: case for case in (ns2.CASE,)}
+#: All cases by name. A name may begin with that of a simulator which has several.
+CASES: dict[str, Case] = {case.name: case for case in (ns2.CASE, *hpcc_ns3.CASES)}
 
 
 def find(name: str | None) -> list[Case]:
-    """The case of that name; all without one."""
+    """The case of that name, or those of the simulator of that name; all without one."""
     if name is None:
         return list(CASES.values())
-    if name not in CASES:
+    found = [case for case in CASES.values() if case.name == name or case.name.startswith(f"{name}-")]
+    if not found:
         raise Error(f"case {name!r}: write one of {', '.join(CASES)}")
-    return [CASES[name]]
+    return found

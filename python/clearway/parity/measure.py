@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from clearway._clearway import Error
 from clearway.metrics import mean, percentile
-from clearway.parity.case import Case, FlowList, digest, read_list
+from clearway.parity.case import Case, FlowList, csv, digest, read_list
 from clearway.result import Run
 from clearway.runner import ProgressCallback, load_scenario, simulate
 
+#: Seeds of a list's runs: 1 and so many after it. What is compared is the median over them.
+SEEDS = 3
+
 #: How far mean and 99th percentile may be from the reference, as a share of it.
 BUCKET_LIMITS = {"mean_s": 0.10, "p99_s": 0.20}
+
+#: Makes the callback of a run from its label.
+Progress = Callable[[str], ProgressCallback | None]
+
+
+def no_progress(_: str) -> None:
+    """Shows nothing."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +37,11 @@ class Row:
     bucket: str
     flows: int
     unfinished: int
+    #: Medians over the seeds.
     mean_s: float
     p99_s: float
+    #: Mean and 99th percentile of each seed.
+    seeds: list[tuple[float, float]] = field(default_factory=list)
     #: Of the authors' simulator; NaN if nobody measured it.
     reference_mean_s: float = float("nan")
     reference_p99_s: float = float("nan")
@@ -81,21 +95,36 @@ def measure(case: Case, run: Run, name: str) -> list[Row]:
     return rows
 
 
-def compare(
-    case: Case, flows: FlowList, *, seed: int | None = None, progress: ProgressCallback | None = None
-) -> list[Row]:
+def medians(runs: list[list[Row]]) -> list[Row]:
+    """The rows of a list that was run with several seeds, as one."""
+    rows = []
+    for same in zip(*runs, strict=True):
+        seeds = [(row.mean_s, row.p99_s) for row in same]
+        mean_s, p99_s = (float(np.median(values)) for values in zip(*seeds, strict=True))
+        unfinished = max(row.unfinished for row in same)
+        rows.append(replace(same[0], unfinished=unfinished, mean_s=mean_s, p99_s=p99_s, seeds=seeds))
+    return rows
+
+
+def run_seeds(case: Case, text: str, name: str, seeds: int, progress: Progress) -> list[Row]:
+    """Runs a list with so many seeds."""
+    runs = []
+    for seed in range(1, seeds + 1):
+        run = run_list(case, text, origin=name, seed=seed, progress=progress(f"{name}, seed {seed}"))
+        runs.append(measure(case, run, name))
+        if run.interrupted:
+            raise KeyboardInterrupt
+    return medians(runs)
+
+
+def compare(case: Case, flows: FlowList, *, seeds: int = SEEDS, progress: Progress = no_progress) -> list[Row]:
     """Runs one of the case's lists, beside its reference numbers if there are any."""
-    with tempfile.TemporaryDirectory(prefix="clearway-parity-") as folder:
-        path = Path(folder) / "flows.csv"
-        case.write(flows, path)
-        text = path.read_text(encoding="utf-8")
+    text = csv(flows.make())
     reference = case.reference(flows)
-    if reference is None:
-        return measure(case, run_list(case, text, origin=flows.name, seed=seed, progress=progress), flows.name)
-    if digest(text) != reference.sha256:
+    if reference is not None and digest(text) != reference.sha256:
         raise Error(f"list {flows.name}: it is not the one that was measured (SHA-256 {digest(text)})")
-    run = run_list(case, text, origin=flows.name, seed=seed, progress=progress)
-    return [beside(row, reference.buckets) for row in measure(case, run, flows.name)]
+    rows = run_seeds(case, text, flows.name, seeds, progress)
+    return rows if reference is None else [beside(row, reference.buckets) for row in rows]
 
 
 def beside(row: Row, buckets: dict[str, dict[str, float]]) -> Row:
@@ -103,9 +132,9 @@ def beside(row: Row, buckets: dict[str, dict[str, float]]) -> Row:
     known = buckets.get(row.bucket)
     if known is None:
         return row
-    return Row(**{**vars(row), "reference_mean_s": known["mean_s"], "reference_p99_s": known["p99_s"]})
+    return replace(row, reference_mean_s=known["mean_s"], reference_p99_s=known["p99_s"])
 
 
-def own_list(case: Case, path: Path, *, progress: ProgressCallback | None = None) -> list[Row]:
+def own_list(case: Case, path: Path, *, seeds: int = SEEDS, progress: Progress = no_progress) -> list[Row]:
     """Runs a list that a user brings."""
-    return measure(case, run_list(case, read_list(case, path), origin=str(path), progress=progress), path.name)
+    return run_seeds(case, read_list(case, path), path.name, seeds, progress)

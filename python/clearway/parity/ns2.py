@@ -17,6 +17,9 @@ LOAD = 0.6
 #: Three hosts to an uplink at each ToR.
 OVERSUBSCRIPTION = 3
 
+#: How many lists of each workload were measured.
+LISTS = {"web-search": 2, "cache-follower": 2, "web-server": 3}
+
 #: Distributions of sizes in the files `workloads/*.tcl` of ns2-xpass, and the means that its script states for them.
 WORKLOADS: dict[str, tuple[Cdf, float]] = {
     "web-search": (
@@ -59,6 +62,7 @@ def scenario(flows: Path) -> dict[str, Any]:
     return {
         "name": "parity-ns2",
         "topology": {"kind": "oversubscribed-fat-tree", "rate": "10 Gbps", "delay": "4 us"},
+        "network": {"routing": "ns2-xpass"},
         "host": {"processing_delay": "1 us"},
         "transport": {"name": "expresspass", "profile": ["ns2", "ns2-fat-tree"]},
         "traffic": [{"name": "flows", "kind": "file", "path": str(flows)}],
@@ -85,7 +89,7 @@ CASE = Case(
     title="ExpressPass beside its authors' ns-2 code",
     simulator="ns2-xpass, commit f4e38bc",
     counted="from the start of a flow to the arrival of its last byte at the receiver",
-    lists=tuple(flow_list(workload, seed) for workload in WORKLOADS for seed in (1, 2, 3)),
+    lists=tuple(flow_list(workload, seed) for workload, count in LISTS.items() for seed in range(1, count + 1)),
     scenario=scenario,
     foreign=foreign,
 )

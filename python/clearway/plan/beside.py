@@ -43,6 +43,7 @@ def scenario(parameters: Parameters, periods: int, start: Start, feedback: Feedb
             "w_min": p.w_min,
             "w_max": p.w_max,
             "target_loss": p.target_loss,
+            "randomize_size": False,
         },
         "topology": {
             "kind": "dumbbell",

@@ -12,10 +12,13 @@ from clearway.result import Run
 __all__ = ["page", "write_page"]
 
 
-def write_page(runs: Sequence[Run], out: str | Path, *, title: str = "Clearway report") -> Path:
-    """Writes the report of some runs; runs of the same scenario are shown side by side."""
-    out = Path(out)
-    text = page(runs, title)
+def write_page(runs: Sequence[Run], out: str | Path, *, title: str = "Clearway report", more: str = "") -> Path:
+    """Writes the report of some runs; runs of the same scenario are shown side by side, with `more` below them."""
+    return write_text(page(runs, title, more), Path(out))
+
+
+def write_text(text: str, out: Path) -> Path:
+    """Writes a page in place of an earlier one, which stays whole until the new one is."""
     scratch = out.with_name(f".{out.name}.tmp")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

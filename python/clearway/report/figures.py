@@ -132,13 +132,34 @@ def sampled(runs: Runs, series: str, quantity: str, palette: Palette) -> Figure 
 
 def swept(lines: Mapping[str, list[tuple[float, Run]]], key: str, measure: str, palette: Palette) -> Figure:
     """A measure of the network against the swept key: `queue_max`, `queue_mean`, `fct_mean` or `fct_p99`."""
+    figure, axes = panel()
+    sweep_on(axes, lines, key, measure, palette)
+    legend(figure, axes)
+    return figure
+
+
+def trade(lines: Mapping[str, list[tuple[float, Run]]], key: str, palette: Palette) -> Figure:
+    """Both sides of the trade against the swept key: the largest queue, and how long the slowest flows take."""
+    figure = Figure(figsize=(9.6, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    sweep_on(left, lines, key, "queue_max", palette)
+    sweep_on(right, lines, key, "fct_p99", palette)
+    left.set_title("Maximum queue")
+    right.set_title("Completion time, 99th percentile")
+    legend(figure, left)
+    return figure
+
+
+def sweep_on(
+    axes: Axes, lines: Mapping[str, list[tuple[float, Run]]], key: str, measure: str, palette: Palette
+) -> None:
+    """Draws `swept` on axes."""
     title, ylabel = {
         "queue_max": ("Maximum queue", "maximum of the worst switch port"),
         "queue_mean": ("Average queue", "time average of the worst switch port"),
         "fct_mean": ("Mean flow completion time", "flow completion time"),
         "fct_p99": ("Flow completion time, 99th percentile", "flow completion time"),
     }[measure]
-    figure, axes = panel()
     for label, line in lines.items():
         x = [value for value, _ in line]
         y = [measured(run, measure) for _, run in line]
@@ -150,8 +171,6 @@ def swept(lines: Mapping[str, list[tuple[float, Run]]], key: str, measure: str, 
     axes.set_xticks(values, [f"{value:,.10g}" for value in values])
     axes.xaxis.set_minor_locator(NullLocator())
     unit_axis(axes, "y", units.seconds if measure.startswith("fct") else units.size)
-    legend(figure, axes)
-    return figure
 
 
 def measured(run: Run, measure: str) -> float:

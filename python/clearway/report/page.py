@@ -17,14 +17,24 @@ from clearway.result import Run
 from clearway.texts import Texts, fct_texts, network_texts, sweep_texts, warning_texts, words
 
 
-def page(runs: Sequence[Run], title: str) -> str:
-    """The report of some runs as an HTML page."""
+def page(runs: Sequence[Run], title: str, more: str = "") -> str:
+    """The report of some runs as an HTML page; `more` is HTML that stands below them."""
     groups = group(runs)
     palette = Palette(label for part in groups for label in labels(part))
     with drawing():
         sections = [
             sweep_section(part, palette) if isinstance(part, Sweep) else section(part, palette) for part in groups
         ]
+    head = f"""<p class="muted">{len(runs)} simulations. Percentiles and means are over flows that completed; queues are
+data waiting at an output port, the worst port of those meant; drops do not count credits, which are dropped by
+design.</p>"""
+    foot = """Each run can be made again, to the last bit, from its scenario and seed with the same version: compare the
+hashes."""
+    return shell(title, head + "".join(sections) + more, foot)
+
+
+def shell(title: str, body: str, foot: str) -> str:
+    """A page around a body: its style, both themes, a heading and a foot."""
     css = files("clearway.report").joinpath("page.css").read_text("utf-8")
     light, dark = f"--back:#f6f8fa;{variables(False)}", f"--back:#0d1117;{variables(True)}"
     return f"""<!doctype html>
@@ -36,11 +46,8 @@ def page(runs: Sequence[Run], title: str) -> str:
 <style>:root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}{css}</style>
 <main>
 <h1>{escape(title)}</h1>
-<p class="muted">{len(runs)} simulations. Percentiles and means are over flows that completed; queues are data waiting
-at an output port, the worst port of those meant; drops do not count credits, which are dropped by design.</p>
-{"".join(sections)}
-<footer>Made by Clearway {escape(__version__)}. Each run can be made again, to the last bit, from its scenario and seed
-with the same version: compare the hashes.</footer>
+{body}
+<footer>Made by Clearway {escape(__version__)}. {foot}</footer>
 </main>
 </html>
 """

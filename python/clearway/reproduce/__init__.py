@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from clearway._clearway import Error
+from clearway.report import write_text
+from clearway.report.page import shell
 from clearway.reproduce import look, page, record, scoreboard, work
 from clearway.reproduce.claims import Claim, Finding, claim, claims
 from clearway.reproduce.figure import Figure, Job, Reproduction
@@ -145,9 +147,21 @@ def records(out: str | Path, docs: str | Path | None) -> Path:
 
 
 def write_scoreboard(out: str | Path = "out/reproduce", docs: str | Path | None = None) -> Path:
-    """Writes the scoreboard of all figures that were reproduced so far: `DOCS/results/README.md`, or into `out`."""
+    """Writes the scoreboard of all figures that were reproduced so far: `DOCS/results/README.md`, or into `out`.
+
+    `OUT/index.html` has it as a page for the browser.
+    """
     known, folder = figures(), records(out, docs)
     path = folder.parent / "README.md"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(scoreboard.page(scoreboard.scores(known, folder), known, folder), "utf-8")
+    scores = scoreboard.scores(known, folder)
+    path.write_text(scoreboard.page(scores, known, folder), "utf-8")
+    title = "Scoreboard: what the papers claim, and what became of it here"
+    Path(out).mkdir(parents=True, exist_ok=True)
+    write_text(shell(title, scoreboard.html(scores, known), "docs/verdicts.md says what a verdict means."), index(out))
     return path
+
+
+def index(out: str | Path) -> Path:
+    """The scoreboard as an HTML page."""
+    return Path(out) / "index.html"

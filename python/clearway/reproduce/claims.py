@@ -66,10 +66,10 @@ class Claim:
         """The claimed value, of a case if there are several: a number or `{min, max}`."""
         value, left = self.value, case
         while left is not None:
-            # A name may have a slash of its own: "10/40 Gbps".
+            # A name may have a slash of its own, such as "10/40 Gbps", so the longest that fits is meant.
             names = value if isinstance(value, dict) else ()
-            name = next((name for name in names if left == name or left.startswith(f"{name}/")), None)
-            if name is None:
+            name = max((one for one in names if left == one or left.startswith(f"{one}/")), key=len, default="")
+            if not name:
                 raise Error(f"{self.id}: the claim has no case {case!r}; it has {', '.join(self.cases)}")
             value, left = value[name], left[len(name) + 1 :] or None
         return value

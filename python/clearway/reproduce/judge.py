@@ -50,14 +50,14 @@ def number(
         f"{case}: {value.text(form)}" if case is not None else value.text(form) for case, value in found.items()
     )
     text = f"{text} {unit}".strip()
-    seeds = min(value.seeds for value in found.values())
+    seeds = min((value.seeds for value in found.values() if value.seeds > 1), default=1)
     if all(one is True for one in within):
         return Finding(claim, text, "reproduced", note, reading, seeds)
+    if trend:
+        return Finding(claim, text, "trend reproduced", note, reading, seeds)
     if all(one is not False for one in within):
         why = f"the interval of {seeds} seeds crosses the edge of the tolerance"
         return Finding(claim, text, "undecidable", join(why, note), reading, seeds)
-    if trend:
-        return Finding(claim, text, "trend reproduced", note, reading, seeds)
     return Finding(claim, text, "not reproduced", note, reading, seeds)
 
 

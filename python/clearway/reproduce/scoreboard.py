@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 
 from clearway.reproduce.claims import VERDICTS, Claim, Finding, Verdict, claims
@@ -98,6 +99,38 @@ def page(of: list[Score], figures: Mapping[str, Figure], folder: Path) -> str:
         head = ["claim", "paper says", "measured", "reading", "tolerance", "seeds", "verdict", "command"]
         parts += [f"## {called}", table_md(head, [line(one, figures) for one in of if one.paper == name])]
     return "\n\n".join(parts) + "\n"
+
+
+def html(of: list[Score], figures: Mapping[str, Figure]) -> str:
+    """The scoreboard as the body of an HTML page: counts by paper, then a table for each."""
+    parts = [f'<div class="card">{table_html(*summary_texts(of), words=1)}</div>']
+    for name, called in PAPERS.items():
+        head = ["claim", "paper says", "measured", "tolerance", "seeds", "verdict", "command"]
+        rows = []
+        for one in (one for one in of if one.paper == name):
+            where, says, measured, _, tolerance, seeds, verdict, _ = line(one, figures)
+            texts = [
+                where,
+                says,
+                measured,
+                tolerance,
+                seeds,
+                verdict,
+                one.figure and f"clearway reproduce {one.figure}",
+            ]
+            rows.append([text.replace("`", "").replace("**", "") for text in texts])
+        parts.append(f'<h2>{escape(called)}</h2><div class="card">{table_html(head, rows, words=len(head))}</div>')
+    return "".join(parts)
+
+
+def table_html(head: list[str], rows: list[list[str]], words: int) -> str:
+    """A table whose first `words` columns are words."""
+    kind = [' class="word"' if index < words else "" for index in range(len(head))]
+    top = "".join(f"<th{kind[i]}>{escape(text)}</th>" for i, text in enumerate(head))
+    body = "".join(
+        f"<tr>{''.join(f'<td{kind[i]}>{escape(text)}</td>' for i, text in enumerate(row))}</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def line(of: Score, figures: Mapping[str, Figure]) -> list[str]:

@@ -193,3 +193,21 @@ impl Settings {
 pub fn link_rate(env: &Env) -> f64 {
     max_rate(env.line_rate, env.framing.wire_min, env.framing.wire_max())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_of_credits_follows_from_84_bytes_or_from_the_mean_of_their_sizes() {
+        let sizes = |randomize_size, least, mean_size| {
+            let settings = Settings { randomize_size, size_min: Some(least), mean_size, ..Settings::PAPER };
+            settings.needs().credits.unwrap().shaping.credit
+        };
+        assert_eq!(sizes(true, 84, false), 84);
+        assert_eq!(sizes(true, 84, true), 88);
+        assert_eq!(sizes(true, 76, true), 84);
+        assert_eq!(sizes(true, 83, true), 88, "87.5, rounded up");
+        assert_eq!(sizes(false, 76, true), 84, "without random sizes all have 84 B");
+    }
+}

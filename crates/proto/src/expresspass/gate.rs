@@ -384,6 +384,64 @@ mod tests {
     }
 
     #[test]
+    fn without_an_idle_timeout_the_credit_that_takes_the_last_data_stops_the_credits() {
+        let mut gate = receiving(GateConfig { idle: Span::ZERO, ..CONFIG }, 2);
+        assert_eq!(gate.take_signal(), None);
+        assert!(gate.on_credit(1, 1, RTT, us(12)));
+        assert_eq!((gate.state(), gate.take_signal()), (State::StopSent, Some(Signal::Stop)));
+    }
+
+    #[test]
+    fn without_back_off_a_request_is_repeated_at_even_intervals() {
+        let mut gate = SenderGate::new(GateConfig { backs_off: false, ..CONFIG });
+        gate.on_data(us(0));
+        for at in [200, 400, 600, 800] {
+            assert_eq!(gate.next_timeout(), us(at));
+            assert!(gate.on_timer(1, us(at)));
+        }
+    }
+
+    #[test]
+    fn the_early_stop_looks_once_a_round_trip_from_the_last_request_to_its_first_credit() {
+        // The sender's own estimate, RTT, is shorter than the 50 us that the first credit takes.
+        let mut gate = SenderGate::new(GateConfig { early_stop: true, ..CONFIG });
+        gate.on_data(us(0));
+        assert!(gate.on_timer(3, us(200)));
+        assert_eq!(gate.take_signal(), Some(Signal::Request));
+        assert!(gate.on_credit(1, 4, RTT, us(250)));
+        assert!(gate.on_credit(1, 3, RTT, us(299)));
+        assert_eq!(gate.take_signal(), None, "49 us after the first credit");
+        assert!(gate.on_credit(1, 2, RTT, us(300)));
+        assert_eq!(gate.take_signal(), Some(Signal::Stop), "three credits came, one frame is left");
+        assert_eq!(gate.next_timeout(), us(400), "two round trips for the credits on their way");
+        assert!(!gate.on_timer(1, us(399)));
+        gate.on_timer(1, us(400));
+        assert_eq!((gate.take_signal(), gate.session()), (Some(Signal::Request), 2));
+    }
+
+    #[test]
+    fn credits_that_come_after_an_early_stop_count_for_the_next_one() {
+        let mut gate = receiving(GateConfig { early_stop: true, ..CONFIG }, 20);
+        for credit in 0..10 {
+            gate.on_credit(1, 19 - credit, RTT, us(11 + credit));
+        }
+        assert_eq!(gate.take_signal(), Some(Signal::Stop), "eleven credits came, nine frames are left");
+        for credit in 0..4 {
+            assert!(gate.on_credit(1, 9 - credit, RTT, us(21 + credit)));
+        }
+        gate.on_timer(5, us(40));
+        assert_eq!(gate.take_signal(), Some(Signal::Request));
+        assert!(gate.on_credit(2, 5, RTT, us(60)));
+        assert_eq!(gate.take_signal(), None);
+        assert!(gate.on_credit(2, 4, RTT, us(80)));
+        assert_eq!(
+            gate.take_signal(),
+            Some(Signal::Stop),
+            "four and two for three, where two alone would not do"
+        );
+    }
+
+    #[test]
     fn the_mark_on_the_last_packet_is_the_stop_of_2016() {
         let mut gate = receiving(GateConfig { stop_by_mark: true, ..CONFIG }, 1);
         assert_eq!((gate.state(), gate.take_signal()), (State::StopSent, None));

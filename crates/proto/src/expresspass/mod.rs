@@ -90,7 +90,7 @@ crate::params! {
     /// Parameters of `expresspass`.
     pub struct Params {
         /// Law by which credit loss sets the credit rate.
-        feedback: Law = "sigcomm17", "" to "", "E17 3.2, Algorithm 1";
+        feedback: Law = "sigcomm17", "" to "", "E17 3.2, Algorithm 1; its decrease by the prose, sec. 4 and ns2-xpass";
         /// Initial credit rate as a share of the link's (alpha).
         alpha: f64 = "0.5", "0.0001" to "1", "ns2-xpass; E17 6.3 compares 1/2 and 1/16";
         /// First aggressiveness factor (w_init).
@@ -121,7 +121,7 @@ crate::params! {
         mean_size: bool = "false", "" to "", "E17 3.1: 84 of 1622 B (ns2-xpass: the mean)";
         /// How long the sender must have no data before it stops its credits; auto: the base round-trip time.
         idle_timeout: Auto<Span> = "auto", "" to "", "our choice: E17 3.1 says a small timeout period";
-        /// How long a request or a stop may go unanswered, doubled each time; auto: two base round-trip times, at least 200 us.
+        /// How long a request or a stop may go unanswered; auto: two base round-trip times, at least 200 us.
         retry: Auto<Span> = "auto", "" to "", "our choice: E17 states none; 200 us is the minimum RTO of E16 4";
         /// Whether the time without an answer doubles with each repetition of a request or a stop.
         retry_backoff: bool = "true", "" to "", "our choice: E17 states none (ns2-xpass: false)";

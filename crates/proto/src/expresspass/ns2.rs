@@ -116,6 +116,16 @@ mod tests {
     }
 
     #[test]
+    fn a_request_resets_rate_and_w_but_not_whether_the_last_update_was_an_increase() {
+        let mut control = Ns2Feedback::new(Algorithm1 { w_init: 0.1, ..NS2 });
+        control.update(&period(10, 0, 10));
+        control.start(40);
+        assert_eq!((control.rate(), control.w()), (385_000.0, 0.1));
+        control.update(&period(10, 0, 10));
+        assert!((control.w() - 0.15).abs() < 1e-12, "the second increase in a row");
+    }
+
+    #[test]
     fn the_rate_stays_at_one_credit_a_round_trip_or_more() {
         let mut control = Ns2Feedback::new(NS2);
         control.update(&period(40, 40, 0));

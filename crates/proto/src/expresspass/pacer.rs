@@ -223,6 +223,29 @@ mod tests {
     }
 
     #[test]
+    fn around_a_gap_the_first_credit_leaves_at_once() {
+        let config = PacerConfig { jitter: 0.1, around: JitterAround::Gap, ..EVEN };
+        let mut rng = rng();
+        for start in 0..20 {
+            let (mut pacer, at) = (CreditPacer::new(config), Time::ZERO + Span::from_us(start));
+            pacer.start(at, 1e4, &mut rng);
+            assert_eq!(pacer.due(), at, "a gap of 100 us, whose jitter could be 10 us");
+        }
+    }
+
+    #[test]
+    fn a_rate_for_after_the_next_credit_leaves_that_one_where_it_was_due() {
+        let (mut pacer, mut rng) = (CreditPacer::new(EVEN), rng());
+        let us = |us| Time::ZERO + Span::from_us(us);
+        pacer.start(us(0), 1e5, &mut rng);
+        pacer.send(us(0), &mut rng);
+        pacer.set_rate_after_next(1e6);
+        assert_eq!(pacer.due(), us(10));
+        pacer.send(us(10), &mut rng);
+        assert_eq!(pacer.due(), us(11));
+    }
+
+    #[test]
     fn sizes_are_uniform_from_84_to_92() {
         let mut counts = [0u32; 9];
         let sent = run(PacerConfig { size_max: 92, ..EVEN }, 1e6, 9_000);

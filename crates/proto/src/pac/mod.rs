@@ -49,7 +49,7 @@ tcp::config::tcp_params! {
         /// Whether marks move the threshold (eq. (2)). Without it, the threshold stays at `buffer`.
         adaptive: bool = "true", "" to "", "PAC sec. III-B; the authors' module has no eq. (2)";
         /// Least threshold. `auto`: 0.6 of `buffer`.
-        floor: Auto<Bytes> = "auto", "0 B" to "1 TB", "our choice, swept on the pages of Fig. 7 to 15; PAC-2";
+        floor: Auto<Bytes> = "auto", "0 B" to "1 TB", "our choice, swept over all figures; PAC-2";
         /// What triggers and arrivals count: payload, or what the authors' module counts, which is frames of 54 B of
         /// headers for triggers and IP packets for arrivals.
         units: Units = "payload", "" to "", "PAC sec. III-C (\"application payload\"); PAC-3";
@@ -78,7 +78,7 @@ tcp::config::tcp_params! {
         /// How traffic is found out that was expected and will not come.
         correction: Correction = "answers", "" to "", "our choice; the paper's is throughput, eq. (6), its authors' module has line-rate; PAC-7, PAC-8";
         /// What ends slow start of a flow in PAC's eyes, besides marks.
-        phase_test: PhaseTest = "marks", "" to "", "our choice; the paper's is falls; PAC-6";
+        phase_test: PhaseTest = "falls", "" to "", "PAC sec. III-C; PAC-6";
         /// With `phase_test = "falls"`: falls of the throughput in a row that end slow start.
         falls: u32 = "2", "1" to "1000", "PAC sec. III-C; the authors' module has 3; PAC-6";
         /// A flow that has received more is not in slow start any more.
@@ -379,6 +379,32 @@ mod tests {
         assert_eq!(params.pac(&env(Rate::gbps(1))).floor, Bytes::new(57_600));
         params.set("floor", "25 KB").unwrap();
         assert_eq!(params.pac(&env(Rate::gbps(1))).floor, Bytes::new(25_000));
+    }
+
+    fn with_profile(name: &str) -> Params {
+        let mut params = Params::default();
+        let profile = PROFILES.iter().find(|profile| profile.name == name).unwrap();
+        profile.values.iter().for_each(|(name, value)| params.set(name, value).unwrap());
+        params
+    }
+
+    #[test]
+    fn the_testbeds_kernel_lets_a_mark_reduce_a_window_to_one_segment() {
+        assert_eq!(with_profile("testbed").tcp().min_cwnd, 1);
+        assert_eq!(with_profile("ns2-1g").tcp().min_cwnd, 2);
+    }
+
+    #[test]
+    fn the_profile_of_the_authors_code_is_what_their_module_does() {
+        let config = with_profile("code").pac(&env(Rate::gbps(1)));
+        assert_eq!((config.buffer, config.adapts), (Bytes::new(80 * 1024), false));
+        assert_eq!((config.units, config.avoidance_growth), (Units::Wire, false));
+        assert_eq!((config.discipline, config.demotion), (Discipline::Fifo, Bytes::new(1 << 20)));
+        assert_eq!((config.correction, config.hold_limit), (Correction::LineRate, Some(Span::from_ms(10))));
+        let end = config.slow_start_end;
+        assert_eq!((end.test, end.falls, end.lambda, end.bytes), (PhaseTest::Falls, 3, 0.8, 1 << 20));
+        assert_eq!((config.interval_min, config.interval_max), (Span::from_us(200), Span::from_ms(1)));
+        assert_eq!(config.first_trigger, Bytes::new(3 * 1460));
     }
 
     #[test]

@@ -141,6 +141,13 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_for_eight_credits_holds_as_many_or_as_many_bytes() {
+        assert_eq!(CreditShaping::PAPER.queue_limits(8), (8, u64::MAX));
+        let in_bytes = CreditShaping { queue_in_bytes: true, ..CreditShaping::PAPER };
+        assert_eq!(in_bytes.queue_limits(8), (u32::MAX, 672));
+    }
+
+    #[test]
     fn an_idle_day_fills_the_bucket_and_no_more() {
         let mut limiter = CreditLimiter::new(Rate::gbps(800), CreditShaping::PAPER);
         while limiter.take(84, Time::ZERO) {}

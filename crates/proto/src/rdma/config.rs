@@ -88,7 +88,8 @@ macro_rules! rdma_params {
                 /// `first-at-hosts`: hosts send them ahead of data and while flow control has data stopped, and
                 /// switches treat them as data; `own-class`: in a class of their own ahead of data, at every port.
                 acks: $crate::rdma::Acks = "with-data", "" to "", "InfiniBand Architecture 9.7: the service level of the request";
-                /// The time between two packets is rounded down to a multiple of this.
+                /// The time between two packets is rounded down to a multiple of this, and one that is a multiple to the
+                /// next lower one, as by ns-3's floating-point seconds. `1 ps`: it is not rounded.
                 pacing_grain: clearway_units::Span = "1 ps", "1 ps" to "1 ms", "our choice; HPCC's ns-3 code: 1 ns";
                 /// Whether the ports of switches stop senders before a buffer overflows (priority flow control),
                 /// unless `[switch]` says otherwise.

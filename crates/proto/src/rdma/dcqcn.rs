@@ -163,7 +163,7 @@ rdma_params! {
 const HPCC_NS3: Profile = Profile {
     name: "hpcc-ns3",
     doc: "HPCC's ns-3 code, as its authors ran it: what the network cards of its time did. Increments are given at \
-          100 Gbps and scaled. For its window variant set `windowing = \"rate\"` besides",
+          100 Gbps and scaled. For its window variant set `windowing = \"rate\"` and `acks = \"with-data\"` besides",
     values: &[
         ("pacing_grain", "1 ns"),
         ("acks", "first-at-hosts"),

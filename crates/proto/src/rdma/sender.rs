@@ -10,6 +10,9 @@ use clearway_units::{Bytes, Rate, Span, Time};
 /// Most doublings of the retransmission timeout.
 const BACKOFF_MAX: u32 = 6;
 
+/// A pace of this grain is not rounded.
+const FINEST: Span = Span::from_ps(1);
+
 /// The sending end of a flow.
 pub struct Sender<L> {
     law: L,
@@ -42,7 +45,7 @@ pub struct Sender<L> {
     left: Time,
     left_wire: u32,
     pace: Rate,
-    grain: u64,
+    grain: Span,
     /// The pace allows the next packet from then on.
     turn: Time,
     /// When to look again whether the pace allows a packet.
@@ -63,7 +66,7 @@ impl<L: RateLaw> Sender<L> {
     pub fn new(config: &Config, env: &Env, law: L) -> Sender<L> {
         Sender {
             pace: law.rate(),
-            grain: config.pacing_grain.as_ps().max(1),
+            grain: config.pacing_grain.max(FINEST),
             law,
             framing: env.framing,
             recovery: config.recovery,
@@ -121,8 +124,11 @@ impl<L: RateLaw> Sender<L> {
 
     /// When the pace allows the packet after the last one.
     fn next_turn(&self) -> Time {
-        let gap = self.pace.time_to_send(Bytes::new(self.left_wire as u64));
-        self.left + if self.grain == 1 { gap } else { Span::from_ps(gap.as_ps() / self.grain * self.grain) }
+        let size = Bytes::new(self.left_wire as u64);
+        if self.grain == FINEST {
+            return self.left + self.pace.time_to_send(size);
+        }
+        self.left + self.pace.time_to_send_below(size, self.grain)
     }
 
     /// After any input: the pace may have changed, and with it the time of the next turn.

@@ -15,11 +15,6 @@ use clearway_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 impl Network {
-    /// Whether packets of some class join another one at switches.
-    fn joins_classes(&self) -> bool {
-        self.at_switches.iter().enumerate().any(|(class, &there)| class != there as usize)
-    }
-
     /// An idle network.
     pub fn new(model: &Model) -> Network {
         let topology = &model.topology;
@@ -35,7 +30,7 @@ impl Network {
             credit_classes: CreditClasses::new(model),
             nics: Vec::new(),
             turns: Vec::new(),
-            switch_order: Order::new(&model.switch.classes),
+            switch_order: Order::of_switches(&model.switch.classes),
             host_order: Order::new(&model.host.port.classes),
             at_switches: at_switches(model),
             // Under flow control the memory is counted by where packets came from.
@@ -73,7 +68,6 @@ impl Network {
                 }
             }
             if is_host {
-                made.departure_is_special = net.joins_classes();
                 made.nic = net.nics.len() as u32;
                 net.nics.push(Nic { ready: vec![VecDeque::new(); order.classes()], waiting: 0 });
             }

@@ -214,7 +214,8 @@ impl Network {
         let mut packet = Packet::new(Kind::Pause, PAUSE_WIRE);
         (packet.seq, packet.ack, packet.sent) = (stop as u64, go as u64, self.now);
         self.books.frames[0] += 1;
-        let slot = Slot { packet, flow: NONE, route: link.0, next: NONE, hops: 0, class: 0 };
+        let slot =
+            Slot { packet, flow: NONE, route: link.0, next: NONE, hops: 0, class: 0, class_at_host: 0 };
         let index = self.slab.insert(slot);
         let out = &mut self.ports[back as usize];
         let done = self.now + out.time_to_send(PAUSE_WIRE);
@@ -258,7 +259,8 @@ impl Network {
     pub(super) fn enqueue_under_control(&mut self, port: u32, index: u32) {
         let out = &mut self.ports[port as usize];
         let slot = self.slab.get_mut(index);
-        let queue = &mut self.queues[(out.first_queue + slot.class as u32) as usize];
+        let class = slot.class_at(out.nic != NONE);
+        let queue = &mut self.queues[(out.first_queue + class as u32) as usize];
         let mut room = queue.has_room(slot.packet.wire as u64);
         let mut stopped = None;
         if room && out.nic == NONE {
@@ -270,7 +272,7 @@ impl Network {
         }
         if room {
             queue.mark_joining(&mut slot.packet);
-            let is_stopped = out.paused >> slot.class & 1 == 1;
+            let is_stopped = out.paused >> class & 1 == 1;
             queue.queue.push(&mut self.slab, index, self.now);
             out.waiting += 1;
             let free = out.busy_until.max(self.now);

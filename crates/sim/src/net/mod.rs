@@ -164,7 +164,17 @@ impl Network {
         let choice = if route.count > 1 { rng.below(route.count as u64) as u32 } else { 0 };
         let first = route.base + choice * route.hops as u32;
         let has_extra = packet.flags.has(Flags::EXTRA);
-        let slot = Slot { packet, flow, route: first + 1, next: NONE, hops: route.hops - 1, class };
+        let is_credit = packet.kind == Kind::Credit;
+        let there = if is_credit { class } else { self.at_switches[class as usize] };
+        let slot = Slot {
+            packet,
+            flow,
+            route: first + 1,
+            next: NONE,
+            hops: route.hops - 1,
+            class: there,
+            class_at_host: class,
+        };
         let index = self.slab.insert(slot);
         if has_extra {
             self.slab.set_extra(index, *extra);
@@ -240,7 +250,8 @@ impl Network {
         }
         let out = &mut self.ports[port as usize];
         let slot = self.slab.get_mut(index);
-        let queue = &mut self.queues[(out.first_queue + slot.class as u32) as usize];
+        let class = slot.class_at(out.nic != NONE);
+        let queue = &mut self.queues[(out.first_queue + class as u32) as usize];
         let wire = slot.packet.wire as u64;
         let mut room = queue.has_room(wire);
         if let Some(shared) = self.shared.filter(|_| out.nic == NONE) {
@@ -355,11 +366,11 @@ impl Network {
         }
         let first = out.first_queue as usize;
         let order = if out.nic == NONE { &self.switch_order } else { &self.host_order };
-        let class = if order.classes() == 1 {
+        let class = if let Some(only) = order.only() {
             if out.control & STOPPED != 0 {
                 return Next::Rest;
             }
-            0
+            only
         } else {
             let (queues, nics) = (&self.queues, &self.nics);
             let has = |class: usize| {

@@ -76,7 +76,8 @@ impl Network {
         self.books.sent.add(&packet);
         self.notices += 1;
         self.flow_packets[flow as usize] += 1;
-        let slot = Slot { packet, flow, route: first + 1, next: NONE, hops: left - 1, class };
+        let slot =
+            Slot { packet, flow, route: first + 1, next: NONE, hops: left - 1, class, class_at_host: class };
         let index = self.slab.insert(slot);
         let out = self.paths[first as usize].0;
         self.send(out, index);

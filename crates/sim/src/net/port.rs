@@ -31,7 +31,7 @@ pub struct Port {
     pub up: bool,
     /// Whether more than queueing awaits a packet that arrives: the link is down, or there is a mechanism.
     pub arrival_is_special: bool,
-    /// The same for a packet that leaves: random loss, a mechanism, or another class at the switch that it goes to.
+    /// The same for a packet that leaves: random loss, or a mechanism.
     pub departure_is_special: bool,
     /// What flow control wants of it: bits.
     pub control: u8,
@@ -127,8 +127,8 @@ impl Port {
 
 /// How long `wire` bytes take at `rate`.
 fn time_to_send(rate: Rate, wire: u32, whole_ns: bool) -> Span {
-    let exact = rate.time_to_send(Bytes::new(wire as u64));
-    if whole_ns { Span::from_ns(exact.as_ps() / 1000) } else { exact }
+    let size = Bytes::new(wire as u64);
+    if whole_ns { rate.time_to_send_below(size, Span::from_ns(1)) } else { rate.time_to_send(size) }
 }
 
 /// The queue of a class of data at a port.
@@ -248,5 +248,21 @@ impl Credits {
     #[inline]
     pub fn has_room(&self, wire: u32) -> bool {
         self.queue.packets() < self.limit_packets && self.queue.bytes() + wire as u64 <= self.limit_bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clearway_proto::port::CreditShaping;
+
+    #[test]
+    fn a_queue_of_credits_in_bytes_asks_for_their_size() {
+        let has_room = |queue_in_bytes, wire| {
+            let shaping = CreditShaping { queue_in_bytes, ..CreditShaping::PAPER };
+            Credits::new(CreditClass::new(1, shaping), Rate::gbps(10)).has_room(wire)
+        };
+        assert!(has_room(true, 84) && !has_room(true, 85), "room for one credit of 84 B");
+        assert!(has_room(false, 92));
     }
 }

@@ -141,6 +141,7 @@ mod tests {
             next: NONE,
             hops: 0,
             class: 0,
+            class_at_host: 0,
         })
     }
 

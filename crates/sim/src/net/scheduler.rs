@@ -13,6 +13,10 @@ pub struct Order {
     classes: usize,
     /// What a class with weight 1 may send in a turn.
     quantum: i64,
+    /// The class, if there is but one that packets can be in.
+    only: Option<usize>,
+    /// Whether classes of equal priority share bytes, so that these are counted.
+    shares: bool,
 }
 
 /// A port's own state for classes of equal priority: what each may still send in this turn, in bytes.
@@ -29,6 +33,17 @@ impl Order {
         Order::of(&members, QUANTUM)
     }
 
+    /// The same at switches, where packets of some classes join others.
+    pub fn of_switches(classes: &[Class]) -> Order {
+        let mut order = Order::new(classes);
+        order
+            .groups
+            .iter_mut()
+            .for_each(|group| group.retain(|&(class, _)| classes[class].at_switches.is_none()));
+        order.groups.retain(|group| !group.is_empty());
+        order.settle()
+    }
+
     /// The order of classes of a priority and a weight each, by turns of `quantum` for each unit of weight.
     pub fn of(classes: &[(u8, u32)], quantum: i64) -> Order {
         let mut by_priority: Vec<usize> = (0..classes.len()).collect();
@@ -41,7 +56,23 @@ impl Order {
                 _ => groups.push(vec![member]),
             }
         }
-        Order { groups, classes: classes.len(), quantum }
+        Order { groups, classes: classes.len(), quantum, only: None, shares: false }.settle()
+    }
+
+    /// Finds what is known beforehand.
+    fn settle(mut self) -> Order {
+        self.shares = self.groups.iter().any(|group| group.len() > 1);
+        self.only = match &self.groups[..] {
+            [group] if group.len() == 1 => Some(group[0].0),
+            _ => None,
+        };
+        self
+    }
+
+    /// The class, if there is but one that packets can be in.
+    #[inline]
+    pub fn only(&self) -> Option<usize> {
+        self.only
     }
 
     /// How many classes there are.
@@ -82,7 +113,7 @@ impl Order {
     /// Charges a packet of `wire` bytes to its class.
     #[inline]
     pub fn charge(&self, turns: &mut Turns, class: usize, wire: u32) {
-        if self.classes > 1 {
+        if self.shares {
             turns.balance[class] -= wire as i64;
         }
     }
@@ -111,6 +142,14 @@ mod tests {
         assert_eq!(order.pick(&mut turns, |_| true), Some(1));
         assert_eq!(order.pick(&mut turns, |class| class == 0), Some(0));
         assert_eq!(order.pick(&mut turns, |_| false), None);
+    }
+
+    #[test]
+    fn a_class_that_joins_another_at_switches_does_not_stand_in_their_order() {
+        let joining = Class { at_switches: Some(0), ..class(0, 1) };
+        let classes = [class(1, 1), joining];
+        assert_eq!((Order::of_switches(&classes).only(), Order::new(&classes).only()), (Some(0), None));
+        assert_eq!(Order::of_switches(&classes).classes(), 2, "it has a queue all the same");
     }
 
     #[test]

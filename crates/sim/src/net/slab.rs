@@ -19,8 +19,10 @@ pub struct Slot {
     pub next: u32,
     /// Ports that it has yet to cross.
     pub hops: u8,
-    /// Its class at every port.
+    /// Its class at ports of switches; of a credit, its class among credits at every port.
     pub class: u8,
+    /// Its class at its host's port.
+    pub class_at_host: u8,
 }
 
 const _: () = assert!(size_of::<Slot>() == 64, "a packet shall be one cache line");
@@ -31,6 +33,14 @@ pub struct Slab {
     free: u32,
     /// What few packets carry, at the same index as the packet; as long as the highest index that ever needed one.
     extras: Vec<Extra>,
+}
+
+impl Slot {
+    /// Its class at a port: of a host, or of a switch.
+    #[inline]
+    pub fn class_at(&self, is_host: bool) -> u8 {
+        if is_host { self.class_at_host } else { self.class }
+    }
 }
 
 impl Slab {

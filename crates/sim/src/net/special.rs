@@ -28,7 +28,7 @@ impl Network {
         } else if out.busy_until <= self.now
             && out.waiting == 0
             && out.wake_at != self.now
-            && out.paused >> slot.class & 1 == 0
+            && out.paused >> slot.class_at(out.nic != NONE) & 1 == 0
         {
             self.transmit(port, index);
         } else {
@@ -36,15 +36,10 @@ impl Network {
         }
     }
 
-    /// A packet leaves a port that does more than queueing, whose link loses, or of a host some of whose classes are
-    /// others at switches: whether it is lost.
+    /// A packet leaves a port that does more than queueing, or whose link loses: whether it is lost.
     #[cold]
     #[inline(never)]
     pub(super) fn depart_specially(&mut self, port: u32, index: u32) -> bool {
-        if self.ports[port as usize].nic != NONE {
-            let slot = self.slab.get_mut(index);
-            slot.class = self.at_switches[slot.class as usize];
-        }
         let mechanism = self.ports[port as usize].at_departure;
         if mechanism != NONE {
             let state = self.port_state(port);

@@ -4,10 +4,10 @@ use super::Simulation;
 use crate::engine::What;
 use crate::flows::{Classes, End, Flow, Input, Message};
 use crate::metrics::Record;
-use crate::model::{self, Pattern, Poisson};
+use crate::model::{self, Model, Pattern, Poisson};
 use crate::net::{NONE, Route};
 use clearway_proto::{Entity, Env, Rng, ShimEnv, Stats, mix};
-use clearway_topology::routing::{PathSet, Routes};
+use clearway_topology::routing::{PathSet, Policy, Routes};
 use clearway_topology::{NodeId, PortId, Topology, base_rtt};
 use clearway_units::{Bytes, Rate, Span, Time};
 use std::collections::VecDeque;
@@ -160,7 +160,7 @@ impl Simulation {
         let topology = &model.topology;
         // Flows are told apart by their part of the traffic and their number there, never by their place in memory.
         let identity = mix(mix(traffic as u64) ^ number);
-        let key = mix(model.seed ^ identity);
+        let key = path_key(model, traffic, number);
         let mut ports = Vec::new();
         let mut route = |net: &mut crate::net::Network, from, to| {
             let set = find(&mut self.routes, &mut self.intact, topology, from, to, key, &mut ports);
@@ -337,7 +337,7 @@ impl Simulation {
         let topology = &self.model.topology;
         let mut ports = Vec::new();
         for (_, flow) in self.flows.iter_mut() {
-            let key = mix(self.model.seed ^ mix(mix(flow.traffic as u64) ^ flow.number));
+            let key = path_key(&self.model, flow.traffic, flow.number);
             let (src, dst) = (NodeId(flow.sending.host), NodeId(flow.receiving.host));
             for (end, from, to) in [(&mut flow.sending, src, dst), (&mut flow.receiving, dst, src)] {
                 let set = find(&mut self.routes, &mut self.intact, topology, from, to, key, &mut ports);
@@ -352,6 +352,15 @@ impl Simulation {
         let sending: Vec<u32> =
             self.flows.iter_mut().map(|(place, _)| place).filter(|&place| oracle.is_active(place)).collect();
         sending.into_iter().for_each(|place| self.start_share(place));
+    }
+}
+
+/// What chooses a flow's paths: a mix of the seed, its part of the traffic and its number there; the number alone where it
+/// shall be the one that the ExpressPass authors' ns-2 code hashes.
+fn path_key(model: &Model, traffic: u32, number: u64) -> u64 {
+    match model.routing {
+        Policy::Ns2Xpass => number + ((traffic as u64) << 24),
+        _ => mix(model.seed ^ mix(mix(traffic as u64) ^ number)),
     }
 }
 

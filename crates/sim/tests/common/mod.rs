@@ -78,6 +78,13 @@ pub fn transport(name: &str) -> AnyTransport {
     AnyTransport::by_name(name).unwrap_or_else(|| panic!("no transport {name}"))
 }
 
+/// The same whose credits all have 84 bytes, for what must come out exactly.
+pub fn even_credits(name: &str) -> AnyTransport {
+    let mut made = transport(name);
+    made.set("randomize_size", "false").expect("a transport with credits");
+    made
+}
+
 /// A flow that starts at zero.
 pub fn flow(src: u32, dst: u32, bytes: u64) -> Flow {
     Flow { start: Time::ZERO, src: NodeId(src), dst: NodeId(dst), size: Some(Bytes::new(bytes)), stop: None }

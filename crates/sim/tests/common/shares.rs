@@ -18,8 +18,18 @@ pub enum Net {
     Plain,
     /// Hosts take 0.9 to 6.2 us for each credit (E17 sec. 2).
     HostDelay,
-    /// Their round-trip times go up evenly, from 0.4 to 1.6 times the cell's.
-    UnequalRtts,
+    /// Their round-trip times go up evenly, from one to another percentage of the cell's.
+    UnequalRtts(u64, u64),
+}
+
+impl std::fmt::Display for Net {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Net::Plain => f.write_str("plain"),
+            Net::HostDelay => f.write_str("host delay"),
+            Net::UnequalRtts(from, to) => write!(f, "RTT x {from} to {to} %"),
+        }
+    }
 }
 
 /// Long flows over one bottleneck, each from a sender to a receiver of its own, all links of one rate.
@@ -54,7 +64,9 @@ impl Cell {
         for flow in 0..self.flows {
             // The other two links of a path are a tenth of its round trip, so this one is the rest of one half.
             let percent = match self.net {
-                Net::UnequalRtts => 40 + 120 * u64::from(flow) / u64::from(self.flows - 1),
+                Net::UnequalRtts(from, to) => {
+                    from + (to - from) * u64::from(flow) / u64::from(self.flows - 1)
+                }
                 Net::Plain | Net::HostDelay => 100,
             };
             builder.link(NodeId(flow), left, rate, Span::from_ns(self.rtt * (5 * percent - 100)));

@@ -8,6 +8,8 @@
 //!   and the depth of the walk, taken modulo the number of next hops in the one global order of
 //!   [`Topology::ports_of`]; nothing directional enters. A link that failed in one direction is shunned in both.
 //! * [`Policy::Ecmp`] decides each direction on its own: source, destination and the deciding switch are mixed in.
+//! * [`Policy::Ns2Xpass`] is symmetric too, by the hash of the ExpressPass authors' ns-2 code: in their tree, flows that
+//!   are listed in the same order take the same paths as there.
 //! * [`Policy::Spray`] hands out all shortest paths, for per-packet choice.
 //!
 //! The depth enters the mix by our choice. The paper's switches hash the same fields at every tier, which, if the
@@ -15,6 +17,7 @@
 //! In trees our walk gives what switches with a hash per tier would decide hop by hop.
 
 mod distance;
+mod glibc;
 mod spray;
 #[cfg(test)]
 mod tests;
@@ -34,6 +37,9 @@ pub enum Policy {
     SymmetricEcmp,
     /// One path, chosen independently in each direction.
     Ecmp,
+    /// One path, the same links in both directions, by the hash of the ExpressPass authors' ns-2 code. The key is then
+    /// the flow's number itself.
+    Ns2Xpass,
     /// All shortest paths.
     Spray,
 }
@@ -79,7 +85,7 @@ impl Routes {
     pub fn new(policy: Policy) -> Routes {
         Routes {
             policy,
-            distances: Distances::new(policy == Policy::SymmetricEcmp),
+            distances: Distances::new(matches!(policy, Policy::SymmetricEcmp | Policy::Ns2Xpass)),
             sprayer: Sprayer::default(),
         }
     }
@@ -128,9 +134,15 @@ impl Routes {
             return Err(unreachable);
         }
         let count = match self.policy {
-            Policy::SymmetricEcmp => {
-                self.walk(topology, src.min(dst), src.max(dst), out, |depth, _| mix(mix(flow_key) ^ depth))
-                    .ok_or(unreachable)?;
+            Policy::SymmetricEcmp | Policy::Ns2Xpass => {
+                let (low, high) = (src.min(dst), src.max(dst));
+                let found = if self.policy == Policy::Ns2Xpass {
+                    let hash = |depth, _| glibc::hash(flow_key as u32, depth as u32 + 1, low.0, high.0);
+                    self.walk(topology, low, high, out, hash)
+                } else {
+                    self.walk(topology, low, high, out, |depth, _| mix(mix(flow_key) ^ depth))
+                };
+                found.ok_or(unreachable)?;
                 if src > dst {
                     out.reverse();
                     out.iter_mut().for_each(|port| *port = port.reverse());

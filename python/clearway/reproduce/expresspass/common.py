@@ -5,39 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clearway.reproduce.measures import CEILING, CEILING_RANDOM
-
 #: The setting that sections 3 to 6.2 must have used if Fig. 8 and Fig. 16 agree (E17-2): both are unstated.
 HALF = {"alpha": 0.5, "w_init": 0.5}
 
-#: Readings of ExpressPass, and the share of a link that data can take under each.
-READINGS: dict[str, tuple[dict[str, Any], float]] = {
-    "expresspass": ({"name": "expresspass", **HALF}, CEILING),
-    "random sizes": ({"name": "expresspass", **HALF, "randomize_size": True}, CEILING_RANDOM),
-    "loss matched": ({"name": "expresspass", **HALF, "feedback": "sigcomm17-matched"}, CEILING),
-    "ns2 profile": ({"name": "expresspass", "profile": "ns2"}, CEILING),
-    "hotnets16": ({"name": "expresspass-hotnets16"}, CEILING),
+#: Readings of ExpressPass: the default, which decides verdicts, first; each other changes what it says.
+READINGS: dict[str, dict[str, Any]] = {
+    "expresspass": {"name": "expresspass"},
+    "printed": {"name": "expresspass", "feedback": "sigcomm17-printed"},
+    "ns2 profile": {"name": "expresspass", "profile": "ns2"},
 }
 
 #: Colours of the readings and baselines (`Look.color`).
-COLORS = {
-    "expresspass": 0,
-    "dctcp": 1,
-    "naive": 2,
-    "hotnets16": 3,
-    "ns2 profile": 6,
-    "loss matched": 7,
-    "random sizes": 8,
-}
+COLORS = {"expresspass": 0, "dctcp": 1, "naive": 2, "hotnets16": 3, "ns2 profile": 6, "printed": 7, "fixed sizes": 8}
 
 ABOUT_READINGS = """\
 Readings of ExpressPass that are run beside each other:
 
-* **expresspass**: the paper's text, Algorithm 1 as in its section 3.2, credits of 84 B, jitter 0.01.
-* **random sizes**: the same with credits of 84 to 92 B (section 3.1: "randomize the credit packet sizes"). The limiter
-  counts bytes, so data can take 90.5 % of a link instead of 94.8 %.
-* **loss matched**: the same as the first, but a decrease applies to the rate at which the lost credits were sent, as
-  the recursions of section 4 have it, and not to the rate in force when the loss becomes known a round trip later.
+* **expresspass**, the default, which decides verdicts: a decrease sets the rate to what passed and counts each loss
+  once; credits of 76 to 92 B, alpha = 1/2, w_init = 1/16, jitter 0.01.
+* **printed**: the same with line 12 of Algorithm 1 as it is printed (`feedback = "sigcomm17-printed"`).
 * **ns2 profile**: the feedback and constants of the authors' published ns-2 code.
 """
 

@@ -3,7 +3,7 @@
 * **Symmetric paths** (sec. 3.1): credits need paths that both directions share. The paper says that symmetric hashing
   costs nothing: DCTCP on a fat tree performs as well with it as with ordinary ECMP. Here: the 192-host tree, Web
   Search, load 0.6, DCTCP, 600 flows (full: 20,000), five seeds; mean completion time, its 99th percentile at full
-  scale, and use of the ToRs' uplinks.
+  scale, and what the ToRs' uplinks carried over the time of arrivals.
 * **Priorities among credits** (sec. 7): credits of class A before those of class B, under one limit, give A's data
   strict priority; weights give weighted shares. Here: two flows over one link, for 20 ms, with priorities and with
   weights of 3 : 1.
@@ -72,7 +72,9 @@ def measure(job: Job, run: Run) -> Tables:
     if job.params["what"] == "routing":
         fct = metrics.completed(steady(run.flows))["fct_s"].to_numpy()
         up = run.ports.filter(pl.col("tier") == "tor->agg")["utilisation"].to_numpy()
-        row |= {"fct_mean": float(fct.mean()), "fct_p99": stats.percentile(fct, 99), "uplinks": float(np.mean(up))}
+        busy = float(run.summary["simulated_s"]) / float(run.flows["start_s"].max())  # type: ignore[arg-type]
+        uplinks = float(np.mean(up)) * busy
+        row |= {"fct_mean": float(fct.mean()), "fct_p99": stats.percentile(fct, 99), "uplinks": uplinks}
     else:
         sent = run.flows.sort("traffic")["delivered_bytes"].to_numpy().astype(float)
         row["share_a"] = float(sent[0] / sent.sum())

@@ -13,5 +13,5 @@ RTO: dict[str, Any] = {"rto_min": "200 us"}
 
 ABOUT = """\
 **Transport.** `expresspass-hotnets16` with its defaults: halfway to the link's rate, or down to what arrived; the first
-rate is that of the link (unstated); 16 credits a port, credits of 84 B, jitter of 1 %.
+rate is half of the link's (unstated); 16 credits a port, credits of 84 B, jitter of 1 %.
 """

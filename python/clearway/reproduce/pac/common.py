@@ -79,9 +79,8 @@ ABOUT_READINGS = """\
 Readings of PAC that are run beside each other ([its page](../protocols/pac.md) argues for the default):
 
 * **pac**: our default: SYN-ACKs are held and first windows counted; what a release triggered is known from
-  timestamps to have come, or given up; marks alone end slow start in PAC's eyes; the control interval is the round
-  trip from a release to its answer; the threshold does not fall below 0.6 of the buffer; acknowledgements of a level
-  leave in the order in which they came.
+  timestamps to have come, or given up; the control interval is the round trip from a release to its answer; the
+  threshold does not fall below 0.6 of the buffer; acknowledgements of a level leave in the order in which they came.
 * **pac, eq. (6)**: the same with the paper's correction of the estimate.
 * **pac, no marks**: the default with senders that take no part in ECN, so that the threshold stays at the buffer.
 * **pac, print**: profile `print`: eq. (6), the printed test for the end of slow start (PAC-6), turns of flows, blocking

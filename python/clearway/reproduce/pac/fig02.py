@@ -11,6 +11,7 @@ Unstated, and chosen here:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from matplotlib.figure import Figure as Picture
@@ -33,18 +34,18 @@ BDP, FRAME = 12_500, 1538
 def jobs(scale: str) -> list[Job]:
     """Both buffers."""
 
-    def scenario(buffer: str, senders: int) -> dict[str, Any]:
+    def scenario(buffer: Mapping[str, Any], senders: int) -> dict[str, Any]:
         return common.incast(
             common.star(38),
             TRANSPORT,
             senders=senders,
             rounds=common.ROUNDS[scale],
-            buffer=buffer,
+            buffer=buffer["size"],
             network=common.TESTBED_FRAMES,
             size="64 KB",
         )
 
-    return common.jobs({f"buffer {name}": size for name, size in BUFFERS.items()}, SENDERS, scenario)
+    return common.jobs({f"buffer {name}": {"size": size} for name, size in BUFFERS.items()}, SENDERS, scenario)
 
 
 def supported(tables: Tables) -> dict[str, Estimate]:

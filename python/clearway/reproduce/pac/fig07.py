@@ -67,9 +67,7 @@ def jobs(scale: str) -> list[Job]:
     found = []
     for workload, volume in (WORKLOADS | {"32 KB per server": PER_SERVER}).items():
 
-        def scenario(
-            transport: Mapping[str, Any], senders: int, volume: Mapping[str, str] = volume
-        ) -> dict[str, Any]:
+        def scenario(transport: Mapping[str, Any], senders: int, volume: Mapping[str, str] = volume) -> dict[str, Any]:
             return common.incast(
                 common.star(38),
                 transport,
@@ -93,9 +91,7 @@ def summarise(tables: Tables) -> Tables:
     rows = tables["rows"]
     coarse = rows.filter(pl.col("senders").is_in(SENDERS))
     near = rows.filter(
-        (pl.col("workload") == MAIN)
-        & pl.col("transport").is_in(list(WINDOWS))
-        & pl.col("senders").is_in(AROUND)
+        (pl.col("workload") == MAIN) & pl.col("transport").is_in(list(WINDOWS)) & pl.col("senders").is_in(AROUND)
     )
     return {**tables, "shown": common.shown(coarse, "workload"), "near": common.shown(near)}
 
@@ -119,7 +115,9 @@ def check(tables: Tables) -> list[Finding]:
     falls = {name: fall(rows, name) for name in WINDOWS}
     here = claim("pac", "fig07-collapse-points")
     order = judge.above(falls["ictcp"], falls["dctcp"].high)
-    found.append(judge.number(here, {name.upper(): falls[name] for name in ("ictcp", "dctcp")}, trend=order, form=".1f"))
+    found.append(
+        judge.number(here, {name.upper(): falls[name] for name in ("ictcp", "dctcp")}, trend=order, form=".1f")
+    )
 
     here = claim("pac", "fig07-goodput-10-connections")
     per_server = tables["rows"].filter(pl.col("workload") == "32 KB per server")
@@ -137,7 +135,7 @@ def check(tables: Tables) -> list[Finding]:
     here = claim("pac", "fig08-timeout-ratio-edge")
     first = first_timeout(rows, "dctcp")
     count = sum(timeouts(part, "pac") for part in parts.values())
-    measured = {"PAC_ratio": float(count > 0), "DCTCP_starts_at": first}
+    measured: dict[str, judge.Measured] = {"PAC_ratio": float(count > 0), "DCTCP_starts_at": first}
     found.append(judge.number(here, measured, form=".1f", note=f"PAC: {count} timeouts in all rounds of all workloads"))
     return found
 

@@ -53,7 +53,7 @@ def points(name: str, buffer: str) -> list[int]:
 def scenario(scale: str, buffer: str, transport: Mapping[str, Any], senders: int) -> dict[str, Any]:
     """Rounds at the paper's switch."""
     return common.incast(
-        common.star(senders + 1, delay="23.5 us"),
+        common.star(senders + 1, delay="23.84 us"),
         transport,
         senders=senders,
         rounds=common.ROUNDS[scale],

@@ -33,7 +33,7 @@ BEYOND = 160
 def scenario(scale: str, transport: Mapping[str, Any], senders: int) -> dict[str, Any]:
     """Rounds at the paper's switch."""
     return common.incast(
-        common.star(senders + 1, "10 Gbps", "19.35 us"),
+        common.star(senders + 1, "10 Gbps", "19.384 us"),
         transport,
         senders=senders,
         rounds=common.ROUNDS[scale],

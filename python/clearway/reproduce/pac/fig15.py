@@ -3,8 +3,8 @@
 
 Unstated, and what decides the answer here, so it is swept:
 
-* **How synchronous the SYNs are.** Each sender opens its connection after a random time of up to 0, 1, 2.5 or 5 ms. 0 is
-  Fig. 13's setting.
+* **How synchronous the SYNs are.** Each sender opens its connection after a random time of up to 0, 1, 2.5 or 5 ms. 0
+  is Fig. 13's setting.
 * **Total volume**: 4, 16 and 64 MB. With 4 MB each of 1,600 senders has 2.5 KB, two segments.
 
 SYNs (and ACKs) have the 66 B that the paper counts; data has ns-2's frames.
@@ -12,6 +12,7 @@ SYNs (and ACKs) have the 66 B that the paper counts; data has ns-2's frames.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -54,20 +55,27 @@ def jobs(scale: str) -> list[Job]:
 
 def several(scale: str, transports: dict[str, dict[str, Any]], total: str, spread: str) -> list[Job]:
     """A setting over all numbers of senders."""
+    return common.jobs(
+        transports,
+        SENDERS,
+        lambda transport, senders: scenario(scale, transport, senders, total, spread),
+        total=total,
+        spread=spread,
+    )
 
-    def scenario(transport: dict[str, Any], senders: int) -> dict[str, Any]:
-        return common.incast(
-            common.star(senders + 1, delay="23.5 us"),
-            transport,
-            senders=senders,
-            rounds={"quick": 1, "full": 2}[scale],
-            buffer="96 KB",
-            network=FRAMES,
-            total=total,
-            spread=spread,
-        )
 
-    return common.jobs(transports, SENDERS, scenario, total=total, spread=spread)
+def scenario(scale: str, transport: Mapping[str, Any], senders: int, total: str, spread: str) -> dict[str, Any]:
+    """Rounds of one setting."""
+    return common.incast(
+        common.star(senders + 1, delay="23.84 us"),
+        transport,
+        senders=senders,
+        rounds={"quick": 1, "full": 2}[scale],
+        buffer="96 KB",
+        network=FRAMES,
+        total=total,
+        spread=spread,
+    )
 
 
 def chosen(rows: pl.DataFrame, **values: str | int) -> pl.DataFrame:

@@ -37,7 +37,7 @@ macro_rules! words {
 
 words!(
     /// How paths are chosen.
-    Routing { SymmetricEcmp = "symmetric-ecmp", Ecmp = "ecmp", Spray = "spray", }
+    Routing { SymmetricEcmp = "symmetric-ecmp", Ecmp = "ecmp", Spray = "spray", Ns2Xpass = "ns2-xpass", }
 );
 
 impl Routing {
@@ -46,6 +46,7 @@ impl Routing {
             Routing::SymmetricEcmp => Policy::SymmetricEcmp,
             Routing::Ecmp => Policy::Ecmp,
             Routing::Spray => Policy::Spray,
+            Routing::Ns2Xpass => Policy::Ns2Xpass,
         }
     }
 }

@@ -28,7 +28,8 @@ table! {
     /// How packets are made and find their way.
     Network {
         /// How a flow's path is chosen: one path, the same links in both directions; one path, chosen
-        /// independently in each direction; a random shortest path for every packet.
+        /// independently in each direction; a random shortest path for every packet; one path, the same links in both
+        /// directions, by the hash of the ExpressPass authors' ns-2 code, from the flow's place in its list.
         routing: Routing = "symmetric-ecmp";
         /// Most payload of a data packet (the MSS).
         payload: Bytes = "1460 B", "64 B" to "16 KB";
@@ -41,7 +42,8 @@ table! {
         overhead: Auto<Bytes> = "auto", "20 B" to "500 B";
         /// Size on the wire of the smallest frame. `"auto"`: by `framing`, 84 B with `"ethernet"`, 40 B with `"ns-2"`.
         wire_min: Auto<Bytes> = "auto", "20 B" to "500 B";
-        /// Drop the fraction of a nanosecond in the time that a frame takes on a link, as HPCC's ns-3 code does.
+        /// Drop the fraction of a nanosecond in the time that a frame takes on a link, as HPCC's ns-3 code does. A time
+        /// that is a whole number of them loses one, since that code divides in floating point.
         whole_ns: bool = "false";
     }
 }
@@ -79,7 +81,7 @@ table! {
         /// `"auto"`: what the transports ask for.
         credit_queue_bytes: Auto<bool> = "auto";
         /// Depth of the credits' token bucket. `"auto"`: what the transports ask for.
-        credit_bucket: Auto<Bytes> = "auto", "84 B" to "100 KB";
+        credit_bucket: Auto<Bytes> = "auto", "92 B" to "100 KB";
         /// Whether the token bucket starts empty. `"auto"`: what the transports ask for.
         credit_bucket_empty: Auto<bool> = "auto";
         /// Share of each link that the limit of credits takes for the whole, so that they release data for this share

@@ -1,0 +1,145 @@
+"""Parity: the same lists everywhere, the formats that users bring, and numbers of the authors' simulators."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from conftest import Cli
+
+from clearway._clearway import Error
+from clearway.parity import CASES
+from clearway.parity.case import csv, digest
+from clearway.parity.flowlists import draw_size, poisson
+from clearway.parity.measure import Row, beside, compare, medians, run_list
+
+NS2 = CASES["ns2"]
+NAN = float("nan")
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=lambda case: case.name)
+def test_every_list_is_the_one_that_was_measured(case: object) -> None:
+    case = CASES[case.name]  # type: ignore[attr-defined]
+    measured = 0
+    for flows in case.lists:
+        reference = case.reference(flows)
+        if reference is not None:
+            assert digest(csv(flows.make())) == reference.sha256, flows.name
+            measured += 1
+    assert measured >= 2
+
+
+def test_sizes_lie_on_straight_lines_between_the_points() -> None:
+    cdf = ((100, 0.25), (300, 0.75), (1000, 1))
+    assert [draw_size(cdf, share) for share in (0, 0.25, 0.5, 0.75, 0.999)] == [100, 100, 200, 300, 998]
+
+
+def test_a_list_has_two_different_hosts_for_each_flow_and_the_rate_asked_for() -> None:
+    flows = poisson(((500, 0), (500, 1)), flows=20_000, hosts=4, interval_s=1e-6, first_s=0.1, seed=3)
+    assert (flows["src"] != flows["dst"]).all()
+    assert flows["start_ns"][0] == 100_000_000
+    assert flows["start_ns"].is_sorted()
+    assert 0.98 < (flows["start_ns"][-1] - flows["start_ns"][0]) / 20e6 < 1.02
+    pairs = flows.group_by("src", "dst").len()["len"]
+    assert (len(pairs), 1_500 < pairs.min() < pairs.max() < 1_850) == (12, True)  # type: ignore[operator]
+
+
+def test_web_server_flows_take_as_long_as_in_the_authors_code() -> None:
+    flows = next(flows for flows in NS2.lists if flows.name == "web-server-1")
+    for row in compare(NS2, flows, seeds=1):
+        assert row.agrees, row
+        assert abs(row.mean_ratio - 1) < 0.06, row
+
+
+def test_lone_flows_take_to_a_tenth_of_a_microsecond_as_long_as_in_the_authors_code() -> None:
+    """Measured with ns2-xpass f4e38bc; its random sizes of credits move these times by up to 0.06 us."""
+    measured = {
+        (191, 1): 76.2000, (191, 1000): 80.9856, (191, 1460): 83.1840,
+        (1, 1): 27.4128, (1, 1000): 28.9888, (1, 1460): 29.7392,
+        (12, 1): 51.7936, (12, 1000): 54.9744, (12, 1460): 56.4848,
+    }  # fmt: skip
+    rows = [(1_000_000 * index, 0, dst, size) for index, (dst, size) in enumerate(measured)]
+    flows = pl.DataFrame(rows, schema=["start_ns", "src", "dst", "size_bytes"], orient="row")
+    run = run_list(NS2, csv(flows), origin="lone")
+    assert (run.flows["fct_s"] * 1e6).to_list() == pytest.approx(list(measured.values()), abs=0.1)
+    assert run.flows["credits_wasted"].sum() == 0
+    assert run.summary["credits"]["sent"] == len(measured)
+
+
+def test_a_verdict_asks_mean_percentile_and_that_all_flows_ended() -> None:
+    reference = {"S": {"mean_s": 1.0, "p99_s": 1.0}}
+    for mean, p99, unfinished, agrees in [
+        (1.09, 1.19, 0, True),
+        (0.91, 0.81, 0, True),
+        (1.11, 1.0, 0, False),
+        (1.0, 1.21, 0, False),
+        (1.0, 1.0, 1, False),
+    ]:
+        assert beside(Row("list", "S", 9, unfinished, mean, p99), reference).agrees is agrees
+    assert beside(Row("list", "M", 9, 0, 1.0, 1.0), reference).agrees is None
+
+
+def test_of_several_seeds_the_median_counts() -> None:
+    runs = [[Row("list", "S", 9, 0, mean, 10 - mean)] for mean in (1.0, 5.0, 2.0)]
+    (row,) = medians(runs)
+    assert (row.mean_s, row.p99_s, row.seeds) == (2.0, 8.0, [(1.0, 9.0), (5.0, 5.0), (2.0, 8.0)])
+
+
+def test_a_list_of_ones_own_comes_as_csv_or_as_the_authors_script_writes_it(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("start_ns,src,dst,size_bytes\n0,0,12,1000\n5000,1,191,20000\n")
+    (tmp_path / "flowfile.tr").write_text("0.0 0 12 1000.0\n5e-06 1 191 20000.0\n")
+    answers = []
+    for name in ("mine.csv", "flowfile.tr"):
+        done = cli("parity", "ns2", "--flows", name, "--seeds", 1, "--json")
+        assert done.returncode == 0, done.stderr
+        answers.append([(row["bucket"], row["mean_s"]) for row in json.loads(done.stdout)[0]["rows"]])
+    assert answers[0] == answers[1]
+    assert [bucket for bucket, _ in answers[0]] == ["S (< 10 KB)", "M (10-100 KB)", "all"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("0.1 0 12\n", "line 1: '0.1 0 12': write start-in-seconds src dst bytes"),
+        ("start_ns,src,dst,size_bytes\n0,0,192,5\n", "bad.txt"),
+        ("", "bad.txt"),
+    ],
+)
+def test_a_bad_list_is_refused_in_one_line(cli: Cli, tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "bad.txt").write_text(text)
+    done = cli("parity", "ns2", "--flows", "bad.txt")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["ns3"], "case 'ns3': write one of"),
+        (["ns2", "--list", "x"], "list 'x' of case ns2: write one of web-search-1"),
+        (["--flows", "x.csv"], "--flows and --list need a CASE"),
+        (["ns2", "--flows", "missing.csv"], "missing.csv: can't be read as a list of flows"),
+    ],
+)
+def test_what_is_not_there_is_refused(cli: Cli, args: list[str], words: str) -> None:
+    done = cli("parity", *args)
+    assert done.returncode == 2
+    assert words in done.stderr
+
+
+def test_the_lists_can_be_written_for_the_other_simulator(cli: Cli, tmp_path: Path) -> None:
+    done = cli("parity", "ns2", "--write", "lists")
+    assert done.returncode == 0, done.stderr
+    reference = NS2.reference(NS2.lists[0])
+    assert reference is not None
+    assert reference.sha256 in done.stdout
+    assert digest((tmp_path / "lists" / "ns2-web-search-1.csv").read_text()) == reference.sha256
+
+
+def test_an_error_in_a_case_names_no_temporary_file() -> None:
+    with pytest.raises(Error, match="mine") as caught:
+        run_list(NS2, "start_ns,src,dst,size_bytes\n0,0,0,5\n", origin="mine")
+    assert "tmp" not in str(caught.value)
