@@ -143,7 +143,7 @@ def finding(verdict: Any) -> Finding:
 
 def made(name: str, *verdicts: str) -> record.Record:
     rows = [record.Row.of(finding(verdict), "pac") for verdict in verdicts]
-    return record.Record(name, "quick", "c" * 40, "0", "s", "r", 1.0, {"run": ("h", 0.5)}, rows)
+    return record.Record(name, "quick", "c" * 40, "0", "s", "r", "j", ("run", "h"), rows)
 
 
 def test_where_two_figures_judge_one_claim_the_worst_verdict_counts(tmp_path: Path) -> None:
@@ -222,6 +222,5 @@ def test_a_page_is_stale_once_its_simulations_or_its_text_come_out_otherwise(tmp
     page.write_text(page.read_text("utf-8") + "more\n", "utf-8")
     assert "text" in stale.look_at(figure, docs, 1, lambda *_: None).stale
 
-    label = next(iter(kept.runs))
-    record.save(replace(kept, runs={label: ("another", 1.0)}, result="another"), docs / "results/data")
+    record.save(replace(kept, spot=(kept.spot[0], "another"), result="another"), docs / "results/data")
     assert "simulations" in stale.look_at(figure, docs, 1, lambda *_: None).stale

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from clearway import _clearway
 from clearway.reproduce import sources
 from clearway.reproduce.claims import Finding, Verdict, claims
-from clearway.reproduce.figure import Figure, Reproduction
+from clearway.reproduce.figure import Figure, Job, Reproduction
 
 
 @dataclass(frozen=True)
@@ -50,16 +51,23 @@ class Record:
     sources: str
     #: Hash of all simulations and all verdicts.
     result: str
-    cpu_s: float
-    #: Label of each simulation -> its hash and the CPU seconds that it took.
-    runs: dict[str, tuple[str, float]]
+    #: Hash of the scenarios of all simulations.
+    jobs: str
+    #: The simulation that was cheapest to run, by its label, and its hash; empty without simulations.
+    spot: tuple[str, str]
     rows: list[Row]
+
+
+def jobs_hash(jobs: Sequence[Job]) -> str:
+    """Hash of the scenarios of simulations."""
+    return sources.digest(*(json.dumps([job.label, job.scenario], sort_keys=True) for job in jobs))
 
 
 def record(found: Reproduction) -> Record:
     """What to keep of a reproduction."""
     rows = [Row.of(one, found.figure.paper) for one in found.findings]
     hashes = {label: one for label, (one, _) in found.hashes.items()}
+    cheapest = min(found.hashes, key=lambda one: (found.hashes[one][1], one), default="")
     return Record(
         figure=found.figure.name,
         scale=found.scale,
@@ -67,8 +75,8 @@ def record(found: Reproduction) -> Record:
         version=_clearway.__version__,
         sources=sources.page_sources(found.figure.check.__module__),
         result=sources.digest(json.dumps(hashes, sort_keys=True), json.dumps([asdict(row) for row in rows])),
-        cpu_s=round(found.cpu_s, 1),
-        runs={label: (one, round(cpu_s, 2)) for label, (one, cpu_s) in found.hashes.items()},
+        jobs=jobs_hash(found.figure.jobs(found.scale)),
+        spot=(cheapest, hashes.get(cheapest, "")),
         rows=rows,
     )
 
@@ -87,6 +95,6 @@ def load(figure: Figure, folder: Path) -> Record | None:
     if not path.exists():
         return None
     kept: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    runs = {label: (str(one), float(cpu_s)) for label, (one, cpu_s) in kept.pop("runs").items()}
+    label, one = kept.pop("spot")
     rows = [Row(**row) for row in kept.pop("rows")]
-    return Record(runs=runs, rows=rows, **kept)
+    return Record(spot=(label, one), rows=rows, **kept)

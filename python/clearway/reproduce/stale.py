@@ -62,13 +62,11 @@ def look_at(figure: Figure, docs: Path, processes: int | None, progress: Progres
 
 def spot_check(figure: Figure, kept: record.Record) -> bool:
     """Whether the cheapest simulation of a page still gives the hash that it gave."""
-    jobs = {job.label: job for job in figure.jobs(kept.scale)}
-    if set(jobs) != set(kept.runs):
+    jobs = figure.jobs(kept.scale)
+    if record.jobs_hash(jobs) != kept.jobs:
         return False
-    if not jobs:
-        return True
-    label = min(kept.runs, key=lambda one: (kept.runs[one][1], one))
-    return run(jobs[label].scenario).hash == kept.runs[label][0]
+    label, was = kept.spot
+    return not jobs or run(next(job.scenario for job in jobs if job.label == label)).hash == was
 
 
 def difference(old: record.Record, new: record.Record) -> str:

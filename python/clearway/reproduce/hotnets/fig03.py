@@ -1,8 +1,7 @@
 """Utilisation of the least used link of a parking lot with one to six bottlenecks, with feedback and without, as
 [ExpressPass '17, Fig. 10](expresspass-fig10.md).
 
-Unstated, and chosen here: 10 Gbps, 4 us a link, 40 ms (full: 100 ms) after 10 ms of start-up, five seeds; the first
-rate is that of the link.
+Unstated, and chosen here: 10 Gbps, 4 us a link, 40 ms (full: 100 ms) after 10 ms of start-up, five seeds.
 """
 
 from __future__ import annotations
