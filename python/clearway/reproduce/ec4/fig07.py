@@ -7,15 +7,18 @@ Unstated, and chosen here:
   a link of a single switch.
 * **Links**: 10 Gbps and 1 us, as far as there are numbers; K = 100 frames, 250 frames of buffer.
 * **Flows**: 4 (full: 36, for the 30) from each server to each of the 39 others, all at random within 1 ms ("randomly
-  without interruption"), so that 156 (1,404) end at a server at a time. Of 128 KB at quick scale, of 5.12 MB at full
+  without interruption"), so that 156 (1,404) end at a server at a time. Of 64 KB at quick scale, of 5.12 MB at full
   scale; times are scaled up in proportion to the bytes of a server, where the text says so (EC4-14).
 * **Mini flows**: as many of 16 KB (quick: one from each server to each other), at random within the time that the
   heavy flows take.
 * **DCTCP's least timeout**: 10 ms.
+* **Spread**: EC4 and ExpressPass also with flows that start at random within the time that the bytes of a server take.
 * **Whose times**: all flows' (EC4-13).
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -32,8 +35,14 @@ from clearway.result import Run
 
 HOSTS = 40
 TASKS = {"quick": 2, "full": 6}
-SIZE = {"quick": 128_000, "full": 5_120_000}
+SIZE = {"quick": 64_000, "full": 5_120_000}
 PAPER_SIZE, PAPER_TIMES = 5_120_000, 30
+#: Name -> what half of the servers speak, whether flows start within the time that their bytes take.
+CASES: dict[str, tuple[dict[str, Any], bool]] = {
+    **{name: (made, False) for name, made in MIXED.items()},
+    "ec4, spread": (MIXED["ec4"], True),
+    "expresspass, spread": (MIXED["expresspass"], True),
+}
 COLORS = {"ec4": 0, "expresspass": 3, "expresspass, ns2": 6}
 MEASURES = {"median": "median_s", "p99": "p99_s", "max": "max_s"}
 
@@ -60,14 +69,14 @@ def jobs(scale: str) -> list[Job]:
                         "spread": spread,
                     }
                     for weight, tasks, size, spread in (
-                        ("heavy", TASKS[scale], SIZE[scale], "1 ms"),
+                        ("heavy", TASKS[scale], SIZE[scale], f"{busy_s * 1e3:.3f} ms" if spread_out else "1 ms"),
                         ("mini", 1 if scale == "quick" else TASKS[scale], 16_000, f"{busy_s * 1e3:.3f} ms"),
                     )
                     for part, made, start in (("credits", transport, 0.0), ("dctcp", DCTCP, 0.5))
                 ],
             },
         )
-        for name, transport in MIXED.items()
+        for name, (transport, spread_out) in CASES.items()
         for seed in stats.SEEDS
     ]
 
@@ -124,9 +133,11 @@ def times(tables: Tables, case: str, column: str, weight: str = "heavy", part: s
     return mean(tables, column, case=case, weight=weight, part=part)
 
 
-def against(tables: Tables, column: str, weight: str = "heavy") -> stats.Estimate:
+def against(tables: Tables, column: str, weight: str = "heavy", also: str = "") -> stats.Estimate:
     """EC4's time over ExpressPass's, paired by seed."""
-    ours, theirs = (of_seeds(tables, column, case=case, weight=weight, part="all") for case in ("ec4", "expresspass"))
+    ours, theirs = (
+        of_seeds(tables, column, case=f"{case}{also}", weight=weight, part="all") for case in ("ec4", "expresspass")
+    )
     return stats.paired_ratio(ours, theirs)
 
 
@@ -172,6 +183,7 @@ def facts(tables: Tables) -> dict[str, object]:
         for weight in ("heavy", "mini")
         for name, column in MEASURES.items()
     }
+    found |= {f"spread_{name}": against(tables, column, also=", spread").mean for name, column in MEASURES.items()}
     for case, short in named.items():
         found[f"drops_{short}"] = times(tables, case, "drops").mean
         for part in ("credits", "dctcp"):

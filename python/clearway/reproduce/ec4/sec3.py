@@ -3,7 +3,7 @@ IV-C (Table I).
 
 * **Eq. (1), (2)**: at 10 Gbps and the 30 us of the dumbbell of Fig. 2 (a), whose RTT the paper does not state.
 * **Transients**: the paper saw more than 100 packets in queues under Data Mining at a load of 0.6 and 10 Gbps when K
-  was 20 packets. Simulated: the tree of [Fig. 8](ec4-fig08.md) at 10 Gbps with K = 20 frames, 200 flows, half of the
+  was 20 packets. Simulated: the tree of [Fig. 8](ec4-fig08.md) at 10 Gbps with K = 20 frames, 600 flows, half of the
   hosts EC4, half DCTCP; the longest queue of a switch.
 * **Modes**: periods without a mark that Algorithm 1 runs in LOW mode, counted by its lines 4 to 12.
 * **Table I**: the shares of our distributions, which are those of the files of ExpressPass's authors.
@@ -35,7 +35,7 @@ KIB = 1024
 
 def jobs(scale: str) -> list[Job]:
     """The transients, by seed."""
-    flows = 2_000 if scale == "full" else 200
+    flows = 6_000 if scale == "full" else 600
     switch = {**SWITCH, "marking": "20 packets", "buffer": "unlimited"}
     return [
         Job(
