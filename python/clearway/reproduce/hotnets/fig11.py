@@ -43,6 +43,9 @@ TRANSPORTS: dict[str, dict[str, Any]] = {
 RATES = (10, 40)
 FLOWS = {"data-mining": {"quick": 300, "full": 20_000}, "web-search": {"quick": 400, "full": 20_000}}
 CLASSES = {"small": (0.0, 100e3), "medium": (100e3, 10e6), "large": (10e6, float("inf"))}
+#: The shuffle: tasks a host, bytes from each task to each other.
+TASKS = {"quick": 4, "full": 8}
+SIZE = {"quick": 125_000, "full": 1_000_000}
 MEAN_KB = {"data-mining": 7410.0, "web-search": 1650.0}
 
 
@@ -69,9 +72,9 @@ def job(scale: str, workload: str, rate: int, name: str, seed: int) -> Job:
 
 def shuffle(scale: str, name: str) -> Job:
     """One shuffle."""
-    body = fig17.job("dctcp", fig17.TASKS[scale], fig17.SIZE[scale]).scenario
+    body = fig17.job("dctcp", TASKS[scale], SIZE[scale]).scenario
     return Job(
-        {"case": "shuffle", "rate": 10, "transport": name, "seed": 1, "bytes": fig17.SIZE[scale]},
+        {"case": "shuffle", "rate": 10, "transport": name, "seed": 1, "bytes": SIZE[scale]},
         {**body, "name": "hotnets-fig08", "transport": TRANSPORTS[name]},
     )
 
@@ -251,8 +254,8 @@ def credits_and_loss(tables: Tables) -> list[Finding]:
 def shuffled(tables: Tables) -> list[Finding]:
     """Fig. 8."""
     rows = {row["transport"]: row for row in tables["rows"].filter(pl.col("case") == "shuffle").to_dicts()}
-    size = fig17.SIZE["full"] / rows["DCTCP"]["bytes"]
-    scale = size * (1 if size == 1 else (fig17.TASKS["full"] / fig17.TASKS["quick"]) ** 2)
+    size = SIZE["full"] / rows["DCTCP"]["bytes"]
+    scale = size * (1 if size == 1 else (TASKS["full"] / TASKS["quick"]) ** 2)
     note = "" if scale == 1 else f"measured with 1/{scale:.0f} of the bytes, and scaled up"
     medians = {name: rows[name]["median"] * scale for name in ("DCTCP", "ExpressPass")}
     close = abs(medians["DCTCP"] / medians["ExpressPass"] - 1) < 0.25
