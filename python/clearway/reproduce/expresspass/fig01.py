@@ -233,7 +233,7 @@ FIGURE = Figure(
     check=check,
     facts=facts,
     draw=draw,
-    claims=("fig01c-expresspass-queue-bounded", "sec1-zero-data-loss"),
+    claims=("fig01c-expresspass-queue-bounded",),
     shown={"shown": "The queue of the port to the master, means over the seeds."},
     captions={
         "queue": "Queue at the port to the master: quartiles (box), least to most (whisker, triangle), bound (dashed)"

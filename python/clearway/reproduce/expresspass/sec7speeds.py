@@ -166,8 +166,6 @@ def facts(tables: Tables) -> dict[str, object]:
         "lone_10": 100 * rows["10 to 10", "own-link"]["least_share"],
         "back": 100 * rows["100 to 10", "own-link"]["least_share"],
         "dropped_100": rows["10 to 100", "own-link"]["credits_dropped_%"],
-        "dropped_10": rows["10 to 10", "own-link"]["credits_dropped_%"],
-        "path_100": 100 * rows["10 to 100", "path"]["least_share"],
         "dropped_path": rows["10 to 100", "path"]["credits_dropped_%"],
         "times": fast / slow,
         "unequal": jain(tables, "10 and 40 over 10"),
