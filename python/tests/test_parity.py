@@ -28,7 +28,7 @@ def test_every_list_is_the_one_that_was_measured(case: object) -> None:
         if reference is not None:
             assert digest(csv(flows.make())) == reference.sha256, flows.name
             measured += 1
-    assert measured >= 2
+    assert measured >= 1
 
 
 def test_sizes_lie_on_straight_lines_between_the_points() -> None:
