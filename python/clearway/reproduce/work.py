@@ -61,15 +61,17 @@ class Task:
 Progress = Callable[[str, str], object]
 
 
-def key(figure: Figure, job: Job) -> str:
-    """What the result of a job depends on: scenario, simulator, and how it is measured."""
+def key(figure: Figure, job: Job, measured: str | None = None) -> str:
+    """What the result of a job depends on: scenario, simulator, and how it is measured (the figure's fingerprint)."""
     scenario = json.dumps([dict(job.params), job.scenario], sort_keys=True)
-    return sources.digest(figure.name, scenario, sources.engine_hash(), sources.fingerprint(figure.measure))
+    how = sources.fingerprint(figure.measure) if measured is None else measured
+    return sources.digest(figure.name, scenario, sources.engine_hash(), how)
 
 
 def batch(figure: Figure, jobs: list[Job], folder: Path) -> Batch:
     """The jobs of a figure with the folders of their results in `folder`."""
-    return Batch(figure, jobs, [folder / figure.slug / key(figure, job) for job in jobs])
+    measured = sources.fingerprint(figure.measure)
+    return Batch(figure, jobs, [folder / figure.slug / key(figure, job, measured) for job in jobs])
 
 
 def do(figure: Figure, job: Job, kept: Path) -> None:
