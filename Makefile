@@ -28,7 +28,7 @@ test-full: test ## Runs the long tests too.
 	$(BIN)/pytest --full
 	@echo "make test-full: everything passed"
 
-parity: build ## Compares completion times with those of the authors' simulators, on the same flows (about two minutes).
+parity: build ## Compares completion times with those of the authors' simulators, on the same flows (about two minutes of one core).
 	@$(BIN)/clearway parity
 
 bench: ## Measures speed and memory.

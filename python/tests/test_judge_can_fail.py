@@ -48,3 +48,17 @@ def test_a_credit_queue_of_one_leaves_the_link_unused(tmp_path: Path) -> None:
         return {"switch": {"credit_queue": 1}} if job.params["queue"] == 8 else {}
 
     red("expresspass/fig09", "fig09-credit-queue-8-sufficient", tmp_path, one)
+
+
+def test_with_pacs_threshold_doubled_segments_are_sent_again(tmp_path: Path) -> None:
+    def doubled(job: Job) -> dict[str, Any]:
+        return {"transport": {**job.scenario["transport"], "buffer": "160 KB"}}
+
+    red("pac/fig11", "abstract-no-spurious-timeout", tmp_path, doubled)
+
+
+def test_with_marks_ignored_round_trips_under_pac_are_far_longer(tmp_path: Path) -> None:
+    def ignored(job: Job) -> dict[str, Any]:
+        return {"transport": {**job.scenario["transport"], "ecn": False}}
+
+    red("pac/fig11", "fig11-rtt-100-connections", tmp_path, ignored)

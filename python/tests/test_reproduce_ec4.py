@@ -10,7 +10,7 @@ import pytest
 
 import clearway
 from clearway import reproduce
-from clearway.reproduce.ec4 import common, fig04, fig07, realistic
+from clearway.reproduce.ec4 import common, fig04, fig05, fig07, fig09, realistic, sec3
 
 
 def test_halves_of_the_pairs_and_of_the_hosts_meet_without_overlap() -> None:
@@ -22,7 +22,7 @@ def test_halves_of_the_pairs_and_of_the_hosts_meet_without_overlap() -> None:
     flows = clearway.run(scenario).flows
     assert flows.sort("src")["traffic"].to_list() == ["first"] * 3 + ["second"] * 3
 
-    tree = realistic.scenario(common.EC4, "web-search", 0.6, "quick")
+    tree = realistic.scenario(common.EC4, "web-search", 0.6, 800, 1)
     small = {**tree, "traffic": [{**part, "flows": 400, "size": "10 KB"} for part in tree["traffic"]]}
     for part in small["traffic"]:
         del part["workload"]
@@ -45,22 +45,42 @@ def test_in_the_shuffle_the_sender_decides_and_everybody_receives() -> None:
 
 def test_the_omega_of_equal_shares_balances_both_increases() -> None:
     for flows in fig04.FEW:
-        omega, each, frames = fig04.fair_omega(flows), flows / 2, 128
+        omega, each, frames = fig05.fair_omega(flows), flows / 2, 128
         rate = 0.5 / each
         window = frames * rate
         assert omega * (1 / rate - 1) == pytest.approx(1 / window)
 
 
 def test_a_sweep_is_crossed_where_the_ratio_is_one() -> None:
-    # A ratio that rises with the square root of omega_mid, and is 1 at 0.02.
+    # A ratio that rises with the square root of omega_mid, and is 1 at 0.05.
     rows = [
-        {"kind": "omega", "transport": f"x, {omega}", "flows": 2, "ratio": math.sqrt(omega / 0.02)}
-        for omega in fig04.OMEGAS
+        {"pair": f"x, {omega:g}", "flows": 2, "seed": seed, "ratio": math.sqrt(omega / 0.05)}
+        for omega in fig05.OMEGAS
+        for seed in (1, 2)
     ]
     tables = {"rows": pl.DataFrame(rows)}
-    assert fig04.crossing(tables, "x", 2) == pytest.approx(0.02)
+    assert fig05.crossing(tables, "x", 2) == pytest.approx(0.05)
+    assert fig05.crossing(tables, "x", 2, at=0.8) == pytest.approx(0.05 * 0.8**2)
     flat = {"rows": tables["rows"].with_columns(pl.lit(2.0).alias("ratio"))}
-    assert math.isnan(fig04.crossing(flat, "x", 2))
+    assert math.isnan(fig05.crossing(flat, "x", 2))
+
+
+def test_low_mode_lasts_four_unmarked_periods_and_eq_1_asks_for_less_than_20_packets() -> None:
+    assert sec3.low_periods(3) == 4
+    # 10 Gbps x 30 us = 24.4 frames.
+    assert sec3.equations(20)["k_min"] == pytest.approx(24.38 / 7, rel=1e-3)
+    assert sec3.equations(100)["g_max"] == pytest.approx(0.0879, rel=1e-3)
+
+
+def test_the_tree_is_counted_from_its_ports() -> None:
+    tree = realistic.scenario(common.EC4, "web-search", 0.6, 20, 1)
+    counted = fig09.made_of(clearway.run({**tree, "stop": "10 us"}).ports)
+    assert counted == {"core": 8, "aggregator": 16, "tor": 32, "nodes": 192, "oversubscription": 3}
+
+
+def test_flows_that_fill_and_drain_the_network_are_left_out() -> None:
+    flows = pl.DataFrame({"start_s": [0.0, 0.05, 0.1, 0.5, 0.9, 0.95, 1.0]})
+    assert realistic.steady(flows)["start_s"].to_list() == [0.1, 0.5, 0.9]
 
 
 def test_fig_3_is_run_checked_and_drawn(tmp_path: Path) -> None:
@@ -70,10 +90,6 @@ def test_fig_3_is_run_checked_and_drawn(tmp_path: Path) -> None:
     assert all(path.exists() for path in found.files)
 
 
-def test_every_claim_of_ec4_is_checked_by_a_figure() -> None:
-    sources = [path.read_text("utf-8") for path in Path(common.__file__).parent.glob("fig*.py")]
-    for name in reproduce.claims("ec4"):
-        checked = any(name in source for source in sources)
-        assert checked or (
-            name.startswith("fig07-shuffle-") and any('f"fig07-shuffle-{name}-fct"' in s for s in sources)
-        )
+def test_every_claim_of_ec4_has_a_figure() -> None:
+    named = {name for figure in reproduce.find("ec4") for name in figure.claims}
+    assert named == set(reproduce.claims("ec4"))

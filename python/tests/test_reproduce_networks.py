@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import math
+from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 import clearway
-from clearway.reproduce import claim, measures
+from clearway.reproduce import claim, claims, expresspass, figures, measures
 from clearway.reproduce.expresspass import fig01a, fig15rcp, fig17, fig19, realistic
 from clearway.reproduce.theory import fairness, square_root
 
@@ -35,27 +38,73 @@ def test_queues_are_averaged_over_the_time_of_arrivals() -> None:
     assert found["queue_max"] == 5000
 
 
+def cells(**of: list[float]) -> dict[str, pl.DataFrame]:
+    """Rows of Fig. 19 at the highest load: mean times of S flows of Web Server, one a seed."""
+    return {
+        "rows": pl.DataFrame(
+            {
+                "workload": "web-server",
+                "load": 0.6,
+                "transport": name,
+                "seed": list(range(1, len(values) + 1)),
+                "fct_S": values,
+                **{f"flows_{size}": 100 if size == "S" else 9 for size in ("S", "M", "L", "XL")},
+            }
+            for name, values in of.items()
+        ).explode("seed", "fct_S")
+    }
+
+
 def test_ratios_are_of_the_others_time_over_ours() -> None:
-    of = {("web-server", "S", "expresspass"): 2.0, ("web-server", "S", "dctcp"): 3.0}
-    assert fig19.ratios(of, ("S", "M"), "dctcp") == {"Web Server S": 1.5}
+    tables = cells(expresspass=[2.0, 4.0], dctcp=[3.0, 6.0])
+    found = fig19.slower(tables, ("web-server", "S"), "dctcp")
+    assert (found.mean, found.low, found.high) == pytest.approx((1.5, 1.5, 1.5))
+    assert fig19.extremes_text({("web-server", "S"): found}) == "1.50 (Web Server S) to 1.50 (Web Server S)"
 
 
-def test_a_range_is_met_at_both_ends() -> None:
-    here = claim("expresspass", "fig19-average-fct-small-medium")
-    assert fig19.ends_hold(here, {"a": 1.3, "b": 2.0, "c": 5.14})
-    assert not fig19.ends_hold(here, {"a": 1.3, "b": 2.0})
-    assert "(a)" in fig19.extremes({"a": 1.3, "b": 2.0})
+def test_a_class_counts_where_every_run_has_enough_flows() -> None:
+    assert fig19.classes(cells(expresspass=[1.0]), "web-server") == ["S"]
 
 
 def test_we_are_compared_with_the_median_of_the_others() -> None:
-    of = {("web-server", "S", name): value for name, value in zip(fig19.TRANSPORTS, (6, 1, 2, 4, 8), strict=True)}
-    assert fig19.versus_others(of, "web-server") == pytest.approx(2)
+    tables = cells(**{name: [value] for name, value in zip(fig19.TRANSPORTS, (6.0, 1.0, 2.0, 4.0, 8.0), strict=True)})
+    assert fig19.versus_others(tables, "web-server") == pytest.approx([2])
 
 
-def test_the_first_number_of_flows_with_drops() -> None:
-    rows = pl.DataFrame({"variant": "rcp", "flows": fig15rcp.FLOWS, "drops": [0, 0, 0, 5, 0, 9, 9, 9, 9]})
-    assert fig15rcp.first_drop({"rows": rows}, "rcp") == 32
-    assert fig15rcp.first_drop({"rows": rows.with_columns(drops=0)}, "rcp") is None
+def test_a_99th_percentile_of_several_seeds_needs_a_thousand_flows() -> None:
+    rng = np.random.default_rng(1)
+    few, many = ([rng.exponential(size=count) for _ in range(5)] for count in (199, 400))
+    assert math.isnan(realistic.pooled_p99(few))
+    assert math.isnan(realistic.p99_ratio(few, few).mean)
+    twice = realistic.p99_ratio([2 * one for one in many], many)
+    assert (twice.mean, twice.low, twice.high, twice.seeds) == pytest.approx((2, 2, 2, 5))
+    other = realistic.p99_ratio([rng.exponential(size=400) for _ in range(5)], many)
+    assert other.low < 1 < other.high
+
+
+def test_the_first_number_of_flows_with_drops_of_each_seed() -> None:
+    rows = pl.DataFrame(
+        {"variant": "rcp", "seed": [1, 1, 1, 2, 2, 2], "flows": [32, 64, 128] * 2, "drops": [0, 5, 9, 0, 0, 0]}
+    )
+    first = fig15rcp.first_drops({"rows": rows}, "rcp")
+    assert first == [64, None]
+    assert fig15rcp.drops_text(first) == "from 64 flows on or none"
+    assert fig15rcp.drops_text([None]) == "none"
+
+
+@pytest.mark.parametrize("module", sorted(Path(expresspass.__path__[0]).glob("*.py")), ids=lambda path: path.stem)
+def test_no_figure_of_expresspass_makes_a_verdict_by_hand(module: Path) -> None:
+    used = {
+        node.func.id
+        for node in ast.walk(ast.parse(module.read_text("utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert not used & {"Finding", "verdict"}, "verdicts come from clearway.reproduce.judge"
+
+
+def test_every_claim_of_expresspass_has_a_figure() -> None:
+    named = {name for figure in figures().values() if figure.paper == "expresspass" for name in figure.claims}
+    assert named == set(claims("expresspass"))
 
 
 def test_the_square_root_law_halves_the_rate_at_four_times_the_loss() -> None:

@@ -40,6 +40,14 @@ def test_bursts_come_from_three_hosts_of_each_of_three_tors_and_differ_by_draw()
         assert min(tors) >= 2, "neither the sources nor the receivers of the long flows"
 
 
+def test_a_mean_over_draws_has_no_upper_end_if_something_never_happened_in_one() -> None:
+    import polars as pl
+
+    found = burst.over_draws(pl.Series([1.0, math.inf, 3.0]))
+    assert (found.mean, found.low, found.high, found.seeds) == (math.inf, 1.0, math.inf, 3)
+    assert burst.over_draws(pl.Series([2.0, 4.0, 3.0])).mean == 3.0
+
+
 def test_medians_count_what_never_happened_as_later_than_all() -> None:
     import polars as pl
 

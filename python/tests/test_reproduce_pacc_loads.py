@@ -1,40 +1,83 @@
-"""PACC's Fig. 7 to 10: what is compared with what."""
+"""PACC's Fig. 7 to 10 and what follows from its text: what is compared with what."""
+
+from __future__ import annotations
 
 import polars as pl
 import pytest
 
-from clearway.reproduce.pacc import fig07
+from clearway.reproduce.pacc import fig07, text
 from clearway.reproduce.pacc.setup import TRANSPORTS
+from clearway.reproduce.stats import SEEDS
+
+#: Averages of five seeds by load and transport, in seconds.
+AVERAGES = {
+    0.3: {"pacc": 8.0, "dcqcn": 10.0, "timely": 16.0, "hpcc": 4.0},
+    0.5: {"pacc": 9.0, "dcqcn": 10.0, "timely": 10.0, "hpcc": 6.0},
+}
 
 
-def test_a_reduction_is_the_largest_over_loads_and_negative_where_pacc_is_slower() -> None:
-    of = {
-        ("WebSearch", load, fig07.ALL, name): value
-        for load, values in ((0.3, (8.0, 10.0, 16.0, 4.0)), (0.5, (9.0, 10.0, 10.0, 6.0)))
-        for name, value in zip(("pacc", "dcqcn", "timely", "hpcc"), values, strict=True)
-    }
-    reading = fig07.Reading("pacc", "code")
-    assert fig07.reductions(of, reading, "WebSearch", (0.3, 0.5)) == pytest.approx(
+def tables(late: dict[str, float] | None = None) -> fig07.Tables:
+    """Made by hand: every seed scales all times alike."""
+    sizes, rows = [], []
+    for workload in fig07.WORKLOADS:
+        for load, averages in AVERAGES.items():
+            for name, mean in averages.items():
+                for seed in SEEDS:
+                    key = {"workload": workload, "load": load, "transport": name, "seed": seed}
+                    rows.append(key)
+                    for bucket in fig07.CLASSES:
+                        times = {"mean_s": mean * seed, "p99_s": (late or averages)[name] * seed}
+                        sizes.append({**key, "bucket": bucket, "flows": 1, **times})
+    return {"sizes": pl.DataFrame(sizes), "rows": pl.DataFrame(rows)}
+
+
+def test_a_reduction_is_the_largest_over_loads_paired_by_seed_and_negative_where_pacc_is_slower() -> None:
+    found = {name: fig07.reduced(tables(), "WebSearch", other) for name, other in fig07.PAPER.items()}
+    assert {name: value.mean for name, value in found.items()} == pytest.approx(
         {"DCQCN": 20.0, "TIMELY": 50.0, "HPCC": -50.0}
     )
-    assert fig07.versus_best(of, reading, "WebSearch", fig07.ALL, (0.3, 0.5)) == pytest.approx(-50.0)
+    assert found["DCQCN"].high - found["DCQCN"].low == pytest.approx(0), "seeds differ, their ratios don't"
+    best = fig07.best_other(tables(), "WebSearch", fig07.ALL, "mean_s")
+    assert best.mean == pytest.approx(-50.0)
 
 
-def test_an_answer_that_depends_on_the_reading_is_not_decidable() -> None:
-    assert fig07.answer([True, True]) == "reproduced"
-    assert fig07.answer([True, False]) == "undecidable"
-    assert fig07.answer([False, False]) == "not reproduced"
+def test_a_cell_is_won_only_if_the_interval_says_so() -> None:
+    cell = ("WebSearch", 0.3, fig07.ALL, "mean_s")
+    assert fig07.lower(tables(), cell, "pacc", "dcqcn", 0.0) is True
+    assert fig07.lower(tables(), cell, "pacc", "hpcc", 0.03) is False
+    assert len(fig07.cells(tables(), (fig07.SMALL, fig07.LARGE))) == 2 * 2 * 2 * 2
 
 
-def test_every_workload_load_and_reading_is_run_and_causes_are_isolated_at_the_middle_load() -> None:
+def test_the_order_of_the_tail_is_asked_of_pairs_whose_averages_differ() -> None:
+    same = fig07.check_similar(tables())
+    assert same.verdict == "reproduced"
+    other = fig07.check_similar(tables({"pacc": 30.0, "dcqcn": 10.0, "timely": 16.0, "hpcc": 4.0}))
+    assert other.verdict == "not reproduced"
+
+
+def test_every_workload_transport_and_seed_is_run_and_causes_are_isolated_at_the_middle_load() -> None:
     quick = fig07.jobs("quick")
     table = pl.DataFrame([dict(job.params) for job in quick])
     assert table.is_unique().all()
-    each = len(TRANSPORTS) + len(fig07.READINGS)
-    assert len(quick) == 2 * (each * len(fig07.LOADS["quick"]) + len(fig07.OTHERS))
-    assert set(table.filter(pl.col("transport").is_in(list(fig07.OTHERS)))["load"]) == {fig07.MIDDLE}
-    assert all(job.scenario["traffic"][0]["stop"] == "100 ms" for job in fig07.jobs("full"))
+    assert len(quick) == 2 * len(SEEDS) * (len(TRANSPORTS) + len(fig07.BESIDE))
+    full = pl.DataFrame([dict(job.params) for job in fig07.jobs("full")])
+    assert set(full.filter(pl.col("transport").is_in(list(fig07.OTHERS)))["load"]) == {fig07.MIDDLE}
+    for job in quick:
+        assert job.scenario["seed"] == job.params["seed"], "all transports get the same flows"
 
 
-def test_sizes_are_readable() -> None:
-    assert [fig07.readable(size) for size in (0, 300, 30_000, 3e6)] == ["0", "300 B", "30 KB", "3 MB"]
+def test_what_follows_from_the_text_is_computed_from_the_parameters() -> None:
+    found = {one.claim.id: one for one in text.check(text.summarise({}))}
+    assert set(found) == set(text.FIGURE.claims)
+    assert {one.verdict for one in found.values()} <= {"arithmetic", "reproduced"}
+    assert found["appendix-alpha-star"].measured == "0.04714"
+    assert "Q_th_KB: 125" in found["sec4c-parameters"].measured
+    assert found["fig05-phase-margin"].measured.startswith("+53.1 degrees")
+
+
+def test_the_loop_of_the_analysis_does_not_depend_on_the_number_of_flows_eq_16() -> None:
+    loop = text.Loop()
+    s = complex(100.0, 3000.0)
+    few, many = (text.linearised(loop, flows, s) for flows in (2, 200))
+    assert few == pytest.approx(many)
+    assert few == pytest.approx(text.printed(loop, s))

@@ -60,11 +60,6 @@ fn expresspass() -> AnyTransport {
     transport("expresspass")
 }
 
-/// Algorithm 1 as printed, which EC4's HIGH mode has.
-fn printed() -> AnyTransport {
-    with("expresspass", &[("feedback", "sigcomm17-printed")])
-}
-
 /// As its authors' code.
 fn expresspass_ns2() -> AnyTransport {
     with("expresspass", &[("profile", "ns2")])
@@ -92,11 +87,14 @@ fn endless(pairs: std::ops::Range<u32>, of: u32, start: Span, stop: Option<Span>
 /// A dumbbell for credits and marks.
 fn network(credits: &AnyTransport, pairs: u32) -> Model {
     let mut model = network_for(credits, shape(pairs).build().unwrap());
-    let class = &mut model.switch.classes[0];
-    let threshold = Threshold::Fixed(Amount { bytes: Bytes::MAX, packets: 100 });
-    class.marking = Some(Marking { threshold, at: MarkAt::Enqueue });
-    class.limit = Amount { bytes: Bytes::new(250 * FRAME), packets: u32::MAX };
+    mark_above(&mut model, 100);
+    model.switch.classes[0].limit = Amount { bytes: Bytes::new(250 * FRAME), packets: u32::MAX };
     model
+}
+
+fn mark_above(model: &mut Model, packets: u32) {
+    let threshold = Threshold::Fixed(Amount { bytes: Bytes::MAX, packets });
+    model.switch.classes[0].marking = Some(Marking { threshold, at: MarkAt::Enqueue });
 }
 
 /// Runs for two intervals and measures in the second.
@@ -143,55 +141,99 @@ fn one_queue(about: &str, credits: &AnyTransport, other: &AnyTransport, flows: u
 }
 
 #[test]
-fn expresspass_as_its_authors_wrote_it_starves_dctcp_whatever_the_number_of_flows() {
+fn expresspass_starves_dctcp_whatever_the_number_of_flows_and_so_does_its_authors_code() {
     // EC4 Fig. 3, Fig. 4.
     for flows in COUNTS {
-        let mix = one_queue("expresspass ns2 : dctcp", &expresspass_ns2(), &transport("dctcp"), flows);
-        // What is left are DCTCP's least windows of two frames a flow.
-        let bound = if flows <= 32 { 0.1 } else { 0.2 };
-        assert!(mix.second / (mix.first + mix.second) < bound, "{flows}: {}", mix.second);
-        assert!(mix.jain < 0.7, "{flows}: {}", mix.jain);
+        for (about, credits) in [("expresspass", expresspass()), ("expresspass ns2", expresspass_ns2())] {
+            let mix = one_queue(&format!("{about} : dctcp"), &credits, &transport("dctcp"), flows);
+            // What is left are DCTCP's least windows of two frames a flow.
+            let bound = if flows <= 32 { 0.1 } else { 0.2 };
+            assert!(mix.second / (mix.first + mix.second) < bound, "{about}, {flows}: {}", mix.second);
+            assert!(mix.jain < 0.7, "{about}, {flows}: {}", mix.jain);
+        }
     }
 }
 
 #[test]
-fn two_flows_of_the_papers_expresspass_and_dctcp_share_no_better() {
-    // With more flows Algorithm 1 leaves so much of the credit rate unused that DCTCP gets on: see docs/protocols/ec4.md.
-    let mix = one_queue("expresspass : dctcp", &expresspass(), &transport("dctcp"), 2);
-    assert!(mix.ratio() > 8.0 && mix.jain < 0.65, "{} {}", mix.ratio(), mix.jain);
-}
-
-#[test]
-fn ec4_leaves_dctcp_more_than_a_quarter_and_is_fairer_than_expresspass_at_every_number_of_flows() {
-    // EC4 Fig. 4: the order holds. "Near 1" does not: the ratio is 1.3 to 3.0 with the paper's parameters.
+fn ec4_leaves_dctcp_its_share_to_a_factor_of_two_and_expresspass_a_tenth_of_that() {
+    // EC4 Fig. 4: "near 1".
     for flows in COUNTS {
-        let dctcp = transport("dctcp");
-        let mix = one_queue("ec4 : dctcp", &ec4(), &dctcp, flows);
-        assert!((1.0..3.1).contains(&mix.ratio()), "{flows}: {}", mix.ratio());
-        assert!(mix.jain > 0.79, "{flows}: {}", mix.jain);
+        let mix = one_queue("ec4 : dctcp", &ec4(), &transport("dctcp"), flows);
+        assert!((0.8..2.0).contains(&mix.ratio()), "{flows}: {}", mix.ratio());
+        assert!(mix.jain > 0.9, "{flows}: {}", mix.jain);
         assert!(mix.utilisation() > 0.99, "{flows}: {}", mix.utilisation());
-        // Around K up to eight flows (EC4-9); DCTCP's least windows then hold it above.
+        // Around K up to sixteen flows (EC4-9); DCTCP's least windows then hold it above.
         let queue = 100.0 * FRAME as f64;
         assert!(
-            flows > 8 || (0.6 * queue..1.4 * queue).contains(&mix.queue_mean),
+            flows > 16 || (0.6 * queue..1.4 * queue).contains(&mix.queue_mean),
             "{flows}: {}",
             mix.queue_mean
         );
-        let paper = one_queue("expresspass : dctcp", &printed(), &dctcp, flows);
-        let authors = one_queue("expresspass ns2 : dctcp", &expresspass_ns2(), &dctcp, flows);
-        assert!(mix.jain > paper.jain - 0.02 && mix.jain > authors.jain + 0.15, "{flows}");
     }
 }
 
 #[test]
-fn other_readings_make_few_flows_fair_but_none_makes_many() {
-    // An update each base round-trip time, and no increase by the average of marks.
-    let other = with("ec4", &[("update_period", "30 us"), ("ecn_increase", "target")]);
-    let mix = |flows| one_queue("ec4, other readings : dctcp", &other, &transport("dctcp"), flows);
-    let (two, four) = (mix(2), mix(4));
-    assert!((0.9..1.15).contains(&two.ratio()) && two.jain > 0.99, "{}", two.ratio());
-    assert!((0.9..1.3).contains(&four.ratio()) && four.jain > 0.98, "{}", four.ratio());
-    assert!(mix(32).ratio() > 4.0);
+fn with_a_k_of_25_frames_ec4_and_dctcp_share_to_a_third_up_to_32_flows() {
+    // The K that eq. (1) of EC4 asks for is 20 packets at 10 Gbps.
+    for flows in [2, 4, 8, 16, 32] {
+        let mut model = network(&ec4(), flows);
+        mark_above(&mut model, 25);
+        add(&mut model, &ec4(), endless(0..flows / 2, flows, Span::ZERO, None));
+        add(&mut model, &transport("dctcp"), endless(flows / 2..flows, flows, Span::ZERO, None));
+        let mix = measure(&format!("ec4 : dctcp, {flows} flows, K 25"), model);
+        assert!((2.0 / 3.0..1.2).contains(&mix.ratio()) && mix.jain > 0.95, "{flows}: {}", mix.ratio());
+    }
+}
+
+#[test]
+fn as_printed_ec4_takes_more_since_marked_periods_raise_its_rate_and_marks_speed_its_increase() {
+    // EC4-4, EC4-17: nothing is lost here (K of 25 frames, a buffer that never fills), so that marks alone decide; eleven
+    // flows whose data is always marked take the whole link.
+    let dctcp = transport("dctcp");
+    let ratio = |about: &str, values: &[(&str, &str)], flows: u32| {
+        let credits = with("ec4", values);
+        let mut model = network(&credits, flows);
+        mark_above(&mut model, 25);
+        model.switch.classes[0].limit = Amount::UNLIMITED;
+        add(&mut model, &credits, endless(0..flows / 2, flows, Span::ZERO, None));
+        add(&mut model, &dctcp, endless(flows / 2..flows, flows, Span::ZERO, None));
+        measure(&format!("ec4, {about} : dctcp, {flows} flows, K 25"), model).ratio()
+    };
+    let two = ["target", "alpha"].map(|way| ratio(way, &[("ecn_increase", way)], 2));
+    assert!(two[1] > 1.2 * two[0], "{two:?}");
+    let many = ["unmarked", "always"].map(|way| ratio(way, &[("credit_increase", way)], 16));
+    assert!(many[1] > 1.6 * many[0] && many[0] < 1.2, "{many:?}");
+}
+
+#[test]
+fn eight_flows_of_ec4_behind_slow_hosts_do_not_lock_one_another_out() {
+    // They did in one of eight seeds (Jain 0.13), with credits of one size and HIGH mode by the printed law of
+    // ExpressPass, which keeps a rate that loses less than a tenth of its credits. One flow's card then sent its credits
+    // at just the rate of the next limiter, all gaps even; as soon as a place was free there its next credit took it, and
+    // those of the others, one in a round trip each, found none. Random sizes end it, and so does the law in force.
+    let least = |random: &str| {
+        let credits = with("ec4", &[("randomize_size", random)]);
+        let jain = (1..=8).map(|seed| {
+            let mut model = network(&credits, 8);
+            model.host.processing_delay = Delay::Fixed(Span::from_us(5));
+            (model.seed, model.stop) = (seed, Some(Time::ZERO + Span::from_ms(20)));
+            add(&mut model, &credits, endless(0..8, 8, Span::ZERO, None));
+            model.samples.push(Sample {
+                name: "ec4".into(),
+                every: Span::from_ms(10),
+                what: Probe::Throughput(0),
+            });
+            let results = run(&model);
+            let values = results.samples.f64s("value");
+            let last = &values[values.len() / 2..];
+            let squares: f64 = last.iter().map(|value| value * value).sum();
+            last.iter().sum::<f64>().powi(2) / (last.len() as f64 * squares)
+        });
+        jain.fold(1.0, f64::min)
+    };
+    let (random, equal) = (least("true"), least("false"));
+    println!("eight flows, 5 us at a host: Jain at least {random:.3}, {equal:.3} with credits of one size");
+    assert!(random > 0.95 && equal > 0.95, "{random} {equal}");
 }
 
 #[test]
@@ -201,7 +243,7 @@ fn ec4_alone_loses_nothing_queues_nothing_and_uses_what_expresspass_uses() {
         assert_eq!(alone.drops, 0);
         assert!(alone.queue_max < 3 * FRAME, "{flows}: {}", alone.queue_max);
         assert!(alone.jain > 0.98, "{flows}: {}", alone.jain);
-        let expresspass = one_queue("expresspass : expresspass", &printed(), &printed(), flows);
+        let expresspass = one_queue("expresspass : expresspass", &expresspass(), &expresspass(), flows);
         let difference = alone.utilisation() / expresspass.utilisation() - 1.0;
         assert!(difference.abs() < 0.03, "{flows}: HIGH mode is ExpressPass: {difference}");
     }
@@ -229,8 +271,8 @@ fn when_dctcp_has_left_ec4_takes_the_whole_link_again() {
     model.samples.push(Sample { name: "ec4".into(), every, what: Probe::Throughput(0) });
     let results = run(&model);
     let rates = results.samples.f64s("value");
-    // Credits of 88 bytes on average: 90.5 % of the link for frames, 85.9 % for payload.
-    assert!(rates[7] < 8.0e9 && rates[9] > 8.5e9, "{rates:?}");
+    // 94.8 % of the link for frames, 90.0 % for payload.
+    assert!(rates[7] < 8.0e9 && rates[9] > 8.9e9, "{rates:?}");
 }
 
 /// ExpressPass in a class of its own beside another's, `weight` to 1; credits for a share of the links.
@@ -277,13 +319,11 @@ fn beside_expresspass_cubic_fills_the_buffer_and_frames_are_lost() {
         assert!(mix.queue_max > 249 * FRAME, "{about}: at most {}", mix.queue_max);
         mix
     };
-    let authors = with("ns2", &expresspass_ns2());
-    assert!(authors.ratio() > 8.0 && authors.queue_mean > 0.9 * 250.0 * FRAME as f64, "{}", authors.ratio());
-    // Algorithm 1 leaves some of the link to CUBIC, as to DCTCP (docs/protocols/ec4.md).
-    let paper = with("Algorithm 1 as printed", &printed());
-    assert!((1.2..2.5).contains(&paper.ratio()), "{}", paper.ratio());
-    let default = with("default", &expresspass());
-    assert!(default.ratio() > 8.0, "{}", default.ratio());
+    for (about, credits) in [("", expresspass()), ("ns2", expresspass_ns2())] {
+        let mix = with(about, &credits);
+        assert!(mix.ratio() > 8.0, "{about}: {}", mix.ratio());
+        assert!(mix.queue_mean > 0.8 * 250.0 * FRAME as f64, "{about}: {}", mix.queue_mean);
+    }
 }
 
 #[test]

@@ -17,6 +17,9 @@ LOAD = 0.6
 #: Three hosts to an uplink at each ToR.
 OVERSUBSCRIPTION = 3
 
+#: How many lists of each workload were measured.
+LISTS = {"web-search": 2, "cache-follower": 2, "web-server": 3}
+
 #: Distributions of sizes in the files `workloads/*.tcl` of ns2-xpass, and the means that its script states for them.
 WORKLOADS: dict[str, tuple[Cdf, float]] = {
     "web-search": (
@@ -86,7 +89,7 @@ CASE = Case(
     title="ExpressPass beside its authors' ns-2 code",
     simulator="ns2-xpass, commit f4e38bc",
     counted="from the start of a flow to the arrival of its last byte at the receiver",
-    lists=tuple(flow_list(workload, seed) for workload in WORKLOADS for seed in (1, 2, 3)),
+    lists=tuple(flow_list(workload, seed) for workload, count in LISTS.items() for seed in range(1, count + 1)),
     scenario=scenario,
     foreign=foreign,
 )

@@ -2,7 +2,7 @@
 //!
 //! All is pure, as in [`crate::expresspass`]: counts of one update period go in, a rate comes out.
 
-use crate::expresspass::{Algorithm1, Feedback, FeedbackControl, Period};
+use crate::expresspass::{Algorithm1, Feedback, PassedFeedback, Period};
 
 crate::choice! {
     /// What HIGH mode does with the aggressiveness factor of LOW mode (EC4-2).
@@ -34,10 +34,21 @@ crate::choice! {
     }
 }
 
+crate::choice! {
+    /// In which periods of LOW mode the credit block raises the rate where no credits were lost (EC4-17). It takes
+    /// `omega` towards `omega_mid` in all of them.
+    pub enum CreditIncrease {
+        /// In those without marks, so that a marked period never raises the rate.
+        Unmarked = "unmarked",
+        /// In all, as lines 20 to 22 stand: data that is always marked then holds a flow at 1/11 of the link.
+        Always = "always",
+    }
+}
+
 /// Constants of the law, by the paper's names.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Constants {
-    /// HIGH mode: Algorithm 1 of ExpressPass. Its `max_rate`, `alpha`, `w_init` and `w_min` hold in LOW mode too.
+    /// HIGH mode: the default law of ExpressPass. Its `max_rate`, `alpha`, `w_init` and `w_min` hold in LOW mode too.
     pub expresspass: Algorithm1,
     /// Unmarked periods beyond the first that LOW mode lasts.
     pub mode_threshold: u32,
@@ -55,6 +66,8 @@ pub struct Constants {
     pub omega_in_high: OmegaInHigh,
     /// Whether the credit block follows HIGH mode.
     pub credit_block: CreditBlock,
+    /// In which periods of LOW mode the credit block may raise the rate.
+    pub credit_increase: CreditIncrease,
 }
 
 /// The mode that an update ran in.
@@ -69,7 +82,7 @@ pub enum Mode {
 /// Algorithm 1 of EC4 (its sec. III-B).
 ///
 /// ```
-/// use clearway_proto::ec4::{Constants, CreditBlock, EcnIncrease, Law, Mode, OmegaInHigh};
+/// use clearway_proto::ec4::{Constants, CreditBlock, CreditIncrease, EcnIncrease, Law, Mode, OmegaInHigh};
 /// use clearway_proto::expresspass::{Algorithm1, Feedback};
 ///
 /// let mut law = Law::new(Constants {
@@ -81,12 +94,13 @@ pub enum Mode {
 ///     target_ecn_ratio: 0.0,
 ///     target_loss: 0.0,
 ///     omega_mid: 0.05,
-///     ecn_increase: EcnIncrease::Alpha,
+///     ecn_increase: EcnIncrease::Target,
 ///     omega_in_high: OmegaInHigh::Shared,
 ///     credit_block: CreditBlock::LowOnly,
+///     credit_increase: CreditIncrease::Unmarked,
 /// });
 /// // Half of the data marked, a tenth of the credits lost: ECN_alpha = 1/32.
-/// law.step(Some(0.5), Some(0.1), 0.0);
+/// law.step(Some(0.5), Some(0.1), 1.0, 0.0);
 /// assert_eq!(law.mode(), Mode::Low);
 /// assert_eq!(law.rate(), 1000.0 * (1.0 - 0.03125 / 2.0) * (1.0 - 0.1));
 /// ```
@@ -99,13 +113,13 @@ pub struct Law {
     mode_flag: u32,
     mode: Mode,
     /// HIGH mode's law. It holds the rate of both modes.
-    high: FeedbackControl,
+    high: PassedFeedback,
 }
 
 impl Law {
     /// At the initial rate, in LOW mode.
     pub fn new(constants: Constants) -> Law {
-        let high = FeedbackControl::new(constants.expresspass);
+        let high = PassedFeedback::new(constants.expresspass);
         Law {
             constants,
             omega: constants.expresspass.w_init,
@@ -132,13 +146,15 @@ impl Law {
     }
 
     /// Lines 4 to 27 for a period with this share of marked packets and this loss of credits; `None` where the period
-    /// taught nothing. No decrease goes below `floor` credits per second or raises a rate that is below it already.
-    pub fn step(&mut self, ecn_ratio: Option<f64>, credit_loss: Option<f64>, floor: f64) {
+    /// taught nothing; data came at the rate `passed`. No decrease goes below `floor` credits per second or raises a rate
+    /// that is below it already.
+    pub fn step(&mut self, ecn_ratio: Option<f64>, credit_loss: Option<f64>, passed: f64, floor: f64) {
         let before = self.high.rate();
         let mut tmp_rate = before;
+        let Constants { target_ecn_ratio, mode_threshold, .. } = self.constants;
+        let marked = ecn_ratio.is_some_and(|ratio| ratio > target_ecn_ratio);
         if let Some(ecn_ratio) = ecn_ratio {
-            let Constants { target_ecn_ratio, mode_threshold, .. } = self.constants;
-            if ecn_ratio > target_ecn_ratio {
+            if marked {
                 tmp_rate *= 1.0 - self.averaged(ecn_ratio);
                 self.mode_flag = 0;
                 self.enter(Mode::Low);
@@ -157,13 +173,13 @@ impl Law {
         }
         if self.mode == Mode::High {
             let Some(credit_loss) = credit_loss else { return };
-            self.high.step(credit_loss, floor);
+            self.high.step(credit_loss, passed, floor);
             if self.constants.credit_block == CreditBlock::LowOnly {
                 return;
             }
             tmp_rate = self.high.rate();
         }
-        let (rate, omega) = self.credit_block(tmp_rate, self.omega(), credit_loss);
+        let (rate, omega) = self.credit_block(tmp_rate, self.omega(), credit_loss, marked);
         let rate = rate.min(self.constants.expresspass.max_rate).max(floor.min(before));
         match self.mode {
             Mode::Low => {
@@ -182,14 +198,16 @@ impl Law {
     }
 
     /// Lines 19 to 27: the next rate and `omega`.
-    fn credit_block(&self, tmp_rate: f64, omega: f64, credit_loss: Option<f64>) -> (f64, f64) {
+    fn credit_block(&self, tmp_rate: f64, omega: f64, credit_loss: Option<f64>, marked: bool) -> (f64, f64) {
         let Constants { omega_mid, target_loss, expresspass: Algorithm1 { max_rate, w_min, .. }, .. } =
             self.constants;
+        let may_increase = !marked || self.constants.credit_increase == CreditIncrease::Always;
         match credit_loss {
             None => (tmp_rate, omega),
             Some(loss) if loss <= target_loss => {
                 let omega = (omega + omega_mid) / 2.0;
-                ((1.0 - omega) * tmp_rate + omega * max_rate, omega)
+                let raised = (1.0 - omega) * tmp_rate + omega * max_rate;
+                (if may_increase { raised } else { tmp_rate }, omega)
             }
             Some(loss) => (tmp_rate * (1.0 - loss), (omega / 2.0).max(w_min)),
         }
@@ -222,7 +240,7 @@ impl Feedback for Law {
     }
 
     fn update(&mut self, period: &Period) {
-        self.step(period.ecn_ratio(), period.loss(), period.one_per_period());
+        self.step(period.ecn_ratio(), period.loss(), period.receive_rate(), period.one_per_period());
     }
 }
 
@@ -247,10 +265,15 @@ mod tests {
         target_ecn_ratio: 0.0,
         target_loss: 0.0,
         omega_mid: 0.05,
-        ecn_increase: EcnIncrease::Alpha,
+        ecn_increase: EcnIncrease::Target,
         omega_in_high: OmegaInHigh::Shared,
         credit_block: CreditBlock::LowOnly,
+        credit_increase: CreditIncrease::Unmarked,
     };
+
+    /// Algorithm 1 to the letter.
+    const PRINTED: Constants =
+        Constants { ecn_increase: EcnIncrease::Alpha, credit_increase: CreditIncrease::Always, ..PAPER };
 
     fn at(rate: f64, constants: Constants) -> Law {
         let expresspass = Algorithm1 { alpha: rate, ..constants.expresspass };
@@ -261,7 +284,7 @@ mod tests {
         ratios
             .iter()
             .map(|&ratio| {
-                law.step(Some(ratio), Some(0.0), 0.0);
+                law.step(Some(ratio), Some(0.0), 1.0, 0.0);
                 law.mode()
             })
             .collect()
@@ -280,38 +303,61 @@ mod tests {
     #[test]
     fn without_marks_omega_alone_raises_the_rate_of_low_mode() {
         let mut law = at(0.5, PAPER);
-        law.step(Some(0.0), Some(0.0), 0.0);
+        law.step(Some(0.0), Some(0.0), 1.0, 0.0);
         let omega = (0.0625 + 0.05) / 2.0;
         assert_eq!(law.omega(), omega, "line 21 in the first increase already");
         assert_eq!(law.rate(), (1.0 - omega) * 0.5 + omega, "line 22 with the new omega");
     }
 
     #[test]
-    fn a_marked_period_cuts_by_half_of_ecn_alpha_and_the_next_unmarked_one_adds_half_of_what_is_left() {
+    fn a_marked_period_cuts_by_half_of_ecn_alpha_and_the_next_unmarked_one_leaves_the_average_out() {
         let mut law = at(0.5, Constants { omega_mid: 0.0, ..PAPER });
         law.omega = 0.0;
-        law.step(Some(1.0), Some(0.0), 0.0);
+        law.step(Some(1.0), Some(0.0), 1.0, 0.0);
         assert_eq!(law.ecn_alpha(), 0.0625);
         assert_eq!(law.rate(), 0.5 * (1.0 - 0.03125));
+        law.step(Some(0.0), Some(0.0), 1.0, 0.0);
+        assert_eq!(law.ecn_alpha(), 0.0625 * 0.9375, "the average moves on");
+        assert_eq!(law.rate(), 0.5 * (1.0 - 0.03125), "EC4-4");
+    }
+
+    #[test]
+    fn as_printed_an_unmarked_period_adds_half_of_what_is_left_of_the_average() {
+        let mut law = at(0.5, Constants { omega_mid: 0.0, ..PRINTED });
+        law.omega = 0.0;
+        modes(&mut law, &[1.0]);
         let before = law.rate();
-        law.step(Some(0.0), Some(0.0), 0.0);
-        assert_eq!(law.ecn_alpha(), 0.0625 * 0.9375);
+        modes(&mut law, &[0.0]);
         assert_eq!(law.rate(), before * (1.0 + 0.0625 * 0.9375 / 2.0), "EC4-4");
     }
 
     #[test]
-    fn an_unmarked_period_may_leave_the_average_out() {
-        let mut law = at(0.5, Constants { omega_mid: 0.0, ecn_increase: EcnIncrease::Target, ..PAPER });
-        law.omega = 0.0;
-        modes(&mut law, &[1.0, 0.0]);
-        assert_eq!(law.ecn_alpha(), 0.0625 * 0.9375, "the average moves on");
-        assert_eq!(law.rate(), 0.5 * (1.0 - 0.03125));
+    fn data_that_is_always_marked_takes_the_rate_to_its_floor_and_as_printed_only_to_a_tenth_of_the_link() {
+        let [mended, printed] = [PAPER, PRINTED].map(|constants| {
+            let mut law = at(1.0, constants);
+            (0..2_000).for_each(|_| law.step(Some(1.0), Some(0.0), 1.0, 0.001));
+            law.rate()
+        });
+        assert_eq!(mended, 0.001, "EC4-17");
+        // omega / (1 - (1 - omega) (1 - ECN_alpha / 2)) with ECN_alpha = 1: eleven such flows fill the link.
+        assert!((printed - 0.05 / (1.0 - 0.95 * 0.5)).abs() < 1e-9, "{printed}");
+    }
+
+    #[test]
+    fn as_printed_a_marked_period_raises_a_rate_below_half_of_the_link_and_otherwise_none_does() {
+        let [mended, printed] = [PAPER, PRINTED].map(|constants| {
+            let mut law = at(0.4, constants);
+            law.ecn_alpha = 0.1;
+            law.step(Some(0.1), Some(0.0), 1.0, 0.0);
+            law.rate()
+        });
+        assert!(mended < 0.4 && printed > 0.4, "{mended} {printed}");
     }
 
     #[test]
     fn both_signals_together_multiply_and_one_lost_credit_is_above_a_target_of_zero() {
         let mut law = at(0.8, PAPER);
-        law.step(Some(0.5), Some(1.0 / 77.0), 0.0);
+        law.step(Some(0.5), Some(1.0 / 77.0), 1.0, 0.0);
         assert_eq!(law.rate(), 0.8 * (1.0 - 0.03125 / 2.0) * (1.0 - 1.0 / 77.0), "EC4-16");
         assert_eq!(law.omega(), 0.03125);
     }
@@ -320,12 +366,12 @@ mod tests {
     fn omega_halves_with_lost_credits_down_to_its_least_and_returns_to_omega_mid_by_halves() {
         let mut law = at(1.0, PAPER);
         for omega in [0.03125, 0.015625, 0.01, 0.01] {
-            law.step(Some(1.0), Some(0.2), 0.0);
+            law.step(Some(1.0), Some(0.2), 1.0, 0.0);
             assert_eq!(law.omega(), omega);
         }
-        law.step(Some(1.0), Some(0.0), 0.0);
+        law.step(Some(1.0), Some(0.0), 1.0, 0.0);
         assert!((law.omega() - 0.03).abs() < 1e-12);
-        law.step(Some(1.0), Some(0.0), 0.0);
+        law.step(Some(1.0), Some(0.0), 1.0, 0.0);
         assert!((law.omega() - 0.04).abs() < 1e-12);
     }
 
@@ -333,11 +379,11 @@ mod tests {
     fn high_mode_is_expresspass_from_the_same_rate_and_omega() {
         let mut law = at(0.25, PAPER);
         modes(&mut law, &[0.0; 4]);
-        let mut expresspass = FeedbackControl::new(PAPER.expresspass);
+        let mut expresspass = PassedFeedback::new(PAPER.expresspass);
         expresspass.resume(law.rate(), law.omega());
         for loss in [0.0, 0.05, 0.0, 0.3, 0.0, 0.0] {
-            law.step(Some(0.0), Some(loss), 0.0);
-            expresspass.step(loss, 0.0);
+            law.step(Some(0.0), Some(loss), 0.2, 0.0);
+            expresspass.step(loss, 0.2, 0.0);
             assert_eq!((law.rate(), law.omega()), (expresspass.rate(), expresspass.w()));
         }
     }
@@ -355,15 +401,13 @@ mod tests {
     }
 
     #[test]
-    fn high_mode_may_exceed_the_link_as_expresspass_does_and_low_mode_never() {
-        let mut law = at(1.0, PAPER);
-        modes(&mut law, &[0.0; 4]);
-        assert_eq!(law.rate(), 1.0, "EC4-6");
-        modes(&mut law, &[0.0; 40]);
-        assert!((law.rate() - 1.1).abs() < 1e-9 && (law.omega() - 0.5).abs() < 1e-9);
+    fn high_mode_makes_for_the_links_rate_and_the_first_mark_after_it_takes_omega_back() {
+        let mut law = at(0.5, PAPER);
+        modes(&mut law, &[0.0; 44]);
+        assert!((law.rate() - 1.0).abs() < 1e-9 && law.rate() <= 1.0 && law.omega() == 0.5, "EC4-6");
         modes(&mut law, &[0.0001]);
-        assert_eq!(law.rate(), 1.0);
-        assert!((law.omega() - 0.275).abs() < 1e-9, "EC4-2: halfway from 0.5 to 0.05");
+        assert!(law.rate() < 1.0);
+        assert_eq!(law.omega(), 0.275, "EC4-2: halfway from 0.5 to 0.05");
     }
 
     #[test]
@@ -385,12 +429,12 @@ mod tests {
         modes(&mut law, &[0.0; 4]);
         let (rate, omega) = (law.rate(), law.omega());
         modes(&mut law, &[0.0]);
-        let stepped = (1.0 - omega) * rate + omega * 1.1;
+        let stepped = (1.0 - omega) * rate + omega;
         let halved = (omega + 0.05) / 2.0;
         assert_eq!(law.rate(), (1.0 - halved) * stepped + halved);
         assert_eq!(law.omega(), halved);
         modes(&mut law, &[0.0; 40]);
-        assert!(law.omega() < 0.21 && law.rate() <= 1.0, "{} {}", law.omega(), law.rate());
+        assert!(law.omega() < 0.11 && law.rate() <= 1.0, "{} {}", law.omega(), law.rate());
     }
 
     #[test]
@@ -423,7 +467,7 @@ mod tests {
         let mut pair = [at(0.9, PAPER), at(0.1, PAPER)];
         for _ in 0..400 {
             let marked = pair.iter().map(Law::rate).sum::<f64>() > 1.0;
-            pair.iter_mut().for_each(|law| law.step(Some(marked as u8 as f64), Some(0.0), 0.0));
+            pair.iter_mut().for_each(|law| law.step(Some(marked as u8 as f64), Some(0.0), 1.0, 0.0));
         }
         assert!((pair[0].rate() - pair[1].rate()).abs() < 1e-6, "omega max_rate is added to both");
     }
@@ -431,7 +475,9 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_comes_rate_and_omega_stay_in_their_limits(
-            periods in prop::collection::vec((prop::option::of(0.0..=1.0f64), prop::option::of(0.0..=1.0f64)), 1..300),
+            periods in prop::collection::vec(
+                (prop::option::of(0.0..=1.0f64), prop::option::of(0.0..=1.0f64), 0.0..=1.0f64), 1..300,
+            ),
             alpha in 0.001..=1.0f64, own in any::<bool>(), always in any::<bool>(),
         ) {
             let mut law = at(alpha, Constants {
@@ -439,10 +485,9 @@ mod tests {
                 credit_block: if always { CreditBlock::Always } else { CreditBlock::LowOnly },
                 ..PAPER
             });
-            for (ratio, loss) in periods {
-                law.step(ratio, loss, 0.001);
-                let top = if law.mode() == Mode::High { 1.1 } else { 1.0 };
-                prop_assert!((0.001..=top + 1e-12).contains(&law.rate()), "{law:?}");
+            for (ratio, loss, passed) in periods {
+                law.step(ratio, loss, passed, 0.001);
+                prop_assert!((0.001..=1.0 + 1e-12).contains(&law.rate()), "{law:?}");
                 prop_assert!((0.01..=0.5).contains(&law.omega()), "{law:?}");
                 prop_assert!((0.0..=1.0).contains(&law.ecn_alpha()));
             }

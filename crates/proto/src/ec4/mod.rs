@@ -9,13 +9,13 @@
 
 mod law;
 
-pub use law::{Constants, CreditBlock, EcnIncrease, Law, Mode, OmegaInHigh};
+pub use law::{Constants, CreditBlock, CreditIncrease, EcnIncrease, Law, Mode, OmegaInHigh};
 
 use crate::endpoint::Env;
 use crate::expresspass::{
     Algorithm1, CREDIT_MIN, CreditTransport, Handshake, JitterAround, Settings, link_rate,
 };
-use crate::params::Auto;
+use crate::params::{Auto, Profile};
 use crate::registry::Checked;
 use clearway_units::{Bytes, Span};
 
@@ -38,14 +38,16 @@ crate::params! {
         omega_min: f64 = "0.01", "0.0001" to "1", "our choice: EC4 states none; w_min of E17 3.2";
         /// Aggressiveness factor that HIGH mode approaches (w_max of ExpressPass).
         w_max: f64 = "0.5", "0.0001" to "1", "E17 Algorithm 1";
-        /// Loss of credits that HIGH mode does not take for congestion (target_loss of ExpressPass).
+        /// Loss of credits that HIGH mode does not take for congestion at rate zero (target_loss of ExpressPass).
         high_target_loss: f64 = "0.1", "0" to "0.9", "E17 3.3";
         /// By what an unmarked period of LOW mode raises the rate: with or without the average of marks.
-        ecn_increase: EcnIncrease = "alpha", "" to "", "EC4 Algorithm 1 as printed (EC4-4)";
+        ecn_increase: EcnIncrease = "target", "" to "", "our choice: as printed, marks speed the increase (EC4-4)";
         /// Whether HIGH mode shares its aggressiveness factor with LOW mode.
         omega_in_high: OmegaInHigh = "shared", "" to "", "our choice: EC4 names one omega (EC4-2)";
         /// Whether the credit block, which the paper prints after both modes, follows HIGH mode.
         credit_block: CreditBlock = "low-only", "" to "", "our choice: Algorithm 1 sets no tmp_rate in HIGH mode (EC4-1)";
+        /// In which periods of LOW mode the credit block raises the rate where no credits were lost.
+        credit_increase: CreditIncrease = "unmarked", "" to "", "our choice: EC4 III has marks reduce the rate (EC4-17)";
         /// Initial credit rate as a share of the link's.
         initial_rate: f64 = "1", "0.0001" to "1", "EC4 III-C: initially at the maximum link capacity (EC4-5)";
         /// Time between two updates of the rate; auto: the smoothed round-trip time.
@@ -86,6 +88,11 @@ impl CreditTransport for Ec4 {
     const SOURCE: &'static str =
         "Wei, Dong, Huang, Xiao: EC4: ECN and Credit-Reservation Converged Congestion Control";
     const CHECKED: Checked = Checked::Paper("Held against the paper's text; its code is not public.");
+    const PROFILES: &'static [Profile] = &[Profile {
+        name: "printed",
+        doc: "Algorithm 1 to the letter (EC4-4, EC4-17): marks speed the increase, and marked periods increase too",
+        values: &[("ecn_increase", "alpha"), ("credit_increase", "always")],
+    }];
 
     fn settings(params: &Params) -> Settings {
         Settings {
@@ -127,6 +134,7 @@ impl CreditTransport for Ec4 {
             ecn_increase: params.ecn_increase,
             omega_in_high: params.omega_in_high,
             credit_block: params.credit_block,
+            credit_increase: params.credit_increase,
         })
     }
 }

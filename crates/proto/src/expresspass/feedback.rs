@@ -161,17 +161,6 @@ impl FeedbackControl {
         self.increased
     }
 
-    /// Goes on from a rate and a factor that another law left, as if after neither phase.
-    pub(crate) fn resume(&mut self, cur_rate: f64, w: f64) {
-        self.adjust(cur_rate, w);
-        self.increased = false;
-    }
-
-    /// Changes rate and factor and leaves the phase.
-    pub(crate) fn adjust(&mut self, cur_rate: f64, w: f64) {
-        (self.cur_rate, self.w) = (cur_rate, w);
-    }
-
     /// Lines 4 to 13 for a period with this credit loss. The decrease stops at `floor` credits per second, and
     /// does not raise a rate that is below it already (E17-5: the paper has no floor; zero would be for ever).
     pub fn step(&mut self, credit_loss: f64, floor: f64) {

@@ -57,6 +57,38 @@ impl PassedFeedback {
     pub fn w(&self) -> f64 {
         self.w
     }
+
+    /// Goes on from a rate and a factor that another law left, as if after neither phase.
+    pub(crate) fn resume(&mut self, cur_rate: f64, w: f64) {
+        self.adjust(cur_rate, w);
+        (self.increased, self.outdated) = (false, false);
+    }
+
+    /// Changes rate and factor and leaves the phase.
+    pub(crate) fn adjust(&mut self, cur_rate: f64, w: f64) {
+        (self.cur_rate, self.w) = (cur_rate, w);
+    }
+
+    /// An update after a period with this credit loss, in which data came at the rate `passed`. No decrease goes below
+    /// `floor` or raises a rate that is below it already.
+    pub fn step(&mut self, credit_loss: f64, passed: f64, floor: f64) {
+        let Algorithm1 { max_rate, w_min, w_max, .. } = self.constants;
+        let target_loss = (1.0 - self.cur_rate / max_rate) * self.constants.target_loss;
+        if credit_loss <= target_loss {
+            if self.increased {
+                self.w = (self.w + W_STEP).min(w_max);
+            }
+            self.cur_rate = (1.0 - self.w) * self.cur_rate + self.w * max_rate;
+            (self.increased, self.outdated) = (true, true);
+        } else if self.outdated {
+            self.outdated = false;
+        } else {
+            let passed = passed * (1.0 + target_loss);
+            self.cur_rate = passed.max(floor).min(self.cur_rate);
+            self.w = (self.w / 2.0).max(w_min);
+            self.increased = false;
+        }
+    }
 }
 
 impl Feedback for PassedFeedback {
@@ -71,22 +103,8 @@ impl Feedback for PassedFeedback {
 
     fn update(&mut self, period: &Period) {
         // A period that taught nothing (fewer than one credit per RTT) leaves all as it is (E17-5).
-        let Some(credit_loss) = period.loss() else { return };
-        let Algorithm1 { max_rate, w_min, w_max, .. } = self.constants;
-        let target_loss = (1.0 - self.cur_rate / max_rate) * self.constants.target_loss;
-        if credit_loss <= target_loss {
-            if self.increased {
-                self.w = (self.w + W_STEP).min(w_max);
-            }
-            self.cur_rate = (1.0 - self.w) * self.cur_rate + self.w * max_rate;
-            (self.increased, self.outdated) = (true, true);
-        } else if self.outdated {
-            self.outdated = false;
-        } else {
-            let passed = period.receive_rate() * (1.0 + target_loss);
-            self.cur_rate = passed.max(period.one_per_period()).min(self.cur_rate);
-            self.w = (self.w / 2.0).max(w_min);
-            self.increased = false;
+        if let Some(credit_loss) = period.loss() {
+            self.step(credit_loss, period.receive_rate(), period.one_per_period());
         }
     }
 }

@@ -381,6 +381,32 @@ mod tests {
         assert_eq!(params.pac(&env(Rate::gbps(1))).floor, Bytes::new(25_000));
     }
 
+    fn with_profile(name: &str) -> Params {
+        let mut params = Params::default();
+        let profile = PROFILES.iter().find(|profile| profile.name == name).unwrap();
+        profile.values.iter().for_each(|(name, value)| params.set(name, value).unwrap());
+        params
+    }
+
+    #[test]
+    fn the_testbeds_kernel_lets_a_mark_reduce_a_window_to_one_segment() {
+        assert_eq!(with_profile("testbed").tcp().min_cwnd, 1);
+        assert_eq!(with_profile("ns2-1g").tcp().min_cwnd, 2);
+    }
+
+    #[test]
+    fn the_profile_of_the_authors_code_is_what_their_module_does() {
+        let config = with_profile("code").pac(&env(Rate::gbps(1)));
+        assert_eq!((config.buffer, config.adapts), (Bytes::new(80 * 1024), false));
+        assert_eq!((config.units, config.avoidance_growth), (Units::Wire, false));
+        assert_eq!((config.discipline, config.demotion), (Discipline::Fifo, Bytes::new(1 << 20)));
+        assert_eq!((config.correction, config.hold_limit), (Correction::LineRate, Some(Span::from_ms(10))));
+        let end = config.slow_start_end;
+        assert_eq!((end.test, end.falls, end.lambda, end.bytes), (PhaseTest::Falls, 3, 0.8, 1 << 20));
+        assert_eq!((config.interval_min, config.interval_max), (Span::from_us(200), Span::from_ms(1)));
+        assert_eq!(config.first_trigger, Bytes::new(3 * 1460));
+    }
+
     #[test]
     fn a_shim_holds_acks_in_a_script_without_a_simulator_and_stamps_them_as_they_leave() {
         let mut params = Params::default();

@@ -250,3 +250,19 @@ impl Credits {
         self.queue.packets() < self.limit_packets && self.queue.bytes() + wire as u64 <= self.limit_bytes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clearway_proto::port::CreditShaping;
+
+    #[test]
+    fn a_queue_of_credits_in_bytes_asks_for_their_size() {
+        let has_room = |queue_in_bytes, wire| {
+            let shaping = CreditShaping { queue_in_bytes, ..CreditShaping::PAPER };
+            Credits::new(CreditClass::new(1, shaping), Rate::gbps(10)).has_room(wire)
+        };
+        assert!(has_room(true, 84) && !has_room(true, 85), "room for one credit of 84 B");
+        assert!(has_room(false, 92));
+    }
+}

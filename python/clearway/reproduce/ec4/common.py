@@ -1,11 +1,15 @@
-"""What the figures of the paper share: its dumbbell, transports and their readings, colours."""
+"""What the figures of the paper share: its dumbbell, transports and their readings, estimates over seeds, colours."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import polars as pl
+
+from clearway.reproduce import stats
 from clearway.reproduce.figure import Tables
+from clearway.reproduce.stats import Estimate
 
 EC4: dict[str, Any] = {"name": "ec4"}
 DCTCP: dict[str, Any] = {"name": "dctcp", "g": 0.0625}
@@ -15,34 +19,39 @@ NS2: dict[str, Any] = {"name": "expresspass", "profile": "ns2"}
 #: What shares a queue with DCTCP.
 MIXED: dict[str, dict[str, Any]] = {"ec4": EC4, "expresspass": EXPRESSPASS, "expresspass, ns2": NS2}
 
-#: Readings of EC4 that take out one thing or several.
+#: Algorithm 1 of EC4 to the letter.
+PRINTED: dict[str, Any] = {**EC4, "profile": "printed"}
 NO_HIGH: dict[str, Any] = {"mode_threshold": 1_000_000}
+#: The default with one thing changed, and Algorithm 1 to the letter.
 READINGS: dict[str, dict[str, Any]] = {
     "ec4": EC4,
+    "printed": PRINTED,
+    "marks speed the increase (EC4-4)": {**EC4, "ecn_increase": "alpha"},
+    "marked periods increase too (EC4-17)": {**EC4, "credit_increase": "always"},
     "no HIGH mode": {**EC4, **NO_HIGH},
-    "no alpha in increases": {**EC4, "ecn_increase": "target"},
-    "neither": {**EC4, **NO_HIGH, "ecn_increase": "target"},
-    "period of 60 us": {**EC4, "update_period": "60 us"},
-    "period of 30 us": {**EC4, "update_period": "30 us"},
-    "alpha is the last share": {**EC4, **NO_HIGH, "ecn_increase": "target", "g": 1.0},
-    "omega of its own in HIGH": {**EC4, "omega_in_high": "own"},
-    "credit block always": {**EC4, "credit_block": "always"},
-    "from 1/16 of the rate": {**EC4, "initial_rate": 0.0625},
+    "credit block after HIGH mode (EC4-1)": {**EC4, "credit_block": "always"},
+    "omega of its own in HIGH mode (EC4-2)": {**EC4, "omega_in_high": "own"},
+    "from 1/16 of the rate (EC4-5)": {**EC4, "initial_rate": 0.0625},
+    "credits of one size": {**EC4, "randomize_size": False},
 }
 
 COLORS = {"ec4": 0, "dctcp": 1, "expresspass": 3, "expresspass, ns2": 6}
 
 #: K and the buffer of a port: 100 and 250 full frames (EC4-7, EC4-8).
 SWITCH: dict[str, Any] = {"marking": "100 packets", "buffer": "384.5 KB"}
+#: The K that eq. (1) asks for at 10 Gbps is 20 packets; 25 frames are another reading of K.
+SMALL_K: dict[str, Any] = {**SWITCH, "marking": "25 packets"}
+#: K of `SWITCH` in bytes.
+K_BYTES = 100 * 1538.0
 
 FLOWS = (2, 4, 8, 16, 32, 64, 128, 256)
 
 ABOUT = """\
 Shared by the figures of sec. II and IV-A: the dumbbell of Fig. 2 (a), all links 10 Gbps and 5 us; K = 100 frames; 250
 frames of buffer; half of the flows DCTCP with g = 1/16, ten segments to start with, at least two, and a least timeout
-of 10 ms. Credits have random sizes (76 to 92 B). **expresspass** is the default of
-[its paper](../protocols/expresspass.md), **expresspass, ns2** its authors' code. [EC4's page](../protocols/ec4.md) has
-the readings of its law.
+of 10 ms. Connections are open already. **expresspass** is our default reading of [its
+paper](../protocols/expresspass.md), **expresspass, ns2** its authors' code. [EC4's page](../protocols/ec4.md) has the
+readings of its law.
 """
 
 
@@ -64,14 +73,32 @@ def throughput(*names: str, every: str) -> list[dict[str, Any]]:
     return [{"name": name, "what": "throughput", "traffic": name, "every": every} for name in names]
 
 
-def column(tables: Tables, name: str, **where: Any) -> list[float]:
-    """A column of `rows` where other columns have these values."""
+def of_seeds(tables: Tables, name: str, **where: object) -> list[float]:
+    """A measure by seed, where other columns have these values."""
     part = tables["rows"]
     for key, value in where.items():
-        part = part.filter(part[key] == value)
-    return [float(value) for value in part[name]]
+        part = part.filter(pl.col(key) == value)
+    return [float(value) for value in part.sort("seed")[name]]
 
 
-def span(values: list[float], digits: int = 2) -> str:
+def mean(tables: Tables, name: str, **where: object) -> Estimate:
+    """The mean of a measure over seeds."""
+    return stats.estimate(of_seeds(tables, name, **where))
+
+
+def ratio(tables: Tables, name: str, ours: Mapping[str, object], theirs: Mapping[str, object]) -> Estimate:
+    """A measure over another's, paired by seed."""
+    return stats.paired_ratio(of_seeds(tables, name, **ours), of_seeds(tables, name, **theirs))
+
+
+def means(table: pl.DataFrame, keys: Sequence[str], columns: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    """Means over seeds, for reading."""
+    return table.group_by(list(keys), maintain_order=True).agg(
+        *(expression.mean().alias(name) for name, expression in columns.items())
+    )
+
+
+def span(values: Sequence[Estimate | float], digits: int = 2) -> str:
     """`1.33 to 2.50`."""
-    return f"{min(values):.{digits}f} to {max(values):.{digits}f}"
+    plain = [value.mean if isinstance(value, Estimate) else value for value in values]
+    return f"{min(plain):.{digits}f} to {max(plain):.{digits}f}"

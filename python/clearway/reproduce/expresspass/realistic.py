@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearway.reproduce import stats
+
+#: Completion times of the flows of one seed.
+Times = NDArray[np.float64]
 
 #: Workload -> its name in the paper.
 WORKLOADS = {
@@ -12,19 +21,42 @@ WORKLOADS = {
     "web-search": "Web Search",
     "data-mining": "Data Mining",
 }
-#: Flows of a run at quick scale: about as many packets in each.
-FLOWS = {"web-server": 20_000, "cache-follower": 4_000, "web-search": 2_000, "data-mining": 500}
 FULL = 100_000
-#: A new connection for each flow, windows from two segments.
-COLD = {"handshake": True, "initial_window": 2}
 #: Colours (`Look.color`).
 COLORS = {"expresspass": 0, "dctcp": 1, "rcp": 2, "dx": 3, "hull": 6}
 BUCKETS = {"S (< 10 KB)": "S", "M (10-100 KB)": "M", "L (100 KB-1 MB)": "L", "XL (> 1 MB)": "XL"}
 
 
-def expresspass(alpha: float) -> dict[str, Any]:
-    """The paper's ExpressPass with alpha = w_init, credits of random size (E17-8: several switches)."""
-    return {"name": "expresspass", "alpha": alpha, "w_init": alpha}
+def expresspass(first: float) -> dict[str, Any]:
+    """The paper's ExpressPass with alpha = w_init = `first`, as section 6.3 states it."""
+    return {"name": "expresspass", "alpha": first, "w_init": first}
+
+
+def seeds(scale: str) -> tuple[int, ...]:
+    """Five seeds at quick scale. One run of 100,000 flows at full scale, as in the paper."""
+    return stats.SEEDS if scale == "quick" else stats.SEEDS[:1]
+
+
+def pooled_p99(of_seeds: Sequence[Times]) -> float:
+    """The 99th percentile of all seeds' flows together; NaN of too few."""
+    return stats.percentile(np.concatenate(of_seeds), 99) if of_seeds else math.nan
+
+
+def p99_ratio(numerators: Sequence[Times], denominators: Sequence[Times]) -> stats.Estimate:
+    """The ratio of two 99th percentiles of all seeds' flows; its interval by the jackknife that leaves out a seed."""
+    seeds = len(numerators)
+    whole = math.log(pooled_p99(numerators) / pooled_p99(denominators))
+    if seeds <= 1 or math.isnan(whole):
+        return stats.exact(math.exp(whole))
+    without = []
+    for left_out in range(seeds):
+        a, b = (
+            np.percentile(np.concatenate([part for seed, part in enumerate(parts) if seed != left_out]), 99)
+            for parts in (numerators, denominators)
+        )
+        without.append(float(np.log(a / b)))
+    found = stats.estimate([seeds * whole - (seeds - 1) * one for one in without])
+    return stats.Estimate(math.exp(whole), math.exp(found.low), math.exp(found.high), seeds)
 
 
 def scenario(

@@ -58,9 +58,7 @@ def jobs(scale: str) -> list[Job]:
         found += [renamed(fig13.come_and_go(name, EVERY_MS, seed), TRANSPORTS[name]) for seed in stats.SEEDS]
     found += [one_packet(way) for way in ("syn", "none")] + [spread(seed) for seed in stats.SEEDS]
     return found + [
-        replace(
-            job, params={"what": "routing", "transport": job.params["case"], "flows": 0, "seed": job.params["seed"]}
-        )
+        replace(job, params={**params("routing", job.params["case"], 0, job.params["seed"]), "interval_ms": 0})
         for job in symmetric.jobs(scale)
         if job.params["what"] == "routing"
     ]

@@ -122,13 +122,15 @@ def check(tables: Tables) -> list[Finding]:
     wasted = Estimate(CAPACITY - middle.mean, CAPACITY - middle.high, CAPACITY - middle.low, middle.seeds)
     collapses = judge.above(hit["80K/s"], 0.0) if hit["80K/s"].mean > 0 else False
     low = common.least(beyond, "80K/s").mean
-    note = f"rounds with timeouts: {100 * hit['60K/s'].mean:.1f} % at 60K, {100 * hit['80K/s'].mean:.0f} % at 80K, "
-    note += f"which falls to {low:.0f} Mbps"
-    shape = common.timeouts(beyond, "60K/s") > 0 and collapses
-    if not shape:
-        found.append(judge.statement(here, f"{wasted:.0f} Mbps wasted", {"60K and 80K time out": False}, note=note))
+    fresh = {name: average(new, name, "timeout_ratio") for name in RATES}
+    note = f"rounds with timeouts over open connections: {100 * hit['60K/s'].mean:.1f} % at 60K, "
+    note += f"{100 * hit['80K/s'].mean:.0f} % at 80K, which falls to {low:.0f} Mbps; over new ones "
+    note += f"{100 * fresh['40K/s'].mean:.0f} % at 40K, {100 * fresh['60K/s'].mean:.0f} % at 60K"
+    parts = {"60K still times out over new connections": fresh["60K/s"].low > 0, "80K collapses": collapses}
+    if all(parts.values()):
+        found.append(judge.number(here, {"wasted_at_60k": wasted}, trend=True, form=".0f", note=note))
     else:
-        found.append(judge.number(here, {"wasted_at_60k": wasted}, trend=shape, form=".0f", note=note))
+        found.append(judge.statement(here, f"{wasted:.0f} Mbps wasted at 60K", parts, seeds=5, note=note))
 
     pac = average(new, "pac")
     text = f"40K/s {slow:.0f} Mbps without timeouts, 80K/s {100 * hit['80K/s'].mean:.0f} % of rounds with timeouts, "
@@ -158,6 +160,7 @@ def facts(tables: Tables) -> dict[str, object]:
         "fast_hit": 100 * average(rows, "80K/s", "timeout_ratio").mean,
         "fast_least": common.least(beyond, "80K/s").mean,
         "new_slow": mbps(new, "40K/s", 16),
+        "new_slow_hit": 100 * average(new, "40K/s", "timeout_ratio").mean,
         "new_middle": 100 * average(new, "60K/s", "timeout_ratio").mean,
         "larger_slow": average(larger, "40K/s"),
         "larger_wasted": CAPACITY - average(larger, "60K/s").mean,

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from clearway.reproduce import stats
 from clearway.reproduce.measures import Floats
-from clearway.reproduce.pacc.setup import BASE_RTT, HOSTS_PER_TOR, TRANSPORTS, scenario
+from clearway.reproduce.pacc.setup import HOSTS_PER_TOR, PRINT, TRANSPORTS, VARIABLE, WINDOW, scenario
+from clearway.reproduce.stats import Estimate
 from clearway.result import Run
 
 #: Long flows go from hosts of tor1 to hosts of tor0; h0's port is the bottleneck.
@@ -22,32 +24,31 @@ BURST_US = 600
 TORS = 20
 DRAWS = {"quick": 10, "full": 50}
 
+#: Share of the throughput before the bursts at which a recovery counts as done. The paper states none.
+BACK = 90
+
 ALPHA = {"alpha_from": "start"}
-NS3_HOSTS = {"profile": "hpcc-ns3"}
-#: The name of PACC with hosts as in HPCC's code.
-NS3 = "pacc, ns-3 hosts"
+PACC = TRANSPORTS["pacc"]
+#: A tenth of the period with the same queue wanted.
+SHORT = {"period": "8 us", "q_th": "125 KB"}
 
 #: What isolates causes: the transports of the paper with one thing changed, by what is changed.
 VARIANTS: dict[str, dict[str, Any]] = {
     "dcqcn, as its paper": {"name": "dcqcn"},
-    "dcqcn, window": TRANSPORTS["dcqcn"] | {"windowing": "rate", "base_rtt": BASE_RTT},
+    "dcqcn, window": TRANSPORTS["dcqcn"] | VARIABLE,
     "timely, as its paper": {"name": "timely"},
-    "timely, window": TRANSPORTS["timely"] | {"windowing": "rate", "base_rtt": BASE_RTT},
+    "timely, window": TRANSPORTS["timely"] | VARIABLE,
     "hpcc, as its paper": {"name": "hpcc"},
     "hpcc, no window": TRANSPORTS["hpcc"] | {"windowing": "none"},
-    "pacc, alpha from start": {"name": "pacc", **ALPHA},
-    "pacc, ns-3 hosts": {"name": "pacc", **NS3_HOSTS},
-    "pacc, ns-3 hosts, alpha from start": {"name": "pacc", **NS3_HOSTS, **ALPHA},
-    "pacc, incremental, alpha from start": {"name": "pacc", "form": "incremental", **ALPHA},
-    "pacc, T 8 us": {"name": "pacc", "period": "8 us", "q_th": "125 KB"},
-    "pacc, T 8 us, alpha from start": {"name": "pacc", "period": "8 us", "q_th": "125 KB", **ALPHA},
-    "pacc, ns-3 hosts, T 8 us, alpha from start": {
-        "name": "pacc",
-        "period": "8 us",
-        "q_th": "125 KB",
-        **NS3_HOSTS,
-        **ALPHA,
-    },
+    "pacc, default": {"name": "pacc"},
+    "pacc, print": PRINT,
+    "pacc, window": PACC | VARIABLE,
+    "rocev2, window": {"name": "rocev2", "window": WINDOW},
+    "pacc, alpha from start": PACC | ALPHA,
+    "pacc, print, alpha from start": PRINT | ALPHA,
+    "pacc, incremental": PACC | {"form": "incremental"},
+    "pacc, T 8 us": PACC | SHORT,
+    "pacc, T 8 us, alpha from start": PACC | SHORT | ALPHA,
 }
 
 
@@ -110,6 +111,14 @@ def suppression(times: Floats, values: Floats, start: float, level: float, *, wi
         if good[index : index + hold].all():
             return float(times[index - 1]) - start
     return math.inf
+
+
+def over_draws(values: pl.Series) -> Estimate:
+    """The mean over draws with its interval; without an upper end if it never happened in a draw."""
+    x = values.fill_nan(math.inf).to_numpy()
+    if np.isfinite(x).all():
+        return stats.estimate(x.tolist())
+    return Estimate(math.inf, float(x.min()), math.inf, len(x))
 
 
 def median(values: pl.Series) -> float:

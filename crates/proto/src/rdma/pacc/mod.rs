@@ -1,7 +1,7 @@
 //! PACC: the switch counts who fills its queue, and sends the notifications of [DCQCN](super::dcqcn) itself.
 //!
 //! Source: Zhong et al., "PACC: Proactive and Accurate Congestion Feedback for RDMA Congestion Control", INFOCOM 2022,
-//! sec. III and Algorithm 1. What the paper leaves open is named PACC-1 to PACC-20, in the fields of [`PaccConfig`] and
+//! sec. III and Algorithm 1. What the paper leaves open is named PACC-1 to PACC-24, in the fields of [`PaccConfig`] and
 //! on the protocol's page.
 
 mod params;
@@ -39,7 +39,7 @@ crate::choice! {
 /// Constants of a port, by the paper's names, and readings of what the paper leaves open.
 ///
 /// PACC-3, 4, 5, 14, 15, 16 and 17 are about the analysis and the evaluation, and set nothing here. PACC-12 (no marks,
-/// no notifications from receivers) and PACC-18 (DCQCN's constants) are the transport's.
+/// no notifications from receivers), PACC-18 and 21 to 24 (what hosts do) are the transport's.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PaccConfig {
     /// `T`: period of the controller, of the average (PACC-9) and of the table. All end together, in this order: the

@@ -48,18 +48,20 @@ rdma_params! {
     pending: Pending = "replace", "" to "", "PACC-11";
     /// Ports: pairs that the flow table has room for. Further ones get no notifications in that period.
     table_entries: u32 = "1024", "1" to "1000000", "our choice";
-    /// Hosts, as in `dcqcn`: when a notification takes effect.
-    reaction: Reaction = "on-cnp", "" to "", "PACC eq. (1)";
+    /// Hosts, as in `dcqcn`: when a notification takes effect. `ticks`: at the next tick of a clock that the flow's first
+    /// notification starts; `on-cnp`: at once.
+    reaction: Reaction = "ticks", "" to "", "HPCC's ns-3 code, PACC-22";
     /// Hosts, as in `dcqcn`: weight `g` of one notification, or of one period without, in `alpha`.
     g: f64 = "0.00390625", "0.000001" to "1", "HPCC's ns-3 code, PACC-18";
     /// Hosts, as in `dcqcn`: from when on `alpha`, which begins at 1, moves.
     alpha_from: AlphaFrom = "notification", "" to "", "HPCC's ns-3 code, PACC-21";
     /// Hosts, as in `dcqcn`: time without a notification after which `alpha` falls (`tau'`).
     alpha_period: Span = "1 us", "1 ns" to "1 s", "PACC appendix, PACC-18";
-    /// Hosts, as in `dcqcn`: least time between two cuts. With `ticks` set 4 us.
-    decrease_interval: Span = "0 s", "0 s" to "1 s", "PACC eq. (1)";
-    /// Hosts, as in `dcqcn`: whether each cut makes the old rate the target.
-    clamp_target: bool = "true", "" to "", "PACC eq. (1)";
+    /// Hosts, as in `dcqcn`: least time between two cuts. With `ticks` it must be more than zero.
+    decrease_interval: Span = "4 us", "0 s" to "1 s", "HPCC's ns-3 code, PACC-22";
+    /// Hosts, as in `dcqcn`: whether each cut makes the old rate the target. Else a cut that follows a cut leaves the
+    /// target where it was.
+    clamp_target: bool = "false", "" to "", "HPCC's ns-3 code, PACC-22";
     /// Hosts, as in `dcqcn`: time between increases (`T_i`).
     increase_timer: Span = "300 us", "1 ns" to "1 s", "PACC appendix, PACC-18";
     /// Hosts, as in `dcqcn`: bytes on the wire between increases; 0: time alone counts.
@@ -73,23 +75,37 @@ rdma_params! {
     /// Hosts: line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold at
     /// any.
     increments_at: Rate = "100 Gbps", "" to "1.6 Tbps", "HPCC's ns-3 code, PACC-18";
-    /// Hosts: the rate falls no lower.
-    min_rate: Rate = "10 Mbps", "1 bps" to "1.6 Tbps", "our choice: the paper leaves it open";
+    /// Hosts: the rate falls no lower. HPCC's ns-3 code has 100 Mbps in its class and 1 Gbps in its script.
+    min_rate: Rate = "100 Mbps", "1 bps" to "1.6 Tbps", "HPCC's ns-3 code, PACC-24";
+    /// Hosts, as in `dcqcn`: how much may be in flight: `none`: any amount; `fixed`: what line rate sends in a base
+    /// round-trip time; `rate`: of that, the share that the rate has of line rate.
+    windowing: Windowing = "none", "" to "", "PACC: none is mentioned";
+    /// Base round-trip time of windows. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network
+    /// (12.96 us in the paper's tree).
+    base_rtt: Auto<Span> = "auto", "1 ns" to "1 s", "our choice";
     }
 }
 
-/// What the paper built on.
-pub const PROFILES: &[Profile] = &[Profile {
-    name: "hpcc-ns3",
-    doc: "Hosts as in HPCC's ns-3 code, which the paper's simulations are built on: they react by ticks, and their rate \
-          falls no lower than 1 Gbps",
-    values: &[
-        ("reaction", "ticks"),
-        ("decrease_interval", "4 us"),
-        ("clamp_target", "false"),
-        ("min_rate", "1 Gbps"),
-    ],
-}];
+/// The paper's text, and the code that the paper built on.
+pub const PROFILES: &[Profile] = &[
+    Profile {
+        name: "print",
+        doc: "Hosts by eq. (1) as printed: each notification cuts at once, and each cut makes the rate before it the \
+              target. With notifications every 4 us a round of them leaves nothing to recover to (PACC-22)",
+        values: &[
+            ("reaction", "on-cnp"),
+            ("decrease_interval", "0 s"),
+            ("clamp_target", "true"),
+            ("min_rate", "10 Mbps"),
+        ],
+    },
+    Profile {
+        name: "hpcc-ns3",
+        doc: "Hosts exactly as in HPCC's ns-3 code, which the paper's simulations are built on: the default, \
+              with ACKs ahead of data at hosts and a rate that falls no lower than 1 Gbps",
+        values: &[("pacing_grain", "1 ns"), ("acks", "first-at-hosts"), ("min_rate", "1 Gbps")],
+    },
+];
 
 /// The transport.
 pub type Pacc = Rdma<Params>;
@@ -118,7 +134,7 @@ impl RdmaParams for Params {
         self.config(env)
     }
 
-    /// The constants of the law at hosts. It hears CNPs, and has no window.
+    /// The constants of the law at hosts. It hears CNPs.
     fn law(&self) -> DcqcnConfig {
         DcqcnConfig {
             reaction: self.reaction,
@@ -136,8 +152,8 @@ impl RdmaParams for Params {
             hai: Step::given(self.hai, self.increments_at),
             hyper: Hyper::Constant,
             min_rate: self.min_rate,
-            windowing: Windowing::None,
-            base_rtt: None,
+            windowing: self.windowing,
+            base_rtt: self.base_rtt.set(),
         }
     }
 }
@@ -169,9 +185,47 @@ impl Params {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::ParamSet;
+    use crate::rdma::dcqcn;
+    use crate::rdma::family::profiled;
+
+    fn profile(profiles: &'static [Profile], name: &str) -> &'static Profile {
+        profiles.iter().find(|profile| profile.name == name).expect("a profile")
+    }
 
     #[test]
     fn the_defaults_of_ports_are_the_papers() {
         assert_eq!(Params::default().port(), PaccConfig::PAPER);
+    }
+
+    #[test]
+    fn hosts_are_those_of_hpccs_ns3_code_but_for_the_least_rate_pacc_18_and_22() {
+        let dcqcn: dcqcn::Params = profiled(profile(dcqcn::PROFILES, "hpcc-ns3"));
+        let ns3 = DcqcnConfig { notice: Notice::Cnp, ..dcqcn.law() };
+        assert_eq!(profiled::<Params>(profile(PROFILES, "hpcc-ns3")).law(), ns3);
+        assert_eq!(Params::default().law(), DcqcnConfig { min_rate: Rate::mbps(100), ..ns3 });
+    }
+
+    #[test]
+    fn the_print_cuts_at_once_and_takes_the_target_along_eq_1() {
+        let print: Params = profiled(profile(PROFILES, "print"));
+        let expected = DcqcnConfig {
+            reaction: Reaction::OnCnp,
+            decrease_interval: Span::ZERO,
+            clamp_target: true,
+            min_rate: Rate::mbps(10),
+            ..Params::default().law()
+        };
+        assert_eq!(print.law(), expected);
+    }
+
+    #[test]
+    fn windows_are_offered_as_other_laws_have_them() {
+        let mut params = Params::default();
+        assert_eq!(params.law().windowing, Windowing::None);
+        params.set("windowing", "rate").unwrap();
+        params.set("base_rtt", "12.96 us").unwrap();
+        let law = params.law();
+        assert_eq!((law.windowing, law.base_rtt), (Windowing::Rate, Some(Span::from_ns(12_960))));
     }
 }

@@ -81,7 +81,7 @@ table! {
         /// `"auto"`: what the transports ask for.
         credit_queue_bytes: Auto<bool> = "auto";
         /// Depth of the credits' token bucket. `"auto"`: what the transports ask for.
-        credit_bucket: Auto<Bytes> = "auto", "84 B" to "100 KB";
+        credit_bucket: Auto<Bytes> = "auto", "92 B" to "100 KB";
         /// Whether the token bucket starts empty. `"auto"`: what the transports ask for.
         credit_bucket_empty: Auto<bool> = "auto";
         /// Share of each link that the limit of credits takes for the whole, so that they release data for this share

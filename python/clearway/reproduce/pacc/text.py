@@ -1,0 +1,302 @@
+"""What follows from the paper's text by calculation: its parameters, the flow table, the analysis of sec. IV with
+Fig. 5, Appendix A. Nothing is simulated.
+
+* Parameters are those that `clearway list transports` shows for `pacc`, put into the paper's formulas.
+* The fluid model is that of `clearway plan stability pacc` ([Plan](../plan.md#pacc)): eq. (16) at 25 Gbps with the
+  queue in KB (PACC-1) and the sign as printed (PACC-3). Eq. (16) is also computed from eq. (4), (6) and (7), linearised
+  around the fixed point, for several numbers of flows.
+* Fig. 5 is the phase margin for pairs of `beta_1` and `beta_2` from 0.02 to 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.colors import TwoSlopeNorm
+from matplotlib.figure import Figure as Picture
+
+from clearway import _clearway
+from clearway.plan.pacc import Loop, alpha_star, margin_grid
+from clearway.reproduce import judge
+from clearway.reproduce.claims import Finding, claim
+from clearway.reproduce.figure import Figure, Job, Tables
+from clearway.reproduce.look import Look, grid
+from clearway.result import Run
+
+#: The link of the paper's hosts, in bits per second.
+LINK = 25e9
+#: Values of beta1 and beta2 in the picture.
+GRID = np.linspace(0.02, 1, 50)
+#: beta1 at which the margin is shown, with beta2 as the paper has it.
+BETA1 = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+#: Pairs beta1 = beta2, from a distant to a close one in the sense of the paper.
+PAIRS = (0.05, 0.1, 0.2, 0.5)
+#: The fields of Table I that identify a pair: two addresses of IPv4.
+ADDRESSES_BITS, BYTES_BITS = 64, 32
+
+
+def values(transport: str, profile: str | None = None) -> dict[str, str]:
+    """The parameters of a transport as `clearway list transports` shows them, under a profile."""
+    (found,) = [one for one in _clearway.transports() if one["name"] == transport]
+    own: dict[str, str] = {one["name"]: one["default"] for one in found["parameters"]}
+    for one in found["profiles"]:
+        if one["name"] == profile:
+            own |= one["values"]
+    return own
+
+
+def seconds(text: str) -> float:
+    """A time as parameters are written: `80 us`."""
+    number, unit = text.split()
+    return float(number) * {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[unit]
+
+
+def linearised(loop: Loop, flows: int, s: complex) -> complex:
+    """The open loop from eq. (4), (6) and (7) at the fixed point (8), (9), one after the other."""
+    late = np.exp(-s * loop.period_s)
+    queue = flows * late / s
+    rate = -(loop.capacity / flows) * loop.alpha / (2 * loop.period_s) * late / s
+    notices = (loop.beta1 / loop.period_s + (loop.beta2 + loop.beta1 / 2) * s) / s
+    return complex(queue * rate * notices)
+
+
+def printed(loop: Loop, s: complex) -> complex:
+    """Eq. (16)."""
+    return complex(-loop.gain * (1 + s / loop.zero) / s**3 * np.exp(-2 * s * loop.period_s))
+
+
+def summarise(_: Tables) -> Tables:
+    """Margins, and how far eq. (16) is from what (4), (6) and (7) give."""
+    loop = Loop()
+    rows = []
+    for kind, pairs in (
+        ("beta_2 as in the paper", [(one, 0.1) for one in BETA1]),
+        ("beta_1 = beta_2", [(one, one) for one in PAIRS]),
+    ):
+        for beta1, beta2 in pairs:
+            found = replace(loop, beta1=beta1, beta2=beta2).margins()
+            rows.append(
+                {
+                    "pairs": kind,
+                    "beta_1": beta1,
+                    "beta_2": beta2,
+                    "crossover_rad_s": round(found.crossover_rad_s),
+                    "margin_deg": round(found.phase_deg, 1),
+                }
+            )
+    points = [complex(real, omega) for real in (0.0, 500.0) for omega in (10.0, 1e3, 1e4, 1e5)]
+    apart = [
+        {
+            "flows": flows,
+            "largest_relative_difference": max(abs(linearised(loop, flows, s) / printed(loop, s) - 1) for s in points),
+        }
+        for flows in (2, 10, 100)
+    ]
+    return {"margins": pl.DataFrame(rows), "apart": pl.DataFrame(apart)}
+
+
+def check(tables: Tables) -> list[Finding]:
+    """Each claim."""
+    own = values("pacc")
+    period, gap = seconds(own["period"]), seconds(own["cnp_gap"])
+    n_cong, n_cnp = (int(own[name]).bit_length() for name in ("n_cong_max", "n_cnp_max"))
+    bits = {"sip/dip": ADDRESSES_BITS, "txBytes": BYTES_BITS, "N_cong": n_cong, "N_cnp": n_cnp}
+    entry = sum(bits.values()) / 8
+    burst = LINK / 8 * seconds(own["burst"]) / 1e3
+    parameters = {
+        "T_us": period * 1e6,
+        "Q_th_KB": LINK / 8 * period / 2 / 1e3,
+        "Q_burst_KB": burst,
+        "B_th_KB": burst,
+        "w": float(own["w"]),
+        "beta1": float(own["beta1"]),
+        "beta2": float(own["beta2"]),
+    }
+    return [
+        check_components(),
+        judge.arithmetic(claim("pacc", "table1-flow-table-entry"), bits, note="8 bits hold the 255 of our defaults"),
+        judge.arithmetic(
+            claim("pacc", "sec3c-entry-size"),
+            entry,
+            note="the sum of Table I's fields; what the other 7 bytes hold is not said (PACC-6)",
+        ),
+        check_reaction(),
+        judge.arithmetic(
+            claim("pacc", "sec3b-cnp-interval"),
+            {"cnp_interval": gap * 1e6, "T": period * 1e6},
+            note=f"so {period / gap:.0f} notifications fit into a period",
+        ),
+        judge.arithmetic(
+            claim("pacc", "sec4c-parameters"),
+            {name: round(value, 9) for name, value in parameters.items()},
+            note="T/2 x C and 1.28 us x C at 25 Gbps (PACC-8, PACC-19)",
+        ),
+        judge.arithmetic(
+            claim("pacc", "eq8-eq9-fixed-point"),
+            fixed_point(parameters["Q_th_KB"]),
+            note="of the fluid model; rounding down, which it leaves out, keeps the queue of packets above Q_th: "
+            "see Fig. 6",
+        ),
+        check_transfer(tables),
+        check_margin(tables),
+        judge.arithmetic(claim("pacc", "appendix-alpha-star"), alpha_star(), form=".5f"),
+        judge.arithmetic(claim("pacc", "sec5b-microburst-duration"), 30e3 * 8 / LINK * 1e6),
+    ]
+
+
+def check_components() -> Finding:
+    """Hosts are DCQCN's, but for what tells them of congestion."""
+    pacc, dcqcn = values("pacc", "hpcc-ns3"), values("dcqcn", "hpcc-ns3")
+    shared = [name for name in pacc if name in dcqcn]
+    differ = [name for name in shared if pacc[name] != dcqcn[name]]
+    receiver = [name for name in ("notice", "cnp_interval", "k_min", "k_max", "p_max") if name in pacc]
+    return judge.statement(
+        claim("pacc", "fig04-switch-components"),
+        f"{len(shared)} parameters of hosts in common with `dcqcn`, {len(differ)} of them different",
+        {
+            "the reaction point is DCQCN's": not differ,
+            "nothing of the receiver or of marking is left": not receiver,
+            "calculator, allocator and generator at the switch": all(
+                name in pacc for name in ("beta1", "rounding", "cnp_gap")
+            ),
+        },
+        note="calculator, allocator and generator are structs of their own in `crates/proto/src/rdma/pacc`",
+        reading="hosts of `hpcc-ns3`",
+    )
+
+
+def check_reaction() -> Finding:
+    """Eq. (1), step by step."""
+    own = values("pacc", "print")
+    g = float(own["g"])
+    rate, target, alpha = LINK, LINK, 1.0
+    rates = []
+    for _ in range(3):
+        target, rate, alpha = rate, rate * (1 - alpha / 2), (1 - g) * alpha + g
+        rates.append(f"{rate / 1e9:g}")
+    return judge.statement(
+        claim("pacc", "eq1-rp-reaction"),
+        f"three notifications take 25 Gbps to {', '.join(rates)} and the target to {target / 1e9:g} Gbps",
+        {
+            "each notification cuts": own["reaction"] == "on-cnp" and seconds(own["decrease_interval"]) == 0,
+            "each cut makes the rate before it the target": own["clamp_target"] == "true",
+        },
+        note="the default is HPCC's code, in which the target stays at 25 Gbps (PACC-22); both laws are tests",
+        reading="profile `print`",
+    )
+
+
+def fixed_point(threshold_kb: float) -> dict[str, float]:
+    """Where the left sides of (4), (6) and (7) are zero: (7) gives Q, (6) gives N_cnp, (4) gives R."""
+    loop = Loop()
+    # (7) is beta1 / T (Q - Q_th) = 0 there, (6) is R alpha N_cnp / (2 T) = 0, (4) is N R = C.
+    slope = loop.beta1 / loop.period_s
+    queue = threshold_kb - 0 / slope
+    rate = loop.capacity / 10
+    return {"N_cnp": 0.0, "Q_over_Qth": queue / threshold_kb, "R_over_share": 10 * rate / loop.capacity}
+
+
+def check_transfer(tables: Tables) -> Finding:
+    """Eq. (16) from (4), (6), (7)."""
+    apart = tables["apart"]["largest_relative_difference"].to_list()
+    return judge.statement(
+        claim("pacc", "eq16-open-loop-transfer-function"),
+        f"K = {Loop().gain:.4g}, z = {Loop().zero:.4g} rad/s; at most {max(apart):.1g} from (4), (6) and (7)",
+        {"the product of (4), (6) and (7) is (16), whatever N": max(apart) < 1e-9},
+        note="the sign is that of (6); the Bode criterion that follows counts it twice (PACC-3)",
+        reading="by calculation",
+    )
+
+
+def check_margin(tables: Tables) -> Finding:
+    """Fig. 5."""
+    table = tables["margins"]
+    along = table.filter(pl.col("pairs") == "beta_2 as in the paper")["margin_deg"].to_list()
+    pairs = table.filter(pl.col("pairs") == "beta_1 = beta_2")
+    crossing, margins = pairs["crossover_rad_s"].to_list(), pairs["margin_deg"].to_list()
+    default = Loop().margins().phase_deg
+    other = replace(Loop(), sign="negative-feedback").margins().phase_deg
+    return judge.statement(
+        claim("pacc", "fig05-phase-margin"),
+        f"{default:+.1f} degrees at the default; {along[0]:+.0f} to {along[-1]:+.0f} from beta_1 = {BETA1[0]} to 1",
+        {
+            "above 0 at the default": default > 0,
+            "falls as beta_1 grows": all(a > b for a, b in pairwise(along)),
+            "a pair responds faster as both grow": all(a < b for a, b in pairwise(crossing)),
+            "and loses its margin": margins[-1] < 0 < margins[0],
+        },
+        note=f"queue in KB, sign as printed; with the sign counted once {other:+.0f} degrees (PACC-1, PACC-3)",
+        reading="by calculation",
+    )
+
+
+def facts(tables: Tables) -> dict[str, object]:
+    """Numbers that the prose names."""
+    loop = Loop()
+    field = margin_grid(loop, GRID, GRID)
+    return {
+        "default": loop.margins().phase_deg,
+        "once": replace(loop, sign="negative-feedback").margins().phase_deg,
+        "stable": 100 * float((field > 0).mean()),
+        "at_100": replace(loop, rate_bps=100e9).margins().phase_deg,
+        "packets": replace(loop, unit="packets").margins().phase_deg,
+        "apart": float(tables["apart"]["largest_relative_difference"].to_numpy().max()),
+    }
+
+
+def draw(_: Tables, look: Look) -> dict[str, Picture]:
+    """Fig. 5."""
+    picture, (axes,) = grid(1, 1, width=6.0, height=3.9)
+    field = margin_grid(Loop(), GRID, GRID)
+    colors: Any = axes.pcolormesh(GRID, GRID, field, cmap="RdBu", norm=TwoSlopeNorm(0, -150, 80), rasterized=True)
+    axes.contour(GRID, GRID, field, levels=[0], colors=[look.ink], linewidths=1)
+    axes.plot([0.05], [0.1], marker="o", ms=6, color=look.ink)
+    axes.annotate("default", (0.05, 0.1), xytext=(8, 6), textcoords="offset points", color=look.ink)
+    axes.set(xlabel="beta_1", ylabel="beta_2")
+    picture.colorbar(colors, ax=axes, label="phase margin in degrees")
+    return {"margin": picture}
+
+
+def jobs(_: str) -> list[Job]:
+    """None."""
+    return []
+
+
+def measure(_: Job, __: Run) -> Tables:
+    """Nothing."""
+    return {}
+
+
+FIGURE = Figure(
+    name="pacc/text",
+    title="PACC: parameters, Table I, the analysis and Fig. 5",
+    doc=__doc__ or "",
+    jobs=jobs,
+    measure=measure,
+    summarise=summarise,
+    check=check,
+    facts=facts,
+    draw=draw,
+    claims=(
+        "fig04-switch-components",
+        "table1-flow-table-entry",
+        "sec3c-entry-size",
+        "eq1-rp-reaction",
+        "sec3b-cnp-interval",
+        "sec4c-parameters",
+        "eq8-eq9-fixed-point",
+        "eq16-open-loop-transfer-function",
+        "fig05-phase-margin",
+        "appendix-alpha-star",
+        "sec5b-microburst-duration",
+    ),
+    shown={
+        "margins": "Phase margin and crossover of eq. (16) at 25 Gbps.",
+        "apart": "How far eq. (16) is from the product of (4), (6) and (7), at eight points of the complex plane.",
+    },
+    captions={"margin": "Fig. 5: the phase margin of eq. (16), as printed; the line is where it is 0"},
+)
