@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from clearway import reproduce
 from clearway.reproduce import Figure, Job
 from clearway.reproduce.claims import Verdict
@@ -34,6 +36,7 @@ def red(name: str, claim: str, out: Path, change: Change, keep: Callable[[Job], 
     assert verdicts(figure, out / "broken", keep, change)[claim] == "not reproduced"
 
 
+@pytest.mark.full
 def test_without_feedback_flow_0_takes_more_than_its_share_over_several_bottlenecks(tmp_path: Path) -> None:
     def off(job: Job) -> dict[str, Any]:
         if job.params["reading"] != "default":
@@ -62,3 +65,19 @@ def test_with_marks_ignored_round_trips_under_pac_are_far_longer(tmp_path: Path)
         return {"transport": {**job.scenario["transport"], "ecn": False}}
 
     red("pac/fig11", "fig11-rtt-100-connections", tmp_path, ignored)
+
+
+@pytest.mark.full
+def test_a_threshold_of_twice_the_buffer_brings_pac_timeouts(tmp_path: Path) -> None:
+    def doubled(job: Job) -> dict[str, Any]:
+        return {"transport": {**job.scenario["transport"], "buffer": "300 KB", "adaptive": False}}
+
+    red("pac/fig11", "abstract-no-spurious-timeout", tmp_path, doubled)
+
+
+@pytest.mark.full
+def test_without_marks_ec4_queues_as_much_as_expresspass_beside_dctcp(tmp_path: Path) -> None:
+    def unmarked(job: Job) -> dict[str, Any]:
+        return {"switch": {**job.scenario.get("switch", {}), "marking": "off"}}
+
+    red("ec4/fig06", "fig06-queue-ordering", tmp_path, unmarked)
