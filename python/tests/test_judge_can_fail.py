@@ -15,6 +15,7 @@ import pytest
 from clearway import reproduce
 from clearway.reproduce import Figure, Job
 from clearway.reproduce.claims import Verdict
+from clearway.reproduce.expresspass import fig09
 
 Change = Callable[[Job], Mapping[str, Any]]
 GOOD = ("reproduced", "trend reproduced")
@@ -46,7 +47,10 @@ def test_without_feedback_flow_0_takes_more_than_its_share_over_several_bottlene
     red("expresspass/fig11", "fig11-multibottleneck-fairness", tmp_path, off)
 
 
-def test_a_credit_queue_of_one_leaves_the_link_unused(tmp_path: Path) -> None:
+def test_a_credit_queue_of_one_leaves_the_link_unused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fig09, "FLOWS", (2, 8))
+    monkeypatch.setattr(fig09, "QUEUES", (1, 8, 16, 32))
+
     def one(job: Job) -> dict[str, Any]:
         return {"switch": {"credit_queue": 1}} if job.params["queue"] == 8 else {}
 
