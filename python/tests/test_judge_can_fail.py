@@ -72,14 +72,6 @@ def test_with_marks_ignored_round_trips_under_pac_are_far_longer(tmp_path: Path)
 
 
 @pytest.mark.full
-def test_a_threshold_of_twice_the_buffer_brings_pac_timeouts(tmp_path: Path) -> None:
-    def doubled(job: Job) -> dict[str, Any]:
-        return {"transport": {**job.scenario["transport"], "buffer": "300 KB", "adaptive": False}}
-
-    red("pac/fig11", "abstract-no-spurious-timeout", tmp_path, doubled)
-
-
-@pytest.mark.full
 def test_without_marks_ec4_queues_as_much_as_expresspass_beside_dctcp(tmp_path: Path) -> None:
     def unmarked(job: Job) -> dict[str, Any]:
         return {"switch": {**job.scenario.get("switch", {}), "marking": "off"}}
