@@ -6,7 +6,7 @@ RUST := $(shell find crates workloads -type f -not -name '*.md' 2>/dev/null) Car
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-full parity bench wheel lint docs docs-check clean
+.PHONY: help build run test test-full parity bench wheel lint docs docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -28,7 +28,7 @@ test-full: test ## Runs the long tests too.
 	$(BIN)/pytest --full
 	@echo "make test-full: everything passed"
 
-parity: build ## Compares completion times with those of the authors' simulators, on the same flows (about two minutes).
+parity: build ## Compares completion times with those of the authors' simulators, on the same flows (about two minutes of one core).
 	@$(BIN)/clearway parity
 
 bench: ## Measures speed and memory.
@@ -53,6 +53,9 @@ docs: build ## Writes the generated parts of docs/ anew.
 
 docs-check: build
 	$(BIN)/python tools/docs.py --check
+
+pages-check: build ## Computes pages of results anew whose sources changed, and fails if they come out otherwise.
+	$(BIN)/clearway reproduce --check --docs docs --quiet
 
 clean: ## Removes whatever was built.
 	rm -rf .venv target dist out

@@ -10,9 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from clearway import reproduce
 from clearway.reproduce import Figure, Job
 from clearway.reproduce.claims import Verdict
+from clearway.reproduce.expresspass import fig09
 
 Change = Callable[[Job], Mapping[str, Any]]
 GOOD = ("reproduced", "trend reproduced")
@@ -34,6 +37,7 @@ def red(name: str, claim: str, out: Path, change: Change, keep: Callable[[Job], 
     assert verdicts(figure, out / "broken", keep, change)[claim] == "not reproduced"
 
 
+@pytest.mark.full
 def test_without_feedback_flow_0_takes_more_than_its_share_over_several_bottlenecks(tmp_path: Path) -> None:
     def off(job: Job) -> dict[str, Any]:
         if job.params["reading"] != "default":
@@ -43,7 +47,10 @@ def test_without_feedback_flow_0_takes_more_than_its_share_over_several_bottlene
     red("expresspass/fig11", "fig11-multibottleneck-fairness", tmp_path, off)
 
 
-def test_a_credit_queue_of_one_leaves_the_link_unused(tmp_path: Path) -> None:
+def test_a_credit_queue_of_one_leaves_the_link_unused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fig09, "FLOWS", (2, 8))
+    monkeypatch.setattr(fig09, "QUEUES", (1, 8, 16, 32))
+
     def one(job: Job) -> dict[str, Any]:
         return {"switch": {"credit_queue": 1}} if job.params["queue"] == 8 else {}
 
@@ -62,3 +69,11 @@ def test_with_marks_ignored_round_trips_under_pac_are_far_longer(tmp_path: Path)
         return {"transport": {**job.scenario["transport"], "ecn": False}}
 
     red("pac/fig11", "fig11-rtt-100-connections", tmp_path, ignored)
+
+
+@pytest.mark.full
+def test_without_marks_ec4_queues_as_much_as_expresspass_beside_dctcp(tmp_path: Path) -> None:
+    def unmarked(job: Job) -> dict[str, Any]:
+        return {"switch": {**job.scenario.get("switch", {}), "marking": "off"}}
+
+    red("ec4/fig06", "fig06-queue-ordering", tmp_path, unmarked)

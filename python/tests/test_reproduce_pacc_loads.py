@@ -5,8 +5,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from clearway.plan.pacc import Loop
 from clearway.reproduce.pacc import fig07, text
-from clearway.reproduce.pacc.setup import TRANSPORTS
+from clearway.reproduce.pacc.setup import PAPER, TRANSPORTS
 from clearway.reproduce.stats import SEEDS
 
 #: Averages of five seeds by load and transport, in seconds.
@@ -16,7 +17,7 @@ AVERAGES = {
 }
 
 
-def tables(late: dict[str, float] | None = None) -> fig07.Tables:
+def tables(late: dict[str, float] | None = None) -> dict[str, pl.DataFrame]:
     """Made by hand: every seed scales all times alike."""
     sizes, rows = [], []
     for workload in fig07.WORKLOADS:
@@ -32,7 +33,7 @@ def tables(late: dict[str, float] | None = None) -> fig07.Tables:
 
 
 def test_a_reduction_is_the_largest_over_loads_paired_by_seed_and_negative_where_pacc_is_slower() -> None:
-    found = {name: fig07.reduced(tables(), "WebSearch", other) for name, other in fig07.PAPER.items()}
+    found = {name: fig07.reduced(tables(), "WebSearch", other) for name, other in PAPER.items()}
     assert {name: value.mean for name, value in found.items()} == pytest.approx(
         {"DCQCN": 20.0, "TIMELY": 50.0, "HPCC": -50.0}
     )
@@ -76,7 +77,7 @@ def test_what_follows_from_the_text_is_computed_from_the_parameters() -> None:
 
 
 def test_the_loop_of_the_analysis_does_not_depend_on_the_number_of_flows_eq_16() -> None:
-    loop = text.Loop()
+    loop = Loop()
     s = complex(100.0, 3000.0)
     few, many = (text.linearised(loop, flows, s) for flows in (2, 200))
     assert few == pytest.approx(many)

@@ -7,7 +7,7 @@ mod common;
 
 use clearway_proto::{AnyTransport, Framing};
 use clearway_topology::{Star, Topology};
-use clearway_units::{Bytes, Rate, Span};
+use clearway_units::{Rate, Span};
 use common::*;
 
 /// Headers of its frames: 1,000 B of payload are 1,048 B on the wire, an acknowledgement 60 B.

@@ -18,12 +18,14 @@ def mark(case: Case) -> str:
 
 
 def rewrite(path: Path, case: Case, parts: list[list[Row]]) -> None:
-    """Puts a case's table into its place on the page."""
+    """Puts a case's table into its place on the page, if it has one there."""
     text = path.read_text(encoding="utf-8")
     before, begun, rest = text.partition(mark(case))
     _, ended, after = rest.partition(END)
-    if not begun or not ended:
-        raise Error(f"{path}: write the lines {mark(case)} and {END} where the tables shall stand")
+    if not begun:
+        return
+    if not ended:
+        raise Error(f"{path}: write the line {END} where the tables of {mark(case)} end")
     path.write_text(f"{before}{begun}\n\n{table(case, parts)}\n{ended}{after}", encoding="utf-8")
 
 

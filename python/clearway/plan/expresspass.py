@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Start = Literal["together", "newcomer"]
-#: The simulator's readings of Algorithm 1: line 12 as printed, which the model has, its default, and the loss applied to
-#: the rate that had it.
+#: The simulator's readings of Algorithm 1: line 12 as printed, which the model has, its default, and the loss applied
+#: to the rate that had it.
 Feedback = Literal["sigcomm17-printed", "sigcomm17", "sigcomm17-matched"]
 STARTS: tuple[Start, ...] = get_args(Start)
 

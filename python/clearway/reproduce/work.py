@@ -11,6 +11,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -52,7 +53,7 @@ class Batch:
 class Task:
     """One simulation to be run: everything another process must know."""
 
-    module: str
+    figure: str
     job: Job
     kept: Path
 
@@ -61,15 +62,17 @@ class Task:
 Progress = Callable[[str, str], object]
 
 
-def key(figure: Figure, job: Job) -> str:
-    """What the result of a job depends on: scenario, simulator, and how it is measured."""
+def key(figure: Figure, job: Job, measured: str | None = None) -> str:
+    """What the result of a job depends on: scenario, simulator, and how it is measured (the figure's fingerprint)."""
     scenario = json.dumps([dict(job.params), job.scenario], sort_keys=True)
-    return sources.digest(figure.name, scenario, sources.engine_hash(), sources.fingerprint(figure.measure))
+    how = sources.fingerprint(figure.measure) if measured is None else measured
+    return sources.digest(figure.name, scenario, sources.engine_hash(), how)
 
 
 def batch(figure: Figure, jobs: list[Job], folder: Path) -> Batch:
     """The jobs of a figure with the folders of their results in `folder`."""
-    return Batch(figure, jobs, [folder / figure.slug / key(figure, job) for job in jobs])
+    measured = sources.fingerprint(figure.measure)
+    return Batch(figure, jobs, [folder / figure.slug / key(figure, job, measured) for job in jobs])
 
 
 def do(figure: Figure, job: Job, kept: Path) -> None:
@@ -90,7 +93,14 @@ def do(figure: Figure, job: Job, kept: Path) -> None:
 
 def in_worker(task: Task) -> None:
     """`do` in another process."""
-    do(importlib.import_module(task.module).FIGURE, task.job, task.kept)
+    do(known()[task.figure], task.job, task.kept)
+
+
+@cache
+def known() -> dict[str, Figure]:
+    """All figures; a process looks for them once."""
+    figures: Callable[[], dict[str, Figure]] = importlib.import_module("clearway.reproduce").figures
+    return figures()
 
 
 def ignore_interrupts() -> None:
@@ -134,7 +144,7 @@ def in_pool(batches: Sequence[Batch], processes: int, progress: Progress) -> Ite
     )
     try:
         running: dict[Future[None], tuple[Batch, int]] = {
-            pool.submit(in_worker, Task(each.figure.measure.__module__, each.jobs[index], each.kept[index])): (
+            pool.submit(in_worker, Task(each.figure.name, each.jobs[index], each.kept[index])): (
                 each,
                 index,
             )

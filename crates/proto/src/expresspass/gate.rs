@@ -65,6 +65,8 @@ pub struct SenderGate {
     /// When the last request left, and how long after it its first credit came.
     asked_at: Time,
     first_rtt: Option<Span>,
+    /// Whether the last request's first credit is still to come; that it was accepted is not enough.
+    awaits_first: bool,
     /// For the early stop: credits since the last time that they were compared with what was left, in every state.
     window_start: Time,
     window_credits: u64,
@@ -84,6 +86,7 @@ impl SenderGate {
             stopped_at: Time::ZERO,
             asked_at: Time::ZERO,
             first_rtt: None,
+            awaits_first: false,
             window_start: Time::ZERO,
             window_credits: 0,
         }
@@ -135,10 +138,12 @@ impl SenderGate {
     /// wasted.
     pub fn on_credit(&mut self, session: u32, backlog: u64, rtt: Span, now: Time) -> bool {
         self.window_credits += 1;
-        if session == self.session && self.state == State::RequestSent {
-            self.receive(now);
+        if session == self.session && std::mem::take(&mut self.awaits_first) {
             self.first_rtt = Some(now.saturating_since(self.asked_at));
             self.window_start = now;
+        }
+        if session == self.session && self.state == State::RequestSent {
+            self.receive(now);
         }
         if backlog == 0 {
             self.on_useless_credit(rtt, now);
@@ -257,7 +262,7 @@ impl SenderGate {
     fn signal(&mut self, signal: Signal, now: Time) {
         self.pending = Some(signal);
         if signal == Signal::Request {
-            self.asked_at = now;
+            (self.asked_at, self.awaits_first) = (now, true);
         }
         self.arm_retry(now);
     }
@@ -303,6 +308,18 @@ mod tests {
         assert_eq!(gate.take_signal(), Some(Signal::Request));
         assert!(gate.on_credit(1, backlog, RTT, us(10)));
         gate
+    }
+
+    #[test]
+    fn the_early_stop_waits_for_the_first_credit_of_a_request_that_was_accepted() {
+        let mut gate = SenderGate::new(GateConfig { early_stop: true, ..CONFIG });
+        gate.on_data(us(0));
+        gate.take_signal();
+        gate.on_accept(1, 3, us(20));
+        assert!(gate.on_credit(1, 3, RTT, us(30)));
+        assert_eq!(gate.take_signal(), None, "a round trip of 30 us begins");
+        assert!(gate.on_credit(1, 2, RTT, us(60)));
+        assert_eq!(gate.take_signal(), Some(Signal::Stop), "two credits came, one frame is left");
     }
 
     #[test]

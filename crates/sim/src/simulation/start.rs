@@ -436,7 +436,7 @@ mod tests {
                 ..Dumbbell::default()
             };
             let topology = topology.build().unwrap();
-            let mut routes = Routes::new(clearway_topology::routing::Policy::SymmetricEcmp);
+            let mut routes = Routes::new(Policy::SymmetricEcmp);
             let mut ports = Vec::new();
             let last = NodeId(topology.hosts() as u32 - 1);
             routes.paths(&topology, NodeId(0), last, 1, &mut ports).unwrap();

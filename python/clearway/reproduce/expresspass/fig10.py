@@ -155,11 +155,12 @@ def facts(tables: Tables) -> dict[str, object]:
         "naive_fixed": "naive, fixed sizes",
     }
     rows = tables["rows"]
-    return {
+    found: dict[str, object] = {
         f"{fact}_{count}": used(tables, name, count).mean
         for fact, name in names.items()
         for count in rows.filter(pl.col("transport") == name)["bottlenecks"].unique()
     }
+    return found | {f"halves_{count}": 100 * (0.5 + 0.5**count) for count in BOTTLENECKS}
 
 
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:

@@ -227,7 +227,7 @@ FIGURE = Figure(
     check=check,
     facts=facts,
     draw=draw,
-    claims=("fig15-rcp-underutilization", "fig15-rcp-queue-overflow", "fig15-fairness"),
+    claims=("fig15-rcp-underutilization", "fig15-rcp-queue-overflow"),
     shown={"shown": "By variant and number of flows, means over the seeds."},
     captions={"flows": "Utilisation, fairness and maximum queue of the bottleneck; dots: the buffer"},
 )

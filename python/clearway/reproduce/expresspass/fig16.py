@@ -97,6 +97,7 @@ def job(
         "start_us": start_us,
         "averaged_rtts": averaged,
         "watched_rtts": rtts,
+        "ceiling": 1.0 if name == "dctcp" else CEILING,
     }
     return Job(params, {**scenario(rate, transport, start_us, rtts), "seed": offset + 1})
 
@@ -121,8 +122,7 @@ def measure(job: Job, run: Run) -> Tables:
     width_s = averaged * RTT_US * 1e-6
     lead = LEAD if averaged == 1 else LEAD // 2
     _, rates = binned(run, "throughput", start_s - lead * width_s, width_s)
-    ceiling = 1.0 if params["transport"] == "dctcp" else CEILING
-    share = ceiling * params["rate_gbps"] * 1e9 * PAYLOAD / FRAME / 2
+    share = params["ceiling"] * params["rate_gbps"] * 1e9 * PAYLOAD / FRAME / 2
     after = rates[:, lead:]
     found = convergence(after, share)
     row = {

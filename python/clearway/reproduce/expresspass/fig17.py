@@ -63,7 +63,7 @@ def jobs(scale: str) -> list[Job]:
     ]
 
 
-def job(name: str, tasks: int, size_bytes: int, seed: int) -> Job:
+def job(name: str, tasks: int, size_bytes: int, seed: int = 1) -> Job:
     """One shuffle."""
     traffic = {"name": "flows", "kind": "shuffle", "tasks": tasks, "size": f"{size_bytes} B", "spread": "1 ms"}
     transport = TRANSPORTS[name]

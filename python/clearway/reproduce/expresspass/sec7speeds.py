@@ -166,8 +166,6 @@ def facts(tables: Tables) -> dict[str, object]:
         "lone_10": 100 * rows["10 to 10", "own-link"]["least_share"],
         "back": 100 * rows["100 to 10", "own-link"]["least_share"],
         "dropped_100": rows["10 to 100", "own-link"]["credits_dropped_%"],
-        "dropped_10": rows["10 to 10", "own-link"]["credits_dropped_%"],
-        "path_100": 100 * rows["10 to 100", "path"]["least_share"],
         "dropped_path": rows["10 to 100", "path"]["credits_dropped_%"],
         "times": fast / slow,
         "unequal": jain(tables, "10 and 40 over 10"),
@@ -189,7 +187,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
             shares = chosen["share"].to_numpy()
             x = np.arange(len(shares)) + (i - 0.5) * 0.4
             place.bar(x, shares, 0.36, color=color, lw=0, label=f'ceiling "{ceiling}"')
-    axes[0].set_xticks(range(len(LONE)), list(LONE))
+    axes[0].set_xticks(range(len(LONE)), [name.replace(" to ", "\nto ") for name in LONE])
     axes[0].set(title="Lone flow, by sender's and receiver's Gbps", ylabel="rate over max-min share")
     names = [f"{rate}" for case in SHARED.values() for rate in [case[0][pair[0]] for pair in case[1]]]
     axes[1].set_xticks(range(len(names)), names)

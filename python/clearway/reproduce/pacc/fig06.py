@@ -16,8 +16,8 @@ Unstated, and chosen here:
 * **Deviation from the fair share**: mean over all samples and active flows of the absolute difference, in Gbps; Jain's
   index of the active flows beside it. The first sample after a change is left out.
 * **Quick**: the paper says that PACC's flows "quickly" take and give bandwidth. Measured is the time from a change
-  until all active flows are within 20 % of their share (for HPCC, of its own share) in five samples in a row. What counts is
-  that they get there before the next change, 50 ms later, at each of the seven changes.
+  until all active flows are within 20 % of their share (for HPCC, of its own share) in five samples in a row. What
+  counts is that they get there before the next change, 50 ms later, at each of the seven changes.
 * **Nothing is drawn at random** but DCQCN's marks, which decide no verdict; so each scheme has one run.
 """
 

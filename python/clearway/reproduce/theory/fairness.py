@@ -10,8 +10,8 @@ Chosen here:
 * **Host delay**: none, and 0 to 2.4 us for each packet, twice the time of a full frame on the wire. Without it,
   everything is periodic, and who loses at a full queue is a matter of phase (Floyd and Jacobson, *On Traffic Phase
   Effects in Packet-Switched Gateways*, 1992); packets of real hosts are not that regular.
-* **Parameters**: the defaults of each transport. ExpressPass also with alpha = w_init = 1/2 (E17-2), naive credits
-  also with jitter that adds up from gap to gap (`jitter_around = "gap"`).
+* **Parameters**: the defaults of each transport. ExpressPass also with alpha = w_init = 1/2 (E17-2), naive credits also
+  with credits that all have 84 B.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def transports() -> dict[str, dict[str, Any]]:
     return {
         **found,
         "expresspass, 1/2": {"name": "expresspass", **HALF},
-        "naive-credit, gap": {"name": "naive-credit", "jitter_around": "gap"},
+        "naive-credit, 84 B": {"name": "naive-credit", "randomize_size": False},
     }
 
 
@@ -141,7 +141,7 @@ def facts(tables: Tables) -> dict[str, object]:
     """Numbers that the prose names: `pacc_32`, `pacc_delay_32` with host delay."""
     named: dict[str, object] = {}
     for name in tables["rows"]["transport"].unique():
-        key = name.replace(", ", "_").replace("-", "_").replace("/", "_")
+        key = name.replace(", ", "_").replace(" ", "_").replace("-", "_").replace("/", "_")
         for flows in numbers(tables):
             named[f"{key}_{flows}"] = of(tables, name, "none", flows).mean
             named[f"{key}_delay_{flows}"] = of(tables, name, "0-2.4 us", flows).mean
