@@ -146,6 +146,8 @@ def trade(lines: Mapping[str, list[tuple[float, Run]]], key: str, palette: Palet
     sweep_on(right, lines, key, "fct_p99", palette)
     left.set_title("Maximum queue")
     right.set_title("Completion time, 99th percentile")
+    for line in right.lines:
+        line.set_label("_")
     legend(figure, left)
     return figure
 

@@ -47,6 +47,9 @@ pub struct Port {
     pub paused: u32,
     /// Whether a fraction of a nanosecond in the time that a frame takes is dropped.
     whole_ns: bool,
+    /// How long a byte takes in picoseconds, where that is a whole number and nothing is dropped; else 0. Credits of random
+    /// sizes then need no division.
+    byte_ps: u32,
     /// Packets sent.
     pub tx_packets: u64,
     /// Bytes on the wire sent.
@@ -88,6 +91,7 @@ impl Port {
             control: 0,
             paused: 0,
             whole_ns,
+            byte_ps: if whole_ns { 0 } else { whole_byte(port.rate) },
             tx_packets: 0,
             tx_bytes: 0,
             tx_payload: 0,
@@ -105,6 +109,8 @@ impl Port {
             self.full
         } else if wire == self.smallest_wire {
             self.smallest
+        } else if self.byte_ps != 0 {
+            Span::from_ps(wire as u64 * self.byte_ps as u64)
         } else {
             time_to_send(self.rate, wire, self.whole_ns)
         }
@@ -122,6 +128,16 @@ impl Port {
         self.tx_bytes += packet.wire as u64;
         self.tx_payload += packet.payload as u64;
         self.tx_credits += (packet.kind == Kind::Credit) as u64;
+    }
+}
+
+/// How many picoseconds a byte takes at `rate` if that is a whole number below 2^32, else 0.
+fn whole_byte(rate: Rate) -> u32 {
+    const PS_TIMES_BITS: u64 = 8_000_000_000_000;
+    match rate.as_bps() {
+        0 => 0,
+        bps if PS_TIMES_BITS % bps != 0 => 0,
+        bps => u32::try_from(PS_TIMES_BITS / bps).unwrap_or(0),
     }
 }
 
@@ -255,6 +271,20 @@ impl Credits {
 mod tests {
     use super::*;
     use clearway_proto::port::CreditShaping;
+
+    #[test]
+    fn a_whole_number_of_picoseconds_a_byte_gives_the_time_that_a_division_gives() {
+        let rates = [1, 10, 25, 40, 56, 100, 200, 300, 400, 1_600].map(Rate::gbps);
+        for rate in rates.into_iter().chain([Rate::mbps(1), Rate::mbps(333)]) {
+            let byte = whole_byte(rate) as u64;
+            for wire in 60..=1538 {
+                let exact = time_to_send(rate, wire, false).as_ps();
+                assert!(byte == 0 || wire as u64 * byte == exact, "{rate}, {wire} B");
+            }
+        }
+        assert_eq!([10, 100, 400].map(|gbps| whole_byte(Rate::gbps(gbps))), [800, 80, 20]);
+        assert_eq!(whole_byte(Rate::gbps(300)), 0, "26 2/3 ps a byte");
+    }
 
     #[test]
     fn a_queue_of_credits_in_bytes_asks_for_their_size() {
