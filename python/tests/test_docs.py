@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import click
 import pytest
 from conftest import REPOSITORY
 
@@ -39,7 +40,10 @@ def test_commands_exist(page: str) -> None:
     for target in re.findall(r"`make ([a-z-]+)`|^make ([a-z-]+)", text, flags=re.MULTILINE):
         assert re.search(rf"^{''.join(target)}:", makefile, flags=re.MULTILINE), target
     for name, rest in re.findall(r"^(?:\.venv/bin/)?clearway ([a-z]+)(.*)$", text, flags=re.MULTILINE):
-        options = {option for parameter in cli.commands[name].params for option in parameter.opts}
+        command: click.Command = cli.commands[name]
+        if isinstance(command, click.Group):
+            command = command.commands[rest.split()[0]]
+        options = {option for parameter in command.params for option in parameter.opts}
         assert {word.partition("=")[0] for word in rest.split() if word.startswith("--")} <= options, (name, rest)
 
 

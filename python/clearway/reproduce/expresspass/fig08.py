@@ -8,7 +8,7 @@ Unstated, and chosen here:
 * **Converged**: the first round trip from which on the mean of the next 20 is within 10 % of its share for both
   flows, at ten starts in a row. A round trip alone holds 73 frames, and credits are dropped at random: two settled
   flows cross the 10 % again and again. Counted from the moment at which the new flow asks; its first data can arrive
-  1.5 round trips later. Ten offsets within a round trip.
+  1.5 round trips later. Forty offsets within a round trip.
 * **w_init**: 1/2 as stated.
 * **Fig. 8 (b)**: one flow of 1,460 B alone; the sender stops its credits after the default idle time, a round trip.
 * **Fig. 7**: a flow of one packet in the same network. The delay at the start is the time from opening to the first
@@ -33,7 +33,7 @@ from clearway.result import Run
 ALPHAS = {"1": 1.0, "1/2": 0.5, "1/4": 0.25, "1/8": 0.125, "1/16": 0.0625, "1/32": 0.03125}
 READINGS = {"default": {}, "printed": {"feedback": "sigcomm17-printed"}}
 RTT_US, START_US = 100, 10_000
-SEEDS = range(1, 11)
+SEEDS = range(1, 41)
 WINDOW, HOLD = 20, 10
 
 
@@ -219,6 +219,6 @@ FIGURE = Figure(
         "fig08b-credit-waste-vs-initial-rate",
         "fig07-credit-flow-state-machine",
     ),
-    shown={"shown": "Round trips until a new flow has its share (means over ten offsets), and credits wasted."},
+    shown={"shown": "Round trips until a new flow has its share (means over forty offsets), and credits wasted."},
     captions={"initial-rate": "Convergence and waste against the initial rate; stars are the paper's numbers"},
 )

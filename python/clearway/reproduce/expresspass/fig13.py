@@ -223,7 +223,7 @@ def testbed(tables: Tables, note: str) -> list[Finding]:
         stats.per_seed(tables["rows"], whole, what="join", transport="dctcp"),
         stats.per_seed(tables["rows"], whole, what="join", transport="expresspass"),
     )
-    slower = judge.above(ratio, 50)
+    slower = judge.above(ratio, 10)
     number = judge.number
     return [
         number(claim("expresspass", "fig16-testbed-convergence-expresspass"), ours, trend=slower, note=note),

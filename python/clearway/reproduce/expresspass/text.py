@@ -127,7 +127,10 @@ def arithmetic(tables: Tables) -> list[Finding]:
         ),
         judge.arithmetic(
             claim("expresspass", "sec31-peak-credit-spacing"),
-            {"gap_mtu": (gap_ns - 8 * CREDIT / 10) / (8 * FRAME / 10), "bucket_credits": bucket(defaults) / CREDIT},
+            {
+                "gap_mtu": round((gap_ns - 8 * CREDIT / 10) / (8 * FRAME / 10), 9),
+                "bucket_credits": bucket(defaults) / CREDIT,
+            },
             note="the time between the last byte of a credit and the first of the next, over that of a full frame",
         ),
         judge.arithmetic(
@@ -141,12 +144,11 @@ def arithmetic(tables: Tables) -> list[Finding]:
             {"w_min": float(defaults["w_min"]), "w_max": float(defaults["w_max"])},
             note="the defaults",
         ),
-        judge.number(
+        judge.undecidable(
             table2,
-            shares,
-            form=".3g",
-            reading="the authors' files",
-            note="Web Search's XL: 30 % in EC4's copy (E17-20)",
+            "the full distributions",
+            measured=", ".join(f"{case} {value:.3g}" for case, value in shares.items()),
+            note="the authors' files; Web Search's XL: 30 % in EC4's copy (E17-20)",
         ),
         judge.number(claim("expresspass", "sec63-flow-size-caps"), largest, reading="the authors' files"),
         judge.arithmetic(

@@ -12,7 +12,7 @@ Unstated, and chosen here:
   on, in intervals of 20 ms (full: 100 ms). 16, 256 and 2,048 flows. DCTCP: K = 65 frames, g = 1/16, least timeout 200
   us as stated, least window 2, a buffer of 250 frames. The paper's 0.04 at 2,048 flows is printed for intervals of
   100 ms.
-* **Fig. 10**: a flow starts every 20 ms, and after 100 ms one ends every 20 ms. A share is fair within 10 % of the
+* **Fig. 10**: a flow starts every 60 ms, and after 300 ms one ends every 60 ms. A share is fair within 10 % of the
   mean of the flows that are active, over the middle half of each period.
 * **Start**: a flow of one packet alone. Piggybacked: how long after the SYN, with the request on it, the first credit
   leaves (E16-6). Persistent: how much later the data arrives than if it had left at once.
@@ -46,7 +46,7 @@ TRANSPORTS: dict[str, dict[str, Any]] = {
 FLOWS = (16, 256, 2048)
 #: Measured time and interval in ms.
 SPAN_MS = {"quick": (60, 20), "full": (500, 100)}
-WARM_UP_MS, EVERY_MS = 40, 20
+WARM_UP_MS, EVERY_MS = 40, 60
 #: The spread of host delays of the buffer bound, in us.
 HOST_US = (0.9, 6.2)
 
