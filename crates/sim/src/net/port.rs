@@ -136,7 +136,7 @@ fn whole_byte(rate: Rate) -> u32 {
     const PS_TIMES_BITS: u64 = 8_000_000_000_000;
     match rate.as_bps() {
         0 => 0,
-        bps if PS_TIMES_BITS % bps != 0 => 0,
+        bps if !PS_TIMES_BITS.is_multiple_of(bps) => 0,
         bps => u32::try_from(PS_TIMES_BITS / bps).unwrap_or(0),
     }
 }
