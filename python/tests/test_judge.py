@@ -225,3 +225,20 @@ def test_a_page_is_stale_once_its_simulations_or_its_text_come_out_otherwise(tmp
 
     record.save(replace(kept, spot=(kept.spot[0], "another"), result="another"), docs / "results/data")
     assert "simulations" in stale.look_at(figure, docs, 1, lambda *_: None).stale
+
+
+def test_a_page_is_compared_without_the_cpu_time_of_the_machine() -> None:
+    def page(cpu: str, drops: int) -> str:
+        table = f"| transport | cpu s | drops |\n|---|--:|--:|\n| dctcp | {cpu} | {drops} |\n"
+        return f"`clearway reproduce x`: {cpu} s\n\n{table}"
+
+    assert stale.body(page("1.5", 7)) == stale.body(page("2.5", 7))
+    assert stale.body(page("1.5", 7)) != stale.body(page("1.5", 8))
+
+
+def test_a_hash_of_scenarios_does_not_depend_on_where_the_package_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    def at(place: str) -> str:
+        monkeypatch.setattr(record, "PACKAGE", place)
+        return record.jobs_hash([Job({"seed": 1}, {"traffic": [{"path": f"{place}/pac/a.txt"}]})])
+
+    assert at("/work/a") == at("/home/b")

@@ -86,5 +86,17 @@ def page_of(found: Reproduction, docs: Path, result: str) -> str:
 
 
 def body(text: str) -> list[str]:
-    """A page without the line that names commit and CPU time."""
-    return [line for line in text.splitlines() if not line.startswith("`clearway reproduce ")]
+    """A page without its line of commit and CPU time, and without columns of CPU time: they differ by machine."""
+    lines: list[str] = []
+    timed: set[int] = set()
+    for line in text.splitlines():
+        if line.startswith("`clearway reproduce "):
+            continue
+        if not line.startswith("|"):
+            timed = set()
+            lines.append(line)
+            continue
+        cells = line.split("|")
+        timed = timed or {i for i, cell in enumerate(cells) if cell.strip().endswith("cpu s")}
+        lines.append("|".join(cell for i, cell in enumerate(cells) if i not in timed))
+    return lines
