@@ -115,15 +115,6 @@ def check(tables: Tables) -> list[Finding]:
         f"{what}: {span([order(tables, what, flows) for flows in FLOWS])}" for what in ("maximum", "average")
     )
     found.append(judge.statement(here, f"EC4's over ExpressPass's: {text}", parts, seeds=seeds))
-
-    here = claim("ec4", "sec1-average-buffer-below-100kb")
-    averages = [mean(tables, "average", transport="ec4", flows=flows) for flows in FLOWS]
-    lower = judge.both(*(judge.below(order(tables, "average", flows), 1, 0.05) for flows in FLOWS))
-    most = max(averages, key=lambda one: one.mean)
-    note = (
-        f"with the number of flows that queues most; {min(one.mean for one in averages):.0f} KB with the fewest (EC4-9)"
-    )
-    found.append(judge.number(here, most, trend=lower, note=note))
     return found
 
 
@@ -172,5 +163,5 @@ FIGURE = Figure(
     draw=draw,
     shown={"shown": "By transport and number of flows; means over seeds."},
     captions={"queue": "Maximum of the whole run, and average from 100 ms on, on logarithmic axes"},
-    claims=("fig06-max-queue-256-flows", "fig06-queue-ordering", "sec1-average-buffer-below-100kb"),
+    claims=("fig06-max-queue-256-flows", "fig06-queue-ordering"),
 )
