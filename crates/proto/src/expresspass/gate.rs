@@ -183,8 +183,9 @@ impl SenderGate {
         }
     }
 
-    /// The receiver said that it stopped `session`, or that it needs none since all that it was told of has arrived. `complete`: it has all that was sent and knows whether that
-    /// is the end. Else `backlog` is what is known to be missing.
+    /// The receiver said that it stopped `session`, or that it needs none since all that it was told of has arrived.
+    /// `complete`: it has all that was sent and knows whether that is the end. Else `backlog` is what is known to be
+    /// missing.
     pub fn on_stopped(&mut self, session: u32, complete: bool, backlog: u64, now: Time) {
         let asked = self.config.tell_end && self.state == State::RequestSent;
         if session != self.session || self.state != State::StopSent && !asked {
@@ -248,7 +249,8 @@ impl SenderGate {
     }
 
     fn consider_early_stop(&mut self, left: u64, now: Time) {
-        let rtt = self.first_rtt.expect("credits come, so the first came");
+        // A credit of another session may come before the first one of this.
+        let Some(rtt) = self.first_rtt else { return };
         if now < self.window_start.saturating_add(rtt) {
             return;
         }
@@ -320,6 +322,16 @@ mod tests {
         assert_eq!(gate.take_signal(), None, "a round trip of 30 us begins");
         assert!(gate.on_credit(1, 2, RTT, us(60)));
         assert_eq!(gate.take_signal(), Some(Signal::Stop), "two credits came, one frame is left");
+    }
+
+    #[test]
+    fn a_credit_of_another_session_before_the_first_one_does_not_stop_early() {
+        let mut gate = SenderGate::new(GateConfig { early_stop: true, ..CONFIG });
+        gate.on_data(us(0));
+        gate.take_signal();
+        gate.on_accept(1, 3, us(20));
+        gate.on_credit(7, 2, RTT, us(25));
+        assert_eq!((gate.state(), gate.take_signal()), (State::Receiving, None));
     }
 
     #[test]

@@ -23,13 +23,28 @@ impl CreditShaping {
     pub const PAPER: CreditShaping =
         CreditShaping { credit: 84, data: 1538, bucket: 168, starts_empty: false, queue_in_bytes: false };
 
-    /// What a queue for `credits` of them holds: a number of credits and a number of bytes, neither of which it exceeds.
-    pub fn queue_limits(&self, credits: u32) -> (u32, u64) {
+    /// What a queue for `credits` of them holds.
+    pub fn room(&self, credits: u32) -> CreditRoom {
         if self.queue_in_bytes {
-            (u32::MAX, credits as u64 * self.credit as u64)
+            CreditRoom { packets: u32::MAX, bytes: credits as u64 * self.credit as u64 }
         } else {
-            (credits, u64::MAX)
+            CreditRoom { packets: credits, bytes: u64::MAX }
         }
+    }
+}
+
+/// What a queue of credits holds: a number of packets and a number of bytes, neither of which it exceeds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CreditRoom {
+    packets: u32,
+    bytes: u64,
+}
+
+impl CreditRoom {
+    /// Whether a credit of `wire` bytes may join `packets` credits of `bytes` in all.
+    #[inline]
+    pub fn admits(&self, packets: u32, bytes: u64, wire: u32) -> bool {
+        packets < self.packets && bytes + wire as u64 <= self.bytes
     }
 }
 
@@ -142,9 +157,10 @@ mod tests {
 
     #[test]
     fn a_queue_for_eight_credits_holds_as_many_or_as_many_bytes() {
-        assert_eq!(CreditShaping::PAPER.queue_limits(8), (8, u64::MAX));
-        let in_bytes = CreditShaping { queue_in_bytes: true, ..CreditShaping::PAPER };
-        assert_eq!(in_bytes.queue_limits(8), (u32::MAX, 672));
+        let counted = CreditShaping::PAPER.room(8);
+        assert!(counted.admits(7, 644, 92) && !counted.admits(8, 8, 1));
+        let in_bytes = CreditShaping { queue_in_bytes: true, ..CreditShaping::PAPER }.room(8);
+        assert!(in_bytes.admits(8, 588, 84) && !in_bytes.admits(7, 588, 85), "672 bytes");
     }
 
     #[test]

@@ -6,7 +6,7 @@ pub mod pfc;
 mod phantom;
 mod rcp;
 
-pub use credit_limiter::{CreditLimiter, CreditShaping};
+pub use credit_limiter::{CreditLimiter, CreditRoom, CreditShaping};
 pub use ecn::{MarkAt, RedConfig, RedMarker, StepMarker, frames_by_rate};
 pub use phantom::{PhantomConfig, PhantomQueue};
 pub use rcp::{RcpConfig, RcpRate};

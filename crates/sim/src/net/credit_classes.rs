@@ -11,7 +11,7 @@ use super::scheduler::{Order, Turns};
 use super::slab::{NONE, Slab};
 use super::{Drop, Network};
 use crate::model::{CreditTurn, Model};
-use clearway_proto::port::{CreditLimiter, CreditShaping};
+use clearway_proto::port::{CreditLimiter, CreditRoom, CreditShaping};
 use clearway_units::{Rate, Time};
 
 /// The classes of credits of all ports.
@@ -24,8 +24,7 @@ pub struct CreditClasses {
 
 struct ClassQueue {
     queue: Queue,
-    limit_packets: u32,
-    limit_bytes: u64,
+    room: CreditRoom,
     own: Option<CreditLimiter>,
 }
 
@@ -42,9 +41,8 @@ impl CreditClasses {
     /// Adds the classes of the next port.
     pub fn add_port(&mut self, classes: &[CreditTurn], shaping: CreditShaping, rate: Rate) {
         self.queues.extend(classes.iter().map(|class| {
-            let (limit_packets, limit_bytes) = shaping.queue_limits(class.queue);
             let own = class.share.map(|share| CreditLimiter::new(rate.mul_f64(share), shaping));
-            ClassQueue { queue: Queue::new(), limit_packets, limit_bytes, own }
+            ClassQueue { queue: Queue::new(), room: shaping.room(class.queue), own }
         }));
         self.turns.push(self.order.turns());
     }
@@ -73,7 +71,7 @@ impl CreditClasses {
 impl ClassQueue {
     /// Whether a credit of `wire` bytes more may wait.
     fn has_room(&self, wire: u32) -> bool {
-        self.queue.packets() < self.limit_packets && self.queue.bytes() + wire as u64 <= self.limit_bytes
+        self.room.admits(self.queue.packets(), self.queue.bytes(), wire)
     }
 
     /// When its own limit lets its first credit pass.

@@ -226,7 +226,8 @@ impl Network {
         self.wheel.push(Event::new(done + out.delay + response, back, What::Pause(index)));
     }
 
-    /// A pause frame arrived, and its port obeys it now. Answers the port that may go on by it, if any, and whether a watch must be set up.
+    /// A port obeys a pause frame that arrived. Answers the port that may go on by it, if any, and whether a watch must
+    /// be set up.
     pub fn pause(&mut self, index: u32) -> (Option<u32>, bool) {
         let slot = *self.slab.get(index);
         self.books.frames[1] += 1;

@@ -3,7 +3,7 @@
 use super::queue::Queue;
 use super::slab::NONE;
 use crate::model::{Class, CreditClass, Threshold};
-use clearway_proto::port::{CreditLimiter, MarkAt, RedMarker, StepMarker, frames_by_rate};
+use clearway_proto::port::{CreditLimiter, CreditRoom, MarkAt, RedMarker, StepMarker, frames_by_rate};
 use clearway_proto::{Entity, Flags, Framing, Kind, Packet, Rng};
 use clearway_units::{Bytes, Rate, Span, Time};
 
@@ -247,23 +247,21 @@ pub struct Credits {
     pub queue: Queue,
     /// Their rate limit.
     pub limiter: CreditLimiter,
-    /// Most that wait.
-    limit_packets: u32,
-    limit_bytes: u64,
+    /// How many may wait.
+    room: CreditRoom,
 }
 
 impl Credits {
     /// None at a port of `rate`.
     pub fn new(class: CreditClass, rate: Rate) -> Credits {
         let limiter = CreditLimiter::new(rate.mul_f64(class.share), class.shaping);
-        let (limit_packets, limit_bytes) = class.shaping.queue_limits(class.queue);
-        Credits { queue: Queue::new(), limiter, limit_packets, limit_bytes }
+        Credits { queue: Queue::new(), limiter, room: class.shaping.room(class.queue) }
     }
 
     /// Whether a credit of `wire` bytes more may wait.
     #[inline]
     pub fn has_room(&self, wire: u32) -> bool {
-        self.queue.packets() < self.limit_packets && self.queue.bytes() + wire as u64 <= self.limit_bytes
+        self.room.admits(self.queue.packets(), self.queue.bytes(), wire)
     }
 }
 
