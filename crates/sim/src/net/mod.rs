@@ -27,6 +27,7 @@ pub use slab::{NONE, Slab, Slot};
 
 use crate::engine::{Event, What, Wheel};
 use crate::model::SharedBuffer;
+use crate::timer::Timer;
 use clearway_proto::port::AnyPortMechanism;
 use clearway_proto::{Extra, Flags, Kind, Packet, Rng};
 use clearway_topology::PortId;
@@ -109,8 +110,8 @@ const ENDED: u32 = 1 << 31;
 struct Mechanism {
     what: AnyPortMechanism,
     port: u32,
-    /// The pending timer that counts.
-    timer_at: Time,
+    /// The wake-ups that it asked for.
+    timer: Timer,
 }
 
 impl Network {

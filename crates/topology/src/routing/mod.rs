@@ -27,8 +27,7 @@ use distance::Distances;
 use spray::Sprayer;
 use thiserror::Error;
 
-/// The most paths that [`Policy::Spray`] hands out for one pair.
-pub const SPRAY_PATHS_MAX: u32 = 1024;
+pub use spray::SPRAY_PATHS_MAX;
 
 /// How a flow's packets choose among equal-cost paths.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

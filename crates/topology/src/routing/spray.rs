@@ -1,9 +1,11 @@
 //! All shortest paths of a pair, or an even selection of them.
 
-use super::SPRAY_PATHS_MAX;
 use super::distance::Distances;
 use crate::graph::{NodeId, PortId, Topology};
 use std::ops::Range;
+
+/// The most paths that [`Policy::Spray`](super::Policy::Spray) hands out for one pair.
+pub const SPRAY_PATHS_MAX: u32 = 1024;
 
 /// No place yet.
 const NONE: u32 = u32::MAX;
