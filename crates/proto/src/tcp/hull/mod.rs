@@ -4,7 +4,7 @@
 //! |---|---|
 //! | phantom queue | [`PhantomQueue`](crate::port::PhantomQueue) at switches' ports |
 //! | pacer | [`Pacer`] between TCP and the network card |
-//! | DCTCP | [`DctcpControl`] |
+//! | DCTCP | [`DctcpController`] |
 
 mod pacer;
 mod sender;
@@ -13,7 +13,7 @@ pub use pacer::{Pacer, PacerConfig};
 pub use sender::HullSender;
 
 use super::config::tcp_params;
-use super::dctcp::DctcpControl;
+use super::dctcp::DctcpController;
 use super::{Ecn, Receiver, Sender};
 use crate::endpoint::Env;
 use crate::port::{PhantomConfig, PortMechanism};
@@ -75,7 +75,7 @@ impl Transport for Hull {
 
     fn sender(params: &Params, env: &Env) -> HullSender {
         let config = params.config(Ecn::Exact);
-        let control = DctcpControl::new(params.g, params.alpha_initial, &config, env);
+        let control = DctcpController::new(params.g, params.alpha_initial, &config, env);
         let control = control.marks_to_one(params.marks_to_one);
         let pacer = PacerConfig {
             eta: params.eta,
