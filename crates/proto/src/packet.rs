@@ -64,8 +64,8 @@ impl Flags {
     pub const RATE: Flags = Flags(1 << 9);
     /// Ports on the way write what they know of themselves into the packet ([`Extra::Hops`]; HPCC's telemetry).
     pub const TELEMETRY: Flags = Flags(1 << 10);
-    /// Data that nothing allowed, in the class that yields to all others (RC3). It spends no credit.
-    pub const LOW_PRIORITY: Flags = Flags(1 << 11);
+    /// *Unscheduled* data (sent without a credit), in the class that yields to all others (RC3). It spends no credit.
+    pub const UNSCHEDULED: Flags = Flags(1 << 11);
 
     /// Whether all bits of `other` are set.
     #[inline]

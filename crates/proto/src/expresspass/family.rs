@@ -5,9 +5,12 @@ use super::{
     Recovery, Release, SenderConfig, max_rate,
 };
 use crate::endpoint::Env;
+use crate::mechanism::NoMechanism;
+use crate::needs::{CreditNeeds, MarkingNeeds, Needs};
 use crate::params::{Auto, ParamSet, Profile};
 use crate::port::CreditShaping;
-use crate::registry::{Checked, CreditNeeds, MarkingNeeds, Needs, Transport};
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 use clearway_units::{Bytes, Span};
 
 /// Least time before a request or a stop is repeated (minimum RTO, E16 sec. 4).
@@ -43,6 +46,8 @@ impl<T: CreditTransport> Transport for T {
     type Params = T::Params;
     type Sender = CreditSender;
     type Receiver = CreditReceiver<T::Law>;
+    type Shim = NoShim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = T::NAME;
     const SUMMARY: &'static str = T::SUMMARY;
     const SOURCE: &'static str = T::SOURCE;
@@ -149,9 +154,9 @@ impl Settings {
             ..CreditShaping::PAPER
         };
         let credits = Some(CreditNeeds { queue: self.credit_queue, shaping });
-        let low_priority = (self.low_priority > 0.0).then_some(self.low_priority_queue);
+        let unscheduled_queue = (self.low_priority > 0.0).then_some(self.low_priority_queue);
         let marking = self.ecn.then_some(MarkingNeeds::Step);
-        Needs { credits, marking, low_priority, ..Needs::NOTHING }
+        Needs { credits, marking, unscheduled_queue, ..Needs::NOTHING }
     }
 
     fn sender(&self, env: &Env) -> SenderConfig {

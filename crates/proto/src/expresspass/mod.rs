@@ -49,7 +49,7 @@ pub use sender::{CreditSender, Release, SenderConfig};
 
 use crate::endpoint::Env;
 use crate::params::{Auto, Profile};
-use crate::registry::Checked;
+use crate::transport::Checked;
 use clearway_units::{Bytes, Span};
 
 crate::choice! {

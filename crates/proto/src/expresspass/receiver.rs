@@ -201,7 +201,7 @@ impl<F: Feedback> CreditReceiver<F> {
     }
 
     fn on_data(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
-        let spends = !packet.flags.has(Flags::LOW_PRIORITY);
+        let spends = !packet.flags.has(Flags::UNSCHEDULED);
         if spends {
             self.on_echo(packet, cx.now);
         }
@@ -351,14 +351,6 @@ impl<F: Feedback> Endpoint for CreditReceiver<F> {
             return Some(self.packet(Kind::Nack, self.framing.wire_min, self.newest, cx.now));
         }
         self.next_credit(extra, cx)
-    }
-
-    fn wants_transmit(&self, _: Time) -> bool {
-        false
-    }
-
-    fn poll_transmit(&mut self, _: &mut Cx<'_>) -> Option<Packet> {
-        None
     }
 
     fn next_timeout(&self) -> Time {

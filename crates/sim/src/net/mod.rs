@@ -27,7 +27,7 @@ pub use slab::{NONE, Slab, Slot};
 
 use crate::engine::{Event, What, Wheel};
 use crate::model::SharedBuffer;
-use clearway_proto::port::AnyPortMechanism;
+use clearway_proto::AnyMechanism;
 use clearway_proto::{Extra, Flags, Kind, Packet, Rng};
 use clearway_topology::PortId;
 use clearway_units::Time;
@@ -107,7 +107,7 @@ const ENDED: u32 = 1 << 31;
 
 /// What a port does besides queueing.
 struct Mechanism {
-    what: AnyPortMechanism,
+    what: AnyMechanism,
     port: u32,
     /// The pending timer that counts.
     timer_at: Time,
