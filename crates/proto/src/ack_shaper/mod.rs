@@ -60,7 +60,7 @@ impl ShimParams for Params {
     }
 
     fn shim(&self, _: &ShimEnv) -> AckShaperShim {
-        AckShaperShim::new(self).into()
+        AckShaperShim::new(self)
     }
 }
 

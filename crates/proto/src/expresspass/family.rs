@@ -1,8 +1,8 @@
 //! What all transports with credits have in common: they choose settings and a law; ends and ports follow from these.
 
 use super::{
-    CreditReceiver, CreditSender, Feedback, GateConfig, Handshake, JitterAround, PacerConfig, ReceiverConfig,
-    Recovery, Release, SenderConfig, max_rate,
+    CreditReceiver, CreditSender, Feedback, GateConfig, JitterAround, PacerConfig, ReceiverConfig, Recovery,
+    Release, SenderConfig, max_rate,
 };
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
@@ -19,6 +19,16 @@ const RETRY_MIN: Span = Span::from_us(200);
 const CREDIT_MAX: u32 = 92;
 /// Least size of a credit of random size on the wire, in bytes (ns2-xpass, fat tree): with it their mean is 84.
 pub(crate) const CREDIT_MIN: u32 = 76;
+
+crate::choice! {
+    /// How a new connection asks for its first credits.
+    pub enum Handshake {
+        /// The request rides on the SYN; the receiver answers with SYN+ACK and credits at once.
+        Syn = "syn",
+        /// None is simulated: every request is a packet of its own.
+        None = "none",
+    }
+}
 
 /// A transport whose receivers send credits. Implementing it makes a [`Transport`].
 pub trait CreditTransport {

@@ -143,7 +143,7 @@ impl ShimParams for Params {
     }
 
     fn shim(&self, env: &ShimEnv) -> IctcpShim {
-        IctcpShim::new(self, env).into()
+        IctcpShim::new(self, env)
     }
 }
 

@@ -246,7 +246,7 @@ impl ShimParams for Params {
     }
 
     fn shim(&self, env: &ShimEnv) -> PacShim {
-        PacShim::new(self, env).into()
+        PacShim::new(self, env)
     }
 }
 

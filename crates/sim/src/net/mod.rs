@@ -27,8 +27,8 @@ pub use slab::{NONE, Slab, Slot};
 
 use crate::engine::{Event, What, Wheel};
 use crate::model::SharedBuffer;
-use clearway_proto::AnyMechanism;
-use clearway_proto::{Extra, Flags, Kind, Packet, Rng};
+use crate::timer::Timer;
+use clearway_proto::{AnyMechanism, Extra, Flags, Kind, Packet, Rng};
 use clearway_topology::PortId;
 use clearway_units::Time;
 use flow_control::{FRAME_DUE, FlowControl, STOPPED};
@@ -109,8 +109,8 @@ const ENDED: u32 = 1 << 31;
 struct Mechanism {
     what: AnyMechanism,
     port: u32,
-    /// The pending timer that counts.
-    timer_at: Time,
+    /// The wake-ups that it asked for.
+    timer: Timer,
 }
 
 impl Network {

@@ -299,14 +299,14 @@ impl Simulation {
 
     fn sender_timer(&mut self, place: u32) {
         let now = self.net.now;
-        if self.flows.get_mut(place).is_some_and(|flow| flow.sending.wakes(now)) {
+        if self.flows.get_mut(place).is_some_and(|flow| flow.sending.timer.fires(now)) {
             self.drive_sender(place, Input::Timer);
         }
     }
 
     fn receiver_timer(&mut self, place: u32) {
         let now = self.net.now;
-        if self.flows.get_mut(place).is_some_and(|flow| flow.receiving.wakes(now)) {
+        if self.flows.get_mut(place).is_some_and(|flow| flow.receiving.timer.fires(now)) {
             self.drive_receiver(place, Input::Timer);
         }
     }
