@@ -47,6 +47,7 @@ lint: build ## Checks formatting, lints, types and documentation; whatever they 
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest clearway._clearway
+	tools/circles
 
 docs: build ## Writes the generated parts of docs/ anew.
 	$(BIN)/python tools/docs.py

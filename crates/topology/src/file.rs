@@ -132,7 +132,9 @@ impl<F: Fn(usize) -> usize> Reader<F> {
                 Some(tier) => match u8::try_from(*tier.get_ref()) {
                     Ok(number @ 1..) => number,
                     _ => {
-                        return Err(self.fail(tier, "this is no tier; write 1 for ToR, 2 aggregation, 3 core"));
+                        return Err(
+                            self.fail(tier, "this is no tier; write 1 for ToR, 2 aggregation, 3 core")
+                        );
                     }
                 },
             };

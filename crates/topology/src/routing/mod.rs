@@ -25,7 +25,7 @@ mod tests;
 
 use crate::graph::{NodeId, PortId, Topology};
 use distance::Distances;
-pub use spray::PATHS_MAX as SPRAY_PATHS_MAX;
+pub use spray::SPRAY_PATHS_MAX;
 use spray::Sprayer;
 use thiserror::Error;
 

@@ -5,7 +5,7 @@ use crate::graph::{NodeId, PortId, Topology};
 use std::ops::Range;
 
 /// The largest number of paths that [`Policy::Spray`](super::Policy::Spray) returns for one pair.
-pub const PATHS_MAX: u32 = 1024;
+pub const SPRAY_PATHS_MAX: u32 = 1024;
 
 /// The mark of a node that has no place in `Sprayer::stops`.
 const NONE: usize = usize::MAX;
@@ -50,7 +50,7 @@ impl Sprayer {
         self.explore(distances, topology, src, dst, hops);
         self.count();
         let total = self.stops[0].paths;
-        let count = u32::try_from(total).map_or(PATHS_MAX, |total| total.min(PATHS_MAX));
+        let count = u32::try_from(total).map_or(SPRAY_PATHS_MAX, |total| total.min(SPRAY_PATHS_MAX));
         // The rank of path `index` is `index * total / count`, without its overflow.
         let (step, rest) = (total / u64::from(count), total % u64::from(count));
         for index in (0..count).map(u64::from) {
