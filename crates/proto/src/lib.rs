@@ -40,7 +40,9 @@ pub use endpoint::{
 };
 pub use mechanism::{NoMechanism, PortMechanism, PortState};
 pub use needs::{Acks, CreditNeeds, MarkingNeeds, Needs};
-pub use packet::{Extra, Flags, HOPS_MAX, Hop, Hops, Kind, Packet, SackBlock};
+pub use packet::{
+    CreditAnswer, CreditRequest, Extra, Flags, HOPS_MAX, Header, Hop, Hops, Kind, Packet, SackBlock,
+};
 pub use params::{Auto, ParamError, ParamSet, ParamSpec, ParamType, Profile, read_param};
 pub use registry::{
     AnyMechanism, AnyMechanismConfig, AnyReceiver, AnySender, AnyShim, AnyTransport, TRANSPORTS,

@@ -39,13 +39,13 @@ impl PortMechanism for TelemetryPort {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Kind;
+    use crate::packet::Header;
     use clearway_units::Time;
 
     #[test]
     fn a_packet_that_asks_collects_one_entry_a_port_and_another_packet_none() {
         let state = PortState { now: Time::from_ps(7), queued: 3, sent: 5 };
-        let mut packet = Packet::new(Kind::Data, 1538);
+        let mut packet = Packet::data(Header::data(0), 1460, 1538, Time::ZERO);
         let mut extra = Extra::default();
         TelemetryPort::new(&(), Rate::gbps(25)).on_departure(&mut packet, Some(&mut extra), state);
         assert!(!matches!(extra, Extra::Hops(_)), "it did not ask");

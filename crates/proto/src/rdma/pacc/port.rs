@@ -73,7 +73,7 @@ impl PortMechanism for PaccPort {
     /// Data of a pair joins the queue (`RECEIVE_PACKET`).
     #[inline]
     fn on_arrival(&mut self, packet: &Packet, pair: u64, port: PortState) {
-        if packet.kind != Kind::Data {
+        if packet.kind() != Kind::Data {
             return;
         }
         self.table.count(pair, packet.wire, port.queued > self.pi.threshold());
@@ -179,6 +179,7 @@ impl PaccPort {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Header;
     use proptest::prelude::*;
 
     const RATE: Rate = Rate::gbps(25);
@@ -211,7 +212,7 @@ mod tests {
 
     /// `packets` packets of a pair that find `queued` bytes.
     fn forward(port: &mut PaccPort, key: u64, packets: u32, queued: u64, now: Time) {
-        let packet = Packet::new(Kind::Data, 1048);
+        let packet = Packet::data(Header::data(0), 1000, 1048, Time::ZERO);
         (0..packets).for_each(|_| port.on_arrival(&packet, key, state(queued, now)));
     }
 
