@@ -169,7 +169,9 @@ pub trait Endpoint {
         None
     }
 
-    /// When this end wants [`Endpoint::handle_timeout`]; [`Time::MAX`] if never.
+    /// When this end wants [`Endpoint::handle_timeout`]; [`Time::MAX`] if never. A time that is not in the future means at
+    /// once: the driver then calls [`Endpoint::handle_timeout`] without letting time pass, but not before the input at
+    /// hand is dealt with. So an end whose timeout never moves on stops the clock.
     fn next_timeout(&self) -> Time;
 
     /// Whether this end has nothing left to do and needs nothing more from its peer. It must still bear packets.

@@ -2,11 +2,12 @@
 
 use crate::engine::What;
 use crate::net::{NONE, Network, Route};
+use crate::timer::Timer;
 use clearway_proto::{
     AnyReceiver, AnySender, AnyShim, Cx, Endpoint, Extra, Gauges, Kind, Packet, Receiver, ReceiverVisitor,
     Rng, Sender, SenderVisitor, Shim, Stats,
 };
-use clearway_units::{Rate, Span, Time};
+use clearway_units::{Rate, Time};
 use std::collections::VecDeque;
 
 /// What belongs to one end of a flow besides its protocol.
@@ -15,11 +16,8 @@ pub struct End {
     pub rng: Rng,
     /// What it did.
     pub stats: Stats,
-    /// The pending timer event that counts.
-    pub timer_at: Time,
-    /// A later one that was overtaken and is still pending. Without it, a far timer (a retransmission timeout) would be
-    /// scheduled anew after each near one (a pace), and those would fill the heap of far events.
-    pub later_at: Time,
+    /// The wake-ups that its protocol asked for.
+    pub timer: Timer,
     /// When its host handled, or will handle, its last packet: packets of one flow keep their order.
     pub handled_at: Time,
     /// Whether it needs nothing more.
@@ -230,7 +228,7 @@ impl Drive<'_> {
                     None => continue,
                 }
             }
-            let class = match packet.kind {
+            let class = match packet.kind() {
                 Kind::Ack | Kind::Nack => classes.ack,
                 Kind::Credit => classes.credit,
                 Kind::Cnp => {
@@ -254,33 +252,11 @@ impl Drive<'_> {
     }
 }
 
-/// An overtaken event this far ahead serves a wake-up that is later still: the end is then asked again. Nearer ones are
-/// scheduled at once, so that ends which wake at the same time do so in the order in which they asked.
-const FAR: Span = Span::from_us(100);
-
-/// Sees to it that the end is woken at `at`: only an earlier wake-up than the pending one needs an event.
+/// Sees to it that an end is woken at its `deadline` or earlier.
 #[inline]
-fn arm_timer(net: &mut Network, end: &mut End, at: Time, what: What) {
-    if at < end.timer_at {
-        if at >= end.later_at && (at == end.later_at || end.later_at > net.now + FAR) {
-            (end.timer_at, end.later_at) = (end.later_at, Time::MAX);
-            return;
-        }
-        end.later_at = if end.later_at <= net.now { end.timer_at } else { end.later_at.min(end.timer_at) };
-        end.timer_at = at.max(net.now);
-        net.schedule_at_host(end.host, end.timer_at, what);
-    }
-}
-
-impl End {
-    /// A timer event came: whether it is the one that counts.
-    #[inline]
-    pub fn wakes(&mut self, now: Time) -> bool {
-        let counts = self.timer_at == now;
-        if counts {
-            self.timer_at = Time::MAX;
-        }
-        counts
+fn arm_timer(net: &mut Network, end: &mut End, deadline: Time, what: What) {
+    if let Some(at) = end.timer.arm(deadline, net.now) {
+        net.schedule_at_host(end.host, at, what);
     }
 }
 

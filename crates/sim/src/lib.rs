@@ -14,6 +14,7 @@ mod net;
 mod oracle;
 pub mod scenario;
 mod simulation;
+mod timer;
 pub mod traffic;
 
 pub use metrics::{Column, Ended, Results, ShimSummary, Summary, Table, Values};

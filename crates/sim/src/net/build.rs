@@ -9,6 +9,7 @@ use super::slab::Slab;
 use super::{Mechanism, NONE, Network, Nic};
 use crate::engine::Wheel;
 use crate::model::{Model, PortModel};
+use crate::timer::Timer;
 use clearway_proto::{Entity, Rng};
 use clearway_topology::Topology;
 use clearway_units::{Bytes, Span, Time};
@@ -78,7 +79,7 @@ impl Network {
                     (what.sees_arrivals(), what.sees_departures());
                 made.at_arrival = if made.arrival_is_special { number } else { NONE };
                 made.at_departure = if made.departure_is_special { number } else { NONE };
-                net.mechanisms.push(Mechanism { what, port, timer_at: Time::MAX });
+                net.mechanisms.push(Mechanism { what, port, timer: Timer::IDLE });
             }
             net.ports.push(made);
         }

@@ -3,8 +3,7 @@
 
 use super::{ENDED, NONE, Network, Route, Slot};
 use crate::engine::{Event, What};
-use clearway_proto::{Kind, Packet};
-use clearway_units::Time;
+use clearway_proto::{Header, Packet};
 
 impl Network {
     /// Names a flow so that the name is never used again, though its place is.
@@ -25,10 +24,8 @@ impl Network {
     /// Sees to it that a mechanism is woken when it wants to be.
     fn arm_mechanism(&mut self, number: u32) {
         let mechanism = &mut self.mechanisms[number as usize];
-        let at = mechanism.what.next_timeout();
-        if at < mechanism.timer_at {
-            mechanism.timer_at = at.max(self.now);
-            self.wheel.push(Event::new(mechanism.timer_at, mechanism.port, What::PortTimer(number)));
+        if let Some(at) = mechanism.timer.arm(mechanism.what.next_timeout(), self.now) {
+            self.wheel.push(Event::new(at, mechanism.port, What::PortTimer(number)));
         }
     }
 
@@ -37,8 +34,7 @@ impl Network {
         let port = self.mechanisms[number as usize].port;
         let state = self.port_state(port);
         let mechanism = &mut self.mechanisms[number as usize];
-        if mechanism.timer_at == self.now {
-            mechanism.timer_at = Time::MAX;
+        if mechanism.timer.fires(self.now) && mechanism.what.next_timeout() <= self.now {
             mechanism.what.on_timeout(state);
         }
     }
@@ -68,8 +64,7 @@ impl Network {
             // The flow has been given another path since.
             return;
         };
-        let mut packet = Packet::new(Kind::Cnp, self.notice_wire);
-        packet.sent = self.now;
+        let packet = Packet::control(Header::Cnp, self.notice_wire, self.now);
         let first = route.base + (path * hops + at + 1) as u32;
         let left = (hops - at - 1) as u8;
         debug_assert!(left > 0, "a switch lies between the two hosts");

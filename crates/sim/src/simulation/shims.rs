@@ -6,9 +6,9 @@ use crate::flows::Input;
 use crate::metrics::ShimSummary;
 use crate::model::Model;
 use crate::net::NONE;
+use crate::timer::Timer;
 use clearway_proto::{AnyShim, Shim};
 use clearway_topology::NodeId;
-use clearway_units::Time;
 use std::collections::BTreeMap;
 
 /// All shims.
@@ -22,8 +22,8 @@ pub struct Shims {
 struct HostShim {
     shim: AnyShim,
     host: u32,
-    /// The pending timer event that counts.
-    timer_at: Time,
+    /// The wake-ups that the shim asked for.
+    timer: Timer,
 }
 
 impl Shims {
@@ -35,7 +35,7 @@ impl Shims {
         }
         let Some(shim) = make() else { return NONE };
         let place = self.places.len() as u32;
-        self.places.push(HostShim { shim, host, timer_at: Time::MAX });
+        self.places.push(HostShim { shim, host, timer: Timer::IDLE });
         self.known.insert((traffic, host), place);
         place
     }
@@ -70,11 +70,12 @@ impl Simulation {
     pub(super) fn shim_timer(&mut self, index: u32) {
         let now = self.net.now;
         let host = &mut self.shims.places[index as usize];
-        if host.timer_at != now {
+        if !host.timer.fires(now) {
             return;
         }
-        host.timer_at = Time::MAX;
-        host.shim.handle_timeout(now);
+        if host.shim.next_timeout() <= now {
+            host.shim.handle_timeout(now);
+        }
         self.release_held(index);
     }
 
@@ -90,9 +91,7 @@ impl Simulation {
                 self.net.inject(packet, &extra, place, flow.classes.data, end.route, &mut end.rng);
             self.net.send(port, packet);
         }
-        let at = host.shim.next_timeout().max(now);
-        if at < host.timer_at {
-            host.timer_at = at;
+        if let Some(at) = host.timer.arm(host.shim.next_timeout(), now) {
             self.net.schedule_at_host(host.host, at, What::ShimTimer(index));
         }
     }

@@ -6,6 +6,7 @@ use crate::flows::{Classes, End, Flow, Input, Message};
 use crate::metrics::Record;
 use crate::model::{self, Model, Pattern, Poisson};
 use crate::net::{NONE, Route};
+use crate::timer::Timer;
 use clearway_proto::{Entity, Env, Rng, ShimEnv, Stats, mix};
 use clearway_topology::routing::{PathSet, Policy, Routes};
 use clearway_topology::{NodeId, PortId, Topology, base_rtt};
@@ -191,8 +192,7 @@ impl Simulation {
         let end = |entity, host: NodeId, route| End {
             rng: Rng::stream(model.seed, entity, identity),
             stats: Stats::default(),
-            timer_at: Time::MAX,
-            later_at: Time::MAX,
+            timer: Timer::IDLE,
             handled_at: Time::ZERO,
             finished: false,
             host: host.0,
