@@ -150,14 +150,6 @@ impl Endpoint for Receiver {
         Some(answer)
     }
 
-    fn wants_transmit(&self, _: Time) -> bool {
-        false
-    }
-
-    fn poll_transmit(&mut self, _: &mut Cx<'_>) -> Option<Packet> {
-        None
-    }
-
     fn next_timeout(&self) -> Time {
         Time::MAX
     }

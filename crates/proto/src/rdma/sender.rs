@@ -260,6 +260,22 @@ impl<L: RateLaw> Endpoint for Sender<L> {
         None
     }
 
+    fn next_timeout(&self) -> Time {
+        self.pace_timer.min(self.rto_at).min(self.law.next_timeout())
+    }
+
+    fn is_finished(&self) -> bool {
+        self.end_acked && self.snd_una == self.written
+    }
+
+    fn gauges(&self) -> Gauges {
+        let window = self.law.window();
+        let cwnd = if window < super::law::UNLIMITED { window as f64 } else { f64::NAN };
+        Gauges { cwnd, rate: self.law.rate().as_bps_f64(), srtt: f64::NAN }
+    }
+}
+
+impl<L: RateLaw> endpoint::Sender for Sender<L> {
     fn wants_transmit(&self, now: Time) -> bool {
         self.pace_at <= now && self.next_segment().is_some()
     }
@@ -298,22 +314,6 @@ impl<L: RateLaw> Endpoint for Sender<L> {
         Some(packet)
     }
 
-    fn next_timeout(&self) -> Time {
-        self.pace_timer.min(self.rto_at).min(self.law.next_timeout())
-    }
-
-    fn is_finished(&self) -> bool {
-        self.end_acked && self.snd_una == self.written
-    }
-
-    fn gauges(&self) -> Gauges {
-        let window = self.law.window();
-        let cwnd = if window < super::law::UNLIMITED { window as f64 } else { f64::NAN };
-        Gauges { cwnd, rate: self.law.rate().as_bps_f64(), srtt: f64::NAN }
-    }
-}
-
-impl<L: RateLaw> endpoint::Sender for Sender<L> {
     fn write(&mut self, bytes: u64, cx: &mut Cx<'_>) {
         self.written += bytes;
         self.repace(cx.now);

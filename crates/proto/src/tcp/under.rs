@@ -6,10 +6,12 @@ use super::dctcp::{self, DctcpController};
 use super::newreno::NewRenoController;
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
+use crate::mechanism::NoMechanism;
+use crate::needs::Needs;
 use crate::packet::Header;
 use crate::params::{ParamSet, Profile};
-use crate::registry::{Checked, Needs, Transport};
-use crate::shim::{AnyShim, ShimEnv};
+use crate::shim::{Shim, ShimEnv};
+use crate::transport::{Checked, Transport};
 use clearway_units::{Rate, Span, Time};
 use std::marker::PhantomData;
 
@@ -38,6 +40,8 @@ impl Under {
 
 /// Parameters of a transport that is a shim over TCP, which is then [`OverTcp`] of them.
 pub trait ShimParams: ParamSet {
+    /// As [`Transport::Shim`].
+    type Shim: Shim;
     /// As [`Transport::NAME`].
     const NAME: &'static str;
     /// As [`Transport::SUMMARY`].
@@ -58,7 +62,7 @@ pub trait ShimParams: ParamSet {
         self.tcp()
     }
     /// The shim of a receiving host.
-    fn shim(&self, env: &ShimEnv) -> AnyShim;
+    fn shim(&self, env: &ShimEnv) -> Self::Shim;
 }
 
 /// The transport of these parameters.
@@ -68,6 +72,8 @@ impl<P: ShimParams> Transport for OverTcp<P> {
     type Params = P;
     type Sender = Sender<UnderController>;
     type Receiver = Receiver;
+    type Shim = P::Shim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = P::NAME;
     const SUMMARY: &'static str = P::SUMMARY;
     const SOURCE: &'static str = P::SOURCE;
@@ -87,7 +93,7 @@ impl<P: ShimParams> Transport for OverTcp<P> {
         Receiver::new(&params.tcp(), env)
     }
 
-    fn shim(params: &P, env: &ShimEnv) -> Option<AnyShim> {
+    fn shim(params: &P, env: &ShimEnv) -> Option<P::Shim> {
         Some(params.shim(env))
     }
 }

@@ -3,7 +3,7 @@
 use super::super::Sender;
 use super::super::dctcp::DctcpController;
 use super::pacer::Pacer;
-use crate::endpoint::{Cx, Endpoint, Gauges};
+use crate::endpoint::{Cx, Endpoint, Gauges, Sender as _};
 use crate::packet::{Extra, Flags, Header, Packet};
 use clearway_units::{Span, Time};
 use std::collections::VecDeque;
@@ -81,6 +81,21 @@ impl Endpoint for HullSender {
         self.tcp.poll_control(extra, cx)
     }
 
+    fn next_timeout(&self) -> Time {
+        self.tcp.next_timeout().min(self.look_at)
+    }
+
+    fn is_finished(&self) -> bool {
+        self.tcp.is_finished() && self.held.is_empty()
+    }
+
+    fn gauges(&self) -> Gauges {
+        let gauges = self.tcp.gauges();
+        if self.paced { Gauges { rate: self.pacer.rate(), ..gauges } } else { gauges }
+    }
+}
+
+impl crate::endpoint::Sender for HullSender {
     #[inline]
     fn wants_transmit(&self, now: Time) -> bool {
         match self.held.front() {
@@ -110,21 +125,6 @@ impl Endpoint for HullSender {
         Some(packet)
     }
 
-    fn next_timeout(&self) -> Time {
-        self.tcp.next_timeout().min(self.look_at)
-    }
-
-    fn is_finished(&self) -> bool {
-        self.tcp.is_finished() && self.held.is_empty()
-    }
-
-    fn gauges(&self) -> Gauges {
-        let gauges = self.tcp.gauges();
-        if self.paced { Gauges { rate: self.pacer.rate(), ..gauges } } else { gauges }
-    }
-}
-
-impl crate::endpoint::Sender for HullSender {
     fn write(&mut self, bytes: u64, cx: &mut Cx<'_>) {
         self.tcp.write(bytes, cx);
         self.take_over(cx);
@@ -150,10 +150,10 @@ impl crate::endpoint::Sender for HullSender {
 mod tests {
     use super::super::{Hull, Params};
     use super::*;
-    use crate::endpoint::{Env, Framing, Sender as _, Stats};
+    use crate::endpoint::{Env, Framing, Stats};
     use crate::params::ParamSet;
-    use crate::registry::Transport;
     use crate::rng::{Entity, Rng};
+    use crate::transport::Transport;
     use clearway_units::Rate;
 
     #[test]

@@ -343,6 +343,29 @@ impl<C: Controller> Endpoint for Sender<C> {
     }
 
     #[inline]
+    fn next_timeout(&self) -> Time {
+        if C::PACES && self.pace_timer < self.rto_at && self.next_segment(Time::MAX).is_some() {
+            return self.pace_timer;
+        }
+        self.rto_at
+    }
+
+    fn is_finished(&self) -> bool {
+        self.closed && self.snd_una == self.written && self.last_acked
+    }
+
+    fn gauges(&self) -> Gauges {
+        let limits = self.control.limits();
+        let srtt = self.rtt.srtt().as_secs_f64();
+        let cwnd = if limits.cwnd < UNLIMITED { limits.cwnd as f64 } else { f64::NAN };
+        let unknown = if srtt > 0.0 { cwnd * 8.0 / srtt } else { f64::NAN };
+        let rate = limits.pacing.map_or(unknown, |rate| rate.as_bps_f64());
+        Gauges { cwnd, rate, srtt: if srtt > 0.0 { srtt } else { f64::NAN } }
+    }
+}
+
+impl<C: Controller> crate::endpoint::Sender for Sender<C> {
+    #[inline]
     fn wants_transmit(&self, now: Time) -> bool {
         self.next_segment(now).is_some()
     }
@@ -408,29 +431,6 @@ impl<C: Controller> Endpoint for Sender<C> {
         Some(packet)
     }
 
-    #[inline]
-    fn next_timeout(&self) -> Time {
-        if C::PACES && self.pace_timer < self.rto_at && self.next_segment(Time::MAX).is_some() {
-            return self.pace_timer;
-        }
-        self.rto_at
-    }
-
-    fn is_finished(&self) -> bool {
-        self.closed && self.snd_una == self.written && self.last_acked
-    }
-
-    fn gauges(&self) -> Gauges {
-        let limits = self.control.limits();
-        let srtt = self.rtt.srtt().as_secs_f64();
-        let cwnd = if limits.cwnd < UNLIMITED { limits.cwnd as f64 } else { f64::NAN };
-        let unknown = if srtt > 0.0 { cwnd * 8.0 / srtt } else { f64::NAN };
-        let rate = limits.pacing.map_or(unknown, |rate| rate.as_bps_f64());
-        Gauges { cwnd, rate, srtt: if srtt > 0.0 { srtt } else { f64::NAN } }
-    }
-}
-
-impl<C: Controller> crate::endpoint::Sender for Sender<C> {
     fn write(&mut self, bytes: u64, _: &mut Cx<'_>) {
         debug_assert!(!self.closed, "written after the end");
         self.written += bytes;

@@ -1,16 +1,21 @@
 //! RCP: sends at the rate that the ports on its path granted (Dukkipati, "Rate Control Protocol", Stanford 2008).
 //!
-//! The port's part is [`RcpRate`](crate::port::RcpRate). A new flow asks with a `SYN` and starts, a round trip later,
+//! The port's part is [`RcpRate`]. A new flow asks with a `SYN` and starts, a round trip later,
 //! at the rate that flows in progress have. Every data packet asks again, and every acknowledgement brings the answer.
 //! Which bytes to send, and again after a loss, is the family's [`Sender`]'s business; there is no window.
+
+mod port;
+
+pub use port::{RcpConfig, RcpRate};
 
 use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent, UNLIMITED};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
+use crate::needs::Needs;
 use crate::packet::Header;
-use crate::port::{PortMechanism, RcpConfig};
-use crate::registry::{Checked, Needs, Transport};
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 use clearway_units::{Rate, Time};
 
 tcp_params! {
@@ -44,6 +49,8 @@ impl Transport for Rcp {
     type Params = Params;
     type Sender = Sender<RcpController>;
     type Receiver = Receiver;
+    type Shim = NoShim;
+    type Mechanism = RcpRate;
     const NAME: &'static str = "rcp";
     const SUMMARY: &'static str =
         "RCP: every port has one rate for all its flows, written into their packets";
@@ -54,8 +61,12 @@ impl Transport for Rcp {
     );
     const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
 
-    fn needs(params: &Params) -> Needs {
-        let config = RcpConfig {
+    fn needs(_: &Params) -> Needs {
+        Needs::NOTHING
+    }
+
+    fn mechanism(params: &Params) -> Option<RcpConfig> {
+        Some(RcpConfig {
             alpha: params.alpha,
             beta: params.beta,
             gamma: params.gamma,
@@ -63,8 +74,7 @@ impl Transport for Rcp {
             initial_rtt: params.initial_rtt,
             interval_max: params.interval_max,
             packets_min: params.packets_min,
-        };
-        Needs { mechanism: Some(PortMechanism::Rcp(config)), ..Needs::NOTHING }
+        })
     }
 
     fn sender(params: &Params, env: &Env) -> Sender<RcpController> {
@@ -154,11 +164,11 @@ impl Controller for RcpController {
 
 #[cfg(test)]
 mod tests {
-    use super::super::controller::tests::ack;
     use super::*;
     use crate::endpoint::{Cx, Endpoint, Framing, Sender as _, Stats};
     use crate::packet::{Extra, Packet};
     use crate::rng::{Entity, Rng};
+    use crate::tcp::controller::tests::ack;
 
     const ENV: Env = Env {
         line_rate: Rate::gbps(10),
@@ -202,8 +212,7 @@ mod tests {
 
     #[test]
     fn the_gains_are_those_of_the_authors_code_and_not_xcps() {
-        let needs = Rcp::needs(&Params::default());
-        let Some(PortMechanism::Rcp(config)) = needs.mechanism else { panic!("a rate at each port") };
+        let config = Rcp::mechanism(&Params::default()).unwrap();
         assert_eq!((config.alpha, config.beta, config.gamma), (0.4, 0.4, 1.0));
     }
 
@@ -211,7 +220,7 @@ mod tests {
     fn loss_changes_nothing_but_the_bytes_to_be_sent() {
         let mut rcp = RcpController::new(&Params::default().config(Ecn::Off), &ENV);
         rcp.on_ack(&AckEvent { granted: Rate::gbps(5), ..ack(1460) });
-        let event = super::super::controller::tests::congestion(100_000);
+        let event = crate::tcp::controller::tests::congestion(100_000);
         rcp.on_loss(&event);
         rcp.on_timeout(&event);
         assert_eq!(rcp.limits(), Limits { cwnd: UNLIMITED, pacing: Some(Rate::gbps(5)) });
