@@ -3,10 +3,10 @@
 
 use crate::packet::{Extra, Kind, Packet};
 use crate::params::Profile;
-use crate::registry::Checked;
-use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
+use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::tcp;
 use crate::tcp::under::{OverTcp, ShimParams, Under};
+use crate::transport::Checked;
 use clearway_units::Time;
 use std::collections::VecDeque;
 
@@ -42,6 +42,7 @@ const PROFILES: &[Profile] = &[
 pub type AckShaper = OverTcp<Params>;
 
 impl ShimParams for Params {
+    type Shim = AckShaperShim;
     const NAME: &'static str = "ack-shaper";
     const SUMMARY: &'static str = "TCP whose acknowledgements leave each host at a fixed rate";
     const SOURCE: &'static str = "PAC sec. II-D, Fig. 3";
@@ -58,8 +59,8 @@ impl ShimParams for Params {
         self.config(self.under.ecn(self.ecn))
     }
 
-    fn shim(&self, _: &ShimEnv) -> AnyShim {
-        AckShaperShim::new(self).into()
+    fn shim(&self, _: &ShimEnv) -> AckShaperShim {
+        AckShaperShim::new(self)
     }
 }
 
@@ -95,7 +96,8 @@ impl Shim for AckShaperShim {
     fn handle_incoming(&mut self, _: u32, _: &Packet, _: Time) {}
 
     fn handle_outgoing(&mut self, flow: u32, packet: Packet, extra: &Extra, _: Time) -> Option<Packet> {
-        if packet.kind == Kind::Ack || (packet.kind == Kind::SynAck && self.shape_syn_ack) {
+        let kind = packet.kind();
+        if kind == Kind::Ack || (kind == Kind::SynAck && self.shape_syn_ack) {
             self.held.push_back((flow, packet, *extra));
             self.held_max = self.held_max.max(self.held.len());
             return None;
@@ -140,15 +142,16 @@ impl Shim for AckShaperShim {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Header;
+    use clearway_units::Rate;
 
     fn us(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
     }
 
     fn ack(number: u64) -> Packet {
-        let mut packet = Packet::new(Kind::Ack, 84);
-        packet.ack = number;
-        packet
+        let header = Header::Ack { ack: number, window: 0, rate: Rate::ZERO, echo: Time::ZERO };
+        Packet::control(header, 84, Time::ZERO)
     }
 
     #[test]
@@ -161,8 +164,8 @@ mod tests {
         let mut now = us(7);
         loop {
             while let Some((flow, packet, _)) = shim.poll_release(now) {
-                assert_eq!(flow as u64, packet.ack);
-                left.push((packet.ack, now.saturating_since(us(7))));
+                assert_eq!(packet.header.ack(), Some(flow as u64));
+                left.push((flow, now.saturating_since(us(7))));
             }
             if shim.next_timeout() == Time::MAX {
                 break;

@@ -9,9 +9,11 @@ use super::law::{Ack, BuildLaw, RateLaw};
 use super::scale::{Step, Window, Windowing, plus, times};
 use super::{Cnp, Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
+use crate::mechanism::NoMechanism;
+use crate::needs::{MarkingNeeds, Needs};
 use crate::params::{Auto, Profile};
 use crate::port::RedConfig;
-use crate::registry::{Checked, MarkingNeeds, Needs};
+use crate::transport::Checked;
 use clearway_units::{Bytes, Rate, Span, Time};
 
 crate::choice! {
@@ -219,6 +221,7 @@ pub type DcqcnTransport = Rdma<Params>;
 
 impl RdmaParams for Params {
     type Law = DcqcnConfig;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "dcqcn";
     const SUMMARY: &'static str =
         "DCQCN: receivers of marks notify the sender, which cuts its rate and recovers it";
@@ -235,7 +238,7 @@ impl RdmaParams for Params {
             marking: Some(MarkingNeeds::Red(self.red())),
             lossless: self.lossless,
             acks: self.acks,
-            notices: self.notice == Notice::Cnp,
+            cnps: self.notice == Notice::Cnp,
             ..Needs::NOTHING
         }
     }

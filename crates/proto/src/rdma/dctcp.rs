@@ -8,9 +8,11 @@ use super::law::{Ack, BuildLaw, RateLaw};
 use super::scale::{Window, Windowing, plus, times};
 use super::{Cnp, Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
+use crate::mechanism::NoMechanism;
+use crate::needs::{MarkingNeeds, Needs};
 use crate::params::{Auto, Profile};
 use crate::port::RedConfig;
-use crate::registry::{Checked, MarkingNeeds, Needs};
+use crate::transport::Checked;
 use clearway_units::{Bytes, Rate, Span, Time};
 
 /// Constants of the law.
@@ -67,6 +69,7 @@ pub type RdmaDctcp = Rdma<Params>;
 
 impl RdmaParams for Params {
     type Law = DctcpConfig;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "rdma-dctcp";
     const SUMMARY: &'static str =
         "DCTCP's estimate of marks as a law of the rate, over RDMA: a baseline of HPCC's authors";

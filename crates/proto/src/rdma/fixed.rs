@@ -4,8 +4,10 @@ use super::config::rdma_params;
 use super::law::{Ack, BuildLaw, RateLaw, UNLIMITED};
 use super::{Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
+use crate::mechanism::NoMechanism;
+use crate::needs::Needs;
 use crate::params::Auto;
-use crate::registry::{Checked, Needs};
+use crate::transport::Checked;
 use clearway_units::{Bytes, Rate, Time};
 
 rdma_params! {
@@ -23,6 +25,7 @@ pub type Rocev2 = Rdma<Params>;
 
 impl RdmaParams for Params {
     type Law = Params;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "rocev2";
     const SUMMARY: &'static str =
         "RoCEv2 at a fixed rate, without congestion control: flow control does it all";

@@ -35,7 +35,7 @@ pub mod scale;
 mod sender;
 pub mod timely;
 
-pub use config::{Acks, Cnp, Config, Recovery};
+pub use config::{Cnp, Config, Recovery};
 pub use family::{Rdma, RdmaParams};
 pub use receiver::Receiver;
 pub use sender::Sender;

@@ -15,8 +15,10 @@ use super::law::{Ack, BuildLaw, RateLaw};
 use super::scale::{Step, Window, Windowing, plus, times};
 use super::{Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
+use crate::mechanism::NoMechanism;
+use crate::needs::Needs;
 use crate::params::{Auto, Profile};
-use crate::registry::{Checked, Needs};
+use crate::transport::Checked;
 use clearway_units::{Bytes, Rate, Span, Time};
 
 crate::choice! {
@@ -176,6 +178,7 @@ pub type TimelyTransport = Rdma<Params>;
 
 impl RdmaParams for Params {
     type Law = TimelyConfig;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "timely";
     const SUMMARY: &'static str = "TIMELY: the slope of the round-trip time sets the rate";
     const SOURCE: &'static str = "SIGCOMM'15";

@@ -4,7 +4,10 @@ use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, Phase, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::registry::{Checked, Needs, Transport};
+use crate::mechanism::NoMechanism;
+use crate::needs::Needs;
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 use clearway_units::Time;
 
 tcp_params! {
@@ -30,6 +33,8 @@ impl Transport for Cubic {
     type Params = Params;
     type Sender = Sender<CubicControl>;
     type Receiver = Receiver;
+    type Shim = NoShim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "cubic";
     const SUMMARY: &'static str =
         "TCP CUBIC: the window grows with the cube of the time since the last congestion";

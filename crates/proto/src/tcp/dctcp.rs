@@ -4,7 +4,10 @@ use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RenoWindow, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::registry::{Checked, Needs, Transport};
+use crate::mechanism::NoMechanism;
+use crate::needs::Needs;
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 
 tcp_params! {
     /// Parameters of `dctcp`.
@@ -27,6 +30,8 @@ impl Transport for Dctcp {
     type Params = Params;
     type Sender = Sender<DctcpControl>;
     type Receiver = Receiver;
+    type Shim = NoShim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "dctcp";
     const SUMMARY: &'static str = "DCTCP: cuts its window in proportion to the share of marked bytes";
     const SOURCE: &'static str = "RFC 8257; SIGCOMM'10";

@@ -17,7 +17,10 @@ use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, Phase, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::registry::{Checked, Needs, Transport};
+use crate::mechanism::NoMechanism;
+use crate::needs::Needs;
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 
 crate::choice! {
     /// How deep a cut is: the `V` of the law.
@@ -52,6 +55,8 @@ impl Transport for Dx {
     type Params = Params;
     type Sender = Sender<DxControl>;
     type Receiver = Receiver;
+    type Shim = NoShim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "dx";
     const SUMMARY: &'static str = "DX: cuts its window in proportion to the queueing delay that it measures";
     const SOURCE: &'static str = "USENIX ATC'15";

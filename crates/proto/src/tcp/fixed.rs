@@ -4,7 +4,10 @@ use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent};
 use super::{Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::registry::{Checked, Needs, Transport};
+use crate::mechanism::NoMechanism;
+use crate::needs::Needs;
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 
 tcp_params! {
     /// Parameters of `fixed-window`.
@@ -22,6 +25,8 @@ impl Transport for FixedWindow {
     type Params = Params;
     type Sender = Sender<Fixed>;
     type Receiver = Receiver;
+    type Shim = NoShim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "fixed-window";
     const SUMMARY: &'static str =
         "TCP with a window of fixed size, one segment by default: no congestion control";

@@ -9,7 +9,10 @@ use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent, UNLIMITED};
 use super::{Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::registry::{Checked, Needs, Transport};
+use crate::mechanism::NoMechanism;
+use crate::needs::Needs;
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 use clearway_units::Rate;
 
 tcp_params! {
@@ -24,6 +27,8 @@ impl Transport for Ideal {
     type Params = Params;
     type Sender = Sender<IdealControl>;
     type Receiver = Receiver;
+    type Shim = NoShim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "ideal";
     const SUMMARY: &'static str =
         "Every sender knows its max-min fair share at every instant and paces perfectly";

@@ -5,7 +5,10 @@ use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RenoWindow, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::registry::{Checked, Needs, Transport};
+use crate::mechanism::NoMechanism;
+use crate::needs::Needs;
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 
 tcp_params! {
     /// Parameters of `newreno`.
@@ -22,6 +25,8 @@ impl Transport for NewReno {
     type Params = Params;
     type Sender = Sender<Reno>;
     type Receiver = Receiver;
+    type Shim = NoShim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "newreno";
     const SUMMARY: &'static str =
         "TCP New Reno: halves its window on loss, grows by a segment per round trip";

@@ -6,11 +6,13 @@ use super::dctcp::{self, DctcpControl};
 use super::newreno::Reno;
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::packet::Packet;
+use crate::mechanism::NoMechanism;
+use crate::needs::Needs;
+use crate::packet::Header;
 use crate::params::{ParamSet, Profile};
-use crate::registry::{Checked, Needs, Transport};
-use crate::shim::{AnyShim, ShimEnv};
-use clearway_units::{Span, Time};
+use crate::shim::{Shim, ShimEnv};
+use crate::transport::{Checked, Transport};
+use clearway_units::{Rate, Span, Time};
 use std::marker::PhantomData;
 
 crate::choice! {
@@ -38,6 +40,8 @@ impl Under {
 
 /// Parameters of a transport that is a shim over TCP, which is then [`OverTcp`] of them.
 pub trait ShimParams: ParamSet {
+    /// As [`Transport::Shim`].
+    type Shim: Shim;
     /// As [`Transport::NAME`].
     const NAME: &'static str;
     /// As [`Transport::SUMMARY`].
@@ -58,7 +62,7 @@ pub trait ShimParams: ParamSet {
         self.tcp()
     }
     /// The shim of a receiving host.
-    fn shim(&self, env: &ShimEnv) -> AnyShim;
+    fn shim(&self, env: &ShimEnv) -> Self::Shim;
 }
 
 /// The transport of these parameters.
@@ -68,6 +72,8 @@ impl<P: ShimParams> Transport for OverTcp<P> {
     type Params = P;
     type Sender = Sender<UnderControl>;
     type Receiver = Receiver;
+    type Shim = P::Shim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = P::NAME;
     const SUMMARY: &'static str = P::SUMMARY;
     const SOURCE: &'static str = P::SOURCE;
@@ -87,7 +93,7 @@ impl<P: ShimParams> Transport for OverTcp<P> {
         Receiver::new(&params.tcp(), env)
     }
 
-    fn shim(params: &P, env: &ShimEnv) -> Option<AnyShim> {
+    fn shim(params: &P, env: &ShimEnv) -> Option<P::Shim> {
         Some(params.shim(env))
     }
 }
@@ -171,13 +177,13 @@ impl Controller for UnderControl {
         forward!(self, control => control.on_restart(event))
     }
 
-    fn on_open(&mut self, _: Span, _: u64, sent: Time) {
+    fn on_open(&mut self, _: Span, _: Rate, sent: Time) {
         self.ts_recent = sent;
     }
 
     #[inline]
-    fn stamp(&self, packet: &mut Packet) {
-        packet.echo = self.ts_recent;
+    fn data_header(&self, offset: u64) -> Header {
+        Header::Data { offset, echo: self.ts_recent }
     }
 }
 
@@ -186,8 +192,6 @@ mod tests {
     use super::super::controller::tests::ack;
     use super::*;
     use crate::endpoint::Framing;
-    use crate::packet::Kind;
-    use clearway_units::Rate;
 
     #[test]
     fn data_returns_when_the_newest_acknowledgement_left_rfc_7323_section_3_2() {
@@ -202,19 +206,19 @@ mod tests {
         };
         let config = super::super::newreno::Params::default().config(Ecn::Off);
         let mut control = UnderControl::new(Under::NewReno, &config, &env);
-        let echo = |control: &UnderControl| {
-            let mut packet = Packet::new(Kind::Data, 1538);
-            control.stamp(&mut packet);
-            packet.echo
-        };
-        control.on_open(Span::from_us(100), 0, us(60));
-        assert_eq!(echo(&control), us(60));
+        let data = |echo| Header::Data { offset: 1460, echo };
+        control.on_open(Span::from_us(100), Rate::ZERO, us(60));
+        assert_eq!(control.data_header(1460), data(us(60)));
         // Data left at 100, was acknowledged at 170, and the acknowledgement arrived at 200.
         let event =
             AckEvent { now: us(200), rtt: Span::from_us(100), one_way: Span::from_us(70), ..ack(1460) };
         control.on_ack(&event);
-        assert_eq!(echo(&control), us(170));
+        assert_eq!(control.data_header(1460), data(us(170)));
         control.on_ack(&AckEvent { one_way: Span::from_us(20), ..event });
-        assert_eq!(echo(&control), us(170), "an older one that was overtaken changes nothing");
+        assert_eq!(
+            control.data_header(1460),
+            data(us(170)),
+            "an older one that was overtaken changes nothing"
+        );
     }
 }

@@ -9,15 +9,19 @@
 //!   out: the paper's quotient has no value there.
 //! - When the list of ports changes its length (a new path), the entry is stored and nothing is concluded from it.
 
+mod port;
+
+pub use port::TelemetryPort;
+
 use super::config::rdma_params;
 use super::law::{Ack, BuildLaw, RateLaw};
 use super::scale::{Step, Window, Windowing, plus};
 use super::{Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
+use crate::needs::Needs;
 use crate::packet::{HOPS_MAX, Hop};
 use crate::params::{Auto, Profile};
-use crate::port::PortMechanism;
-use crate::registry::{Checked, Needs};
+use crate::transport::Checked;
 use clearway_units::{Bytes, Rate, Span, Time};
 
 crate::choice! {
@@ -130,6 +134,7 @@ pub type HpccTransport = Rdma<Params>;
 
 impl RdmaParams for Params {
     type Law = HpccConfig;
+    type Mechanism = TelemetryPort;
     const NAME: &'static str = "hpcc";
     const SUMMARY: &'static str = "HPCC: switches write their load into packets, and the rate follows it";
     const SOURCE: &'static str = "SIGCOMM'19";
@@ -140,13 +145,11 @@ impl RdmaParams for Params {
     const PROFILES: &'static [Profile] = PROFILES;
 
     fn needs(&self) -> Needs {
-        Needs {
-            lossless: self.lossless,
-            acks: self.acks,
-            stamp: self.telemetry_bytes,
-            mechanism: Some(PortMechanism::Telemetry),
-            ..Needs::NOTHING
-        }
+        Needs { lossless: self.lossless, acks: self.acks, stamp: self.telemetry_bytes, ..Needs::NOTHING }
+    }
+
+    fn mechanism(&self) -> Option<()> {
+        Some(())
     }
 
     fn settings(&self, env: &Env) -> Config {
