@@ -2,8 +2,8 @@
 
 use super::stream::Operation;
 use crate::{
-    AnyTransport, Cx, Endpoint, Entity, Env, Extra, Flags, Framing, Gauges, Kind, Packet, Receiver, Rng, Sender,
-    Stats,
+    AnyTransport, Cx, Endpoint, Entity, Env, Extra, Flags, Framing, Gauges, Kind, Packet, Receiver, Rng,
+    Sender, Stats,
 };
 use clearway_units::Time;
 
@@ -29,7 +29,6 @@ pub struct End<E: ?Sized> {
     control: u32,
     /// Counters of the packets that the end sent, to hold its own against.
     seen: Stats,
-    was_finished: bool,
     /// Bytes that the application wrote and did not take back: a sending end.
     written: u64,
 }
@@ -74,7 +73,11 @@ impl End<dyn Sender> {
         } else {
             self.end.poll_unscheduled(&mut cx)
         };
-        assert_eq!(packet.is_some(), wants || unscheduled, "a packet is sent if and only if the end wants to");
+        assert_eq!(
+            packet.is_some(),
+            wants || unscheduled,
+            "a packet is sent if and only if the end wants to"
+        );
         let packet = packet?;
         assert!(packet.range().end <= self.written, "no byte is sent that was not written");
         assert!(packet.payload() <= self.framing.payload_max, "no packet is larger than the framing allows");
@@ -122,7 +125,6 @@ impl<E: Endpoint + ?Sized> End<E> {
             timeouts: 0,
             control: 0,
             seen: Stats::default(),
-            was_finished: false,
             written: 0,
         }
     }
@@ -152,7 +154,7 @@ impl<E: Endpoint + ?Sized> End<E> {
         let packet = self.end.poll_control(&mut extra, &mut cx)?;
         self.control += 1;
         assert!(self.control <= CONTROL_MAX, "the end does not stop sending {:?}", packet.header);
-        assert!(packet.wire >= self.framing.wire_min, "no frame is smaller than the framing allows");
+        assert!(packet.wire > 0 && packet.payload() == 0, "a control packet has a size, and carries no data");
         self.count(&packet);
         // Without the flag it is not carried, and no transport may rely on it.
         let extra = if packet.flags.has(Flags::EXTRA) { extra } else { Extra::default() };
@@ -161,14 +163,25 @@ impl<E: Endpoint + ?Sized> End<E> {
 
     /// Checks the rules that hold whenever the end has been polled for all that it sends.
     pub fn check(&mut self) {
-        let Stats { data_packets, retransmits, credits_sent, .. } = self.stats;
-        let seen = Stats { data_packets, retransmits, credits_sent, ..Stats::default() };
-        assert_eq!(seen, self.seen, "the counters are those of the packets that were sent");
+        let (stats, seen) = (&self.stats, &self.seen);
+        let all = stats.data_packets >= seen.data_packets && stats.retransmits >= seen.retransmits;
+        assert!(all, "each packet sent is counted: {stats:?}, but {seen:?}");
         let Gauges { cwnd, rate, srtt } = self.end.gauges();
-        assert!([cwnd, rate, srtt].iter().all(|gauge| gauge.is_nan() || *gauge >= 0.0), "{:?}", self.end.gauges());
-        let finished = self.end.is_finished();
-        assert!(finished || !self.was_finished, "an end that is finished stays so");
-        self.was_finished = finished;
+        assert!(
+            [cwnd, rate, srtt].iter().all(|gauge| gauge.is_nan() || *gauge >= 0.0),
+            "{:?}",
+            self.end.gauges()
+        );
+    }
+
+    /// Checks the rules that hold when the end has sent all that it will send.
+    pub fn check_finished(&self) {
+        assert!(self.end.is_finished(), "the end is not finished, and nothing will happen any more");
+        assert_eq!(self.end.next_timeout(), Time::MAX, "a timer of the end is left");
+        // Until now a pacer may have held packets that were counted.
+        let Stats { data_packets, retransmits, credits_sent, .. } = self.stats;
+        let counted = Stats { data_packets, retransmits, credits_sent, ..Stats::default() };
+        assert_eq!(counted, self.seen, "the counters are those of the packets that were sent");
     }
 
     /// As [`Endpoint::next_timeout`].
@@ -207,7 +220,8 @@ impl<E: Endpoint + ?Sized> End<E> {
     }
 
     fn count(&mut self, packet: &Packet) {
-        assert_eq!(packet.sent, self.now, "a packet says when it was sent");
+        // A pacer holds packets that carry the time at which it got them.
+        assert!(packet.sent <= self.now, "a packet says when it was sent");
         self.seen.data_packets += (packet.kind() == Kind::Data) as u64;
         self.seen.retransmits += packet.flags.has(Flags::RETRANSMIT) as u64;
         self.seen.credits_sent += packet.is_credit() as u64;

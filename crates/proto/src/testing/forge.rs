@@ -62,7 +62,7 @@ fn request(true_one: CreditRequest, rng: &mut Rng) -> CreditRequest {
 }
 
 fn header(true_one: Header, now: Time, rng: &mut Rng) -> Header {
-    let rate = |rng: &mut Rng| Rate::from_bps(rng.below(1 << 37));
+    let rate = |rng: &mut Rng| Rate::bps(rng.below(1 << 37));
     match true_one {
         Header::Data { offset, .. } => Header::Data { offset: number(offset, rng), echo: time(now, rng) },
         Header::RcpData { offset, .. } => Header::RcpData {

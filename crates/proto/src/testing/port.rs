@@ -116,6 +116,8 @@ pub(super) struct Credits {
     waiting: VecDeque<Travelling>,
     bytes: u64,
     pub dropped: u64,
+    /// The time of the newest event that wakes the queue.
+    pub wakes_at: Time,
 }
 
 impl Credits {
@@ -126,6 +128,7 @@ impl Credits {
             waiting: VecDeque::new(),
             bytes: 0,
             dropped: 0,
+            wakes_at: Time::ZERO,
         }
     }
 

@@ -86,9 +86,10 @@ impl Replayed for dyn Receiver {
 }
 
 impl<E: Replayed + ?Sized> Replay<E> {
-    /// Feeds an input, after the timers that are due up to its time have fired.
+    /// Feeds an input, after the timers that are due before its time have fired. A timer that is due at its time comes
+    /// after it, as in a [`Pair`](super::Pair).
     pub fn feed(&mut self, at: Time, input: Input) {
-        self.run_until(at);
+        self.fire_while(|due| due < at);
         match input {
             Input::Packet(packet, extra) => self.end.handle_packet(&packet, &extra, at),
             Input::Operation(operation) => E::operate(&mut self.end, operation, at),
@@ -98,7 +99,11 @@ impl<E: Replayed + ?Sized> Replay<E> {
 
     /// Fires the timers that are due up to a time.
     pub fn run_until(&mut self, until: Time) {
-        while self.end.next_timeout() <= until && self.end.next_timeout() < Time::MAX {
+        self.fire_while(|due| due <= until);
+    }
+
+    fn fire_while(&mut self, is_due: impl Fn(Time) -> bool) {
+        while self.end.next_timeout() < Time::MAX && is_due(self.end.next_timeout().max(self.end.now())) {
             let due = self.end.next_timeout().max(self.end.now());
             self.end.handle_timeout(due);
             self.collect(due);
