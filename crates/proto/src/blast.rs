@@ -9,9 +9,12 @@
 //! another's, so that a frame less is sent there.
 
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Receiver, Sender};
+use crate::mechanism::NoMechanism;
+use crate::needs::{CreditNeeds, Needs};
 use crate::packet::{Extra, Flags, Header, Packet};
 use crate::port::CreditShaping;
-use crate::registry::{Checked, CreditNeeds, Needs, Transport};
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 use clearway_units::{Bytes, Time};
 
 crate::params! {
@@ -33,6 +36,8 @@ impl Transport for Blast {
     type Params = Params;
     type Sender = BlastSender;
     type Receiver = BlastReceiver;
+    type Shim = NoShim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "blast";
     const SUMMARY: &'static str =
         "No congestion control: line rate, no acknowledgements, no recovery (a test load)";
@@ -75,6 +80,16 @@ impl Endpoint for BlastSender {
         None
     }
 
+    fn next_timeout(&self) -> Time {
+        Time::MAX
+    }
+
+    fn is_finished(&self) -> bool {
+        self.closed && self.sent == self.written
+    }
+}
+
+impl Sender for BlastSender {
     fn wants_transmit(&self, _: Time) -> bool {
         self.sent < self.written
     }
@@ -91,16 +106,6 @@ impl Endpoint for BlastSender {
         Some(packet.with_flags(Flags::NONE.with_if(is_last, Flags::LAST)))
     }
 
-    fn next_timeout(&self) -> Time {
-        Time::MAX
-    }
-
-    fn is_finished(&self) -> bool {
-        self.closed && self.sent == self.written
-    }
-}
-
-impl Sender for BlastSender {
     fn write(&mut self, bytes: u64, _: &mut Cx<'_>) {
         self.written += bytes;
     }
@@ -149,14 +154,6 @@ impl Endpoint for BlastReceiver {
         self.answered += 1;
         cx.stats.credits_sent += 1;
         Some(credit)
-    }
-
-    fn wants_transmit(&self, _: Time) -> bool {
-        false
-    }
-
-    fn poll_transmit(&mut self, _: &mut Cx<'_>) -> Option<Packet> {
-        None
     }
 
     fn next_timeout(&self) -> Time {
