@@ -260,10 +260,10 @@ macro_rules! transports {
 
 transports! {
     Blast = crate::blast::Blast;
-    Rocev2 = crate::rdma::fixed::Rocev2;
-    Dcqcn = crate::rdma::dcqcn::DcqcnTransport;
-    Timely = crate::rdma::timely::TimelyTransport;
-    Hpcc = crate::rdma::hpcc::HpccTransport;
+    Rocev2 = crate::rdma::rocev2::Rocev2;
+    Dcqcn = crate::rdma::dcqcn::Dcqcn;
+    Timely = crate::rdma::timely::Timely;
+    Hpcc = crate::rdma::hpcc::Hpcc;
     RdmaDctcp = crate::rdma::dctcp::RdmaDctcp;
     Pacc = crate::rdma::pacc::Pacc;
     NewReno = crate::tcp::newreno::NewReno;

@@ -25,7 +25,7 @@ pub struct Ideal;
 
 impl Transport for Ideal {
     type Params = Params;
-    type Sender = Sender<IdealControl>;
+    type Sender = Sender<IdealController>;
     type Receiver = Receiver;
     type Shim = NoShim;
     type Mechanism = NoMechanism;
@@ -41,8 +41,8 @@ impl Transport for Ideal {
         Needs { oracle: true, ..Needs::NOTHING }
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<IdealControl> {
-        Sender::new(&params.config(Ecn::Off), env, IdealControl { rate: env.path_rate })
+    fn sender(params: &Params, env: &Env) -> Sender<IdealController> {
+        Sender::new(&params.config(Ecn::Off), env, IdealController { rate: env.path_rate })
     }
 
     fn receiver(params: &Params, env: &Env) -> Receiver {
@@ -52,11 +52,11 @@ impl Transport for Ideal {
 
 /// The fair share. Before the first word of the oracle, which comes at the instant of the start, the whole path.
 #[derive(Clone, Copy, Debug)]
-pub struct IdealControl {
+pub struct IdealController {
     rate: Rate,
 }
 
-impl Controller for IdealControl {
+impl Controller for IdealController {
     const PACES: bool = true;
 
     #[inline]

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | phantom queue | [`PhantomQueue`] at switches' ports |
 //! | pacer | [`Pacer`] between TCP and the network card |
-//! | DCTCP | [`DctcpControl`] |
+//! | DCTCP | [`DctcpController`] |
 
 mod pacer;
 mod phantom;
@@ -15,7 +15,7 @@ pub use phantom::{PhantomConfig, PhantomQueue};
 pub use sender::HullSender;
 
 use super::config::tcp_params;
-use super::dctcp::DctcpControl;
+use super::dctcp::DctcpController;
 use super::{Ecn, Receiver, Sender};
 use crate::endpoint::Env;
 use crate::needs::Needs;
@@ -83,7 +83,7 @@ impl Transport for Hull {
 
     fn sender(params: &Params, env: &Env) -> HullSender {
         let config = params.config(Ecn::Exact);
-        let control = DctcpControl::new(params.g, params.alpha_initial, &config, env);
+        let control = DctcpController::new(params.g, params.alpha_initial, &config, env);
         let control = control.marks_to_one(params.marks_to_one);
         let pacer = PacerConfig {
             eta: params.eta,

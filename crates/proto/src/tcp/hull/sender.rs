@@ -1,7 +1,7 @@
 //! A DCTCP sender with the pacer behind it.
 
 use super::super::Sender;
-use super::super::dctcp::DctcpControl;
+use super::super::dctcp::DctcpController;
 use super::pacer::Pacer;
 use crate::endpoint::{Cx, Endpoint, Gauges, Sender as _};
 use crate::packet::{Extra, Flags, Header, Packet};
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 /// and then waits in the pacer for tokens. Round-trip times include that wait, as they do behind a pacer in hardware.
 #[derive(Clone, Debug)]
 pub struct HullSender {
-    tcp: Sender<DctcpControl>,
+    tcp: Sender<DctcpController>,
     pacer: Pacer,
     /// What waits for tokens.
     held: VecDeque<Packet>,
@@ -29,7 +29,7 @@ pub struct HullSender {
 impl HullSender {
     /// For a new flow; the pacer takes it on with probability `p_a` at each echoed mark, and lets it go after
     /// `association` without anything sent.
-    pub fn new(tcp: Sender<DctcpControl>, pacer: Pacer, p_a: f64, association: Span) -> HullSender {
+    pub fn new(tcp: Sender<DctcpController>, pacer: Pacer, p_a: f64, association: Span) -> HullSender {
         let (held, last_sent) = (VecDeque::new(), Time::ZERO);
         HullSender { tcp, pacer, held, paced: false, p_a, association, last_sent, look_at: Time::MAX }
     }

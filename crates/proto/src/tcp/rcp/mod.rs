@@ -47,7 +47,7 @@ pub struct Rcp;
 
 impl Transport for Rcp {
     type Params = Params;
-    type Sender = Sender<RcpControl>;
+    type Sender = Sender<RcpController>;
     type Receiver = Receiver;
     type Shim = NoShim;
     type Mechanism = RcpRate;
@@ -77,7 +77,7 @@ impl Transport for Rcp {
         })
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<RcpControl> {
+    fn sender(params: &Params, env: &Env) -> Sender<RcpController> {
         let mut config = params.config(Ecn::Off);
         let mut env = *env;
         if params.ask_first {
@@ -86,7 +86,7 @@ impl Transport for Rcp {
             config.handshake = true;
             env.established = false;
         }
-        Sender::new(&config, &env, RcpControl::new(&config, &env))
+        Sender::new(&config, &env, RcpController::new(&config, &env))
     }
 
     fn receiver(params: &Params, env: &Env) -> Receiver {
@@ -96,19 +96,19 @@ impl Transport for Rcp {
 
 /// The rate last granted.
 #[derive(Clone, Copy, Debug)]
-pub struct RcpControl {
+pub struct RcpController {
     rate: Rate,
     /// What the host's own link can do: what it asks for.
     line_rate: Rate,
     srtt: Span,
 }
 
-impl RcpControl {
+impl RcpController {
     /// For a new flow.
-    pub fn new(config: &Config, env: &Env) -> RcpControl {
+    pub fn new(config: &Config, env: &Env) -> RcpController {
         let window = config.initial_window as u64 * env.framing.wire_max() as u64;
         let rate = over(window, env.base_rtt).min(env.line_rate);
-        RcpControl { rate, line_rate: env.line_rate, srtt: Span::ZERO }
+        RcpController { rate, line_rate: env.line_rate, srtt: Span::ZERO }
     }
 
     fn grant(&mut self, rate: Rate) {
@@ -121,7 +121,7 @@ fn over(bytes: u64, span: Span) -> Rate {
     Rate::from_bps_f64(bytes as f64 * 8.0 / span.as_secs_f64().max(1e-9))
 }
 
-impl Controller for RcpControl {
+impl Controller for RcpController {
     const PACES: bool = true;
 
     #[inline]
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn loss_changes_nothing_but_the_bytes_to_be_sent() {
-        let mut rcp = RcpControl::new(&Params::default().config(Ecn::Off), &ENV);
+        let mut rcp = RcpController::new(&Params::default().config(Ecn::Off), &ENV);
         rcp.on_ack(&AckEvent { granted: Rate::gbps(5), ..ack(1460) });
         let event = crate::tcp::controller::tests::congestion(100_000);
         rcp.on_loss(&event);
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn after_a_pause_a_window_over_a_round_trip_until_the_next_answer() {
-        let mut rcp = RcpControl::new(&Params::default().config(Ecn::Off), &ENV);
+        let mut rcp = RcpController::new(&Params::default().config(Ecn::Off), &ENV);
         rcp.on_ack(&AckEvent { granted: Rate::gbps(10), ..ack(1460) });
         rcp.on_restart(&RestartEvent { now: Time::ZERO, idle: Span::from_secs(1), window: 12_500 });
         assert_eq!(rcp.limits().pacing, Some(Rate::gbps(1)));
