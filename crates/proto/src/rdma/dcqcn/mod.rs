@@ -1,12 +1,16 @@
-//! DCQCN's reaction point: cuts its rate on notifications, recovers it by time and by bytes sent.
+//! DCQCN: the receiver notifies the sender of marks, and the sender cuts its rate and recovers it by time and by bytes
+//! sent. This file has the parameters and the transport; `law.rs` has the law, the paper's reaction point.
 //!
 //! Source: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, sec. 3 and its eq. (1) to
 //! (4); and `rdma-hw.cc` of the HPCC authors' ns-3 code ("Mellanox's version of DCQCN"), which asks only from time to
 //! time whether there was a notification. PACC's hosts run the same law, and hear its switches.
 
+mod law;
+
+pub use law::DcqcnLaw;
+
 use super::config::rdma_params;
-use super::law::{AckEvent, BuildLaw, RateLaw};
-use super::scale::{Step, Window, Windowing, plus, times};
+use super::scale::{Step, Windowing};
 use super::{Cnp, Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
@@ -14,10 +18,10 @@ use crate::needs::{MarkingNeeds, Needs};
 use crate::params::{Auto, Profile};
 use crate::port::RedConfig;
 use crate::transport::Checked;
-use clearway_units::{Bytes, Rate, Span, Time};
+use clearway_units::{Bytes, Rate, Span};
 
 crate::choice! {
-    /// When a notification takes effect.
+    /// The moment at which a notification takes effect.
     pub enum Reaction {
         /// At once (the paper): a cut, then `alpha` rises; `alpha` falls after each `alpha_period` without one.
         OnCnp = "on-cnp",
@@ -38,7 +42,7 @@ crate::choice! {
 }
 
 crate::choice! {
-    /// From when on `alpha` moves.
+    /// The event from which on `alpha` moves.
     pub enum AlphaFrom {
         /// From the flow's first notification, which so meets `alpha` as it began (network cards, HPCC's ns-3 code).
         Notification = "notification",
@@ -60,44 +64,44 @@ crate::choice! {
     }
 }
 
-/// Constants of the law, by the paper's names where it has one.
+/// The constants of the law, under the paper's names where it has one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DcqcnConfig {
-    /// When a notification takes effect.
+    /// The moment at which a notification takes effect.
     pub reaction: Reaction,
-    /// What counts as a notification.
+    /// The event that counts as a notification.
     pub notice: Notice,
-    /// Weight `g` of one notification, or of one period without, in `alpha`.
+    /// The weight `g` of one notification, or of one period without, in `alpha`.
     pub g: f64,
-    /// `alpha` of a new flow: 1 halves the rate on the first notification.
+    /// The `alpha` of a new flow: 1 halves the rate on the first notification.
     pub alpha_initial: f64,
-    /// From when on `alpha` moves.
+    /// The event from which on `alpha` moves.
     pub alpha_from: AlphaFrom,
-    /// Time without a notification after which `alpha` falls (`K`); with [`Reaction::Ticks`], the time between moves.
+    /// The time without a notification after which `alpha` falls (`K`); with [`Reaction::Ticks`], the time between moves.
     pub alpha_period: Span,
-    /// Least time between two cuts. [`Reaction::OnCnp`] does not hear what comes sooner. In the paper the receiver
-    /// sees to it, and this is zero.
+    /// The least time between two cuts; [`Reaction::OnCnp`] ignores notifications that come sooner. It is zero in the
+    /// paper, whose receivers space their notifications.
     pub decrease_interval: Span,
-    /// Whether each cut makes the old rate the target. Else one does only if the timer has raised the rate since the cut
-    /// before, so that fast recovery goes back to the rate before the first of several (ns-3: `CLAMP_TARGET_RATE 0`).
+    /// True if each cut makes the old rate the target. Else a cut does so only if the timer has raised the rate since the
+    /// cut before, and fast recovery goes back to the rate before the first of several cuts (ns-3: `CLAMP_TARGET_RATE 0`).
     pub clamp_target: bool,
-    /// Time between increases (`T`).
+    /// The time between two increases (`T`).
     pub increase_timer: Span,
-    /// Bytes on the wire between increases (`B`); `None`: time alone counts.
+    /// The bytes on the wire between two increases (`B`); `None` if time alone counts.
     pub byte_counter: Option<u64>,
-    /// Steps of fast recovery before the target rises (`F`).
+    /// The number of increases of fast recovery, before the target rises (`F`).
     pub fast_recovery: u32,
-    /// Additive increase of the target (`R_AI`).
+    /// The additive increase of the target (`R_AI`).
     pub ai: Step,
-    /// Its hyper increase (`R_HAI`).
+    /// The hyper increase of the target (`R_HAI`).
     pub hai: Step,
-    /// How the hyper increase goes on.
+    /// The growth of successive hyper increases.
     pub hyper: Hyper,
-    /// The rate falls no lower.
+    /// The least rate of a flow.
     pub min_rate: Rate,
-    /// How much may be in flight.
+    /// The bytes that may be in flight at a rate.
     pub windowing: Windowing,
-    /// Base round-trip time of windows; `None`: the path's.
+    /// The base round-trip time of windows; `None` for that of the path.
     pub base_rtt: Option<Span>,
 }
 
@@ -161,7 +165,7 @@ rdma_params! {
     }
 }
 
-/// The constants of HPCC's ns-3 code.
+/// The profile with the constants of HPCC's ns-3 code.
 const HPCC_NS3: Profile = Profile {
     name: "hpcc-ns3",
     doc: "HPCC's ns-3 code, as its authors ran it: what the network cards of its time did. Increments are given at \
@@ -189,7 +193,7 @@ const HPCC_NS3: Profile = Profile {
     ],
 };
 
-/// The defaults of network cards.
+/// The profile with the defaults of network cards.
 const MELLANOX: Profile = Profile {
     name: "mellanox",
     doc: "Network cards as shipped, by what their firmware reports: CNPs at most every 4 us, `alpha` each microsecond, a \
@@ -213,10 +217,10 @@ const MELLANOX: Profile = Profile {
     ],
 };
 
-/// The constants of others than the paper.
+/// The profiles: constants of others than the paper.
 pub const PROFILES: &[Profile] = &[HPCC_NS3, MELLANOX];
 
-/// The transport.
+/// The transport `dcqcn`.
 pub type Dcqcn = Rdma<Params>;
 
 impl RdmaParams for Params {
@@ -275,7 +279,7 @@ impl RdmaParams for Params {
 }
 
 impl Params {
-    /// How ports mark.
+    /// Returns the marking that ports apply to this transport's data.
     pub fn red(&self) -> RedConfig {
         RedConfig {
             k_min: self.k_min,
@@ -283,273 +287,6 @@ impl Params {
             p_max: self.p_max,
             at_rate: self.k_at,
         }
-    }
-}
-
-/// `alpha` below this leaves no trace in any sum or product with the other numbers here.
-const ALPHA_NOTHING: f64 = 1e-20;
-
-/// Added to the first interval between cuts, so that `alpha` moves before the cut where both are due (ns-3).
-const AFTER_ALPHA: Span = Span::from_ns(1);
-
-/// What repeats does so no faster than this.
-const TICK_MIN: Span = Span::from_ns(1);
-
-/// The law of one flow.
-#[derive(Clone, Debug)]
-pub struct DcqcnLaw {
-    config: DcqcnConfig,
-    line: Rate,
-    min: Rate,
-    ai: Rate,
-    hai: Rate,
-    window: Window,
-    /// `R_C`.
-    rate: Rate,
-    /// `R_T`.
-    target: Rate,
-    /// As of the last move before `alpha_at`.
-    alpha: f64,
-    /// When `alpha` moves next. Moves are made up for when somebody asks: they need no event.
-    alpha_at: Time,
-    /// Ticks: whether there was a notification since `alpha` moved, and since the last look for a cut.
-    alpha_noticed: bool,
-    cut_noticed: bool,
-    /// Ticks: next look for a cut. On a notification: no cut before this.
-    cut_at: Time,
-    /// Next increase by time.
-    increase_at: Time,
-    /// Bytes to send until the next increase by bytes.
-    bytes_left: u64,
-    /// Increases since the last cut, by time and by bytes.
-    by_time: u32,
-    by_bytes: u32,
-    /// Whether there ever was a notification.
-    noticed: bool,
-}
-
-impl BuildLaw for DcqcnConfig {
-    type Law = DcqcnLaw;
-
-    fn build(&self, env: &Env) -> DcqcnLaw {
-        let line = env.line_rate;
-        let config = DcqcnConfig {
-            alpha_period: self.alpha_period.max(TICK_MIN),
-            increase_timer: self.increase_timer.max(TICK_MIN),
-            decrease_interval: match self.reaction {
-                Reaction::OnCnp => self.decrease_interval,
-                Reaction::Ticks => self.decrease_interval.max(TICK_MIN),
-            },
-            ..*self
-        };
-        DcqcnLaw {
-            config,
-            line,
-            min: self.min_rate.min(line),
-            ai: self.ai.at(line),
-            hai: self.hai.at(line),
-            window: Window::new(self.windowing, line, self.base_rtt.unwrap_or(env.base_rtt)),
-            rate: line,
-            target: line,
-            alpha: self.alpha_initial,
-            alpha_at: Time::MAX,
-            alpha_noticed: false,
-            cut_noticed: false,
-            cut_at: Time::ZERO,
-            increase_at: Time::MAX,
-            bytes_left: self.byte_counter.unwrap_or(0),
-            by_time: 0,
-            by_bytes: 0,
-            noticed: false,
-        }
-    }
-}
-
-impl DcqcnLaw {
-    /// `R_T`.
-    pub fn target(&self) -> Rate {
-        self.target
-    }
-
-    /// `alpha`, as it last counted.
-    pub fn alpha(&self) -> f64 {
-        self.alpha
-    }
-
-    fn notify(&mut self, now: Time) {
-        self.advance(now);
-        self.skip_looks(now);
-        match self.config.reaction {
-            Reaction::OnCnp => {
-                if self.noticed && now < self.cut_at {
-                    return;
-                }
-                self.noticed = true;
-                self.move_alpha_until(now);
-                self.cut(now);
-                self.alpha = (1.0 - self.config.g) * self.alpha + self.config.g;
-                self.alpha_at = now + self.config.alpha_period;
-                self.cut_at = now + self.config.decrease_interval;
-            }
-            Reaction::Ticks => {
-                self.cut_noticed = true;
-                if self.noticed {
-                    self.move_alpha_until(now);
-                    self.alpha_noticed = true;
-                } else {
-                    self.move_alpha_until(now);
-                    self.noticed = true;
-                    self.alpha_at = now + self.config.alpha_period;
-                    self.cut_at = now + self.config.decrease_interval + AFTER_ALPHA;
-                }
-            }
-        }
-    }
-
-    /// The moves of `alpha` that were due by `now`.
-    fn move_alpha_until(&mut self, now: Time) {
-        while self.alpha_at <= now {
-            let feedback = if std::mem::take(&mut self.alpha_noticed) { self.config.g } else { 0.0 };
-            self.alpha = (1.0 - self.config.g) * self.alpha + feedback;
-            self.alpha_at += self.config.alpha_period;
-            if self.alpha < ALPHA_NOTHING {
-                // Only zeros follow: go to the first move after now.
-                self.alpha = 0.0;
-                let period = self.config.alpha_period.as_ps();
-                let behind = now.saturating_since(self.alpha_at).as_ps();
-                if self.alpha_at <= now {
-                    self.alpha_at += Span::from_ps((behind / period + 1) * period);
-                }
-            }
-        }
-    }
-
-    /// Multiplicative decrease, eq. (1).
-    fn cut(&mut self, now: Time) {
-        if self.config.clamp_target || self.by_time > 0 {
-            self.target = self.rate;
-        }
-        self.rate = times(self.rate, 1.0 - self.alpha / 2.0).max(self.min);
-        (self.by_time, self.by_bytes) = (0, 0);
-        self.increase_at = now + self.config.increase_timer;
-        self.bytes_left = self.config.byte_counter.unwrap_or(0);
-    }
-
-    /// One increase, eq. (2) to (4). `by_time` and `by_bytes` count those before it. Answers whether the next one comes
-    /// after half the time and half the bytes.
-    fn increase(&mut self) -> bool {
-        let threshold = self.config.fast_recovery;
-        let (most, least) = match self.config.byte_counter {
-            Some(_) => (self.by_time.max(self.by_bytes), self.by_time.min(self.by_bytes)),
-            None => (self.by_time, self.by_time),
-        };
-        let grows = self.config.hyper == Hyper::Growing && least >= threshold;
-        if most >= threshold {
-            let step = if grows {
-                Rate::bps(self.hai.as_bps().saturating_mul(u64::from(least - threshold) + 1))
-            } else if least > threshold {
-                self.hai
-            } else {
-                self.ai
-            };
-            self.target = plus(self.target, step).min(self.line);
-        }
-        self.rate = Rate::bps(self.rate.as_bps() / 2 + self.target.as_bps() / 2);
-        grows
-    }
-
-    /// Whether increases change nothing any more, so that their timer may rest: the halves are rounded down, so the
-    /// rate ends up to two bits per second short of its target.
-    fn is_recovered(&self) -> bool {
-        self.target == self.line && self.rate.as_bps() / 2 + self.target.as_bps() / 2 <= self.rate.as_bps()
-    }
-
-    /// What was due by `now`.
-    fn advance(&mut self, now: Time) {
-        loop {
-            let cut_at = self.next_cut();
-            if self.increase_at.min(cut_at) > now {
-                return;
-            }
-            if self.increase_at <= cut_at {
-                let grows = self.increase();
-                self.by_time += 1;
-                let timer = self.config.increase_timer;
-                let wait = if grows { (timer / 2).max(TICK_MIN) } else { timer };
-                self.increase_at = if self.is_recovered() { Time::MAX } else { self.increase_at + wait };
-            } else {
-                self.move_alpha_until(cut_at);
-                self.cut(cut_at);
-                self.cut_noticed = false;
-                self.cut_at = cut_at + self.config.decrease_interval;
-            }
-        }
-    }
-
-    /// Ticks: the next look for a cut that will find something. Looks that find nothing are no events.
-    fn next_cut(&self) -> Time {
-        if self.cut_noticed { self.cut_at } else { Time::MAX }
-    }
-
-    /// Ticks: past looks found nothing; the next one comes after `now`.
-    fn skip_looks(&mut self, now: Time) {
-        if self.config.reaction == Reaction::Ticks && self.noticed && !self.cut_noticed && self.cut_at <= now
-        {
-            let interval = self.config.decrease_interval.as_ps();
-            let behind = (now - self.cut_at).as_ps();
-            self.cut_at += Span::from_ps((behind / interval + 1) * interval);
-        }
-    }
-}
-
-impl RateLaw for DcqcnLaw {
-    fn rate(&self) -> Rate {
-        self.rate
-    }
-
-    fn window(&self) -> u64 {
-        self.window.at(self.rate)
-    }
-
-    fn on_ack(&mut self, ack: &AckEvent<'_>, now: Time) {
-        if ack.ecn_echo && self.config.notice == Notice::MarkedAck {
-            self.notify(now);
-        }
-    }
-
-    fn on_cnp(&mut self, now: Time) {
-        if self.config.notice == Notice::Cnp {
-            self.notify(now);
-        }
-    }
-
-    fn on_sent(&mut self, wire: u32, now: Time) {
-        if self.config.alpha_from == AlphaFrom::Start && self.alpha_at == Time::MAX {
-            self.alpha_at = now + self.config.alpha_period;
-        }
-        let Some(counter) = self.config.byte_counter else { return };
-        if !self.noticed {
-            return;
-        }
-        self.advance(now);
-        if wire as u64 >= self.bytes_left {
-            let grows = self.increase();
-            self.by_bytes += 1;
-            self.bytes_left = if grows { (counter / 2).max(1) } else { counter };
-            if self.is_recovered() {
-                self.increase_at = Time::MAX;
-            }
-        } else {
-            self.bytes_left -= wire as u64;
-        }
-    }
-
-    fn next_timeout(&self) -> Time {
-        self.increase_at.min(self.next_cut())
-    }
-
-    fn on_timeout(&mut self, now: Time) {
-        self.advance(now);
     }
 }
 
