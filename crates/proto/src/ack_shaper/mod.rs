@@ -3,10 +3,10 @@
 
 use crate::packet::{Extra, Kind, Packet};
 use crate::params::Profile;
-use crate::registry::Checked;
-use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
+use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::tcp;
 use crate::tcp::under::{OverTcp, ShimParams, Under};
+use crate::transport::Checked;
 use clearway_units::Time;
 use std::collections::VecDeque;
 
@@ -42,6 +42,7 @@ const PROFILES: &[Profile] = &[
 pub type AckShaper = OverTcp<Params>;
 
 impl ShimParams for Params {
+    type Shim = AckShaperShim;
     const NAME: &'static str = "ack-shaper";
     const SUMMARY: &'static str = "TCP whose acknowledgements leave each host at a fixed rate";
     const SOURCE: &'static str = "PAC sec. II-D, Fig. 3";
@@ -58,8 +59,8 @@ impl ShimParams for Params {
         self.config(self.under.ecn(self.ecn))
     }
 
-    fn shim(&self, _: &ShimEnv) -> AnyShim {
-        AckShaperShim::new(self).into()
+    fn shim(&self, _: &ShimEnv) -> AckShaperShim {
+        AckShaperShim::new(self)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::expresspass::{
     Algorithm1, CREDIT_MIN, CreditTransport, Handshake, JitterAround, Settings, link_rate,
 };
 use crate::params::{Auto, Profile};
-use crate::registry::Checked;
+use crate::transport::Checked;
 use clearway_units::{Bytes, Span};
 
 crate::params! {

@@ -13,10 +13,10 @@ pub use window::{Fairness, Law, Sample, SlowStartEnd, Window};
 use crate::endpoint::Env;
 use crate::packet::{Extra, Flags, Header, Packet};
 use crate::params::Profile;
-use crate::registry::Checked;
-use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
+use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::tcp;
 use crate::tcp::under::{OverTcp, ShimParams, Under};
+use crate::transport::Checked;
 use clearway_units::Time;
 use std::collections::BTreeMap;
 
@@ -116,6 +116,7 @@ impl Params {
 pub type Ictcp = OverTcp<Params>;
 
 impl ShimParams for Params {
+    type Shim = IctcpShim;
     const NAME: &'static str = "ictcp";
     const SUMMARY: &'static str =
         "ICTCP over TCP: the receiving host sets receive windows by the bandwidth that is left";
@@ -141,8 +142,8 @@ impl ShimParams for Params {
         tcp::Config { receive_window: config.receive_window.min(least), ..config }
     }
 
-    fn shim(&self, env: &ShimEnv) -> AnyShim {
-        IctcpShim::new(self, env).into()
+    fn shim(&self, env: &ShimEnv) -> IctcpShim {
+        IctcpShim::new(self, env)
     }
 }
 

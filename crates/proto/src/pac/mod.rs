@@ -29,10 +29,10 @@ pub use threshold::Threshold;
 
 use crate::packet::{Extra, Flags, Header, Kind, Packet};
 use crate::params::Profile;
-use crate::registry::Checked;
-use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
+use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::tcp;
 use crate::tcp::under::{OverTcp, ShimParams, Under};
+use crate::transport::Checked;
 use clearway_units::Time;
 
 tcp::config::tcp_params! {
@@ -226,6 +226,7 @@ impl Params {
 pub type Pac = OverTcp<Params>;
 
 impl ShimParams for Params {
+    type Shim = PacShim;
     const NAME: &'static str = "pac";
     const SUMMARY: &'static str =
         "PAC over TCP: the receiving host holds acknowledgements until what they trigger fits";
@@ -244,8 +245,8 @@ impl ShimParams for Params {
         self.config(self.under.ecn(self.ecn))
     }
 
-    fn shim(&self, env: &ShimEnv) -> AnyShim {
-        PacShim::new(self, env).into()
+    fn shim(&self, env: &ShimEnv) -> PacShim {
+        PacShim::new(self, env)
     }
 }
 
