@@ -171,7 +171,7 @@ proptest! {
     ) {
         let (model, results) = simulate(&transport, topology, delay, &flows, seed);
         // With sizes that are not drawn the bound must hold without the term for them.
-        let fixed = transport.values().iter().any(|(name, value)| *name == "randomize_size" && value == "false");
+        let fixed = transport.write().iter().any(|(name, value)| *name == "randomize_size" && value == "false");
         let sizes = if fixed { (84, 84) } else { (76, 92) };
         let parameters = Parameters { credit_sizes: sizes, ..parameters(&model, delay, flows.len()) };
         let (share, what) = worst(&model, &results, &parameters);

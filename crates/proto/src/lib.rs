@@ -9,7 +9,7 @@
 //! | shim at a receiving host | what to hold back or rewrite of what its receivers answer | [`Shim`] |
 //! | output port | what to mark, limit or drop | the structs of [`port`] |
 //!
-//! A [`Transport`] is a sender and a receiver that belong together, with documented [parameters](params!).
+//! A [`Transport`] is a sender and a receiver that belong together, with documented [parameters](clearway_schema::declare!).
 //! [`TRANSPORTS`] lists them all. What they are made of (limiters, pacers, feedback control, gates) are structs of
 //! their own, so that a real host can use them without a simulator in sight.
 #![forbid(unsafe_code)]
@@ -22,7 +22,6 @@ pub mod expresspass;
 pub mod ictcp;
 pub mod pac;
 mod packet;
-mod params;
 pub mod port;
 mod ranges;
 pub mod rdma;
@@ -33,7 +32,6 @@ pub mod tcp;
 
 pub use endpoint::{Cx, Endpoint, Env, Framing, Gauges, Receiver, Sender, Stats};
 pub use packet::{Extra, Flags, HOPS_MAX, Hop, Hops, Kind, Packet, SackBlock};
-pub use params::{Auto, ParamError, ParamSet, ParamSpec, ParamType, Profile, read_param};
 pub use registry::{
     AnyReceiver, AnySender, AnyTransport, Checked, CreditNeeds, MarkingNeeds, Needs, ReceiverVisitor,
     SenderVisitor, TRANSPORTS, Transport, TransportInfo,

@@ -1,15 +1,15 @@
 //! Every transport that Clearway knows. Adding one: a folder beside this file and a line at its end.
 
 use crate::endpoint::{Env, Receiver, Sender};
-use crate::params::{ParamError, ParamSet, ParamSpec, Profile};
 use crate::port::{CreditShaping, PortMechanism, RedConfig};
 use crate::rdma::Acks;
 use crate::shim::{AnyShim, ShimEnv};
+use clearway_schema::{Declared, Error, Profile, Spec, Value};
 
 /// A transport: a kind of sender and a kind of receiver that belong together, with their parameters.
 pub trait Transport {
     /// Its parameters.
-    type Params: ParamSet;
+    type Params: Declared + Default;
     /// Its sending end.
     type Sender: Sender;
     /// Its receiving end.
@@ -144,7 +144,7 @@ pub struct TransportInfo {
     /// What it was checked against.
     pub checked: Checked,
     /// Its parameters.
-    pub params: &'static [ParamSpec],
+    pub params: &'static [Spec],
     /// Its named sets of parameters.
     pub profiles: &'static [Profile],
     /// Whether its flows count the notifications of congestion that they hear of.
@@ -194,7 +194,7 @@ macro_rules! transports {
             summary: <$Transport>::SUMMARY,
             source: <$Transport>::SOURCE,
             checked: <$Transport>::CHECKED,
-            params: <<$Transport as Transport>::Params as ParamSet>::SPECS,
+            params: <<$Transport as Transport>::Params as Declared>::SPECS,
             profiles: <$Transport>::PROFILES,
             counts_notices: <$Transport>::COUNTS_NOTICES,
         },)+];
@@ -214,13 +214,15 @@ macro_rules! transports {
                 TRANSPORTS.iter().find(|info| info.name == name).expect("every transport is listed")
             }
 
-            /// Sets one parameter from its text. `profile` sets several, so it comes first.
-            pub fn set(&mut self, name: &str, value: &str) -> Result<(), ParamError> {
+            /// Sets one parameter. `profile` sets several, so it comes first.
+            pub fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<(), Error> {
+                let value = value.into();
                 if name == "profile" {
                     let profiles = self.info().profiles;
-                    let profile = profiles.iter().find(|p| p.name == value).ok_or_else(|| ParamError::Value {
+                    let named = profiles.iter().find(|profile| Some(profile.name) == value.text());
+                    let profile = named.ok_or_else(|| Error::Value {
                         name: "profile",
-                        value: value.into(),
+                        value: value.show(),
                         problem: match profiles {
                             [] => "this transport has no profiles".into(),
                             _ => format!(
@@ -229,14 +231,14 @@ macro_rules! transports {
                             ),
                         },
                     })?;
-                    return profile.values.iter().try_for_each(|(name, value)| self.set(name, value));
+                    return profile.values.iter().try_for_each(|(name, value)| self.set(name, *value));
                 }
                 match self { $(AnyTransport::$Variant(params) => params.set(name, value),)+ }
             }
 
-            /// All parameters with their values, as they would be written.
-            pub fn values(&self) -> Vec<(&'static str, String)> {
-                match self { $(AnyTransport::$Variant(params) => params.values(),)+ }
+            /// All parameters with their values in TOML.
+            pub fn write(&self) -> Vec<(&'static str, String)> {
+                match self { $(AnyTransport::$Variant(params) => params.write(),)+ }
             }
 
             /// What its packets need from the ports on their way.
@@ -316,8 +318,10 @@ mod tests {
         for info in TRANSPORTS {
             let mut transport = AnyTransport::by_name(info.name).expect(info.name);
             assert_eq!(transport.info().name, info.name);
-            for (name, value) in transport.values() {
-                transport.set(name, &value).unwrap_or_else(|error| panic!("{}: {error}", info.name));
+            for (name, value) in transport.write() {
+                transport
+                    .set(name, value.trim_matches('"'))
+                    .unwrap_or_else(|error| panic!("{}: {error}", info.name));
             }
             for profile in info.profiles {
                 transport

@@ -2,7 +2,7 @@
 //! queue forms.
 
 use crate::packet::{Flags, Packet};
-use crate::params::Auto;
+use clearway_schema::Auto;
 use clearway_units::{Bytes, Rate, Time};
 
 /// How a phantom queue drains and marks.

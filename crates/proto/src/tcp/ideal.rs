@@ -5,16 +5,19 @@
 //! max-min fairness whenever a flow starts or ends. A change of the rate changes the wait for the next packet at once,
 //! in proportion to what is left of it. Loss is repaired as in TCP, and changes no rate.
 
-use super::config::tcp_params;
+use super::config::TcpParams;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent, UNLIMITED};
 use super::{Ecn, Receiver, Sender};
 use crate::endpoint::Env;
 use crate::registry::{Checked, Needs, Transport};
+use clearway_schema::declare;
 use clearway_units::Rate;
 
-tcp_params! {
+declare! {
     /// Parameters of `ideal`.
-    {}
+    pub struct Params {
+        ..tcp: TcpParams;
+    }
 }
 
 /// The transport.
@@ -37,11 +40,11 @@ impl Transport for Ideal {
     }
 
     fn sender(params: &Params, env: &Env) -> Sender<IdealControl> {
-        Sender::new(&params.config(Ecn::Off), env, IdealControl { rate: env.path_rate })
+        Sender::new(&params.tcp.config(Ecn::Off), env, IdealControl { rate: env.path_rate })
     }
 
     fn receiver(params: &Params, env: &Env) -> Receiver {
-        Receiver::new(&params.config(Ecn::Off), env)
+        Receiver::new(&params.tcp.config(Ecn::Off), env)
     }
 }
 
@@ -79,6 +82,7 @@ mod tests {
     use super::*;
     use crate::endpoint::{Cx, Endpoint, Framing, Sender as _, Stats};
     use crate::rng::{Entity, Rng};
+    use clearway_units::Span;
     use clearway_units::Time;
 
     #[test]

@@ -7,13 +7,13 @@ use super::newreno::Reno;
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
 use crate::packet::Packet;
-use crate::params::{ParamSet, Profile};
 use crate::registry::{Checked, Needs, Transport};
 use crate::shim::{AnyShim, ShimEnv};
+use clearway_schema::{Declared, Profile, choice};
 use clearway_units::{Span, Time};
 use std::marker::PhantomData;
 
-crate::choice! {
+choice! {
     /// Which TCP runs under a shim. Its own parameters (DCTCP's `g`, CUBIC's `beta`) have their defaults.
     pub enum Under {
         /// New Reno.
@@ -37,7 +37,7 @@ impl Under {
 }
 
 /// Parameters of a transport that is a shim over TCP, which is then [`OverTcp`] of them.
-pub trait ShimParams: ParamSet {
+pub trait ShimParams: Declared + Default {
     /// As [`Transport::NAME`].
     const NAME: &'static str;
     /// As [`Transport::SUMMARY`].
@@ -200,7 +200,7 @@ mod tests {
             established: true,
             host_flows: 0,
         };
-        let config = super::super::newreno::Params::default().config(Ecn::Off);
+        let config = super::super::newreno::Params::default().tcp.config(Ecn::Off);
         let mut control = UnderControl::new(Under::NewReno, &config, &env);
         let echo = |control: &UnderControl| {
             let mut packet = Packet::new(Kind::Data, 1538);

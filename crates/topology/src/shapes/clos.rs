@@ -1,52 +1,41 @@
 //! Leaf-spine and three-tier Clos networks, and the one wiring that all trees here share.
 
-use super::{DELAY, RATE, hosts_within, switches_within, within};
+use super::{hosts_within, switches_within, within};
 use crate::builder::{Builder, HOSTS_MAX, LINKS_MAX, SWITCHES_MAX, at_most};
 use crate::{NodeId, Topology, TopologyError};
+use clearway_schema::declare;
 use clearway_units::{Rate, Span};
 
-/// Two tiers: every leaf (ToR) is linked to every spine.
-///
-/// ```text
-///      spine0   spine1          tier 2
-///       | \  \ /  / |
-///       |  \ / \ /  |
-///      tor0  tor1  tor2         tier 1
-///      / \    / \   / \
-///     h0 h1  h2 h3 h4 h5
-/// ```
-///
-/// Hosts: `leaves * hosts_per_leaf`, host `i` on leaf `i / hosts_per_leaf`. Switches: `tor{i}`, `spine{i}`.
-/// Links: one a host and `leaves * spines`. Paths have 2 hops within a leaf, else 4.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LeafSpine {
-    /// Default 4.
-    pub leaves: u32,
-    /// Default 2.
-    pub spines: u32,
-    /// Default 8.
-    pub hosts_per_leaf: u32,
-    /// Rate of host links, default 10 Gbps.
-    pub rate: Rate,
-    /// Delay of host links, default 4 us.
-    pub delay: Span,
-    /// Rate of the links between leaves and spines, default 40 Gbps.
-    pub uplink_rate: Rate,
-    /// Delay of the links between leaves and spines, default 4 us.
-    pub uplink_delay: Span,
-}
-
-impl Default for LeafSpine {
-    fn default() -> LeafSpine {
-        LeafSpine {
-            leaves: 4,
-            spines: 2,
-            hosts_per_leaf: 8,
-            rate: RATE,
-            delay: DELAY,
-            uplink_rate: Rate::gbps(40),
-            uplink_delay: DELAY,
-        }
+declare! {
+    /// Two tiers: every leaf (ToR) is linked to every spine.
+    ///
+    /// ```text
+    ///      spine0   spine1          tier 2
+    ///       | \  \ /  / |
+    ///       |  \ / \ /  |
+    ///      tor0  tor1  tor2         tier 1
+    ///      / \    / \   / \
+    ///     h0 h1  h2 h3 h4 h5
+    /// ```
+    ///
+    /// Hosts: `leaves * hosts_per_leaf`, host `i` on leaf `i / hosts_per_leaf`. Switches: `tor{i}`, `spine{i}`.
+    /// Links: one a host and `leaves * spines`. Paths have 2 hops within a leaf, else 4.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct LeafSpine {
+        /// Leaves.
+        leaves: u32 = "4" in "1" to "10000";
+        /// Spines.
+        spines: u32 = "2" in "1" to "10000";
+        /// Hosts of a leaf.
+        hosts_per_leaf: u32 = "8" in "1" to "10000";
+        /// Rate of host links.
+        rate: Rate = "10 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// Delay of host links.
+        delay: Span = "4 us" in "0 s" to "1 s";
+        /// Rate of links to the spines.
+        uplink_rate: Rate = "40 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// Delay of links to the spines.
+        uplink_delay: Span = "4 us" in "0 s" to "1 s";
     }
 }
 
@@ -82,73 +71,56 @@ impl LeafSpine {
     }
 }
 
-/// Three tiers with free counts: pods of ToRs and aggregation switches, all of a pod's ToRs linked to all of its
-/// aggregation switches, and aggregation switch `j` of every pod to its own group of cores.
-///
-/// ```text
-///     core0 core1 | core2 core3      tier 3: group j for aggregation j of every pod
-///        |  \   ____/  |
-///      agg0    agg1      ...         tier 2, one pod
-///       |  \  /  |
-///     tor0    tor1       ...         tier 1
-///     / \      / \
-///    h0 h1    h2 h3
-/// ```
-///
-/// Hosts: `pods * tors_per_pod * hosts_per_tor`, host `i` on ToR `i / hosts_per_tor`, ToR `t` in pod
-/// `t / tors_per_pod`. Switches in the order `tor`, `agg`, `core`. Aggregation switch `j` of a pod is linked to
-/// the `uplinks_per_agg` cores from `j * uplinks_per_agg` on, modulo the number of cores. Paths have 2, 4 or 6
-/// hops.
-///
-/// With `pods: 32, tors_per_pod: 16, aggs_per_pod: 16, hosts_per_tor: 16, cores: 16, uplinks_per_agg: 1` it
-/// is the network that ExpressPass '17, Table 1, calls a 32-ary fat tree (16 / 512 / 512 / 8,192; a full one
-/// has 256 cores). Its Clos (16 / 128 / 1,024 / 8,192) leaves the pods open; 16 pods of 64 ToRs and 8
-/// aggregation switches, with `uplinks_per_agg: 2`, fit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Clos3 {
-    /// Default 4.
-    pub pods: u32,
-    /// Default 4.
-    pub tors_per_pod: u32,
-    /// Default 4.
-    pub aggs_per_pod: u32,
-    /// Default 8.
-    pub hosts_per_tor: u32,
-    /// Default 16.
-    pub cores: u32,
-    /// Links from each aggregation switch to different cores, default 4. `aggs_per_pod * uplinks_per_agg` must
-    /// be a multiple of `cores`, so that every pod reaches every core equally often.
-    pub uplinks_per_agg: u32,
-    /// Rate of host links, default 10 Gbps.
-    pub rate: Rate,
-    /// Delay of host links, default 1 us (ExpressPass '17, Table 1).
-    pub delay: Span,
-    /// Rate of links between ToRs and aggregation switches, default 40 Gbps.
-    pub agg_rate: Rate,
-    /// Delay of links between ToRs and aggregation switches, default 1 us.
-    pub agg_delay: Span,
-    /// Rate of links to the cores, default 40 Gbps.
-    pub core_rate: Rate,
-    /// Delay of links to the cores, default 5 us.
-    pub core_delay: Span,
-}
-
-impl Default for Clos3 {
-    fn default() -> Clos3 {
-        Clos3 {
-            pods: 4,
-            tors_per_pod: 4,
-            aggs_per_pod: 4,
-            hosts_per_tor: 8,
-            cores: 16,
-            uplinks_per_agg: 4,
-            rate: RATE,
-            delay: Span::from_us(1),
-            agg_rate: Rate::gbps(40),
-            agg_delay: Span::from_us(1),
-            core_rate: Rate::gbps(40),
-            core_delay: Span::from_us(5),
-        }
+declare! {
+    /// Three tiers with free counts: pods of ToRs and aggregation switches, all of a pod's ToRs linked to all of its
+    /// aggregation switches, and aggregation switch `j` of every pod to its own group of cores.
+    ///
+    /// ```text
+    ///     core0 core1 | core2 core3      tier 3: group j for aggregation j of every pod
+    ///        |  \   ____/  |
+    ///      agg0    agg1      ...         tier 2, one pod
+    ///       |  \  /  |
+    ///     tor0    tor1       ...         tier 1
+    ///     / \      / \
+    ///    h0 h1    h2 h3
+    /// ```
+    ///
+    /// Hosts: `pods * tors_per_pod * hosts_per_tor`, host `i` on ToR `i / hosts_per_tor`, ToR `t` in pod
+    /// `t / tors_per_pod`. Switches in the order `tor`, `agg`, `core`. Aggregation switch `j` of a pod is linked to
+    /// the `uplinks_per_agg` cores from `j * uplinks_per_agg` on, modulo the number of cores. Paths have 2, 4 or 6
+    /// hops.
+    ///
+    /// With `pods: 32, tors_per_pod: 16, aggs_per_pod: 16, hosts_per_tor: 16, cores: 16, uplinks_per_agg: 1` it
+    /// is the network that ExpressPass '17, Table 1, calls a 32-ary fat tree (16 / 512 / 512 / 8,192; a full one
+    /// has 256 cores). Its Clos (16 / 128 / 1,024 / 8,192) leaves the pods open; 16 pods of 64 ToRs and 8
+    /// aggregation switches, with `uplinks_per_agg: 2`, fit.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct Clos3 {
+        /// Pods.
+        pods: u32 = "4" in "1" to "10000";
+        /// ToRs of a pod.
+        tors_per_pod: u32 = "4" in "1" to "10000";
+        /// Aggregation switches of a pod.
+        aggs_per_pod: u32 = "4" in "1" to "10000";
+        /// Hosts of a ToR.
+        hosts_per_tor: u32 = "8" in "1" to "10000";
+        /// Cores.
+        cores: u32 = "16" in "1" to "10000";
+        /// Links from each aggregation switch to different cores. `aggs_per_pod` times this must be a multiple of
+        /// `cores`, so that every pod reaches every core equally often.
+        uplinks_per_agg: u32 = "4" in "1" to "10000";
+        /// Rate of host links.
+        rate: Rate = "10 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// Delay of host links.
+        delay: Span = "1 us" in "0 s" to "1 s";
+        /// Rate of links between ToRs and aggregation switches.
+        agg_rate: Rate = "40 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// Delay of links between ToRs and aggregation switches.
+        agg_delay: Span = "1 us" in "0 s" to "1 s";
+        /// Rate of links to the cores.
+        core_rate: Rate = "40 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// Delay of links to the cores.
+        core_delay: Span = "5 us" in "0 s" to "1 s";
     }
 }
 

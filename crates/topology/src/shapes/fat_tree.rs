@@ -1,55 +1,43 @@
 //! The fat trees of the papers.
 
 use super::clos::Clos3;
-use super::{DELAY, RATE};
 use crate::{Topology, TopologyError};
+use clearway_schema::declare;
 use clearway_units::{Rate, Span};
 
-/// The k-ary fat tree (Al-Fares et al., SIGCOMM '08): k pods of k/2 ToRs and k/2 aggregation switches, k²/4
-/// cores, k³/4 hosts, every switch with k ports, no oversubscription.
-///
-/// ```text
-///   k = 4:      core0 core1   core2 core3        aggregation j of every pod to cores j*k/2 ..
-///                 |  \          /  |
-///     pod 0:    agg0    agg1          ... pods 1, 2, 3
-///                | \   / |
-///               tor0   tor1
-///               / \     / \
-///              h0 h1   h2 h3
-/// ```
-///
-/// Host `i` hangs on ToR `i / (k/2)`, ToR and aggregation switch `t` are in pod `t / (k/2)`. Links: `3k³/4`.
-/// Paths have 2, 4 or 6 hops; there are k²/4 shortest ones between pods. With `k: 8` and 5 us it is the
-/// network of ExpressPass '17, Fig. 1 (16 cores, 32 + 32 switches, 128 hosts).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FatTree {
-    /// Ports of a switch: even, 2 to 128, default 4.
-    pub k: u32,
-    /// Rate of every link, default 10 Gbps.
-    pub rate: Rate,
-    /// Delay of every link, default 4 us.
-    pub delay: Span,
-    /// Another rate for host links.
-    pub host_rate: Option<Rate>,
-    /// Another delay for host links.
-    pub host_delay: Option<Span>,
-    /// Another rate for the links between aggregation and core.
-    pub core_rate: Option<Rate>,
-    /// Another delay for the links between aggregation and core.
-    pub core_delay: Option<Span>,
-}
-
-impl Default for FatTree {
-    fn default() -> FatTree {
-        FatTree {
-            k: 4,
-            rate: RATE,
-            delay: DELAY,
-            host_rate: None,
-            host_delay: None,
-            core_rate: None,
-            core_delay: None,
-        }
+declare! {
+    /// The k-ary fat tree (Al-Fares et al., SIGCOMM '08): k pods of k/2 ToRs and k/2 aggregation switches, k²/4
+    /// cores, k³/4 hosts, every switch with k ports, no oversubscription.
+    ///
+    /// ```text
+    ///   k = 4:      core0 core1   core2 core3        aggregation j of every pod to cores j*k/2 ..
+    ///                 |  \          /  |
+    ///     pod 0:    agg0    agg1          ... pods 1, 2, 3
+    ///                | \   / |
+    ///               tor0   tor1
+    ///               / \     / \
+    ///              h0 h1   h2 h3
+    /// ```
+    ///
+    /// Host `i` hangs on ToR `i / (k/2)`, ToR and aggregation switch `t` are in pod `t / (k/2)`. Links: `3k³/4`.
+    /// Paths have 2, 4 or 6 hops; there are k²/4 shortest ones between pods. With `k: 8` and 5 us it is the
+    /// network of ExpressPass '17, Fig. 1 (16 cores, 32 + 32 switches, 128 hosts).
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct FatTree {
+        /// Ports of a switch, even.
+        k: u32 = "4" in "2" to "128";
+        /// Rate of every link that has no other.
+        rate: Rate = "10 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// Delay of every link that has no other.
+        delay: Span = "4 us" in "0 s" to "1 s";
+        /// Rate of host links.
+        host_rate: Option<Rate> = none in "1 Mbps" to "1.6 Tbps";
+        /// Delay of host links.
+        host_delay: Option<Span> = none in "0 s" to "1 s";
+        /// Rate of links to the cores.
+        core_rate: Option<Rate> = none in "1 Mbps" to "1.6 Tbps";
+        /// Delay of links to the cores.
+        core_delay: Option<Span> = none in "0 s" to "1 s";
     }
 }
 
@@ -83,33 +71,29 @@ impl FatTree {
     }
 }
 
-/// The 192-host tree of ExpressPass '17, sec. 6.3 (also of '16 and EC4), wired as in the authors'
-/// `large-scale-fattree.tcl`: 32 ToRs of 6 hosts, 8 pods of 4 ToRs and 2 aggregation switches, 8 cores;
-/// aggregation switch `i` (counted over all pods) is linked to the 4 cores of its parity. 3 : 1 oversubscribed
-/// at the ToRs.
-///
-/// ```text
-///        core0 core2 core4 core6   core1 core3 core5 core7
-///             \   |   |   /             \   |   |   /
-///   pod 0:       agg0                      agg1             ... agg14 agg15
-///               /  |  |  \  (each ToR to both) /  |  |  \
-///            tor0 tor1 tor2 tor3                            ... tor31
-///            h0-5 h6-11  ...                                    h186-191
-/// ```
-///
-/// Links: 192 + 64 + 64. Paths have 2, 4 or 6 hops; between pods there are 8, within one 2. The host's
-/// processing delay (1 us there) is no property of the network: hosts add it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OversubscribedFatTree {
-    /// Rate of every link, default 10 Gbps (the paper also: 40 Gbps).
-    pub rate: Rate,
-    /// Delay of every link, default 4 us.
-    pub delay: Span,
-}
-
-impl Default for OversubscribedFatTree {
-    fn default() -> OversubscribedFatTree {
-        OversubscribedFatTree { rate: RATE, delay: DELAY }
+declare! {
+    /// The 192-host tree of ExpressPass '17, sec. 6.3 (also of '16 and EC4), wired as in the authors'
+    /// `large-scale-fattree.tcl`: 32 ToRs of 6 hosts, 8 pods of 4 ToRs and 2 aggregation switches, 8 cores;
+    /// aggregation switch `i` (counted over all pods) is linked to the 4 cores of its parity. 3 : 1 oversubscribed
+    /// at the ToRs.
+    ///
+    /// ```text
+    ///        core0 core2 core4 core6   core1 core3 core5 core7
+    ///             \   |   |   /             \   |   |   /
+    ///   pod 0:       agg0                      agg1             ... agg14 agg15
+    ///               /  |  |  \  (each ToR to both) /  |  |  \
+    ///            tor0 tor1 tor2 tor3                            ... tor31
+    ///            h0-5 h6-11  ...                                    h186-191
+    /// ```
+    ///
+    /// Links: 192 + 64 + 64. Paths have 2, 4 or 6 hops; between pods there are 8, within one 2. The host's
+    /// processing delay (1 us there) is no property of the network: hosts add it.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct OversubscribedFatTree {
+        /// Rate of every link.
+        rate: Rate = "10 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// Delay of every link.
+        delay: Span = "4 us" in "0 s" to "1 s";
     }
 }
 
@@ -137,34 +121,30 @@ impl OversubscribedFatTree {
     }
 }
 
-/// The 320-host tree of HPCC's ns-3 fork and of PACC: 20 ToRs of 16 hosts, 5 pods of 4 ToRs and 4 aggregation
-/// switches, 16 cores; aggregation switch `j` of every pod is linked to cores `4j .. 4j + 4`. Not
-/// oversubscribed.
-///
-/// ```text
-///      core0-3   core4-7   core8-11  core12-15
-///         |         |         |         |          4 links each
-///       agg0      agg1      agg2      agg3         ... agg19
-///         every ToR of the pod to all four
-///       tor0      tor1      tor2      tor3         ... tor19
-///       h0-15     h16-31    ...                        h304-319
-/// ```
-///
-/// Links: 320 + 80 + 80. Paths have 2, 4 or 6 hops; between pods there are 16. HPCC runs it at 100 Gbps and
-/// 400 Gbps, the default here; PACC at 25 Gbps and 100 Gbps.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Pacc320 {
-    /// Rate of host links, default 100 Gbps.
-    pub rate: Rate,
-    /// Rate of links between switches, default 400 Gbps.
-    pub fabric_rate: Rate,
-    /// Delay of every link, default 1 us.
-    pub delay: Span,
-}
-
-impl Default for Pacc320 {
-    fn default() -> Pacc320 {
-        Pacc320 { rate: Rate::gbps(100), fabric_rate: Rate::gbps(400), delay: Span::from_us(1) }
+declare! {
+    /// The 320-host tree of HPCC's ns-3 fork and of PACC: 20 ToRs of 16 hosts, 5 pods of 4 ToRs and 4 aggregation
+    /// switches, 16 cores; aggregation switch `j` of every pod is linked to cores `4j .. 4j + 4`. Not
+    /// oversubscribed.
+    ///
+    /// ```text
+    ///      core0-3   core4-7   core8-11  core12-15
+    ///         |         |         |         |          4 links each
+    ///       agg0      agg1      agg2      agg3         ... agg19
+    ///         every ToR of the pod to all four
+    ///       tor0      tor1      tor2      tor3         ... tor19
+    ///       h0-15     h16-31    ...                        h304-319
+    /// ```
+    ///
+    /// Links: 320 + 80 + 80. Paths have 2, 4 or 6 hops; between pods there are 16. HPCC runs it at 100 Gbps and
+    /// 400 Gbps, the default here; PACC at 25 Gbps and 100 Gbps.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct Pacc320 {
+        /// Rate of host links.
+        rate: Rate = "100 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// Rate of links between switches.
+        fabric_rate: Rate = "400 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// Delay of every link.
+        delay: Span = "1 us" in "0 s" to "1 s";
     }
 }
 
@@ -196,6 +176,9 @@ impl Pacc320 {
 mod tests {
     use super::*;
     use crate::{NodeId, Policy, Routes};
+
+    const RATE: Rate = Rate::gbps(10);
+    const DELAY: Span = Span::from_us(4);
 
     /// The names of the switches that a node is linked to.
     fn above(network: &Topology, node: &str, prefix: &str) -> Vec<String> {

@@ -1,46 +1,43 @@
 //! Switches in a line, for flows that meet more than one bottleneck.
 
-use super::{DELAY, RATE, within};
+use super::within;
 use crate::{Builder, NodeId, PortId, Topology, TopologyError};
+use clearway_schema::declare;
 use clearway_units::{Rate, Span};
 
 /// Long enough for any parking lot; far from the limit on paths.
 const BOTTLENECKS_MAX: u64 = 1_000;
 
-/// ExpressPass '17, Figs. 4 (b) and 10 (a): one long flow over all bottleneck links, and on every link one cross
-/// flow of its own.
-///
-/// ```text
-///  long sender #0 --+                                               +-- #1 long receiver
-///                   s0 ===link 0=== s1 ===link 1=== s2 ... ===link N-1=== sN
-///                   |               | |             | |               |
-///                   #2             #3 #4           #5 #6            #2N+1
-///           cross flow 0: #2 -> #3,  cross flow 1: #4 -> #5, ...     (# is the host's id)
-/// ```
-///
-/// Hosts: 0 (`long-sender`), 1 (`long-receiver`), then cross flow `i` of `0..bottlenecks` has the sender `2 + 2i`
-/// (`cross-sender{i}`, on `s{i}`) and the receiver `3 + 2i` (`cross-receiver{i}`, on `s{i+1}`). Switches:
-/// `bottlenecks + 1`. Links: `3 * bottlenecks + 2`, the bottlenecks first. The long path has `bottlenecks + 2`
-/// hops, a cross path 3.
-///
-/// Links are counted here as data crosses them. The paper counts them as credits do: its Link 1, which the long
-/// flow's credits meet first and which naive credits leave underused, is the last one here.
-///
-/// The authors' script lets one host end cross flow `i` and start cross flow `i + 1`. Two hosts keep the
-/// credits of one from meeting the data of the other on a host link, which the figure doesn't mean to show.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ParkingLot {
-    /// Links that the long flow shares with a cross flow each: 1 to 1,000 (the paper: 1 to 6), default 2.
-    pub bottlenecks: u32,
-    /// Rate of every link, default 10 Gbps.
-    pub rate: Rate,
-    /// Delay of every link, default 4 us.
-    pub delay: Span,
-}
-
-impl Default for ParkingLot {
-    fn default() -> ParkingLot {
-        ParkingLot { bottlenecks: 2, rate: RATE, delay: DELAY }
+declare! {
+    /// ExpressPass '17, Figs. 4 (b) and 10 (a): one long flow over all bottleneck links, and on every link one cross
+    /// flow of its own.
+    ///
+    /// ```text
+    ///  long sender #0 --+                                               +-- #1 long receiver
+    ///                   s0 ===link 0=== s1 ===link 1=== s2 ... ===link N-1=== sN
+    ///                   |               | |             | |               |
+    ///                   #2             #3 #4           #5 #6            #2N+1
+    ///           cross flow 0: #2 -> #3,  cross flow 1: #4 -> #5, ...     (# is the host's id)
+    /// ```
+    ///
+    /// Hosts: 0 (`long-sender`), 1 (`long-receiver`), then cross flow `i` of `0..bottlenecks` has the sender `2 + 2i`
+    /// (`cross-sender{i}`, on `s{i}`) and the receiver `3 + 2i` (`cross-receiver{i}`, on `s{i+1}`). Switches:
+    /// `bottlenecks + 1`. Links: `3 * bottlenecks + 2`, the bottlenecks first. The long path has `bottlenecks + 2`
+    /// hops, a cross path 3.
+    ///
+    /// Links are counted here as data crosses them. The paper counts them as credits do: its Link 1, which the long
+    /// flow's credits meet first and which naive credits leave underused, is the last one here.
+    ///
+    /// The authors' script lets one host end cross flow `i` and start cross flow `i + 1`. Two hosts keep the
+    /// credits of one from meeting the data of the other on a host link, which the figure doesn't mean to show.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct ParkingLot {
+        /// Links between switches.
+        bottlenecks: u32 = "2" in "1" to "100";
+        /// Rate of every link.
+        rate: Rate = "10 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// Delay of every link.
+        delay: Span = "4 us" in "0 s" to "1 s";
     }
 }
 
@@ -99,43 +96,39 @@ impl ParkingLot {
     }
 }
 
-/// ExpressPass '17, Figs. 4 (a) and 11 (a): flows 1 to N meet first on Link 1, then on Link 2, which they share
-/// with Flow 0; Flow 0 crosses Link 2 only.
-///
-/// ```text
-///  receiver1 --+                 receiver0              +-- sender0
-///  receiver2 --+                     |                  +-- sender1
-///        ... --+-- s0 ===Link 1=== s1 ===Link 2=== s2 --+-- ...
-///                 credits of 1..N -->   credits of all -->
-///                   <-- data of 1..N      <-- data of all
-/// ```
-///
-/// Figures 4 (a) and 11 (a) are not in our copy of the text. The reading is from it: the *second switch from
-/// the left* gets twice as many credits for Flow 0 as for either of Flows 1 and 2, since theirs have passed
-/// Link 1's limit, and it hands all of them to Link 2. So credits travel left to right, receivers are on the
-/// left, and the max-min share of every flow is 1/(N+1) of Link 2. The authors' `multi-bottleneck.tcl` agrees,
-/// except that there one host sends all flows and its own link is Link 2: [`shared_sender`] builds that.
-///
-/// Hosts: flow `i` of `0..=flows` has the sender `i` and the receiver `flows + 1 + i`; with [`shared_sender`]
-/// the one sender is host 0 and the receiver of flow `i` is `1 + i`. Links: Link 1 is the first, Link 2 the
-/// second. Flow 0's path has 3 hops (2 if shared), the others' 4 (3 if shared).
-///
-/// [`shared_sender`]: MultiBottleneck::shared_sender
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct MultiBottleneck {
-    /// N, the flows that cross both links: 1 to 100,000, default 2 (Fig. 4 (a)). Flow 0 comes on top.
-    pub flows: u32,
-    /// One host for all senders, as in the authors' script; default no.
-    pub shared_sender: bool,
-    /// Rate of every link, default 10 Gbps.
-    pub rate: Rate,
-    /// Delay of every link, default 4 us.
-    pub delay: Span,
-}
-
-impl Default for MultiBottleneck {
-    fn default() -> MultiBottleneck {
-        MultiBottleneck { flows: 2, shared_sender: false, rate: RATE, delay: DELAY }
+declare! {
+    /// ExpressPass '17, Figs. 4 (a) and 11 (a): flows 1 to N meet first on Link 1, then on Link 2, which they share
+    /// with Flow 0; Flow 0 crosses Link 2 only.
+    ///
+    /// ```text
+    ///  receiver1 --+                 receiver0              +-- sender0
+    ///  receiver2 --+                     |                  +-- sender1
+    ///        ... --+-- s0 ===Link 1=== s1 ===Link 2=== s2 --+-- ...
+    ///                 credits of 1..N -->   credits of all -->
+    ///                   <-- data of 1..N      <-- data of all
+    /// ```
+    ///
+    /// Figures 4 (a) and 11 (a) are not in our copy of the text. The reading is from it: the *second switch from
+    /// the left* gets twice as many credits for Flow 0 as for either of Flows 1 and 2, since theirs have passed
+    /// Link 1's limit, and it hands all of them to Link 2. So credits travel left to right, receivers are on the
+    /// left, and the max-min share of every flow is 1/(N+1) of Link 2. The authors' `multi-bottleneck.tcl` agrees,
+    /// except that there one host sends all flows and its own link is Link 2: [`shared_sender`] builds that.
+    ///
+    /// Hosts: flow `i` of `0..=flows` has the sender `i` and the receiver `flows + 1 + i`; with [`shared_sender`]
+    /// the one sender is host 0 and the receiver of flow `i` is `1 + i`. Links: Link 1 is the first, Link 2 the
+    /// second. Flow 0's path has 3 hops (2 if shared), the others' 4 (3 if shared).
+    ///
+    /// [`shared_sender`]: MultiBottleneck::shared_sender
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct MultiBottleneck {
+        /// N, the flows that cross both links; Flow 0 comes on top.
+        flows: u32 = "2" in "1" to "30000";
+        /// One host for all senders, as in the authors' script.
+        shared_sender: bool = "false";
+        /// Rate of every link.
+        rate: Rate = "10 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// Delay of every link.
+        delay: Span = "4 us" in "0 s" to "1 s";
     }
 }
 

@@ -16,10 +16,6 @@ pub use line::{MultiBottleneck, ParkingLot};
 
 use crate::TopologyError;
 use crate::builder::{HOSTS_MAX, SWITCHES_MAX};
-use clearway_units::{Rate, Span};
-
-const RATE: Rate = Rate::gbps(10);
-const DELAY: Span = Span::from_us(4);
 
 /// Refuses a count outside `min..=max`. Small factors also keep products of them within 64 bits.
 fn within(

@@ -150,9 +150,9 @@ mod tests {
     use super::super::{Hull, Params};
     use super::*;
     use crate::endpoint::{Env, Framing, Sender as _, Stats};
-    use crate::params::ParamSet;
     use crate::registry::Transport;
     use crate::rng::{Entity, Rng};
+    use clearway_schema::Declared;
     use clearway_units::Rate;
 
     #[test]
