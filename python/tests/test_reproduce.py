@@ -18,7 +18,7 @@ from conftest import REPOSITORY, Cli
 
 import clearway
 from clearway import reproduce
-from clearway.reproduce import Claim, Job, measures, scoreboard, work
+from clearway.reproduce import Claim, Job, quantities, scoreboard, work
 from clearway.reproduce.claims import VERDICTS
 from clearway.reproduce.expresspass import fig10, fluid
 from clearway.runner import load_scenario
@@ -33,22 +33,22 @@ def claimed(kind: str, value: Any, tolerance: float) -> Claim:
 def test_convergence_wants_all_flows_within_the_band() -> None:
     one = [10, 9, 6, 5.4, 4.0, 5.5, 5.0, 5.2, 4.9]
     two = [0, 1, 4, 4.6, 6.0, 4.5, 5.0, 4.8, 5.1]
-    found = measures.convergence(np.array([one, two]), 5.0)
+    found = quantities.convergence(np.array([one, two]), 5.0)
     assert (found.first, found.held) == (4, 6)
-    held_for_long = measures.convergence(np.array([one, two]), 5.0, hold=5)
+    held_for_long = quantities.convergence(np.array([one, two]), 5.0, hold=5)
     assert held_for_long.first == 4
     assert math.isnan(held_for_long.held)
 
 
 def test_flows_that_never_meet_do_not_converge() -> None:
-    found = measures.convergence(np.array([[9.0, 9.0], [1.0, 1.0]]), 5.0)
+    found = quantities.convergence(np.array([[9.0, 9.0], [1.0, 1.0]]), 5.0)
     assert math.isnan(found.first)
     assert math.isnan(found.held)
-    assert math.isnan(measures.convergence(np.zeros((2, 0)), 5.0).first)
+    assert math.isnan(quantities.convergence(np.zeros((2, 0)), 5.0).first)
 
 
 def test_one_flow_at_its_share_is_not_enough() -> None:
-    assert math.isnan(measures.convergence(np.array([[5.0, 5.0], [1.0, 1.0]]), 5.0).first)
+    assert math.isnan(quantities.convergence(np.array([[5.0, 5.0], [1.0, 1.0]]), 5.0).first)
 
 
 def test_losses_known_late_cost_utilisation_unless_matched() -> None:
@@ -70,19 +70,21 @@ def test_bins_begin_after_the_start_and_a_late_flow_counts_as_zero_before() -> N
             *[(3, "f/1", 1), (4, "f/1", 3), (5, "f/1", 9)],
         ]
     )
-    names, rates = measures.binned(run, "throughput", 0, 2)
+    names, rates = quantities.binned(run, "throughput", 0, 2)
     assert names == ["f/0", "f/1"]
     assert rates.tolist() == [[7, 3], [0, 2]]
-    assert measures.binned(run, "throughput", 2, 2)[1].tolist() == [[3], [2]]
+    assert quantities.binned(run, "throughput", 2, 2)[1].tolist() == [[3], [2]]
 
 
 def test_fairness_is_the_mean_of_the_intervals() -> None:
-    assert measures.fairness(np.array([[1.0, 2.0], [1.0, 0.0]])) == pytest.approx((1 + 0.5) / 2)
+    assert quantities.fairness(np.array([[1.0, 2.0], [1.0, 0.0]])) == pytest.approx((1 + 0.5) / 2)
 
 
 def test_books_balance_without_counting_used_credits_twice() -> None:
-    assert measures.balanced({"sent": 10, "delivered": 6, "dropped, buffer": 1, "in flight": 3, "used": 5, "wasted": 1})
-    assert not measures.balanced({"sent": 10, "delivered": 6, "in flight": 3})
+    assert quantities.balanced(
+        {"sent": 10, "delivered": 6, "dropped, buffer": 1, "in flight": 3, "used": 5, "wasted": 1}
+    )
+    assert not quantities.balanced({"sent": 10, "delivered": 6, "in flight": 3})
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,6 @@ def test_no_number_in_the_prose_of_a_figure_is_typed_by_hand(name: str) -> None:
     (figure,) = reproduce.find(name)
     source = Path(str(sys.modules[figure.check.__module__].__file__))
     prose = source.with_suffix(".md").read_text("utf-8")
-    assert not figure.reading
     claims = Path(reproduce.__file__).with_name("claims") / f"{figure.paper}.toml"
     known = figure.doc + (claims.read_text("utf-8") if claims.exists() else "")
     typed = re.findall(r"\d+\.\d+", re.sub(r"\{[^}]*\}|`[^`]*`|[Ss]ec(?:tion|\.) [\d.]+|\]\([^)]*\)", "", prose))
@@ -218,10 +219,10 @@ def test_an_interrupted_figure_goes_on_where_it_was(tmp_path: Path) -> None:
 
 def test_what_is_measured_is_part_of_the_key() -> None:
     first, second = tiny()[:2]
-    assert work.key(fig10.FIGURE, first) == work.key(fig10.FIGURE, first)
-    assert work.key(fig10.FIGURE, first) != work.key(fig10.FIGURE, second)
+    assert work.key(fig10.FIGURE, first, "how") == work.key(fig10.FIGURE, first, "how")
+    assert work.key(fig10.FIGURE, first, "how") != work.key(fig10.FIGURE, second, "how")
     other = replace(first, scenario={**first.scenario, "seed": 7})
-    assert work.key(fig10.FIGURE, first) != work.key(fig10.FIGURE, other)
+    assert work.key(fig10.FIGURE, first, "how") != work.key(fig10.FIGURE, other, "how")
 
 
 def test_figures_are_listed_and_unknown_ones_refused(cli: Cli) -> None:

@@ -10,7 +10,7 @@
 
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Receiver, Sender};
 use crate::expresspass::CreditParams;
-use crate::packet::{Extra, Flags, Kind, Packet};
+use crate::packet::{Extra, Flags, Header, Packet};
 use crate::port::CreditShaping;
 use crate::registry::{Checked, CreditNeeds, Needs, Transport};
 use clearway_schema::declare;
@@ -70,7 +70,7 @@ pub struct BlastSender {
 
 impl Endpoint for BlastSender {
     fn handle_packet(&mut self, packet: &Packet, _: &Extra, cx: &mut Cx<'_>) {
-        cx.stats.credits_wasted += (packet.kind == Kind::Credit) as u64;
+        cx.stats.credits_wasted += packet.is_credit() as u64;
     }
 
     fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
@@ -88,14 +88,11 @@ impl Endpoint for BlastSender {
         if payload == 0 {
             return None;
         }
-        let mut packet = Packet::new(Kind::Data, self.framing.wire(payload));
-        packet.seq = self.sent;
-        packet.payload = payload;
-        packet.sent = cx.now;
+        let packet = Packet::data(Header::data(self.sent), payload, self.framing.wire(payload), cx.now);
         self.sent += payload as u64;
-        packet.flags = Flags::NONE.with_if(self.closed && self.sent == self.written, Flags::LAST);
         cx.stats.data_packets += 1;
-        Some(packet)
+        let is_last = self.closed && self.sent == self.written;
+        Some(packet.with_flags(Flags::NONE.with_if(is_last, Flags::LAST)))
     }
 
     fn next_timeout(&self) -> Time {
@@ -141,8 +138,8 @@ pub struct BlastReceiver {
 impl Endpoint for BlastReceiver {
     fn handle_packet(&mut self, packet: &Packet, _: &Extra, _: &mut Cx<'_>) {
         self.owed += self.credit.is_some() as u64;
-        if packet.seq == self.delivered {
-            self.delivered += packet.payload as u64;
+        if packet.header.offset() == Some(self.delivered) {
+            self.delivered += packet.payload() as u64;
             self.finished |= packet.flags.has(Flags::LAST);
         }
     }
@@ -151,9 +148,8 @@ impl Endpoint for BlastReceiver {
 
     fn poll_control(&mut self, _: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
         self.owed = self.owed.checked_sub(1)?;
-        let mut credit = Packet::new(Kind::Credit, self.credit?);
-        credit.seq = self.answered;
-        credit.sent = cx.now;
+        let header = Header::Credit { number: self.answered, session: 0, ack: 0, echo: Time::ZERO };
+        let credit = Packet::control(header, self.credit?, cx.now);
         self.answered += 1;
         cx.stats.credits_sent += 1;
         Some(credit)
@@ -186,6 +182,7 @@ impl Receiver for BlastReceiver {
 mod tests {
     use super::*;
     use crate::endpoint::Stats;
+    use crate::packet::Kind;
     use crate::rng::{Entity, Rng};
 
     #[test]
@@ -196,9 +193,10 @@ mod tests {
             let mut cx = Cx { now: Time::ZERO, rng: &mut rng, stats: &mut stats };
             let mut sent = 0;
             for _ in 0..3 {
-                receiver.handle_packet(&Packet::new(Kind::Data, 1538), &Extra::default(), &mut cx);
+                let packet = Packet::data(Header::data(0), 1460, 1538, Time::ZERO);
+                receiver.handle_packet(&packet, &Extra::default(), &mut cx);
                 while let Some(packet) = receiver.poll_control(&mut Extra::default(), &mut cx) {
-                    assert_eq!((packet.kind, packet.wire), (Kind::Credit, 84));
+                    assert_eq!((packet.kind(), packet.wire), (Kind::Credit, 84));
                     sent += 1;
                 }
             }

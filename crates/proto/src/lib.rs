@@ -31,7 +31,9 @@ mod shim;
 pub mod tcp;
 
 pub use endpoint::{Cx, Endpoint, Env, Framing, Gauges, Receiver, Sender, Stats};
-pub use packet::{Extra, Flags, HOPS_MAX, Hop, Hops, Kind, Packet, SackBlock};
+pub use packet::{
+    CreditAnswer, CreditRequest, Extra, Flags, HOPS_MAX, Header, Hop, Hops, Kind, Packet, SackBlock,
+};
 pub use registry::{
     AnyReceiver, AnySender, AnyTransport, Checked, CreditNeeds, MarkingNeeds, Needs, ReceiverVisitor,
     SenderVisitor, TRANSPORTS, Transport, TransportInfo,

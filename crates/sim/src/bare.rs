@@ -4,7 +4,7 @@
 use crate::engine::{Event, What, Wheel};
 use crate::model::{Model, Pattern};
 use crate::net::{NONE, Slab, Slot, horizon};
-use clearway_proto::{Kind, Packet, mix};
+use clearway_proto::{Header, Packet, mix};
 use clearway_topology::PortId;
 use clearway_topology::routing::Routes;
 use clearway_units::{Bytes, Rate, Span, Time};
@@ -62,7 +62,7 @@ impl Bare {
             for packet in 0..way.as_ps() / frame.as_ps() {
                 let order = packet;
                 let slot = Slot {
-                    packet: Packet::new(Kind::Data, wire),
+                    packet: Packet::data(Header::data(0), 0, wire, flow.start),
                     flow: 0,
                     route: base,
                     next: NONE,

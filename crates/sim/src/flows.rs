@@ -228,7 +228,7 @@ impl Drive<'_> {
                     None => continue,
                 }
             }
-            let class = match packet.kind {
+            let class = match packet.kind() {
                 Kind::Ack | Kind::Nack => classes.ack,
                 Kind::Credit => classes.credit,
                 Kind::Cnp => {

@@ -98,7 +98,8 @@ impl Shim for AckShaperShim {
     fn handle_incoming(&mut self, _: u32, _: &Packet, _: Time) {}
 
     fn handle_outgoing(&mut self, flow: u32, packet: Packet, extra: &Extra, _: Time) -> Option<Packet> {
-        if packet.kind == Kind::Ack || (packet.kind == Kind::SynAck && self.shape_syn_ack) {
+        let kind = packet.kind();
+        if kind == Kind::Ack || (kind == Kind::SynAck && self.shape_syn_ack) {
             self.held.push_back((flow, packet, *extra));
             self.held_max = self.held_max.max(self.held.len());
             return None;
@@ -143,15 +144,16 @@ impl Shim for AckShaperShim {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Header;
+    use clearway_units::Rate;
 
     fn us(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
     }
 
     fn ack(number: u64) -> Packet {
-        let mut packet = Packet::new(Kind::Ack, 84);
-        packet.ack = number;
-        packet
+        let header = Header::Ack { ack: number, window: 0, rate: Rate::ZERO, echo: Time::ZERO };
+        Packet::control(header, 84, Time::ZERO)
     }
 
     #[test]
@@ -164,8 +166,8 @@ mod tests {
         let mut now = us(7);
         loop {
             while let Some((flow, packet, _)) = shim.poll_release(now) {
-                assert_eq!(flow as u64, packet.ack);
-                left.push((packet.ack, now.saturating_since(us(7))));
+                assert_eq!(packet.header.ack(), Some(flow as u64));
+                left.push((flow, now.saturating_since(us(7))));
             }
             if shim.next_timeout() == Time::MAX {
                 break;

@@ -11,7 +11,7 @@ pub use quota::{Half, Measure, Quota};
 pub use window::{Fairness, Law, Sample, SlowStartEnd, Window};
 
 use crate::endpoint::Env;
-use crate::packet::{Extra, Flags, Kind, Packet};
+use crate::packet::{Extra, Flags, Header, Packet};
 use crate::registry::Checked;
 use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
 use crate::tcp;
@@ -182,11 +182,9 @@ impl IctcpShim {
 
 impl Shim for IctcpShim {
     fn handle_incoming(&mut self, flow: u32, packet: &Packet, now: Time) {
-        if packet.kind != Kind::Data {
-            return;
-        }
-        let sample = (packet.echo > Time::ZERO && !packet.flags.has(Flags::RETRANSMIT))
-            .then(|| now.saturating_since(packet.echo));
+        let Header::Data { echo, .. } = packet.header else { return };
+        let sample =
+            (echo > Time::ZERO && !packet.flags.has(Flags::RETRANSMIT)).then(|| now.saturating_since(echo));
         let (law, sum) = (&self.law, &mut self.sum);
         let rtt_initial = self.rtt_initial;
         let connections = self.windows.len();
@@ -197,13 +195,13 @@ impl Shim for IctcpShim {
         let average = *sum as f64 / connections.max(1) as f64;
         self.quota.arrive(packet.wire as u64, window.rtt(), now);
         let before = window.rwnd();
-        window.arrive(packet.payload as u64, sample, law, &mut self.quota, average, now);
+        window.arrive(packet.payload() as u64, sample, law, &mut self.quota, average, now);
         *sum = *sum - before + window.rwnd();
     }
 
     fn handle_outgoing(&mut self, flow: u32, mut packet: Packet, _: &Extra, _: Time) -> Option<Packet> {
-        if matches!(packet.kind, Kind::Ack | Kind::SynAck) {
-            packet.window = packet.window.min(self.window(flow).min(u32::MAX as u64) as u32);
+        if let Header::Ack { window, .. } | Header::SynAck { window, .. } = &mut packet.header {
+            *window = (*window).min(self.window(flow).min(u32::MAX as u64) as u32);
         }
         self.passed += 1;
         Some(packet)
@@ -240,19 +238,20 @@ mod tests {
     fn acks_advertise_the_connections_window_and_never_more_than_the_receivers_own() {
         let env = ShimEnv { line_rate: Rate::gbps(1), framing: Framing::ETHERNET };
         let mut shim = IctcpShim::new(&Params::default(), &env);
-        let mut ack = Packet::new(Kind::Ack, 84);
-        ack.window = 1_000_000;
-        let mut advertised = |shim: &mut IctcpShim, own| {
-            ack.window = own;
-            shim.handle_outgoing(1, ack, &Extra::default(), Time::ZERO).expect("it holds nothing").window
+        let advertised = |shim: &mut IctcpShim, own| {
+            let header = Header::Ack { ack: 0, window: own, rate: Rate::ZERO, echo: Time::ZERO };
+            let ack = Packet::control(header, 84, Time::ZERO);
+            let passed = shim.handle_outgoing(1, ack, &Extra::default(), Time::ZERO);
+            let Header::Ack { window, .. } = passed.expect("it holds nothing").header else {
+                panic!("an ack")
+            };
+            window
         };
         assert_eq!(advertised(&mut shim, 1_000_000), 2920, "a new connection has two segments");
         assert_eq!(advertised(&mut shim, 1000), 1000);
         let mut now = Time::ZERO;
         for segment in 0..40u64 {
-            let mut packet = Packet::new(Kind::Data, 1538);
-            packet.payload = 1460;
-            packet.seq = segment * 1460;
+            let packet = Packet::data(Header::data(segment * 1460), 1460, 1538, now);
             shim.handle_incoming(1, &packet, now);
             now += Span::from_us(40);
         }

@@ -27,7 +27,7 @@ pub use mlfq::{Discipline, Mlfq};
 pub use phase::{Correction, FlowRtt, Phase, PhaseMeter, PhaseTest, RttMethod, SlowStartEnd, Units};
 pub use threshold::Threshold;
 
-use crate::packet::{Extra, Flags, Kind, Packet};
+use crate::packet::{Extra, Flags, Header, Kind, Packet};
 use crate::registry::Checked;
 use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
 use crate::tcp;
@@ -274,31 +274,31 @@ impl PacShim {
 
 impl Shim for PacShim {
     fn handle_incoming(&mut self, flow: u32, packet: &Packet, now: Time) {
-        if packet.kind != Kind::Data {
-            return;
-        }
+        let Header::Data { offset, echo } = packet.header else { return };
+        let payload = packet.payload() as u64;
         let arrival = Arrival {
-            payload: packet.payload as u64,
-            end: packet.seq + packet.payload as u64,
+            payload,
+            end: offset + payload,
             marked: packet.flags.has(Flags::ECN_CE),
-            answers: (packet.echo > Time::ZERO).then_some(packet.echo),
+            answers: (echo > Time::ZERO).then_some(echo),
         };
         self.pac.handle_data(flow, &arrival, now);
     }
 
     fn handle_outgoing(&mut self, flow: u32, packet: Packet, extra: &Extra, now: Time) -> Option<Packet> {
-        let opens = packet.kind == Kind::SynAck;
+        let opens = packet.kind() == Kind::SynAck;
         if packet.flags.has(Flags::LAST) {
             // TCP would answer the sender's FIN with one of its own, which is not held, and says all that is held.
             self.dropped += self.pac.finish(flow).count() as u64;
         }
-        let is_held = packet.kind == Kind::Ack || (opens && self.hold_syn_ack);
+        let is_held = packet.kind() == Kind::Ack || (opens && self.hold_syn_ack);
         if packet.flags.has(Flags::LAST) || !is_held {
             self.released += 1;
             return Some(packet);
         }
         let ecn_echo = packet.flags.has(Flags::ECN_ECHO);
-        self.pac.hold(flow, Ack { number: packet.ack, ecn_echo, opens }, (packet, *extra), now);
+        let number = packet.header.ack().unwrap_or(0);
+        self.pac.hold(flow, Ack { number, ecn_echo, opens }, (packet, *extra), now);
         None
     }
 
@@ -350,16 +350,12 @@ mod tests {
     }
 
     fn data(segment: u64) -> Packet {
-        let mut packet = Packet::new(Kind::Data, 1538);
-        packet.payload = 1460;
-        packet.seq = (segment - 1) * 1460;
-        packet
+        Packet::data(Header::data((segment - 1) * 1460), 1460, 1538, Time::ZERO)
     }
 
     fn ack(segments: u64) -> Packet {
-        let mut packet = Packet::new(Kind::Ack, 84);
-        packet.ack = segments * 1460;
-        packet
+        let header = Header::Ack { ack: segments * 1460, window: 0, rate: Rate::ZERO, echo: Time::ZERO };
+        Packet::control(header, 84, Time::ZERO)
     }
 
     #[test]
@@ -421,7 +417,7 @@ mod tests {
         let mut poll = |shim: &mut PacShim, now| {
             while let Some((flow, packet, _)) = shim.poll_release(now) {
                 assert_eq!(packet.sent, now);
-                released.push((flow, packet.ack));
+                released.push((flow, packet.header.ack().unwrap()));
             }
             released.clone()
         };
@@ -429,7 +425,7 @@ mod tests {
         assert_eq!(poll(&mut shim, us(10)), [(1, 1460), (2, 1460)]);
         assert_eq!(shim.next_timeout(), us(110), "an interval of the initial RTT");
         let mut answer = data(2);
-        answer.echo = us(10);
+        answer.header = Header::Data { offset: 1460, echo: us(10) };
         shim.handle_incoming(1, &answer, us(60));
         shim.handle_incoming(2, &answer, us(60));
         assert_eq!(poll(&mut shim, us(60)), [(1, 1460), (2, 1460), (3, 1460)]);
@@ -442,7 +438,8 @@ mod tests {
         let mut params = Params::default();
         params.set("hold_syn_ack", "false").unwrap();
         let mut shim = PacShim::new(&params, &env(Rate::gbps(1)));
-        let syn_ack = Packet::new(Kind::SynAck, 84);
+        let header = Header::SynAck { window: 0, rate: Rate::ZERO, echo: Time::ZERO };
+        let syn_ack = Packet::control(header, 84, Time::ZERO);
         assert!(shim.handle_outgoing(1, syn_ack, &Extra::default(), us(1)).is_some());
         let mut shim = PacShim::new(&Params::default(), &env(Rate::gbps(1)));
         assert!(shim.handle_outgoing(1, syn_ack, &Extra::default(), us(1)).is_none());

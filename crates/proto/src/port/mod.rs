@@ -121,7 +121,7 @@ impl AnyPortMechanism {
             AnyPortMechanism::Phantom(_) | AnyPortMechanism::Telemetry(_) => {}
             AnyPortMechanism::Rcp(rcp) => rcp.on_arrival(packet, port.queued, port.now),
             AnyPortMechanism::Pacc(pacc) => {
-                if packet.kind == Kind::Data {
+                if packet.kind() == Kind::Data {
                     pacc.on_forward(flow, packet.wire, port.queued, port.now);
                 }
             }

@@ -75,8 +75,12 @@ fn threshold_by_rate(rate: Rate) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Kind;
+    use crate::packet::Header;
     use clearway_units::Span;
+
+    fn data(wire: u32) -> Packet {
+        Packet::data(Header::data(0), wire - 78, wire, Time::ZERO)
+    }
 
     fn config(drain: f64) -> PhantomConfig {
         PhantomConfig { drain, threshold: Auto::Auto }
@@ -89,8 +93,7 @@ mod tests {
         let gap = rate.mul_f64(load).time_to_send(Bytes::new(1538));
         let (mut now, mut marks) = (Time::ZERO, 0);
         for packet in 0..20_000 {
-            let mut frame = Packet::new(Kind::Data, 1538);
-            frame.flags = Flags::ECN_CAPABLE;
+            let mut frame = data(1538).with_flags(Flags::ECN_CAPABLE);
             queue.on_departure(&mut frame, now);
             marks += (packet >= 10_000 && frame.flags.has(Flags::ECN_CE)) as u32;
             now += gap;
@@ -108,7 +111,7 @@ mod tests {
     #[test]
     fn the_counter_is_exact_and_never_below_zero() {
         let mut queue = PhantomQueue::new(&config(0.5), Rate::gbps(8));
-        queue.on_departure(&mut Packet::new(Kind::Data, 1000), Time::ZERO);
+        queue.on_departure(&mut data(1000), Time::ZERO);
         // 4 Gbps drain a byte in 2 ns.
         assert_eq!(queue.bytes(Time::ZERO + Span::from_ns(500)), 750.0);
         assert_eq!(queue.bytes(Time::ZERO + Span::from_secs(86_400)), 0.0);
@@ -118,7 +121,7 @@ mod tests {
     fn only_what_understands_marks_is_marked() {
         let mut queue = PhantomQueue::new(&config(0.95), Rate::gbps(10));
         for _ in 0..20 {
-            let mut frame = Packet::new(Kind::Data, 1538);
+            let mut frame = data(1538);
             queue.on_departure(&mut frame, Time::ZERO);
             assert_eq!(frame.flags, Flags::NONE);
         }

@@ -14,7 +14,7 @@
 //!   intervals without any packet have an empty queue.
 //! - A packet that arrives over the end of an interval counts where it began.
 
-use crate::packet::{Flags, Packet};
+use crate::packet::{Header, Packet};
 use clearway_units::{Rate, Span, Time};
 
 /// Gains and limits of a port's rate.
@@ -94,17 +94,19 @@ impl RcpRate {
             self.catch_up(queued, now);
         }
         self.arrived += packet.wire as u64;
-        if packet.flags.has(Flags::RATE) && packet.echo > Time::ZERO {
+        if let Header::RcpData { srtt, .. } = packet.header
+            && srtt > Span::ZERO
+        {
             self.timed += packet.wire as u64;
-            self.rtt_sum += packet.echo.as_secs_f64() * packet.wire as f64;
+            self.rtt_sum += srtt.as_secs_f64() * packet.wire as f64;
         }
     }
 
     /// A packet leaves the port: it is told the rate if it asks and was not told a lower one.
     #[inline]
     pub fn on_departure(&mut self, packet: &mut Packet) {
-        if packet.flags.has(Flags::RATE) {
-            packet.ack = packet.ack.min(self.rate as u64);
+        if let Header::RcpData { rate, .. } | Header::RcpSyn { rate } = &mut packet.header {
+            *rate = (*rate).min(Rate::bps(self.rate as u64));
         }
     }
 
@@ -156,7 +158,6 @@ impl RcpRate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Kind;
 
     const CONFIG: RcpConfig = RcpConfig {
         alpha: 0.4,
@@ -168,12 +169,14 @@ mod tests {
         packets_min: 0.01,
     };
 
-    fn packet(rtt: Span) -> Packet {
-        let mut packet = Packet::new(Kind::Data, 1538);
-        packet.flags = Flags::RATE;
-        packet.ack = u64::MAX;
-        packet.echo = Time::ZERO + rtt;
-        packet
+    fn packet(srtt: Span) -> Packet {
+        let header = Header::RcpData { offset: 0, rate: Rate::bps(u64::MAX), srtt };
+        Packet::data(header, 1460, 1538, Time::ZERO)
+    }
+
+    fn rate_of(packet: &Packet) -> Rate {
+        let Header::RcpData { rate, .. } = packet.header else { panic!("data of RCP") };
+        rate
     }
 
     /// A fluid of `flows` that follow the rate told a round trip ago, through a queue in front of `link`.
@@ -192,8 +195,9 @@ mod tests {
             port.on_arrival(&fluid, queue as u64, now);
             port.on_departure(&mut fluid);
             queue = (queue + bytes - link.bytes_in(step).get() as f64).max(0.0);
-            told.push_back(fluid.ack as f64);
-            rates.push(fluid.ack as f64);
+            let rate = rate_of(&fluid).as_bps_f64();
+            told.push_back(rate);
+            rates.push(rate);
             now += step;
         }
         (rates, queue)
@@ -236,14 +240,17 @@ mod tests {
         let mut port = RcpRate::new(&CONFIG, Rate::gbps(10));
         let mut asked = packet(Span::ZERO);
         port.on_departure(&mut asked);
-        assert_eq!(asked.ack, 500_000_000);
-        asked.ack = 7;
+        assert_eq!(rate_of(&asked), Rate::mbps(500));
+        asked.header = Header::RcpData { offset: 0, rate: Rate::bps(7), srtt: Span::ZERO };
         port.on_departure(&mut asked);
-        assert_eq!(asked.ack, 7);
-        let mut other = Packet::new(Kind::Data, 1538);
-        other.ack = 9_000_000_000;
+        assert_eq!(rate_of(&asked), Rate::bps(7));
+        let mut syn = Packet::control(Header::RcpSyn { rate: Rate::gbps(10) }, 84, Time::ZERO);
+        port.on_departure(&mut syn);
+        assert_eq!(syn.header, Header::RcpSyn { rate: Rate::mbps(500) });
+        let header = Header::data(9);
+        let mut other = Packet::data(header, 1460, 1538, Time::ZERO);
         port.on_departure(&mut other);
-        assert_eq!(other.ack, 9_000_000_000, "what does not ask is not touched");
+        assert_eq!(other.header, header, "a packet that asks for no rate is not touched");
     }
 
     #[test]

@@ -2,9 +2,15 @@
 
 use super::config::{Cnp, Config, Recovery};
 use crate::endpoint::{self, Cx, Endpoint, Env, Framing};
-use crate::packet::{Extra, Flags, Kind, Packet};
+use crate::packet::{Extra, Flags, Header, Packet};
 use crate::ranges::Ranges;
 use clearway_units::{Span, Time};
+
+/// The kind of answer to a data packet.
+enum Answer {
+    Ack,
+    Nack,
+}
 
 /// The receiving end of a flow.
 pub struct Receiver {
@@ -52,9 +58,9 @@ impl Receiver {
         }
     }
 
-    /// Takes the bytes of a packet, if it may. Answers what to send back, if anything.
-    fn take(&mut self, packet: &Packet, cx: &mut Cx<'_>) -> Option<Kind> {
-        let (start, end) = (packet.seq, packet.seq + packet.payload as u64);
+    /// Takes the bytes of a packet, if it may. Returns the kind of answer to send, if any.
+    fn take(&mut self, start: u64, packet: &Packet, cx: &mut Cx<'_>) -> Option<Answer> {
+        let end = start + packet.payload() as u64;
         let keeps = self.recovery == Recovery::SelectiveRepeat;
         if start > self.expected {
             if !keeps {
@@ -64,14 +70,14 @@ impl Receiver {
                 }
                 self.nacked = Some(self.expected);
                 self.nack_at = cx.now + self.nack_interval;
-                return Some(Kind::Nack);
+                return Some(Answer::Nack);
             }
-            self.learn_end(packet);
+            self.learn_end(packet, end);
             let new = if start < end { self.early.insert(start, end) } else { 0 };
             cx.stats.duplicate_bytes += end - start - new;
-            return Some(Kind::Nack);
+            return Some(Answer::Nack);
         }
-        self.learn_end(packet);
+        self.learn_end(packet, end);
         let fresh = end.saturating_sub(self.expected).min(end - start);
         cx.stats.duplicate_bytes += end - start - fresh;
         self.expected = self.expected.max(end);
@@ -82,12 +88,12 @@ impl Receiver {
                 self.expected = self.expected.max(through);
             }
         }
-        Some(Kind::Ack)
+        Some(Answer::Ack)
     }
 
-    fn learn_end(&mut self, packet: &Packet) {
+    fn learn_end(&mut self, packet: &Packet, end: u64) {
         if packet.flags.has(Flags::LAST) {
-            self.end = Some(packet.seq + packet.payload as u64);
+            self.end = Some(end);
         }
     }
 
@@ -98,9 +104,7 @@ impl Receiver {
 
 impl Endpoint for Receiver {
     fn handle_packet(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
-        if packet.kind != Kind::Data {
-            return;
-        }
+        let Header::Data { offset, .. } = packet.header else { return };
         let marked = packet.flags.has(Flags::ECN_CE);
         if let Cnp::Packets(interval) = self.cnp
             && marked
@@ -109,31 +113,28 @@ impl Endpoint for Receiver {
             self.cnp_at = cx.now + interval;
             self.cnp_due = true;
         }
-        let Some(kind) = self.take(packet, cx) else { return };
-        let mut answer = Packet::new(kind, self.ack_wire);
-        answer.ack = self.expected;
-        answer.seq = packet.seq;
-        answer.window = packet.payload;
-        answer.sent = cx.now;
-        answer.echo = packet.sent;
+        let Some(answer) = self.take(offset, packet, cx) else { return };
+        let (ack, len, echo) = (self.expected, packet.payload(), packet.sent);
+        let header = match answer {
+            Answer::Ack => Header::RdmaAck { ack, offset, len, echo },
+            Answer::Nack => Header::RdmaNack { ack, offset, len, echo },
+        };
         let has_extra = packet.flags.has(Flags::TELEMETRY);
-        answer.flags = Flags::NONE
+        let flags = Flags::NONE
             .with_if(marked && self.cnp == Cnp::Flag, Flags::ECN_ECHO)
             .with_if(self.has_all(), Flags::LAST)
             .with_if(has_extra, Flags::EXTRA);
         if has_extra {
             self.extra = *extra;
         }
-        self.answer = Some(answer);
+        self.answer = Some(Packet::control(header, self.ack_wire, cx.now).with_flags(flags));
     }
 
     fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
 
     fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
         if std::mem::take(&mut self.cnp_due) {
-            let mut cnp = Packet::new(Kind::Cnp, self.framing.wire(0));
-            cnp.sent = cx.now;
-            return Some(cnp);
+            return Some(Packet::control(Header::Cnp, self.framing.wire(0), cx.now));
         }
         let answer = self.answer.take()?;
         if answer.flags.has(Flags::EXTRA) {

@@ -3,7 +3,7 @@
 use super::config::{Config, Recovery};
 use super::law::{Ack, RateLaw};
 use crate::endpoint::{self, Cx, Endpoint, Env, Framing, Gauges};
-use crate::packet::{Extra, Flags, Kind, Packet};
+use crate::packet::{Extra, Flags, Header, Packet};
 use crate::ranges::Ranges;
 use clearway_units::{Bytes, Rate, Span, Time};
 
@@ -158,7 +158,12 @@ impl<L: RateLaw> Sender<L> {
     }
 
     fn on_answer(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
-        let newly = packet.ack.saturating_sub(self.acked);
+        let (Header::RdmaAck { ack, offset, len, echo } | Header::RdmaNack { ack, offset, len, echo }) =
+            packet.header
+        else {
+            return;
+        };
+        let newly = ack.saturating_sub(self.acked);
         self.acked += newly;
         if newly > 0 {
             // If the byte now at `acked` was sent again, then before now.
@@ -169,16 +174,16 @@ impl<L: RateLaw> Sender<L> {
         if packet.flags.has(Flags::LAST) {
             (self.end_told, self.end_acked) = (true, true);
         }
-        if packet.kind == Kind::Nack {
+        if matches!(packet.header, Header::RdmaNack { .. }) {
             match self.recovery {
                 Recovery::GoBackN => self.start_over(),
                 Recovery::SelectiveRepeat => {
-                    let (start, end) = (packet.seq.max(self.acked), packet.seq + packet.window as u64);
+                    let (start, end) = (offset.max(self.acked), offset + len as u64);
                     if start < end {
                         self.kept.insert(start, end);
                     }
                     // What left after the repetition has overtaken it: that was lost too.
-                    if self.mend_end <= self.acked || packet.echo > self.mended {
+                    if self.mend_end <= self.acked || echo > self.mended {
                         (self.mending, self.mended) = (self.acked, Time::MAX);
                     }
                     self.mend_end = self.mend_end.max(self.kept.end());
@@ -192,7 +197,7 @@ impl<L: RateLaw> Sender<L> {
             acked: self.acked,
             next: self.next,
             marked,
-            rtt: cx.now.saturating_since(packet.echo),
+            rtt: cx.now.saturating_since(echo),
             hops: extra.hops(),
         };
         self.law.on_ack(&ack, cx.now);
@@ -205,9 +210,9 @@ impl<L: RateLaw> Sender<L> {
 
 impl<L: RateLaw> Endpoint for Sender<L> {
     fn handle_packet(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
-        match packet.kind {
-            Kind::Ack | Kind::Nack => self.on_answer(packet, extra, cx),
-            Kind::Cnp => {
+        match packet.header {
+            Header::RdmaAck { .. } | Header::RdmaNack { .. } => self.on_answer(packet, extra, cx),
+            Header::Cnp => {
                 cx.stats.notices += 1;
                 self.law.on_cnp(cx.now);
             }
@@ -241,13 +246,13 @@ impl<L: RateLaw> Endpoint for Sender<L> {
         let piece = self.piece().filter(|_| self.turn <= cx.now)?;
         let end = piece.start + piece.payload as u64;
         let is_last = self.closed && end == self.written;
-        let mut packet = Packet::new(Kind::Data, self.framing.wire(piece.payload) + self.stamp);
-        (packet.seq, packet.payload, packet.sent) = (piece.start, piece.payload, cx.now);
-        packet.flags = Flags::NONE
+        let flags = Flags::NONE
             .with_if(self.ecn, Flags::ECN_CAPABLE)
             .with_if(is_last, Flags::LAST)
             .with_if(piece.again, Flags::RETRANSMIT)
             .with_if(self.telemetry, Flags::TELEMETRY.with(Flags::EXTRA));
+        let wire = self.framing.wire(piece.payload) + self.stamp;
+        let packet = Packet::data(Header::data(piece.start), piece.payload, wire, cx.now).with_flags(flags);
         self.end_told |= is_last;
         if end <= self.mend_end {
             self.mending = end;

@@ -8,7 +8,7 @@ use super::config::TcpParams;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent, UNLIMITED};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::packet::{Flags, Packet};
+use crate::packet::Header;
 use crate::port::{PortMechanism, RcpConfig};
 use crate::registry::{Checked, Needs, Transport};
 use clearway_schema::{Auto, Profile, declare};
@@ -103,8 +103,8 @@ impl RcpControl {
         RcpControl { rate, line_rate: env.line_rate, srtt: Span::ZERO }
     }
 
-    fn grant(&mut self, stamp: u64) {
-        self.rate = Rate::bps(stamp.clamp(1, self.line_rate.as_bps()));
+    fn grant(&mut self, rate: Rate) {
+        self.rate = rate.clamp(Rate::bps(1), self.line_rate);
     }
 }
 
@@ -123,7 +123,7 @@ impl Controller for RcpControl {
 
     fn on_ack(&mut self, ack: &AckEvent) {
         self.srtt = ack.srtt;
-        self.grant(ack.stamp);
+        self.grant(ack.granted);
     }
 
     fn on_loss(&mut self, _: &CongestionEvent) {}
@@ -139,16 +139,18 @@ impl Controller for RcpControl {
         }
     }
 
-    fn on_open(&mut self, rtt: Span, stamp: u64, _: Time) {
+    fn on_open(&mut self, rtt: Span, granted: Rate, _: Time) {
         self.srtt = rtt;
-        self.grant(stamp);
+        self.grant(granted);
     }
 
     #[inline]
-    fn stamp(&self, packet: &mut Packet) {
-        packet.flags.set(Flags::RATE);
-        packet.ack = self.line_rate.as_bps();
-        packet.echo = Time::ZERO + self.srtt;
+    fn data_header(&self, offset: u64) -> Header {
+        Header::RcpData { offset, rate: self.line_rate, srtt: self.srtt }
+    }
+
+    fn syn_header(&self) -> Header {
+        Header::RcpSyn { rate: self.line_rate }
     }
 }
 
@@ -157,7 +159,7 @@ mod tests {
     use super::super::controller::tests::ack;
     use super::*;
     use crate::endpoint::{Cx, Endpoint, Framing, Sender as _, Stats};
-    use crate::packet::{Extra, Kind};
+    use crate::packet::{Extra, Packet};
     use crate::rng::{Entity, Rng};
 
     const ENV: Env = Env {
@@ -177,24 +179,24 @@ mod tests {
         let mut extra = Extra::default();
         sender.write(1_000_000, &mut cx);
         let syn = sender.poll_control(&mut extra, &mut cx).unwrap();
-        assert_eq!((syn.kind, syn.ack), (Kind::Syn, 10_000_000_000));
-        assert!(syn.flags.has(Flags::RATE) && sender.poll_transmit(&mut cx).is_none());
+        assert_eq!(syn.header, Header::RcpSyn { rate: Rate::gbps(10) });
+        assert!(sender.poll_transmit(&mut cx).is_none());
 
-        let mut answer = Packet::new(Kind::SynAck, 84);
-        answer.window = u32::MAX;
-        answer.seq = 1_538_000_000;
+        let (window, echo) = (u32::MAX, Time::ZERO);
+        let header = Header::SynAck { window, rate: Rate::bps(1_538_000_000), echo };
+        let answer = Packet::control(header, 84, Time::ZERO);
         cx.now = Time::ZERO + Span::from_us(100);
         sender.handle_packet(&answer, &extra, &mut cx);
         let first = sender.poll_transmit(&mut cx).unwrap();
-        assert_eq!((first.ack, first.echo), (10_000_000_000, Time::ZERO + Span::from_us(100)));
+        let (rate, srtt) = (Rate::gbps(10), Span::from_us(100));
+        assert_eq!(first.header, Header::RcpData { offset: 0, rate, srtt });
         assert!(sender.poll_transmit(&mut cx).is_none());
         // 1538 bytes at 1.538 Gbps: 8 us.
         assert_eq!(sender.next_timeout(), cx.now + Span::from_us(8));
 
         // Half way, an answer doubles the rate: half of what is left remains to be waited.
-        let mut answer = Packet::new(Kind::Ack, 84);
-        answer.window = u32::MAX;
-        answer.seq = 3_076_000_000;
+        let header = Header::Ack { ack: 0, window, rate: Rate::bps(3_076_000_000), echo };
+        let answer = Packet::control(header, 84, Time::ZERO);
         cx.now += Span::from_us(4);
         sender.handle_packet(&answer, &extra, &mut cx);
         assert_eq!(sender.next_timeout(), cx.now + Span::from_us(2));
@@ -210,7 +212,7 @@ mod tests {
     #[test]
     fn loss_changes_nothing_but_the_bytes_to_be_sent() {
         let mut rcp = RcpControl::new(&Params::default().tcp.config(Ecn::Off), &ENV);
-        rcp.on_ack(&AckEvent { stamp: 5_000_000_000, ..ack(1460) });
+        rcp.on_ack(&AckEvent { granted: Rate::gbps(5), ..ack(1460) });
         let event = super::super::controller::tests::congestion(100_000);
         rcp.on_loss(&event);
         rcp.on_timeout(&event);
@@ -220,7 +222,7 @@ mod tests {
     #[test]
     fn after_a_pause_a_window_over_a_round_trip_until_the_next_answer() {
         let mut rcp = RcpControl::new(&Params::default().tcp.config(Ecn::Off), &ENV);
-        rcp.on_ack(&AckEvent { stamp: 10_000_000_000, ..ack(1460) });
+        rcp.on_ack(&AckEvent { granted: Rate::gbps(10), ..ack(1460) });
         rcp.on_restart(&RestartEvent { now: Time::ZERO, idle: Span::from_secs(1), window: 12_500 });
         assert_eq!(rcp.limits().pacing, Some(Rate::gbps(1)));
     }

@@ -6,11 +6,11 @@ use super::dctcp::{self, DctcpControl};
 use super::newreno::Reno;
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::packet::Packet;
+use crate::packet::Header;
 use crate::registry::{Checked, Needs, Transport};
 use crate::shim::{AnyShim, ShimEnv};
 use clearway_schema::{Declared, Profile, choice};
-use clearway_units::{Span, Time};
+use clearway_units::{Rate, Span, Time};
 use std::marker::PhantomData;
 
 choice! {
@@ -171,13 +171,13 @@ impl Controller for UnderControl {
         forward!(self, control => control.on_restart(event))
     }
 
-    fn on_open(&mut self, _: Span, _: u64, sent: Time) {
+    fn on_open(&mut self, _: Span, _: Rate, sent: Time) {
         self.ts_recent = sent;
     }
 
     #[inline]
-    fn stamp(&self, packet: &mut Packet) {
-        packet.echo = self.ts_recent;
+    fn data_header(&self, offset: u64) -> Header {
+        Header::Data { offset, echo: self.ts_recent }
     }
 }
 
@@ -186,8 +186,6 @@ mod tests {
     use super::super::controller::tests::ack;
     use super::*;
     use crate::endpoint::Framing;
-    use crate::packet::Kind;
-    use clearway_units::Rate;
 
     #[test]
     fn data_returns_when_the_newest_acknowledgement_left_rfc_7323_section_3_2() {
@@ -202,19 +200,19 @@ mod tests {
         };
         let config = super::super::newreno::Params::default().tcp.config(Ecn::Off);
         let mut control = UnderControl::new(Under::NewReno, &config, &env);
-        let echo = |control: &UnderControl| {
-            let mut packet = Packet::new(Kind::Data, 1538);
-            control.stamp(&mut packet);
-            packet.echo
-        };
-        control.on_open(Span::from_us(100), 0, us(60));
-        assert_eq!(echo(&control), us(60));
+        let data = |echo| Header::Data { offset: 1460, echo };
+        control.on_open(Span::from_us(100), Rate::ZERO, us(60));
+        assert_eq!(control.data_header(1460), data(us(60)));
         // Data left at 100, was acknowledged at 170, and the acknowledgement arrived at 200.
         let event =
             AckEvent { now: us(200), rtt: Span::from_us(100), one_way: Span::from_us(70), ..ack(1460) };
         control.on_ack(&event);
-        assert_eq!(echo(&control), us(170));
+        assert_eq!(control.data_header(1460), data(us(170)));
         control.on_ack(&AckEvent { one_way: Span::from_us(20), ..event });
-        assert_eq!(echo(&control), us(170), "an older one that was overtaken changes nothing");
+        assert_eq!(
+            control.data_header(1460),
+            data(us(170)),
+            "an older one that was overtaken changes nothing"
+        );
     }
 }

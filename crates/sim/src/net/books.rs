@@ -1,7 +1,7 @@
 //! Double-entry books of packets, payload and credits: nothing appears or vanishes.
 
 use super::slab::{Slab, Slot};
-use clearway_proto::{Kind, Packet};
+use clearway_proto::{Header, Packet};
 
 /// Why a packet was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,8 +37,8 @@ impl Count {
     #[inline]
     pub fn add(&mut self, packet: &Packet) {
         self.packets += 1;
-        self.payload += packet.payload as u64;
-        self.credits += (packet.kind == Kind::Credit) as u64;
+        self.payload += packet.payload() as u64;
+        self.credits += packet.is_credit() as u64;
     }
 }
 
@@ -63,8 +63,8 @@ impl Books {
     pub fn close(&self, slab: &Slab) -> Result<[Lines; 3], String> {
         let (mut in_flight, mut frames) = (Count::default(), 0);
         for Slot { packet, .. } in slab.iter_live() {
-            match packet.kind {
-                Kind::Pause => frames += 1,
+            match packet.header {
+                Header::Pause { .. } => frames += 1,
                 _ => in_flight.add(packet),
             }
         }

@@ -2,7 +2,6 @@
 
 use super::{NONE, Network};
 use crate::engine::{Event, What, prefetch};
-use clearway_proto::Kind;
 
 impl Network {
     /// Whether the network is too large for a core's own cache, so that fetching ahead pays.
@@ -56,7 +55,7 @@ impl Network {
                 let slot = self.slab.get(index);
                 if slot.hops > 0 {
                     let out = &self.ports[self.paths[slot.route as usize].index()];
-                    if slot.packet.kind == Kind::Credit && out.credits != NONE {
+                    if slot.packet.is_credit() && out.credits != NONE {
                         prefetch(&self.credits[out.credits as usize]);
                     } else {
                         prefetch(&self.queues[out.first_queue as usize]);

@@ -11,7 +11,7 @@ use super::{Drop, NONE, Network, Slab, Slot};
 use crate::engine::{Event, What};
 use crate::model::Model;
 use clearway_proto::port::pfc::{Ingress, PAUSE_WIRE, PfcMemory, headroom};
-use clearway_proto::{Kind, Packet};
+use clearway_proto::{Header, Packet};
 use clearway_topology::{PortId, Topology};
 use clearway_units::{Bytes, Span, Time};
 
@@ -211,8 +211,7 @@ impl Network {
         state.told = state.asked;
         state.pauses += u64::from(stop != 0);
         let response = control.response;
-        let mut packet = Packet::new(Kind::Pause, PAUSE_WIRE);
-        (packet.seq, packet.ack, packet.sent) = (stop as u64, go as u64, self.now);
+        let packet = Packet::control(Header::Pause { stop, go }, PAUSE_WIRE, self.now);
         self.books.frames[0] += 1;
         let slot =
             Slot { packet, flow: NONE, route: link.0, next: NONE, hops: 0, class: 0, class_at_host: 0 };
@@ -232,11 +231,14 @@ impl Network {
         let slot = *self.slab.get(index);
         self.books.frames[1] += 1;
         self.slab.remove(index);
+        let Header::Pause { stop, go } = slot.packet.header else {
+            unreachable!("only pause frames get here")
+        };
         let port = slot.route;
         let out = &mut self.ports[port as usize];
         let before = out.paused;
         if out.up {
-            out.paused = (before | slot.packet.seq as u32) & !(slot.packet.ack as u32);
+            out.paused = (before | stop) & !go;
         }
         let paused = out.paused;
         self.set_stopped(port);

@@ -29,7 +29,7 @@ use crate::engine::{Event, What, Wheel};
 use crate::model::SharedBuffer;
 use crate::timer::Timer;
 use clearway_proto::port::AnyPortMechanism;
-use clearway_proto::{Extra, Flags, Kind, Packet, Rng};
+use clearway_proto::{Extra, Flags, Packet, Rng};
 use clearway_topology::PortId;
 use clearway_units::Time;
 use flow_control::{FRAME_DUE, FlowControl, STOPPED};
@@ -165,7 +165,7 @@ impl Network {
         let choice = if route.count > 1 { rng.below(route.count as u64) as u32 } else { 0 };
         let first = route.base + choice * route.hops as u32;
         let has_extra = packet.flags.has(Flags::EXTRA);
-        let is_credit = packet.kind == Kind::Credit;
+        let is_credit = packet.is_credit();
         let there = if is_credit { class } else { self.at_switches[class as usize] };
         let slot = Slot {
             packet,
@@ -230,7 +230,7 @@ impl Network {
             return self.send_specially(port, index);
         }
         let slot = self.slab.get(index);
-        if slot.packet.kind == Kind::Credit && out.credits != NONE {
+        if slot.packet.is_credit() && out.credits != NONE {
             return self.send_credit(port, index);
         }
         // A wake-up due now is for a credit that may leave: it goes first, though this packet came just before.

@@ -3,7 +3,7 @@
 
 use super::{ENDED, NONE, Network, Route, Slot};
 use crate::engine::{Event, What};
-use clearway_proto::{Kind, Packet};
+use clearway_proto::{Header, Packet};
 
 impl Network {
     /// Names a flow so that the name is never used again, though its place is.
@@ -64,8 +64,7 @@ impl Network {
             // The flow has been given another path since.
             return;
         };
-        let mut packet = Packet::new(Kind::Cnp, self.notice_wire);
-        packet.sent = self.now;
+        let packet = Packet::control(Header::Cnp, self.notice_wire, self.now);
         let first = route.base + (path * hops + at + 1) as u32;
         let left = (hops - at - 1) as u8;
         debug_assert!(left > 0, "a switch lies between the two hosts");

@@ -4,7 +4,7 @@ use super::queue::Queue;
 use super::slab::NONE;
 use crate::model::{Class, CreditClass, Threshold};
 use clearway_proto::port::{CreditLimiter, CreditRoom, MarkAt, RedMarker, StepMarker, frames_by_rate};
-use clearway_proto::{Entity, Flags, Framing, Kind, Packet, Rng};
+use clearway_proto::{Entity, Flags, Framing, Packet, Rng};
 use clearway_units::{Bytes, Rate, Span, Time};
 
 /// One direction of a link, with the port that feeds it. What every packet touches stands in the first cache line.
@@ -126,8 +126,8 @@ impl Port {
     pub fn count(&mut self, packet: &Packet) {
         self.tx_packets += 1;
         self.tx_bytes += packet.wire as u64;
-        self.tx_payload += packet.payload as u64;
-        self.tx_credits += (packet.kind == Kind::Credit) as u64;
+        self.tx_payload += packet.payload() as u64;
+        self.tx_credits += packet.is_credit() as u64;
     }
 }
 

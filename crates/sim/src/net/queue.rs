@@ -131,11 +131,11 @@ fn mean(area: u128, level: u64, since: Time, now: Time) -> f64 {
 mod tests {
     use super::super::slab::Slot;
     use super::*;
-    use clearway_proto::{Kind, Packet};
+    use clearway_proto::{Header, Packet};
 
     fn insert(slab: &mut Slab, wire: u32) -> u32 {
         slab.insert(Slot {
-            packet: Packet::new(Kind::Data, wire),
+            packet: Packet::data(Header::data(0), 0, wire, Time::ZERO),
             flow: 0,
             route: 0,
             next: NONE,

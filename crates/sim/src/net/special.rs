@@ -2,7 +2,6 @@
 
 use super::flow_control::FRAME_DUE;
 use super::{Drop, NONE, Network};
-use clearway_proto::Kind;
 use clearway_proto::port::PortState;
 
 impl Network {
@@ -23,7 +22,7 @@ impl Network {
             self.meet_mechanism(port, index);
         }
         let (out, slot) = (&self.ports[port as usize], self.slab.get(index));
-        if slot.packet.kind == Kind::Credit && out.credits != NONE {
+        if slot.packet.is_credit() && out.credits != NONE {
             self.send_credit(port, index);
         } else if out.busy_until <= self.now
             && out.waiting == 0

@@ -14,7 +14,7 @@ use crate::metrics::{Ended, Record, Sampler};
 use crate::model::{Delay, Model};
 use crate::net::{NONE, Network, Next};
 use crate::oracle::Oracle;
-use clearway_proto::{Extra, Flags, Kind, Packet, Rng};
+use clearway_proto::{Extra, Flags, Header, Packet, Rng};
 use clearway_topology::NodeId;
 use clearway_topology::routing::Routes;
 use clearway_units::{Span, Time};
@@ -252,7 +252,7 @@ impl Simulation {
             return self.hand_over(index);
         }
         let slot = self.net.slab.get(index);
-        let for_receiver = slot.packet.kind.is_for_receiver();
+        let for_receiver = slot.packet.kind().is_for_receiver();
         let Some(flow) = self.flows.get_mut(slot.flow) else { return self.hand_over(index) };
         let end = if for_receiver { &mut flow.receiving } else { &mut flow.sending };
         let done = self.net.now + delay.draw(&mut self.host_rngs[end.host as usize]);
@@ -275,7 +275,7 @@ impl Simulation {
             &Extra::None
         };
         self.net.deliver(index);
-        if packet.kind.is_for_receiver() {
+        if packet.kind().is_for_receiver() {
             self.drive_receiver(place, Input::Packet(&packet, extra));
         } else {
             if self.watches_rtt {
@@ -288,11 +288,13 @@ impl Simulation {
     /// An acknowledgement returns the time at which the data left that it answers.
     #[inline(never)]
     fn watch_rtt(&mut self, place: u32, packet: &Packet) {
-        if packet.kind != Kind::Ack {
-            return;
-        }
+        let echo = match packet.header {
+            Header::Ack { echo, .. } | Header::RdmaAck { echo, .. } => echo,
+            Header::CreditAck(answer) => answer.echo,
+            _ => return,
+        };
         if let Some(flow) = self.flows.get_mut(place) {
-            let rtt = self.net.now.saturating_since(packet.echo);
+            let rtt = self.net.now.saturating_since(echo);
             self.sampler.watch(&self.model, &self.net, flow.traffic, flow.number, rtt);
         }
     }

@@ -1,13 +1,14 @@
-//! Networks of one or two switches.
+//! Networks of one switch ([`Star`]) or two ([`Dumbbell`]).
 
-use super::{hosts_within, within};
+use super::limits::{hosts_within, within};
 use crate::builder::{Builder, HOSTS_MAX};
-use crate::{NodeId, Topology, TopologyError};
+use crate::error::TopologyError;
+use crate::graph::{NodeId, Topology};
 use clearway_schema::declare;
 use clearway_units::{Rate, Span};
 
 declare! {
-    /// Two switches and one link that all pairs share: the convergence and fairness experiments of all five papers.
+    /// Two switches joined by one link that all pairs of hosts share, for experiments on convergence and fairness.
     ///
     /// ```text
     ///  sender 0  h0 --+                      +-- hP     receiver 0
@@ -19,34 +20,34 @@ declare! {
     /// Links: `2 * pairs + 1`; the bottleneck is the last one. Every path from a sender to a receiver has 3 hops.
     #[derive(Copy, PartialEq, Eq)]
     pub struct Dumbbell {
-        /// Senders, and as many receivers.
+        /// The number of senders, and of receivers.
         pairs: u32 = "2" in "1" to "500000";
-        /// Rate of host links.
+        /// The rate of host links.
         rate: Rate = "10 Gbps" in "1 Mbps" to "1.6 Tbps";
-        /// Delay of host links.
+        /// The delay of host links.
         delay: Span = "4 us" in "0 s" to "1 s";
-        /// Rate of the link between the switches.
+        /// The rate of the link between the switches.
         bottleneck_rate: Rate = "10 Gbps" in "1 Mbps" to "1.6 Tbps";
-        /// Delay of the link between the switches.
+        /// The delay of the link between the switches.
         bottleneck_delay: Span = "4 us" in "0 s" to "1 s";
     }
 }
 
 impl Dumbbell {
-    /// The sender of a pair.
+    /// Returns the sender of pair `pair`, from 0.
     pub fn sender(&self, pair: u32) -> NodeId {
         NodeId(pair)
     }
 
-    /// The receiver of a pair.
+    /// Returns the receiver of pair `pair`, from 0.
     pub fn receiver(&self, pair: u32) -> NodeId {
         NodeId(self.pairs + pair)
     }
 
-    /// The network.
+    /// Builds the network.
     ///
     /// # Errors
-    /// A parameter out of range, or a rate of zero.
+    /// Returns an error for a parameter out of range, a rate of zero or a delay of more than 100 s.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         within("Dumbbell", "pairs", self.pairs, 1, HOSTS_MAX / 2)?;
         let mut builder = Builder::new();
@@ -66,7 +67,7 @@ impl Dumbbell {
 }
 
 declare! {
-    /// Hosts around one switch: the testbeds, and incast to one port.
+    /// Hosts around one switch, for testbeds and for incast to one port.
     ///
     /// ```text
     ///   h0 --+
@@ -74,23 +75,23 @@ declare! {
     ///   ... -+
     /// ```
     ///
-    /// Links: one a host, link `i` being host `i`'s. Every path has 2 hops.
+    /// Link `i` belongs to host `i`. Every path has 2 hops.
     #[derive(Copy, PartialEq, Eq)]
     pub struct Star {
-        /// Hosts.
+        /// The number of hosts.
         hosts: u32 = "4" in "1" to "60000";
-        /// Rate of every link.
+        /// The rate of every link.
         rate: Rate = "10 Gbps" in "1 Mbps" to "1.6 Tbps";
-        /// Delay of every link.
+        /// The delay of every link.
         delay: Span = "4 us" in "0 s" to "1 s";
     }
 }
 
 impl Star {
-    /// The network.
+    /// Builds the network.
     ///
     /// # Errors
-    /// A parameter out of range, or a rate of zero.
+    /// Returns an error for a parameter out of range, a rate of zero or a delay of more than 100 s.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         hosts_within("Star", "hosts", self.hosts)?;
         let mut builder = Builder::new();
@@ -111,7 +112,7 @@ mod tests {
     use crate::{Policy, Routes};
 
     #[test]
-    fn a_dumbbell_shares_its_last_link() {
+    fn all_pairs_of_a_dumbbell_share_its_last_link() {
         let shape = Dumbbell { pairs: 3, bottleneck_rate: Rate::gbps(1), ..Dumbbell::default() };
         let network = shape.build().unwrap();
         assert_eq!((network.hosts(), network.switches(), network.links()), (6, 2, 7));

@@ -28,7 +28,7 @@ from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass.common import ABOUT_READINGS, COLORS, READINGS
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
-from clearway.reproduce.measures import CEILING, data_drops
+from clearway.reproduce.quantities import CEILING, data_drops
 from clearway.result import Run
 
 BOTTLENECKS = (1, 2, 3, 4, 5, 6)

@@ -28,7 +28,7 @@ from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid
-from clearway.reproduce.measures import FRAME
+from clearway.reproduce.quantities import FRAME
 from clearway.result import Run
 
 #: The two sets of parameters of Fig. 5: most credits that wait, and the spread of hosts in seconds.

@@ -4,7 +4,7 @@ use super::super::Sender;
 use super::super::dctcp::DctcpControl;
 use super::pacer::Pacer;
 use crate::endpoint::{Cx, Endpoint, Gauges};
-use crate::packet::{Extra, Flags, Kind, Packet};
+use crate::packet::{Extra, Flags, Header, Packet};
 use clearway_units::{Span, Time};
 use std::collections::VecDeque;
 
@@ -65,7 +65,8 @@ impl HullSender {
 impl Endpoint for HullSender {
     fn handle_packet(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
         self.tcp.handle_packet(packet, extra, cx);
-        if !self.paced && self.p_a > 0.0 && packet.kind == Kind::Ack && packet.flags.has(Flags::ECN_ECHO) {
+        let echoes = matches!(packet.header, Header::Ack { .. }) && packet.flags.has(Flags::ECN_ECHO);
+        if !self.paced && self.p_a > 0.0 && echoes {
             self.paced = cx.rng.unit() < self.p_a;
         }
         self.take_over(cx);
@@ -176,10 +177,9 @@ mod tests {
         let burst = std::iter::from_fn(|| sender.poll_transmit(&mut cx)).count();
         assert_eq!((burst, sender.is_paced()), (40, false));
 
-        let mut ack = Packet::new(Kind::Ack, 84);
-        ack.window = u32::MAX;
-        ack.ack = 35 * 1460;
-        ack.flags = Flags::ECN_ECHO;
+        let (rate, echo) = (Rate::ZERO, Time::ZERO);
+        let header = Header::Ack { ack: 35 * 1460, window: u32::MAX, rate, echo };
+        let ack = Packet::control(header, 84, Time::ZERO).with_flags(Flags::ECN_ECHO);
         cx.now = Time::ZERO + Span::from_us(100);
         sender.handle_packet(&ack, &Extra::default(), &mut cx);
         assert!(sender.is_paced());

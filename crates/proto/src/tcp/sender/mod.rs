@@ -6,7 +6,7 @@ use super::config::{Config, Ecn};
 use super::controller::{AckEvent, CongestionEvent, Controller, Phase, RestartEvent, UNLIMITED};
 use super::rtt::Rtt;
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges};
-use crate::packet::{Extra, Flags, Kind, Packet};
+use crate::packet::{Extra, Flags, Header, Packet};
 use crate::ranges::Ranges;
 use clearway_units::{Bytes, Rate, Span, Time};
 
@@ -286,16 +286,16 @@ impl<C: Controller> Endpoint for Sender<C> {
         if C::PACES && self.pace_timer <= cx.now {
             self.pace_timer = Time::MAX;
         }
-        match packet.kind {
-            Kind::Ack => {
+        match packet.header {
+            Header::Ack { .. } => {
                 self.handle_ack(packet, extra, cx);
                 if C::PACES {
                     self.repace(cx.now);
                 }
             }
-            Kind::SynAck if self.connection == Connection::SynSent => {
+            Header::SynAck { window, rate, echo } if self.connection == Connection::SynSent => {
                 self.connection = Connection::Established;
-                self.peer_window = packet.window;
+                self.peer_window = window;
                 self.rto_at = Time::MAX;
                 if self.rtt.backoff > 0 {
                     // RFC 5681 sec. 3.1: one segment, if the SYN or its answer was lost.
@@ -304,9 +304,9 @@ impl<C: Controller> Endpoint for Sender<C> {
                     self.control.on_restart(&event);
                 }
                 self.rtt.backoff = 0;
-                let rtt = cx.now.saturating_since(packet.echo);
+                let rtt = cx.now.saturating_since(echo);
                 self.rtt.sample(rtt, self.rto_min);
-                self.control.on_open(rtt, packet.seq, packet.sent);
+                self.control.on_open(rtt, rate, packet.sent);
             }
             _ => {}
         }
@@ -334,10 +334,7 @@ impl<C: Controller> Endpoint for Sender<C> {
         }
         self.connection = Connection::SynSent;
         self.rto_at = cx.now.saturating_add(self.rtt.rto());
-        let mut packet = Packet::new(Kind::Syn, self.framing.wire(0));
-        packet.sent = cx.now;
-        self.control.stamp(&mut packet);
-        Some(packet)
+        Some(Packet::control(self.control.syn_header(), self.framing.wire(0), cx.now))
     }
 
     #[inline]
@@ -358,11 +355,7 @@ impl<C: Controller> Endpoint for Sender<C> {
         }
         let Segment { start, len, what } = segment;
         let end = start + len as u64;
-        let mut packet = Packet::new(Kind::Data, self.framing.wire(len));
-        packet.seq = start;
-        packet.payload = len;
-        packet.sent = now;
-        self.control.stamp(&mut packet);
+        let mut packet = Packet::data(self.control.data_header(start), len, self.framing.wire(len), now);
         match what {
             What::New => {
                 self.snd_nxt = end;
