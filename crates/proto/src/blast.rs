@@ -10,9 +10,12 @@
 
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Receiver, Sender};
 use crate::expresspass::CreditParams;
+use crate::mechanism::NoMechanism;
+use crate::needs::{CreditNeeds, Needs};
 use crate::packet::{Extra, Flags, Header, Packet};
 use crate::port::CreditShaping;
-use crate::registry::{Checked, CreditNeeds, Needs, Transport};
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 use clearway_schema::declare;
 use clearway_units::Time;
 
@@ -37,6 +40,8 @@ impl Transport for Blast {
     type Params = Params;
     type Sender = BlastSender;
     type Receiver = BlastReceiver;
+    type Shim = NoShim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "blast";
     const SUMMARY: &'static str =
         "No congestion control: line rate, no acknowledgements, no recovery (a test load)";
@@ -79,6 +84,16 @@ impl Endpoint for BlastSender {
         None
     }
 
+    fn next_timeout(&self) -> Time {
+        Time::MAX
+    }
+
+    fn is_finished(&self) -> bool {
+        self.closed && self.sent == self.written
+    }
+}
+
+impl Sender for BlastSender {
     fn wants_transmit(&self, _: Time) -> bool {
         self.sent < self.written
     }
@@ -95,16 +110,6 @@ impl Endpoint for BlastSender {
         Some(packet.with_flags(Flags::NONE.with_if(is_last, Flags::LAST)))
     }
 
-    fn next_timeout(&self) -> Time {
-        Time::MAX
-    }
-
-    fn is_finished(&self) -> bool {
-        self.closed && self.sent == self.written
-    }
-}
-
-impl Sender for BlastSender {
     fn write(&mut self, bytes: u64, _: &mut Cx<'_>) {
         self.written += bytes;
     }
@@ -153,14 +158,6 @@ impl Endpoint for BlastReceiver {
         self.answered += 1;
         cx.stats.credits_sent += 1;
         Some(credit)
-    }
-
-    fn wants_transmit(&self, _: Time) -> bool {
-        false
-    }
-
-    fn poll_transmit(&mut self, _: &mut Cx<'_>) -> Option<Packet> {
-        None
     }
 
     fn next_timeout(&self) -> Time {

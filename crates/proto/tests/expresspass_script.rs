@@ -127,6 +127,8 @@ struct Player<E> {
     rng: Rng,
     stats: Stats,
     left: VecDeque<(Time, String)>,
+    /// Takes the next data packet: [`Sender::poll_transmit`], or nothing of a receiver.
+    data: fn(&mut E, &mut Cx<'_>) -> Option<Packet>,
 }
 
 impl<E: Endpoint> Player<E> {
@@ -137,8 +139,7 @@ impl<E: Endpoint> Player<E> {
         while let Some(packet) = self.end.poll_control(&mut extra, &mut cx) {
             self.left.push_back((now, show(&packet, &extra)));
         }
-        while self.end.wants_transmit(now) {
-            let packet = self.end.poll_transmit(&mut cx).unwrap();
+        while let Some(packet) = (self.data)(&mut self.end, &mut cx) {
             self.left.push_back((now, show(&packet, &extra)));
         }
     }
@@ -175,7 +176,13 @@ impl<E: Endpoint> Player<E> {
 fn sender<T: Transport>(params: &T::Params, established: bool, script: &str) -> Stats {
     let end = T::sender(params, &Env { established, ..env() });
     let rng = Rng::stream(1, Entity::Sender, 0);
-    let mut player = Player { end, rng, stats: Stats::default(), left: VecDeque::new() };
+    let data = |end: &mut T::Sender, cx: &mut Cx<'_>| {
+        let wanted = end.wants_transmit(cx.now);
+        let packet = end.poll_transmit(cx);
+        assert_eq!(packet.is_some(), wanted);
+        packet
+    };
+    let mut player = Player { end, rng, stats: Stats::default(), left: VecDeque::new(), data };
     player.play(script, |end, what, cx| match what.split_once(' ') {
         Some(("write", bytes)) => end.write(bytes.parse().unwrap(), cx),
         None if what == "close" => end.close(cx),
@@ -188,7 +195,7 @@ fn sender<T: Transport>(params: &T::Params, established: bool, script: &str) -> 
 fn receiver<T: Transport>(params: &T::Params, script: &str) -> Stats {
     let end = T::receiver(params, &env());
     let rng = Rng::stream(1, Entity::Receiver, 0);
-    let mut player = Player { end, rng, stats: Stats::default(), left: VecDeque::new() };
+    let mut player = Player { end, rng, stats: Stats::default(), left: VecDeque::new(), data: |_, _| None };
     player.play(script, |_, what, _| panic!("{what:?}"));
     player.stats
 }

@@ -186,8 +186,8 @@ pub enum Input<'a> {
 pub struct Standing {
     /// Whether it has data to send.
     pub wants_transmit: bool,
-    /// Whether it has data to send that nothing allowed.
-    pub wants_low_priority: bool,
+    /// Whether it has unscheduled data to send.
+    pub wants_unscheduled: bool,
     /// Whether it needs nothing more.
     pub finished: bool,
     /// A receiver: bytes delivered. A sender: bytes that it knows to have arrived.
@@ -243,8 +243,8 @@ impl Drive<'_> {
         arm_timer(net, end, endpoint.next_timeout(), timer);
         end.finished = endpoint.is_finished();
         Standing {
-            wants_transmit: endpoint.wants_transmit(now),
-            wants_low_priority: endpoint.wants_low_priority(),
+            wants_transmit: false,
+            wants_unscheduled: false,
             finished: end.finished,
             bytes: 0,
             total: 0,
@@ -278,8 +278,15 @@ impl SenderVisitor for Drive<'_> {
             Input::Share(rate) => sender.set_rate(rate, &mut cx),
             _ => {}
         }
+        let now = self.net.now;
         let standing = self.common(sender);
-        Standing { bytes: sender.acknowledged(), total, ..standing }
+        Standing {
+            wants_transmit: sender.wants_transmit(now),
+            wants_unscheduled: sender.wants_unscheduled(),
+            bytes: sender.acknowledged(),
+            total,
+            ..standing
+        }
     }
 }
 
@@ -391,14 +398,14 @@ impl SenderVisitor for Pull<'_> {
     fn visit<S: Sender>(self, sender: &mut S) -> Pulled {
         let Pull { net, end, flow, class, is_low } = self;
         let mut cx = Cx { now: net.now, rng: &mut end.rng, stats: &mut end.stats };
-        let packet = if is_low { sender.poll_low_priority(&mut cx) } else { sender.poll_transmit(&mut cx) };
+        let packet = if is_low { sender.poll_unscheduled(&mut cx) } else { sender.poll_transmit(&mut cx) };
         let Some(packet) = packet else {
             return Pulled { packet: NONE, port: NONE, more: false };
         };
         let (packet, port) = net.inject(packet, &Extra::default(), flow, class, end.route, cx.rng);
         arm_timer(net, end, sender.next_timeout(), What::SenderTimer(flow));
         end.finished = sender.is_finished();
-        let more = if is_low { sender.wants_low_priority() } else { sender.wants_transmit(net.now) };
+        let more = if is_low { sender.wants_unscheduled() } else { sender.wants_transmit(net.now) };
         Pulled { packet, port, more }
     }
 }

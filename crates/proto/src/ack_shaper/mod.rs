@@ -2,11 +2,11 @@
 //! avoids incast and fills the link.
 
 use crate::packet::{Extra, Kind, Packet};
-use crate::registry::Checked;
-use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
+use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::tcp;
 use crate::tcp::TcpParams;
 use crate::tcp::under::{OverTcp, ShimParams, Under};
+use crate::transport::Checked;
 use clearway_schema::{Profile, declare};
 use clearway_units::{Span, Time};
 use std::collections::VecDeque;
@@ -45,6 +45,7 @@ const PROFILES: &[Profile] = &[
 pub type AckShaper = OverTcp<Params>;
 
 impl ShimParams for Params {
+    type Shim = AckShaperShim;
     const NAME: &'static str = "ack-shaper";
     const SUMMARY: &'static str = "TCP whose acknowledgements leave each host at a fixed rate";
     const SOURCE: &'static str = "PAC sec. II-D, Fig. 3";
@@ -61,8 +62,8 @@ impl ShimParams for Params {
         self.tcp.config(self.under.ecn(self.ecn))
     }
 
-    fn shim(&self, _: &ShimEnv) -> AnyShim {
-        AckShaperShim::new(self).into()
+    fn shim(&self, _: &ShimEnv) -> AckShaperShim {
+        AckShaperShim::new(self)
     }
 }
 

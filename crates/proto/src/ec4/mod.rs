@@ -13,7 +13,7 @@ pub use law::{Constants, CreditBlock, CreditIncrease, EcnIncrease, Law, Mode, Om
 
 use crate::endpoint::Env;
 use crate::expresspass::{Algorithm1, CreditParams, CreditTransport, link_rate};
-use crate::registry::Checked;
+use crate::transport::Checked;
 use clearway_schema::{Profile, declare};
 
 declare! {

@@ -6,8 +6,11 @@ use super::{
     Release, SenderConfig, max_rate,
 };
 use crate::endpoint::Env;
+use crate::mechanism::NoMechanism;
+use crate::needs::{CreditNeeds, MarkingNeeds, Needs};
 use crate::port::CreditShaping;
-use crate::registry::{Checked, CreditNeeds, MarkingNeeds, Needs, Transport};
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 use clearway_schema::{Auto, Declared, Profile, choice, declare};
 use clearway_units::{Bytes, Span};
 
@@ -15,6 +18,16 @@ use clearway_units::{Bytes, Span};
 const RETRY_MIN: Span = Span::from_us(200);
 /// Largest size of a credit on the wire, in bytes (E17 sec. 3.1).
 const CREDIT_MAX: u32 = 92;
+
+choice! {
+    /// How a new connection asks for its first credits.
+    pub enum Handshake {
+        /// The request rides on the SYN; the receiver answers with SYN+ACK and credits at once.
+        Syn = "syn",
+        /// None is simulated: every request is a packet of its own.
+        None = "none",
+    }
+}
 
 /// A transport whose receivers send credits. Implementing it makes a [`Transport`].
 pub trait CreditTransport {
@@ -46,6 +59,8 @@ impl<T: CreditTransport> Transport for T {
     type Params = T::Params;
     type Sender = CreditSender;
     type Receiver = CreditReceiver<T::Law>;
+    type Shim = NoShim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = T::NAME;
     const SUMMARY: &'static str = T::SUMMARY;
     const SOURCE: &'static str = T::SOURCE;
@@ -62,16 +77,6 @@ impl<T: CreditTransport> Transport for T {
 
     fn receiver(params: &T::Params, env: &Env) -> CreditReceiver<T::Law> {
         CreditReceiver::new(T::credit(params).receiver(T::STOP_BY_MARK, env), T::law(params, env), env)
-    }
-}
-
-choice! {
-    /// How a new connection asks for its first credits.
-    pub enum Handshake {
-        /// The request rides on the SYN; the receiver answers with SYN+ACK and credits at once.
-        Syn = "syn",
-        /// None is simulated: every request is a packet of its own.
-        None = "none",
     }
 }
 
@@ -152,9 +157,9 @@ impl CreditParams {
             ..CreditShaping::PAPER
         };
         let credits = Some(CreditNeeds { queue: self.credit_queue, shaping });
-        let low_priority = (self.low_priority > 0.0).then_some(self.low_priority_queue);
+        let unscheduled_queue = (self.low_priority > 0.0).then_some(self.low_priority_queue);
         let marking = ecn.then_some(MarkingNeeds::Step);
-        Needs { credits, marking, low_priority, ..Needs::NOTHING }
+        Needs { credits, marking, unscheduled_queue, ..Needs::NOTHING }
     }
 
     fn sender(&self, ecn: bool, stop_by_mark: bool, env: &Env) -> SenderConfig {

@@ -5,7 +5,7 @@
 
 use super::{CreditParams, CreditTransport, Feedback, Period, link_rate};
 use crate::endpoint::Env;
-use crate::registry::Checked;
+use crate::transport::Checked;
 use clearway_schema::declare;
 
 declare! {

@@ -47,7 +47,7 @@ pub use receiver::{CreditReceiver, ReceiverConfig, Recovery};
 pub use sender::{CreditSender, Release, SenderConfig};
 
 use crate::endpoint::Env;
-use crate::registry::Checked;
+use crate::transport::Checked;
 use clearway_schema::{Profile, choice, declare};
 
 choice! {

@@ -5,7 +5,7 @@
 
 use super::{AtMaxRate, CreditParams, CreditTransport, link_rate};
 use crate::endpoint::Env;
-use crate::registry::Checked;
+use crate::transport::Checked;
 use clearway_schema::declare;
 
 declare! {

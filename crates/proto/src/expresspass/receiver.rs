@@ -380,14 +380,6 @@ impl<F: Feedback> Endpoint for CreditReceiver<F> {
         self.next_credit(extra, cx)
     }
 
-    fn wants_transmit(&self, _: Time) -> bool {
-        false
-    }
-
-    fn poll_transmit(&mut self, _: &mut Cx<'_>) -> Option<Packet> {
-        None
-    }
-
     fn next_timeout(&self) -> Time {
         if !self.sending {
             return Time::MAX;

@@ -227,28 +227,6 @@ impl Endpoint for CreditSender {
         Some(Packet::control(header, self.framing.wire_min, cx.now).with_flags(flags))
     }
 
-    fn wants_transmit(&self, _: Time) -> bool {
-        !self.granted.is_empty()
-    }
-
-    fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        self.granted(cx)
-    }
-
-    fn wants_low_priority(&self) -> bool {
-        // A connection that is being opened takes no data yet.
-        self.outbox.low_in_flight() < self.config.low_priority && self.outbox.unsent() > 0 && !self.handshake
-    }
-
-    fn poll_low_priority(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        if !self.wants_low_priority() {
-            return None;
-        }
-        let chunk = self.outbox.send_low(self.framing.payload_max, cx.now)?;
-        let header = Header::UnscheduledData { offset: chunk.seq, session: self.gate.session() };
-        Some(self.data(header, chunk, cx))
-    }
-
     fn next_timeout(&self) -> Time {
         self.gate.next_timeout()
     }
@@ -266,6 +244,28 @@ impl Endpoint for CreditSender {
 }
 
 impl Sender for CreditSender {
+    fn wants_transmit(&self, _: Time) -> bool {
+        !self.granted.is_empty()
+    }
+
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.granted(cx)
+    }
+
+    fn wants_unscheduled(&self) -> bool {
+        // A connection that is being opened takes no data yet.
+        self.outbox.low_in_flight() < self.config.low_priority && self.outbox.unsent() > 0 && !self.handshake
+    }
+
+    fn poll_unscheduled(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        if !self.wants_unscheduled() {
+            return None;
+        }
+        let chunk = self.outbox.send_low(self.framing.payload_max, cx.now)?;
+        let header = Header::UnscheduledData { offset: chunk.seq, session: self.gate.session() };
+        Some(self.data(header, chunk, cx))
+    }
+
     fn write(&mut self, bytes: u64, cx: &mut Cx<'_>) {
         debug_assert!(!self.closed, "a closed flow takes no more");
         self.outbox.write(bytes);

@@ -12,11 +12,11 @@ pub use window::{Fairness, Law, Sample, SlowStartEnd, Window};
 
 use crate::endpoint::Env;
 use crate::packet::{Extra, Flags, Header, Packet};
-use crate::registry::Checked;
-use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
+use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::tcp;
 use crate::tcp::TcpParams;
 use crate::tcp::under::{OverTcp, ShimParams, Under};
+use crate::transport::Checked;
 use clearway_schema::{Profile, declare};
 use clearway_units::{Bytes, Span, Time};
 use std::collections::BTreeMap;
@@ -118,6 +118,7 @@ impl Params {
 pub type Ictcp = OverTcp<Params>;
 
 impl ShimParams for Params {
+    type Shim = IctcpShim;
     const NAME: &'static str = "ictcp";
     const SUMMARY: &'static str =
         "ICTCP over TCP: the receiving host sets receive windows by the bandwidth that is left";
@@ -143,8 +144,8 @@ impl ShimParams for Params {
         tcp::Config { receive_window: config.receive_window.min(least), ..config }
     }
 
-    fn shim(&self, env: &ShimEnv) -> AnyShim {
-        IctcpShim::new(self, env).into()
+    fn shim(&self, env: &ShimEnv) -> IctcpShim {
+        IctcpShim::new(self, env)
     }
 }
 

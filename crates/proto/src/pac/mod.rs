@@ -28,11 +28,11 @@ pub use phase::{Correction, FlowRtt, Phase, PhaseMeter, PhaseTest, RttMethod, Sl
 pub use threshold::Threshold;
 
 use crate::packet::{Extra, Flags, Header, Kind, Packet};
-use crate::registry::Checked;
-use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
+use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::tcp;
 use crate::tcp::TcpParams;
 use crate::tcp::under::{OverTcp, ShimParams, Under};
+use crate::transport::Checked;
 use clearway_schema::{Auto, Profile, declare};
 use clearway_units::{Bytes, Span, Time};
 
@@ -227,6 +227,7 @@ impl Params {
 pub type Pac = OverTcp<Params>;
 
 impl ShimParams for Params {
+    type Shim = PacShim;
     const NAME: &'static str = "pac";
     const SUMMARY: &'static str =
         "PAC over TCP: the receiving host holds acknowledgements until what they trigger fits";
@@ -245,8 +246,8 @@ impl ShimParams for Params {
         self.tcp.config(self.under.ecn(self.ecn))
     }
 
-    fn shim(&self, env: &ShimEnv) -> AnyShim {
-        PacShim::new(self, env).into()
+    fn shim(&self, env: &ShimEnv) -> PacShim {
+        PacShim::new(self, env)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What all RDMA transports can be set to.
 
+use crate::Acks;
 use crate::endpoint::Env;
 use clearway_schema::{Auto, choice, declare};
 use clearway_units::{Bytes, Span};
@@ -11,19 +12,6 @@ choice! {
         GoBackN = "go-back-n",
         /// The receiver keeps it and the sender repeats only what is missing (IRN, SIGCOMM'18).
         SelectiveRepeat = "selective-repeat",
-    }
-}
-
-choice! {
-    /// How acknowledgements travel.
-    pub enum Acks {
-        /// In the class of their data.
-        WithData = "with-data",
-        /// Hosts send them ahead of data and while flow control has data stopped; in switches they are in the class of
-        /// their data. `ACK_HIGH_PRIO 1` of HPCC's ns-3 code: its script sets it at hosts alone.
-        FirstAtHosts = "first-at-hosts",
-        /// In a class of their own ahead of data, at every port.
-        OwnClass = "own-class",
     }
 }
 

@@ -1,4 +1,4 @@
-//! The receiving end: acknowledges each packet, asks for what is missing, tells of marks.
+//! The receiving end of RDMA: it acknowledges each data packet, asks for missing bytes, and reports marks.
 
 use super::config::{Cnp, Config, Recovery};
 use crate::endpoint::{self, Cx, Endpoint, Env, Framing};
@@ -7,37 +7,44 @@ use crate::ranges::Ranges;
 use clearway_units::{Span, Time};
 
 /// The kind of answer to a data packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Answer {
     Ack,
     Nack,
 }
 
-/// The receiving end of a flow.
+/// The receiving end of an RDMA flow.
 pub struct Receiver {
     recovery: Recovery,
+    /// Go-back-N: the least time between two negative acknowledgements for the same gap.
     nack_interval: Span,
+    /// The way in which the receiver reports marks.
     cnp: Cnp,
+    /// The size of an acknowledgement on the wire, in bytes.
     ack_wire: u32,
     framing: Framing,
-    /// Next byte expected.
-    expected: u64,
-    /// Size of the flow, once known.
+    /// The next byte expected.
+    rcv_nxt: u64,
+    /// The length of the flow, once known.
     end: Option<u64>,
-    /// Data beyond `expected`, where it is kept.
+    /// Selective repeat: bytes beyond `rcv_nxt` that arrived.
     early: Ranges,
-    /// For which gap the last negative acknowledgement was sent, and when the next may be.
+    /// Go-back-N: the gap for which the last negative acknowledgement was sent, named by its first byte.
     nacked: Option<u64>,
+    /// Go-back-N: the time from which on that gap may be reported again.
     nack_at: Time,
-    /// When the next notification of congestion may be sent.
+    /// The time from which on the next CNP may leave.
     cnp_at: Time,
+    /// True if a CNP is to leave now.
     cnp_due: bool,
+    /// The answer that is to leave now.
     answer: Option<Packet>,
-    /// What the answer carries besides, if it is flagged so. Apart from it, since it is large and mostly nothing.
+    /// The [`Extra`] of that answer, if it is flagged so; kept apart because it is large and mostly empty.
     extra: Extra,
 }
 
 impl Receiver {
-    /// A receiving end for a new flow.
+    /// Returns the receiving end of a new flow.
     pub fn new(config: &Config, env: &Env) -> Receiver {
         let framing = env.framing;
         Receiver {
@@ -46,7 +53,7 @@ impl Receiver {
             cnp: config.cnp,
             ack_wire: framing.wire_min.max(framing.overhead + config.stamp_echo),
             framing,
-            expected: 0,
+            rcv_nxt: 0,
             end: None,
             early: Ranges::default(),
             nacked: None,
@@ -62,13 +69,13 @@ impl Receiver {
     fn take(&mut self, start: u64, packet: &Packet, cx: &mut Cx<'_>) -> Option<Answer> {
         let end = start + packet.payload() as u64;
         let keeps = self.recovery == Recovery::SelectiveRepeat;
-        if start > self.expected {
+        if start > self.rcv_nxt {
             if !keeps {
-                let again = self.nacked == Some(self.expected) && cx.now < self.nack_at;
+                let again = self.nacked == Some(self.rcv_nxt) && cx.now < self.nack_at;
                 if again {
                     return None;
                 }
-                self.nacked = Some(self.expected);
+                self.nacked = Some(self.rcv_nxt);
                 self.nack_at = cx.now + self.nack_interval;
                 return Some(Answer::Nack);
             }
@@ -78,14 +85,14 @@ impl Receiver {
             return Some(Answer::Nack);
         }
         self.learn_end(packet, end);
-        let fresh = end.saturating_sub(self.expected).min(end - start);
+        let fresh = end.saturating_sub(self.rcv_nxt).min(end - start);
         cx.stats.duplicate_bytes += end - start - fresh;
-        self.expected = self.expected.max(end);
+        self.rcv_nxt = self.rcv_nxt.max(end);
         if keeps {
-            // What waited beyond may be a part of this packet already.
+            // Bytes of this packet may have arrived before, out of order.
             cx.stats.duplicate_bytes += self.early.covered(end - fresh, end);
-            if let Some(through) = self.early.take_through(self.expected) {
-                self.expected = self.expected.max(through);
+            if let Some(through) = self.early.take_through(self.rcv_nxt) {
+                self.rcv_nxt = self.rcv_nxt.max(through);
             }
         }
         Some(Answer::Ack)
@@ -98,7 +105,7 @@ impl Receiver {
     }
 
     fn has_all(&self) -> bool {
-        self.end == Some(self.expected)
+        self.end == Some(self.rcv_nxt)
     }
 }
 
@@ -114,7 +121,7 @@ impl Endpoint for Receiver {
             self.cnp_due = true;
         }
         let Some(answer) = self.take(offset, packet, cx) else { return };
-        let (ack, len, echo) = (self.expected, packet.payload(), packet.sent);
+        let (ack, len, echo) = (self.rcv_nxt, packet.payload(), packet.sent);
         let header = match answer {
             Answer::Ack => Header::RdmaAck { ack, offset, len, echo },
             Answer::Nack => Header::RdmaNack { ack, offset, len, echo },
@@ -143,14 +150,6 @@ impl Endpoint for Receiver {
         Some(answer)
     }
 
-    fn wants_transmit(&self, _: Time) -> bool {
-        false
-    }
-
-    fn poll_transmit(&mut self, _: &mut Cx<'_>) -> Option<Packet> {
-        None
-    }
-
     fn next_timeout(&self) -> Time {
         Time::MAX
     }
@@ -162,6 +161,6 @@ impl Endpoint for Receiver {
 
 impl endpoint::Receiver for Receiver {
     fn delivered(&self) -> u64 {
-        self.expected
+        self.rcv_nxt
     }
 }

@@ -231,14 +231,6 @@ impl Endpoint for Receiver {
         Some(packet)
     }
 
-    fn wants_transmit(&self, _: Time) -> bool {
-        false
-    }
-
-    fn poll_transmit(&mut self, _: &mut Cx<'_>) -> Option<Packet> {
-        None
-    }
-
     #[inline]
     fn next_timeout(&self) -> Time {
         self.delay_until
@@ -260,8 +252,8 @@ mod tests {
     use super::super::newreno::{NewReno, Params};
     use super::*;
     use crate::endpoint::Stats;
-    use crate::registry::Transport;
     use crate::rng::{Entity, Rng};
+    use crate::transport::Transport;
     use clearway_schema::Declared;
     use clearway_units::Rate;
 

@@ -323,8 +323,8 @@ impl<S: Sender, R: Receiver> Run<'_, S, R> {
         }
         let packet = if self.sender.end.wants_transmit(self.now) {
             self.sender.with(self.now, |end, cx| end.poll_transmit(cx))
-        } else if self.sender.end.wants_low_priority() {
-            self.sender.with(self.now, |end, cx| end.poll_low_priority(cx))
+        } else if self.sender.end.wants_unscheduled() {
+            self.sender.with(self.now, |end, cx| end.poll_unscheduled(cx))
         } else {
             return;
         };

@@ -72,7 +72,7 @@ impl Network {
                 made.nic = net.nics.len() as u32;
                 net.nics.push(Nic { ready: vec![VecDeque::new(); order.classes()], waiting: 0 });
             }
-            if let Some(mechanism) = kind.mechanism.filter(|_| !is_host) {
+            if let Some(mechanism) = kind.mechanism.as_ref().filter(|_| !is_host) {
                 let number = net.mechanisms.len() as u32;
                 let (what, port) = (mechanism.build(port.rate), index as u32);
                 (made.arrival_is_special, made.departure_is_special) =

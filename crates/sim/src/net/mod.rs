@@ -28,8 +28,7 @@ pub use slab::{NONE, Slab, Slot};
 use crate::engine::{Event, What, Wheel};
 use crate::model::SharedBuffer;
 use crate::timer::Timer;
-use clearway_proto::port::AnyPortMechanism;
-use clearway_proto::{Extra, Flags, Packet, Rng};
+use clearway_proto::{AnyMechanism, Extra, Flags, Packet, Rng};
 use clearway_topology::PortId;
 use clearway_units::Time;
 use flow_control::{FRAME_DUE, FlowControl, STOPPED};
@@ -108,7 +107,7 @@ const ENDED: u32 = 1 << 31;
 
 /// What a port does besides queueing.
 struct Mechanism {
-    what: AnyPortMechanism,
+    what: AnyMechanism,
     port: u32,
     /// The wake-ups that it asked for.
     timer: Timer,

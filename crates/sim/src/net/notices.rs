@@ -43,7 +43,7 @@ impl Network {
     pub fn poll_notice(&mut self, number: u32) -> Option<(u32, u32)> {
         loop {
             let mechanism = &mut self.mechanisms[number as usize];
-            let Some(name) = mechanism.what.poll_notice(self.now) else {
+            let Some(name) = mechanism.what.poll_cnp(self.now) else {
                 self.arm_mechanism(number);
                 return None;
             };

@@ -2,7 +2,7 @@
 
 use super::flow_control::FRAME_DUE;
 use super::{Drop, NONE, Network};
-use clearway_proto::port::PortState;
+use clearway_proto::PortState;
 
 impl Network {
     /// Hands a packet to an output port whose link is down, that is stopped, or that does more than queueing.

@@ -325,8 +325,8 @@ impl Simulation {
             self.net.push_ready(port, class, place);
             self.use_port(port);
         }
-        if standing.wants_low_priority {
-            self.want_low_priority(place);
+        if standing.wants_unscheduled {
+            self.want_unscheduled(place);
         }
         if standing.bytes >= acknowledged_at {
             self.note_acknowledged(place, standing.bytes);
@@ -345,8 +345,8 @@ impl Simulation {
         }
     }
 
-    /// A flow has data that nothing allowed: it waits for its turn in the class that yields to all others.
-    fn want_low_priority(&mut self, place: u32) {
+    /// A flow has unscheduled data, which waits for its turn in the class that yields to all others.
+    fn want_unscheduled(&mut self, place: u32) {
         let Some(flow) = self.flows.get_mut(place).filter(|flow| !flow.low_in_turn) else { return };
         flow.low_in_turn = true;
         let (port, class) = (self.net.first_port(flow.sending.route), flow.classes.low);

@@ -44,7 +44,7 @@ impl Simulation {
         }
         let low = &model.switch.classes[model.low_class()];
         let yields = |traffic: &crate::model::Traffic| {
-            traffic.transport.needs().low_priority.is_none()
+            traffic.transport.needs().unscheduled_queue.is_none()
                 || low.priority > model.switch.classes[traffic.class].priority
         };
         if !model.traffic.iter().all(yields) {
@@ -75,7 +75,7 @@ impl Simulation {
             periodic: 0,
             watches_rtt: model.samples.iter().any(|sample| matches!(sample.what, Probe::Rtt(_))),
             oracle: None,
-            switches_notify: model.switch.mechanism.is_some_and(|mechanism| mechanism.notifies()),
+            switches_notify: model.switch.mechanism.as_ref().is_some_and(|mechanism| mechanism.sends_cnps()),
             told: model.traffic.iter().map(|traffic| traffic.transport.needs().oracle).collect(),
             events: 0,
             ended: None,

@@ -4,7 +4,7 @@ use super::*;
 use crate::endpoint::{Sender as _, Stats};
 use crate::packet::SackBlock;
 use crate::rng::{Entity, Rng};
-use crate::tcp::newreno::{Params, Reno};
+use crate::tcp::newreno::{NewRenoController, Params};
 use clearway_schema::Declared;
 use clearway_units::Rate;
 
@@ -13,7 +13,7 @@ const S: u64 = 1000;
 
 /// A sender at a time, with all that it needs.
 struct Bench {
-    sender: Sender<Reno>,
+    sender: Sender<NewRenoController>,
     now: Time,
     rng: Rng,
     stats: Stats,
@@ -33,7 +33,7 @@ impl Bench {
         let mut params = Params::default();
         values.iter().for_each(|(name, value)| params.set(name, *value).unwrap());
         let config = params.tcp.config(ecn);
-        let sender = Sender::new(&config, &env, Reno::new(&config, &env));
+        let sender = Sender::new(&config, &env, NewRenoController::new(&config, &env));
         let rng = Rng::stream(1, Entity::Sender, 1);
         let mut bench = Bench { sender, now: Time::ZERO, rng, stats: Stats::default() };
         let (sender, mut cx) = bench.parts();
@@ -42,7 +42,7 @@ impl Bench {
         bench
     }
 
-    fn parts(&mut self) -> (&mut Sender<Reno>, Cx<'_>) {
+    fn parts(&mut self) -> (&mut Sender<NewRenoController>, Cx<'_>) {
         (&mut self.sender, Cx { now: self.now, rng: &mut self.rng, stats: &mut self.stats })
     }
 
@@ -93,7 +93,7 @@ impl Bench {
 
 #[test]
 fn a_sender_is_small() {
-    assert!(size_of::<Sender<Reno>>() <= 256, "{}", size_of::<Sender<Reno>>());
+    assert!(size_of::<Sender<NewRenoController>>() <= 256, "{}", size_of::<Sender<NewRenoController>>());
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod traffic;
 
 use super::*;
 use crate::model::{Amount, Flow, Pattern, Poisson, Rounds, Threshold};
-use clearway_proto::port::PortMechanism;
+use clearway_proto::AnyMechanismConfig;
 use clearway_schema::Auto;
 use clearway_topology::{NodeId, PortId};
 use clearway_units::{Bytes, Rate, Span, Time};

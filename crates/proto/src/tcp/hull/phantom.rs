@@ -1,7 +1,8 @@
 //! The phantom queue (HULL, NSDI'12): a counter that drains slower than the link and marks before a real
 //! queue forms.
 
-use crate::packet::{Flags, Packet};
+use crate::mechanism::{PortMechanism, PortState};
+use crate::packet::{Extra, Flags, Packet};
 use clearway_schema::Auto;
 use clearway_units::{Bytes, Rate, Time};
 
@@ -31,9 +32,12 @@ pub struct PhantomQueue {
 
 const BYTE: u128 = 8_000_000_000_000;
 
-impl PhantomQueue {
-    /// An empty one beside a link of `rate`.
-    pub fn new(config: &PhantomConfig, rate: Rate) -> PhantomQueue {
+impl PortMechanism for PhantomQueue {
+    type Config = PhantomConfig;
+    const NAME: &'static str = "phantom queue";
+    const SEES_DEPARTURES: bool = true;
+
+    fn new(config: &PhantomConfig, rate: Rate) -> PhantomQueue {
         PhantomQueue {
             level: 0,
             threshold: config.threshold.or(threshold_by_rate(rate)).get() as u128 * BYTE,
@@ -43,21 +47,23 @@ impl PhantomQueue {
         }
     }
 
-    /// Bytes in the counter at `now`.
-    pub fn bytes(&self, now: Time) -> f64 {
-        self.level.saturating_sub(self.drained(now)) as f64 / BYTE as f64
-    }
-
-    /// A packet leaves for the link at `now`: it is counted, and marked if what it finds is above the threshold.
+    /// Counts the packet, and marks it if it finds more than the threshold.
     #[inline]
-    pub fn on_departure(&mut self, packet: &mut Packet, now: Time) {
-        self.level = self.level.saturating_sub(self.drained(now));
-        self.updated = now;
+    fn on_departure(&mut self, packet: &mut Packet, _: Option<&mut Extra>, port: PortState) {
+        self.level = self.level.saturating_sub(self.drained(port.now));
+        self.updated = port.now;
         if self.level > self.threshold && packet.flags.has(Flags::ECN_CAPABLE) {
             packet.flags.set(Flags::ECN_CE);
             self.marks += 1;
         }
         self.level += packet.wire as u128 * BYTE;
+    }
+}
+
+impl PhantomQueue {
+    /// Bytes in the counter at `now`.
+    pub fn bytes(&self, now: Time) -> f64 {
+        self.level.saturating_sub(self.drained(now)) as f64 / BYTE as f64
     }
 
     #[inline]
@@ -78,6 +84,10 @@ mod tests {
     use crate::packet::Header;
     use clearway_units::Span;
 
+    fn at(now: Time) -> PortState {
+        PortState { now, queued: 0, sent: 0 }
+    }
+
     fn data(wire: u32) -> Packet {
         Packet::data(Header::data(0), wire - 78, wire, Time::ZERO)
     }
@@ -94,7 +104,7 @@ mod tests {
         let (mut now, mut marks) = (Time::ZERO, 0);
         for packet in 0..20_000 {
             let mut frame = data(1538).with_flags(Flags::ECN_CAPABLE);
-            queue.on_departure(&mut frame, now);
+            queue.on_departure(&mut frame, None, at(now));
             marks += (packet >= 10_000 && frame.flags.has(Flags::ECN_CE)) as u32;
             now += gap;
         }
@@ -111,7 +121,7 @@ mod tests {
     #[test]
     fn the_counter_is_exact_and_never_below_zero() {
         let mut queue = PhantomQueue::new(&config(0.5), Rate::gbps(8));
-        queue.on_departure(&mut data(1000), Time::ZERO);
+        queue.on_departure(&mut data(1000), None, at(Time::ZERO));
         // 4 Gbps drain a byte in 2 ns.
         assert_eq!(queue.bytes(Time::ZERO + Span::from_ns(500)), 750.0);
         assert_eq!(queue.bytes(Time::ZERO + Span::from_secs(86_400)), 0.0);
@@ -122,7 +132,7 @@ mod tests {
         let mut queue = PhantomQueue::new(&config(0.95), Rate::gbps(10));
         for _ in 0..20 {
             let mut frame = data(1538);
-            queue.on_departure(&mut frame, Time::ZERO);
+            queue.on_departure(&mut frame, None, at(Time::ZERO));
             assert_eq!(frame.flags, Flags::NONE);
         }
         assert_eq!(queue.bytes(Time::ZERO), 20.0 * 1538.0, "but it is counted");

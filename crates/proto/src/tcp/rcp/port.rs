@@ -14,7 +14,8 @@
 //!   intervals without any packet have an empty queue.
 //! - A packet that arrives over the end of an interval counts where it began.
 
-use crate::packet::{Header, Packet};
+use crate::mechanism::{PortMechanism, PortState};
+use crate::packet::{Extra, Header, Packet};
 use clearway_units::{Rate, Span, Time};
 
 /// Gains and limits of a port's rate.
@@ -59,9 +60,13 @@ pub struct RcpRate {
     rtt_last: f64,
 }
 
-impl RcpRate {
-    /// For a link of `rate`.
-    pub fn new(config: &RcpConfig, rate: Rate) -> RcpRate {
+impl PortMechanism for RcpRate {
+    type Config = RcpConfig;
+    const NAME: &'static str = "RCP rate";
+    const SEES_ARRIVALS: bool = true;
+    const SEES_DEPARTURES: bool = true;
+
+    fn new(config: &RcpConfig, rate: Rate) -> RcpRate {
         let interval = config.initial_rtt.min(config.interval_max);
         RcpRate {
             config: *config,
@@ -77,21 +82,10 @@ impl RcpRate {
         }
     }
 
-    /// The rate that a packet was or will be told.
-    pub fn rate(&self) -> Rate {
-        Rate::from_bps_f64(self.rate)
-    }
-
-    /// Mean round-trip time of the flows.
-    pub fn mean_rtt(&self) -> Span {
-        Span::from_secs_f64(self.d0)
-    }
-
-    /// A packet arrived at the port at `now`, where `queued` bytes wait; it may be dropped yet.
     #[inline]
-    pub fn on_arrival(&mut self, packet: &Packet, queued: u64, now: Time) {
-        if now >= self.until {
-            self.catch_up(queued, now);
+    fn on_arrival(&mut self, packet: &Packet, _: u64, port: PortState) {
+        if port.now >= self.until {
+            self.catch_up(port.queued, port.now);
         }
         self.arrived += packet.wire as u64;
         if let Header::RcpData { srtt, .. } = packet.header
@@ -104,10 +98,22 @@ impl RcpRate {
 
     /// A packet leaves the port: it is told the rate if it asks and was not told a lower one.
     #[inline]
-    pub fn on_departure(&mut self, packet: &mut Packet) {
+    fn on_departure(&mut self, packet: &mut Packet, _: Option<&mut Extra>, _: PortState) {
         if let Header::RcpData { rate, .. } | Header::RcpSyn { rate } = &mut packet.header {
             *rate = (*rate).min(Rate::bps(self.rate as u64));
         }
+    }
+}
+
+impl RcpRate {
+    /// The rate that a packet was or will be told.
+    pub fn rate(&self) -> Rate {
+        Rate::from_bps_f64(self.rate)
+    }
+
+    /// Mean round-trip time of the flows.
+    pub fn mean_rtt(&self) -> Span {
+        Span::from_secs_f64(self.d0)
     }
 
     /// Goes through the control intervals that are over.
@@ -169,6 +175,10 @@ mod tests {
         packets_min: 0.01,
     };
 
+    fn state(queued: u64, now: Time) -> PortState {
+        PortState { now, queued, sent: 0 }
+    }
+
     fn packet(srtt: Span) -> Packet {
         let header = Header::RcpData { offset: 0, rate: Rate::bps(u64::MAX), srtt };
         Packet::data(header, 1460, 1538, Time::ZERO)
@@ -192,8 +202,8 @@ mod tests {
             let bytes = flows * rate / 8.0 * 1e-6;
             let mut fluid = packet(rtt);
             fluid.wire = bytes as u32;
-            port.on_arrival(&fluid, queue as u64, now);
-            port.on_departure(&mut fluid);
+            port.on_arrival(&fluid, 0, state(queue as u64, now));
+            port.on_departure(&mut fluid, None, state(0, Time::ZERO));
             queue = (queue + bytes - link.bytes_in(step).get() as f64).max(0.0);
             let rate = rate_of(&fluid).as_bps_f64();
             told.push_back(rate);
@@ -218,9 +228,9 @@ mod tests {
     fn an_idle_port_offers_the_whole_link_after_a_while_and_no_more() {
         let mut port = RcpRate::new(&CONFIG, Rate::gbps(10));
         assert_eq!(port.rate(), Rate::mbps(500));
-        port.on_arrival(&packet(Span::ZERO), 0, Time::ZERO + Span::from_us(100));
+        port.on_arrival(&packet(Span::ZERO), 0, state(0, Time::ZERO + Span::from_us(100)));
         assert_eq!(port.rate(), Rate::mbps(700), "one interval: 1 + alpha");
-        port.on_arrival(&packet(Span::ZERO), 0, Time::ZERO + Span::from_secs(86_400));
+        port.on_arrival(&packet(Span::ZERO), 0, state(0, Time::ZERO + Span::from_secs(86_400)));
         assert_eq!(port.rate(), Rate::gbps(10));
     }
 
@@ -230,7 +240,7 @@ mod tests {
         port.rate = 1e9;
         // The interval brings exactly what the link carries; 12,500 bytes wait, a tenth of what it carries in d0.
         port.arrived = 125_000;
-        port.on_arrival(&packet(Span::ZERO), 12_500, Time::ZERO + Span::from_us(100));
+        port.on_arrival(&packet(Span::ZERO), 0, state(12_500, Time::ZERO + Span::from_us(100)));
         let expected = 1e9 * (1.0 - 0.4 * 0.1);
         assert!((port.rate().as_bps_f64() - expected).abs() < 10.0, "{}", port.rate());
     }
@@ -239,26 +249,26 @@ mod tests {
     fn a_packet_keeps_the_least_rate_of_its_path() {
         let mut port = RcpRate::new(&CONFIG, Rate::gbps(10));
         let mut asked = packet(Span::ZERO);
-        port.on_departure(&mut asked);
+        port.on_departure(&mut asked, None, state(0, Time::ZERO));
         assert_eq!(rate_of(&asked), Rate::mbps(500));
         asked.header = Header::RcpData { offset: 0, rate: Rate::bps(7), srtt: Span::ZERO };
-        port.on_departure(&mut asked);
+        port.on_departure(&mut asked, None, state(0, Time::ZERO));
         assert_eq!(rate_of(&asked), Rate::bps(7));
         let mut syn = Packet::control(Header::RcpSyn { rate: Rate::gbps(10) }, 84, Time::ZERO);
-        port.on_departure(&mut syn);
+        port.on_departure(&mut syn, None, state(0, Time::ZERO));
         assert_eq!(syn.header, Header::RcpSyn { rate: Rate::mbps(500) });
         let header = Header::data(9);
         let mut other = Packet::data(header, 1460, 1538, Time::ZERO);
-        port.on_departure(&mut other);
+        port.on_departure(&mut other, None, state(0, Time::ZERO));
         assert_eq!(other.header, header, "a packet that asks for no rate is not touched");
     }
 
     #[test]
     fn the_mean_round_trip_weighs_bytes_and_follows_longer_ones_at_once() {
         let mut port = RcpRate::new(&CONFIG, Rate::gbps(10));
-        port.on_arrival(&packet(Span::from_us(200)), 0, Time::ZERO);
-        port.on_arrival(&packet(Span::from_us(400)), 0, Time::ZERO);
-        port.on_arrival(&packet(Span::ZERO), 0, Time::ZERO + Span::from_us(100));
+        port.on_arrival(&packet(Span::from_us(200)), 0, state(0, Time::ZERO));
+        port.on_arrival(&packet(Span::from_us(400)), 0, state(0, Time::ZERO));
+        port.on_arrival(&packet(Span::ZERO), 0, state(0, Time::ZERO + Span::from_us(100)));
         assert_eq!(port.mean_rtt(), Span::from_us(300));
     }
 }
