@@ -118,6 +118,14 @@ def test_links_lead_somewhere(path: Path) -> None:
             assert anchor in anchors(target), f"{name_of(path)} links to {link}#{anchor}"
 
 
+@pytest.mark.parametrize("path", WRITTEN, ids=name_of)
+def test_files_that_are_named_exist(path: Path) -> None:
+    if path.name == "adding-a-transport.md":
+        return  # It names the files of the transport that its reader writes.
+    for name in re.findall(r"`((?:crates|python|scenarios|workloads|tools)/[\w./*-]+)`", path.read_text("utf-8")):
+        assert list(REPOSITORY.glob(name)), f"{name_of(path)} names {name}"
+
+
 def test_every_page_is_in_the_index() -> None:
     linked = set(re.findall(r"\]\(([^)#]+)\)", (DOCS / "README.md").read_text("utf-8")))
     pages = {str(path.relative_to(DOCS)) for path in WRITTEN if DOCS in path.parents and path.name != "README.md"}
