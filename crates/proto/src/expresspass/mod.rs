@@ -48,7 +48,7 @@ pub use sender::{CreditSender, Release, SenderConfig};
 
 use crate::endpoint::Env;
 use crate::transport::Checked;
-use clearway_schema::{choice, declare};
+use clearway_schema::{Profile, choice, declare};
 
 choice! {
     /// The law by which credit loss sets the credit rate.
