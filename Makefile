@@ -2,6 +2,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
+NEXTEST := $(BIN)/cargo-nextest nextest
 RUST := $(shell find crates workloads -type f -not -name '*.md' 2>/dev/null) Cargo.toml Cargo.lock
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
@@ -17,14 +18,15 @@ run: build ## Runs the main job and writes out/report/index.html (about a minute
 	@$(BIN)/clearway demo
 
 test: build ## Runs all tests (under 10 minutes on 2 cores, build included).
-	cargo test --workspace --locked --quiet
+	$(NEXTEST) run --workspace --locked
+	cargo test --workspace --doc --locked --quiet
 	$(BIN)/pytest
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest clearway._clearway
 	@echo "make test: everything passed"
 
 test-full: test ## Runs the long tests too.
-	cargo test --workspace --locked --release --quiet -- --ignored
+	$(NEXTEST) run --workspace --locked --release --profile full --run-ignored only
 	$(BIN)/pytest --full
 	@echo "make test-full: everything passed"
 

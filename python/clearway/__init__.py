@@ -9,8 +9,7 @@ from clearway import metrics
 from clearway._clearway import Error, Progress, ScenarioError, SimulationError, __version__
 from clearway._clearway import transports as transports
 from clearway.comparison import Comparison, compare
-from clearway.folder import load
-from clearway.result import Run
+from clearway.result import Run, load
 from clearway.runner import run
 
 __all__ = [

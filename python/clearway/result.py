@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-import numpy as np
 import polars as pl
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from clearway import folder, tables
+from clearway._clearway import Error
 
-    from clearway import _clearway
-
-
-@dataclass(frozen=True)
-class Described:
-    """A column's unit (empty if it has none) and meaning."""
-
-    unit: str
-    doc: str
-
-
-#: table -> column -> unit and meaning.
-Columns = dict[str, dict[str, Described]]
+#: The tables of a run: fields of `Run`, and parquet files of its folder.
+TABLES = ("flows", "ports", "samples")
+#: The scenario's file in a run's folder.
+SCENARIO = "scenario.toml"
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,7 +39,8 @@ class Run:
     summary: dict[str, Any]
     #: The scenario with every default filled in: a file that gives the same run.
     scenario: str
-    described: Columns = field(default_factory=dict)
+    #: Units and meanings of the columns of each table.
+    described: Mapping[str, tables.Columns] = field(default_factory=dict)
 
     @property
     def hash(self) -> str:
@@ -80,9 +74,7 @@ class Run:
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
         """Writes the run to a folder, which `clearway.load` reads; see `docs/results.md` for what is in it."""
-        from clearway import folder
-
-        return folder.save(self, path, force=force)
+        return folder.write(path, contents(self), force=force)
 
     def __repr__(self) -> str:
         totals = self.summary
@@ -92,23 +84,38 @@ class Run:
         )
 
 
-def frame(table: _clearway.Table) -> pl.DataFrame:
-    """A table of the simulator as a data frame."""
-    return pl.DataFrame([series(column) for column in table.columns])
+def contents(run: Run) -> dict[str, bytes]:
+    """The files of a run's folder. Those of the tables depend on scenario, seed and version alone."""
+    files = {SCENARIO: scenario_file(run).encode()}
+    for table in TABLES:
+        files[f"{table}.parquet"] = tables.to_parquet(getattr(run, table), run.described.get(table, {}))
+    files[folder.SUMMARY] = (json.dumps(run.summary, indent=2, ensure_ascii=False) + "\n").encode()
+    return files
 
 
-def series(column: _clearway.Column) -> pl.Series:
-    """A column of the simulator as a series; NaN stays NaN."""
-    values = np.frombuffer(column.bytes(), dtype=column.dtype)
-    if column.texts is None:
-        return pl.Series(column.name, values)
-    texts = pl.Series(column.name, column.texts, dtype=pl.String)
-    return texts.gather(pl.Series(values))
+def scenario_file(run: Run) -> str:
+    """The resolved scenario with version and seed."""
+    head = f"# Resolved by Clearway {run.summary['clearway']}, seed {run.summary['seed']}.\n"
+    return run.scenario if run.scenario.startswith(head) else head + run.scenario
 
 
-def describe(results: _clearway.Results) -> Columns:
-    """Units and meanings of all columns."""
-    return {
-        table.name: {column.name: Described(column.unit, column.doc) for column in table.columns}
-        for table in results.tables
-    }
+def load(path: str | Path) -> Run:
+    """Reads a folder that `Run.save` or the command wrote."""
+    path = Path(path)
+    if not folder.is_run(path):
+        raise Error(f"{path}: no results of a run here (no {folder.SUMMARY} of Clearway's)")
+    try:
+        summary = json.loads((path / folder.SUMMARY).read_text("utf-8"))
+        scenario = (path / SCENARIO).read_text("utf-8")
+        read = {table: tables.read_parquet(path / f"{table}.parquet") for table in TABLES}
+        return Run(
+            name=summary["scenario"],
+            summary=summary,
+            scenario=scenario,
+            described={table: columns for table, (_, columns) in read.items()},
+            **{table: frame for table, (frame, _) in read.items()},
+        )
+    except KeyError as error:
+        raise Error(f"{path}: can't read the results: {folder.SUMMARY} has no {error}") from None
+    except (OSError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise Error(f"{path}: can't read the results: {' '.join(str(error).split())}") from None

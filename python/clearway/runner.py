@@ -9,8 +9,9 @@ from typing import Any
 import tomli_w
 
 from clearway import _clearway, folder
-from clearway.measure import Meter
-from clearway.result import Run, describe, frame
+from clearway.cost import Meter
+from clearway.result import Run
+from clearway.tables import describe, frame
 
 #: A path to a scenario file, the text of one, or its content as a dict.
 Source = str | Path | Mapping[str, Any]
@@ -46,7 +47,7 @@ def run(
         folder.check_target(out, force=force)
     result = simulate(loaded, transport=transport, set=set, progress=progress)
     if out is not None:
-        folder.save(result, out, force=force)
+        result.save(out, force=force)
     return result
 
 
@@ -103,7 +104,7 @@ def simulate(
         samples=frames["samples"],
         summary=summary,
         scenario=scenario.to_toml(),
-        described=describe(results),
+        described={table.name: describe(table) for table in results.tables},
     )
 
 

@@ -1,9 +1,14 @@
-"""What the documentation says is true: its Python examples run, its files and commands exist."""
+"""The documentation is true: examples run, links and commands exist, and every id that is cited is explained."""
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -11,54 +16,167 @@ from conftest import REPOSITORY
 
 from clearway.command import cli
 
-PAGES = ["README.md", "docs/guide.md"]
+DOCS = REPOSITORY / "docs"
+#: Pages that people write; those of `docs/results` are written by `clearway reproduce`.
+WRITTEN = [
+    *(REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md")),
+    *sorted(DOCS.glob("*.md")),
+    *sorted((DOCS / "protocols").glob("*.md")),
+]
+#: Pages whose Python blocks are one program each.
+PYTHON = ["README.md", "docs/guide.md"]
+#: Pages whose commands are run in every test, since they take a moment; those of all other pages only with `--full`.
+QUICK = ["README.md", "docs/guide.md"]
+#: Commands that are not run here: they take minutes, or they configure the machine.
+NOT_RUN = ("make ", "cargo ", "sh switch.sh", "clearway reproduce", "clearway parity")
 
 
-@pytest.mark.parametrize("page", PAGES)
+def name_of(path: Path) -> str:
+    return str(path.relative_to(REPOSITORY))
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """The code blocks of a page that name this language (none: the empty text)."""
+    return [
+        body for name, body in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE) if name == language
+    ]
+
+
+def commands(text: str) -> list[str]:
+    """The commands of a page or scenario, each on one line and without the path of the virtual environment."""
+    lines = "".join(blocks(text, "")).replace("\\\n", " ").replace(".venv/bin/", "").splitlines()
+    lines += re.findall(r"^#   (clearway .*)$", text, flags=re.MULTILINE)
+    return [line.removeprefix("$ ") for line in lines if re.match(r"(\$ )?(clearway|make|cargo|sh) ", line)]
+
+
+@pytest.mark.parametrize("page", PYTHON)
 def test_python_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "scenarios").symlink_to(REPOSITORY / "scenarios")
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (REPOSITORY / page).read_text("utf-8"), flags=re.DOTALL)
-    assert blocks
+    examples = blocks((REPOSITORY / page).read_text("utf-8"), "python")
+    assert examples
     names: dict[str, object] = {}
-    for number, block in enumerate(blocks, 1):
+    for number, block in enumerate(examples, 1):
         exec(compile(block, f"{page}, block {number}", "exec"), names)
 
 
-@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md"])
-def test_links_lead_somewhere(page: str) -> None:
-    path = REPOSITORY / page
-    links = re.findall(r"\]\(([^)#:]+)\)|src(?:set)?=\"([^\":]+)\"", path.read_text("utf-8"))
-    for link in ["".join(pair) for pair in links]:
-        assert (path.parent / link).exists(), f"{page} links to {link}"
+def pages_with_commands() -> Iterator[Any]:
+    for path in WRITTEN:
+        if any(not line.startswith(NOT_RUN) for line in commands(path.read_text("utf-8"))):
+            marks = [] if name_of(path) in QUICK else [pytest.mark.full]
+            yield pytest.param(path, id=name_of(path), marks=marks)
 
 
-@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md"])
-def test_commands_exist(page: str) -> None:
-    text = (REPOSITORY / page).read_text("utf-8")
+@pytest.mark.parametrize("path", list(pages_with_commands()))
+def test_commands_run(path: Path, tmp_path: Path) -> None:
+    text = path.read_text("utf-8")
+    (tmp_path / "scenarios").symlink_to(REPOSITORY / "scenarios")
+    for file, block in re.findall(r"Save this as `([a-z]+\.toml)`:\n\n```toml\n(.*?)```", text, flags=re.DOTALL):
+        (tmp_path / file).write_text(block, "utf-8")
+    program = f'clearway() {{ "{sys.executable}" -m clearway "$@"; }}\nset -e\n'
+    program += "\n".join(line for line in commands(text) if not line.startswith(NOT_RUN))
+    done = subprocess.run(
+        ["bash", "-c", program], cwd=tmp_path, env={**os.environ, "COLUMNS": "120"}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("path", [*WRITTEN, *sorted((REPOSITORY / "scenarios").glob("*.toml"))], ids=name_of)
+def test_commands_exist(path: Path) -> None:
+    text = path.read_text("utf-8")
     makefile = (REPOSITORY / "Makefile").read_text("utf-8")
     for target in re.findall(r"`make ([a-z-]+)`|^make ([a-z-]+)", text, flags=re.MULTILINE):
         assert re.search(rf"^{''.join(target)}:", makefile, flags=re.MULTILINE), target
-    for name, rest in re.findall(r"^(?:\.venv/bin/)?clearway ([a-z]+)(.*)$", text, flags=re.MULTILINE):
+    written = [line.partition(" ")[2] for line in commands(text) if line.startswith("clearway ")]
+    written += re.findall(r"`clearway ([a-z]+ [^`]*)`", text)
+    for line in written:
+        name, _, rest = line.partition(" ")
         command: click.Command = cli.commands[name]
-        if isinstance(command, click.Group):
-            command = command.commands[rest.split()[0]]
+        words = rest.split()
+        while isinstance(command, click.Group) and words:
+            command = command.commands[words.pop(0)]
         options = {option for parameter in command.params for option in parameter.opts}
-        assert {word.partition("=")[0] for word in rest.split() if word.startswith("--")} <= options, (name, rest)
+        assert {word.partition("=")[0] for word in rest.split() if word.startswith("--")} <= options, line
 
 
-READING = r"\b(?:E17|E16|PAC|EC4|PACC|HPCC|TIMELY|RCP|DX|HULL|ICTCP|DCQCN|CUBIC|DCTCP|PFC|N)-\d+\b"
+def anchors(path: Path) -> set[str]:
+    """The anchors that GitHub makes of a page's headings."""
+    heads = re.findall(r"^#+ (.*)$", path.read_text("utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", re.sub(r"\]\([^)]*\)", "", head).lower()).replace(" ", "-") for head in heads}
 
 
-def test_every_reading_that_is_cited_is_defined_in_the_documentation() -> None:
-    cited, defined = dict[str, str](), set[str]()
-    sources = [("docs", "*.md"), ("python/clearway", "*.py"), ("python/clearway", "*.md"), ("crates", "*.rs")]
-    for folder, pattern in sources:
-        for path in sorted((REPOSITORY / folder).rglob(pattern)):
-            text = path.read_text("utf-8")
-            cited |= dict.fromkeys(re.findall(READING, text), str(path))
-            if folder == "docs":
-                # A definition opens a row of a table, an item of a list or a paragraph.
-                for line in re.findall(rf"^(?:\| |[*-] )?\**(?:{READING}(?:,| and| to)? ?)+", text, flags=re.MULTILINE):
-                    defined |= set(re.findall(READING, line))
-    assert {name: where for name, where in cited.items() if name not in defined} == {}
+@pytest.mark.parametrize("path", [*WRITTEN, *sorted((DOCS / "results").glob("*.md"))], ids=name_of)
+def test_links_lead_somewhere(path: Path) -> None:
+    text = path.read_text("utf-8")
+    for pair in re.findall(r"\]\(([^)\s]+)\)|src(?:set)?=\"([^\"]+)\"", text):
+        link, _, anchor = "".join(pair).partition("#")
+        if re.match(r"[a-z]+:", link):
+            continue
+        target = path.parent / link if link else path
+        assert target.exists(), f"{name_of(path)} links to {link}"
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target), f"{name_of(path)} links to {link}#{anchor}"
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=name_of)
+def test_files_that_are_named_exist(path: Path) -> None:
+    if path.name == "adding-a-transport.md":
+        return  # It names the files of the transport that its reader writes.
+    for name in re.findall(r"`((?:crates|python|scenarios|workloads|tools)/[\w./*-]+)`", path.read_text("utf-8")):
+        assert list(REPOSITORY.glob(name)), f"{name_of(path)} names {name}"
+
+
+def test_every_page_is_in_the_index() -> None:
+    linked = set(re.findall(r"\]\(([^)#]+)\)", (DOCS / "README.md").read_text("utf-8")))
+    pages = {str(path.relative_to(DOCS)) for path in WRITTEN if DOCS in path.parents and path.name != "README.md"}
+    assert pages - linked == set()
+
+
+def test_the_readme_counts_the_claims_as_the_scoreboard_does() -> None:
+    total = re.search(r"^\| all \| (\d+) \|", (DOCS / "results/README.md").read_text("utf-8"), flags=re.MULTILINE)
+    assert total
+    assert f"the {total[1]} claims of five papers" in (REPOSITORY / "README.md").read_text("utf-8")
+
+
+SOURCES = "E17|E16|NAIVE|PAC|EC4|PACC|HPCC|TIMELY|RCP|DX|HULL|ICTCP|DCQCN|CUBIC|DCTCP|PFC"
+
+
+def readings_in(text: str) -> set[str]:
+    """The ids of readings that a text cites, those within a range such as `E17-1 to E17-26` included."""
+    found = set(re.findall(rf"\b(?:{SOURCES})-\d+\b", text))
+    for source, first, last in re.findall(rf"\b({SOURCES})-(\d+) to \1-(\d+)\b", text):
+        found |= {f"{source}-{number}" for number in range(int(first), int(last) + 1)}
+    return found
+
+
+def test_every_reading_that_is_cited_is_explained_and_every_explained_one_is_cited() -> None:
+    page = DOCS / "readings.md"
+    explained = re.findall(rf"^\| ((?:{SOURCES})-\d+) \|", page.read_text("utf-8"), flags=re.MULTILINE)
+    assert len(explained) == len(set(explained))
+    cited = dict[str, str]()
+    for folder in ("README.md", "CONTRIBUTING.md", "docs", "python/clearway", "crates", "scenarios", "workloads"):
+        root = REPOSITORY / folder
+        for path in sorted(root.rglob("*")) if root.is_dir() else [root]:
+            if path.suffix in {".md", ".py", ".rs", ".toml"} and path not in {page, DOCS / "glossary.md"}:
+                cited |= dict.fromkeys(readings_in(path.read_text("utf-8")), name_of(path))
+    assert {name: where for name, where in cited.items() if name not in set(explained)} == {}
+    assert set(explained) - set(cited) == set()
+
+
+@pytest.mark.parametrize("page", ["docs/readings.md", "docs/glossary.md"])
+def test_explanations_are_sentences(page: str) -> None:
+    rows = re.findall(r"^\| (?!-|id |term )(.*) \|$", (REPOSITORY / page).read_text("utf-8"), flags=re.MULTILINE)
+    assert len(rows) > 50
+    for row in rows:
+        cells = row.split(" | ")
+        assert len(cells) == 3, row
+        sentences = cells[1:] if page == "docs/readings.md" else cells[1:2]
+        for sentence in sentences:
+            assert re.search(r"[.]\)?$", sentence), row
+            assert not re.match(r"(Its|What|Whether|The same)\b", sentence), row
+
+
+def test_terms_of_the_glossary_are_explained_once() -> None:
+    text = (DOCS / "glossary.md").read_text("utf-8")
+    terms = re.findall(r"^\| (?!-|term )(.*?) \|", text, flags=re.MULTILINE)
+    assert len(terms) == len(set(terms))

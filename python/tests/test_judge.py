@@ -238,7 +238,7 @@ def test_a_page_is_compared_without_the_cpu_time_of_the_machine() -> None:
 
 def test_a_hash_of_scenarios_does_not_depend_on_where_the_package_lies(monkeypatch: pytest.MonkeyPatch) -> None:
     def at(place: str) -> str:
-        monkeypatch.setattr(record, "PACKAGE", place)
+        monkeypatch.setattr(sources, "HOME", place)
         return record.jobs_hash([Job({"seed": 1}, {"traffic": [{"path": f"{place}/pac/a.txt"}]})])
 
     assert at("/work/a") == at("/home/b")

@@ -13,7 +13,7 @@ from clearway._clearway import Error
 from clearway.parity import CASES
 from clearway.parity.case import csv, digest
 from clearway.parity.flowlists import draw_size, poisson
-from clearway.parity.measure import Row, beside, compare, medians, run_list
+from clearway.parity.lists import Row, beside, compare, medians, run_list
 
 NS2 = CASES["ns2"]
 NAN = float("nan")

@@ -9,7 +9,7 @@ from clearway.metrics import BUCKETS
 from clearway.parity import find
 from clearway.parity.case import csv, digest
 from clearway.parity.hpcc_ns3 import CASES, LISTS, MEAN_BYTES, foreign
-from clearway.parity.measure import run_list
+from clearway.parity.lists import run_list
 
 #: As in that code's own `mix/flow.txt`: more lines than are counted, and an explanation.
 SAMPLE = """2

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +17,8 @@ from conftest import REPOSITORY, Cli
 
 import clearway
 from clearway import reproduce
-from clearway.reproduce import Claim, Job, measures, scoreboard, work
-from clearway.reproduce.claims import VERDICTS
+from clearway.reproduce import Claim, Job, quantities, scoreboard, work
+from clearway.reproduce.claims import VERDICTS, claims_text
 from clearway.reproduce.expresspass import fig10, fluid
 from clearway.runner import load_scenario
 
@@ -33,22 +32,22 @@ def claimed(kind: str, value: Any, tolerance: float) -> Claim:
 def test_convergence_wants_all_flows_within_the_band() -> None:
     one = [10, 9, 6, 5.4, 4.0, 5.5, 5.0, 5.2, 4.9]
     two = [0, 1, 4, 4.6, 6.0, 4.5, 5.0, 4.8, 5.1]
-    found = measures.convergence(np.array([one, two]), 5.0)
+    found = quantities.convergence(np.array([one, two]), 5.0)
     assert (found.first, found.held) == (4, 6)
-    held_for_long = measures.convergence(np.array([one, two]), 5.0, hold=5)
+    held_for_long = quantities.convergence(np.array([one, two]), 5.0, hold=5)
     assert held_for_long.first == 4
     assert math.isnan(held_for_long.held)
 
 
 def test_flows_that_never_meet_do_not_converge() -> None:
-    found = measures.convergence(np.array([[9.0, 9.0], [1.0, 1.0]]), 5.0)
+    found = quantities.convergence(np.array([[9.0, 9.0], [1.0, 1.0]]), 5.0)
     assert math.isnan(found.first)
     assert math.isnan(found.held)
-    assert math.isnan(measures.convergence(np.zeros((2, 0)), 5.0).first)
+    assert math.isnan(quantities.convergence(np.zeros((2, 0)), 5.0).first)
 
 
 def test_one_flow_at_its_share_is_not_enough() -> None:
-    assert math.isnan(measures.convergence(np.array([[5.0, 5.0], [1.0, 1.0]]), 5.0).first)
+    assert math.isnan(quantities.convergence(np.array([[5.0, 5.0], [1.0, 1.0]]), 5.0).first)
 
 
 def test_losses_known_late_cost_utilisation_unless_matched() -> None:
@@ -70,19 +69,21 @@ def test_bins_begin_after_the_start_and_a_late_flow_counts_as_zero_before() -> N
             *[(3, "f/1", 1), (4, "f/1", 3), (5, "f/1", 9)],
         ]
     )
-    names, rates = measures.binned(run, "throughput", 0, 2)
+    names, rates = quantities.binned(run, "throughput", 0, 2)
     assert names == ["f/0", "f/1"]
     assert rates.tolist() == [[7, 3], [0, 2]]
-    assert measures.binned(run, "throughput", 2, 2)[1].tolist() == [[3], [2]]
+    assert quantities.binned(run, "throughput", 2, 2)[1].tolist() == [[3], [2]]
 
 
 def test_fairness_is_the_mean_of_the_intervals() -> None:
-    assert measures.fairness(np.array([[1.0, 2.0], [1.0, 0.0]])) == pytest.approx((1 + 0.5) / 2)
+    assert quantities.fairness(np.array([[1.0, 2.0], [1.0, 0.0]])) == pytest.approx((1 + 0.5) / 2)
 
 
 def test_books_balance_without_counting_used_credits_twice() -> None:
-    assert measures.balanced({"sent": 10, "delivered": 6, "dropped, buffer": 1, "in flight": 3, "used": 5, "wasted": 1})
-    assert not measures.balanced({"sent": 10, "delivered": 6, "in flight": 3})
+    assert quantities.balanced(
+        {"sent": 10, "delivered": 6, "dropped, buffer": 1, "in flight": 3, "used": 5, "wasted": 1}
+    )
+    assert not quantities.balanced({"sent": 10, "delivered": 6, "in flight": 3})
 
 
 @pytest.mark.parametrize(
@@ -134,18 +135,48 @@ def test_every_claim_of_a_paper_has_a_figure(paper: str) -> None:
     assert len(judged) == len(known), "each claim belongs to one figure"
 
 
+#: What is no quantity in prose, or marked as one that follows from no table: names in braces, code, links, references.
+NO_QUANTITY = re.compile(
+    r"\{[^}]*\}|`[^`]*`|\]\([^)]*\)|([Ff]ig|[Ss]ec)\. ?[\d.]+( \(\w\))?|[Ss]ections? [\d.]+|[Ee]q\. \(\d+\)|RFC \d+"
+)
+QUANTITY = re.compile(r"(?<![\w.^-])\d[\d,]*(?:\.\d+)?(?!\w)")
+
+
+def quantities_in(text: str) -> list[float]:
+    """The numbers in a text."""
+    return [float(one.replace(",", "")) for one in re.findall(r"\d[\d,]*(?:\.\d+)?", text)]
+
+
+def stated(figure: reproduce.Figure) -> set[float]:
+    """The numbers that a figure may use in prose: of its paper's claims, of its docstring, of its scenarios."""
+    jobs = [job for scale in reproduce.SCALES for job in figure.jobs(scale)]
+    parts = {json.dumps(dict(job.params)) for job in jobs}
+    parts |= {json.dumps({key: value for key, value in job.scenario.items() if key != "traffic"}) for job in jobs}
+    parts |= {json.dumps(traffic)[:500] for job in jobs for traffic in job.scenario["traffic"][:5]}
+    return {one for text in (figure.doc, claims_text(figure.paper), *parts) for one in quantities_in(text)}
+
+
+def typed_by_hand(prose: str, known: set[float]) -> list[str]:
+    """The numbers in prose that are neither named nor marked nor known, with the words before them."""
+    text = NO_QUANTITY.sub("_", prose).replace("\n", " ")
+    found = [(one.start(), one[0]) for one in QUANTITY.finditer(text)]
+    return [text[max(0, at - 30) : at] + one for at, one in found if quantities_in(one)[0] not in known]
+
+
 @pytest.mark.parametrize("name", sorted(reproduce.figures()))
 def test_no_number_in_the_prose_of_a_figure_is_typed_by_hand(name: str) -> None:
-    # What we measured is a name in braces. A number with a fraction that stands as it is must be the paper's: in its
-    # claims, or among the settings that the figure's docstring states.
+    # docs/verdicts.md has the rule: what we measured is a name in braces.
     (figure,) = reproduce.find(name)
-    source = Path(str(sys.modules[figure.check.__module__].__file__))
-    prose = source.with_suffix(".md").read_text("utf-8")
-    assert not figure.reading
-    claims = Path(reproduce.__file__).with_name("claims") / f"{figure.paper}.toml"
-    known = figure.doc + (claims.read_text("utf-8") if claims.exists() else "")
-    typed = re.findall(r"\d+\.\d+", re.sub(r"\{[^}]*\}|`[^`]*`|[Ss]ec(?:tion|\.) [\d.]+|\]\([^)]*\)", "", prose))
-    assert [number for number in typed if number not in known] == []
+    assert figure.template.strip()
+    assert typed_by_hand(figure.template, stated(figure)) == []
+
+
+def test_a_number_typed_by_hand_is_found() -> None:
+    prose = "It has {used:.1f} %, `7.5 KB` (sec. 4.1, E17-8), and 98.0 %\nwith 2,048 flows, 6 of them late."
+    found = typed_by_hand(prose, {2048.0})
+    assert [one.split()[-1] for one in found] == ["98.0", "6"]
+    assert found[1].endswith("with 2,048 flows, 6")
+    assert typed_by_hand(prose, {2048.0, 98.0, 6.0}) == []
 
 
 @pytest.mark.parametrize("name", sorted(reproduce.figures()))
@@ -218,10 +249,10 @@ def test_an_interrupted_figure_goes_on_where_it_was(tmp_path: Path) -> None:
 
 def test_what_is_measured_is_part_of_the_key() -> None:
     first, second = tiny()[:2]
-    assert work.key(fig10.FIGURE, first) == work.key(fig10.FIGURE, first)
-    assert work.key(fig10.FIGURE, first) != work.key(fig10.FIGURE, second)
+    assert work.key(fig10.FIGURE, first, "how") == work.key(fig10.FIGURE, first, "how")
+    assert work.key(fig10.FIGURE, first, "how") != work.key(fig10.FIGURE, second, "how")
     other = replace(first, scenario={**first.scenario, "seed": 7})
-    assert work.key(fig10.FIGURE, first) != work.key(fig10.FIGURE, other)
+    assert work.key(fig10.FIGURE, first, "how") != work.key(fig10.FIGURE, other, "how")
 
 
 def test_figures_are_listed_and_unknown_ones_refused(cli: Cli) -> None:

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import clearway
-from clearway.reproduce import claim, claims, expresspass, figures, measures
+from clearway.reproduce import claim, claims, expresspass, figures, quantities
 from clearway.reproduce.expresspass import fig01a, fig15rcp, fig17, fig19, realistic
 from clearway.reproduce.theory import fairness, square_root
 
@@ -32,7 +32,7 @@ def test_queues_are_averaged_over_the_time_of_arrivals() -> None:
     )
     flows = pl.DataFrame({"start_s": [0.0, 0.5]})
     run = clearway.Run("made", flows, ports, pl.DataFrame(), {"simulated_s": 1.0}, "")
-    found = measures.queues(run)
+    found = quantities.queues(run)
     assert found["queue_mean"] == pytest.approx(400)
     assert found["queue_mean_up"] == found["queue_mean_worst"] == pytest.approx(600)
     assert found["queue_max"] == 5000

@@ -9,21 +9,21 @@ import pytest
 
 import clearway
 from clearway import reproduce
-from clearway.reproduce import measures
+from clearway.reproduce import quantities
 from clearway.reproduce.pac import common, fig13, readings, text
 
 
 def test_a_sweep_holds_until_its_value_falls_below_a_share_of_the_best_so_far() -> None:
     points = [10, 20, 30, 40]
-    assert measures.holds_until(points, [800, 900, 300, 900]) == 20
-    assert measures.holds_until(points, [800, 900, 820, 815]) is None
-    assert measures.holds_until(points, [800, 900, 820, 815], 0.95) == 20
-    assert measures.holds_until([], []) is None
+    assert quantities.holds_until(points, [800, 900, 300, 900]) == 20
+    assert quantities.holds_until(points, [800, 900, 820, 815]) is None
+    assert quantities.holds_until(points, [800, 900, 820, 815], 0.95) == 20
+    assert quantities.holds_until([], []) is None
 
 
 def test_the_first_point_above_a_limit() -> None:
-    assert measures.first_above([10, 20, 30], [0, 0.2, 0]) == 20
-    assert measures.first_above([10, 20, 30], [0, 0, 0]) is None
+    assert quantities.first_above([10, 20, 30], [0, 0.2, 0]) == 20
+    assert quantities.first_above([10, 20, 30], [0, 0, 0]) is None
 
 
 def test_an_incast_averages_the_rounds_that_ended() -> None:
@@ -42,7 +42,7 @@ def test_an_incast_averages_the_rounds_that_ended() -> None:
         {"traffic": "incast", "host": "h0", "acks_held_max": 7},
         {"traffic": "background", "host": "h0", "acks_held_max": 99},
     ]
-    found = measures.incast(clearway.Run("made", flows, ports, pl.DataFrame(), {"shims": shims}, ""), 2)
+    found = quantities.incast(clearway.Run("made", flows, ports, pl.DataFrame(), {"shims": shims}, ""), 2)
     assert found == {
         "rounds": 1,
         "rounds_cut_off": 1,

@@ -1,5 +1,5 @@
-//! The cases: permutations of long flows on fat trees at 100 Gbps, a web-search load on the 192-host tree, and one on
-//! the 320-host tree under RDMA transports.
+//! The benchmark's cases: permutations of long flows on fat trees at 100 Gbps, a web-search load on the 192-host tree, and
+//! one on the 320-host tree under RDMA transports.
 
 use crate::usage::{cpu_seconds, peak_bytes};
 use clearway_proto::{AnyTransport, Entity, Framing, MarkingNeeds, Rng, port::MarkAt};
@@ -15,35 +15,42 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-/// A case: a network size and what runs on it.
+/// A case of the benchmark: a network with its traffic and transport.
 #[derive(Clone, Copy)]
 pub enum Case {
-    /// Packets circulate on the paths of a permutation without any protocol.
+    /// Packets circulate on the paths of a permutation without any protocol, on the fat tree of this `k`.
     Bare(u32),
-    /// A permutation of long flows.
+    /// Long flows of a permutation, on the fat tree of this `k` and under this transport.
     Permutation(u32, &'static str),
-    /// Web search at load 0.6 on the 192-host tree.
+    /// Flows of the web-search sizes at load 0.6 on the 192-host tree, under this transport.
     WebSearch(&'static str),
-    /// Web search at load 0.5 on the lossless 320-host tree.
+    /// Flows of the web-search sizes at load 0.5 on the lossless 320-host tree, under this transport.
     Rdma(&'static str),
 }
 
-/// What a case took.
+/// The measurements of a case. The numbers are floats because only ratios of them are printed.
 pub struct Outcome {
+    /// The number of packets put on a link, summed over all links.
     pub link_transmissions: f64,
+    /// The number of events handled.
     pub events: f64,
+    /// The CPU time in seconds, at least 0.01.
     pub cpu_s: f64,
+    /// The most memory that was resident, in bytes.
     pub peak_bytes: f64,
+    /// The hash of the results, or `-` for a case without any.
     pub hash: String,
 }
 
-/// Fat trees of 128, 1,024 and 8,192 hosts, with the simulated time that gives each a few seconds of work.
+/// The fat trees as (`k`, number of hosts, simulated time that takes a few seconds of CPU).
 const TREES: [(u32, u32, Span); 3] =
     [(8, 128, Span::from_us(4000)), (16, 1024, Span::from_us(500)), (32, 8192, Span::from_us(100))];
+/// The transports of the permutations and of the 192-host tree.
 const TRANSPORTS: [&str; 2] = ["dctcp", "expresspass"];
+/// The transports of the lossless 320-host tree.
 const RDMA: [&str; 4] = ["dcqcn", "timely", "hpcc", "pacc"];
 
-/// The network and traffic of HPCC's and PACC's large runs at 25 Gbps, in HPCC's ns-3 framing.
+/// The scenario of HPCC's and PACC's large runs at 25 Gbps with HPCC's ns-3 framing, up to the transport's settings.
 const LOSSLESS: &str = r#"
     [topology]
     kind = "pacc-320"
@@ -66,7 +73,7 @@ const LOSSLESS: &str = r#"
 "#;
 
 impl Case {
-    /// All cases, a bare loop before those that it bounds.
+    /// Returns all cases, each bare loop before the cases that it bounds.
     pub fn all() -> impl Iterator<Item = Case> {
         let trees = TREES.iter().flat_map(|&(k, ..)| {
             let permutations = TRANSPORTS.map(|transport| Case::Permutation(k, transport));
@@ -75,12 +82,12 @@ impl Case {
         trees.chain(TRANSPORTS.map(Case::WebSearch)).chain(RDMA.map(Case::Rdma))
     }
 
-    /// The case of that name.
+    /// Returns the case of a name.
     pub fn by_name(name: &str) -> Option<Case> {
         Case::all().find(|case| case.name() == name)
     }
 
-    /// Its name.
+    /// Returns the case's name.
     pub fn name(&self) -> String {
         let hosts = |k: &u32| TREES.iter().find(|tree| tree.0 == *k).expect("listed").1;
         match self {
@@ -91,12 +98,12 @@ impl Case {
         }
     }
 
-    /// Whether it is a bound for the cases that follow.
+    /// Returns true for a bare loop, whose speed bounds that of the cases after it.
     pub fn is_bare(&self) -> bool {
         matches!(self, Case::Bare(_))
     }
 
-    /// Whether the bare loop before it runs on the same network.
+    /// Returns true if the last bare loop before this case ran on the same network, and so bounds its speed.
     pub fn is_bounded(&self) -> bool {
         matches!(self, Case::Bare(_) | Case::Permutation(..))
     }
@@ -118,6 +125,7 @@ impl Case {
     }
 }
 
+/// Makes the outcome of a case that has just ended in this process.
 fn outcome(link_transmissions: u64, events: u64, cpu_s: f64, hash: String) -> Outcome {
     Outcome {
         link_transmissions: link_transmissions as f64,
@@ -128,7 +136,7 @@ fn outcome(link_transmissions: u64, events: u64, cpu_s: f64, hash: String) -> Ou
     }
 }
 
-/// CPU time counts from building the network to closing the books.
+/// Simulates a model. The CPU time counts from `before`, so that it includes building the model.
 fn measure(model: &Model, before: f64) -> Outcome {
     let mut simulation = Simulation::new(model).expect("the model is sound");
     simulation.run(&mut |_| true);
@@ -138,13 +146,13 @@ fn measure(model: &Model, before: f64) -> Outcome {
 }
 
 impl Outcome {
-    /// One line for the parent process.
+    /// Returns the outcome as one line, its fields separated by spaces, for the parent process.
     pub fn to_line(&self) -> String {
         let Outcome { link_transmissions, events, cpu_s, peak_bytes, hash } = self;
         format!("{link_transmissions} {events} {cpu_s} {peak_bytes} {hash}")
     }
 
-    /// Runs a case in a process of its own.
+    /// Runs a case in a child process and reads the outcome from the line that it prints.
     pub fn of_child(name: &str, scale: f64) -> Outcome {
         let program = std::env::current_exe().expect("a program knows where it is");
         let output = Command::new(program).args(["--case", name, "--scale", &scale.to_string()]).output();
@@ -165,11 +173,12 @@ impl Outcome {
     }
 }
 
+/// Returns the transport of a name with its default parameters.
 fn transport(name: &str) -> AnyTransport {
     AnyTransport::by_name(name).unwrap_or_else(|| panic!("no transport {name}"))
 }
 
-/// A network with what a transport needs at its ports.
+/// Makes a model without traffic whose ports have what a transport needs. `buffer` is the size of a switch's data queues.
 fn network(transport: &AnyTransport, topology: Topology, buffer: Bytes) -> Model {
     let needs = transport.needs();
     let marking = needs.marking.map(|marking| match marking {
@@ -213,7 +222,7 @@ fn network(transport: &AnyTransport, topology: Topology, buffer: Bytes) -> Model
     }
 }
 
-/// Every host sends to another and receives from another, for as long as it may.
+/// Makes the permutation on the fat tree of `k`: every host sends one flow and receives one, until the run ends.
 fn permutation(k: u32, transport: &AnyTransport, scale: f64) -> Model {
     let (_, hosts, time) = *TREES.iter().find(|tree| tree.0 == k).expect("listed");
     let topology = FatTree { k, rate: Rate::gbps(100), delay: Span::from_us(1), ..FatTree::default() };
@@ -221,7 +230,7 @@ fn permutation(k: u32, transport: &AnyTransport, scale: f64) -> Model {
     model.stop = Some(Time::ZERO + time.mul_f64(scale));
     let mut order: Vec<u32> = (0..hosts).collect();
     let mut rng = Rng::stream(1, Entity::Traffic, 99);
-    // Sattolo's shuffle: one cycle through all hosts, so that nobody sends to itself.
+    // Sattolo's shuffle gives one cycle through all hosts, so that no host sends to itself.
     for last in (1..order.len()).rev() {
         order.swap(last, rng.below(last as u64) as usize);
     }
@@ -247,13 +256,13 @@ fn permutation(k: u32, transport: &AnyTransport, scale: f64) -> Model {
     model
 }
 
-/// The ExpressPass authors' load: web search at 0.6 of the uplinks of their 192-host tree.
+/// Makes the ExpressPass authors' load: flows of the web-search sizes at 0.6 of the uplinks of their 192-host tree.
 fn web_search(transport: &AnyTransport, scale: f64) -> Model {
     let topology = OversubscribedFatTree::default().build().expect("a valid tree");
     let mut model = network(transport, topology, Bytes::new(384_500));
     let cdf =
         Cdf::parse(include_str!("../../../workloads/web_search_xpass.csv")).expect("a valid distribution");
-    // As in their script: arrivals at load x capacity / (mean size on the wire) / oversubscription.
+    // In their script, too, the arrival rate is load x capacity / (mean size on the wire) / oversubscription.
     let wire_mean = 1_654_275.0 * 1538.0 / 1460.0;
     let per_second = 192.0 * 10e9 / 8.0 * 0.6 / wire_mean / model.topology.oversubscription();
     let pattern = Pattern::Poisson(Poisson {
@@ -276,7 +285,7 @@ fn web_search(transport: &AnyTransport, scale: f64) -> Model {
     model
 }
 
-/// Poisson arrivals on the lossless tree, under a transport as HPCC's authors ran it.
+/// Makes the load on the lossless tree: Poisson arrivals under a transport with the settings of HPCC's authors.
 fn lossless(name: &str, scale: f64) -> Model {
     let text = format!("{LOSSLESS} name = \"{name}\"\n profile = \"hpcc-ns3\"\n");
     let flows = (1000.0 * scale).ceil();

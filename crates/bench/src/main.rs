@@ -1,7 +1,9 @@
-//! `make bench`: link transmissions per CPU-second and peak memory of fixed cases, beside a bare forwarding loop.
+//! The program behind `make bench`, which measures link transmissions per CPU-second and peak memory of fixed cases, and
+//! compares them with a bare forwarding loop.
 //!
 //! A *link transmission* is one packet, data or control, put on one link. The bare loop moves packets over the same
-//! links on the same wheel with no protocol, queue or book, so it bounds what any simulator on this wheel can reach.
+//! links with the same event queue, but without protocols, port queues or books, so its speed bounds that of the
+//! simulator.
 
 mod cases;
 mod usage;
@@ -16,13 +18,13 @@ use clap::Parser;
     after_help = "Examples:\n  clearway-bench\n  clearway-bench --only 128\n  clearway-bench --scale 0.1 --only websearch"
 )]
 struct Args {
-    /// Run only the cases whose name contains this.
+    /// Run only the cases whose name contains this text.
     #[arg(long, default_value = "")]
     only: String,
-    /// Length of each case relative to its normal one.
+    /// The length of each case relative to its normal length.
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
-    /// Run this case in this process and print one line of JSON (how the others are run).
+    /// Run this case in this process and print its outcome in one line. The parent process starts each case so.
     #[arg(long, hide = true)]
     case: Option<String>,
 }
@@ -40,7 +42,7 @@ fn main() {
     );
     let mut bare = None;
     for case in Case::all().filter(|case| case.name().contains(&args.only)) {
-        // A process each, so that the memory is this case's own.
+        // Each case has a process of its own, so that its peak memory is not that of another case.
         let outcome = Outcome::of_child(&case.name(), args.scale);
         let speed = outcome.link_transmissions / outcome.cpu_s / 1e6;
         if case.is_bare() {

@@ -1,16 +1,16 @@
-//! What this process has used, from `/proc/self`.
+//! The CPU time and memory that this process has used, read from `/proc/self`.
 
-/// Seconds of CPU time, user and system, to a hundredth (the kernel's tick).
+/// Returns the CPU time of this process, user and system, in seconds with a resolution of 0.01 (the kernel's tick).
 pub fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux has /proc");
     let fields: Vec<&str> =
         stat.rsplit(')').next().expect("a name in parentheses").split_whitespace().collect();
-    // Fields 14 and 15 of proc(5); the first two are before the parenthesis.
+    // The times are fields 14 and 15 of proc(5), of which the first two lie before the parenthesis.
     let ticks: f64 = fields[11..13].iter().map(|field| field.parse::<f64>().expect("a number")).sum();
     ticks / 100.0
 }
 
-/// Most memory that was resident, in bytes.
+/// Returns the peak of this process's resident memory, in bytes.
 pub fn peak_bytes() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux has /proc");
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("the kernel tells");

@@ -1,17 +1,18 @@
-//! How much data can wait at a port under credits: the network calculus of ExpressPass (SIGCOMM '17, sec. 3.1, eq. (1)).
+//! Bounds of the data that can wait at a port under credits, by the network calculus of ExpressPass (SIGCOMM '17, sec. 3.1,
+//! eq. (1)).
 //!
-//! Data leaves port `p` towards a neighbour because credits came from there. Credits came no faster than their rate
-//! limit allows, so data would never wait if each answer took equally long. It does not: the delay from a credit to
-//! its data spreads over `spread(p)`, and so much time's worth of data can come at once. The spread follows from those
-//! of the ports that feed `p`, down to the hosts:
+//! Data leaves port `p` towards a neighbour in answer to credits that came from there. Credits come no faster than their
+//! rate limit allows, so data would never wait if every credit were answered after the same delay. The delay from a credit
+//! to its data varies, however, over a range `spread(p)`, and the data of that much time can arrive at once. The spread of
+//! a port follows from the spreads of the ports that feed it, starting at the hosts:
 //!
 //! ```text
 //! spread(p) = max over q of (credit queue to q + t(p, q) + most(q) + wait(q)) - min over q of (t(p, q) + least(q))
 //! ```
 //!
-//! with `least(q)` and `most(q)` the bounds of the delay at `q`, and `wait(q)` the longest that data waits there. The
-//! paper prints one symbol for both ends of the delay and leaves the form of `wait(q)` open (E17-12), so there are
-//! three readings: [`Reading`].
+//! where `q` is a port that feeds `p`, `t(p, q)` is the time on the link between them (credit and data), `least(q)` and
+//! `most(q)` bound the delay at `q`, and `wait(q)` is the longest time that data waits at `q`. The paper prints one symbol
+//! for both bounds of the delay and leaves the form of `wait(q)` open (E17-12), so there are three readings: [`Reading`].
 
 use crate::feeds::{Cycle, Feeds};
 use clearway_proto::Framing;
@@ -20,43 +21,45 @@ use clearway_topology::{PortId, Topology};
 use clearway_units::{Rate, Span};
 use std::ops::{Add, Sub};
 
-/// How eq. (1) is read.
+/// A reading of eq. (1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reading {
-    /// A: the delay at the next port counts with its least value at both places; data waits nowhere on the way.
+    /// Reading A: the delay at `q` enters both terms with its least value, and data waits nowhere on the way.
     Least,
-    /// B: the delay counts with its greatest value within the maximum, and data waits for `spread(q)` besides, except
-    /// at hosts. The printed Table 1 doubles the spread at each hop in the same way.
+    /// Reading B: the delay at `q` enters the maximum with its greatest value, and data waits for `spread(q)` besides,
+    /// except at hosts. The printed Table 1 doubles the spread at each hop in the same way.
     Greatest,
-    /// What no run of the simulator may exceed: B, with what eq. (1) leaves out as terms of their own.
+    /// A bound that no run of the simulator may exceed: reading B plus terms for the effects that eq. (1) leaves out.
     Safe,
 }
 
-/// What the bounds depend on besides the network.
+/// The inputs of the bounds besides the network.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Parameters {
-    /// Most credits that wait at a port.
+    /// The capacity of a port's credit queue, in credits.
     pub credit_queue: u32,
-    /// The rate limit of credits.
+    /// The rate limit of credits at a port.
     pub shaping: CreditShaping,
-    /// Least and largest size of a credit on the wire, in bytes; sizes between are equally likely.
+    /// The smallest and largest size of a credit on the wire, in bytes. All sizes between them are equally likely.
     pub credit_sizes: (u32, u32),
-    /// Smallest frame on the wire, in bytes.
+    /// The size of the smallest frame on the wire, in bytes.
     pub wire_min: u32,
-    /// Least and greatest time from the arrival of a credit at a host to its data.
+    /// The least and greatest time from the arrival of a credit at a host to the departure of its data.
     pub host_delay: (Span, Span),
-    /// Time that a switch takes for a frame, besides the links.
+    /// The time that a switch takes to forward a frame, without transmission.
     pub switch_delay: Span,
-    /// Flows that start or end through one port while it is busy without a break: each costs [`CONTROL_FRAMES`].
+    /// The number of flows that start or end through one port during one of its busy periods. Each adds
+    /// [`CONTROL_FRAMES`] frames.
     pub flows: u32,
-    /// How long a port may be busy without a break, for credits of random sizes.
+    /// The longest busy period of a port, on which the term for credits of random sizes depends.
     pub busy: Span,
-    /// Whether a host's card serves its flows by turns, as the simulator's does, or all frames in order.
+    /// If true, a host's network card serves its flows in round robin, as the simulator's does; if false, it sends frames
+    /// in order of arrival.
     pub turns: bool,
 }
 
 impl Parameters {
-    /// Those of the paper's Table 1: 8 credits of 84 B, hosts that spread over 5.1 us.
+    /// The parameters of the paper's Table 1: queues of 8 credits of 84 B, host delays from 0 to 5.1 us.
     pub const PAPER: Parameters = Parameters {
         credit_queue: 8,
         shaping: CreditShaping::PAPER,
@@ -70,29 +73,30 @@ impl Parameters {
     };
 }
 
-/// Frames other than data that one flow puts into the data queues of one direction: a request and a stop, each once
-/// repeated (or, the other way, the answers to them).
+/// The number of control frames that one flow puts into the data queues of one direction: a request and a stop, each
+/// repeated once, or in the other direction the answers to them.
 pub const CONTROL_FRAMES: u32 = 4;
-/// The bound for credits of random sizes may fail in a busy period with this probability.
+/// The probability with which the bound for credits of random sizes may fail in a busy period.
 pub const RISK: f64 = 1e-6;
 
-/// A sum of delays in seconds, by cause.
+/// A delay, or a spread of delays, in seconds, split by cause.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Terms {
-    /// Credits wait for their rate limit.
+    /// The waiting of credits for their rate limit.
     pub credit_queue: f64,
-    /// Propagation, transmission and switching: paths differ in length.
+    /// Propagation, transmission and switching, which differ between paths.
     pub path: f64,
-    /// Hosts differ in how fast they answer.
+    /// The delay of hosts in answering credits.
     pub host: f64,
-    /// Data waits at the ports before.
+    /// The waiting of data at the ports that feed this one.
     pub data_queue: f64,
-    /// What eq. (1) leaves out: a credit waits for the frame on the wire, full and small frames differ in transmission.
+    /// Effects of frames that eq. (1) leaves out: a credit waits for the frame on the wire, and full and small frames
+    /// differ in transmission time.
     pub frames: f64,
 }
 
 impl Terms {
-    /// All together.
+    /// Returns the sum over all causes.
     pub fn total(&self) -> f64 {
         self.credit_queue + self.path + self.host + self.data_queue + self.frames
     }
@@ -124,31 +128,32 @@ impl Sub for Terms {
     }
 }
 
-/// The bound of one port.
+/// The bound of one port's data queue.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Bound {
-    /// Least delay from a credit to its data, in seconds.
+    /// The least delay from a credit to its data, in seconds.
     pub least: f64,
-    /// How far the delay spreads, by cause.
+    /// The spread of that delay, by cause.
     pub spread: Terms,
-    /// Bytes that come per second of spread.
+    /// The bytes of data that can arrive at once per second of spread.
     pub rate: f64,
-    /// Bytes that the buckets of credits add: two frames of data here, and the credits that go before data.
+    /// The bytes that the token bucket of credits adds: the data of the credits of a full bucket, and the credits of the
+    /// reverse direction that go before the data.
     pub buckets: f64,
-    /// Bytes of requests, stops and their answers.
+    /// The bytes of requests, stops and their answers.
     pub control: f64,
-    /// Bytes by which data can run ahead of its share because credits have random sizes.
+    /// The bytes by which data can run ahead of its share because credits have random sizes.
     pub sizes: f64,
 }
 
 impl Bound {
-    /// The most bytes of data that can wait.
+    /// Returns the most bytes of data that can wait at the port.
     pub fn bytes(&self) -> f64 {
         self.spread.total() * self.rate + self.buckets + self.control + self.sizes
     }
 }
 
-/// Whether the bound exists for these parameters, in words where it does not.
+/// Returns an error that says what to change if no bound exists for these parameters.
 pub fn check(parameters: &Parameters) -> Result<(), String> {
     let (low, high) = parameters.credit_sizes;
     let (credit, bucket) = (parameters.shaping.credit, parameters.shaping.bucket);
@@ -176,13 +181,13 @@ pub fn check(parameters: &Parameters) -> Result<(), String> {
     Ok(())
 }
 
-/// The bounds of all ports, by their number; `None` for ports that carry nothing.
+/// Returns the bound of each port, by the port's index; `None` for ports that carry no data.
 ///
 /// # Errors
-/// [`Cycle`] where shortest paths let queues wait for each other in a circle.
+/// Returns [`Cycle`] where shortest paths let queues wait for each other in a cycle.
 ///
 /// # Panics
-/// If [`check`] refuses the parameters.
+/// Panics if [`check`] refuses the parameters.
 pub fn bounds(
     topology: &Topology,
     parameters: &Parameters,
@@ -192,7 +197,10 @@ pub fn bounds(
     Ok(bounds_of(topology, &feeds, parameters, reading))
 }
 
-/// The same where the feeds are known.
+/// Returns the bound of each port as [`bounds`] does, given the feeds, so that several calls can share them.
+///
+/// # Panics
+/// Panics if [`check`] refuses the parameters.
 pub fn bounds_of(
     topology: &Topology,
     feeds: &Feeds,
@@ -215,12 +223,12 @@ pub fn bounds_of(
         found[port.index()] = Some(delays);
     }
     let bound = |(index, delays): (usize, &Option<Delays>)| {
-        delays.map(|delays| law.bound(topology.port(PortId(index as u32)).rate, &delays))
+        delays.map(|delays| law.bound(topology.port(PortId::from_index(index)).rate, &delays))
     };
     found.iter().enumerate().map(bound).collect()
 }
 
-/// The ends of the delay from a credit to its data, each by cause.
+/// The least and the greatest delay from a credit to its data at a port, each by cause.
 #[derive(Clone, Copy)]
 struct Delays {
     least: Terms,
@@ -228,7 +236,7 @@ struct Delays {
 }
 
 impl Delays {
-    /// Of two ways, the shorter least and the longer most.
+    /// Merges the delays over two ways into a port: the smaller least and the larger greatest delay.
     fn join(self, other: Delays) -> Delays {
         Delays {
             least: if other.least.total() < self.least.total() { other.least } else { self.least },
@@ -242,25 +250,27 @@ struct Law<'a> {
     reading: Reading,
 }
 
-/// Seconds that so many bytes take.
+/// Returns the time that a number of bytes takes at a rate, in seconds.
 fn seconds(bytes: f64, rate: Rate) -> f64 {
     bytes * 8.0 / rate.as_bps_f64()
 }
 
 impl Law<'_> {
-    /// The share of a link that data gets; the rest is of credits.
+    /// Returns the share of a link's rate that data gets; credits get the rest.
     fn data_share(&self) -> f64 {
         let CreditShaping { credit, data, .. } = self.parameters.shaping;
         f64::from(data) / f64::from(credit + data)
     }
 
+    /// Returns the delays at a host's port: those of the host itself.
     fn host(&self) -> Delays {
         let (least, most) = self.parameters.host_delay;
         let terms = |span: Span| Terms { host: span.as_secs_f64(), ..Terms::default() };
         Delays { least: terms(least), most: terms(most) }
     }
 
-    /// What a port behind `feed` sees: the credit goes on towards `feed`, its data comes back by it.
+    /// Returns the delays at a port that `feed` feeds, given those at `feed`: the credit travels on to `feed`, and its data
+    /// comes back through it.
     fn through(&self, topology: &Topology, feed: PortId, delays: &Delays) -> Delays {
         let p = self.parameters;
         let link = topology.port(feed);
@@ -282,12 +292,12 @@ impl Law<'_> {
                 let small = seconds(f64::from(low + p.wire_min), link.rate);
                 (least.path, most.path) = (way + full, way + full);
                 least.frames = small - full;
-                // A credit waits for the frame on the wire, and tokens that come meanwhile may overflow the bucket.
+                // A credit waits for the frame on the wire, and tokens that arrive meanwhile may overflow the bucket.
                 let gained = f64::from(data) * f64::from(credit) / f64::from(credit + data);
                 let lost = (f64::from(high) + gained - f64::from(bucket)).max(0.0);
                 let stretch = (f64::from(high) + lost) / f64::from(credit) - 1.0;
                 most.frames = seconds(f64::from(data), link.rate) + queue * stretch.max(0.0);
-                // The wait ends when the frame has left, so its transmission must not count twice.
+                // The wait ends when the frame has left, so its transmission must not be counted twice.
                 let wait = self.wait(link.rate, delays, fed_by_host);
                 most.data_queue = (wait - seconds(f64::from(data), link.rate)).max(0.0);
             }
@@ -295,21 +305,21 @@ impl Law<'_> {
         Delays { least: delays.least + least, most: delays.most + most }
     }
 
-    /// The longest from the arrival of a frame at a port to its end, in seconds.
+    /// Returns the longest time from a frame's arrival at a port to the end of its transmission, in seconds.
     fn wait(&self, rate: Rate, delays: &Delays, at_host: bool) -> f64 {
         let bound = self.bound(rate, delays);
         let served = rate.as_bps_f64() / 8.0 * self.data_share();
         if !(at_host && self.parameters.turns) {
             return bound.bytes() / served;
         }
-        // Flows take turns: the last of k frames of a flow lets the other n - k flows go first, k times over.
+        // In round robin, the last of a flow's k frames lets the other n - k flows go first k times.
         let data = f64::from(self.parameters.shaping.data);
         let frames = ((bound.bytes() - bound.control) / data).ceil();
         let turns = ((frames + 1.0) * (frames + 1.0) / 4.0).floor().max(frames);
         (turns * data + bound.control) / served
     }
 
-    /// The bytes that a spread of delays comes to.
+    /// Returns the bound that follows from the delays at a port.
     fn bound(&self, rate: Rate, delays: &Delays) -> Bound {
         let p = self.parameters;
         let bytes_per_s = rate.as_bps_f64() / 8.0;
@@ -318,7 +328,8 @@ impl Law<'_> {
             return Bound { least, spread, rate: bytes_per_s, buckets: 0.0, control: 0.0, sizes: 0.0 };
         }
         let CreditShaping { credit, data, bucket, .. } = p.shaping;
-        // Credits that pass at once release data here; credits of the other data go before it, and one is on the wire.
+        // A full bucket of credits passes at once and releases its data here. As many credits of the reverse direction go
+        // before that data, and one more is on the wire.
         let buckets = f64::from(bucket) / f64::from(credit) * f64::from(data)
             + f64::from(bucket)
             + f64::from(p.credit_sizes.1);
@@ -327,7 +338,8 @@ impl Law<'_> {
         Bound { least, spread, rate: bytes_per_s * self.data_share(), buckets, control, sizes }
     }
 
-    /// By how many bytes the credits of a busy period can fall short of their mean size, but for [`RISK`].
+    /// Returns the bytes by which the credits of a busy period can fall short of their mean size, except with probability
+    /// [`RISK`].
     ///
     /// A uniform size is sub-Gaussian with its own variance, so the sum of n sizes falls short of its mean by x with a
     /// probability of at most exp(-x^2 / (2 n variance)); and there are n places at which it may start.
@@ -338,7 +350,7 @@ impl Law<'_> {
         let pair = seconds(f64::from(p.shaping.credit + p.shaping.data), rate);
         let credits = (p.busy.as_secs_f64() / pair).max(1.0);
         let log = (credits / RISK).ln();
-        // A mean above what the limit takes for one pulls the sum back.
+        // Where the mean size exceeds the one that the limit assumes, the shortfall shrinks with each credit.
         let pull = (low + high) / 2.0 - f64::from(p.shaping.credit);
         let at = |n: f64| (2.0 * n * variance * log).sqrt() - n * pull;
         let turn = if pull > 0.0 { variance * log / (2.0 * pull * pull) } else { f64::INFINITY };

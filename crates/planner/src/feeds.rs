@@ -1,34 +1,35 @@
-//! From which ports the data of a port comes: over the shortest paths between all pairs of hosts.
+//! The ports that feed a port, which are those from which its data comes on the shortest paths between all pairs of hosts.
 
 use clearway_topology::{NodeId, PortId, Topology};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// The data of some ports waits, in a circle, for each other: a delay bound by summation along paths doesn't exist.
+/// The error for a network in which the queues of some ports wait for each other in a cycle, so that no bound of delay
+/// follows from summation along paths.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error(
     "shortest paths form a cycle through {0}: each of these queues can wait for the next, so eq. (1) gives no bound; \
      remove a link, or use a tree, a Clos or a fat tree"
 )]
 pub struct Cycle(
-    /// Some ports of it.
+    /// The names of the cycle's ports.
     pub String,
 );
 
-/// Which ports feed which.
+/// The ports of a network that carry data, with the ports that feed each.
 #[derive(Clone, Debug)]
 pub struct Feeds {
-    /// Per port: the ports from which its data comes; none at hosts.
+    /// The ports from which each port's data comes, by the port's index. Ports of hosts have none.
     from: Vec<Vec<PortId>>,
-    /// All ports that carry data; a port comes after those that feed it.
+    /// All ports that carry data, each after those that feed it.
     order: Vec<PortId>,
 }
 
 impl Feeds {
-    /// Follows the shortest paths of every pair of hosts.
+    /// Finds the feeds of all ports by following the shortest paths of every pair of hosts.
     ///
     /// # Errors
-    /// [`Cycle`]: data of one port can wait for that of another and the other way round.
+    /// Returns [`Cycle`] if the data of some ports can wait for each other.
     pub fn new(topology: &Topology) -> Result<Feeds, Cycle> {
         let mut marks = Marks::new(topology);
         for (switches, hosts) in groups(topology) {
@@ -39,21 +40,21 @@ impl Feeds {
         Ok(Feeds { from, order })
     }
 
-    /// The ports from which the data of `port` comes.
+    /// Returns the ports from which the data of `port` comes.
     pub fn of(&self, port: PortId) -> &[PortId] {
         &self.from[port.index()]
     }
 
-    /// All ports that carry data; a port comes after those that feed it.
+    /// Returns all ports that carry data, each after those that feed it.
     pub fn order(&self) -> &[PortId] {
         &self.order
     }
 }
 
-/// Hosts that hang on the same switches, by those switches.
+/// Groups the hosts by the switches to which they are attached.
 fn groups(topology: &Topology) -> BTreeMap<Vec<NodeId>, Vec<NodeId>> {
     let mut groups: BTreeMap<Vec<NodeId>, Vec<NodeId>> = BTreeMap::new();
-    for host in (0..topology.hosts() as u32).map(NodeId) {
+    for host in (0..topology.hosts()).map(NodeId::from_index) {
         let ports = topology.ports_of(host).iter();
         let switches = ports.map(|&port| topology.port(port).to).filter(|&to| !topology.is_host(to));
         let mut switches: Vec<NodeId> = switches.collect();
@@ -63,19 +64,22 @@ fn groups(topology: &Topology) -> BTreeMap<Vec<NodeId>, Vec<NodeId>> {
     groups
 }
 
-/// What was found so far.
+/// The ports and the ways through switches that the shortest paths followed so far have used.
 struct Marks {
-    /// Place of a port among those of its node.
-    place: Vec<u32>,
-    /// Per node, `degree x degree` flags: data that came by the link of one place leaves by that of another.
+    /// The place of each port among those of its node.
+    place: Vec<usize>,
+    /// For each switch, `degree x degree` flags: the one at `i * degree + j` is true if data that comes over the link of
+    /// place `i` leaves over that of place `j`.
     passes: Vec<Vec<bool>>,
-    /// Whether a port carries data.
+    /// True for each port that carries data.
     used: Vec<bool>,
+    /// The hops from each switch to the hosts of the present group, or [`FAR`].
     distance: Vec<u32>,
-    /// Places by which data for the group at hand reaches a node.
-    reached: Vec<Vec<u32>>,
+    /// The places of the links over which data for the present group reaches each node.
+    reached: Vec<Vec<usize>>,
 }
 
+/// The distance of a switch that does not reach the present group.
 const FAR: u32 = u32::MAX;
 
 impl Marks {
@@ -84,7 +88,7 @@ impl Marks {
         let mut place = vec![0; topology.ports().len()];
         let mut passes = vec![Vec::new(); nodes];
         for (node, passes) in passes.iter_mut().enumerate() {
-            let ports = topology.ports_of(NodeId(node as u32));
+            let ports = topology.ports_of(NodeId::from_index(node));
             (0..).zip(ports).for_each(|(at, port)| place[port.index()] = at);
             if node >= topology.hosts() {
                 *passes = vec![false; ports.len() * ports.len()];
@@ -94,7 +98,7 @@ impl Marks {
         Marks { place, passes, used, distance: vec![FAR; nodes], reached: vec![Vec::new(); nodes] }
     }
 
-    /// Marks all shortest paths to the hosts of a group, which hang on `switches`.
+    /// Marks all shortest paths to the hosts of a group, which are attached to `switches`.
     fn follow(&mut self, topology: &Topology, switches: &[NodeId], group: &[NodeId]) {
         let queue = self.measure(topology, switches);
         self.seed(topology, group);
@@ -112,12 +116,12 @@ impl Marks {
                 } else {
                     self.distance[to.index()] == distance - 1
                 };
-                let others = arrivals.iter().filter(|&&came| came as usize != out);
+                let others = arrivals.iter().filter(|&&came| came != out);
                 if !leads || others.clone().next().is_none() {
                     continue;
                 }
                 self.used[port.index()] = true;
-                others.for_each(|&came| self.passes[node.index()][came as usize * degree + out] = true);
+                others.for_each(|&came| self.passes[node.index()][came * degree + out] = true);
                 if distance > 1 {
                     self.reached[to.index()].push(self.place[port.reverse().index()]);
                 }
@@ -125,7 +129,7 @@ impl Marks {
         }
     }
 
-    /// Distances of switches to the group's hosts; the switches, the nearest first.
+    /// Computes the distances of switches to the group's hosts, and returns the switches that reach them, the nearest first.
     fn measure(&mut self, topology: &Topology, switches: &[NodeId]) -> Vec<NodeId> {
         self.distance.fill(FAR);
         switches.iter().for_each(|switch| self.distance[switch.index()] = 1);
@@ -144,9 +148,9 @@ impl Marks {
         queue
     }
 
-    /// Puts the data of all hosts into their nearest switches.
+    /// Marks the ports of all hosts that lead to their switches nearest to the group.
     fn seed(&mut self, topology: &Topology, group: &[NodeId]) {
-        for host in (0..topology.hosts() as u32).map(NodeId) {
+        for host in (0..topology.hosts()).map(NodeId::from_index) {
             if group == [host] {
                 continue;
             }
@@ -164,10 +168,11 @@ impl Marks {
         }
     }
 
+    /// Returns the ports that feed each port.
     fn feeds(&self, topology: &Topology) -> Vec<Vec<PortId>> {
         let mut feeds = vec![Vec::new(); topology.ports().len()];
         for node in topology.hosts()..topology.nodes().len() {
-            let ports = topology.ports_of(NodeId(node as u32));
+            let ports = topology.ports_of(NodeId::from_index(node));
             for (pair, _) in self.passes[node].iter().enumerate().filter(|(_, passes)| **passes) {
                 feeds[ports[pair % ports.len()].index()].push(ports[pair / ports.len()].reverse());
             }
@@ -176,9 +181,9 @@ impl Marks {
     }
 }
 
-/// The used ports, each after those that feed it.
+/// Returns the used ports, each after those that feed it.
 fn order(topology: &Topology, from: &[Vec<PortId>], used: &[bool]) -> Result<Vec<PortId>, Cycle> {
-    let ports = || (0..used.len() as u32).map(PortId).filter(|port| used[port.index()]);
+    let ports = || (0..used.len()).map(PortId::from_index).filter(|port| used[port.index()]);
     let mut missing: Vec<usize> = from.iter().map(Vec::len).collect();
     let mut feeds: Vec<Vec<PortId>> = vec![Vec::new(); used.len()];
     for port in ports() {
@@ -198,7 +203,7 @@ fn order(topology: &Topology, from: &[Vec<PortId>], used: &[bool]) -> Result<Vec
     if order.len() == ports().count() {
         return Ok(order);
     }
-    // Going back along ports that still miss something must come round.
+    // Following the feeds of ports that are not in the order must come back to a port seen before.
     let stuck = |port: &PortId| missing[port.index()] > 0;
     let mut way = vec![ports().find(stuck).expect("some port is left over")];
     loop {
@@ -231,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn uplinks_are_fed_from_below_and_downlinks_from_both_sides() {
+    fn uplinks_are_fed_by_hosts_and_downlinks_by_hosts_and_spines() {
         let network =
             LeafSpine { leaves: 2, spines: 2, hosts_per_leaf: 2, ..LeafSpine::default() }.build().unwrap();
         let feeds = Feeds::new(&network).unwrap();
@@ -245,9 +250,8 @@ mod tests {
         assert_eq!(names(&network, &feeds, &format!("{leaf}->h0")).len(), 3, "the other host and two spines");
     }
 
-    /// Every pair of ports that some flow of some key crosses one after the other must be known.
     #[test]
-    fn no_routed_path_crosses_a_pair_of_ports_that_is_missing() {
+    fn the_feeds_are_exactly_the_consecutive_ports_of_routed_paths() {
         for network in [
             FatTree { k: 4, ..FatTree::default() }.build().unwrap(),
             LeafSpine { leaves: 3, spines: 2, hosts_per_leaf: 2, ..LeafSpine::default() }.build().unwrap(),
@@ -265,7 +269,7 @@ mod tests {
                 }
             }
             let known: usize =
-                (0..network.ports().len() as u32).map(|port| feeds.of(PortId(port)).len()).sum();
+                (0..network.ports().len()).map(|port| feeds.of(PortId::from_index(port)).len()).sum();
             assert!(pairs.iter().all(|(before, after)| feeds.of(*after).contains(before)));
             assert_eq!(pairs.len(), known, "and none is invented");
         }

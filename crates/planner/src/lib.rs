@@ -1,10 +1,10 @@
-//! What a network needs, by formula and without a packet.
+//! Bounds of queues and settings of ports for a network, computed by formula instead of simulated.
 //!
-//! | module | answers |
+//! | module | purpose |
 //! |---|---|
-//! | [`buffers`] | how much data can wait at each port under ExpressPass (its eq. (1), and a bound that is safe) |
-//! | [`switches`] | what each port is set to: credit rate and bucket, marking threshold, headroom |
-//! | [`feeds`] | from which ports a port's data comes, over all shortest paths |
+//! | [`buffers`] | bounds of the data queue of each port under ExpressPass: eq. (1) of the paper, and a safe bound |
+//! | [`switches`] | settings of each port: credit rate and bucket, marking threshold, headroom |
+//! | [`feeds`] | the ports from which each port's data comes, over all shortest paths |
 //!
 //! ```
 //! use clearway_planner::buffers::{Parameters, Reading, bounds};

@@ -1,5 +1,4 @@
-//! What every output port of a network is set to: the credit class, the marking threshold, and flow control's
-//! headroom.
+//! The settings of a switch's output port: the credit class, the marking threshold and the headroom for flow control.
 
 use clearway_proto::Framing;
 use clearway_proto::port::pfc::headroom;
@@ -7,31 +6,31 @@ use clearway_proto::port::{CreditShaping, frames_by_rate};
 use clearway_topology::Port;
 use clearway_units::{Bytes, Rate, Span};
 
-/// Settings of one output port.
+/// The settings of one output port.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PortSettings {
-    /// Rate of the link.
+    /// The link's rate.
     pub rate: Rate,
-    /// Rate of the credit class, in bits per second on the wire, rounded down.
+    /// The rate of the credit class, on the wire, rounded down to a whole bit per second.
     pub credit_rate: Rate,
-    /// The most that the bucket of credits holds.
+    /// The size of the credit class's token bucket.
     pub credit_burst: Bytes,
-    /// Marking threshold `K`, in full frames and in bytes on the wire.
+    /// The marking threshold `K`, in full frames.
     pub marking_frames: u64,
-    /// The same in bytes on the wire.
+    /// The marking threshold `K`, in bytes on the wire.
     pub marking: Bytes,
-    /// Memory for what still comes by this link's other direction after it was paused.
+    /// The memory for data that still arrives over the link's reverse direction after that was paused.
     pub headroom: Bytes,
 }
 
-/// The settings of a port.
+/// Returns the settings of a port.
 pub fn settings(port: &Port, shaping: CreditShaping, framing: Framing) -> PortSettings {
     let CreditShaping { credit, data, bucket, .. } = shaping;
     let exact = u128::from(port.rate.as_bps()) * u128::from(credit) / u128::from(credit + data);
     let marking_frames = frames_by_rate(port.rate);
     PortSettings {
         rate: port.rate,
-        credit_rate: Rate::bps(exact as u64),
+        credit_rate: Rate::bps(u64::try_from(exact).expect("a share of a rate is no larger than the rate")),
         credit_burst: Bytes::new(u64::from(bucket)),
         marking_frames,
         marking: Bytes::new(marking_frames * u64::from(framing.wire_max())),

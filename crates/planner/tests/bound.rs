@@ -1,4 +1,4 @@
-//! The safe bound against the simulator: whatever the network, the delays and the traffic, no queue exceeds it.
+//! Tests of the safe bound against the simulator: no queue exceeds it, whatever the network, the delays and the traffic.
 
 #[path = "../../sim/tests/common/mod.rs"]
 mod common;
@@ -16,7 +16,7 @@ fn rates() -> impl Strategy<Value = Rate> {
     prop_oneof![Just(Rate::gbps(1)), Just(Rate::gbps(10)), Just(Rate::gbps(40)), Just(Rate::gbps(100))]
 }
 
-/// Shapes with links of two rates and two delays, then some links changed at random.
+/// Generates a shape with links of two rates and two delays, some of which are then changed at random.
 fn topologies() -> impl Strategy<Value = Topology> {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), rates(), 0u64..20_000), 0..4);
     (0..6, rates(), rates(), 0u64..8_000, 0u64..8_000, changes).prop_map(
@@ -63,7 +63,7 @@ fn topologies() -> impl Strategy<Value = Topology> {
             };
             let mut topology = made.expect("the shape is valid");
             for (which, rate, ns) in changes {
-                let port = PortId(which.index(topology.ports().len()) as u32);
+                let port = PortId::from_index(which.index(topology.ports().len()));
                 topology.set_link(port, rate, Span::from_ns(ns));
             }
             topology
@@ -71,14 +71,14 @@ fn topologies() -> impl Strategy<Value = Topology> {
     )
 }
 
-/// Who sends what, when: (source, destination, bytes, start in ns).
+/// Generates flows as (source, destination, bytes, start in ns).
 fn traffic() -> impl Strategy<Value = Vec<(u32, u32, u64, u64)>> {
     let one = (0u32..64, 0u32..64, prop_oneof![Just(1u64), 1u64..20_000, Just(2_000_000u64)], 0u64..100_000);
     let any = prop::collection::vec(one, 1..24);
-    // Everyone to one host, at one instant.
+    // Incast: all senders start to one host at one instant.
     let incast = (0u32..64, 2u32..24, prop_oneof![Just(1_000u64), Just(300_000)])
         .prop_map(|(to, senders, bytes)| (0..senders).map(|from| (to + 1 + from, to, bytes, 0)).collect());
-    // Everyone to everyone near.
+    // Each host sends to those with the next higher numbers.
     let all = (2u32..6, 2u32..6, Just(400_000u64)).prop_map(|(hosts, near, bytes)| {
         let pairs =
             (0..hosts).flat_map(|a| (1..near).map(move |step| (a, a + step, bytes, u64::from(a) * 700)));
@@ -105,7 +105,7 @@ fn transports() -> impl Strategy<Value = AnyTransport> {
     ]
 }
 
-/// Runs the traffic for at most 3 ms.
+/// Runs the flows for at most 3 ms of simulated time. `delay` is the least host delay and its range, in ns.
 fn simulate(
     transport: &AnyTransport,
     topology: Topology,
@@ -130,13 +130,13 @@ fn simulate(
     (model, results)
 }
 
-/// The parameters that describe a model.
+/// Returns the parameters of the bound that describe a model.
 fn parameters(model: &Model, delay: (u64, u64), flows: usize) -> Parameters {
     let credit = model.switch.credit.expect("a transport with credits");
     Parameters {
         credit_queue: credit.queue,
         shaping: credit.shaping,
-        // Sizes that one transport draws, or the least and largest of all: wider is safe.
+        // The least and largest credit size of all transports here; a wider range only raises the bound.
         credit_sizes: (76, 92),
         host_delay: (Span::from_ns(delay.0), Span::from_ns(delay.0 + delay.1)),
         flows: flows as u32,
@@ -145,14 +145,14 @@ fn parameters(model: &Model, delay: (u64, u64), flows: usize) -> Parameters {
     }
 }
 
-/// The largest share of its bound that a switch's queue took, and the port.
+/// Returns the largest ratio of a switch's queue to its bound, with the port's name.
 fn worst(model: &Model, results: &Results, parameters: &Parameters) -> (f64, String) {
     let bounds = bounds(&model.topology, parameters, Reading::Safe).expect("a tree has no cycle");
     let queues = results.ports.u64s("queue_max_bytes");
     let ports = (0..bounds.len()).filter(|&port| !model.topology.is_host(model.topology.ports()[port].from));
     let shares = ports.map(|port| {
         let bound = bounds[port].map_or(0.0, |bound| bound.bytes());
-        let name = model.topology.port_name(PortId(port as u32));
+        let name = model.topology.port_name(PortId::from_index(port));
         let share = if queues[port] == 0 { 0.0 } else { queues[port] as f64 / bound };
         (share, format!("{name}: {} of {bound:.0} B", queues[port]))
     });
@@ -170,7 +170,7 @@ proptest! {
         seed in 0u64..1000,
     ) {
         let (model, results) = simulate(&transport, topology, delay, &flows, seed);
-        // With sizes that are not drawn the bound must hold without the term for them.
+        // Where credits have one size, the bound must hold without the term for random sizes.
         let fixed = transport.values().iter().any(|(name, value)| *name == "randomize_size" && value == "false");
         let sizes = if fixed { (84, 84) } else { (76, 92) };
         let parameters = Parameters { credit_sizes: sizes, ..parameters(&model, delay, flows.len()) };
@@ -179,9 +179,9 @@ proptest! {
     }
 }
 
-/// Requests go with the data; eq. (1) does not know them.
+/// Requests wait in the data queue, which eq. (1) does not count.
 #[test]
-fn requests_of_an_incast_wait_with_the_data_and_are_within_the_bound() {
+fn the_bound_covers_the_requests_of_an_incast() {
     let star = Star { hosts: 41, rate: Rate::gbps(10), delay: Span::from_ns(100) }.build().unwrap();
     let flows: Vec<_> = (1..41).map(|from| (from, 0, 1000, 0)).collect();
     let mut transport = transport("naive-credit");
@@ -196,9 +196,10 @@ fn requests_of_an_incast_wait_with_the_data_and_are_within_the_bound() {
     assert!(queue >= requests, "requests wait in the data queue: {queue}");
 }
 
-/// A far host has the link for itself; when near ones join, the answers to its old credits still come at full rate.
+/// A far host has the link for itself at first. When near hosts join, the answers to its old credits still come at full
+/// rate.
 #[test]
-fn a_far_host_fills_half_of_the_bound_and_exceeds_one_that_does_not_know_its_distance() {
+fn a_far_host_fills_half_of_its_bound_and_exceeds_the_bound_of_a_near_host() {
     let star = |far: Span| {
         let mut star = Star { hosts: 10, rate: Rate::gbps(10), delay: Span::from_us(1) }.build().unwrap();
         star.set_link(star.ports_of(NodeId(9))[0], Rate::gbps(10), far);
@@ -217,10 +218,10 @@ fn a_far_host_fills_half_of_the_bound_and_exceeds_one_that_does_not_know_its_dis
     assert!(share > 1.0, "{what}");
 }
 
-/// Frames that reach a port at just the instant at which it becomes free, one after the other, passed credits that had
-/// waited there for 200 us: found by the property above.
+/// The property above found this case: frames that each arrived at the instant at which the port became free overtook
+/// credits that had waited there for 200 us.
 #[test]
-fn credits_that_wait_go_before_data_that_comes_at_line_rate() {
+fn waiting_credits_go_before_data_that_arrives_at_line_rate() {
     let (rate, delay) = (Rate::gbps(10), Span::from_ns(3_228));
     let clos = Clos3 {
         pods: 2,

@@ -1,17 +1,21 @@
-//! No congestion control at all: data leaves as fast as the network card takes it, and what is dropped stays lost.
+//! A transport without congestion control or recovery: data leaves as fast as the network card takes it, and dropped data
+//! stays lost.
 //!
-//! The bare load that networks and benchmarks are measured with: constant traffic without acknowledgements.
-//! Not a transport for results: it has no recovery, so a flow that loses a packet never ends.
+//! It is a load for tests and benchmarks of networks, without acknowledgements, and not a transport for results: a flow
+//! that loses a packet never ends.
 //!
-//! It is also the traffic without credits of ExpressPass '17, sec. 7 ("Presence of other traffic"): queues absorb it,
-//! and its receiver sends credits, "which will drain the queue". We read this so: for each frame that came without a
-//! credit its receiver sends one that releases nothing. At the ports on its way that credit takes the place of
-//! another's, so that a frame less is sent there.
+//! It also serves as the traffic without credits of ExpressPass '17, sec. 7 ("Presence of other traffic"): queues absorb
+//! that traffic, and its receiver sends credits "which will drain the queue". In our reading the receiver answers each
+//! frame that came without a credit with a credit that releases no data. At the ports on its way that credit takes the
+//! place of another flow's, so that one frame less is sent there.
 
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Receiver, Sender};
-use crate::packet::{Extra, Flags, Kind, Packet};
+use crate::mechanism::NoMechanism;
+use crate::needs::{CreditNeeds, Needs};
+use crate::packet::{Extra, Flags, Header, Packet};
 use crate::port::CreditShaping;
-use crate::registry::{Checked, CreditNeeds, Needs, Transport};
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 use clearway_units::{Bytes, Time};
 
 crate::params! {
@@ -26,13 +30,15 @@ crate::params! {
     }
 }
 
-/// The transport.
+/// The transport `blast`.
 pub struct Blast;
 
 impl Transport for Blast {
     type Params = Params;
     type Sender = BlastSender;
     type Receiver = BlastReceiver;
+    type Shim = NoShim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "blast";
     const SUMMARY: &'static str =
         "No congestion control: line rate, no acknowledgements, no recovery (a test load)";
@@ -56,42 +62,26 @@ impl Transport for Blast {
     }
 }
 
-/// Sends what it has.
+/// The sender of `blast`.
 pub struct BlastSender {
     framing: Framing,
+    /// The bytes that the application has written.
     written: u64,
+    /// The bytes that have been sent.
     sent: u64,
+    /// True once the application writes no more.
     closed: bool,
 }
 
 impl Endpoint for BlastSender {
     fn handle_packet(&mut self, packet: &Packet, _: &Extra, cx: &mut Cx<'_>) {
-        cx.stats.credits_wasted += (packet.kind == Kind::Credit) as u64;
+        cx.stats.credits_wasted += packet.is_credit() as u64;
     }
 
     fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
 
     fn poll_control(&mut self, _: &mut Extra, _: &mut Cx<'_>) -> Option<Packet> {
         None
-    }
-
-    fn wants_transmit(&self, _: Time) -> bool {
-        self.sent < self.written
-    }
-
-    fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        let payload = (self.written - self.sent).min(self.framing.payload_max as u64) as u32;
-        if payload == 0 {
-            return None;
-        }
-        let mut packet = Packet::new(Kind::Data, self.framing.wire(payload));
-        packet.seq = self.sent;
-        packet.payload = payload;
-        packet.sent = cx.now;
-        self.sent += payload as u64;
-        packet.flags = Flags::NONE.with_if(self.closed && self.sent == self.written, Flags::LAST);
-        cx.stats.data_packets += 1;
-        Some(packet)
     }
 
     fn next_timeout(&self) -> Time {
@@ -104,6 +94,22 @@ impl Endpoint for BlastSender {
 }
 
 impl Sender for BlastSender {
+    fn wants_transmit(&self, _: Time) -> bool {
+        self.sent < self.written
+    }
+
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        let payload = (self.written - self.sent).min(self.framing.payload_max as u64) as u32;
+        if payload == 0 {
+            return None;
+        }
+        let packet = Packet::data(Header::data(self.sent), payload, self.framing.wire(payload), cx.now);
+        self.sent += payload as u64;
+        cx.stats.data_packets += 1;
+        let is_last = self.closed && self.sent == self.written;
+        Some(packet.with_flags(Flags::NONE.with_if(is_last, Flags::LAST)))
+    }
+
     fn write(&mut self, bytes: u64, _: &mut Cx<'_>) {
         self.written += bytes;
     }
@@ -123,22 +129,25 @@ impl Sender for BlastSender {
     }
 }
 
-/// Counts what arrives in order.
+/// The receiver of `blast`, which counts the bytes that arrive in order.
 pub struct BlastReceiver {
+    /// The bytes that have arrived in order.
     delivered: u64,
+    /// True once the last byte has arrived in order.
     finished: bool,
-    /// Size of its credits, if it sends any.
+    /// The size of a credit in bytes, if the receiver sends credits.
     credit: Option<u32>,
-    /// Frames that it has yet to answer with a credit, and credits sent.
+    /// The number of frames that are yet to be answered with a credit.
     owed: u64,
+    /// The number of credits sent.
     answered: u64,
 }
 
 impl Endpoint for BlastReceiver {
     fn handle_packet(&mut self, packet: &Packet, _: &Extra, _: &mut Cx<'_>) {
         self.owed += self.credit.is_some() as u64;
-        if packet.seq == self.delivered {
-            self.delivered += packet.payload as u64;
+        if packet.header.offset() == Some(self.delivered) {
+            self.delivered += packet.payload() as u64;
             self.finished |= packet.flags.has(Flags::LAST);
         }
     }
@@ -147,20 +156,11 @@ impl Endpoint for BlastReceiver {
 
     fn poll_control(&mut self, _: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
         self.owed = self.owed.checked_sub(1)?;
-        let mut credit = Packet::new(Kind::Credit, self.credit?);
-        credit.seq = self.answered;
-        credit.sent = cx.now;
+        let header = Header::Credit { number: self.answered, session: 0, ack: 0, echo: Time::ZERO };
+        let credit = Packet::control(header, self.credit?, cx.now);
         self.answered += 1;
         cx.stats.credits_sent += 1;
         Some(credit)
-    }
-
-    fn wants_transmit(&self, _: Time) -> bool {
-        false
-    }
-
-    fn poll_transmit(&mut self, _: &mut Cx<'_>) -> Option<Packet> {
-        None
     }
 
     fn next_timeout(&self) -> Time {
@@ -182,19 +182,21 @@ impl Receiver for BlastReceiver {
 mod tests {
     use super::*;
     use crate::endpoint::Stats;
+    use crate::packet::Kind;
     use crate::rng::{Entity, Rng};
 
     #[test]
-    fn each_frame_is_answered_with_one_credit_if_it_is_to_be_accounted_for() {
+    fn each_frame_is_answered_with_one_credit_if_accounting_is_on() {
         for (credit, expected) in [(Some(84), 3), (None, 0)] {
             let mut receiver = BlastReceiver { delivered: 0, finished: false, credit, owed: 0, answered: 0 };
             let (mut rng, mut stats) = (Rng::stream(1, Entity::Receiver, 0), Stats::default());
             let mut cx = Cx { now: Time::ZERO, rng: &mut rng, stats: &mut stats };
             let mut sent = 0;
             for _ in 0..3 {
-                receiver.handle_packet(&Packet::new(Kind::Data, 1538), &Extra::default(), &mut cx);
+                let packet = Packet::data(Header::data(0), 1460, 1538, Time::ZERO);
+                receiver.handle_packet(&packet, &Extra::default(), &mut cx);
                 while let Some(packet) = receiver.poll_control(&mut Extra::default(), &mut cx) {
-                    assert_eq!((packet.kind, packet.wire), (Kind::Credit, 84));
+                    assert_eq!((packet.kind(), packet.wire), (Kind::Credit, 84));
                     sent += 1;
                 }
             }

@@ -4,9 +4,9 @@
 //! ([`Endpoint::handle_packet`], [`Endpoint::handle_timeout`], [`Sender::write`], ...):
 //!
 //! 1. [`Endpoint::poll_control`] until it returns `None`, sending each packet at once;
-//! 2. if [`Endpoint::wants_transmit`], put the flow in the network card's round robin, which calls
-//!    [`Endpoint::poll_transmit`] once each time that it is the flow's turn; likewise with
-//!    [`Endpoint::wants_low_priority`], whose turn comes when nothing else waits;
+//! 2. if a sender's [`Sender::wants_transmit`], put the flow in the network card's round robin, which calls
+//!    [`Sender::poll_transmit`] once each time that it is the flow's turn; likewise with
+//!    [`Sender::wants_unscheduled`], whose turn comes when nothing else waits;
 //! 3. call [`Endpoint::handle_timeout`] at [`Endpoint::next_timeout`]. A call too early is harmless.
 //!
 //! Control packets leave at once because holding them back would hide congestion; data waits for its turn so
@@ -151,24 +151,6 @@ pub trait Endpoint {
     /// packet if it needs one.
     fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet>;
 
-    /// Whether [`Endpoint::poll_transmit`] would return a packet.
-    fn wants_transmit(&self, now: Time) -> bool;
-
-    /// The next data packet; the network card has room for it now.
-    fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet>;
-
-    /// Whether [`Endpoint::poll_low_priority`] would return a packet.
-    fn wants_low_priority(&self) -> bool {
-        false
-    }
-
-    /// The next data packet that nothing allowed, for the class that yields to all others. Only transports whose
-    /// [`Needs`](crate::Needs) ask for that class send any.
-    fn poll_low_priority(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        let _ = cx;
-        None
-    }
-
     /// When this end wants [`Endpoint::handle_timeout`]; [`Time::MAX`] if never. A time that is not in the future means at
     /// once: the driver then calls [`Endpoint::handle_timeout`] without letting time pass, but not before the input at
     /// hand is dealt with. So an end whose timeout never moves on stops the clock.
@@ -183,8 +165,26 @@ pub trait Endpoint {
     }
 }
 
-/// The sending end.
+/// The sending end. It alone sends data.
 pub trait Sender: Endpoint {
+    /// Whether [`Sender::poll_transmit`] would return a packet.
+    fn wants_transmit(&self, now: Time) -> bool;
+
+    /// The next data packet; the network card has room for it now.
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet>;
+
+    /// Whether [`Sender::poll_unscheduled`] would return a packet.
+    fn wants_unscheduled(&self) -> bool {
+        false
+    }
+
+    /// The next packet of *unscheduled* data (sent without a credit), for the class that yields to all others. Only
+    /// transports whose [`Needs`](crate::Needs) ask for that class send any.
+    fn poll_unscheduled(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        let _ = cx;
+        None
+    }
+
     /// The application hands over `bytes` more.
     fn write(&mut self, bytes: u64, cx: &mut Cx<'_>);
 
@@ -209,4 +209,20 @@ pub trait Sender: Endpoint {
 pub trait Receiver: Endpoint {
     /// Bytes handed to the application so far: without gaps and in order.
     fn delivered(&self) -> u64;
+}
+
+/// Code to be run on a sender whose type is not known: one instance per transport, chosen by one jump.
+pub trait SenderVisitor {
+    /// What it returns.
+    type Output;
+    /// The code.
+    fn visit<S: Sender>(self, sender: &mut S) -> Self::Output;
+}
+
+/// The same for a receiver.
+pub trait ReceiverVisitor {
+    /// What it returns.
+    type Output;
+    /// The code.
+    fn visit<R: Receiver>(self, receiver: &mut R) -> Self::Output;
 }

@@ -1,13 +1,14 @@
 //! Congestion control protocols as state machines that know no clock, socket, thread or randomness of their own.
 //!
-//! A mechanism lives in one of four places, and each is an interface here:
+//! A protocol's parts live in five places, and each is an interface here:
 //!
 //! | place | decides | interface |
 //! |---|---|---|
 //! | sender | which data may leave now | [`Sender`] |
 //! | receiver | what to send back, and when | [`Receiver`] |
 //! | shim at a receiving host | what to hold back or rewrite of what its receivers answer | [`Shim`] |
-//! | output port | what to mark, limit or drop | the structs of [`port`] |
+//! | output port, any transport | what to mark, limit or drop | the structs of [`port`] |
+//! | output port, one transport | what to write into packets, whose sender to notify | [`PortMechanism`] |
 //!
 //! A [`Transport`] is a sender and a receiver that belong together, with documented [parameters](params!).
 //! [`TRANSPORTS`] lists them all. What they are made of (limiters, pacers, feedback control, gates) are structs of
@@ -20,6 +21,8 @@ pub mod ec4;
 mod endpoint;
 pub mod expresspass;
 pub mod ictcp;
+mod mechanism;
+mod needs;
 pub mod pac;
 mod packet;
 mod params;
@@ -30,13 +33,20 @@ mod registry;
 mod rng;
 mod shim;
 pub mod tcp;
+mod transport;
 
-pub use endpoint::{Cx, Endpoint, Env, Framing, Gauges, Receiver, Sender, Stats};
-pub use packet::{Extra, Flags, HOPS_MAX, Hop, Hops, Kind, Packet, SackBlock};
+pub use endpoint::{
+    Cx, Endpoint, Env, Framing, Gauges, Receiver, ReceiverVisitor, Sender, SenderVisitor, Stats,
+};
+pub use mechanism::{NoMechanism, PortMechanism, PortState};
+pub use needs::{Acks, CreditNeeds, MarkingNeeds, Needs};
+pub use packet::{
+    CreditAnswer, CreditRequest, Extra, Flags, HOPS_MAX, Header, Hop, Hops, Kind, Packet, SackBlock,
+};
 pub use params::{Auto, ParamError, ParamSet, ParamSpec, ParamType, Profile, read_param};
 pub use registry::{
-    AnyReceiver, AnySender, AnyTransport, Checked, CreditNeeds, MarkingNeeds, Needs, ReceiverVisitor,
-    SenderVisitor, TRANSPORTS, Transport, TransportInfo,
+    AnyMechanism, AnyMechanismConfig, AnyReceiver, AnySender, AnyShim, AnyTransport, TRANSPORTS,
 };
 pub use rng::{Entity, Rng, mix};
-pub use shim::{AnyShim, Shim, ShimEnv, ShimStats};
+pub use shim::{NoShim, Shim, ShimEnv, ShimStats};
+pub use transport::{Checked, Transport, TransportInfo};

@@ -1,37 +1,169 @@
-//! What the two ends of a flow and the ports between them say to each other.
+//! Packets: the messages between the two ends of a flow and the ports between them.
 
-use clearway_units::{Rate, Time};
+use clearway_units::{Rate, Span, Time};
 
-/// What a packet is, and so which end of the flow it is for.
+/// The kinds of packets, for counters and for the choice of a class: [`Packet::kind`] derives it from the header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Kind {
-    /// Bytes of the flow.
+    /// A data packet carries bytes of the flow, or tells that none follow.
     Data,
-    /// First packet of a handshake.
+    /// A SYN is the first packet of a handshake.
     Syn,
-    /// "Send me credits" (ExpressPass `CREDIT_REQUEST`) as a packet of its own.
+    /// A request asks the receiver for credits (ExpressPass `CREDIT_REQUEST`).
     CreditRequest,
-    /// "Send no more credits" (ExpressPass `CREDIT_STOP`).
+    /// A stop asks the receiver to send no more credits (ExpressPass `CREDIT_STOP`).
     CreditStop,
-    /// Answer to a [`Kind::Syn`].
+    /// A SYN+ACK answers a [`Kind::Syn`].
     SynAck,
-    /// Acknowledgement, cumulative and perhaps selective.
+    /// An acknowledgement tells which bytes have arrived.
     Ack,
-    /// Permission to send one data packet.
+    /// A credit permits the sender to send one data packet.
     Credit,
-    /// "Go back to `ack`": a receiver that takes no data out of order missed something.
+    /// A negative acknowledgement tells that bytes before those that arrived are missing.
     Nack,
-    /// Congestion notification: "slow down" (CNP of RoCEv2), from a receiver or from a switch.
+    /// A congestion notification packet (CNP of RoCEv2) tells the sender to slow down; a receiver or a switch sends it.
     Cnp,
-    /// Flow control between neighbours: `seq` has the classes to stop, `ack` those that may go on. No end sees it.
+    /// A pause frame stops and resumes classes of the neighbouring port (IEEE 802.1Qbb). Ends of flows never see it.
     Pause,
 }
 
 impl Kind {
-    /// Whether the data receiver handles this packet; else the data sender does.
+    /// True if packets of this kind go to the receiving end of a flow, false if they go to the sending end.
+    #[inline]
     pub const fn is_for_receiver(self) -> bool {
         matches!(self, Kind::Data | Kind::Syn | Kind::CreditRequest | Kind::CreditStop)
+    }
+}
+
+/// The fields of a packet that depend on its kind and on the family of its transport: TCP (and raw streams), RCP, RDMA,
+/// or credits (ExpressPass and its relatives).
+///
+/// The same names mean the same in every variant. Offsets count bytes from the start of the flow:
+/// - `offset` is the offset of the first byte that a data packet carries;
+/// - `ack` is a cumulative acknowledgement, the offset of the next byte that the receiver expects;
+/// - `echo` returns the time at which the peer sent the packet that this one answers, so that the peer can measure a
+///   round-trip time ([`Packet::sent`]); [`Time::ZERO`] if it answers none;
+/// - `session` is the number of the round of credits that a request opened;
+/// - `rate` is the least rate of the ports on the way so far, as RCP grants it; zero in other transports.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)] // The fields are explained once for all variants.
+pub enum Header {
+    /// Data of TCP, RDMA and raw streams. Its `echo` is that of TCP's timestamps option (RFC 7323).
+    Data { offset: u64, echo: Time },
+    /// Data of RCP, with the sender's smoothed round-trip time (zero if unknown).
+    RcpData { offset: u64, rate: Rate, srtt: Span },
+    /// Data that spends a credit; `echo` is the time at which the credit left the receiver.
+    CreditData { offset: u64, session: u32, credit: u64, echo: Time },
+    /// Unscheduled data: data of a credit transport that spends no credit and yields to all other data.
+    UnscheduledData { offset: u64, session: u32 },
+    /// The SYN of TCP.
+    Syn,
+    /// The SYN of RCP, which asks for a rate.
+    RcpSyn { rate: Rate },
+    /// A SYN that carries a request for credits.
+    CreditSyn(CreditRequest),
+    /// A request for credits as a packet of its own.
+    CreditRequest(CreditRequest),
+    /// A stop of the credits; `end` is the number of bytes sent so far or, if the packet is flagged [`Flags::LAST`], the
+    /// length of the flow.
+    CreditStop { session: u32, end: u64 },
+    /// The answer of TCP and RCP to a SYN, with the receive window in bytes.
+    SynAck { window: u32, rate: Rate, echo: Time },
+    /// The answer of a credit transport to a SYN.
+    CreditSynAck(CreditAnswer),
+    /// An acknowledgement of TCP and RCP, with the receive window in bytes.
+    Ack { ack: u64, window: u32, rate: Rate, echo: Time },
+    /// An acknowledgement of RDMA. It names the `len` bytes from `offset` on that the answered packet carried.
+    RdmaAck { ack: u64, offset: u64, len: u32, echo: Time },
+    /// The answer of a credit transport to a [`Header::CreditStop`], or to data that ended the session.
+    CreditAck(CreditAnswer),
+    /// A negative acknowledgement of RDMA: the `len` bytes from `offset` on arrived, though bytes before them are missing.
+    RdmaNack { ack: u64, offset: u64, len: u32, echo: Time },
+    /// A negative acknowledgement of a credit transport: all bytes from `ack` on shall be sent again.
+    CreditNack(CreditAnswer),
+    /// A credit with its number; `echo` is the latest time at which data that has arrived was sent.
+    Credit { number: u64, session: u32, ack: u64, echo: Time },
+    /// A congestion notification packet.
+    Cnp,
+    /// A pause frame: bit `i` of `stop` stops class `i` of the neighbouring port, bit `i` of `go` resumes it.
+    Pause { stop: u32, go: u32 },
+}
+
+/// The fields of a request for credits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CreditRequest {
+    /// The number of the round of credits that this request opens.
+    pub session: u32,
+    /// The number of credits that the sender could spend now.
+    pub wanted: u64,
+    /// The length of the flow so far: bytes that the application has written.
+    pub written: u64,
+}
+
+/// The fields by which the receiver of a credit transport answers a request, a stop, or data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CreditAnswer {
+    /// The number of the round of credits in force or last stopped.
+    pub session: u32,
+    /// The offset of the next byte that the receiver expects.
+    pub ack: u64,
+    /// The time at which the peer sent the packet that this one answers.
+    pub echo: Time,
+}
+
+impl Header {
+    /// The header of data from `offset` on that returns no timestamp.
+    #[inline]
+    pub const fn data(offset: u64) -> Header {
+        Header::Data { offset, echo: Time::ZERO }
+    }
+
+    /// The kind of packet that this header belongs to.
+    #[inline]
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Header::Data { .. }
+            | Header::RcpData { .. }
+            | Header::CreditData { .. }
+            | Header::UnscheduledData { .. } => Kind::Data,
+            Header::Syn | Header::RcpSyn { .. } | Header::CreditSyn(_) => Kind::Syn,
+            Header::CreditRequest(_) => Kind::CreditRequest,
+            Header::CreditStop { .. } => Kind::CreditStop,
+            Header::SynAck { .. } | Header::CreditSynAck(_) => Kind::SynAck,
+            Header::Ack { .. } | Header::RdmaAck { .. } | Header::CreditAck(_) => Kind::Ack,
+            Header::RdmaNack { .. } | Header::CreditNack(_) => Kind::Nack,
+            Header::Credit { .. } => Kind::Credit,
+            Header::Cnp => Kind::Cnp,
+            Header::Pause { .. } => Kind::Pause,
+        }
+    }
+
+    /// The offset of the first byte that the packet carries, if it is a data packet.
+    #[inline]
+    pub const fn offset(&self) -> Option<u64> {
+        match *self {
+            Header::Data { offset, .. }
+            | Header::RcpData { offset, .. }
+            | Header::CreditData { offset, .. }
+            | Header::UnscheduledData { offset, .. } => Some(offset),
+            _ => None,
+        }
+    }
+
+    /// The cumulative acknowledgement, if the packet has one.
+    #[inline]
+    pub const fn ack(&self) -> Option<u64> {
+        match *self {
+            Header::Ack { ack, .. }
+            | Header::RdmaAck { ack, .. }
+            | Header::RdmaNack { ack, .. }
+            | Header::Credit { ack, .. } => Some(ack),
+            Header::CreditSynAck(answer) | Header::CreditAck(answer) | Header::CreditNack(answer) => {
+                Some(answer.ack)
+            }
+            _ => None,
+        }
     }
 }
 
@@ -40,9 +172,9 @@ impl Kind {
 pub struct Flags(u16);
 
 impl Flags {
-    /// None.
+    /// No mark at all.
     pub const NONE: Flags = Flags(0);
-    /// The transport understands ECN, so a switch may mark instead of dropping (RFC 3168 ECT).
+    /// The transport understands ECN, so a switch may mark the packet instead of dropping it (RFC 3168 ECT).
     pub const ECN_CAPABLE: Flags = Flags(1);
     /// A switch met congestion (RFC 3168 CE).
     pub const ECN_CE: Flags = Flags(1 << 1);
@@ -50,24 +182,18 @@ impl Flags {
     pub const ECN_ECHO: Flags = Flags(1 << 2);
     /// The sender reduced its window (RFC 3168 CWR).
     pub const CWR: Flags = Flags(1 << 3);
-    /// These bytes were sent before.
+    /// The packet carries bytes that were sent before.
     pub const RETRANSMIT: Flags = Flags(1 << 4);
-    /// The packet asks for credits besides what else it is.
-    pub const CREDIT_REQUEST: Flags = Flags(1 << 5);
-    /// The last bytes of the flow: nothing follows. On an acknowledgement of TCP: all of the flow has arrived.
-    pub const LAST: Flags = Flags(1 << 6);
+    /// The packet carries the last bytes of the flow; on an acknowledgement, the whole flow has arrived.
+    pub const LAST: Flags = Flags(1 << 5);
     /// The packet has an [`Extra`] beside it.
-    pub const EXTRA: Flags = Flags(1 << 7);
+    pub const EXTRA: Flags = Flags(1 << 6);
     /// The sender has nothing more to send for now (ExpressPass '16 marks the last data packet so).
-    pub const EMPTY: Flags = Flags(1 << 8);
-    /// Ports on the way lower the rate in the packet to their own (RCP).
-    pub const RATE: Flags = Flags(1 << 9);
-    /// Ports on the way write what they know of themselves into the packet ([`Extra::Hops`]; HPCC's telemetry).
-    pub const TELEMETRY: Flags = Flags(1 << 10);
-    /// Data that nothing allowed, in the class that yields to all others (RC3). It spends no credit.
-    pub const LOW_PRIORITY: Flags = Flags(1 << 11);
+    pub const EMPTY: Flags = Flags(1 << 7);
+    /// Ports on the way write their state into the packet ([`Extra::Hops`]; HPCC's telemetry).
+    pub const TELEMETRY: Flags = Flags(1 << 8);
 
-    /// Whether all bits of `other` are set.
+    /// True if all bits of `other` are set.
     #[inline]
     pub const fn has(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
@@ -85,68 +211,87 @@ impl Flags {
         self.0 &= !other.0;
     }
 
-    /// The bits of both.
+    /// Returns the bits of both.
+    #[inline]
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
 
-    /// `self` with the bits of `other` if `yes`.
+    /// Returns `self`, with the bits of `other` if `yes`.
     #[inline]
     pub const fn with_if(self, yes: bool, other: Flags) -> Flags {
         if yes { self.with(other) } else { self }
     }
 }
 
-/// One packet, as the ends of a flow see it. Where it is and how it travels is the network's business.
+/// One packet, as the ends of a flow see it. The network keeps its place and its path beside it.
 ///
-/// | field | data | acknowledgement | credit | request, stop |
-/// |---|---|---|---|---|
-/// | `seq` | first byte's offset | RCP: the rate granted | number of the credit | credits wanted; bytes sent so far |
-/// | `ack` | number of the credit spent | next byte expected | next byte expected | bytes written so far |
-/// | `window` | round of credits | receive window or round of credits | round of credits | round of credits |
-/// | `sent` | when it left its end | when it left its end | when it left its end | likewise |
-/// | `echo` | `sent` of the credit spent, or of TCP's newest acknowledgement | `sent` of the data acknowledged | newest `sent` of data that arrived | |
-///
-/// In RCP, data and the `SYN` are flagged [`Flags::RATE`]: `ack` is then the least rate on the way in bit/s, and `echo`
-/// the sender's smoothed round-trip time (as a time after zero; zero if unknown). Their answer has the rate in `seq`.
-/// The one-way delay of the data acknowledged (DX) is an acknowledgement's `sent` minus its `echo`.
+/// [`Packet::data`] and [`Packet::control`] make one; neither can leave a field of the header out.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// What it is.
-    pub kind: Kind,
-    /// Marks.
-    pub flags: Flags,
-    /// Bytes on the wire, preamble and inter-packet gap included.
-    pub wire: u32,
-    /// Bytes of the flow that it carries.
-    pub payload: u32,
-    /// Receive window, in bytes, on acknowledgements; the round of credits that a request opened, in schemes
-    /// with credits.
-    pub window: u32,
-    /// See the table above.
-    pub seq: u64,
-    /// See the table above.
-    pub ack: u64,
-    /// When its end sent it.
+    /// The fields that depend on the kind of packet.
+    pub header: Header,
+    /// The time at which its end sent the packet.
     pub sent: Time,
-    /// A timestamp returned.
-    pub echo: Time,
+    /// The size on the wire in bytes, preamble and inter-packet gap included.
+    pub wire: u32,
+    /// Bytes of the flow that the packet carries; 16 bits, so that a packet fits into a cache line with its path.
+    payload: u16,
+    /// The marks.
+    pub flags: Flags,
 }
 
+// The simulator keeps a packet and 16 bytes of its own in one cache line.
+const _: () = assert!(size_of::<Header>() == 32 && size_of::<Packet>() == 48);
+
 impl Packet {
-    /// A packet of a kind and a size on the wire; all else zero.
-    pub const fn new(kind: Kind, wire: u32) -> Packet {
-        Packet {
-            kind,
-            flags: Flags::NONE,
-            wire,
-            payload: 0,
-            window: 0,
-            seq: 0,
-            ack: 0,
-            sent: Time::ZERO,
-            echo: Time::ZERO,
-        }
+    /// Most payload of one packet, in bytes.
+    pub const PAYLOAD_MAX: u32 = u16::MAX as u32;
+
+    /// A data packet with `payload` bytes of the flow and `wire` bytes on the wire, without marks.
+    #[inline]
+    pub const fn data(header: Header, payload: u32, wire: u32, sent: Time) -> Packet {
+        debug_assert!(payload <= Packet::PAYLOAD_MAX, "a packet carries at most 65,535 bytes");
+        debug_assert!(header.offset().is_some(), "only data packets carry payload");
+        Packet { header, sent, wire, payload: payload as u16, flags: Flags::NONE }
+    }
+
+    /// A packet without payload and with `wire` bytes on the wire, without marks.
+    #[inline]
+    pub const fn control(header: Header, wire: u32, sent: Time) -> Packet {
+        debug_assert!(header.offset().is_none(), "a data packet is made by Packet::data");
+        Packet { header, sent, wire, payload: 0, flags: Flags::NONE }
+    }
+
+    /// The same packet with the given marks instead of its own.
+    #[inline]
+    pub const fn with_flags(self, flags: Flags) -> Packet {
+        Packet { flags, ..self }
+    }
+
+    /// The kind of packet.
+    #[inline]
+    pub const fn kind(&self) -> Kind {
+        self.header.kind()
+    }
+
+    /// True for a credit.
+    #[inline]
+    pub const fn is_credit(&self) -> bool {
+        matches!(self.header, Header::Credit { .. })
+    }
+
+    /// Bytes of the flow that the packet carries.
+    #[inline]
+    pub const fn payload(&self) -> u32 {
+        self.payload as u32
+    }
+
+    /// The bytes of the flow that a data packet carries, as offsets; an empty range at 0 for other packets.
+    #[inline]
+    pub fn range(&self) -> std::ops::Range<u64> {
+        let start = self.header.offset().unwrap_or(0);
+        start..start + self.payload as u64
     }
 }
 

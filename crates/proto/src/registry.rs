@@ -1,171 +1,18 @@
-//! Every transport that Clearway knows. Adding one: a folder beside this file and a line at its end.
+//! The list of all transports, and enums over them. Adding a transport, with the shim and the port mechanism that it
+//! brings, takes a folder beside this file and a line at its end.
 
-use crate::endpoint::{Env, Receiver, Sender};
-use crate::params::{ParamError, ParamSet, ParamSpec, Profile};
-use crate::port::{CreditShaping, PortMechanism, RedConfig};
-use crate::rdma::Acks;
-use crate::shim::{AnyShim, ShimEnv};
+use crate::endpoint::{Env, ReceiverVisitor, SenderVisitor};
+use crate::mechanism::{PortMechanism, PortState};
+use crate::needs::Needs;
+use crate::packet::{Extra, Packet};
+use crate::params::{ParamError, ParamSet};
+use crate::shim::{Shim, ShimEnv, ShimStats};
+use crate::transport::{Transport, TransportInfo, set_param};
+use clearway_units::{Rate, Time};
+use std::any::Any;
 
-/// A transport: a kind of sender and a kind of receiver that belong together, with their parameters.
-pub trait Transport {
-    /// Its parameters.
-    type Params: ParamSet;
-    /// Its sending end.
-    type Sender: Sender;
-    /// Its receiving end.
-    type Receiver: Receiver;
-    /// Its name, as in scenario files.
-    const NAME: &'static str;
-    /// What it is, in a sentence.
-    const SUMMARY: &'static str;
-    /// Paper or RFC that defines it.
-    const SOURCE: &'static str;
-    /// What it was checked against, with a sentence on what that covers.
-    const CHECKED: Checked;
-    /// Named sets of parameters.
-    const PROFILES: &'static [Profile] = &[];
-    /// Whether its senders count the notifications of congestion that they hear of ([`Stats::notices`]).
-    ///
-    /// [`Stats::notices`]: crate::Stats::notices
-    const COUNTS_NOTICES: bool = false;
-    /// What its packets need from the ports on their way.
-    fn needs(params: &Self::Params) -> Needs;
-    /// A sending end for a new flow.
-    fn sender(params: &Self::Params, env: &Env) -> Self::Sender;
-    /// A receiving end for a new flow.
-    fn receiver(params: &Self::Params, env: &Env) -> Self::Receiver;
-    /// The shim of a host that receives its flows, if it has one.
-    fn shim(_: &Self::Params, _: &ShimEnv) -> Option<AnyShim> {
-        None
-    }
-}
-
-/// What a transport needs from the ports, unless the scenario says otherwise.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Needs {
-    /// A rate-limited class for credits.
-    pub credits: Option<CreditNeeds>,
-    /// ECN marks on the data queue.
-    pub marking: Option<MarkingNeeds>,
-    /// A network that loses nothing for want of buffer: priority flow control.
-    pub lossless: bool,
-    /// Notifications of congestion that overtake data: a class of their own for [`Kind::Cnp`](crate::Kind::Cnp).
-    pub notices: bool,
-    /// How acknowledgements travel, besides data or ahead of it.
-    pub acks: Acks,
-    /// A class that yields to all others, for data that nothing allowed: the most frames that wait in it.
-    pub low_priority: Option<u32>,
-    /// Bytes that its data packets carry besides payload and the network's headers.
-    pub stamp: u32,
-    /// What else the ports of switches do.
-    pub mechanism: Option<PortMechanism>,
-    /// Whether senders are told their max-min fair share, as no network could ([`Sender::set_rate`]).
-    pub oracle: bool,
-}
-
-impl Needs {
-    /// Plain drop-tail queues.
-    pub const NOTHING: Needs = Needs {
-        credits: None,
-        marking: None,
-        lossless: false,
-        notices: false,
-        acks: Acks::WithData,
-        stamp: 0,
-        low_priority: None,
-        mechanism: None,
-        oracle: false,
-    };
-    /// Marks by a step at `K`.
-    pub const ECN: Needs = Needs { marking: Some(MarkingNeeds::Step), ..Needs::NOTHING };
-}
-
-/// How a port marks.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum MarkingNeeds {
-    /// By a step at `K`, which the scenario knows.
-    Step,
-    /// At random between two thresholds.
-    Red(RedConfig),
-}
-
-/// The credit class of a port.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct CreditNeeds {
-    /// Most credits that wait.
-    pub queue: u32,
-    /// The token bucket in front of the link.
-    pub shaping: CreditShaping,
-}
-
-/// What a transport was checked against, each with a sentence that says what was read and what was not.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Checked {
-    /// The text of the paper or RFC that defines it.
-    Paper(&'static str),
-    /// Code of its authors, or of the authors of the paper that it is reproduced from.
-    Code(&'static str),
-    /// Both.
-    PaperAndCode(&'static str),
-    /// Neither was at hand.
-    Neither(&'static str),
-}
-
-impl Checked {
-    /// What it was checked against: "paper", "code", "paper and code" or "neither".
-    pub const fn against(&self) -> &'static str {
-        match self {
-            Checked::Paper(_) => "paper",
-            Checked::Code(_) => "code",
-            Checked::PaperAndCode(_) => "paper and code",
-            Checked::Neither(_) => "neither",
-        }
-    }
-
-    /// The sentence that says what was read and what was not.
-    pub const fn how(&self) -> &'static str {
-        match self {
-            Checked::Paper(how) | Checked::Code(how) | Checked::PaperAndCode(how) | Checked::Neither(how) => {
-                how
-            }
-        }
-    }
-}
-
-/// What `clearway list transports` shows of a transport.
-#[derive(Clone, Copy, Debug)]
-pub struct TransportInfo {
-    /// Its name.
-    pub name: &'static str,
-    /// What it is, in a sentence.
-    pub summary: &'static str,
-    /// Paper or RFC that defines it.
-    pub source: &'static str,
-    /// What it was checked against.
-    pub checked: Checked,
-    /// Its parameters.
-    pub params: &'static [ParamSpec],
-    /// Its named sets of parameters.
-    pub profiles: &'static [Profile],
-    /// Whether its flows count the notifications of congestion that they hear of.
-    pub counts_notices: bool,
-}
-
-/// Code to be run on a sender whose type is not known: one instance per transport, chosen by one jump.
-pub trait SenderVisitor {
-    /// What it returns.
-    type Output;
-    /// The code.
-    fn visit<S: Sender>(self, sender: &mut S) -> Self::Output;
-}
-
-/// The same for a receiver.
-pub trait ReceiverVisitor {
-    /// What it returns.
-    type Output;
-    /// The code.
-    fn visit<R: Receiver>(self, receiver: &mut R) -> Self::Output;
-}
+type MechanismOf<T> = <T as Transport>::Mechanism;
+type ConfigOf<T> = <MechanismOf<T> as PortMechanism>::Config;
 
 macro_rules! transports {
     ($($Variant:ident = $Transport:ty;)+) => {
@@ -186,6 +33,27 @@ macro_rules! transports {
         pub enum AnyReceiver {$(
             #[doc = concat!("`", stringify!($Variant), "`")]
             $Variant(<$Transport as Transport>::Receiver),
+        )+}
+
+        /// The shim of a host that receives flows of any transport that has one.
+        #[derive(Debug)]
+        pub enum AnyShim {$(
+            #[doc = concat!("`", stringify!($Variant), "`")]
+            $Variant(Box<<$Transport as Transport>::Shim>),
+        )+}
+
+        /// The configuration of the port mechanism of any transport that brings one.
+        #[derive(Clone, Debug)]
+        pub enum AnyMechanismConfig {$(
+            #[doc = concat!("`", stringify!($Variant), "`")]
+            $Variant(ConfigOf<$Transport>),
+        )+}
+
+        /// The port mechanism of any transport that brings one, at one port.
+        #[derive(Debug)]
+        pub enum AnyMechanism {$(
+            #[doc = concat!("`", stringify!($Variant), "`")]
+            $Variant(<$Transport as Transport>::Mechanism),
         )+}
 
         /// All transports, in the order of their registration.
@@ -216,22 +84,9 @@ macro_rules! transports {
 
             /// Sets one parameter from its text. `profile` sets several, so it comes first.
             pub fn set(&mut self, name: &str, value: &str) -> Result<(), ParamError> {
-                if name == "profile" {
-                    let profiles = self.info().profiles;
-                    let profile = profiles.iter().find(|p| p.name == value).ok_or_else(|| ParamError::Value {
-                        name: "profile",
-                        value: value.into(),
-                        problem: match profiles {
-                            [] => "this transport has no profiles".into(),
-                            _ => format!(
-                                "write one of {}",
-                                profiles.iter().map(|p| p.name).collect::<Vec<_>>().join(", ")
-                            ),
-                        },
-                    })?;
-                    return profile.values.iter().try_for_each(|(name, value)| self.set(name, value));
+                match self {
+                    $(AnyTransport::$Variant(params) => set_param::<$Transport>(params, name, value),)+
                 }
-                match self { $(AnyTransport::$Variant(params) => params.set(name, value),)+ }
             }
 
             /// All parameters with their values, as they would be written.
@@ -260,7 +115,128 @@ macro_rules! transports {
 
             /// The shim of a host that receives its flows, if it has one.
             pub fn shim(&self, env: &ShimEnv) -> Option<AnyShim> {
-                match self { $(AnyTransport::$Variant(params) => <$Transport>::shim(params, env),)+ }
+                match self {
+                    $(AnyTransport::$Variant(params) => {
+                        <$Transport>::shim(params, env).map(|shim| AnyShim::$Variant(Box::new(shim)))
+                    })+
+                }
+            }
+
+            /// The configuration of its mechanism at the ports of switches, if it brings one.
+            pub fn mechanism(&self) -> Option<AnyMechanismConfig> {
+                match self {
+                    $(AnyTransport::$Variant(params) => {
+                        <$Transport>::mechanism(params).map(AnyMechanismConfig::$Variant)
+                    })+
+                }
+            }
+        }
+
+        impl AnyMechanismConfig {
+            /// The name of the mechanism, for messages.
+            pub fn name(&self) -> &'static str {
+                match self { $(AnyMechanismConfig::$Variant(_) => <MechanismOf<$Transport>>::NAME,)+ }
+            }
+
+            /// Whether the mechanism asks for CNPs.
+            pub fn sends_cnps(&self) -> bool {
+                match self { $(AnyMechanismConfig::$Variant(_) => <MechanismOf<$Transport>>::SENDS_CNPS,)+ }
+            }
+
+            /// A mechanism for a port whose link has this rate.
+            #[allow(unreachable_code, reason = "no value of `NoMechanism` exists")]
+            pub fn build(&self, rate: Rate) -> AnyMechanism {
+                match self {
+                    $(AnyMechanismConfig::$Variant(config) => {
+                        AnyMechanism::$Variant(PortMechanism::new(config, rate))
+                    })+
+                }
+            }
+
+            fn as_any(&self) -> &dyn Any {
+                match self { $(AnyMechanismConfig::$Variant(config) => config,)+ }
+            }
+        }
+
+        /// Equal are configurations of one kind of mechanism with equal constants, whichever transports they come from.
+        impl PartialEq for AnyMechanismConfig {
+            fn eq(&self, other: &AnyMechanismConfig) -> bool {
+                match self {
+                    $(AnyMechanismConfig::$Variant(config) => {
+                        other.as_any().downcast_ref::<ConfigOf<$Transport>>() == Some(config)
+                    })+
+                }
+            }
+        }
+
+        /// The methods of [`PortMechanism`], on the mechanism inside.
+        impl AnyMechanism {
+            /// As [`PortMechanism::SEES_ARRIVALS`].
+            pub fn sees_arrivals(&self) -> bool {
+                match self { $(AnyMechanism::$Variant(_) => <MechanismOf<$Transport>>::SEES_ARRIVALS,)+ }
+            }
+
+            /// As [`PortMechanism::SEES_DEPARTURES`].
+            pub fn sees_departures(&self) -> bool {
+                match self { $(AnyMechanism::$Variant(_) => <MechanismOf<$Transport>>::SEES_DEPARTURES,)+ }
+            }
+
+            /// As [`PortMechanism::on_arrival`].
+            #[inline]
+            pub fn on_arrival(&mut self, packet: &Packet, flow: u64, port: PortState) {
+                match self { $(AnyMechanism::$Variant(mechanism) => mechanism.on_arrival(packet, flow, port),)+ }
+            }
+
+            /// As [`PortMechanism::on_departure`].
+            #[inline]
+            pub fn on_departure(&mut self, packet: &mut Packet, extra: Option<&mut Extra>, port: PortState) {
+                match self { $(AnyMechanism::$Variant(mechanism) => mechanism.on_departure(packet, extra, port),)+ }
+            }
+
+            /// As [`PortMechanism::next_timeout`].
+            #[inline]
+            pub fn next_timeout(&self) -> Time {
+                match self { $(AnyMechanism::$Variant(mechanism) => mechanism.next_timeout(),)+ }
+            }
+
+            /// As [`PortMechanism::on_timeout`].
+            pub fn on_timeout(&mut self, port: PortState) {
+                match self { $(AnyMechanism::$Variant(mechanism) => mechanism.on_timeout(port),)+ }
+            }
+
+            /// As [`PortMechanism::poll_cnp`].
+            pub fn poll_cnp(&mut self, now: Time) -> Option<u64> {
+                match self { $(AnyMechanism::$Variant(mechanism) => mechanism.poll_cnp(now),)+ }
+            }
+        }
+
+        impl Shim for AnyShim {
+            fn handle_incoming(&mut self, flow: u32, packet: &Packet, now: Time) {
+                match self { $(AnyShim::$Variant(shim) => shim.handle_incoming(flow, packet, now),)+ }
+            }
+
+            fn handle_outgoing(&mut self, flow: u32, packet: Packet, extra: &Extra, now: Time) -> Option<Packet> {
+                match self { $(AnyShim::$Variant(shim) => shim.handle_outgoing(flow, packet, extra, now),)+ }
+            }
+
+            fn poll_release(&mut self, now: Time) -> Option<(u32, Packet, Extra)> {
+                match self { $(AnyShim::$Variant(shim) => shim.poll_release(now),)+ }
+            }
+
+            fn handle_timeout(&mut self, now: Time) {
+                match self { $(AnyShim::$Variant(shim) => shim.handle_timeout(now),)+ }
+            }
+
+            fn next_timeout(&self) -> Time {
+                match self { $(AnyShim::$Variant(shim) => shim.next_timeout(),)+ }
+            }
+
+            fn forget(&mut self, flow: u32) {
+                match self { $(AnyShim::$Variant(shim) => shim.forget(flow),)+ }
+            }
+
+            fn stats(&self) -> ShimStats {
+                match self { $(AnyShim::$Variant(shim) => shim.stats(),)+ }
             }
         }
 
@@ -284,10 +260,10 @@ macro_rules! transports {
 
 transports! {
     Blast = crate::blast::Blast;
-    Rocev2 = crate::rdma::fixed::Rocev2;
-    Dcqcn = crate::rdma::dcqcn::DcqcnTransport;
-    Timely = crate::rdma::timely::TimelyTransport;
-    Hpcc = crate::rdma::hpcc::HpccTransport;
+    Rocev2 = crate::rdma::rocev2::Rocev2;
+    Dcqcn = crate::rdma::dcqcn::Dcqcn;
+    Timely = crate::rdma::timely::Timely;
+    Hpcc = crate::rdma::hpcc::Hpcc;
     RdmaDctcp = crate::rdma::dctcp::RdmaDctcp;
     Pacc = crate::rdma::pacc::Pacc;
     NewReno = crate::tcp::newreno::NewReno;

@@ -10,10 +10,7 @@
 //!
 //! Flows are told apart by numbers that the driver chooses. A number may be used again after [`Shim::forget`].
 
-use crate::ack_shaper::AckShaperShim;
 use crate::endpoint::Framing;
-use crate::ictcp::IctcpShim;
-use crate::pac::PacShim;
 use crate::packet::{Extra, Packet};
 use clearway_units::{Rate, Time};
 
@@ -40,7 +37,7 @@ pub struct ShimStats {
 }
 
 /// A shim. The module's page says how it is driven.
-pub trait Shim {
+pub trait Shim: std::fmt::Debug {
     /// A packet for a receiver arrived: data, or one of a handshake. The receiver has not seen it yet.
     fn handle_incoming(&mut self, flow: u32, packet: &Packet, now: Time);
 
@@ -64,55 +61,36 @@ pub trait Shim {
     fn stats(&self) -> ShimStats;
 }
 
-macro_rules! shims {
-    ($($Variant:ident = $Shim:ty;)+) => {
-        /// The shim of any transport that has one.
-        #[derive(Debug)]
-        pub enum AnyShim {$(
-            #[doc = concat!("`", stringify!($Variant), "`")]
-            $Variant(Box<$Shim>),
-        )+}
+/// The shim of transports without one: no value of this type exists.
+#[derive(Clone, Copy, Debug)]
+pub enum NoShim {}
 
-        $(impl From<$Shim> for AnyShim {
-            fn from(shim: $Shim) -> AnyShim {
-                AnyShim::$Variant(Box::new(shim))
-            }
-        })+
+impl Shim for NoShim {
+    fn handle_incoming(&mut self, _: u32, _: &Packet, _: Time) {
+        match *self {}
+    }
 
-        impl Shim for AnyShim {
-            fn handle_incoming(&mut self, flow: u32, packet: &Packet, now: Time) {
-                match self { $(AnyShim::$Variant(shim) => shim.handle_incoming(flow, packet, now),)+ }
-            }
+    fn handle_outgoing(&mut self, _: u32, _: Packet, _: &Extra, _: Time) -> Option<Packet> {
+        match *self {}
+    }
 
-            fn handle_outgoing(&mut self, flow: u32, packet: Packet, extra: &Extra, now: Time) -> Option<Packet> {
-                match self { $(AnyShim::$Variant(shim) => shim.handle_outgoing(flow, packet, extra, now),)+ }
-            }
+    fn poll_release(&mut self, _: Time) -> Option<(u32, Packet, Extra)> {
+        match *self {}
+    }
 
-            fn poll_release(&mut self, now: Time) -> Option<(u32, Packet, Extra)> {
-                match self { $(AnyShim::$Variant(shim) => shim.poll_release(now),)+ }
-            }
+    fn handle_timeout(&mut self, _: Time) {
+        match *self {}
+    }
 
-            fn handle_timeout(&mut self, now: Time) {
-                match self { $(AnyShim::$Variant(shim) => shim.handle_timeout(now),)+ }
-            }
+    fn next_timeout(&self) -> Time {
+        match *self {}
+    }
 
-            fn next_timeout(&self) -> Time {
-                match self { $(AnyShim::$Variant(shim) => shim.next_timeout(),)+ }
-            }
+    fn forget(&mut self, _: u32) {
+        match *self {}
+    }
 
-            fn forget(&mut self, flow: u32) {
-                match self { $(AnyShim::$Variant(shim) => shim.forget(flow),)+ }
-            }
-
-            fn stats(&self) -> ShimStats {
-                match self { $(AnyShim::$Variant(shim) => shim.stats(),)+ }
-            }
-        }
-    };
-}
-
-shims! {
-    Pac = PacShim;
-    Ictcp = IctcpShim;
-    AckShaper = AckShaperShim;
+    fn stats(&self) -> ShimStats {
+        match *self {}
+    }
 }

@@ -6,8 +6,8 @@
 use clearway_proto::expresspass::hotnets::Hotnets16;
 use clearway_proto::expresspass::{self, ExpressPass};
 use clearway_proto::{
-    Cx, Endpoint, Entity, Env, Extra, Flags, Framing, Kind, Packet, ParamSet, Rng, SackBlock, Sender, Stats,
-    Transport,
+    CreditAnswer, CreditRequest, Cx, Endpoint, Entity, Env, Extra, Flags, Framing, Header, Kind, Packet,
+    ParamSet, Rng, SackBlock, Sender, Stats, Transport,
 };
 use clearway_units::{Rate, Span, Time};
 use std::collections::VecDeque;
@@ -34,18 +34,18 @@ fn params(values: &[(&str, &str)]) -> expresspass::Params {
 
 /// A frame as the scripts write it.
 fn show(packet: &Packet, extra: &Extra) -> String {
-    let Packet { seq, ack, window, payload, .. } = *packet;
-    let mut text = match packet.kind {
-        Kind::Data => format!("data {seq}..{} credit {ack}", seq + payload as u64),
-        Kind::Credit => format!("credit {seq} ack {ack} session {window}"),
-        Kind::Syn => format!("syn session {window} wants {seq}"),
-        Kind::SynAck => format!("synack session {window}"),
-        Kind::CreditRequest => format!("request session {window} wants {seq}"),
-        Kind::CreditStop => format!("stop session {window} at {seq}"),
-        Kind::Ack => format!("ack {ack} session {window}"),
-        Kind::Nack => format!("nack {ack}"),
-        Kind::Cnp => "cnp".into(),
-        Kind::Pause => "pause".into(),
+    let end = packet.range().end;
+    let mut text = match packet.header {
+        Header::CreditData { offset, credit, .. } => format!("data {offset}..{end} credit {credit}"),
+        Header::UnscheduledData { offset, .. } => format!("unscheduled {offset}..{end}"),
+        Header::Credit { number, ack, session, .. } => format!("credit {number} ack {ack} session {session}"),
+        Header::CreditSyn(asked) => format!("syn session {} wants {}", asked.session, asked.wanted),
+        Header::CreditSynAck(answer) => format!("synack session {}", answer.session),
+        Header::CreditRequest(asked) => format!("request session {} wants {}", asked.session, asked.wanted),
+        Header::CreditStop { session, end } => format!("stop session {session} at {end}"),
+        Header::CreditAck(answer) => format!("ack {} session {}", answer.ack, answer.session),
+        Header::CreditNack(answer) => format!("nack {}", answer.ack),
+        other => panic!("{other:?} is no packet of ExpressPass"),
     };
     if packet.flags.has(Flags::EXTRA) {
         for block in extra.sack().iter().filter(|block| block.end > 0) {
@@ -60,7 +60,9 @@ fn show(packet: &Packet, extra: &Extra) -> String {
 
 /// Reads a frame; `sent` and `echo` are written `sent 3 us` and `echo 3 us`.
 fn read(text: &str) -> (Packet, Extra) {
-    let mut packet = Packet::new(Kind::Data, 84);
+    let (mut kind, mut payload) = (Kind::Data, 0);
+    let (mut seq, mut ack, mut session) = (0, 0, 0);
+    let (mut sent, mut echo, mut flags) = (Time::ZERO, Time::ZERO, Flags::NONE);
     let mut blocks = [SackBlock::default(); 3];
     let mut words = text.split_whitespace();
     let mut sacks = 0;
@@ -73,34 +75,50 @@ fn read(text: &str) -> (Packet, Extra) {
         match word {
             "data" => {
                 let (start, end) = range(words.next().unwrap());
-                (packet.seq, packet.payload) = (start, (end - start) as u32);
+                (seq, payload) = (start, (end - start) as u32);
             }
-            "credit" if packet.payload > 0 => packet.ack = number(),
-            "credit" => (packet.kind, packet.seq) = (Kind::Credit, number()),
-            "syn" => packet.kind = Kind::Syn,
-            "synack" => packet.kind = Kind::SynAck,
-            "request" => packet.kind = Kind::CreditRequest,
-            "stop" => packet.kind = Kind::CreditStop,
-            "nack" => (packet.kind, packet.ack) = (Kind::Nack, number()),
-            "ack" if packet.kind == Kind::Credit => packet.ack = number(),
-            "ack" => (packet.kind, packet.ack) = (Kind::Ack, number()),
-            "session" => packet.window = number() as u32,
-            "wants" | "at" => packet.seq = number(),
-            "sent" => packet.sent = Time::ZERO + Span::from_us(number()),
-            "echo" => packet.echo = Time::ZERO + Span::from_us(number()),
+            "credit" if payload > 0 => ack = number(),
+            "credit" => (kind, seq) = (Kind::Credit, number()),
+            "syn" => kind = Kind::Syn,
+            "synack" => kind = Kind::SynAck,
+            "request" => kind = Kind::CreditRequest,
+            "stop" => kind = Kind::CreditStop,
+            "nack" => (kind, ack) = (Kind::Nack, number()),
+            "ack" if kind == Kind::Credit => ack = number(),
+            "ack" => (kind, ack) = (Kind::Ack, number()),
+            "session" => session = number() as u32,
+            "wants" | "at" => seq = number(),
+            "sent" => sent = Time::ZERO + Span::from_us(number()),
+            "echo" => echo = Time::ZERO + Span::from_us(number()),
             "us" => {}
             "sack" => {
                 let (start, end) = range(words.next().unwrap());
                 blocks[sacks] = SackBlock { start, end };
                 sacks += 1;
-                packet.flags.set(Flags::EXTRA);
+                flags.set(Flags::EXTRA);
             }
-            "last" => packet.flags.set(Flags::LAST),
-            "empty" => packet.flags.set(Flags::EMPTY),
+            "last" => flags.set(Flags::LAST),
+            "empty" => flags.set(Flags::EMPTY),
             _ => panic!("{word:?} in {text:?}"),
         }
     }
-    (packet, Extra::Sack(blocks))
+    let answer = CreditAnswer { session, ack, echo };
+    let request = CreditRequest { session, wanted: seq, written: ack };
+    let header = match kind {
+        Kind::Data => {
+            let header = Header::CreditData { offset: seq, session, credit: ack, echo };
+            return (Packet::data(header, payload, 84, sent).with_flags(flags), Extra::Sack(blocks));
+        }
+        Kind::Credit => Header::Credit { number: seq, session, ack, echo },
+        Kind::Syn => Header::CreditSyn(request),
+        Kind::CreditRequest => Header::CreditRequest(request),
+        Kind::CreditStop => Header::CreditStop { session, end: seq },
+        Kind::SynAck => Header::CreditSynAck(answer),
+        Kind::Ack => Header::CreditAck(answer),
+        Kind::Nack => Header::CreditNack(answer),
+        Kind::Cnp | Kind::Pause => unreachable!("no word makes one"),
+    };
+    (Packet::control(header, 84, sent).with_flags(flags), Extra::Sack(blocks))
 }
 
 struct Player<E> {
@@ -108,6 +126,8 @@ struct Player<E> {
     rng: Rng,
     stats: Stats,
     left: VecDeque<(Time, String)>,
+    /// Takes the next data packet: [`Sender::poll_transmit`], or nothing of a receiver.
+    data: fn(&mut E, &mut Cx<'_>) -> Option<Packet>,
 }
 
 impl<E: Endpoint> Player<E> {
@@ -118,8 +138,7 @@ impl<E: Endpoint> Player<E> {
         while let Some(packet) = self.end.poll_control(&mut extra, &mut cx) {
             self.left.push_back((now, show(&packet, &extra)));
         }
-        while self.end.wants_transmit(now) {
-            let packet = self.end.poll_transmit(&mut cx).unwrap();
+        while let Some(packet) = (self.data)(&mut self.end, &mut cx) {
             self.left.push_back((now, show(&packet, &extra)));
         }
     }
@@ -156,7 +175,13 @@ impl<E: Endpoint> Player<E> {
 fn sender<T: Transport>(params: &T::Params, established: bool, script: &str) -> Stats {
     let end = T::sender(params, &Env { established, ..env() });
     let rng = Rng::stream(1, Entity::Sender, 0);
-    let mut player = Player { end, rng, stats: Stats::default(), left: VecDeque::new() };
+    let data = |end: &mut T::Sender, cx: &mut Cx<'_>| {
+        let wanted = end.wants_transmit(cx.now);
+        let packet = end.poll_transmit(cx);
+        assert_eq!(packet.is_some(), wanted);
+        packet
+    };
+    let mut player = Player { end, rng, stats: Stats::default(), left: VecDeque::new(), data };
     player.play(script, |end, what, cx| match what.split_once(' ') {
         Some(("write", bytes)) => end.write(bytes.parse().unwrap(), cx),
         None if what == "close" => end.close(cx),
@@ -169,7 +194,7 @@ fn sender<T: Transport>(params: &T::Params, established: bool, script: &str) -> 
 fn receiver<T: Transport>(params: &T::Params, script: &str) -> Stats {
     let end = T::receiver(params, &env());
     let rng = Rng::stream(1, Entity::Receiver, 0);
-    let mut player = Player { end, rng, stats: Stats::default(), left: VecDeque::new() };
+    let mut player = Player { end, rng, stats: Stats::default(), left: VecDeque::new(), data: |_, _| None };
     player.play(script, |_, what, _| panic!("{what:?}"));
     player.stats
 }

@@ -1,4 +1,4 @@
-//! What there is to choose from.
+//! The lists of transports, topologies and workloads, and the scenario reference.
 
 use clearway_proto::{ParamSpec, Profile, TRANSPORTS, TransportInfo};
 use clearway_sim::scenario;
@@ -6,7 +6,7 @@ use clearway_sim::traffic::WorkloadInfo;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// All transports with their parameters and profiles.
+/// Returns all transports with their parameters and profiles.
 #[pyfunction]
 pub fn transports(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     TRANSPORTS.iter().map(|info| transport(py, info)).collect()
@@ -48,7 +48,7 @@ fn profile<'py>(py: Python<'py>, of: &Profile) -> PyResult<Bound<'py, PyDict>> {
     Ok(dict)
 }
 
-/// All kinds of networks with their keys.
+/// Returns all kinds of topologies with their keys.
 #[pyfunction]
 pub fn topologies(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let topology = |info: &scenario::TopologyInfo| {
@@ -63,7 +63,7 @@ pub fn topologies(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     scenario::topologies().iter().map(topology).collect()
 }
 
-/// All built-in distributions of flow sizes.
+/// Returns all built-in distributions of flow sizes.
 #[pyfunction]
 pub fn workloads(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let workload = |info: &WorkloadInfo| {
@@ -78,7 +78,7 @@ pub fn workloads(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     scenario::workloads().iter().map(workload).collect()
 }
 
-/// The scenario reference, in Markdown, generated from the schema.
+/// Returns the scenario reference in Markdown, generated from the schema.
 #[pyfunction]
 pub fn scenario_reference() -> String {
     scenario::reference()

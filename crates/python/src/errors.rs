@@ -1,4 +1,4 @@
-//! Errors and panics of Rust as exceptions of Python.
+//! The Python exceptions into which errors and panics of the Rust code are turned.
 
 use clearway_sim::{SimError, scenario};
 use pyo3::exceptions::PyException;
@@ -6,7 +6,7 @@ use pyo3::{PyErr, create_exception, pyfunction};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 
-create_exception!(clearway, Error, PyException, "Whatever Clearway refuses or fails at.");
+create_exception!(clearway, Error, PyException, "The base class of all errors that Clearway raises.");
 create_exception!(
     clearway,
     ScenarioError,
@@ -20,19 +20,19 @@ create_exception!(
     "A simulation that can't go on or whose books don't balance."
 );
 
-/// Whatever can go wrong on the Rust side.
+/// The reason for which a call from Python failed.
 pub enum Failure {
-    /// What the user gave can't be simulated.
+    /// The scenario can't be simulated.
     Scenario(scenario::ScenarioError),
-    /// The simulation failed.
+    /// The simulation could not go on, or its books do not balance.
     Simulation(SimError),
-    /// There is a mistake in Clearway: the panic's message and place, and the seed that leads to it.
+    /// The Rust code panicked, which is a mistake in Clearway: the panic's message with its place, and the run's seed.
     Panic(String, u64),
-    /// An exception raised by a Python callback.
+    /// A Python callback raised an exception.
     Python(PyErr),
 }
 
-/// The one place where errors become exceptions.
+/// Turns a failure into an exception. No other code does so.
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> PyErr {
         match failure {
@@ -59,10 +59,11 @@ impl From<SimError> for Failure {
 }
 
 thread_local! {
+    /// The message and place of the last panic in this thread.
     static LAST_PANIC: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Keeps panics' messages for [`guard`] instead of printing them.
+/// Makes panics store their message for [`guard`] instead of printing it.
 pub fn quiet_panics() {
     set_hook(Box::new(|info| {
         let payload = info.payload();
@@ -74,13 +75,13 @@ pub fn quiet_panics() {
     }));
 }
 
-/// Runs `work`; a panic in it comes back as a failure.
+/// Runs `work` and returns a panic in it as a failure that names the seed.
 pub fn guard<T>(seed: u64, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(Failure::Panic(LAST_PANIC.with(|last| last.borrow().clone()), seed)))
 }
 
-/// Panics as a mistake in the simulator would. Only the tests call it.
+/// Panics as a mistake in the simulator would. Only tests call it.
 #[pyfunction(name = "_panic_for_tests")]
 pub fn panic_for_tests(seed: u64) -> Result<(), Failure> {
     guard(seed, || panic!("as the test wants"))

@@ -1,5 +1,5 @@
-//! The simulator as the Python module `clearway._clearway`: bindings, nothing but bindings. The package around it
-//! makes data frames, files and the command of what is here.
+//! The Python module `clearway._clearway`, which binds the simulator and does nothing else. The package `clearway` wraps
+//! it, and adds data frames, result folders and the command.
 
 mod catalog;
 mod errors;
@@ -9,7 +9,7 @@ mod scenario;
 
 use pyo3::prelude::*;
 
-/// Clearway's core: scenarios in, columns out. Use the package `clearway`, which wraps it.
+/// Clearway's core, which turns scenarios into columns of results. Use the package `clearway`, which wraps it.
 #[pymodule]
 mod _clearway {
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! The planner: bounds of queues and settings of ports.
+//! The planner's bindings: bounds of queues and settings of ports.
 
 use crate::errors::guard;
 use crate::scenario::Scenario;
@@ -13,15 +13,18 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// The readings by the names that Python knows.
+/// The readings of eq. (1) with their names in Python.
 const READINGS: [(&str, Reading); 3] =
     [("min", Reading::Least), ("paper", Reading::Greatest), ("safe", Reading::Safe)];
 
+/// A dict that is returned to Python.
 type Answer<'py> = pyo3::Bound<'py, PyDict>;
 
-/// The bounds of a scenario's network. What is not given is the scenario's; where that has no credits, the paper's.
+/// Returns the bounds of the data queues of a scenario's network. An input that is not given is taken from the scenario,
+/// or from the paper where the scenario has no credits.
 ///
-/// Answers a dict: `inputs`, with all that was used, `ports`, and for each reading the bounds of these ports.
+/// The dict that is returned holds `inputs`, with all inputs used, `ports`, and for each reading the bounds of those
+/// ports in the same order.
 #[pyfunction]
 #[pyo3(signature = (scenario, *, credit_queue = None, credit_sizes = None, host_delay_s = None, switch_delay_s = 0.0,
     flows = 16, busy_s = 0.001, turns = true))]
@@ -80,7 +83,7 @@ pub fn plan_buffers<'py>(
     Ok(answer)
 }
 
-/// The settings of every output port of the switches of a scenario's network.
+/// Returns the settings of every output port of the switches of a scenario's network.
 #[pyfunction]
 pub fn plan_switches<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Vec<Answer<'py>>> {
     let model = scenario.model();
@@ -101,10 +104,12 @@ pub fn plan_switches<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Vec<
         .collect()
 }
 
+/// Returns the rate limit of credits of a model, or the paper's if the model has no credits.
 fn shaping(model: &Model) -> CreditShaping {
     model.switch.credit.map_or(CreditShaping::PAPER, |credit| credit.shaping)
 }
 
+/// Returns the least and the greatest value of a delay.
 fn ends(delay: &Delay) -> (Span, Span) {
     match delay {
         Delay::Fixed(span) => (*span, *span),
@@ -115,10 +120,11 @@ fn ends(delay: &Delay) -> (Span, Span) {
     }
 }
 
+/// Returns the names, tiers, rate and delay of a port and its place among those of its switch.
 fn describe<'py>(py: Python<'py>, topology: &Topology, port: usize) -> PyResult<Answer<'py>> {
     let link = &topology.ports()[port];
     let dict = PyDict::new(py);
-    dict.set_item("port", topology.port_name(PortId(port as u32)))?;
+    dict.set_item("port", topology.port_name(PortId::from_index(port)))?;
     dict.set_item("switch", topology.name(link.from))?;
     dict.set_item("to", topology.name(link.to))?;
     dict.set_item("tier", topology.nodes()[link.from.index()].tier)?;
@@ -130,6 +136,7 @@ fn describe<'py>(py: Python<'py>, topology: &Topology, port: usize) -> PyResult<
     Ok(dict)
 }
 
+/// Returns the inputs of the bounds.
 fn inputs<'py>(py: Python<'py>, parameters: &Parameters) -> PyResult<Answer<'py>> {
     let dict = PyDict::new(py);
     dict.set_item("credit_queue", parameters.credit_queue)?;
@@ -146,6 +153,7 @@ fn inputs<'py>(py: Python<'py>, parameters: &Parameters) -> PyResult<Answer<'py>
     Ok(dict)
 }
 
+/// Returns a port's bound in bytes, with the bytes that each cause contributes.
 fn row<'py>(py: Python<'py>, bound: &Bound) -> PyResult<Answer<'py>> {
     let dict = PyDict::new(py);
     dict.set_item("bytes", bound.bytes().ceil())?;

@@ -1,16 +1,16 @@
-//! Results as columns of bytes, which NumPy and Polars read without another copy.
+//! The results of a run as columns of bytes, which NumPy and Polars read without another copy.
 
 use clearway_sim as sim;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use std::sync::Arc;
 
-/// What a run measured.
+/// The results of a run.
 #[pyclass(frozen, module = "clearway._clearway")]
 pub struct Results(Arc<sim::Results>);
 
 impl Results {
-    /// Takes over what the simulation found.
+    /// Wraps the simulator's results.
     pub fn new(results: sim::Results) -> Results {
         Results(Arc::new(results))
     }
@@ -18,14 +18,14 @@ impl Results {
 
 #[pymethods]
 impl Results {
-    /// The tables: flows, ports, samples.
+    /// The tables of flows, ports and samples.
     #[getter]
     fn tables(&self) -> Vec<Table> {
         let tables: [fn(&sim::Results) -> &sim::Table; 3] = [|r| &r.flows, |r| &r.ports, |r| &r.samples];
         tables.into_iter().map(|pick| Table { results: self.0.clone(), pick }).collect()
     }
 
-    /// Totals of the run.
+    /// The totals of the run, as in `summary.json`.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let summary = &self.0.summary;
@@ -75,7 +75,7 @@ impl Results {
         Ok(dict)
     }
 
-    /// Hash of all that the simulated network did.
+    /// The hash of the flow table, the port table and the books.
     #[getter]
     fn hash(&self) -> String {
         self.0.hash()
@@ -86,24 +86,25 @@ impl Results {
 #[pyclass(frozen, module = "clearway._clearway")]
 pub struct Table {
     results: Arc<sim::Results>,
+    /// Selects this table from the results.
     pick: fn(&sim::Results) -> &sim::Table,
 }
 
 #[pymethods]
 impl Table {
-    /// Its name.
+    /// The table's name.
     #[getter]
     fn name(&self) -> &'static str {
         (self.pick)(&self.results).name
     }
 
-    /// How many rows.
+    /// The number of rows.
     #[getter]
     fn rows(&self) -> usize {
         (self.pick)(&self.results).rows()
     }
 
-    /// Its columns, in order.
+    /// The table's columns, in order.
     #[getter]
     fn columns(&self) -> Vec<Column> {
         let count = (self.pick)(&self.results).columns.len();
@@ -115,7 +116,9 @@ impl Table {
 #[pyclass(frozen, module = "clearway._clearway")]
 pub struct Column {
     results: Arc<sim::Results>,
+    /// Selects this column's table from the results.
     pick: fn(&sim::Results) -> &sim::Table,
+    /// The column's index in its table.
     index: usize,
 }
 
@@ -127,25 +130,25 @@ impl Column {
 
 #[pymethods]
 impl Column {
-    /// Its name.
+    /// The column's name.
     #[getter]
     fn name(&self) -> &'static str {
         self.inner().name
     }
 
-    /// Unit of its values; empty if they have none.
+    /// The unit of the values; empty if they have none.
     #[getter]
     fn unit(&self) -> &'static str {
         self.inner().unit
     }
 
-    /// What a value means.
+    /// The meaning of a value.
     #[getter]
     fn doc(&self) -> &'static str {
         self.inner().doc
     }
 
-    /// NumPy's name of the values' type: `<u8`, `<f8`, or `<u4` for indices into `texts`.
+    /// The NumPy name of the values' type: `<u8`, `<f8`, or `<u4` for indices into `texts`.
     #[getter]
     fn dtype(&self) -> &'static str {
         match self.inner().values {
@@ -155,7 +158,7 @@ impl Column {
         }
     }
 
-    /// The texts that the values are indices into, or `None` where the values are numbers.
+    /// The texts into which the values are indices, or `None` for a column of numbers.
     #[getter]
     fn texts(&self) -> Option<Vec<String>> {
         match &self.inner().values {
@@ -164,7 +167,7 @@ impl Column {
         }
     }
 
-    /// The values, little-endian.
+    /// Returns the values as little-endian bytes.
     fn bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         match &self.inner().values {
             sim::Values::U64(values) => pack(py, values, u64::to_le_bytes),
@@ -174,6 +177,7 @@ impl Column {
     }
 }
 
+/// Copies values into a Python `bytes` object, each turned into `N` bytes.
 fn pack<'py, T: Copy, const N: usize>(
     py: Python<'py>,
     values: &[T],

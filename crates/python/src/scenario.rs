@@ -1,4 +1,4 @@
-//! Reading a scenario and running it.
+//! The bindings that read a scenario and run it.
 
 use crate::errors::{Failure, guard};
 use crate::results::Results;
@@ -10,15 +10,15 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Least time between two looks at Python: for signals, and for the progress callback.
+/// The least time between two visits to Python, which handle signals and call the progress callback.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// A scenario, checked and with every default filled in.
+/// A scenario that has been checked, with every default filled in.
 #[pyclass(frozen, module = "clearway._clearway")]
 pub struct Scenario(Loaded);
 
 impl Scenario {
-    /// What it comes to.
+    /// Returns the model that the scenario describes.
     pub fn model(&self) -> &sim::model::Model {
         &self.0.model
     }
@@ -40,7 +40,7 @@ impl Scenario {
         py.detach(|| guard(seed.unwrap_or(0), || Ok(Scenario(Loaded::load(&path, &overrides)?))))
     }
 
-    /// Reads a scenario from text; `origin` names it in messages, files that it names are looked for in `base_dir`.
+    /// Reads a scenario from text. `origin` names it in messages; files that it names are looked for in `base_dir`.
     #[staticmethod]
     #[pyo3(signature = (text, origin, base_dir, *, transport = None, seed = None, set = Vec::new()))]
     fn parse(
@@ -58,25 +58,26 @@ impl Scenario {
         })
     }
 
-    /// Its name.
+    /// The scenario's name.
     #[getter]
     fn name(&self) -> String {
         self.0.name.clone()
     }
 
-    /// Seed of every random stream.
+    /// The seed of all random streams.
     #[getter]
     fn seed(&self) -> u64 {
         self.0.model.seed
     }
 
-    /// The scenario with every default filled in, as a file that gives the same run.
+    /// Returns the scenario with every default filled in, as the text of a file that gives the same run.
     fn to_toml(&self) -> String {
         self.0.to_toml()
     }
 
-    /// Simulates. The interpreter is free meanwhile; `progress` is called at most ten times a second. On Ctrl-C, or
-    /// when `progress` returns `False`, the results are of the part that was simulated.
+    /// Runs the simulation and returns its results. Other Python threads run meanwhile. `progress` is called at most ten
+    /// times a second. On Ctrl-C, or when `progress` returns `False`, the run ends and the results cover the part
+    /// simulated so far.
     #[pyo3(signature = (progress = None))]
     fn run(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> Result<Results, Failure> {
         let model = &self.0.model;
@@ -94,20 +95,22 @@ impl Scenario {
     }
 }
 
-/// The clock of the world outside, which decides when to look at Python and nothing else.
-#[expect(clippy::disallowed_methods, reason = "how often Python is looked at can't change a result")]
+/// Returns the wall-clock time, which decides when Python is visited and nothing else.
+#[expect(clippy::disallowed_methods, reason = "the times of visits to Python can't change a result")]
 fn now() -> Instant {
     Instant::now()
 }
 
-/// Looks at Python now and then while the simulation runs.
+/// The visits to Python while a simulation runs.
 struct Look {
     progress: Option<Py<PyAny>>,
     last: Instant,
+    /// The exception that the callback raised, which ends the run.
     failed: Option<PyErr>,
 }
 
 impl Look {
+    /// Visits Python if it is time, and returns false if the run must end.
     fn go_on(&mut self, progress: &sim::Progress) -> bool {
         if self.last.elapsed() < LOOK_EVERY {
             return true;
@@ -128,22 +131,22 @@ impl Look {
     }
 }
 
-/// How far a simulation is.
+/// The progress of a simulation.
 #[pyclass(frozen, get_all, module = "clearway._clearway")]
 pub struct Progress {
-    /// Simulated time, in seconds.
+    /// The simulated time, in seconds.
     now_s: f64,
-    /// When the scenario stops, in seconds, if it says so.
+    /// The simulated time at which the scenario stops, in seconds, if it sets one.
     stop_s: Option<f64>,
-    /// Events handled.
+    /// The number of events handled.
     events: u64,
-    /// Packets put on a link.
+    /// The number of packets put on a link, summed over all links.
     link_transmissions: u64,
-    /// Flows that started.
+    /// The number of flows that have started.
     flows_started: u64,
-    /// Flows that were delivered in full.
+    /// The number of flows whose data has been delivered in full.
     flows_completed: u64,
-    /// Flows that there will be, if that is known.
+    /// The number of flows that the run will have, if that is known.
     flows_expected: Option<u64>,
 }
 

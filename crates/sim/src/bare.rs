@@ -5,7 +5,7 @@ use crate::engine::{Agenda, EventKind};
 use crate::ids::{ClassId, FlowSlot, Id, IdVec, PacketId};
 use crate::model::{Model, Pattern};
 use crate::net::{Parcel, Paths, Slab, Way, horizon};
-use clearway_proto::{Kind, Packet, mix};
+use clearway_proto::{Header, Packet, mix};
 use clearway_topology::PortId;
 use clearway_topology::routing::Routes;
 use clearway_units::{Bytes, Rate, Span, Time};
@@ -61,7 +61,7 @@ impl Bare {
             let span: Span = path.iter().map(|port| topology.port(*port).delay + frame).sum();
             for order in 0..span.as_ps() / frame.as_ps() {
                 let id = bare.slab.insert(Parcel {
-                    packet: Packet::new(Kind::Data, wire),
+                    packet: Packet::data(Header::data(0), 0, wire, flow.start),
                     flow: FlowSlot::from_index(0),
                     hop: way.first,
                     next: None,

@@ -3,8 +3,8 @@
 //! [`crate::scenario`] makes a [`Model`] from a file; [`crate::Simulation`] runs it. Code may also build one itself.
 
 use clearway_proto::port::pfc::PfcConfig;
-use clearway_proto::port::{CreditShaping, MarkAt, PortMechanism, RedConfig};
-use clearway_proto::{AnyTransport, Framing};
+use clearway_proto::port::{CreditShaping, MarkAt, RedConfig};
+use clearway_proto::{AnyMechanismConfig, AnyTransport, Framing};
 use clearway_topology::{NodeId, PortId, Topology, routing::Policy};
 use clearway_units::{Bytes, Span, Time};
 use std::sync::Arc;
@@ -60,8 +60,8 @@ pub struct PortModel {
     pub classes: Vec<Class>,
     /// A buffer that all ports of a switch share, with dynamic thresholds, beside the limits of the classes.
     pub shared: Option<SharedBuffer>,
-    /// What else it does. Heeded at switches: hosts share their network card by turns.
-    pub mechanism: Option<PortMechanism>,
+    /// The mechanism that a transport brings to the ports of switches; `None` at hosts.
+    pub mechanism: Option<AnyMechanismConfig>,
 }
 
 /// Credits at a port.

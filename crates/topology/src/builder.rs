@@ -1,22 +1,22 @@
-//! Putting a network together, and refusing one that cannot work.
+//! The [`Builder`], which collects nodes and links and refuses a network that cannot work.
 
 use crate::error::TopologyError;
 use crate::graph::{Node, NodeId, NodeKind, Port, PortId, Topology};
 use clearway_units::{Rate, Span};
 
-/// Beyond the largest networks that are built; ids stay within 32 bits with room to spare.
+/// The largest number of hosts: more than any network that is simulated, and well within a 32-bit id.
 pub(crate) const HOSTS_MAX: u64 = 1_000_000;
-/// A path visits a switch at most once, so distances fit into 16 bits.
+/// The largest number of switches. A path visits a switch at most once, so distances in hops fit into 16 bits.
 pub(crate) const SWITCHES_MAX: u64 = 65_000;
-/// A full fat tree has three links a host.
+/// The largest number of links: four for each host, where a full fat tree has three.
 pub(crate) const LINKS_MAX: u64 = 4_000_000;
-/// A path of `SWITCHES_MAX` such links, there and back, still fits into a [`Span`].
+/// The longest delay of a link. A round trip over [`SWITCHES_MAX`] such links still fits into a [`Span`].
 const DELAY_MAX: Span = Span::from_secs(100);
 
-/// Collects nodes and links; [`build`](Builder::build) checks them. The first mistake is kept and reported
-/// there, so that shapes need not check every line.
+/// A network under construction. [`build`](Builder::build) checks it and reports the first mistake made, so that
+/// callers need not check every node and link that they add.
 ///
-/// All hosts come before the first switch: then the ids handed out are those of the finished network.
+/// All hosts must be added before the first switch, so that the ids handed out are those of the finished network.
 ///
 /// ```
 /// use clearway_topology::Builder;
@@ -39,12 +39,12 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Nothing yet.
+    /// Makes an empty network.
     pub fn new() -> Builder {
         Builder::default()
     }
 
-    /// Adds a host.
+    /// Adds a host and returns its id.
     pub fn add_host(&mut self, name: impl Into<String>) -> NodeId {
         let name = name.into();
         if self.nodes.len() > self.hosts {
@@ -54,8 +54,8 @@ impl Builder {
         self.add(Node { kind: NodeKind::Host, name, tier: 0 })
     }
 
-    /// Adds a switch. `tier` is 1 for a ToR, 2 aggregation, 3 core; with 0, `build` makes it the number of
-    /// hops to the nearest host.
+    /// Adds a switch and returns its id. `tier` is 1 for a ToR, 2 for an aggregation and 3 for a core switch; for 0,
+    /// `build` sets it to the number of hops to the nearest host.
     pub fn add_switch(&mut self, name: impl Into<String>, tier: u8) -> NodeId {
         self.add(Node { kind: NodeKind::Switch, name: name.into(), tier })
     }
@@ -64,25 +64,26 @@ impl Builder {
         if node.name.is_empty() || node.name.chars().any(|c| c.is_whitespace() || c.is_control()) {
             self.note(TopologyError::BadName(node.name.clone()));
         }
+        let id = NodeId::from_index(self.nodes.len());
         self.nodes.push(node);
-        NodeId(self.nodes.len() as u32 - 1)
+        id
     }
 
-    /// Adds a link with the same rate and delay in both directions; its port from `a` to `b` is returned.
+    /// Adds a link with the same rate and delay in both directions, and returns its port from `a` to `b`.
     pub fn link(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Span) -> PortId {
         self.link_with_loss(a, b, rate, delay, 0.0)
     }
 
-    /// Adds a link that corrupts the share `loss` of the packets of either direction.
+    /// Adds a link that corrupts a share `loss` (0 to 1) of the packets in each direction.
     pub fn link_with_loss(&mut self, a: NodeId, b: NodeId, rate: Rate, delay: Span, loss: f64) -> PortId {
-        let id = PortId(self.ports.len() as u32);
+        let id = PortId::from_index(self.ports.len());
         if let Err(mistake) = self.try_link(a, b, rate, delay, loss) {
             self.note(mistake);
         }
         id
     }
 
-    /// The same, with its mistake at once: readers of files name the line.
+    /// Adds a link or returns the mistake at once, for readers of files, which name the line of a mistake.
     pub(crate) fn try_link(
         &mut self,
         a: NodeId,
@@ -121,7 +122,7 @@ impl Builder {
         self.mistake.get_or_insert(mistake);
     }
 
-    /// The network, if it can work. A switch without links is allowed: it is idle, not wrong.
+    /// Returns the finished network. A switch without links is allowed: it is idle, not wrong.
     ///
     /// # Errors
     /// The first mistake made, a limit exceeded, a name used twice, no hosts, or two hosts that nothing joins.
@@ -132,9 +133,10 @@ impl Builder {
         if self.hosts == 0 {
             return Err(TopologyError::NoHosts);
         }
-        at_most("hosts", self.hosts as u64, HOSTS_MAX)?;
-        at_most("switches", (self.nodes.len() - self.hosts) as u64, SWITCHES_MAX)?;
-        at_most("links", self.ports.len() as u64 / 2, LINKS_MAX)?;
+        let count = |number: usize| u64::try_from(number).expect("a size in memory fits into 64 bits");
+        at_most("hosts", count(self.hosts), HOSTS_MAX)?;
+        at_most("switches", count(self.nodes.len() - self.hosts), SWITCHES_MAX)?;
+        at_most("links", count(self.ports.len() / 2), LINKS_MAX)?;
         let mut names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
         names.sort_unstable();
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -150,12 +152,12 @@ impl Builder {
     }
 }
 
-/// Refuses more than the limit.
+/// Returns an error if `count` exceeds `limit`.
 pub(crate) fn at_most(what: &'static str, count: u64, limit: u64) -> Result<(), TopologyError> {
     if count > limit { Err(TopologyError::TooMany { what, count, limit }) } else { Ok(()) }
 }
 
-/// Gives every switch without a tier its distance to the nearest host; 1 if no host is near.
+/// Sets the tier of every switch that has none to its distance to the nearest host in hops, or 1 if it reaches none.
 fn infer_tiers(nodes: &mut [Node], hosts: usize, ports: &[Port]) {
     let mut neighbours = vec![Vec::new(); nodes.len()];
     for port in ports {
@@ -181,8 +183,10 @@ fn infer_tiers(nodes: &mut [Node], hosts: usize, ports: &[Port]) {
     }
 }
 
-/// Every host must reach every other. Hosts do not forward, so this is more than one connected graph; but if
-/// all hosts hang on one connected piece of switches, as in nearly every network, nothing more is to be checked.
+/// Returns an error unless every host reaches every other through switches (hosts do not forward).
+///
+/// In nearly every network all hosts are attached to one connected set of switches. That is checked first; only
+/// if it fails does the check start from each host, at a cost of one search a host.
 fn check_reach(topology: &Topology) -> Result<(), TopologyError> {
     let hosts = topology.hosts();
     let mut reached = vec![false; topology.nodes().len()];
@@ -202,16 +206,16 @@ fn check_reach(topology: &Topology) -> Result<(), TopologyError> {
     for host in 0..hosts {
         reached.fill(false);
         reached[host] = true;
-        flood(topology, &mut vec![NodeId(host as u32)], &mut reached);
+        flood(topology, &mut vec![NodeId::from_index(host)], &mut reached);
         if let Some(other) = reached[..hosts].iter().position(|&there| !there) {
-            let name = |host| topology.name(NodeId(host as u32)).to_string();
+            let name = |host| topology.name(NodeId::from_index(host)).to_string();
             return Err(TopologyError::Disconnected { a: name(host), b: name(other) });
         }
     }
     Ok(())
 }
 
-/// Marks what the nodes on the stack reach without passing through a host.
+/// Marks every node that the nodes on the stack reach without passing through a host.
 fn flood(topology: &Topology, stack: &mut Vec<NodeId>, reached: &mut [bool]) {
     while let Some(node) = stack.pop() {
         reached[node.index()] = true;
@@ -252,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn two_hosts_that_nothing_joins_are_named() {
+    fn two_hosts_without_a_path_are_refused_by_name() {
         let (builder, ..) = pair();
         assert_eq!(
             message(builder),
@@ -261,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_does_not_join_two_switches() {
+    fn a_path_through_a_host_does_not_count() {
         let (mut builder, _, b, switch) = pair();
         let far = builder.add_switch("t", 1);
         builder.link(b, switch, RATE, DELAY);
@@ -279,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_may_share_switches_pair_by_pair() {
+    fn hosts_that_share_a_different_switch_with_each_peer_reach_each_other() {
         let mut builder = Builder::new();
         let hosts: Vec<NodeId> = ["a", "b", "c"].into_iter().map(|name| builder.add_host(name)).collect();
         for (index, name) in ["x", "y", "z"].into_iter().enumerate() {
@@ -291,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn two_hosts_may_be_joined_by_a_cable() {
+    fn two_hosts_may_be_linked_without_a_switch() {
         let mut builder = Builder::new();
         let (a, b) = (builder.add_host("a"), builder.add_host("b"));
         builder.link(a, b, RATE, DELAY);
@@ -322,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique_and_speakable() {
+    fn a_name_used_twice_or_with_a_space_is_refused() {
         let (mut builder, _, b, switch) = pair();
         builder.link(b, switch, RATE, DELAY);
         let mut twice = builder.clone();
@@ -340,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn tiers_left_open_become_distances_to_hosts() {
+    fn the_tier_of_a_switch_without_one_is_its_distance_to_the_nearest_host() {
         let mut builder = Builder::new();
         let host = builder.add_host("h");
         let (low, high) = (builder.add_switch("low", 0), builder.add_switch("high", 0));
@@ -351,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn loss_is_a_property_of_the_link_in_both_directions() {
+    fn a_link_loses_the_same_share_of_packets_in_both_directions() {
         let (mut builder, _, b, switch) = pair();
         let port = builder.link_with_loss(b, switch, RATE, DELAY, 0.001);
         let network = builder.build().unwrap();

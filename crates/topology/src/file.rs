@@ -1,4 +1,4 @@
-//! Networks of one's own, in TOML.
+//! The reader of networks from TOML.
 
 use crate::builder::{Builder, HOSTS_MAX, SWITCHES_MAX};
 use crate::error::TopologyError;
@@ -55,13 +55,13 @@ enum Ends {
     Each(Vec<String>),
 }
 
-/// Reads a network from TOML.
+/// Reads a network from a text in TOML.
 ///
 /// ```
 /// let network = clearway_topology::from_toml(r#"
 ///     hosts = 4                       # h0 to h3; [[host]] adds hosts with names of their own
 ///     switches = 1                    # s0
-///     rate = "10 Gbps"                # of links that do not say
+///     rate = "10 Gbps"                # of links that give none
 ///     delay = "4 us"
 ///
 ///     [[host]]
@@ -69,7 +69,7 @@ enum Ends {
 ///
 ///     [[switch]]
 ///     name = "spine"
-///     tier = 2                        # 1 ToR, 2 aggregation, 3 core; else the distance to the nearest host
+///     tier = 2                        # 1 ToR, 2 aggregation, 3 core; default: hops to the nearest host
 ///
 ///     [[link]]
 ///     a = ["h0", "h1", "h2", "h3"]    # a link from each of these
@@ -84,15 +84,16 @@ enum Ends {
 ///     a = "storage"
 ///     b = "spine"
 ///     delay = "1 us"
-///     loss = 0.001                    # share of packets corrupted, default 0
+///     loss = 0.001                    # share of packets corrupted; default 0
 /// "#).unwrap();
 /// assert_eq!((network.hosts(), network.switches(), network.links()), (5, 2, 6));
 /// ```
 ///
-/// Hosts are numbered in the order of the file, the counted ones first; then the switches likewise.
+/// Hosts are numbered first, those of `hosts` before those of `[[host]]`; switches follow in the same way.
 ///
 /// # Errors
-/// [`TopologyError::Line`] for what a line says wrong, others for what the whole lacks. An unknown key is wrong.
+/// Returns [`TopologyError::Line`] for a mistake on a line, such as an unknown key, and the other errors for a
+/// network that cannot work as a whole.
 pub fn from_toml(text: &str) -> Result<Topology, TopologyError> {
     let line = |offset: usize| 1 + text.bytes().take(offset).filter(|&byte| byte == b'\n').count();
     let file: File = toml::from_str(text).map_err(|error| TopologyError::Line {
@@ -128,10 +129,14 @@ impl<F: Fn(usize) -> usize> Reader<F> {
         for switch in file.switch {
             let tier = match &switch.tier {
                 None => 0,
-                Some(tier) if (1..=255).contains(tier.get_ref()) => *tier.get_ref() as u8,
-                Some(tier) => {
-                    return Err(self.fail(tier, "this is no tier; write 1 for ToR, 2 aggregation, 3 core"));
-                }
+                Some(tier) => match u8::try_from(*tier.get_ref()) {
+                    Ok(number @ 1..) => number,
+                    _ => {
+                        return Err(
+                            self.fail(tier, "this is no tier; write 1 for ToR, 2 aggregation, 3 core")
+                        );
+                    }
+                },
             };
             let id = self.builder.add_switch(switch.name.get_ref(), tier);
             self.name(switch.name, id)?;
@@ -243,7 +248,7 @@ loss = 0.5
 "#;
 
     #[test]
-    fn counted_and_named_nodes_mix() {
+    fn counted_nodes_and_named_nodes_may_be_mixed() {
         let network = from_toml(VALID).unwrap();
         let names: Vec<&str> = network.nodes().iter().map(|node| node.name.as_str()).collect();
         assert_eq!(names, ["h0", "h1", "nas", "s0", "spine"]);

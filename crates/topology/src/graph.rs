@@ -1,94 +1,111 @@
-//! The finished graph.
+//! The finished network: [`Topology`], an immutable graph of nodes and ports, and the ids into it.
 
 use clearway_units::{Rate, Span};
 use std::ops::Range;
 
-/// A node: hosts are 0 to `hosts`, then come the switches.
+/// The id of a node. Hosts have the ids `0..hosts`; the ids of switches follow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(pub u32);
 
 impl NodeId {
-    /// The place in [`Topology::nodes`].
+    /// Returns the id of the node with an index in [`Topology::nodes`].
+    ///
+    /// # Panics
+    /// Panics if the index does not fit into 32 bits, which no topology has.
+    pub fn from_index(index: usize) -> NodeId {
+        NodeId(u32::try_from(index).expect("a topology has fewer than 2^32 nodes"))
+    }
+
+    /// Returns the node's index in [`Topology::nodes`].
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// One direction of a link: link `l` has the ports `2l` (a to b) and `2l + 1` (b to a).
+/// The id of a port, which is one direction of a link: link `l` has the ports `2l` (a to b) and `2l + 1` (b to a).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PortId(pub u32);
 
 impl PortId {
-    /// The other direction of the same link.
+    /// Returns the port of the same link's other direction.
     pub const fn reverse(self) -> PortId {
         PortId(self.0 ^ 1)
     }
 
-    /// The place in [`Topology::ports`].
+    /// Returns the id of the port with an index in [`Topology::ports`].
+    ///
+    /// # Panics
+    /// Panics if the index does not fit into 32 bits, which no topology has.
+    pub fn from_index(index: usize) -> PortId {
+        PortId(u32::try_from(index).expect("a topology has fewer than 2^32 ports"))
+    }
+
+    /// Returns the port's index in [`Topology::ports`].
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The link of which this is one direction.
+    /// Returns the number of the link of which this is one direction.
     pub const fn link(self) -> usize {
         self.0 as usize / 2
     }
 }
 
-/// What a node does with a packet.
+/// The kind of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum NodeKind {
-    /// Starts and ends flows; never forwards.
+    /// A host starts and ends flows; it never forwards packets.
     Host,
-    /// Forwards.
+    /// A switch forwards packets.
     Switch,
 }
 
 /// A host or a switch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Node {
-    /// Host or switch.
+    /// The kind of the node.
     pub kind: NodeKind,
-    /// Unique in its network: `h0`, `tor3`, `core1`.
+    /// The node's name, unique in its network, such as `h0`, `tor3` or `core1`.
     pub name: String,
-    /// 0 for a host, 1 ToR, 2 aggregation, 3 core; 1 for every switch of a flat network.
+    /// The node's tier: 0 for a host, 1 for a ToR, 2 for an aggregation and 3 for a core switch. Every switch of a
+    /// network without tiers has 1.
     pub tier: u8,
 }
 
-/// One direction of a link, with the queue that feeds it at `from`.
+/// An output port of node `from`, with one direction of the link to node `to`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Port {
-    /// Who sends into it.
+    /// The node that sends into the link.
     pub from: NodeId,
-    /// Who receives from it.
+    /// The node that receives from the link.
     pub to: NodeId,
-    /// How fast bits enter.
+    /// The link's rate.
     pub rate: Rate,
-    /// How long a bit travels.
+    /// The link's propagation delay.
     pub delay: Span,
 }
 
-/// A network that passed every check of [`Builder::build`](crate::Builder::build): it has hosts, every pair of
-/// them is joined, names are unique, no rate is zero. It does not change; failures live in
+/// A network that has passed every check of [`Builder::build`](crate::Builder::build): it has hosts, a path joins
+/// every pair of them, names are unique and no rate is zero. Failed links are not recorded here, but in
 /// [`Routes`](crate::Routes).
 #[derive(Clone, Debug)]
 pub struct Topology {
     nodes: Vec<Node>,
     hosts: usize,
     ports: Vec<Port>,
-    /// Per link; empty when no link loses packets, which is the rule.
+    /// The share of packets that each link loses, by the link's number. Empty if no link loses any, which is usual.
     losses: Vec<f64>,
-    /// Outgoing ports of node `n` are `outgoing[starts[n]..starts[n + 1]]`.
+    /// The start of each node's ports in `outgoing`: those of node `n` are `outgoing[starts[n]..starts[n + 1]]`.
     starts: Vec<u32>,
     outgoing: Vec<PortId>,
-    /// Node ids in the order of their names. A sorted list needs no hashing and is the same on every run.
+    /// The ids of all nodes, sorted by name, for look-up by binary search.
     by_name: Vec<NodeId>,
 }
 
 impl Topology {
-    /// Indexes what the builder checked.
+    /// Makes a topology of nodes and ports that the builder has checked.
     pub(crate) fn new(nodes: Vec<Node>, hosts: usize, ports: Vec<Port>, losses: Vec<f64>) -> Topology {
-        let mut outgoing: Vec<PortId> = (0..ports.len() as u32).map(PortId).collect();
+        let mut outgoing: Vec<PortId> = (0..ports.len()).map(PortId::from_index).collect();
         outgoing.sort_unstable_by_key(|&id| (ports[id.index()].from, ports[id.index()].to, id));
         let mut starts = vec![0; nodes.len() + 1];
         for port in &ports {
@@ -97,62 +114,62 @@ impl Topology {
         for node in 0..nodes.len() {
             starts[node + 1] += starts[node];
         }
-        let mut by_name: Vec<NodeId> = (0..nodes.len() as u32).map(NodeId).collect();
+        let mut by_name: Vec<NodeId> = (0..nodes.len()).map(NodeId::from_index).collect();
         by_name.sort_unstable_by(|a, b| nodes[a.index()].name.cmp(&nodes[b.index()].name));
         Topology { nodes, hosts, ports, losses, starts, outgoing, by_name }
     }
 
-    /// Hosts, then switches.
+    /// Returns all nodes, the hosts first.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// Both directions of every link.
+    /// Returns all ports, two for each link.
     pub fn ports(&self) -> &[Port] {
         &self.ports
     }
 
-    /// One direction of a link.
+    /// Returns the port of an id.
     #[inline]
     pub fn port(&self, port: PortId) -> &Port {
         &self.ports[port.index()]
     }
 
-    /// How many hosts there are; their ids are `0..hosts`.
+    /// Returns the number of hosts, whose ids are `0..hosts`.
     pub fn hosts(&self) -> usize {
         self.hosts
     }
 
-    /// How many switches there are; their ids are `hosts..`.
+    /// Returns the number of switches, whose ids are `hosts..`.
     pub fn switches(&self) -> usize {
         self.nodes.len() - self.hosts
     }
 
-    /// How many links there are, of two ports each.
+    /// Returns the number of links, which have two ports each.
     pub fn links(&self) -> usize {
         self.ports.len() / 2
     }
 
-    /// Whether the node is a host.
+    /// Returns true if the node is a host.
     #[inline]
     pub fn is_host(&self, node: NodeId) -> bool {
         node.index() < self.hosts
     }
 
-    /// Outgoing ports in the one global order that deterministic ECMP needs: by the neighbour's id, then by
-    /// port. Hosts have the lower ids, so a switch's ports to hosts come first.
+    /// Returns a node's ports in the order that all nodes must share for deterministic ECMP: by the neighbour's id,
+    /// then by port. Hosts have the lower ids, so a switch's ports to hosts come first.
     #[inline]
     pub fn ports_of(&self, node: NodeId) -> &[PortId] {
         &self.outgoing[self.starts[node.index()] as usize..self.starts[node.index() + 1] as usize]
     }
 
-    /// The outgoing ports that lead to switches.
+    /// Returns the ports of a node that lead to switches.
     pub(crate) fn ports_to_switches(&self, node: NodeId) -> &[PortId] {
         let ports = self.ports_of(node);
         &ports[ports.partition_point(|&port| self.is_host(self.port(port).to))..]
     }
 
-    /// The outgoing ports of `a` that lead to `b`: more than one if links are parallel.
+    /// Returns the ports of `a` that lead to `b`: several if parallel links join the two.
     pub(crate) fn ports_between(&self, a: NodeId, b: NodeId) -> &[PortId] {
         let ports = self.ports_of(a);
         let Range { start, end } = ports.partition_point(|&port| self.port(port).to < b)
@@ -160,19 +177,19 @@ impl Topology {
         &ports[start..end]
     }
 
-    /// The node of a name: `h0`, `tor3`.
+    /// Returns the node of a name, such as `h0` or `tor3`.
     pub fn node(&self, name: &str) -> Option<NodeId> {
         let place =
             self.by_name.binary_search_by(|id| self.nodes[id.index()].name.as_str().cmp(name)).ok()?;
         Some(self.by_name[place])
     }
 
-    /// The name of a node.
+    /// Returns the name of a node.
     pub fn name(&self, node: NodeId) -> &str {
         &self.nodes[node.index()].name
     }
 
-    /// The port of `a` towards its neighbour `b`; the first one if several links join them.
+    /// Returns the port of `a` towards its neighbour `b`, the first one if several links join them.
     pub fn port_between(&self, a: NodeId, b: NodeId) -> Option<PortId> {
         if a.index() >= self.nodes.len() {
             return None;
@@ -180,16 +197,16 @@ impl Topology {
         self.ports_between(a, b).first().copied()
     }
 
-    /// What people call a port: `tor0->h3`. Parallel links share a name.
+    /// Returns the name of a port, such as `tor0->h3`. The ports of parallel links share a name.
     pub fn port_name(&self, port: PortId) -> String {
         let Port { from, to, .. } = *self.port(port);
         format!("{}->{}", self.name(from), self.name(to))
     }
 
-    /// Changes a link, in both directions: for networks that are like a shape but for some links.
+    /// Changes the rate and delay of a link in both directions, for networks that differ from a shape in some links.
     ///
     /// # Panics
-    /// At a rate of zero, which no other network has either.
+    /// Panics if the rate is zero.
     pub fn set_link(&mut self, port: PortId, rate: Rate, delay: Span) {
         assert!(rate > Rate::ZERO, "a link carries something");
         for port in [port, port.reverse()] {
@@ -198,16 +215,16 @@ impl Topology {
         }
     }
 
-    /// The share of packets that the link corrupts, 0 unless a file says otherwise; equal in both directions.
+    /// Returns the share of packets that a link corrupts in each direction, from 0 to 1. It is 0 unless a file sets it.
     pub fn loss(&self, port: PortId) -> f64 {
         self.losses.get(port.link()).copied().unwrap_or(0.0)
     }
 
-    /// The oversubscription of the first tier: over all switches of tier 1 that have uplinks, the capacity of
-    /// the links to their hosts divided by that of the links to higher tiers. 3 for the 192-host tree of
-    /// ExpressPass; below 1 if uplinks abound; 1 when no such switch has uplinks, as in flat networks.
+    /// Returns the oversubscription of the first tier: the capacity of the links to hosts divided by that of the
+    /// links to higher tiers, summed over all switches of tier 1 that have uplinks. It is 3 for the 192-host tree of
+    /// ExpressPass, below 1 if uplinks abound, and 1 if no switch of tier 1 has uplinks, as in flat networks.
     ///
-    /// It is a ratio of sums, not the worst switch's, because load is defined by the sum.
+    /// It is a ratio of sums, not the worst switch's ratio, because the load of a network is defined by the sums.
     pub fn oversubscription(&self) -> f64 {
         let (mut down, mut up) = (0u128, 0u128);
         for (index, node) in self.nodes.iter().enumerate().skip(self.hosts) {
@@ -215,7 +232,7 @@ impl Topology {
                 continue;
             }
             let (mut to_hosts, mut to_higher) = (0u128, 0u128);
-            for &port in self.ports_of(NodeId(index as u32)) {
+            for &port in self.ports_of(NodeId::from_index(index)) {
                 let Port { to, rate, .. } = *self.port(port);
                 match self.nodes[to.index()].tier {
                     0 => to_hosts += u128::from(rate.as_bps()),

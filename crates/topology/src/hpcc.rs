@@ -1,13 +1,14 @@
-//! Topologies of HPCC's ns-3 fork, the format of most RDMA congestion control work.
+//! The reader of topology files of HPCC's ns-3 fork, which most work on RDMA congestion control uses.
 
 use crate::builder::{Builder, HOSTS_MAX, LINKS_MAX, SWITCHES_MAX};
 use crate::error::TopologyError;
 use crate::graph::{NodeId, Topology};
 use clearway_units::{Rate, Span};
 use std::fmt::Display;
+use std::iter::Enumerate;
 use std::str::FromStr;
 
-/// Reads the text format of HPCC's ns-3 fork (`mix/fat.txt`, `mix/topology.txt`).
+/// Reads a network from the text format of HPCC's ns-3 fork (`mix/fat.txt`, `mix/topology.txt`).
 ///
 /// ```text
 /// 6 2 5                          nodes, switches, links
@@ -16,12 +17,12 @@ use std::str::FromStr;
 /// ...                            one line a link
 /// ```
 ///
-/// Only as many links are read as the first line counts. What follows is a comment, as in the fork's own files.
+/// The reader stops after the number of links that the first line gives. The rest is a comment, as in the fork.
 ///
-/// Ids run from 0 to below the number of nodes; those that are not listed as switches are hosts. Here hosts are
-/// numbered from 0 in increasing order of their original ids, then the switches likewise; the original ids live on
-/// in the names, `h<id>` and `s<id>`. A switch's tier is its distance to the nearest host. The error rate is kept
-/// ([`Topology::loss`]).
+/// Ids in the file run from 0 to below the number of nodes, and those that are not listed as switches are hosts.
+/// The network that is returned numbers the hosts first, in increasing order of their ids in the file, then the
+/// switches. Names keep the file's ids: `h<id>` and `s<id>`. A switch's tier is its distance to the nearest host.
+/// [`Topology::loss`] returns a link's error rate.
 ///
 /// ```
 /// let network = clearway_topology::from_hpcc(
@@ -36,76 +37,103 @@ use std::str::FromStr;
 /// ```
 ///
 /// # Errors
-/// [`TopologyError::Line`] for what a line says wrong, others for what the whole lacks. A text with fewer switches or
-/// links than its first line counts is refused.
+/// Returns [`TopologyError::Line`] for a mistake on a line and for a text that ends too early, and the other errors
+/// for a network that cannot work as a whole.
 pub fn from_hpcc(text: &str) -> Result<Topology, TopologyError> {
-    let mut lines = text
-        .lines()
-        .enumerate()
-        .map(|(index, line)| (index + 1, line.split_whitespace().collect::<Vec<_>>()))
-        .filter(|(_, words)| !words.is_empty());
-    let (line, words) = lines
-        .next()
-        .ok_or_else(|| fail(1, "the text is empty; write the numbers of nodes, switches and links"))?;
+    let mut lines = Lines { lines: text.lines().enumerate(), number: 1 };
+    let words = lines.next_or("the text is empty; write the numbers of nodes, switches and links")?;
     let [nodes, switches, links] = words[..] else {
-        return Err(fail(line, "write three numbers here: nodes, switches and links"));
+        return Err(fail(lines.number, "write three numbers here: nodes, switches and links"));
     };
-    let nodes = count(line, "nodes", nodes, HOSTS_MAX + SWITCHES_MAX)?;
-    let switches = count(line, "switches", switches, SWITCHES_MAX)?;
-    let links = count(line, "links", links, LINKS_MAX)?;
+    let nodes = count(lines.number, "nodes", nodes, HOSTS_MAX + SWITCHES_MAX)?;
+    let switches = count(lines.number, "switches", switches, SWITCHES_MAX)?;
+    let links = count(lines.number, "links", links, LINKS_MAX)?;
     if switches > nodes {
-        return Err(fail(line, format!("{switches} switches among {nodes} nodes; nodes count hosts too")));
+        let problem = format!("{switches} switches among {nodes} nodes; nodes count hosts too");
+        return Err(fail(lines.number, problem));
     }
+    let is_switch = read_switches(&mut lines, nodes, switches)?;
+    let (mut builder, ids) = add_nodes(&is_switch);
+    for index in 0..links {
+        let words = lines.next_or(format!("the text ends after {index} links, but line 1 says {links}"))?;
+        add_link(&mut builder, &ids, lines.number, index, &words)?;
+    }
+    builder.build()
+}
 
+/// The lines of a text that are not blank, split into words.
+struct Lines<'a> {
+    lines: Enumerate<std::str::Lines<'a>>,
+    /// The number of the line returned last, from 1.
+    number: usize,
+}
+
+impl<'a> Lines<'a> {
+    /// Returns the words of the next line that is not blank, or an error at the last line if there is none.
+    fn next_or(&mut self, problem: impl Into<String>) -> Result<Vec<&'a str>, TopologyError> {
+        for (index, line) in self.lines.by_ref() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            if !words.is_empty() {
+                self.number = index + 1;
+                return Ok(words);
+            }
+        }
+        Err(fail(self.number, problem))
+    }
+}
+
+/// Reads the ids of the switches. Returns, for each node of the file, true if it is a switch.
+fn read_switches(lines: &mut Lines<'_>, nodes: usize, switches: usize) -> Result<Vec<bool>, TopologyError> {
     let mut is_switch = vec![false; nodes];
-    let (mut listed, mut last_line) = (0, line);
+    let mut listed = 0;
     while listed < switches {
-        let (line, words) = lines.next().ok_or_else(|| {
-            fail(last_line, format!("the text ends after {listed} of {switches} switch ids"))
-        })?;
-        last_line = line;
-        for word in words {
-            let id = node_id(line, word, nodes)?;
+        for word in lines.next_or(format!("the text ends after {listed} of {switches} switch ids"))? {
+            let id = node_index(lines.number, word, nodes)?;
             if std::mem::replace(&mut is_switch[id], true) {
-                return Err(fail(line, format!("switch {id} is listed twice; list each id once")));
+                return Err(fail(lines.number, format!("switch {id} is listed twice; list each id once")));
             }
             listed += 1;
         }
         if listed > switches {
-            return Err(fail(
-                line,
-                format!("{listed} switch ids so far, but line 1 says {switches}; make them agree"),
-            ));
+            let problem = format!("{listed} switch ids so far, but line 1 says {switches}; make them agree");
+            return Err(fail(lines.number, problem));
         }
     }
+    Ok(is_switch)
+}
 
+/// Adds all nodes to a new builder, the hosts first. Returns it with the new id of each node of the file.
+fn add_nodes(is_switch: &[bool]) -> (Builder, Vec<NodeId>) {
     let mut builder = Builder::new();
-    let mut new_ids = vec![NodeId(0); nodes];
-    for id in (0..nodes).filter(|&id| !is_switch[id]) {
-        new_ids[id] = builder.add_host(format!("h{id}"));
+    let mut ids = vec![NodeId(0); is_switch.len()];
+    for id in (0..ids.len()).filter(|&id| !is_switch[id]) {
+        ids[id] = builder.add_host(format!("h{id}"));
     }
-    for id in (0..nodes).filter(|&id| is_switch[id]) {
-        new_ids[id] = builder.add_switch(format!("s{id}"), 0);
+    for id in (0..ids.len()).filter(|&id| is_switch[id]) {
+        ids[id] = builder.add_switch(format!("s{id}"), 0);
     }
-    for index in 0..links {
-        let (line, words) = lines.next().ok_or_else(|| {
-            fail(last_line, format!("the text ends after {index} links, but line 1 says {links}"))
-        })?;
-        last_line = line;
-        let [a, b, rate, delay, loss] = words[..] else {
-            let problem =
-                "has the wrong number of fields; write source, destination, rate, delay and error rate";
-            return Err(fail(line, format!("link {index} {problem}, such as \"0 4 100Gbps 1000ns 0\"")));
-        };
-        let (a, b) = (new_ids[node_id(line, a, nodes)?], new_ids[node_id(line, b, nodes)?]);
-        let rate: Rate = quantity(line, &rate.replace("b/s", "bps").replace("kbps", "Kbps"))?;
-        let delay: Span = quantity(line, delay)?;
-        let loss: f64 = loss
-            .parse()
-            .map_err(|_| fail(line, format!("{loss:?} is not an error rate; write a number such as 0")))?;
-        builder.try_link(a, b, rate, delay, loss).map_err(|error| error.at(line))?;
-    }
-    builder.build()
+    (builder, ids)
+}
+
+/// Adds the link that the words of line `line` describe.
+fn add_link(
+    builder: &mut Builder,
+    ids: &[NodeId],
+    line: usize,
+    index: usize,
+    words: &[&str],
+) -> Result<(), TopologyError> {
+    let [a, b, rate, delay, loss] = *words else {
+        let problem = "has the wrong number of fields; write source, destination, rate, delay and error rate";
+        return Err(fail(line, format!("link {index} {problem}, such as \"0 4 100Gbps 1000ns 0\"")));
+    };
+    let (a, b) = (ids[node_index(line, a, ids.len())?], ids[node_index(line, b, ids.len())?]);
+    let rate: Rate = quantity(line, &rate.replace("b/s", "bps").replace("kbps", "Kbps"))?;
+    let delay: Span = quantity(line, delay)?;
+    let loss: f64 = loss
+        .parse()
+        .map_err(|_| fail(line, format!("{loss:?} is not an error rate; write a number such as 0")))?;
+    builder.try_link(a, b, rate, delay, loss).map_err(|error| error.at(line))
 }
 
 fn fail(line: usize, problem: impl Into<String>) -> TopologyError {
@@ -113,12 +141,13 @@ fn fail(line: usize, problem: impl Into<String>) -> TopologyError {
 }
 
 fn count(line: usize, what: &str, word: &str, limit: u64) -> Result<usize, TopologyError> {
-    word.parse::<u64>().ok().filter(|&number| number <= limit).map(|number| number as usize).ok_or_else(
-        || fail(line, format!("{word:?} is not a possible number of {what}; write one from 0 to {limit}")),
-    )
+    let number = word.parse::<u64>().ok().filter(|&number| number <= limit);
+    number.and_then(|number| usize::try_from(number).ok()).ok_or_else(|| {
+        fail(line, format!("{word:?} is not a possible number of {what}; write one from 0 to {limit}"))
+    })
 }
 
-fn node_id(line: usize, word: &str, nodes: usize) -> Result<usize, TopologyError> {
+fn node_index(line: usize, word: &str, nodes: usize) -> Result<usize, TopologyError> {
     word.parse::<usize>()
         .ok()
         .filter(|&id| id < nodes)
@@ -145,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_renumbered_hosts_first_and_live_on_in_names() {
+    fn hosts_are_numbered_before_switches_and_names_keep_the_ids_of_the_file() {
         let network = from_hpcc(VALID).unwrap();
         let names: Vec<&str> = network.nodes().iter().map(|node| node.name.as_str()).collect();
         assert_eq!(names, ["h0", "h2", "h3", "h5", "s1", "s4"]);
@@ -158,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_for_the_320_host_tree_reads_back() {
+    fn a_file_of_the_320_host_tree_gives_the_ports_and_tiers_of_the_shape() {
         let tree = crate::Pacc320::default().build().unwrap();
         let mut text = format!("{} {} {}\n", tree.nodes().len(), tree.switches(), tree.links());
         (tree.hosts()..tree.nodes().len()).for_each(|id| text += &format!("{id} "));
@@ -173,8 +202,8 @@ mod tests {
     }
 
     #[test]
-    fn links_beyond_the_counted_ones_and_what_is_explained_below_are_not_read() {
-        // As in the fork's `mix/topology.txt`: lines end in CR LF, and hosts that the count leaves out are listed.
+    fn text_after_the_last_counted_link_is_ignored() {
+        // In the fork's `mix/topology.txt`, too, lines end in CR LF and links beyond the count are listed.
         let text = "4 1 3\r\n0\r\n0 1 100Gbps 0.001ms 0\r\n0 2 100Gbps 0.001ms 0\r\n0 3 25Gbps 0.001ms 0\r\n\
                     0 4 25Gbps 0.001ms 0\r\n\r\nFirst line: total node #, switch node #, link #\r\n\
                     src0 dst0 rate delay error_rate\r\n...\r\n";

@@ -1,16 +1,16 @@
-//! Hosts, switches and links of a datacenter network, and the paths that flows take through them.
+//! The hosts, switches and links of a datacenter network, and the paths that flows take through them.
 //!
-//! | module | what it holds |
+//! | item | purpose |
 //! |---|---|
-//! | root | [`Topology`], the finished graph, and [`Builder`], which makes and checks one |
-//! | [`shapes`] | the families of the papers: [`Dumbbell`], [`Star`], [`ParkingLot`], [`MultiBottleneck`], [`FatTree`], [`OversubscribedFatTree`], [`Pacc320`], [`Clos3`], [`LeafSpine`] |
-//! | [`from_toml`], [`from_hpcc`] | own networks from a file |
-//! | [`routing`] | which ports a flow crosses: symmetric ECMP, ECMP, spraying; links that fail |
-//! | [`base_rtt`], [`one_way`] | what a path costs when it is empty, in closed form |
+//! | [`Topology`], [`Builder`] | the finished graph, and the builder that checks it |
+//! | [`shapes`] | the networks of the papers: [`Dumbbell`], [`Star`], [`ParkingLot`], [`MultiBottleneck`], [`FatTree`], [`OversubscribedFatTree`], [`Pacc320`], [`Clos3`], [`LeafSpine`] |
+//! | [`from_toml`], [`from_hpcc`] | readers of networks from files |
+//! | [`routing`] | the choice of paths (symmetric ECMP, ECMP, spraying), also with failed links |
+//! | [`base_rtt`], [`one_way`] | the latency of an idle path, in closed form |
 //!
-//! Nodes are numbered hosts first, then switches, so that per-host state is a plain array. Link `l` is two
-//! directed ports, `2l` and `2l + 1`, so that the way back is one bit away. Hosts may hang on several
-//! switches; they never forward.
+//! Hosts are numbered before switches, so that per-host state is a plain array. Link `l` consists of two directed
+//! ports, `2l` and `2l + 1`, so that flipping one bit gives the reverse direction. A host may be attached to
+//! several switches; it never forwards packets.
 //!
 //! ```
 //! use clearway_topology::{FatTree, NodeId, Policy, Routes, base_rtt};
@@ -26,7 +26,7 @@
 //! assert_eq!(there.len(), 6);
 //! assert!(there.iter().eq(back.iter().rev().map(|port| port.reverse()).collect::<Vec<_>>().iter()));
 //!
-//! // Twelve times 4 us, and a full frame and a credit on six 10 Gbps links each.
+//! // Twelve times 4 us, and the serialisation of a full frame and a credit on six 10 Gbps links each.
 //! let rtt = base_rtt(&tree, &there, &back, Bytes::new(1538), Bytes::new(84));
 //! assert_eq!(rtt, Span::from_us(48) + (Span::from_ps(1_230_400) + Span::from_ps(67_200)) * 6);
 //! ```

@@ -1,13 +1,13 @@
-//! What an empty path costs, in closed form.
+//! The latency of an idle path, in closed form.
 
 use crate::graph::{PortId, Topology};
 use clearway_units::{Bytes, Span};
 
-/// From the first bit leaving the source to the last bit arriving at the destination of an idle path:
-/// propagation plus serialisation at every hop, since switches store and forward.
+/// Returns the time from the first bit leaving the source to the last bit arriving at the destination of an idle
+/// path: propagation plus serialisation at every hop, since switches store and forward.
 ///
 /// # Panics
-/// If a port is not one of the topology, or the size is so large that the sum is past the range of [`Span`].
+/// Panics if a port is not one of the topology, or if the sum is past the range of [`Span`].
 pub fn one_way(topology: &Topology, path: &[PortId], size: Bytes) -> Span {
     path.iter()
         .map(|&port| {
@@ -17,11 +17,11 @@ pub fn one_way(topology: &Topology, path: &[PortId], size: Bytes) -> Span {
         .sum()
 }
 
-/// The base RTT: a data frame along `path` and a control frame (an ACK, or the credit that called for it) along
-/// `reverse`, with nothing else in the network and hosts that answer at once.
+/// Returns the base RTT: the time of a data frame along `path` and a control frame (an ACK, or the credit that the
+/// data answers) along `reverse`, in an idle network whose hosts answer at once.
 ///
 /// # Panics
-/// As [`one_way`].
+/// Panics as [`one_way`] does.
 pub fn base_rtt(
     topology: &Topology,
     path: &[PortId],
@@ -39,7 +39,7 @@ mod tests {
     use clearway_units::Rate;
 
     #[test]
-    fn every_hop_pays_its_own_rate_and_delay() {
+    fn latency_sums_each_hops_own_serialisation_and_delay() {
         let network = Dumbbell {
             pairs: 1,
             rate: Rate::gbps(40),
@@ -60,8 +60,8 @@ mod tests {
     }
 
     #[test]
-    fn the_320_host_tree_has_the_base_rtt_that_hpcc_sets_its_window_by() {
-        // HPCC counts a 1000 B packet there and bare propagation back: 12 us and 240 ns of serialisation.
+    fn the_320_host_tree_has_the_base_rtt_from_which_hpcc_computes_its_window() {
+        // HPCC's code counts a 1000 B packet on the way there and propagation alone on the way back: 12 us and 240 ns.
         let network = crate::Pacc320::default().build().unwrap();
         let mut routes = Routes::new(Policy::SymmetricEcmp);
         let (mut there, mut back) = (Vec::new(), Vec::new());

@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 use std::str::FromStr;
 
+/// The units of size that are read, each with its number of bytes. Only the decimal ones are written.
 const SCALES: &[(&str, u64)] = &[
     ("TB", 1_000_000_000_000),
     ("GB", 1_000_000_000),
@@ -21,22 +22,22 @@ const SCALES: &[(&str, u64)] = &[
 pub struct Bytes(u64);
 
 impl Bytes {
-    /// Nothing.
+    /// Zero bytes.
     pub const ZERO: Bytes = Bytes(0);
-    /// More than any buffer holds: "no limit".
+    /// The largest size, which stands for "no limit": no buffer holds as much.
     pub const MAX: Bytes = Bytes(u64::MAX);
 
-    /// `count` bytes.
+    /// Makes a size of `count` bytes.
     pub const fn new(count: u64) -> Bytes {
         Bytes(count)
     }
 
-    /// The count as an integer.
+    /// Returns the number of bytes as an integer.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// `self - other`, or zero.
+    /// Returns `self - other`, or zero where `other` is larger.
     pub const fn saturating_sub(self, other: Bytes) -> Bytes {
         Bytes(self.0.saturating_sub(other.0))
     }
@@ -106,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prefixes_are_decimal_and_binary_ones_are_named() {
+    fn kb_is_1000_bytes_and_kib_is_1024() {
         assert_eq!("384.5 KB".parse(), Ok(Bytes::new(384_500)));
         assert_eq!("1 KiB".parse(), Ok(Bytes::new(1024)));
         assert_eq!("10 MB".parse(), Ok(Bytes::new(10_000_000)));
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_byte_is_refused() {
+    fn a_size_that_is_not_a_whole_number_of_bytes_is_refused() {
         assert!("0.5 B".parse::<Bytes>().is_err());
     }
 }

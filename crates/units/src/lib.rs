@@ -1,4 +1,4 @@
-//! Time, rates and sizes of a network, as exact integers in types of their own.
+//! Time, rates and sizes of a network: exact integers, each quantity in a type of its own.
 //!
 //! | type | unit | range |
 //! |---|---|---|
@@ -6,9 +6,9 @@
 //! | [`Rate`] | bit per second | 0 to 18 Ebit/s |
 //! | [`Bytes`] | byte | 0 to 16 EiB |
 //!
-//! Only operators with a meaning exist: `Time - Time` is a [`Span`], `Time + Time` does not compile.
-//! Each type reads and writes what people write: `"10 Gbps"`, `"4 us"`, `"384.5 KB"`. A prefix is decimal
-//! (1 KB = 1000 B, as in the papers); `KiB`, `MiB` and `GiB` are binary.
+//! Only operators with a physical meaning exist: `Time - Time` is a [`Span`], and `Time + Time` does not compile.
+//! Each type parses and prints the usual notation: `"10 Gbps"`, `"4 us"`, `"384.5 KB"`. Prefixes are decimal
+//! (1 KB = 1000 B, as in the papers), except for the binary `KiB`, `MiB` and `GiB`.
 //!
 //! ```
 //! use clearway_units::{Bytes, Rate, Span, Time};

@@ -1,72 +1,75 @@
-//! Data rates, and the one place where sizes, rates and times meet.
+//! Data rates, and the conversions between sizes, rates and times.
 
 use crate::text::{UnitError, parse_scaled, write_scaled};
 use crate::{Bytes, Span};
 use std::fmt;
 use std::str::FromStr;
 
+/// The units of rate, largest first, each with its number of bits per second.
 const SCALES: &[(&str, u64)] =
     &[("Tbps", 1_000_000_000_000), ("Gbps", 1_000_000_000), ("Mbps", 1_000_000), ("Kbps", 1_000), ("bps", 1)];
 
-/// Bits in a byte times picoseconds in a second: what relates bytes and bits per second to picoseconds.
+/// The bits in a byte times the picoseconds in a second: `bytes * BIT_PS / rate` is a time in picoseconds.
 const BIT_PS: u64 = 8_000_000_000_000;
 
-/// A rate in bits per second.
+/// A data rate in bits per second.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Rate(u64);
 
 impl Rate {
-    /// Nothing moves.
+    /// Zero bits per second.
     pub const ZERO: Rate = Rate(0);
 
-    /// `bps` bits per second.
+    /// Makes a rate of `bps` bits per second.
     pub const fn bps(bps: u64) -> Rate {
         Rate(bps)
     }
 
-    /// `mbps` million bits per second.
+    /// Makes a rate of `mbps` million bits per second.
     pub const fn mbps(mbps: u64) -> Rate {
         Rate(mbps * 1_000_000)
     }
 
-    /// `gbps` billion bits per second.
+    /// Makes a rate of `gbps` billion bits per second.
     pub const fn gbps(gbps: u64) -> Rate {
         Rate(gbps * 1_000_000_000)
     }
 
-    /// Bits per second.
+    /// Returns the rate in bits per second.
     pub const fn as_bps(self) -> u64 {
         self.0
     }
 
-    /// Bits per second as a real number, for control laws.
+    /// Returns the rate in bits per second as a real number, for control laws.
     pub const fn as_bps_f64(self) -> f64 {
         self.0 as f64
     }
 
-    /// The rate nearest to `bps`; negative and NaN give zero.
+    /// Makes the rate nearest to `bps` bits per second. A negative number and NaN give zero.
     pub fn from_bps_f64(bps: f64) -> Rate {
         Rate(bps.round() as u64)
     }
 
-    /// The rate scaled by a real factor, rounded to the nearest bit per second; never negative.
+    /// Returns the rate times a real factor, rounded to the nearest bit per second. A negative factor gives zero.
     pub fn mul_f64(self, factor: f64) -> Rate {
         Rate::from_bps_f64(self.0 as f64 * factor)
     }
 
-    /// Whether nothing moves.
+    /// Returns true if the rate is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// The largest multiple of `grain` that is below the time that `size` takes at this rate. This is what code gets that
-    /// divides in floating-point seconds and drops the fraction of a grain: a time that is a whole number of grains lies
-    /// just below it there, and loses one. In ns-3 8,448 bits take 8,447 ns at 1 Gbps.
+    /// Returns the largest multiple of `grain` that is strictly below the time that `size` takes at this rate.
+    ///
+    /// Code that computes times in floating-point seconds and truncates them to whole grains gets this value: a
+    /// time that is a whole number of grains comes out just below it there, and loses one. In ns-3, for example,
+    /// 8,448 bits take 8,447 ns at 1 Gbps.
     ///
     /// # Panics
-    /// As [`Rate::time_to_send`], and if the grain is zero.
+    /// Panics as [`Rate::time_to_send`] does, and if the grain is zero.
     pub const fn time_to_send_below(self, size: Bytes, grain: Span) -> Span {
-        // As in `time_to_send`, 64 bits do where they can.
+        // 64-bit arithmetic where it does not overflow: a 128-bit division is several times slower.
         if let (Some(product), Some(divisor)) =
             (size.get().checked_mul(BIT_PS), self.0.checked_mul(grain.as_ps()))
         {
@@ -80,16 +83,15 @@ impl Rate {
         Span::from_ps(ps as u64)
     }
 
-    /// How long `size` takes at this rate, rounded to the nearest picosecond (half up).
+    /// Returns the time that `size` takes at this rate, rounded to the nearest picosecond (half up).
     ///
-    /// Every rate from 1 Mbps to 1.6 Tbps sends a byte in a whole number of picoseconds or in one that
-    /// this rounds by less than half a picosecond; nothing accumulates, since each call starts from the rate.
+    /// The rounding is at most half a picosecond a call, and does not accumulate over a frame's bytes.
     ///
     /// # Panics
-    /// If the rate is zero, or the time is past the range of [`Span`].
+    /// Panics if the rate is zero, or if the time is past the range of [`Span`].
     #[inline]
     pub const fn time_to_send(self, size: Bytes) -> Span {
-        // Up to 2.3 MB the product fits into 64 bits, and a division there is several times faster.
+        // Up to 2.3 MB the product fits into 64 bits, where a division is several times faster than in 128.
         match size.get().checked_mul(BIT_PS) {
             Some(product) if product <= u64::MAX - self.0 / 2 => {
                 Span::from_ps((product + self.0 / 2) / self.0)
@@ -102,7 +104,7 @@ impl Rate {
         }
     }
 
-    /// How much passes in `span`, rounded down to a whole byte.
+    /// Returns the size that passes in `span`, rounded down to a whole byte.
     pub const fn bytes_in(self, span: Span) -> Bytes {
         Bytes::new((self.0 as u128 * span.as_ps() as u128 / BIT_PS as u128) as u64)
     }
@@ -133,7 +135,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn serialisation_is_exact_to_the_picosecond() {
+    fn serialisation_times_are_rounded_to_the_nearest_picosecond() {
         assert_eq!(Rate::gbps(10).time_to_send(Bytes::new(1538)), Span::from_ps(1_230_400));
         assert_eq!(Rate::gbps(100).time_to_send(Bytes::new(1048)), Span::from_ps(83_840));
         assert_eq!(Rate::gbps(1600).time_to_send(Bytes::new(84)), Span::from_ps(420));
@@ -142,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_in_floating_point_seconds_loses_the_fraction_of_a_nanosecond_or_a_whole_one() {
+    fn the_time_below_loses_the_fraction_of_a_nanosecond_or_one_whole_nanosecond() {
         let below = |bps, bytes| {
             Rate::bps(bps).time_to_send_below(Bytes::new(bytes), Span::from_ns(1)).as_ps() as f64 / 1000.0
         };
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_reads_what_people_write() {
+    fn a_rate_is_read_in_bits_per_second_and_not_in_bytes() {
         assert_eq!("1.6 Tbps".parse(), Ok(Rate::gbps(1600)));
         assert_eq!("2.5Gbps".parse(), Ok(Rate::mbps(2500)));
         assert!("10 GBps".parse::<Rate>().is_err(), "bytes per second are not a rate here");
@@ -162,13 +164,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_widths_of_the_division_agree(bytes in 0u64..3_000_000, bps in 1_000_000u64..1_600_000_000_001) {
+        fn the_64_bit_and_the_128_bit_division_agree(bytes in 0u64..3_000_000, bps in 1_000_000u64..1_600_000_000_001) {
             let exact = (bytes as u128 * BIT_PS as u128 + bps as u128 / 2) / bps as u128;
             prop_assert_eq!(Rate::bps(bps).time_to_send(Bytes::new(bytes)).as_ps() as u128, exact);
         }
 
         #[test]
-        fn what_is_written_reads_back(bps in any::<u64>()) {
+        fn every_rate_that_is_written_reads_back_unchanged(bps in any::<u64>()) {
             prop_assert_eq!(Rate::bps(bps).to_string().parse(), Ok(Rate::bps(bps)));
         }
     }

@@ -1,9 +1,9 @@
-//! Reading and writing "number unit" without passing through floating point.
+//! Reads and writes quantities such as `"10 Gbps"` in exact integer arithmetic, so that each reads back unchanged.
 
 use std::fmt;
 use thiserror::Error;
 
-/// Why a text is not a quantity. The message says what would be right.
+/// The error for a text that is not a quantity. Its message names the fault and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{text:?} {problem}; write {what} as a number and one of {units}, such as {example}")]
 pub struct UnitError {
@@ -14,8 +14,8 @@ pub struct UnitError {
     example: &'static str,
 }
 
-/// Reads `"384.5 KB"` against a table of (unit, scale). Exact: decimals that do not come to a whole number of
-/// the smallest unit are an error, not a rounding.
+/// Reads a text such as `"384.5 KB"`; `scales` lists each unit's name with its multiple of the smallest unit.
+/// A value that is not a whole number of the smallest unit is an error; nothing is rounded.
 pub(crate) fn parse_scaled(
     text: &str,
     what: &'static str,
@@ -49,15 +49,16 @@ pub(crate) fn parse_scaled(
     }
     let fraction = fraction.trim_end_matches('0');
     let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| fail("is too large"))?;
-    let divisor = 10u128.checked_pow(fraction.len() as u32).ok_or_else(|| fail("has too many decimals"))?;
-    let product = digits.checked_mul(scale as u128).ok_or_else(|| fail("is too large"))?;
+    let places = u32::try_from(fraction.len()).map_err(|_| fail("has too many decimals"))?;
+    let divisor = 10u128.checked_pow(places).ok_or_else(|| fail("has too many decimals"))?;
+    let product = digits.checked_mul(scale.into()).ok_or_else(|| fail("is too large"))?;
     if product % divisor != 0 {
         return Err(fail("has more decimals than its smallest unit"));
     }
     u64::try_from(product / divisor).map_err(|_| fail("is too large"))
 }
 
-/// Writes `value` in the largest unit that leaves a number of at least one, exactly, so that it reads back.
+/// Writes `value` exactly, in the largest unit in which it is at least one.
 pub(crate) fn write_scaled(f: &mut fmt::Formatter<'_>, value: u64, scales: &[(&str, u64)]) -> fmt::Result {
     let (name, scale) = *scales.iter().find(|(_, scale)| value >= *scale).unwrap_or(&scales[0]);
     let (whole, rest) = (value / scale, value % scale);
@@ -75,7 +76,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn messages_name_the_text_and_what_would_be_right() {
+    fn an_error_quotes_the_text_and_says_what_is_wrong_with_it() {
         let cases = [
             ("ten us", "does not start with a number"),
             ("10 parsec", "has an unknown unit"),
@@ -96,7 +97,7 @@ mod tests {
         }
 
         #[test]
-        fn spans_and_sizes_read_back(value in any::<u64>()) {
+        fn every_span_and_size_that_is_written_reads_back_unchanged(value in any::<u64>()) {
             prop_assert_eq!(Span::from_ps(value).to_string().parse(), Ok(Span::from_ps(value)));
             prop_assert_eq!(Bytes::new(value).to_string().parse(), Ok(Bytes::new(value)));
         }

@@ -1,4 +1,4 @@
-//! Points in simulated time and the spans between them.
+//! Points in time ([`Time`]) and lengths of time ([`Span`]), both in whole picoseconds.
 
 use crate::text::{UnitError, parse_scaled, write_scaled};
 use std::fmt;
@@ -10,11 +10,11 @@ const PS_PER_US: u64 = 1_000_000;
 const PS_PER_MS: u64 = 1_000_000_000;
 const PS_PER_S: u64 = 1_000_000_000_000;
 
-/// Names of units of time, largest first, with their picoseconds.
+/// The units of time, largest first, each with its number of picoseconds.
 const SCALES: &[(&str, u64)] =
     &[("s", PS_PER_S), ("ms", PS_PER_MS), ("us", PS_PER_US), ("ns", PS_PER_NS), ("ps", 1)];
 
-/// A point in time: picoseconds since the start of the run.
+/// A point in time, in picoseconds since the start of the run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
@@ -25,112 +25,112 @@ pub struct Span(u64);
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
-    /// Later than any point that a run reaches: "never".
+    /// The latest point in time, which stands for "never": no run reaches it.
     pub const MAX: Time = Time(u64::MAX);
 
-    /// A point `ps` picoseconds after the start.
+    /// Makes the point `ps` picoseconds after the start of the run.
     pub const fn from_ps(ps: u64) -> Time {
         Time(ps)
     }
 
-    /// Picoseconds since the start.
+    /// Returns the picoseconds since the start of the run.
     pub const fn as_ps(self) -> u64 {
         self.0
     }
 
-    /// Seconds since the start, for reports; never for deciding.
+    /// Returns the seconds since the start of the run, rounded to a float. For reports only, not for decisions.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_S as f64
     }
 
-    /// The span since `earlier`, or zero if `earlier` is later.
+    /// Returns the span from `earlier` to this point, or zero if `earlier` is the later one.
     pub const fn saturating_since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
 
-    /// `self + span`, or [`Time::MAX`] past the end of time.
+    /// Returns `self + span`, or [`Time::MAX`] if the sum overflows.
     pub const fn saturating_add(self, span: Span) -> Time {
         Time(self.0.saturating_add(span.0))
     }
 }
 
 impl Span {
-    /// No time at all.
+    /// Zero picoseconds.
     pub const ZERO: Span = Span(0);
-    /// The longest span.
+    /// The longest span, 213 days.
     pub const MAX: Span = Span(u64::MAX);
 
-    /// A span of `ps` picoseconds.
+    /// Makes a span of `ps` picoseconds.
     pub const fn from_ps(ps: u64) -> Span {
         Span(ps)
     }
 
-    /// A span of `ns` nanoseconds.
+    /// Makes a span of `ns` nanoseconds.
     pub const fn from_ns(ns: u64) -> Span {
         Span(ns * PS_PER_NS)
     }
 
-    /// A span of `us` microseconds.
+    /// Makes a span of `us` microseconds.
     pub const fn from_us(us: u64) -> Span {
         Span(us * PS_PER_US)
     }
 
-    /// A span of `ms` milliseconds.
+    /// Makes a span of `ms` milliseconds.
     pub const fn from_ms(ms: u64) -> Span {
         Span(ms * PS_PER_MS)
     }
 
-    /// A span of `s` seconds.
+    /// Makes a span of `s` seconds.
     pub const fn from_secs(s: u64) -> Span {
         Span(s * PS_PER_S)
     }
 
-    /// The span nearest to `s` seconds; negative and NaN give zero.
+    /// Makes the span nearest to `s` seconds. A negative number and NaN give zero.
     pub fn from_secs_f64(s: f64) -> Span {
         Span((s * PS_PER_S as f64).round() as u64)
     }
 
-    /// Picoseconds.
+    /// Returns the span in picoseconds.
     pub const fn as_ps(self) -> u64 {
         self.0
     }
 
-    /// Seconds, for reports and for control laws that are stated in real numbers.
+    /// Returns the span in seconds, for reports and for control laws that are stated in real numbers.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_S as f64
     }
 
-    /// Microseconds, for reports.
+    /// Returns the span in microseconds, for reports.
     pub fn as_us_f64(self) -> f64 {
         self.0 as f64 / PS_PER_US as f64
     }
 
-    /// Whether the span is empty.
+    /// Returns true if the span is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// `self - other`, or zero.
+    /// Returns `self - other`, or zero where `other` is longer.
     pub const fn saturating_sub(self, other: Span) -> Span {
         Span(self.0.saturating_sub(other.0))
     }
 
-    /// `self + other`, or [`Span::MAX`] past the end of time.
+    /// Returns `self + other`, or [`Span::MAX`] if the sum overflows.
     pub const fn saturating_add(self, other: Span) -> Span {
         Span(self.0.saturating_add(other.0))
     }
 
-    /// `self * factor`, or [`Span::MAX`] past the end of time.
+    /// Returns `self * factor`, or [`Span::MAX`] if the product overflows.
     pub const fn saturating_mul(self, factor: u64) -> Span {
         Span(self.0.saturating_mul(factor))
     }
 
-    /// The span scaled by a real factor, rounded to the nearest picosecond; never negative.
+    /// Returns the span times a real factor, rounded to the nearest picosecond. A negative factor gives zero.
     pub fn mul_f64(self, factor: f64) -> Span {
         Span((self.0 as f64 * factor).round() as u64)
     }
 
-    /// How often `other` fits into this span, as a real number; `other` must not be zero.
+    /// Returns `self / other` as a real number. `other` must not be zero.
     pub fn ratio(self, other: Span) -> f64 {
         self.0 as f64 / other.0 as f64
     }
@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_reads_what_people_write() {
+    fn a_span_is_read_with_or_without_a_space_and_with_decimals() {
         assert_eq!("4 us".parse(), Ok(Span::from_us(4)));
         assert_eq!("0.5ms".parse(), Ok(Span::from_us(500)));
         assert_eq!("1.2976 us".parse(), Ok(Span::from_ps(1_297_600)));
@@ -269,12 +269,12 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_picosecond_is_refused() {
+    fn a_span_that_is_not_a_whole_number_of_picoseconds_is_refused() {
         assert!("0.5 ps".parse::<Span>().is_err());
     }
 
     #[test]
-    fn display_picks_the_largest_unit_that_stays_exact() {
+    fn a_span_is_written_in_the_largest_unit_in_which_it_is_at_least_one() {
         assert_eq!(Span::from_ps(1_297_600).to_string(), "1.2976 us");
         assert_eq!(Span::from_ms(200).to_string(), "200 ms");
         assert_eq!(Span::ZERO.to_string(), "0 s");

@@ -12,7 +12,7 @@ from clearway.command.progress import progress_bar
 from clearway.command.shared import console, print_json
 from clearway.command.tables import print_texts
 from clearway.parity import CASES, Case, FlowList, Row, find
-from clearway.parity.measure import SEEDS, compare, own_list
+from clearway.parity.lists import SEEDS, compare, own_list
 from clearway.parity.page import rewrite
 from clearway.texts import Texts
 

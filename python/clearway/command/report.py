@@ -8,6 +8,7 @@ import click
 
 from clearway import _clearway, folder
 from clearway.command.shared import notes
+from clearway.result import load
 
 EXAMPLES = """\b
 Examples:
@@ -42,5 +43,5 @@ def report(runs: tuple[Path, ...], out: Path, title: str, quiet: bool) -> None:
         if not inside:
             raise _clearway.Error(f"{path}: there are no results in this folder")
         found += inside
-    write_page([folder.load(path) for path in dict.fromkeys(found)], out, title=title)
+    write_page([load(path) for path in dict.fromkeys(found)], out, title=title)
     notes(quiet=quiet).print(f"Report: {out}", markup=False)

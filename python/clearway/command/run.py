@@ -50,7 +50,7 @@ def run(
     folder.check_target(out, force=force)
     with progress_bar(quiet=quiet or as_json) as bar:
         result = simulate(loaded, transport=transport, set=chosen, progress=bar.start(loaded.name))
-    folder.save(result, out, force=force)
+    result.save(out, force=force)
     if as_json:
         print_json(run_json(result, out))
     else:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from clearway._clearway import Error
 from clearway.parity import hpcc_ns3, ns2
 from clearway.parity.case import Case, FlowList, Reference
-from clearway.parity.measure import BUCKET_LIMITS, Row, compare, measure, run_list
+from clearway.parity.lists import BUCKET_LIMITS, Row, compare, measure, run_list
 
 __all__ = ["BUCKET_LIMITS", "CASES", "Case", "FlowList", "Reference", "Row", "compare", "find", "measure", "run_list"]
 

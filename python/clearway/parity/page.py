@@ -7,7 +7,7 @@ from pathlib import Path
 from clearway import _clearway, units
 from clearway._clearway import Error
 from clearway.parity.case import Case
-from clearway.parity.measure import BUCKET_LIMITS, Row
+from clearway.parity.lists import BUCKET_LIMITS, Row
 
 END = "<!-- end -->"
 

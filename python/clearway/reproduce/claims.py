@@ -127,9 +127,15 @@ class Finding:
 @cache
 def claims(paper: str) -> dict[str, Claim]:
     """The claims of a paper, by id."""
-    text = (files("clearway.reproduce") / "claims" / f"{paper}.toml").read_text("utf-8")
-    found = [Claim(**{**entry, "unstated": tuple(entry.get("unstated", ()))}) for entry in tomllib.loads(text)["claim"]]
+    entries = tomllib.loads(claims_text(paper)).get("claim", [])
+    found = [Claim(**{**entry, "unstated": tuple(entry.get("unstated", ()))}) for entry in entries]
     return {claim.id: claim for claim in found}
+
+
+def claims_text(paper: str) -> str:
+    """The file of a paper's claims; empty if there is none, as for figures that are no paper's."""
+    file = files("clearway.reproduce") / "claims" / f"{paper}.toml"
+    return file.read_text("utf-8") if file.is_file() else ""
 
 
 def claim(paper: str, name: str) -> Claim:

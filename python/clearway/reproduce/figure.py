@@ -51,8 +51,8 @@ class Figure:
     doc: str
     #: The simulations at a scale, `quick` or `full`.
     jobs: Callable[[str], list[Job]]
-    #: What is kept of a run. It runs in another process; what it calls belongs into `measures` or
-    #: `clearway.metrics`, whose sources are part of the key under which its result is kept.
+    #: What is kept of a run. It runs in another process. Its code and all code of this package that it uses are part
+    #: of the key under which its result is kept.
     measure: Callable[[Job, Run], Tables]
     #: What the figure says of its tables: claims beside measured values.
     check: Callable[[Tables], list[Finding]]
@@ -69,22 +69,23 @@ class Figure:
     claims: tuple[str, ...] = ()
     #: Numbers that the prose names: `{ratio}` in the Markdown file beside the module is `facts(tables)["ratio"]`.
     facts: Callable[[Tables], Mapping[str, object]] = lambda _: {}
-    #: What agrees, what does not, and why: Markdown. Figures have it in a file beside their module, `fig10.md`.
-    reading: str = ""
     #: Runs that must not share the machine: their CPU time and memory are the result.
     alone: bool = False
 
     def prose(self, tables: Tables) -> str:
         """What agrees, what does not, and why, with its numbers filled in from the tables."""
-        path = Path(str(sys.modules[self.check.__module__].__file__)).with_suffix(".md")
-        if not path.exists():
-            return self.reading
         facts = {name: Text(value) for name, value in self.facts(tables).items()}
         try:
-            return path.read_text("utf-8").format_map(facts)
+            return self.template.format_map(facts)
         except (KeyError, IndexError, ValueError) as error:
             known = ", ".join(sorted(facts)) or "no facts"
-            raise Error(f"{path.name}: {error}; its figure knows {known}") from None
+            raise Error(f"the prose of {self.name}: {error}; its figure knows {known}") from None
+
+    @property
+    def template(self) -> str:
+        """The figure's prose with names in braces for its numbers: the Markdown file beside its module, if any."""
+        path = Path(str(sys.modules[self.check.__module__].__file__)).with_suffix(".md")
+        return path.read_text("utf-8") if path.exists() else ""
 
     @property
     def paper(self) -> str:

@@ -10,11 +10,8 @@ from typing import Any
 
 from clearway import _clearway
 from clearway.reproduce import sources
-from clearway.reproduce.claims import Finding, Verdict, claims
+from clearway.reproduce.claims import Finding, Verdict, claims, claims_text
 from clearway.reproduce.figure import Figure, Job, Reproduction
-
-#: Where this package lies, as a scenario's JSON text spells it.
-PACKAGE = json.dumps(str(Path(__file__).parent))[1:-1]
 
 
 @dataclass(frozen=True)
@@ -62,9 +59,15 @@ class Record:
 
 
 def jobs_hash(jobs: Sequence[Job]) -> str:
-    """Hash of the scenarios of simulations. Files of this package count by their place in it, wherever it lies."""
-    texts = (json.dumps([job.label, job.scenario], sort_keys=True) for job in jobs)
-    return sources.digest(*(text.replace(PACKAGE, "") for text in texts))
+    """Hash of the scenarios of simulations and of the files that they name."""
+    return sources.digest(*(job.label + sources.scenario_text(job.scenario) for job in jobs))
+
+
+def page_sources(figure: Figure) -> str:
+    """Hash of what a figure's page is made from: its code, its own texts, its prose and the claims of its paper."""
+    code = sources.fingerprint(figure.measure, figure.summarise, figure.check, figure.facts, figure.draw)
+    texts = [figure.title, figure.doc, figure.template, json.dumps([dict(figure.shown), dict(figure.captions)])]
+    return sources.digest(code, *texts, claims_text(figure.paper))
 
 
 def record(found: Reproduction) -> Record:
@@ -77,7 +80,7 @@ def record(found: Reproduction) -> Record:
         scale=found.scale,
         commit=_clearway.__commit__ or "unknown",
         version=_clearway.__version__,
-        sources=sources.page_sources(found.figure.check.__module__),
+        sources=page_sources(found.figure),
         result=sources.digest(json.dumps(hashes, sort_keys=True), json.dumps([asdict(row) for row in rows])),
         jobs=jobs_hash(found.figure.jobs(found.scale)),
         spot=(cheapest, hashes.get(cheapest, "")),

@@ -1,20 +1,35 @@
-"""What a result depends on besides its scenario: the simulator as compiled, and the sources that measure it."""
+"""The sources that a result depends on, as hashes: the simulator as compiled, the code of the package, files it reads.
+
+Code is followed from function to function: what counts is the code of each function and class that is reached, and the
+value of each constant that they name. Comments and docstrings don't count, since no result depends on them.
+"""
 
 from __future__ import annotations
 
+import ast
+import functools
 import inspect
+import io
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator
+import tokenize
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from hashlib import blake2b
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+import polars as pl
+
+import clearway
 from clearway import _clearway
 
-#: Only what the package itself defines is part of a fingerprint.
+#: Functions, classes and constants of this package are followed; what lies outside of it is not.
 PACKAGE = "clearway"
+#: Where the package lies. No hash depends on it.
+HOME = str(Path(clearway.__file__).parent)
 
 
 def digest(*parts: str) -> str:
@@ -27,50 +42,138 @@ def engine_hash() -> str:
     return _clearway.__sources__
 
 
-def fingerprint(function: Callable[..., object]) -> str:
-    """Hash of a function's source and of all functions, classes and constants of this package that it uses.
+def scenario_text(scenario: Mapping[str, Any]) -> str:
+    """A scenario as text, with the content of each file that it names, wherever the package lies."""
+    text = json.dumps(scenario, sort_keys=True)
+    read = [Path(one).read_text("utf-8") for one in strings(scenario) if one.startswith(HOME) and Path(one).is_file()]
+    return "\n".join([text.replace(json.dumps(HOME)[1:-1], ""), *read])
 
-    So the result of a measurement is kept until something changes that it depends on, and no longer.
+
+def strings(value: object) -> Iterator[str]:
+    """The texts in a nested value, keys apart."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from strings(one)
+
+
+def fingerprint(*things: object) -> str:
+    """Hash of functions, of all functions and classes of this package that they use, and of constants they name.
+
+    A measurement is kept until something changes that it depends on, and no longer.
     """
-    seen: dict[str, str] = {}
-    collect(function, seen)
-    return digest(*(f"{name}={text}" for name, text in sorted(seen.items())))
+    trace = Trace()
+    for thing in things:
+        trace.follow("", thing)
+    return digest(*sorted(trace.texts))
 
 
-def collect(thing: object, seen: dict[str, str]) -> None:
-    """Adds the source of a function or class and of what it refers to."""
-    if not isinstance(thing, FunctionType | type) or not (thing.__module__ or "").startswith(PACKAGE):
-        return
-    name = f"{thing.__module__}.{thing.__qualname__}"
-    if name in seen:
-        return
-    seen[name] = inspect.getsource(thing)
-    functions = [thing] if isinstance(thing, FunctionType) else methods(thing)
-    for function in functions:
-        for used, value in references(function):
-            if isinstance(value, FunctionType | type):
-                collect(value, seen)
-            elif not isinstance(value, ModuleType) and not callable(value):
-                seen[f"{function.__module__}:{used}"] = repr(value)
+class Trace:
+    """Collects the code and the constants that a function depends on."""
 
+    def __init__(self) -> None:
+        self.texts: set[str] = set()
+        self._seen: set[object] = set()
 
-def methods(of: type) -> list[FunctionType]:
-    """The functions of a class, those behind properties included."""
-    found = [getattr(value, "fget", None) or getattr(value, "__func__", value) for value in vars(of).values()]
-    return [one for one in found if isinstance(one, FunctionType)]
-
-
-def references(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """The globals of this package that a function names, and the attributes of its modules."""
-    function = inspect.unwrap(function)
-    names = {name for code in codes(function.__code__) for name in code.co_names}
-    for name in sorted(names):
-        value = function.__globals__.get(name)
+    def follow(self, name: str, value: object) -> None:
+        """Adds a value that is known by `name`: the code of a function or class, the content of anything else."""
         if isinstance(value, ModuleType):
-            if value.__name__.startswith(PACKAGE):
-                yield from ((f"{name}.{one}", vars(value)[one]) for one in sorted(names) if one in vars(value))
-        elif value is not None:
-            yield name, value
+            return
+        if isinstance(value, functools.partial):
+            for part in (value.func, value.args, value.keywords):
+                self.follow(name, part)
+        elif isinstance(one := unwrapped(value), FunctionType | type):
+            self._code(one)
+        elif isinstance(value, Mapping):
+            for key, part in value.items():
+                self.follow(f"{name}[{key!r}]", part)
+        elif isinstance(value, list | tuple):
+            for index, part in enumerate(value):
+                self.follow(f"{name}[{index}]", part)
+        elif isinstance(value, set | frozenset):
+            self.follow(name, sorted(value, key=repr))
+        elif is_dataclass(value):
+            self._code(type(value))
+            for one in fields(value):
+                self.follow(f"{name}.{one.name}", getattr(value, one.name))
+        else:
+            self._constant(name, value)
+
+    def _constant(self, name: str, value: object) -> None:
+        self._code(type(value))
+        # The `repr` of an expression is cut short; an address differs from process to process.
+        text = str(value) if isinstance(value, pl.Expr) else repr(value)
+        self.texts.add(f"{name} = {re.sub(r' at 0x[0-9a-fA-F]+', '', text.replace(HOME, ''))}")
+
+    def _code(self, thing: FunctionType | type) -> None:
+        if (thing.__module__ or "").partition(".")[0] != PACKAGE or thing in self._seen:
+            return
+        self._seen.add(thing)
+        part = source(thing)
+        if part is None:
+            return
+        self.texts.add(part.text)
+        for name, value in part.references():
+            self.follow(name, value)
+        if isinstance(thing, type):
+            for base in thing.__bases__:
+                self.follow("", base)
+        else:
+            for name, cell in zip(thing.__code__.co_freevars, thing.__closure__ or (), strict=True):
+                self.follow(name, cell.cell_contents)
+
+
+def unwrapped(value: object) -> object:
+    """The function behind a decorator such as `functools.cache`."""
+    return inspect.unwrap(value) if callable(value) else value
+
+
+@dataclass(frozen=True)
+class Source:
+    """A stretch of a module: a function or class."""
+
+    module: str
+    text: str
+    #: The names in it, with the attributes asked of them: `("quantities", "port")`.
+    names: frozenset[tuple[str, ...]]
+
+    def references(self) -> Iterator[tuple[str, object]]:
+        """The globals that it names, and the attributes of modules of this package."""
+        known = vars(sys.modules[self.module])
+        for chain in sorted(self.names):
+            value, rest = known.get(chain[0]), chain[1:]
+            while isinstance(value, ModuleType) and is_followed(value) and rest:
+                value, rest = vars(value).get(rest[0]), rest[1:]
+            if value is not None:
+                yield f"{self.module}:{'.'.join(chain)}", value
+
+
+def is_followed(module: ModuleType) -> bool:
+    """Whether a module is Python code of this package. The simulator is part of `engine_hash`."""
+    return module.__name__.partition(".")[0] == PACKAGE and module is not _clearway
+
+
+@functools.cache
+def source(thing: FunctionType | type) -> Source | None:
+    """The source of a function or class, without comments and docstrings; None for compiled and generated ones.
+
+    The former are part of `engine_hash`, the latter follow from the class that they were generated for.
+    """
+    try:
+        lines, first = inspect.getsourcelines(thing)
+    except (OSError, TypeError):
+        return None
+    first = max(first, 1)
+    module = bare_module(thing.__module__)
+    kept = [line for line in module.lines[first - 1 : first - 1 + len(lines)] if line]
+    names = {chain for line in range(first, first + len(lines)) for chain in module.names.get(line, ())}
+    if isinstance(thing, FunctionType):
+        every = list(codes(thing.__code__))
+        local = {name for code in every for name in (*code.co_varnames, *code.co_cellvars)}
+        local -= {name for code in every for name in code.co_names}
+        names = {chain for chain in names if chain[0] not in local}
+    return Source(thing.__module__, "\n".join(kept), frozenset(names))
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
@@ -81,16 +184,56 @@ def codes(code: CodeType) -> Iterator[CodeType]:
             yield from codes(constant)
 
 
-def page_sources(module: str) -> str:
-    """Hash of a figure's module, its prose, and every module of `clearway.reproduce` that they import."""
-    todo, texts = [module], dict[str, str]()
-    while todo:
-        name = todo.pop()
-        if name in texts or not name.startswith(f"{PACKAGE}.reproduce"):
-            continue
-        path = Path(str(sys.modules[name].__file__))
-        prose = path.with_suffix(".md")
-        texts[name] = path.read_text("utf-8") + (prose.read_text("utf-8") if prose.exists() else "")
-        used = vars(sys.modules[name]).values()
-        todo += [one.__name__ if isinstance(one, ModuleType) else str(getattr(one, "__module__", "")) for one in used]
-    return digest(*(text for _, text in sorted(texts.items())))
+@dataclass(frozen=True)
+class Bare:
+    """A module's source without comments and docstrings: lines at their places, and the names in each."""
+
+    lines: list[str]
+    names: dict[int, set[tuple[str, ...]]]
+
+
+@functools.cache
+def bare_module(name: str) -> Bare:
+    """A module, read once."""
+    text = Path(str(sys.modules[name].__file__)).read_text("utf-8")
+    names: dict[int, set[tuple[str, ...]]] = {}
+    for line, chain in chains(ast.parse(text)):
+        names.setdefault(line, set()).add(chain)
+    return Bare(bare(text), names)
+
+
+def chains(node: ast.AST) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The names below a node and the attributes asked of them, with their lines. Annotations are no use of a name."""
+    parts: list[str] = []
+    inner = node
+    while isinstance(inner, ast.Attribute):
+        parts.append(inner.attr)
+        inner = inner.value
+    if isinstance(inner, ast.Name):
+        yield inner.lineno, (inner.id, *reversed(parts))
+        return
+    for field, value in ast.iter_fields(node):
+        if field not in ("annotation", "returns"):
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    yield from chains(child)
+
+
+def bare(text: str) -> list[str]:
+    """The lines of a Python source, emptied of comments, docstrings and the blanks at their ends."""
+    lines = text.splitlines()
+    ignored = (tokenize.NL, tokenize.COMMENT)
+    tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    spoken = [one for one in tokens if one.type not in ignored]
+    starts = (tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+    dropped = [one for one in tokens if one.type == tokenize.COMMENT]
+    for before, one, after in zip([None, *spoken], spoken, spoken[1:], strict=False):
+        alone = (before is None or before.type in starts) and after.type == tokenize.NEWLINE
+        if one.type == tokenize.STRING and alone:
+            dropped.append(one)
+    for one in sorted(dropped, key=lambda each: each.start, reverse=True):
+        (first, left), (last, right) = one.start, one.end
+        ends = lines[first - 1][:left], lines[last - 1][right:]
+        lines[first - 1 : last] = [ends[0], *[""] * (last - first)]
+        lines[last - 1] += ends[1]
+    return [line.rstrip() for line in lines]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from clearway.reproduce import page, record, reproduce, sources
+from clearway.reproduce import page, record, reproduce
 from clearway.reproduce.figure import Figure, Reproduction
 from clearway.reproduce.work import Progress
 from clearway.runner import run
@@ -43,7 +43,7 @@ def look_at(figure: Figure, docs: Path, processes: int | None, progress: Progres
     kept = record.load(figure, docs / "results" / "data")
     if kept is None:
         return Verdict(figure.name, "it has no page", anew=False)
-    changed = kept.sources != sources.page_sources(figure.check.__module__)
+    changed = kept.sources != record.page_sources(figure)
     if not changed and (figure.alone or spot_check(figure, kept)):
         return Verdict(figure.name, "", anew=False)
     if kept.scale != "quick" or figure.alone:

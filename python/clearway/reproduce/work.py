@@ -18,7 +18,7 @@ import polars as pl
 
 from clearway.reproduce import sources
 from clearway.reproduce.figure import Figure, Job, Tables
-from clearway.runner import run
+from clearway.runner import run, simulate
 
 #: Written last: a folder that has it is whole.
 DONE = "done.json"
@@ -62,17 +62,21 @@ class Task:
 Progress = Callable[[str, str], object]
 
 
-def key(figure: Figure, job: Job, measured: str | None = None) -> str:
-    """What the result of a job depends on: scenario, simulator, and how it is measured (the figure's fingerprint)."""
-    scenario = json.dumps([dict(job.params), job.scenario], sort_keys=True)
-    how = sources.fingerprint(figure.measure) if measured is None else measured
+def measured(figure: Figure) -> str:
+    """Hash of how a figure's results are made and measured: the code behind a run, and the figure's own."""
+    return sources.fingerprint(simulate, figure.measure)
+
+
+def key(figure: Figure, job: Job, how: str) -> str:
+    """What the result of a job depends on: scenario, files that it names, simulator, and `how` it is measured."""
+    scenario = sources.scenario_text({"params": job.params, "scenario": job.scenario})
     return sources.digest(figure.name, scenario, sources.engine_hash(), how)
 
 
 def batch(figure: Figure, jobs: list[Job], folder: Path) -> Batch:
     """The jobs of a figure with the folders of their results in `folder`."""
-    measured = sources.fingerprint(figure.measure)
-    return Batch(figure, jobs, [folder / figure.slug / key(figure, job, measured) for job in jobs])
+    how = measured(figure)
+    return Batch(figure, jobs, [folder / figure.slug / key(figure, job, how) for job in jobs])
 
 
 def do(figure: Figure, job: Job, kept: Path) -> None:

@@ -1,7 +1,7 @@
 use super::*;
 use clearway_topology::{Clos3, FatTree, Star};
 
-/// The 32-ary fat tree of Table 1: 16 cores, so one uplink of each aggregation switch.
+/// Builds the 32-ary fat tree of Table 1, which has 16 cores, so that each aggregation switch has one uplink.
 fn table1(rate: Rate, core_rate: Rate) -> Topology {
     let (delay, core_delay) = (Span::from_us(1), Span::from_us(5));
     Clos3 {
@@ -22,7 +22,7 @@ fn table1(rate: Rate, core_rate: Rate) -> Topology {
     .unwrap()
 }
 
-/// The largest bound in KB of the ports between two tiers.
+/// Returns the largest bound, in KB, of the ports from one tier to another.
 fn most(topology: &Topology, bounds: &[Option<Bound>], from: u8, to: u8) -> f64 {
     let tier = |node: clearway_topology::NodeId| topology.nodes()[node.index()].tier;
     let of = |(port, bound): (&clearway_topology::Port, &Option<Bound>)| {
@@ -50,14 +50,14 @@ fn both_readings_give_the_values_that_e17_12_worked_out_for_table_1() {
 }
 
 #[test]
-fn a_star_needs_what_its_hosts_spread_and_one_credit_queue_hold() {
+fn the_bound_of_a_star_is_one_credit_queue_and_the_spread_of_its_hosts() {
     let star = Star { hosts: 3, rate: Rate::gbps(10), delay: Span::from_us(2) }.build().unwrap();
     let parameters = Parameters { flows: 0, ..Parameters::PAPER };
     let bound = |reading| most(&star, &bounds(&star, &parameters, reading).unwrap(), 1, 0) * 1e3;
-    // Eight pairs of credit and frame, and 5.1 us.
+    // Eight pairs of credit and frame, and the data of 5.1 us.
     assert!((bound(Reading::Least) - (8.0 * 1622.0 + 6375.0)).abs() < 0.1);
     assert!((bound(Reading::Greatest) - bound(Reading::Least)).abs() < 1e-6, "hosts' queues don't count");
-    // The card: 2 frames, 5.1 us and the credits that go before make 7 frames, which turns stretch to 16.
+    // At a host's card 2 frames, 5.1 us and the credits that go first make 7 frames, which round robin stretches to 16.
     let share = 1538.0 / 1622.0;
     let waits = 16.0 * 1538.0 / share - 1538.0;
     let frames = 1538.0 + (1538.0 - 84.0);
@@ -80,7 +80,7 @@ fn the_terms_of_a_breakdown_add_up_and_none_is_negative_in_a_fat_tree() {
 }
 
 #[test]
-fn every_input_that_grows_lets_no_bound_shrink() {
+fn no_bound_shrinks_when_an_input_grows() {
     let tree = FatTree { k: 4, ..FatTree::default() }.build().unwrap();
     let feeds = Feeds::new(&tree).unwrap();
     let base = Parameters { flows: 1, busy: Span::from_ms(1), ..Parameters::PAPER };
@@ -100,7 +100,7 @@ fn every_input_that_grows_lets_no_bound_shrink() {
         assert!(most(&tree, &small, 1, 2) < most(&tree, &large, 1, 2), "{parameters:?}");
         assert!(most(&tree, &small, 1, 0) < most(&tree, &large, 1, 0), "{parameters:?}");
     }
-    // A switch's own delay is the same for all ways through it, so it adds only where ways differ in switches.
+    // A switch's delay is equal on all ways through it, so it matters only where ways differ in their number of switches.
     let slow = Parameters { switch_delay: Span::from_us(1), ..base };
     let found = bounds_of(&tree, &feeds, &slow, Reading::Least);
     assert_eq!(
@@ -111,7 +111,7 @@ fn every_input_that_grows_lets_no_bound_shrink() {
 }
 
 #[test]
-fn parameters_without_a_bound_are_refused_in_words() {
+fn parameters_without_a_bound_are_refused_with_the_reason() {
     let refused = |parameters: Parameters| check(&parameters).unwrap_err();
     let base = Parameters::PAPER;
     assert!(refused(Parameters { credit_sizes: (60, 92), ..base }).contains("exceed the link"));

@@ -1,12 +1,12 @@
-//! A shaper of fixed rate for acknowledgements: the strawman of PAC's Fig. 3, which shows that no fixed rate both
-//! avoids incast and fills the link.
+//! A shaper that lets acknowledgements leave a host at a fixed rate. It is the strawman of PAC's Fig. 3, which shows that
+//! no fixed rate both avoids incast and fills the link.
 
 use crate::packet::{Extra, Kind, Packet};
 use crate::params::Profile;
-use crate::registry::Checked;
-use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
+use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::tcp;
 use crate::tcp::under::{OverTcp, ShimParams, Under};
+use crate::transport::Checked;
 use clearway_units::Time;
 use std::collections::VecDeque;
 
@@ -38,10 +38,11 @@ const PROFILES: &[Profile] = &[
     },
 ];
 
-/// The transport.
+/// The transport `ack-shaper`: TCP with the shaper at the receiving host.
 pub type AckShaper = OverTcp<Params>;
 
 impl ShimParams for Params {
+    type Shim = AckShaperShim;
     const NAME: &'static str = "ack-shaper";
     const SUMMARY: &'static str = "TCP whose acknowledgements leave each host at a fixed rate";
     const SOURCE: &'static str = "PAC sec. II-D, Fig. 3";
@@ -58,26 +59,32 @@ impl ShimParams for Params {
         self.config(self.under.ecn(self.ecn))
     }
 
-    fn shim(&self, _: &ShimEnv) -> AnyShim {
-        AckShaperShim::new(self).into()
+    fn shim(&self, _: &ShimEnv) -> AckShaperShim {
+        AckShaperShim::new(self)
     }
 }
 
-/// The shaper: first come, first served, one acknowledgement per `1 / acks_per_second`, no bursts.
+/// The shim of the shaper at one host. Acknowledgements leave in the order of their arrival, at least
+/// `1 / acks_per_second` apart.
 #[derive(Debug)]
 pub struct AckShaperShim {
+    /// The time between two acknowledgements.
     gap: Span,
     shape_syn_ack: bool,
-    /// When the next one may leave.
+    /// The earliest time at which the next acknowledgement may leave.
     free_at: Time,
+    /// The acknowledgements that wait, with their flows.
     held: VecDeque<(u32, Packet, Extra)>,
+    /// The largest number of acknowledgements that waited at a time.
     held_max: usize,
+    /// The number of packets that were passed on, held or not.
     released: u64,
+    /// The number of acknowledgements dropped because their flow ended.
     dropped: u64,
 }
 
 impl AckShaperShim {
-    /// For a host.
+    /// Makes the shim of a host.
     pub fn new(params: &Params) -> AckShaperShim {
         AckShaperShim {
             gap: Span::from_secs_f64(1.0 / params.acks_per_second),
@@ -95,7 +102,8 @@ impl Shim for AckShaperShim {
     fn handle_incoming(&mut self, _: u32, _: &Packet, _: Time) {}
 
     fn handle_outgoing(&mut self, flow: u32, packet: Packet, extra: &Extra, _: Time) -> Option<Packet> {
-        if packet.kind == Kind::Ack || (packet.kind == Kind::SynAck && self.shape_syn_ack) {
+        let kind = packet.kind();
+        if kind == Kind::Ack || (kind == Kind::SynAck && self.shape_syn_ack) {
             self.held.push_back((flow, packet, *extra));
             self.held_max = self.held_max.max(self.held.len());
             return None;
@@ -140,15 +148,16 @@ impl Shim for AckShaperShim {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Header;
+    use clearway_units::Rate;
 
     fn us(us: u64) -> Time {
         Time::ZERO + Span::from_us(us)
     }
 
     fn ack(number: u64) -> Packet {
-        let mut packet = Packet::new(Kind::Ack, 84);
-        packet.ack = number;
-        packet
+        let header = Header::Ack { ack: number, window: 0, rate: Rate::ZERO, echo: Time::ZERO };
+        Packet::control(header, 84, Time::ZERO)
     }
 
     #[test]
@@ -161,20 +170,20 @@ mod tests {
         let mut now = us(7);
         loop {
             while let Some((flow, packet, _)) = shim.poll_release(now) {
-                assert_eq!(flow as u64, packet.ack);
-                left.push((packet.ack, now.saturating_since(us(7))));
+                assert_eq!(packet.header.ack(), Some(flow as u64));
+                left.push((flow, now.saturating_since(us(7))));
             }
             if shim.next_timeout() == Time::MAX {
                 break;
             }
             now = shim.next_timeout();
         }
-        // 40,000 a second are 25 us apart.
+        // At 40,000 a second acknowledgements are 25 us apart.
         assert_eq!(left, [(1, Span::ZERO), (2, Span::from_us(25)), (3, Span::from_us(50))]);
     }
 
     #[test]
-    fn no_burst_follows_a_pause() {
+    fn acks_after_a_pause_do_not_leave_in_a_burst() {
         let mut shim = AckShaperShim::new(&Params::default());
         for number in 1..=2 {
             shim.handle_outgoing(1, ack(number), &Extra::default(), us(1000));
@@ -185,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_forgotten_flow_is_left() {
+    fn the_acks_of_a_forgotten_flow_are_dropped() {
         let mut shim = AckShaperShim::new(&Params::default());
         for flow in [1, 2, 1] {
             shim.handle_outgoing(flow, ack(1), &Extra::default(), us(0));

@@ -1,13 +1,16 @@
 //! What all transports with credits have in common: they choose settings and a law; ends and ports follow from these.
 
 use super::{
-    CreditReceiver, CreditSender, Feedback, GateConfig, Handshake, JitterAround, PacerConfig, ReceiverConfig,
-    Recovery, Release, SenderConfig, max_rate,
+    CreditReceiver, CreditSender, Feedback, GateConfig, JitterAround, PacerConfig, ReceiverConfig, Recovery,
+    Release, SenderConfig, max_rate,
 };
 use crate::endpoint::Env;
+use crate::mechanism::NoMechanism;
+use crate::needs::{CreditNeeds, MarkingNeeds, Needs};
 use crate::params::{Auto, ParamSet, Profile};
 use crate::port::CreditShaping;
-use crate::registry::{Checked, CreditNeeds, MarkingNeeds, Needs, Transport};
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 use clearway_units::{Bytes, Span};
 
 /// Least time before a request or a stop is repeated (minimum RTO, E16 sec. 4).
@@ -16,6 +19,16 @@ const RETRY_MIN: Span = Span::from_us(200);
 const CREDIT_MAX: u32 = 92;
 /// Least size of a credit of random size on the wire, in bytes (ns2-xpass, fat tree): with it their mean is 84.
 pub(crate) const CREDIT_MIN: u32 = 76;
+
+crate::choice! {
+    /// How a new connection asks for its first credits.
+    pub enum Handshake {
+        /// The request rides on the SYN; the receiver answers with SYN+ACK and credits at once.
+        Syn = "syn",
+        /// None is simulated: every request is a packet of its own.
+        None = "none",
+    }
+}
 
 /// A transport whose receivers send credits. Implementing it makes a [`Transport`].
 pub trait CreditTransport {
@@ -43,6 +56,8 @@ impl<T: CreditTransport> Transport for T {
     type Params = T::Params;
     type Sender = CreditSender;
     type Receiver = CreditReceiver<T::Law>;
+    type Shim = NoShim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = T::NAME;
     const SUMMARY: &'static str = T::SUMMARY;
     const SOURCE: &'static str = T::SOURCE;
@@ -149,9 +164,9 @@ impl Settings {
             ..CreditShaping::PAPER
         };
         let credits = Some(CreditNeeds { queue: self.credit_queue, shaping });
-        let low_priority = (self.low_priority > 0.0).then_some(self.low_priority_queue);
+        let unscheduled_queue = (self.low_priority > 0.0).then_some(self.low_priority_queue);
         let marking = self.ecn.then_some(MarkingNeeds::Step);
-        Needs { credits, marking, low_priority, ..Needs::NOTHING }
+        Needs { credits, marking, unscheduled_queue, ..Needs::NOTHING }
     }
 
     fn sender(&self, env: &Env) -> SenderConfig {

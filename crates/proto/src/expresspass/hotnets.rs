@@ -6,7 +6,7 @@
 use super::{CreditTransport, Feedback, Handshake, JitterAround, Period, Settings, link_rate};
 use crate::endpoint::Env;
 use crate::params::Auto;
-use crate::registry::Checked;
+use crate::transport::Checked;
 use clearway_units::{Bytes, Span};
 
 crate::params! {

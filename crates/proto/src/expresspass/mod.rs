@@ -35,7 +35,7 @@ mod sender;
 
 pub use budget::CreditBudget;
 pub(crate) use family::CREDIT_MIN;
-pub use family::{CreditTransport, Settings, link_rate};
+pub use family::{CreditTransport, Handshake, Settings, link_rate};
 pub use feedback::{Algorithm1, AtMaxRate, Feedback, FeedbackControl, Period, Trigger, max_rate};
 pub use gate::{GateConfig, SenderGate, Signal, State};
 pub use inbox::Inbox;
@@ -49,7 +49,7 @@ pub use sender::{CreditSender, Release, SenderConfig};
 
 use crate::endpoint::Env;
 use crate::params::{Auto, Profile};
-use crate::registry::Checked;
+use crate::transport::Checked;
 use clearway_units::{Bytes, Span};
 
 crate::choice! {
@@ -73,16 +73,6 @@ crate::choice! {
         OwnLink = "own-link",
         /// That of the slowest link of the path, such as the sender's.
         Path = "path",
-    }
-}
-
-crate::choice! {
-    /// How a new connection asks for its first credits.
-    pub enum Handshake {
-        /// The request rides on the SYN; the receiver answers with SYN+ACK and credits at once.
-        Syn = "syn",
-        /// None is simulated: every request is a packet of its own.
-        None = "none",
     }
 }
 

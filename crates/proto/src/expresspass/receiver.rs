@@ -6,7 +6,7 @@ use super::inbox::Inbox;
 use super::meter::LossMeter;
 use super::pacer::{CreditPacer, PacerConfig};
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Receiver};
-use crate::packet::{Extra, Flags, Kind, Packet};
+use crate::packet::{CreditAnswer, CreditRequest, Extra, Flags, Header, Packet};
 use clearway_units::{Span, Time};
 
 crate::choice! {
@@ -41,6 +41,14 @@ pub struct ReceiverConfig {
 /// Update periods after which a credit without echo is overdue, with and before the first measured round trip.
 const OVERDUE: (usize, usize) = (2, 4);
 
+/// The credit that a data packet spent.
+#[derive(Clone, Copy)]
+struct SpentCredit {
+    number: u64,
+    /// The time at which the credit left this receiver.
+    sent: Time,
+}
+
 /// Sends credits at the rate that its feedback control sets.
 #[derive(Clone, Debug)]
 pub struct CreditReceiver<F> {
@@ -68,8 +76,8 @@ pub struct CreditReceiver<F> {
     end: Option<u64>,
     /// A SYN to be answered; its send time.
     accept: Option<Time>,
-    /// A stop to be answered; the send time of what brought it.
-    answer: Option<Time>,
+    /// The time at which the packet that ended the session was sent, if it is yet to be answered.
+    answer_due: Option<Time>,
     nack: bool,
     nack_at: Time,
 }
@@ -96,7 +104,7 @@ impl<F: Feedback> CreditReceiver<F> {
             newest: Time::ZERO,
             end: None,
             accept: None,
-            answer: None,
+            answer_due: None,
             nack: false,
             nack_at: Time::ZERO,
         }
@@ -121,26 +129,24 @@ impl<F: Feedback> CreditReceiver<F> {
         self.config.period.unwrap_or(self.rtt()).max(Span::from_ns(1))
     }
 
-    fn on_request(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
-        if packet.kind == Kind::Syn {
-            self.accept = Some(packet.sent);
-        }
+    fn on_request(&mut self, request: CreditRequest, packet: &Packet, cx: &mut Cx<'_>) {
+        let CreditRequest { session, wanted, written } = request;
         if let Some(budget) = &mut self.budget {
-            budget.on_told(self.end.map_or(packet.ack, |end| end.min(packet.ack)));
-            if budget.left() == 0 && !is_newer(self.session, packet.window) {
+            budget.on_told(self.end.map_or(written, |end| end.min(written)));
+            if budget.left() == 0 && !is_newer(self.session, session) {
                 // No credit will tell the sender that all has arrived.
-                return self.stop(packet.window, packet.sent);
+                return self.stop(session, packet.sent);
             }
         }
         // A receiver that stopped a session by itself, since all it was told of had arrived, hears of more in the same
         // session if what said so was lost.
         let stopped_too_early = !self.sending
-            && packet.window == self.session
+            && session == self.session
             && self.budget.as_ref().is_some_and(|budget| budget.left() > 0);
-        if !is_newer(packet.window, self.session) && !stopped_too_early {
+        if !is_newer(session, self.session) && !stopped_too_early {
             return;
         }
-        self.session = packet.window;
+        self.session = session;
         if let Some(budget) = &mut self.budget {
             if self.sending {
                 // There is more to send: the credits go on as they are.
@@ -149,8 +155,8 @@ impl<F: Feedback> CreditReceiver<F> {
             budget.give_up(self.pacer.number());
         }
         self.sending = true;
-        self.answer = None;
-        self.feedback.start(packet.seq);
+        self.answer_due = None;
+        self.feedback.start(wanted);
         self.pacer.start(cx.now, self.feedback.rate(), cx.rng);
         if self.feedback.trigger() != Trigger::Credit {
             self.meter.start(self.pacer.number());
@@ -168,7 +174,7 @@ impl<F: Feedback> CreditReceiver<F> {
         self.session = session;
         self.sending = false;
         self.pacer.stop();
-        self.answer = Some(cause);
+        self.answer_due = Some(cause);
     }
 
     /// The sender said where the flow ends. It may take back unsent bytes later, so the least counts.
@@ -179,38 +185,44 @@ impl<F: Feedback> CreditReceiver<F> {
         }
     }
 
-    fn on_stop(&mut self, packet: &Packet) {
+    fn on_stop(&mut self, session: u32, end: u64, packet: &Packet) {
         if packet.flags.has(Flags::LAST) {
-            self.end_at(packet.seq);
+            self.end_at(end);
         }
-        if !is_newer(self.session, packet.window) {
-            self.stop(packet.window, packet.sent);
+        if !is_newer(self.session, session) {
+            self.stop(session, packet.sent);
         }
     }
 
     /// Data says what became of the credit that it spends.
-    fn on_echo(&mut self, packet: &Packet, now: Time) {
-        let sample = now.saturating_since(packet.echo);
+    fn on_echo(&mut self, spent: SpentCredit, marked: bool, now: Time) {
+        let sample = now.saturating_since(spent.sent);
         let gain = self.config.rtt_gain;
         self.srtt = Some(match self.srtt {
             None => sample,
             Some(srtt) => srtt.mul_f64(1.0 - gain) + sample.mul_f64(gain),
         });
-        let counted = self.meter.on_echo(packet.ack);
-        self.marked += (counted && packet.flags.has(Flags::ECN_CE)) as u64;
+        let counted = self.meter.on_echo(spent.number);
+        self.marked += (counted && marked) as u64;
     }
 
-    fn on_data(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
-        let spends = !packet.flags.has(Flags::LOW_PRIORITY);
-        if spends {
-            self.on_echo(packet, cx.now);
+    fn on_data(
+        &mut self,
+        offset: u64,
+        session: u32,
+        spent: Option<SpentCredit>,
+        packet: &Packet,
+        cx: &mut Cx<'_>,
+    ) {
+        if let Some(spent) = spent {
+            self.on_echo(spent, packet.flags.has(Flags::ECN_CE), cx.now);
         }
         self.newest = self.newest.max(packet.sent);
-        let end = packet.seq + packet.payload as u64;
+        let end = offset + packet.payload() as u64;
         if packet.flags.has(Flags::LAST) {
             self.end_at(end);
         }
-        if self.config.recovery == Recovery::GoBack && packet.seq > self.inbox.next() {
+        if self.config.recovery == Recovery::GoBack && offset > self.inbox.next() {
             // One per round trip: what is on its way then is thrown away too.
             if cx.now >= self.nack_at {
                 self.nack = true;
@@ -219,18 +231,18 @@ impl<F: Feedback> CreditReceiver<F> {
             return;
         }
         let before = self.inbox.next();
-        let repeated = self.inbox.insert(packet.seq, packet.payload);
+        let repeated = self.inbox.insert(offset, packet.payload());
         cx.stats.duplicate_bytes += repeated;
         if let Some(budget) = &mut self.budget {
-            let echoed = spends.then_some(packet.ack);
-            budget.on_data(echoed, packet.payload as u64 - repeated);
+            let echoed = spent.map(|credit| credit.number);
+            budget.on_data(echoed, packet.payload() as u64 - repeated);
         }
         if self.inbox.next() > before {
             self.nack_at = cx.now;
         }
         let marked = self.config.stop_by_mark && packet.flags.has(Flags::EMPTY);
-        if marked && self.inbox.next() >= end && !is_newer(self.session, packet.window) {
-            self.stop(packet.window, packet.sent);
+        if marked && self.inbox.next() >= end && !is_newer(self.session, session) {
+            self.stop(session, packet.sent);
         } else if self.config.stop_by_mark && self.sending && self.end == Some(self.inbox.next()) {
             // The last gap closed after the mark.
             self.stop(self.session, packet.sent);
@@ -279,8 +291,9 @@ impl<F: Feedback> CreditReceiver<F> {
         if let Some(budget) = &mut self.budget {
             budget.on_credit(cx.now);
         }
-        let mut credit = self.packet(Kind::Credit, slot.wire, self.newest, cx.now);
-        credit.seq = slot.number;
+        let CreditAnswer { session, ack, echo } = self.answer(self.newest);
+        let mut credit =
+            self.packet(Header::Credit { number: slot.number, session, ack, echo }, slot.wire, cx.now);
         self.add_sack(&mut credit, extra);
         Some(credit)
     }
@@ -297,12 +310,14 @@ impl<F: Feedback> CreditReceiver<F> {
         self.budget.as_ref().map_or(Time::MAX, |budget| budget.gives_up_at(self.rtt() + self.base_rtt / 4))
     }
 
-    fn packet(&self, kind: Kind, wire: u32, echo: Time, now: Time) -> Packet {
-        let mut packet = Packet::new(kind, wire);
-        (packet.ack, packet.window) = (self.inbox.next(), self.session);
-        (packet.sent, packet.echo) = (now, echo);
-        packet.flags = Flags::NONE.with_if(self.end.is_some(), Flags::LAST);
-        packet
+    /// The fields that every packet of this receiver has; `echo` is the time at which the answered packet was sent.
+    fn answer(&self, echo: Time) -> CreditAnswer {
+        CreditAnswer { session: self.session, ack: self.inbox.next(), echo }
+    }
+
+    fn packet(&self, header: Header, wire: u32, now: Time) -> Packet {
+        let flags = Flags::NONE.with_if(self.end.is_some(), Flags::LAST);
+        Packet::control(header, wire, now).with_flags(flags)
     }
 
     fn add_sack(&mut self, packet: &mut Packet, extra: &mut Extra) {
@@ -320,11 +335,19 @@ fn is_newer(a: u32, b: u32) -> bool {
 
 impl<F: Feedback> Endpoint for CreditReceiver<F> {
     fn handle_packet(&mut self, packet: &Packet, _: &Extra, cx: &mut Cx<'_>) {
-        match packet.kind {
-            Kind::Data => self.on_data(packet, cx),
-            Kind::Syn | Kind::CreditRequest => self.on_request(packet, cx),
-            Kind::CreditStop => self.on_stop(packet),
-            _ => debug_assert!(false, "{:?} is not for a receiver", packet.kind),
+        match packet.header {
+            Header::CreditData { offset, session, credit, echo } => {
+                let spent = SpentCredit { number: credit, sent: echo };
+                self.on_data(offset, session, Some(spent), packet, cx);
+            }
+            Header::UnscheduledData { offset, session } => self.on_data(offset, session, None, packet, cx),
+            Header::CreditSyn(request) => {
+                self.accept = Some(packet.sent);
+                self.on_request(request, packet, cx);
+            }
+            Header::CreditRequest(request) => self.on_request(request, packet, cx),
+            Header::CreditStop { session, end } => self.on_stop(session, end, packet),
+            other => debug_assert!(false, "{other:?} is not for a receiver of credit transports"),
         }
     }
 
@@ -340,25 +363,20 @@ impl<F: Feedback> Endpoint for CreditReceiver<F> {
 
     fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
         if let Some(echo) = self.accept.take() {
-            return Some(self.packet(Kind::SynAck, self.framing.wire_min, echo, cx.now));
+            let header = Header::CreditSynAck(self.answer(echo));
+            return Some(self.packet(header, self.framing.wire_min, cx.now));
         }
-        if let Some(echo) = self.answer.take() {
-            let mut ack = self.packet(Kind::Ack, self.framing.wire_min, echo, cx.now);
+        if let Some(echo) = self.answer_due.take() {
+            let header = Header::CreditAck(self.answer(echo));
+            let mut ack = self.packet(header, self.framing.wire_min, cx.now);
             self.add_sack(&mut ack, extra);
             return Some(ack);
         }
         if std::mem::take(&mut self.nack) {
-            return Some(self.packet(Kind::Nack, self.framing.wire_min, self.newest, cx.now));
+            let header = Header::CreditNack(self.answer(self.newest));
+            return Some(self.packet(header, self.framing.wire_min, cx.now));
         }
         self.next_credit(extra, cx)
-    }
-
-    fn wants_transmit(&self, _: Time) -> bool {
-        false
-    }
-
-    fn poll_transmit(&mut self, _: &mut Cx<'_>) -> Option<Packet> {
-        None
     }
 
     fn next_timeout(&self) -> Time {

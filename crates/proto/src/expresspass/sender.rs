@@ -3,7 +3,7 @@
 use super::gate::{GateConfig, SenderGate, Signal, State};
 use super::outbox::{Chunk, Outbox};
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Sender};
-use crate::packet::{Extra, Flags, Kind, Packet};
+use crate::packet::{CreditAnswer, CreditRequest, Extra, Flags, Header, Packet};
 use clearway_units::{Span, Time};
 use std::collections::VecDeque;
 
@@ -94,20 +94,21 @@ impl CreditSender {
         self.outbox.backlog_frames(self.framing.payload_max)
     }
 
-    fn learn(&mut self, packet: &Packet, extra: &Extra) {
+    fn learn(&mut self, ack: u64, echo: Time, packet: &Packet, extra: &Extra) {
         self.end_known |= packet.flags.has(Flags::LAST);
         let sack = if packet.flags.has(Flags::EXTRA) { extra.sack() } else { &[] };
-        self.outbox.on_ack(packet.ack, sack, packet.echo, self.config.reorder);
+        self.outbox.on_ack(ack, sack, echo, self.config.reorder);
     }
 
     fn on_credit(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
-        if packet.echo > self.newest {
-            self.newest = packet.echo;
-            let sample = cx.now.saturating_since(packet.echo);
+        let Header::Credit { number, session, ack, echo } = packet.header else { return };
+        if echo > self.newest {
+            self.newest = echo;
+            let sample = cx.now.saturating_since(echo);
             self.srtt = self.srtt.mul_f64(1.0 - RTT_GAIN) + sample.mul_f64(RTT_GAIN);
         }
-        self.learn(packet, extra);
-        if packet.window == self.gate.session() {
+        self.learn(ack, echo, packet, extra);
+        if session == self.gate.session() {
             self.handshake = false;
         }
         let mends = self.gate.state() == State::Receiving || self.config.gate.stop_by_mark;
@@ -118,7 +119,7 @@ impl CreditSender {
             }
         }
         let backlog = self.backlog();
-        if !self.gate.on_credit(packet.window, backlog, self.srtt, cx.now) {
+        if !self.gate.on_credit(session, backlog, self.srtt, cx.now) {
             cx.stats.credits_wasted += 1;
             return;
         }
@@ -127,43 +128,41 @@ impl CreditSender {
         let chunk = self.outbox.release(self.framing.payload_max, cx.now).expect("there is a backlog");
         self.granted.push_back(Grant {
             session: self.gate.session(),
-            credit: packet.seq,
+            credit: number,
             echo: packet.sent,
             chunk,
             empties: backlog == 1,
         });
     }
 
-    fn on_stopped(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
-        self.learn(packet, extra);
+    fn on_stopped(&mut self, answer: CreditAnswer, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
+        self.learn(answer.ack, answer.echo, packet, extra);
         let complete = self.outbox.is_acknowledged() && (!self.closed || self.end_known);
         let backlog = self.backlog();
-        self.gate.on_stopped(packet.window, complete, backlog, cx.now);
+        self.gate.on_stopped(answer.session, complete, backlog, cx.now);
     }
 
     /// The next frame that a credit released.
     fn granted(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         let grant = self.granted.pop_front()?;
         self.outbox.on_sent(grant.chunk.seq, cx.now);
-        let mut packet = self.data(grant.chunk, cx);
-        packet.flags = packet.flags.with_if(grant.empties, Flags::EMPTY);
-        (packet.window, packet.ack, packet.echo) = (grant.session, grant.credit, grant.echo);
-        Some(packet)
+        let Grant { session, credit, echo, chunk, empties } = grant;
+        let header = Header::CreditData { offset: chunk.seq, session, credit, echo };
+        let packet = self.data(header, chunk, cx);
+        Some(packet.with_flags(packet.flags.with_if(empties, Flags::EMPTY)))
     }
 
-    /// A data packet without what its credit says.
-    fn data(&self, chunk: Chunk, cx: &mut Cx<'_>) -> Packet {
+    /// The data packet that carries `chunk` under the given header.
+    fn data(&self, header: Header, chunk: Chunk, cx: &mut Cx<'_>) -> Packet {
         let Chunk { seq, len, again } = chunk;
         let last = self.closed && seq + len as u64 == self.outbox.written();
-        let mut packet = Packet::new(Kind::Data, self.framing.wire(len));
-        packet.flags = Flags::NONE
+        let flags = Flags::NONE
             .with_if(last, Flags::LAST)
             .with_if(again, Flags::RETRANSMIT)
             .with_if(self.config.ecn, Flags::ECN_CAPABLE);
-        (packet.seq, packet.payload, packet.sent) = (seq, len, cx.now);
         cx.stats.data_packets += 1;
         cx.stats.retransmits += again as u64;
-        packet
+        Packet::data(header, len, self.framing.wire(len), cx.now).with_flags(flags)
     }
 
     /// The receiver believes that less is to come than there is.
@@ -184,21 +183,21 @@ impl CreditSender {
 
 impl Endpoint for CreditSender {
     fn handle_packet(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
-        match packet.kind {
-            Kind::Credit => self.on_credit(packet, extra, cx),
-            Kind::Ack => self.on_stopped(packet, extra, cx),
-            Kind::Nack => {
-                self.outbox.go_back(packet.ack);
+        match packet.header {
+            Header::Credit { .. } => self.on_credit(packet, extra, cx),
+            Header::CreditAck(answer) => self.on_stopped(answer, packet, extra, cx),
+            Header::CreditNack(answer) => {
+                self.outbox.go_back(answer.ack);
                 if self.outbox.backlog() > 0 && self.gate.state() != State::StopSent {
                     self.gate.on_data(cx.now);
                 }
             }
-            Kind::SynAck => {
+            Header::CreditSynAck(answer) => {
                 self.handshake = false;
                 let backlog = self.backlog();
-                self.gate.on_accept(packet.window, backlog, cx.now);
+                self.gate.on_accept(answer.session, backlog, cx.now);
             }
-            _ => debug_assert!(false, "{:?} is not for a sender", packet.kind),
+            other => debug_assert!(false, "{other:?} is not for a sender of credit transports"),
         }
     }
 
@@ -212,43 +211,19 @@ impl Endpoint for CreditSender {
             return self.granted(cx);
         }
         let signal = self.gate.take_signal()?;
-        let (kind, flags, seq) = match signal {
-            Signal::Request if self.handshake => (Kind::Syn, Flags::CREDIT_REQUEST, self.backlog()),
-            Signal::Request => (Kind::CreditRequest, Flags::CREDIT_REQUEST, self.backlog()),
-            Signal::Stop if self.closed => (Kind::CreditStop, Flags::LAST, self.outbox.written()),
-            Signal::Stop => (Kind::CreditStop, Flags::NONE, self.outbox.high()),
+        let (session, written) = (self.gate.session(), self.outbox.written());
+        let header = match signal {
+            Signal::Request => {
+                self.told = written;
+                let request = CreditRequest { session, wanted: self.backlog(), written };
+                if self.handshake { Header::CreditSyn(request) } else { Header::CreditRequest(request) }
+            }
+            Signal::Stop if self.closed => Header::CreditStop { session, end: written },
+            Signal::Stop => Header::CreditStop { session, end: self.outbox.high() },
         };
-        let mut packet = Packet::new(kind, self.framing.wire_min);
-        (packet.flags, packet.seq, packet.window, packet.sent) = (flags, seq, self.gate.session(), cx.now);
-        if signal == Signal::Request {
-            self.told = self.outbox.written();
-            packet.ack = self.told;
-        }
-        Some(packet)
-    }
-
-    fn wants_transmit(&self, _: Time) -> bool {
-        !self.granted.is_empty()
-    }
-
-    fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        self.granted(cx)
-    }
-
-    fn wants_low_priority(&self) -> bool {
-        // A connection that is being opened takes no data yet.
-        self.outbox.low_in_flight() < self.config.low_priority && self.outbox.unsent() > 0 && !self.handshake
-    }
-
-    fn poll_low_priority(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        if !self.wants_low_priority() {
-            return None;
-        }
-        let chunk = self.outbox.send_low(self.framing.payload_max, cx.now)?;
-        let mut packet = self.data(chunk, cx);
-        packet.flags.set(Flags::LOW_PRIORITY);
-        packet.window = self.gate.session();
-        Some(packet)
+        let tells_end = signal == Signal::Stop && self.closed;
+        let flags = Flags::NONE.with_if(tells_end, Flags::LAST);
+        Some(Packet::control(header, self.framing.wire_min, cx.now).with_flags(flags))
     }
 
     fn next_timeout(&self) -> Time {
@@ -268,6 +243,28 @@ impl Endpoint for CreditSender {
 }
 
 impl Sender for CreditSender {
+    fn wants_transmit(&self, _: Time) -> bool {
+        !self.granted.is_empty()
+    }
+
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        self.granted(cx)
+    }
+
+    fn wants_unscheduled(&self) -> bool {
+        // A connection that is being opened takes no data yet.
+        self.outbox.low_in_flight() < self.config.low_priority && self.outbox.unsent() > 0 && !self.handshake
+    }
+
+    fn poll_unscheduled(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        if !self.wants_unscheduled() {
+            return None;
+        }
+        let chunk = self.outbox.send_low(self.framing.payload_max, cx.now)?;
+        let header = Header::UnscheduledData { offset: chunk.seq, session: self.gate.session() };
+        Some(self.data(header, chunk, cx))
+    }
+
     fn write(&mut self, bytes: u64, cx: &mut Cx<'_>) {
         debug_assert!(!self.closed, "a closed flow takes no more");
         self.outbox.write(bytes);

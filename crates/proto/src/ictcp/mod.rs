@@ -1,8 +1,8 @@
-//! ICTCP: incast congestion control for TCP (Wu, Feng, Guo, Zhang, CoNEXT'10). A shim that sets the receive windows
-//! which a host's acknowledgements advertise, so that together its connections fit the last link.
+//! ICTCP, incast congestion control for TCP (Wu, Feng, Guo, Zhang, CoNEXT'10): a shim that limits the receive windows in
+//! a host's acknowledgements so that the host's connections together fit its link.
 //!
-//! [`Quota`] measures what bandwidth is left, [`Window`] is the law of one connection. The paper itself could not be
-//! looked up; `docs/protocols/ictcp.md` says what each part rests on.
+//! [`Quota`] measures the bandwidth that is left, and [`Window`] is the control law of one connection. We did not have the
+//! paper itself; `docs/protocols/ictcp.md` gives the source of each part.
 
 mod quota;
 mod window;
@@ -11,12 +11,12 @@ pub use quota::{Half, Measure, Quota};
 pub use window::{Fairness, Law, Sample, SlowStartEnd, Window};
 
 use crate::endpoint::Env;
-use crate::packet::{Extra, Flags, Kind, Packet};
+use crate::packet::{Extra, Flags, Header, Packet};
 use crate::params::Profile;
-use crate::registry::Checked;
-use crate::shim::{AnyShim, Shim, ShimEnv, ShimStats};
+use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::tcp;
 use crate::tcp::under::{OverTcp, ShimParams, Under};
+use crate::transport::Checked;
 use clearway_units::Time;
 use std::collections::BTreeMap;
 
@@ -112,10 +112,11 @@ impl Params {
     }
 }
 
-/// The transport.
+/// The transport `ictcp`: TCP with ICTCP at the receiving host.
 pub type Ictcp = OverTcp<Params>;
 
 impl ShimParams for Params {
+    type Shim = IctcpShim;
     const NAME: &'static str = "ictcp";
     const SUMMARY: &'static str =
         "ICTCP over TCP: the receiving host sets receive windows by the bandwidth that is left";
@@ -135,32 +136,33 @@ impl ShimParams for Params {
     }
 
     fn tcp_of_sender(&self, env: &Env) -> tcp::Config {
-        // The window that a sender starts with is the one that the shim gives to a new connection.
+        // A sender starts with the window that the shim gives to a new connection.
         let least = Bytes::new(self.law(env.framing.payload_max).min);
         let config = self.tcp();
         tcp::Config { receive_window: config.receive_window.min(least), ..config }
     }
 
-    fn shim(&self, env: &ShimEnv) -> AnyShim {
-        IctcpShim::new(self, env).into()
+    fn shim(&self, env: &ShimEnv) -> IctcpShim {
+        IctcpShim::new(self, env)
     }
 }
 
-/// ICTCP as a shim for packets. It holds nothing and needs no timer: slots and round trips end with the packet that
-/// arrives next.
+/// The shim of ICTCP at one host. It holds no packets and needs no timer: a slot or round trip that is over ends when the
+/// next packet arrives.
 #[derive(Debug)]
 pub struct IctcpShim {
     law: Law,
     rtt_initial: Span,
     quota: Quota,
     windows: BTreeMap<u32, Window>,
-    /// Sum of all windows.
+    /// The sum of all windows, in bytes.
     sum: u64,
+    /// The number of packets that hosts have sent back through the shim.
     passed: u64,
 }
 
 impl IctcpShim {
-    /// For a host.
+    /// Makes the shim of a host.
     pub fn new(params: &Params, env: &ShimEnv) -> IctcpShim {
         IctcpShim {
             law: params.law(env.framing.payload_max),
@@ -172,7 +174,7 @@ impl IctcpShim {
         }
     }
 
-    /// The window of a flow, in bytes.
+    /// Returns the receive window of a flow, in bytes.
     pub fn window(&self, flow: u32) -> u64 {
         self.windows.get(&flow).map_or(self.law.min, Window::rwnd)
     }
@@ -180,11 +182,9 @@ impl IctcpShim {
 
 impl Shim for IctcpShim {
     fn handle_incoming(&mut self, flow: u32, packet: &Packet, now: Time) {
-        if packet.kind != Kind::Data {
-            return;
-        }
-        let sample = (packet.echo > Time::ZERO && !packet.flags.has(Flags::RETRANSMIT))
-            .then(|| now.saturating_since(packet.echo));
+        let Header::Data { echo, .. } = packet.header else { return };
+        let sample =
+            (echo > Time::ZERO && !packet.flags.has(Flags::RETRANSMIT)).then(|| now.saturating_since(echo));
         let (law, sum) = (&self.law, &mut self.sum);
         let rtt_initial = self.rtt_initial;
         let connections = self.windows.len();
@@ -195,13 +195,13 @@ impl Shim for IctcpShim {
         let average = *sum as f64 / connections.max(1) as f64;
         self.quota.arrive(packet.wire as u64, window.rtt(), now);
         let before = window.rwnd();
-        window.arrive(packet.payload as u64, sample, law, &mut self.quota, average, now);
+        window.arrive(packet.payload() as u64, sample, law, &mut self.quota, average, now);
         *sum = *sum - before + window.rwnd();
     }
 
     fn handle_outgoing(&mut self, flow: u32, mut packet: Packet, _: &Extra, _: Time) -> Option<Packet> {
-        if matches!(packet.kind, Kind::Ack | Kind::SynAck) {
-            packet.window = packet.window.min(self.window(flow).min(u32::MAX as u64) as u32);
+        if let Header::Ack { window, .. } | Header::SynAck { window, .. } = &mut packet.header {
+            *window = (*window).min(self.window(flow).min(u32::MAX as u64) as u32);
         }
         self.passed += 1;
         Some(packet)
@@ -235,22 +235,23 @@ mod tests {
     use clearway_units::Rate;
 
     #[test]
-    fn acks_advertise_the_connections_window_and_never_more_than_the_receivers_own() {
+    fn acks_advertise_the_smaller_of_the_shims_window_and_the_receivers_own() {
         let env = ShimEnv { line_rate: Rate::gbps(1), framing: Framing::ETHERNET };
         let mut shim = IctcpShim::new(&Params::default(), &env);
-        let mut ack = Packet::new(Kind::Ack, 84);
-        ack.window = 1_000_000;
-        let mut advertised = |shim: &mut IctcpShim, own| {
-            ack.window = own;
-            shim.handle_outgoing(1, ack, &Extra::default(), Time::ZERO).expect("it holds nothing").window
+        let advertised = |shim: &mut IctcpShim, own| {
+            let header = Header::Ack { ack: 0, window: own, rate: Rate::ZERO, echo: Time::ZERO };
+            let ack = Packet::control(header, 84, Time::ZERO);
+            let passed = shim.handle_outgoing(1, ack, &Extra::default(), Time::ZERO);
+            let Header::Ack { window, .. } = passed.expect("it holds nothing").header else {
+                panic!("an ack")
+            };
+            window
         };
         assert_eq!(advertised(&mut shim, 1_000_000), 2920, "a new connection has two segments");
         assert_eq!(advertised(&mut shim, 1000), 1000);
         let mut now = Time::ZERO;
         for segment in 0..40u64 {
-            let mut packet = Packet::new(Kind::Data, 1538);
-            packet.payload = 1460;
-            packet.seq = segment * 1460;
+            let packet = Packet::data(Header::data(segment * 1460), 1460, 1538, now);
             shim.handle_incoming(1, &packet, now);
             now += Span::from_us(40);
         }

@@ -13,19 +13,6 @@ crate::choice! {
     }
 }
 
-crate::choice! {
-    /// How acknowledgements travel.
-    pub enum Acks {
-        /// In the class of their data.
-        WithData = "with-data",
-        /// Hosts send them ahead of data and while flow control has data stopped; in switches they are in the class of
-        /// their data. `ACK_HIGH_PRIO 1` of HPCC's ns-3 code: its script sets it at hosts alone.
-        FirstAtHosts = "first-at-hosts",
-        /// In a class of their own ahead of data, at every port.
-        OwnClass = "own-class",
-    }
-}
-
 /// How a receiver tells of marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cnp {
@@ -87,7 +74,7 @@ macro_rules! rdma_params {
                 /// How acknowledgements travel. `with-data`: in the class of their data, and so behind it;
                 /// `first-at-hosts`: hosts send them ahead of data and while flow control has data stopped, and
                 /// switches treat them as data; `own-class`: in a class of their own ahead of data, at every port.
-                acks: $crate::rdma::Acks = "with-data", "" to "", "InfiniBand Architecture 9.7: the service level of the request";
+                acks: $crate::Acks = "with-data", "" to "", "InfiniBand Architecture 9.7: the service level of the request";
                 /// The time between two packets is rounded down to a multiple of this, and one that is a multiple to the
                 /// next lower one, as by ns-3's floating-point seconds. `1 ps`: it is not rounded.
                 pacing_grain: clearway_units::Span = "1 ps", "1 ps" to "1 ms", "our choice; HPCC's ns-3 code: 1 ns";

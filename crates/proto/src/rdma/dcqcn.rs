@@ -5,13 +5,15 @@
 //! time whether there was a notification. PACC's hosts run the same law, and hear its switches.
 
 use super::config::rdma_params;
-use super::law::{Ack, BuildLaw, RateLaw};
+use super::law::{AckEvent, BuildLaw, RateLaw};
 use super::scale::{Step, Window, Windowing, plus, times};
 use super::{Cnp, Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
+use crate::mechanism::NoMechanism;
+use crate::needs::{MarkingNeeds, Needs};
 use crate::params::{Auto, Profile};
 use crate::port::RedConfig;
-use crate::registry::{Checked, MarkingNeeds, Needs};
+use crate::transport::Checked;
 use clearway_units::{Bytes, Rate, Span, Time};
 
 crate::choice! {
@@ -215,10 +217,11 @@ const MELLANOX: Profile = Profile {
 pub const PROFILES: &[Profile] = &[HPCC_NS3, MELLANOX];
 
 /// The transport.
-pub type DcqcnTransport = Rdma<Params>;
+pub type Dcqcn = Rdma<Params>;
 
 impl RdmaParams for Params {
     type Law = DcqcnConfig;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "dcqcn";
     const SUMMARY: &'static str =
         "DCQCN: receivers of marks notify the sender, which cuts its rate and recovers it";
@@ -235,7 +238,7 @@ impl RdmaParams for Params {
             marking: Some(MarkingNeeds::Red(self.red())),
             lossless: self.lossless,
             acks: self.acks,
-            notices: self.notice == Notice::Cnp,
+            cnps: self.notice == Notice::Cnp,
             ..Needs::NOTHING
         }
     }
@@ -294,7 +297,7 @@ const TICK_MIN: Span = Span::from_ns(1);
 
 /// The law of one flow.
 #[derive(Clone, Debug)]
-pub struct Dcqcn {
+pub struct DcqcnLaw {
     config: DcqcnConfig,
     line: Rate,
     min: Rate,
@@ -326,9 +329,9 @@ pub struct Dcqcn {
 }
 
 impl BuildLaw for DcqcnConfig {
-    type Law = Dcqcn;
+    type Law = DcqcnLaw;
 
-    fn build(&self, env: &Env) -> Dcqcn {
+    fn build(&self, env: &Env) -> DcqcnLaw {
         let line = env.line_rate;
         let config = DcqcnConfig {
             alpha_period: self.alpha_period.max(TICK_MIN),
@@ -339,7 +342,7 @@ impl BuildLaw for DcqcnConfig {
             },
             ..*self
         };
-        Dcqcn {
+        DcqcnLaw {
             config,
             line,
             min: self.min_rate.min(line),
@@ -362,7 +365,7 @@ impl BuildLaw for DcqcnConfig {
     }
 }
 
-impl Dcqcn {
+impl DcqcnLaw {
     /// `R_T`.
     pub fn target(&self) -> Rate {
         self.target
@@ -499,7 +502,7 @@ impl Dcqcn {
     }
 }
 
-impl RateLaw for Dcqcn {
+impl RateLaw for DcqcnLaw {
     fn rate(&self) -> Rate {
         self.rate
     }
@@ -508,8 +511,8 @@ impl RateLaw for Dcqcn {
         self.window.at(self.rate)
     }
 
-    fn on_ack(&mut self, ack: &Ack<'_>, now: Time) {
-        if ack.marked && self.config.notice == Notice::MarkedAck {
+    fn on_ack(&mut self, ack: &AckEvent<'_>, now: Time) {
+        if ack.ecn_echo && self.config.notice == Notice::MarkedAck {
             self.notify(now);
         }
     }

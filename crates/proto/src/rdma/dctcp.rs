@@ -4,13 +4,15 @@
 //! It is a baseline of theirs, not what anybody runs. For the protocol see [`crate::tcp::dctcp`].
 
 use super::config::rdma_params;
-use super::law::{Ack, BuildLaw, RateLaw};
+use super::law::{AckEvent, BuildLaw, RateLaw};
 use super::scale::{Window, Windowing, plus, times};
 use super::{Cnp, Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
+use crate::mechanism::NoMechanism;
+use crate::needs::{MarkingNeeds, Needs};
 use crate::params::{Auto, Profile};
 use crate::port::RedConfig;
-use crate::registry::{Checked, MarkingNeeds, Needs};
+use crate::transport::Checked;
 use clearway_units::{Bytes, Rate, Span, Time};
 
 /// Constants of the law.
@@ -67,6 +69,7 @@ pub type RdmaDctcp = Rdma<Params>;
 
 impl RdmaParams for Params {
     type Law = DctcpConfig;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "rdma-dctcp";
     const SUMMARY: &'static str =
         "DCTCP's estimate of marks as a law of the rate, over RDMA: a baseline of HPCC's authors";
@@ -109,7 +112,7 @@ impl Params {
 
 /// The law of one flow.
 #[derive(Clone, Debug)]
-pub struct RateDctcp {
+pub struct RdmaDctcpLaw {
     config: DctcpConfig,
     line: Rate,
     min: Rate,
@@ -129,14 +132,14 @@ pub struct RateDctcp {
 }
 
 impl BuildLaw for DctcpConfig {
-    type Law = RateDctcp;
+    type Law = RdmaDctcpLaw;
 
-    fn build(&self, env: &Env) -> RateDctcp {
+    fn build(&self, env: &Env) -> RdmaDctcpLaw {
         let line = env.line_rate;
         let base_rtt = self.base_rtt.unwrap_or(env.base_rtt);
         let payload_max = env.framing.payload_max as u64;
         let one_packet = || Rate::from_bps_f64(payload_max as f64 * 8.0 / base_rtt.as_secs_f64());
-        RateDctcp {
+        RdmaDctcpLaw {
             config: *self,
             line,
             min: self.min_rate.min(line),
@@ -153,36 +156,36 @@ impl BuildLaw for DctcpConfig {
     }
 }
 
-impl RateDctcp {
+impl RdmaDctcpLaw {
     /// The moving average of the share of marked acknowledgements.
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
 
     /// Whether this acknowledgement ends a round trip. If so, `alpha` moves.
-    fn ends_round(&mut self, ack: &Ack<'_>) -> bool {
+    fn ends_round(&mut self, ack: &AckEvent<'_>) -> bool {
         let Some(end) = self.round_end else {
             // The first round trip ends with its first acknowledgement, and its marks count for the next.
-            if ack.acked == 0 {
+            if ack.snd_una == 0 {
                 return false;
             }
-            self.round_end = Some(ack.next);
-            self.batch = ack.next / self.payload_max + 1;
+            self.round_end = Some(ack.snd_nxt);
+            self.batch = ack.snd_nxt / self.payload_max + 1;
             return true;
         };
-        if ack.acked <= end {
+        if ack.snd_una <= end {
             return false;
         }
         let share = (self.marked as f64 / self.batch as f64).min(1.0);
         self.alpha = (1.0 - self.config.g) * self.alpha + self.config.g * share;
         self.marked = 0;
-        self.round_end = Some(ack.next);
-        self.batch = ack.next.saturating_sub(ack.acked) / self.payload_max + 1;
+        self.round_end = Some(ack.snd_nxt);
+        self.batch = ack.snd_nxt.saturating_sub(ack.snd_una) / self.payload_max + 1;
         true
     }
 }
 
-impl RateLaw for RateDctcp {
+impl RateLaw for RdmaDctcpLaw {
     fn rate(&self) -> Rate {
         self.rate
     }
@@ -191,15 +194,15 @@ impl RateLaw for RateDctcp {
         self.window.at(self.rate)
     }
 
-    fn on_ack(&mut self, ack: &Ack<'_>, _: Time) {
-        self.marked += ack.marked as u64;
+    fn on_ack(&mut self, ack: &AckEvent<'_>, _: Time) {
+        self.marked += ack.ecn_echo as u64;
         let round = self.ends_round(ack);
-        if self.cut_end.is_some_and(|end| ack.acked > end) {
+        if self.cut_end.is_some_and(|end| ack.snd_una > end) {
             self.cut_end = None;
         }
-        if ack.marked && self.cut_end.is_none() {
+        if ack.ecn_echo && self.cut_end.is_none() {
             self.rate = times(self.rate, 1.0 - self.alpha / 2.0).max(self.min);
-            self.cut_end = Some(ack.next);
+            self.cut_end = Some(ack.snd_nxt);
         }
         if round && self.cut_end.is_none() {
             self.rate = plus(self.rate, self.ai).min(self.line);

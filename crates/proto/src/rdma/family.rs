@@ -3,14 +3,19 @@
 use super::law::BuildLaw;
 use super::{Config, Receiver, Sender};
 use crate::endpoint::Env;
+use crate::mechanism::PortMechanism;
+use crate::needs::Needs;
 use crate::params::{ParamSet, Profile};
-use crate::registry::{Checked, Needs, Transport};
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 use std::marker::PhantomData;
 
 /// Parameters of an RDMA transport, which is then [`Rdma`] of them.
 pub trait RdmaParams: ParamSet {
     /// What the law of a new flow is built from.
     type Law: BuildLaw;
+    /// As [`Transport::Mechanism`].
+    type Mechanism: PortMechanism;
     /// As [`Transport::NAME`].
     const NAME: &'static str;
     /// As [`Transport::SUMMARY`].
@@ -23,8 +28,12 @@ pub trait RdmaParams: ParamSet {
     const PROFILES: &'static [Profile] = &[];
     /// As [`Transport::COUNTS_NOTICES`].
     const COUNTS_NOTICES: bool = false;
-    /// What its packets need from the ports on their way.
+    /// As [`Transport::needs`].
     fn needs(&self) -> Needs;
+    /// As [`Transport::mechanism`].
+    fn mechanism(&self) -> Option<<Self::Mechanism as PortMechanism>::Config> {
+        None
+    }
     /// The settings of both ends.
     fn settings(&self, env: &Env) -> Config;
     /// The law's constants.
@@ -38,6 +47,8 @@ impl<P: RdmaParams> Transport for Rdma<P> {
     type Params = P;
     type Sender = Sender<<P::Law as BuildLaw>::Law>;
     type Receiver = Receiver;
+    type Shim = NoShim;
+    type Mechanism = P::Mechanism;
     const NAME: &'static str = P::NAME;
     const SUMMARY: &'static str = P::SUMMARY;
     const SOURCE: &'static str = P::SOURCE;
@@ -47,6 +58,10 @@ impl<P: RdmaParams> Transport for Rdma<P> {
 
     fn needs(params: &P) -> Needs {
         params.needs()
+    }
+
+    fn mechanism(params: &P) -> Option<<P::Mechanism as PortMechanism>::Config> {
+        params.mechanism()
     }
 
     fn sender(params: &P, env: &Env) -> Self::Sender {

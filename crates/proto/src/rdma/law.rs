@@ -1,75 +1,76 @@
-//! The plug for rate control under RDMA: what a law hears from the [`Sender`](super::Sender), and what it answers.
+//! The interface of rate control under RDMA: the events that a law hears from the [`Sender`](super::Sender), and the rate
+//! and window with which it answers.
 //!
-//! The sender knows *which* packets to send: order, acknowledgements, going back, the timer. A law knows *how fast*
-//! and how much may be in flight. The sender is generic over its law, so that calls are direct.
+//! The sender knows *which* packets to send: order, acknowledgements, repetition, the timer. A law knows *how fast* they
+//! may leave and how many bytes may be in flight. The sender is generic over its law, so that calls are direct.
 
 use crate::endpoint::Env;
 use crate::packet::Hop;
 use clearway_units::{Rate, Span, Time};
 
-/// No limit to the bytes in flight.
+/// The window of a law that does not limit the bytes in flight.
 pub const UNLIMITED: u64 = u64::MAX / 4;
 
 /// An acknowledgement (or a negative one) arrived.
 #[derive(Clone, Copy, Debug)]
-pub struct Ack<'a> {
+pub struct AckEvent<'a> {
     /// Bytes by which the cumulative acknowledgement advanced; 0 for a repeated or a negative one.
-    pub newly: u64,
-    /// Oldest byte not acknowledged, after this acknowledgement.
     pub acked: u64,
-    /// First byte not yet sent; below what was sent before while the sender goes back.
-    pub next: u64,
-    /// Whether the data that it answers was marked (or the receiver's note of that rides on it).
-    pub marked: bool,
-    /// From the departure of the data packet that it answers until now.
+    /// The oldest byte that is not acknowledged, after this acknowledgement.
+    pub snd_una: u64,
+    /// The next byte to send. While the sender goes back over a loss, bytes beyond it were sent before.
+    pub snd_nxt: u64,
+    /// True if the acknowledgement echoes a mark on the data that it answers.
+    pub ecn_echo: bool,
+    /// The time from the departure of the data packet that the acknowledgement answers until now.
     pub rtt: Span,
-    /// What the ports on the data packet's way wrote into it, in order. Empty without telemetry.
+    /// The telemetry that the ports on the data packet's way wrote into it, in order; empty without telemetry.
     pub hops: &'a [Hop],
 }
 
-/// Law of a flow's rate.
+/// The law that sets the rate and the window of a flow.
 pub trait RateLaw {
-    /// Whether a new rate also moves the packet that already waits for its turn; else it holds from the next on. HPCC's
-    /// ns-3 code moves it for HPCC alone.
-    const MOVES_TURN: bool = false;
+    /// True if a new rate also applies to the packet that already waits for the pace; else it applies from the next
+    /// packet on. In HPCC's ns-3 code it does for HPCC alone.
+    const REPACES: bool = false;
 
-    /// Pace of packets, in bits on the wire per second.
+    /// Returns the pace of packets, in bits on the wire per second.
     fn rate(&self) -> Rate;
 
-    /// Most bytes in flight. One packet may always be in flight.
+    /// Returns the window, the most bytes in flight. One packet may always be in flight.
     fn window(&self) -> u64 {
         UNLIMITED
     }
 
-    /// An acknowledgement arrived.
-    fn on_ack(&mut self, ack: &Ack<'_>, now: Time);
+    /// Handles an acknowledgement.
+    fn on_ack(&mut self, ack: &AckEvent<'_>, now: Time);
 
-    /// A congestion notification packet (CNP) arrived.
+    /// Handles a congestion notification packet (CNP).
     fn on_cnp(&mut self, now: Time) {
         let _ = now;
     }
 
-    /// A data packet of `wire` bytes leaves.
+    /// Notes that a data packet of `wire` bytes leaves.
     fn on_sent(&mut self, wire: u32, now: Time) {
         let _ = (wire, now);
     }
 
-    /// When the law wants [`RateLaw::on_timeout`]; [`Time::MAX`] if never.
+    /// Returns the time at which the law wants [`RateLaw::on_timeout`]; [`Time::MAX`] if never.
     fn next_timeout(&self) -> Time {
         Time::MAX
     }
 
-    /// The time of [`RateLaw::next_timeout`] came, or an earlier one.
+    /// Handles the time of [`RateLaw::next_timeout`]. A call too early must be harmless.
     fn on_timeout(&mut self, now: Time) {
         let _ = now;
     }
 }
 
-/// A law that a transport builds for each flow.
+/// The constants of a law, from which the law of each new flow is built.
 pub trait BuildLaw {
     /// The law.
     type Law: RateLaw;
 
-    /// One for a new flow. Its timers rest until it hears of something.
+    /// Returns the law of a new flow. Its timers rest until it hears of something.
     fn build(&self, env: &Env) -> Self::Law;
 }

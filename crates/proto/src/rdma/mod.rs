@@ -3,16 +3,16 @@
 //!
 //! | transport | law | source |
 //! |---|---|---|
-//! | [`Rocev2`](fixed::Rocev2) | [`FixedRate`](fixed::FixedRate): none | InfiniBand Architecture, annex A17 |
-//! | [`DcqcnTransport`](dcqcn::DcqcnTransport) | [`Dcqcn`](dcqcn::Dcqcn) | SIGCOMM'15; HPCC's ns-3 code |
-//! | [`TimelyTransport`](timely::TimelyTransport) | [`Timely`](timely::Timely) | SIGCOMM'15; HPCC's ns-3 code |
-//! | [`HpccTransport`](hpcc::HpccTransport) | [`Hpcc`](hpcc::Hpcc) | SIGCOMM'19; its ns-3 code |
-//! | [`RdmaDctcp`](dctcp::RdmaDctcp) | [`RateDctcp`](dctcp::RateDctcp) | HPCC's ns-3 code |
-//! | [`Pacc`](pacc::Pacc) | [`Dcqcn`](dcqcn::Dcqcn), and [`PaccPort`](pacc::PaccPort) in switches | INFOCOM'22 |
+//! | [`Rocev2`](rocev2::Rocev2) | [`Rocev2Law`](rocev2::Rocev2Law): a constant rate | InfiniBand Architecture, annex A17 |
+//! | [`Dcqcn`](dcqcn::Dcqcn) | [`DcqcnLaw`](dcqcn::DcqcnLaw) | SIGCOMM'15; HPCC's ns-3 code |
+//! | [`Timely`](timely::Timely) | [`TimelyLaw`](timely::TimelyLaw) | SIGCOMM'15; HPCC's ns-3 code |
+//! | [`Hpcc`](hpcc::Hpcc) | [`HpccLaw`](hpcc::HpccLaw) | SIGCOMM'19; its ns-3 code |
+//! | [`RdmaDctcp`](dctcp::RdmaDctcp) | [`RdmaDctcpLaw`](dctcp::RdmaDctcpLaw) | HPCC's ns-3 code |
+//! | [`Pacc`](pacc::Pacc) | [`DcqcnLaw`](dcqcn::DcqcnLaw), and [`PaccPort`](pacc::PaccPort) in switches | INFOCOM'22 |
 //!
-//! A new law is a file like `fixed.rs`: a [`RateLaw`](law::RateLaw), and its parameters, which choose it
-//! ([`RdmaParams`]); that makes [`Rdma`] of them a [`Transport`](crate::Transport). The network is meant to be lossless by priority flow control
-//! ([`Needs::lossless`](crate::Needs)), but need not be: what is lost is sent again.
+//! A new law is a file like `rocev2.rs`: a [`RateLaw`](law::RateLaw), and parameters that choose it ([`RdmaParams`]),
+//! of which [`Rdma`] makes a [`Transport`](crate::Transport). The network is meant to be lossless by priority flow
+//! control ([`Needs::lossless`](crate::Needs)), but need not be: lost data is sent again.
 //!
 //! # Deviations
 //! - Frames have the sizes of the network's framing, as those of all transports; RoCEv2's own headers would add four
@@ -26,16 +26,16 @@ pub(crate) mod config;
 pub mod dcqcn;
 pub mod dctcp;
 mod family;
-pub mod fixed;
 pub mod hpcc;
 pub mod law;
 pub mod pacc;
 mod receiver;
+pub mod rocev2;
 pub mod scale;
 mod sender;
 pub mod timely;
 
-pub use config::{Acks, Cnp, Config, Recovery};
+pub use config::{Cnp, Config, Recovery};
 pub use family::{Rdma, RdmaParams};
 pub use receiver::Receiver;
 pub use sender::Sender;

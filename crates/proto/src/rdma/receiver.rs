@@ -1,37 +1,50 @@
-//! The receiving end: acknowledges each packet, asks for what is missing, tells of marks.
+//! The receiving end of RDMA: it acknowledges each data packet, asks for missing bytes, and reports marks.
 
 use super::config::{Cnp, Config, Recovery};
 use crate::endpoint::{self, Cx, Endpoint, Env, Framing};
-use crate::packet::{Extra, Flags, Kind, Packet};
+use crate::packet::{Extra, Flags, Header, Packet};
 use crate::ranges::Ranges;
 use clearway_units::{Span, Time};
 
-/// The receiving end of a flow.
+/// The kind of answer to a data packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Answer {
+    Ack,
+    Nack,
+}
+
+/// The receiving end of an RDMA flow.
 pub struct Receiver {
     recovery: Recovery,
+    /// Go-back-N: the least time between two negative acknowledgements for the same gap.
     nack_interval: Span,
+    /// The way in which the receiver reports marks.
     cnp: Cnp,
+    /// The size of an acknowledgement on the wire, in bytes.
     ack_wire: u32,
     framing: Framing,
-    /// Next byte expected.
-    expected: u64,
-    /// Size of the flow, once known.
+    /// The next byte expected.
+    rcv_nxt: u64,
+    /// The length of the flow, once known.
     end: Option<u64>,
-    /// Data beyond `expected`, where it is kept.
+    /// Selective repeat: bytes beyond `rcv_nxt` that arrived.
     early: Ranges,
-    /// For which gap the last negative acknowledgement was sent, and when the next may be.
+    /// Go-back-N: the gap for which the last negative acknowledgement was sent, named by its first byte.
     nacked: Option<u64>,
+    /// Go-back-N: the time from which on that gap may be reported again.
     nack_at: Time,
-    /// When the next notification of congestion may be sent.
+    /// The time from which on the next CNP may leave.
     cnp_at: Time,
+    /// True if a CNP is to leave now.
     cnp_due: bool,
+    /// The answer that is to leave now.
     answer: Option<Packet>,
-    /// What the answer carries besides, if it is flagged so. Apart from it, since it is large and mostly nothing.
+    /// The [`Extra`] of that answer, if it is flagged so; kept apart because it is large and mostly empty.
     extra: Extra,
 }
 
 impl Receiver {
-    /// A receiving end for a new flow.
+    /// Returns the receiving end of a new flow.
     pub fn new(config: &Config, env: &Env) -> Receiver {
         let framing = env.framing;
         Receiver {
@@ -40,7 +53,7 @@ impl Receiver {
             cnp: config.cnp,
             ack_wire: framing.wire_min.max(framing.overhead + config.stamp_echo),
             framing,
-            expected: 0,
+            rcv_nxt: 0,
             end: None,
             early: Ranges::default(),
             nacked: None,
@@ -52,55 +65,53 @@ impl Receiver {
         }
     }
 
-    /// Takes the bytes of a packet, if it may. Answers what to send back, if anything.
-    fn take(&mut self, packet: &Packet, cx: &mut Cx<'_>) -> Option<Kind> {
-        let (start, end) = (packet.seq, packet.seq + packet.payload as u64);
+    /// Takes the bytes of a packet, if it may. Returns the kind of answer to send, if any.
+    fn take(&mut self, start: u64, packet: &Packet, cx: &mut Cx<'_>) -> Option<Answer> {
+        let end = start + packet.payload() as u64;
         let keeps = self.recovery == Recovery::SelectiveRepeat;
-        if start > self.expected {
+        if start > self.rcv_nxt {
             if !keeps {
-                let again = self.nacked == Some(self.expected) && cx.now < self.nack_at;
+                let again = self.nacked == Some(self.rcv_nxt) && cx.now < self.nack_at;
                 if again {
                     return None;
                 }
-                self.nacked = Some(self.expected);
+                self.nacked = Some(self.rcv_nxt);
                 self.nack_at = cx.now + self.nack_interval;
-                return Some(Kind::Nack);
+                return Some(Answer::Nack);
             }
-            self.learn_end(packet);
+            self.learn_end(packet, end);
             let new = if start < end { self.early.insert(start, end) } else { 0 };
             cx.stats.duplicate_bytes += end - start - new;
-            return Some(Kind::Nack);
+            return Some(Answer::Nack);
         }
-        self.learn_end(packet);
-        let fresh = end.saturating_sub(self.expected).min(end - start);
+        self.learn_end(packet, end);
+        let fresh = end.saturating_sub(self.rcv_nxt).min(end - start);
         cx.stats.duplicate_bytes += end - start - fresh;
-        self.expected = self.expected.max(end);
+        self.rcv_nxt = self.rcv_nxt.max(end);
         if keeps {
-            // What waited beyond may be a part of this packet already.
+            // Bytes of this packet may have arrived before, out of order.
             cx.stats.duplicate_bytes += self.early.covered(end - fresh, end);
-            if let Some(through) = self.early.take_through(self.expected) {
-                self.expected = self.expected.max(through);
+            if let Some(through) = self.early.take_through(self.rcv_nxt) {
+                self.rcv_nxt = self.rcv_nxt.max(through);
             }
         }
-        Some(Kind::Ack)
+        Some(Answer::Ack)
     }
 
-    fn learn_end(&mut self, packet: &Packet) {
+    fn learn_end(&mut self, packet: &Packet, end: u64) {
         if packet.flags.has(Flags::LAST) {
-            self.end = Some(packet.seq + packet.payload as u64);
+            self.end = Some(end);
         }
     }
 
     fn has_all(&self) -> bool {
-        self.end == Some(self.expected)
+        self.end == Some(self.rcv_nxt)
     }
 }
 
 impl Endpoint for Receiver {
     fn handle_packet(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
-        if packet.kind != Kind::Data {
-            return;
-        }
+        let Header::Data { offset, .. } = packet.header else { return };
         let marked = packet.flags.has(Flags::ECN_CE);
         if let Cnp::Packets(interval) = self.cnp
             && marked
@@ -109,45 +120,34 @@ impl Endpoint for Receiver {
             self.cnp_at = cx.now + interval;
             self.cnp_due = true;
         }
-        let Some(kind) = self.take(packet, cx) else { return };
-        let mut answer = Packet::new(kind, self.ack_wire);
-        answer.ack = self.expected;
-        answer.seq = packet.seq;
-        answer.window = packet.payload;
-        answer.sent = cx.now;
-        answer.echo = packet.sent;
+        let Some(answer) = self.take(offset, packet, cx) else { return };
+        let (ack, len, echo) = (self.rcv_nxt, packet.payload(), packet.sent);
+        let header = match answer {
+            Answer::Ack => Header::RdmaAck { ack, offset, len, echo },
+            Answer::Nack => Header::RdmaNack { ack, offset, len, echo },
+        };
         let has_extra = packet.flags.has(Flags::TELEMETRY);
-        answer.flags = Flags::NONE
+        let flags = Flags::NONE
             .with_if(marked && self.cnp == Cnp::Flag, Flags::ECN_ECHO)
             .with_if(self.has_all(), Flags::LAST)
             .with_if(has_extra, Flags::EXTRA);
         if has_extra {
             self.extra = *extra;
         }
-        self.answer = Some(answer);
+        self.answer = Some(Packet::control(header, self.ack_wire, cx.now).with_flags(flags));
     }
 
     fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
 
     fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
         if std::mem::take(&mut self.cnp_due) {
-            let mut cnp = Packet::new(Kind::Cnp, self.framing.wire(0));
-            cnp.sent = cx.now;
-            return Some(cnp);
+            return Some(Packet::control(Header::Cnp, self.framing.wire(0), cx.now));
         }
         let answer = self.answer.take()?;
         if answer.flags.has(Flags::EXTRA) {
             *extra = self.extra;
         }
         Some(answer)
-    }
-
-    fn wants_transmit(&self, _: Time) -> bool {
-        false
-    }
-
-    fn poll_transmit(&mut self, _: &mut Cx<'_>) -> Option<Packet> {
-        None
     }
 
     fn next_timeout(&self) -> Time {
@@ -161,6 +161,9 @@ impl Endpoint for Receiver {
 
 impl endpoint::Receiver for Receiver {
     fn delivered(&self) -> u64 {
-        self.expected
+        self.rcv_nxt
     }
 }
+
+#[cfg(test)]
+mod tests;

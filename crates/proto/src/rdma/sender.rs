@@ -1,72 +1,93 @@
-//! The sending end: which packet leaves next, at the pace and within the window of a [`RateLaw`].
+//! The sending end of RDMA: it chooses the next packet, at the pace and within the window that a [`RateLaw`] sets.
 
 use super::config::{Config, Recovery};
-use super::law::{Ack, RateLaw};
+use super::law::{AckEvent, RateLaw};
 use crate::endpoint::{self, Cx, Endpoint, Env, Framing, Gauges};
-use crate::packet::{Extra, Flags, Kind, Packet};
+use crate::packet::{Extra, Flags, Header, Packet};
 use crate::ranges::Ranges;
 use clearway_units::{Bytes, Rate, Span, Time};
 
-/// Most doublings of the retransmission timeout.
+/// The retransmission timeout doubles at most this many times.
 const BACKOFF_MAX: u32 = 6;
 
-/// A pace of this grain is not rounded.
+/// The grain of pacing at which the time between two packets is exact.
 const FINEST: Span = Span::from_ps(1);
 
-/// The sending end of a flow.
+/// The sending end of an RDMA flow under the rate law `L`.
+///
+/// The stream, as offsets, from left to right. While the sender goes back over a loss, `snd_nxt` is below `snd_max`;
+/// with selective repeat it never is, and the bytes from `rtx_next` to `rtx_end` are repeated where `scoreboard` has gaps.
+///
+/// ```text
+///   acknowledged | in flight | to be sent again | not yet sent | not yet written
+///             snd_una     snd_nxt            snd_max        written
+/// ```
 pub struct Sender<L> {
     law: L,
     framing: Framing,
     recovery: Recovery,
+    /// True if ports write telemetry into data packets.
     telemetry: bool,
+    /// True if switches may mark data packets.
     ecn: bool,
+    /// Bytes on the wire that each data packet carries besides payload and the headers of the framing.
     stamp: u32,
+    /// The retransmission timeout before any backoff; `None` if there is no retransmission timer.
     rto: Option<Span>,
-    /// Bytes that the application wrote, and whether these are all.
+    /// Bytes that the application wrote so far.
     written: u64,
+    /// True once the application has written all.
     closed: bool,
-    /// Oldest byte not acknowledged.
-    acked: u64,
-    /// Next byte to send; goes back where all is repeated from a loss on.
-    next: u64,
-    /// First byte never sent.
-    fresh: u64,
-    /// Bytes beyond `acked` that arrived, where the receiver keeps them.
-    kept: Ranges,
-    /// Of what is missing below this, all is sent again, from `mending` on.
-    mend_end: u64,
-    mending: u64,
-    /// When the byte at `acked` was last sent again.
-    mended: Time,
-    /// Whether the end of the flow has been told, and whether it is known to have arrived.
-    end_told: bool,
+    /// The oldest byte that is not acknowledged.
+    snd_una: u64,
+    /// The next byte to send; go-back-N sets it back to `snd_una` after a loss.
+    snd_nxt: u64,
+    /// The first byte never sent.
+    snd_max: u64,
+    /// Selective repeat: bytes beyond `snd_una` that the receiver has.
+    scoreboard: Ranges,
+    /// Selective repeat: the next byte that may have to be sent again.
+    rtx_next: u64,
+    /// Selective repeat: bytes from here on are not known to be lost.
+    rtx_end: u64,
+    /// Selective repeat: the time at which the byte at `snd_una` was last sent again; [`Time::MAX`] if it was not.
+    rtx_at: Time,
+    /// True once a packet that ends the flow was sent.
+    end_sent: bool,
+    /// True once the receiver acknowledged the end of the flow.
     end_acked: bool,
-    /// When the last packet left, its size, and the rate by which the next one's turn was found.
-    left: Time,
-    left_wire: u32,
+    /// The time at which the last packet left.
+    last_sent: Time,
+    /// The size of that packet on the wire, in bytes.
+    last_wire: u32,
+    /// The rate from which `pace_at` was computed.
     pace: Rate,
-    grain: Span,
-    /// The pace allows the next packet from then on.
-    turn: Time,
-    /// When to look again whether the pace allows a packet.
+    /// The time between two packets is rounded down to a multiple of this.
+    pacing_grain: Span,
+    /// The pace allows the next packet from this time on.
+    pace_at: Time,
+    /// The time to wake up for the next packet; [`Time::MAX`] if none waits for the pace.
     pace_timer: Time,
+    /// The time at which the retransmission timer expires.
     rto_at: Time,
+    /// Doublings of the retransmission timeout since the last progress.
     backoff: u32,
 }
 
-/// A packet to send: its bytes, and whether it was sent before.
-struct Piece {
+/// The next packet to send.
+struct Segment {
     start: u64,
-    payload: u32,
+    len: u32,
+    /// True if bytes of it were sent before.
     again: bool,
 }
 
 impl<L: RateLaw> Sender<L> {
-    /// A sending end for a new flow.
+    /// Returns the sending end of a new flow.
     pub fn new(config: &Config, env: &Env, law: L) -> Sender<L> {
         Sender {
             pace: law.rate(),
-            grain: config.pacing_grain.max(FINEST),
+            pacing_grain: config.pacing_grain.max(FINEST),
             law,
             framing: env.framing,
             recovery: config.recovery,
@@ -76,127 +97,133 @@ impl<L: RateLaw> Sender<L> {
             rto: config.rto,
             written: 0,
             closed: false,
-            acked: 0,
-            next: 0,
-            fresh: 0,
-            kept: Ranges::default(),
-            mend_end: 0,
-            mending: 0,
-            mended: Time::MAX,
-            end_told: false,
+            snd_una: 0,
+            snd_nxt: 0,
+            snd_max: 0,
+            scoreboard: Ranges::default(),
+            rtx_next: 0,
+            rtx_end: 0,
+            rtx_at: Time::MAX,
+            end_sent: false,
             end_acked: false,
-            left: Time::ZERO,
-            left_wire: 0,
-            turn: Time::ZERO,
+            last_sent: Time::ZERO,
+            last_wire: 0,
+            pace_at: Time::ZERO,
             pace_timer: Time::MAX,
             rto_at: Time::MAX,
             backoff: 0,
         }
     }
 
-    /// The law.
+    /// Returns the law that sets rate and window.
     pub fn law(&self) -> &L {
         &self.law
     }
 
-    /// What would be sent next, pace left aside.
-    fn piece(&self) -> Option<Piece> {
-        let most = self.framing.payload_max as u64;
-        if let Some((start, end)) = self.kept.gap(self.mending.max(self.acked), self.mend_end) {
-            return Some(Piece { start, payload: (end - start).min(most) as u32, again: true });
+    /// Returns the next packet that may leave as soon as the pace allows it.
+    fn next_segment(&self) -> Option<Segment> {
+        let payload_max = self.framing.payload_max as u64;
+        if let Some((start, end)) = self.scoreboard.gap(self.rtx_next.max(self.snd_una), self.rtx_end) {
+            return Some(Segment { start, len: (end - start).min(payload_max) as u32, again: true });
         }
-        if self.next < self.written {
-            let in_flight = self.next - self.acked;
+        if self.snd_nxt < self.written {
+            let in_flight = self.snd_nxt - self.snd_una;
             if in_flight > 0 && in_flight >= self.law.window() {
                 return None;
             }
-            let payload = (self.written - self.next).min(most) as u32;
-            return Some(Piece { start: self.next, payload, again: self.next < self.fresh });
+            let len = (self.written - self.snd_nxt).min(payload_max) as u32;
+            return Some(Segment { start: self.snd_nxt, len, again: self.snd_nxt < self.snd_max });
         }
-        let tells_end = self.closed && !self.end_told;
-        tells_end.then_some(Piece { start: self.written, payload: 0, again: false })
+        let ends = self.closed && !self.end_sent;
+        ends.then_some(Segment { start: self.written, len: 0, again: false })
     }
 
-    /// Whether anything is out whose arrival is not known.
-    fn is_waiting(&self) -> bool {
-        self.acked < self.fresh || self.end_told && !self.end_acked
+    /// True if a packet was sent whose arrival is not known.
+    fn is_outstanding(&self) -> bool {
+        self.snd_una < self.snd_max || self.end_sent && !self.end_acked
     }
 
-    /// When the pace allows the packet after the last one.
-    fn next_turn(&self) -> Time {
-        let size = Bytes::new(self.left_wire as u64);
-        if self.grain == FINEST {
-            return self.left + self.pace.time_to_send(size);
+    /// Returns the time from which on the pace allows the packet after the last one.
+    fn next_pace_at(&self) -> Time {
+        let size = Bytes::new(self.last_wire as u64);
+        if self.pacing_grain == FINEST {
+            return self.last_sent + self.pace.time_to_send(size);
         }
-        self.left + self.pace.time_to_send_below(size, self.grain)
+        self.last_sent + self.pace.time_to_send_below(size, self.pacing_grain)
     }
 
-    /// After any input: the pace may have changed, and with it the time of the next turn.
-    fn settle(&mut self, now: Time) {
+    /// Takes over a new pace after an input, and sets the timer for a packet that waits for it.
+    fn repace(&mut self, now: Time) {
         let pace = self.law.rate();
-        if L::MOVES_TURN && pace != self.pace {
+        if L::REPACES && pace != self.pace {
             self.pace = pace;
-            self.turn = self.next_turn();
+            self.pace_at = self.next_pace_at();
         }
-        self.pace_timer = if self.turn > now && self.piece().is_some() { self.turn } else { Time::MAX };
+        self.pace_timer =
+            if self.pace_at > now && self.next_segment().is_some() { self.pace_at } else { Time::MAX };
     }
 
     fn arm_rto(&mut self, now: Time) {
         self.rto_at = match self.rto {
-            Some(rto) if self.is_waiting() => now.saturating_add(rto.saturating_mul(1 << self.backoff)),
+            Some(rto) if self.is_outstanding() => now.saturating_add(rto.saturating_mul(1 << self.backoff)),
             _ => Time::MAX,
         };
     }
 
-    /// All that is not known to have arrived is sent again.
+    /// Makes the sender repeat all bytes that are not known to have arrived.
     fn start_over(&mut self) {
-        self.end_told &= self.end_acked;
+        self.end_sent &= self.end_acked;
         match self.recovery {
-            Recovery::GoBackN => self.next = self.acked,
-            Recovery::SelectiveRepeat => (self.mending, self.mend_end) = (self.acked, self.fresh),
+            Recovery::GoBackN => self.snd_nxt = self.snd_una,
+            Recovery::SelectiveRepeat => (self.rtx_next, self.rtx_end) = (self.snd_una, self.snd_max),
         }
     }
 
     fn on_answer(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
-        let newly = packet.ack.saturating_sub(self.acked);
-        self.acked += newly;
-        if newly > 0 {
-            // If the byte now at `acked` was sent again, then before now.
-            self.mended = if self.mending > self.acked { cx.now } else { Time::MAX };
+        let (Header::RdmaAck { ack, offset, len, echo } | Header::RdmaNack { ack, offset, len, echo }) =
+            packet.header
+        else {
+            return;
+        };
+        let acked = ack.saturating_sub(self.snd_una);
+        self.snd_una += acked;
+        if acked > 0 {
+            // If the byte that is now at `snd_una` was sent again, then before now.
+            self.rtx_at = if self.rtx_next > self.snd_una { cx.now } else { Time::MAX };
         }
-        self.next = self.next.max(self.acked);
-        self.kept.remove_below(self.acked);
+        self.snd_nxt = self.snd_nxt.max(self.snd_una);
+        self.scoreboard.remove_below(self.snd_una);
         if packet.flags.has(Flags::LAST) {
-            (self.end_told, self.end_acked) = (true, true);
+            (self.end_sent, self.end_acked) = (true, true);
         }
-        if packet.kind == Kind::Nack {
+        if matches!(packet.header, Header::RdmaNack { .. }) {
             match self.recovery {
                 Recovery::GoBackN => self.start_over(),
                 Recovery::SelectiveRepeat => {
-                    let (start, end) = (packet.seq.max(self.acked), packet.seq + packet.window as u64);
+                    let (start, end) = (offset.max(self.snd_una), offset + len as u64);
                     if start < end {
-                        self.kept.insert(start, end);
+                        self.scoreboard.insert(start, end);
                     }
-                    // What left after the repetition has overtaken it: that was lost too.
-                    if self.mend_end <= self.acked || packet.echo > self.mended {
-                        (self.mending, self.mended) = (self.acked, Time::MAX);
+                    // Data that left after the repetition has overtaken it, so the repetition was lost too.
+                    if self.rtx_end <= self.snd_una || echo > self.rtx_at {
+                        (self.rtx_next, self.rtx_at) = (self.snd_una, Time::MAX);
                     }
-                    self.mend_end = self.mend_end.max(self.kept.end());
+                    self.rtx_end = self.rtx_end.max(self.scoreboard.end());
                 }
             }
         }
         let marked = packet.flags.has(Flags::ECN_ECHO);
         cx.stats.notices += u64::from(marked);
-        let ack = Ack {
-            newly,
-            acked: self.acked,
-            next: self.next,
-            marked,
-            rtt: cx.now.saturating_since(packet.echo),
+        let event = AckEvent {
+            acked,
+            snd_una: self.snd_una,
+            snd_nxt: self.snd_nxt,
+            ecn_echo: marked,
+            rtt: cx.now.saturating_since(echo),
             hops: extra.hops(),
         };
-        self.law.on_ack(&ack, cx.now);
-        if newly > 0 || !self.is_waiting() {
+        self.law.on_ack(&event, cx.now);
+        if acked > 0 || !self.is_outstanding() {
             self.backoff = 0;
             self.arm_rto(cx.now);
         }
@@ -205,15 +232,15 @@ impl<L: RateLaw> Sender<L> {
 
 impl<L: RateLaw> Endpoint for Sender<L> {
     fn handle_packet(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
-        match packet.kind {
-            Kind::Ack | Kind::Nack => self.on_answer(packet, extra, cx),
-            Kind::Cnp => {
+        match packet.header {
+            Header::RdmaAck { .. } | Header::RdmaNack { .. } => self.on_answer(packet, extra, cx),
+            Header::Cnp => {
                 cx.stats.notices += 1;
                 self.law.on_cnp(cx.now);
             }
             _ => return,
         }
-        self.settle(cx.now);
+        self.repace(cx.now);
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
@@ -226,49 +253,11 @@ impl<L: RateLaw> Endpoint for Sender<L> {
             self.start_over();
             self.arm_rto(cx.now);
         }
-        self.settle(cx.now);
+        self.repace(cx.now);
     }
 
     fn poll_control(&mut self, _: &mut Extra, _: &mut Cx<'_>) -> Option<Packet> {
         None
-    }
-
-    fn wants_transmit(&self, now: Time) -> bool {
-        self.turn <= now && self.piece().is_some()
-    }
-
-    fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        let piece = self.piece().filter(|_| self.turn <= cx.now)?;
-        let end = piece.start + piece.payload as u64;
-        let is_last = self.closed && end == self.written;
-        let mut packet = Packet::new(Kind::Data, self.framing.wire(piece.payload) + self.stamp);
-        (packet.seq, packet.payload, packet.sent) = (piece.start, piece.payload, cx.now);
-        packet.flags = Flags::NONE
-            .with_if(self.ecn, Flags::ECN_CAPABLE)
-            .with_if(is_last, Flags::LAST)
-            .with_if(piece.again, Flags::RETRANSMIT)
-            .with_if(self.telemetry, Flags::TELEMETRY.with(Flags::EXTRA));
-        self.end_told |= is_last;
-        if end <= self.mend_end {
-            self.mending = end;
-            if piece.start == self.acked {
-                self.mended = cx.now;
-            }
-        } else {
-            self.next = end;
-        }
-        self.fresh = self.fresh.max(end);
-        cx.stats.data_packets += 1;
-        cx.stats.retransmits += piece.again as u64;
-        self.law.on_sent(packet.wire, cx.now);
-        (self.left, self.left_wire) = (cx.now, packet.wire);
-        self.pace = self.law.rate();
-        self.turn = self.next_turn();
-        self.settle(cx.now);
-        if self.rto_at == Time::MAX {
-            self.arm_rto(cx.now);
-        }
-        Some(packet)
     }
 
     fn next_timeout(&self) -> Time {
@@ -276,7 +265,7 @@ impl<L: RateLaw> Endpoint for Sender<L> {
     }
 
     fn is_finished(&self) -> bool {
-        self.end_acked && self.acked == self.written
+        self.end_acked && self.snd_una == self.written
     }
 
     fn gauges(&self) -> Gauges {
@@ -287,24 +276,65 @@ impl<L: RateLaw> Endpoint for Sender<L> {
 }
 
 impl<L: RateLaw> endpoint::Sender for Sender<L> {
+    fn wants_transmit(&self, now: Time) -> bool {
+        self.pace_at <= now && self.next_segment().is_some()
+    }
+
+    fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
+        let segment = self.next_segment().filter(|_| self.pace_at <= cx.now)?;
+        let end = segment.start + segment.len as u64;
+        let is_last = self.closed && end == self.written;
+        let flags = Flags::NONE
+            .with_if(self.ecn, Flags::ECN_CAPABLE)
+            .with_if(is_last, Flags::LAST)
+            .with_if(segment.again, Flags::RETRANSMIT)
+            .with_if(self.telemetry, Flags::TELEMETRY.with(Flags::EXTRA));
+        let wire = self.framing.wire(segment.len) + self.stamp;
+        let packet = Packet::data(Header::data(segment.start), segment.len, wire, cx.now).with_flags(flags);
+        self.end_sent |= is_last;
+        if end <= self.rtx_end {
+            self.rtx_next = end;
+            if segment.start == self.snd_una {
+                self.rtx_at = cx.now;
+            }
+        } else {
+            self.snd_nxt = end;
+        }
+        self.snd_max = self.snd_max.max(end);
+        cx.stats.data_packets += 1;
+        cx.stats.retransmits += segment.again as u64;
+        self.law.on_sent(packet.wire, cx.now);
+        (self.last_sent, self.last_wire) = (cx.now, packet.wire);
+        self.pace = self.law.rate();
+        self.pace_at = self.next_pace_at();
+        self.repace(cx.now);
+        if self.rto_at == Time::MAX {
+            self.arm_rto(cx.now);
+        }
+        Some(packet)
+    }
+
     fn write(&mut self, bytes: u64, cx: &mut Cx<'_>) {
         self.written += bytes;
-        self.settle(cx.now);
+        self.repace(cx.now);
     }
 
     fn close(&mut self, cx: &mut Cx<'_>) {
         self.closed = true;
-        self.settle(cx.now);
+        self.repace(cx.now);
     }
 
     fn truncate(&mut self, cx: &mut Cx<'_>) -> u64 {
-        self.written = self.fresh;
+        self.written = self.snd_max;
         self.closed = true;
-        self.settle(cx.now);
+        self.repace(cx.now);
         self.written
     }
 
     fn acknowledged(&self) -> u64 {
-        self.acked
+        self.snd_una
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,12 +11,14 @@
 //!   completes the segment. What this one packet takes at line rate is not subtracted (0.1 us at 100 Gbps).
 
 use super::config::rdma_params;
-use super::law::{Ack, BuildLaw, RateLaw};
+use super::law::{AckEvent, BuildLaw, RateLaw};
 use super::scale::{Step, Window, Windowing, plus, times};
 use super::{Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
+use crate::mechanism::NoMechanism;
+use crate::needs::Needs;
 use crate::params::{Auto, Profile};
-use crate::registry::{Checked, Needs};
+use crate::transport::Checked;
 use clearway_units::{Bytes, Rate, Span, Time};
 
 crate::choice! {
@@ -172,10 +174,11 @@ pub const PROFILES: &[Profile] = &[Profile {
 }];
 
 /// The transport.
-pub type TimelyTransport = Rdma<Params>;
+pub type Timely = Rdma<Params>;
 
 impl RdmaParams for Params {
     type Law = TimelyConfig;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "timely";
     const SUMMARY: &'static str = "TIMELY: the slope of the round-trip time sets the rate";
     const SOURCE: &'static str = "SIGCOMM'15";
@@ -218,7 +221,7 @@ impl RdmaParams for Params {
 
 /// The law of one flow.
 #[derive(Clone, Debug)]
-pub struct Timely {
+pub struct TimelyLaw {
     config: TimelyConfig,
     line: Rate,
     min: Rate,
@@ -241,16 +244,16 @@ pub struct Timely {
 }
 
 impl BuildLaw for TimelyConfig {
-    type Law = Timely;
+    type Law = TimelyLaw;
 
-    fn build(&self, env: &Env) -> Timely {
+    fn build(&self, env: &Env) -> TimelyLaw {
         let line = env.line_rate;
         let min = self.min_rate.min(line);
         let start = match self.start {
             Start::Share => Rate::bps(line.as_bps() / (u64::from(env.host_flows) + 1)).max(min),
             Start::Line => line,
         };
-        Timely {
+        TimelyLaw {
             config: *self,
             line,
             min,
@@ -268,19 +271,19 @@ impl BuildLaw for TimelyConfig {
     }
 }
 
-impl Timely {
+impl TimelyLaw {
     /// Whether this acknowledgement brings an update. If so, the wait for the next begins.
-    fn is_due(&mut self, ack: &Ack<'_>) -> bool {
+    fn is_due(&mut self, ack: &AckEvent<'_>) -> bool {
         match self.config.update {
             UpdateAt::Segment => {
-                self.acked += ack.newly;
+                self.acked += ack.acked;
                 let due = self.acked > 0 && (self.last_rtt.is_none() || self.acked >= self.config.segment);
                 if due {
                     self.acked = 0;
                 }
                 due
             }
-            UpdateAt::RoundTrip => ack.acked > self.update_after,
+            UpdateAt::RoundTrip => ack.snd_una > self.update_after,
         }
     }
 
@@ -330,7 +333,7 @@ impl Timely {
     }
 }
 
-impl RateLaw for Timely {
+impl RateLaw for TimelyLaw {
     fn rate(&self) -> Rate {
         self.rate
     }
@@ -339,7 +342,7 @@ impl RateLaw for Timely {
         self.window.at(self.rate)
     }
 
-    fn on_ack(&mut self, ack: &Ack<'_>, now: Time) {
+    fn on_ack(&mut self, ack: &AckEvent<'_>, now: Time) {
         if !self.is_due(ack) {
             return;
         }
@@ -350,8 +353,8 @@ impl RateLaw for Timely {
         }
         self.last_update = now;
         // While the sender goes back over a loss, `next` may be behind: then ns-3 keeps the old reference.
-        if self.config.update == UpdateAt::Segment || ack.next > self.update_after {
-            self.update_after = ack.next;
+        if self.config.update == UpdateAt::Segment || ack.snd_nxt > self.update_after {
+            self.update_after = ack.snd_nxt;
             self.last_rtt = Some(ack.rtt);
         }
     }

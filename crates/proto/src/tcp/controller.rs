@@ -5,7 +5,7 @@
 //! knows *how much* may be in flight and, if it likes, at what pace. The sender is generic over its controller, so
 //! that calls are direct and can be inlined.
 
-use crate::packet::Packet;
+use crate::packet::Header;
 use clearway_units::{Rate, Span, Time};
 
 /// A window that limits nothing, for controllers that steer by pace alone.
@@ -47,8 +47,8 @@ pub struct AckEvent {
     pub srtt: Span,
     /// From the departure of that packet until its acknowledgement left.
     pub one_way: Span,
-    /// What the receiver returned of the packet's stamp ([`Controller::stamp`]).
-    pub stamp: u64,
+    /// The rate that ports on the way granted to that packet (RCP); zero in other transports.
+    pub granted: Rate,
     /// Whether it echoes a mark.
     pub ecn_echo: bool,
     /// Bytes in flight before this acknowledgement.
@@ -118,16 +118,21 @@ pub trait Controller {
     /// Sending starts again after a pause.
     fn on_restart(&mut self, event: &RestartEvent);
 
-    /// The connection stands: the `SYN` was answered after `rtt`, with what became of its stamp, by a packet that left
-    /// at `sent`.
-    fn on_open(&mut self, rtt: Span, stamp: u64, sent: Time) {
-        let _ = (rtt, stamp, sent);
+    /// The connection stands: the SYN was answered after `rtt` by a packet that left the receiver at `sent` and that
+    /// brings the rate granted to the SYN (RCP; zero in other transports).
+    fn on_open(&mut self, rtt: Span, granted: Rate, sent: Time) {
+        let _ = (rtt, granted, sent);
     }
 
-    /// Writes on data and `SYN`s what ports and receiver are to see: [`Packet::ack`] comes back as a stamp.
+    /// The header of a data packet that starts at `offset`.
     #[inline]
-    fn stamp(&self, packet: &mut Packet) {
-        let _ = packet;
+    fn data_header(&self, offset: u64) -> Header {
+        Header::data(offset)
+    }
+
+    /// The header of a SYN.
+    fn syn_header(&self) -> Header {
+        Header::Syn
     }
 
     /// The flow's max-min fair share changed; see [`crate::Sender::set_rate`].
@@ -227,7 +232,7 @@ pub(super) mod tests {
             rtt: Span::from_us(100),
             srtt: Span::from_us(100),
             one_way: Span::from_us(50),
-            stamp: 0,
+            granted: Rate::ZERO,
             ecn_echo: false,
             in_flight: 0,
             cwnd_limited: true,

@@ -4,7 +4,10 @@ use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, Phase, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::registry::{Checked, Needs, Transport};
+use crate::mechanism::NoMechanism;
+use crate::needs::Needs;
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 use clearway_units::Time;
 
 tcp_params! {
@@ -28,8 +31,10 @@ pub struct Cubic;
 
 impl Transport for Cubic {
     type Params = Params;
-    type Sender = Sender<CubicControl>;
+    type Sender = Sender<CubicController>;
     type Receiver = Receiver;
+    type Shim = NoShim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "cubic";
     const SUMMARY: &'static str =
         "TCP CUBIC: the window grows with the cube of the time since the last congestion";
@@ -42,9 +47,9 @@ impl Transport for Cubic {
         if params.ecn { Needs::ECN } else { Needs::NOTHING }
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<CubicControl> {
+    fn sender(params: &Params, env: &Env) -> Sender<CubicController> {
         let config = config(params);
-        Sender::new(&config, env, CubicControl::new(params, &config, env))
+        Sender::new(&config, env, CubicController::new(params, &config, env))
     }
 
     fn receiver(params: &Params, env: &Env) -> Receiver {
@@ -58,7 +63,7 @@ fn config(params: &Params) -> Config {
 
 /// The window. All windows are in segments, as in the RFC; times are in seconds.
 #[derive(Clone, Copy, Debug)]
-pub struct CubicControl {
+pub struct CubicController {
     cwnd: f64,
     ssthresh: f64,
     /// The window where it was last reduced.
@@ -83,10 +88,10 @@ pub struct CubicControl {
     reno_friendly: bool,
 }
 
-impl CubicControl {
+impl CubicController {
     /// For a new flow.
-    pub fn new(params: &Params, config: &Config, env: &Env) -> CubicControl {
-        CubicControl {
+    pub fn new(params: &Params, config: &Config, env: &Env) -> CubicController {
+        CubicController {
             cwnd: config.initial_window as f64,
             ssthresh: f64::INFINITY,
             w_max: 0.0,
@@ -159,7 +164,7 @@ impl CubicControl {
     }
 }
 
-impl Controller for CubicControl {
+impl Controller for CubicController {
     #[inline]
     fn limits(&self) -> Limits {
         // A hair more than the product, so that whole segments stay whole.
@@ -241,7 +246,7 @@ mod tests {
 
     const MSS: u64 = 1000;
 
-    fn cubic(cwnd: f64) -> CubicControl {
+    fn cubic(cwnd: f64) -> CubicController {
         let env = Env {
             line_rate: Rate::gbps(10),
             path_rate: Rate::gbps(10),
@@ -251,7 +256,7 @@ mod tests {
             host_flows: 0,
         };
         let params = Params::default();
-        CubicControl { cwnd, ..CubicControl::new(&params, &config(&params), &env) }
+        CubicController { cwnd, ..CubicController::new(&params, &config(&params), &env) }
     }
 
     fn near(value: f64, expected: f64) {

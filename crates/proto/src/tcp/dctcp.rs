@@ -4,7 +4,10 @@ use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RenoWindow, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::registry::{Checked, Needs, Transport};
+use crate::mechanism::NoMechanism;
+use crate::needs::Needs;
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 
 tcp_params! {
     /// Parameters of `dctcp`.
@@ -25,8 +28,10 @@ pub struct Dctcp;
 
 impl Transport for Dctcp {
     type Params = Params;
-    type Sender = Sender<DctcpControl>;
+    type Sender = Sender<DctcpController>;
     type Receiver = Receiver;
+    type Shim = NoShim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "dctcp";
     const SUMMARY: &'static str = "DCTCP: cuts its window in proportion to the share of marked bytes";
     const SOURCE: &'static str = "RFC 8257; SIGCOMM'10";
@@ -40,9 +45,9 @@ impl Transport for Dctcp {
         Needs::ECN
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<DctcpControl> {
+    fn sender(params: &Params, env: &Env) -> Sender<DctcpController> {
         let config = params.config(Ecn::Exact);
-        let control = DctcpControl::new(params.g, params.alpha_initial, &config, env);
+        let control = DctcpController::new(params.g, params.alpha_initial, &config, env);
         Sender::new(&config, env, control.marks_to_one(params.marks_to_one))
     }
 
@@ -53,7 +58,7 @@ impl Transport for Dctcp {
 
 /// The window and the estimate of marking.
 #[derive(Clone, Copy, Debug)]
-pub struct DctcpControl {
+pub struct DctcpController {
     window: RenoWindow,
     /// Share of bytes that meet a mark, as a moving average.
     alpha: f64,
@@ -68,10 +73,10 @@ pub struct DctcpControl {
     window_end: u64,
 }
 
-impl DctcpControl {
+impl DctcpController {
     /// For a new flow, with weight `g` and this first `alpha`.
-    pub fn new(g: f64, alpha_initial: f64, config: &Config, env: &Env) -> DctcpControl {
-        DctcpControl {
+    pub fn new(g: f64, alpha_initial: f64, config: &Config, env: &Env) -> DctcpController {
+        DctcpController {
             window: RenoWindow::new(env.framing.payload_max, config.initial_window, config.min_cwnd),
             alpha: alpha_initial,
             g,
@@ -83,7 +88,7 @@ impl DctcpControl {
     }
 
     /// The same, where marks may cut the window to one segment if `yes`.
-    pub fn marks_to_one(mut self, yes: bool) -> DctcpControl {
+    pub fn marks_to_one(mut self, yes: bool) -> DctcpController {
         self.floor = if yes { u64::from(self.window.mss) } else { self.floor };
         self
     }
@@ -94,7 +99,7 @@ impl DctcpControl {
     }
 }
 
-impl Controller for DctcpControl {
+impl Controller for DctcpController {
     #[inline]
     fn limits(&self) -> Limits {
         Limits { cwnd: self.window.cwnd, pacing: None }
@@ -149,8 +154,8 @@ mod tests {
     use super::super::controller::tests::{ack, congestion};
     use super::*;
 
-    fn control(alpha: f64) -> DctcpControl {
-        DctcpControl {
+    fn control(alpha: f64) -> DctcpController {
+        DctcpController {
             window: RenoWindow::new(1000, 20, 2),
             alpha,
             g: 0.0625,

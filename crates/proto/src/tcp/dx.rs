@@ -17,7 +17,10 @@ use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, Phase, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::registry::{Checked, Needs, Transport};
+use crate::mechanism::NoMechanism;
+use crate::needs::Needs;
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 
 crate::choice! {
     /// How deep a cut is: the `V` of the law.
@@ -50,8 +53,10 @@ pub struct Dx;
 
 impl Transport for Dx {
     type Params = Params;
-    type Sender = Sender<DxControl>;
+    type Sender = Sender<DxController>;
     type Receiver = Receiver;
+    type Shim = NoShim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "dx";
     const SUMMARY: &'static str = "DX: cuts its window in proportion to the queueing delay that it measures";
     const SOURCE: &'static str = "USENIX ATC'15";
@@ -65,9 +70,9 @@ impl Transport for Dx {
         Needs::NOTHING
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<DxControl> {
+    fn sender(params: &Params, env: &Env) -> Sender<DxController> {
         let config = params.config(Ecn::Off);
-        Sender::new(&config, env, DxControl::new(params, &config, env))
+        Sender::new(&config, env, DxController::new(params, &config, env))
     }
 
     fn receiver(params: &Params, env: &Env) -> Receiver {
@@ -77,7 +82,7 @@ impl Transport for Dx {
 
 /// The window and what is measured for it.
 #[derive(Clone, Copy, Debug)]
-pub struct DxControl {
+pub struct DxController {
     /// Window `W`, in segments; never below one.
     w: f64,
     mss: u32,
@@ -97,10 +102,10 @@ pub struct DxControl {
     limited: bool,
 }
 
-impl DxControl {
+impl DxController {
     /// For a new flow.
-    pub fn new(params: &Params, config: &Config, env: &Env) -> DxControl {
-        DxControl {
+    pub fn new(params: &Params, config: &Config, env: &Env) -> DxController {
+        DxController {
             w: config.initial_window as f64,
             mss: env.framing.payload_max,
             accuracy: params.accuracy,
@@ -145,7 +150,7 @@ impl DxControl {
     }
 }
 
-impl Controller for DxControl {
+impl Controller for DxController {
     #[inline]
     fn limits(&self) -> Limits {
         Limits { cwnd: (self.w * self.mss as f64) as u64, pacing: None }
@@ -196,7 +201,7 @@ mod tests {
 
     const MSS: u64 = 1460;
 
-    fn control(w: f64) -> DxControl {
+    fn control(w: f64) -> DxController {
         let env = Env {
             line_rate: Rate::gbps(10),
             path_rate: Rate::gbps(10),
@@ -207,13 +212,13 @@ mod tests {
         };
         let mut params = Params::default();
         params.set("slow_start", "false").unwrap();
-        let mut control = DxControl::new(&params, &params.config(Ecn::Off), &env);
+        let mut control = DxController::new(&params, &params.config(Ecn::Off), &env);
         control.w = w;
         control
     }
 
     /// A round trip whose packets all met `queue_us`; one-way 50 us and round trip 100 us without.
-    fn round(control: &mut DxControl, queue_us: u64) {
+    fn round(control: &mut DxController, queue_us: u64) {
         let queue = Span::from_us(queue_us);
         let end = control.round_end + MSS;
         control.on_ack(&AckEvent {

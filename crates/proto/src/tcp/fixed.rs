@@ -4,7 +4,10 @@ use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent};
 use super::{Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::registry::{Checked, Needs, Transport};
+use crate::mechanism::NoMechanism;
+use crate::needs::Needs;
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 
 tcp_params! {
     /// Parameters of `fixed-window`.
@@ -20,8 +23,10 @@ pub struct FixedWindow;
 
 impl Transport for FixedWindow {
     type Params = Params;
-    type Sender = Sender<Fixed>;
+    type Sender = Sender<FixedWindowController>;
     type Receiver = Receiver;
+    type Shim = NoShim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "fixed-window";
     const SUMMARY: &'static str =
         "TCP with a window of fixed size, one segment by default: no congestion control";
@@ -33,9 +38,9 @@ impl Transport for FixedWindow {
         Needs::NOTHING
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<Fixed> {
+    fn sender(params: &Params, env: &Env) -> Sender<FixedWindowController> {
         let cwnd = params.window as u64 * env.framing.payload_max as u64;
-        Sender::new(&params.config(Ecn::Off), env, Fixed { cwnd })
+        Sender::new(&params.config(Ecn::Off), env, FixedWindowController { cwnd })
     }
 
     fn receiver(params: &Params, env: &Env) -> Receiver {
@@ -45,11 +50,11 @@ impl Transport for FixedWindow {
 
 /// The window, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Fixed {
+pub struct FixedWindowController {
     cwnd: u64,
 }
 
-impl Controller for Fixed {
+impl Controller for FixedWindowController {
     #[inline]
     fn limits(&self) -> Limits {
         Limits { cwnd: self.cwnd, pacing: None }
@@ -73,7 +78,7 @@ mod tests {
 
     #[test]
     fn nothing_moves_the_window_pac_section_ii_b() {
-        let mut fixed = Fixed { cwnd: 1460 };
+        let mut fixed = FixedWindowController { cwnd: 1460 };
         fixed.on_ack(&ack(1460));
         fixed.on_loss(&congestion(1460));
         fixed.on_ecn(&congestion(1460));

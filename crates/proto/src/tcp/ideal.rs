@@ -9,7 +9,10 @@ use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent, UNLIMITED};
 use super::{Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::registry::{Checked, Needs, Transport};
+use crate::mechanism::NoMechanism;
+use crate::needs::Needs;
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 use clearway_units::Rate;
 
 tcp_params! {
@@ -22,8 +25,10 @@ pub struct Ideal;
 
 impl Transport for Ideal {
     type Params = Params;
-    type Sender = Sender<IdealControl>;
+    type Sender = Sender<IdealController>;
     type Receiver = Receiver;
+    type Shim = NoShim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "ideal";
     const SUMMARY: &'static str =
         "Every sender knows its max-min fair share at every instant and paces perfectly";
@@ -36,8 +41,8 @@ impl Transport for Ideal {
         Needs { oracle: true, ..Needs::NOTHING }
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<IdealControl> {
-        Sender::new(&params.config(Ecn::Off), env, IdealControl { rate: env.path_rate })
+    fn sender(params: &Params, env: &Env) -> Sender<IdealController> {
+        Sender::new(&params.config(Ecn::Off), env, IdealController { rate: env.path_rate })
     }
 
     fn receiver(params: &Params, env: &Env) -> Receiver {
@@ -47,11 +52,11 @@ impl Transport for Ideal {
 
 /// The fair share. Before the first word of the oracle, which comes at the instant of the start, the whole path.
 #[derive(Clone, Copy, Debug)]
-pub struct IdealControl {
+pub struct IdealController {
     rate: Rate,
 }
 
-impl Controller for IdealControl {
+impl Controller for IdealController {
     const PACES: bool = true;
 
     #[inline]

@@ -2,14 +2,14 @@
 //!
 //! | transport | controller | source |
 //! |---|---|---|
-//! | [`NewReno`](newreno::NewReno) | [`Reno`](newreno::Reno) | RFC 5681, RFC 6582, RFC 6675 |
-//! | [`Cubic`](cubic::Cubic) | [`CubicControl`](cubic::CubicControl) | RFC 9438 |
-//! | [`Dctcp`](dctcp::Dctcp) | [`DctcpControl`](dctcp::DctcpControl) | RFC 8257, SIGCOMM'10 |
+//! | [`NewReno`](newreno::NewReno) | [`NewRenoController`](newreno::NewRenoController) | RFC 5681, RFC 6582, RFC 6675 |
+//! | [`Cubic`](cubic::Cubic) | [`CubicController`](cubic::CubicController) | RFC 9438 |
+//! | [`Dctcp`](dctcp::Dctcp) | [`DctcpController`](dctcp::DctcpController) | RFC 8257, SIGCOMM'10 |
 //! | [`Hull`](hull::Hull) | the same, behind a [`Pacer`](hull::Pacer) | NSDI'12 |
-//! | [`Dx`](dx::Dx) | [`DxControl`](dx::DxControl) | ATC'15 |
-//! | [`Rcp`](rcp::Rcp) | [`RcpControl`](rcp::RcpControl) | Dukkipati 2008 |
-//! | [`Ideal`](ideal::Ideal) | [`IdealControl`](ideal::IdealControl) | ExpressPass, SIGCOMM'17, Fig. 1 (a) |
-//! | [`FixedWindow`](fixed::FixedWindow) | [`Fixed`](fixed::Fixed) | PAC Fig. 2 |
+//! | [`Dx`](dx::Dx) | [`DxController`](dx::DxController) | ATC'15 |
+//! | [`Rcp`](rcp::Rcp) | [`RcpController`](rcp::RcpController) | Dukkipati 2008 |
+//! | [`Ideal`](ideal::Ideal) | [`IdealController`](ideal::IdealController) | ExpressPass, SIGCOMM'17, Fig. 1 (a) |
+//! | [`FixedWindow`](fixed::FixedWindow) | [`FixedWindowController`](fixed::FixedWindowController) | PAC Fig. 2 |
 //!
 //! A new controller is a file like `newreno.rs`: a [`Controller`](controller::Controller), its parameters, and a
 //! [`Transport`](crate::Transport) that puts it into a [`Sender`]. What works at the receiving host and changes no TCP

@@ -5,7 +5,10 @@ use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RenoWindow, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::registry::{Checked, Needs, Transport};
+use crate::mechanism::NoMechanism;
+use crate::needs::Needs;
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 
 tcp_params! {
     /// Parameters of `newreno`.
@@ -20,8 +23,10 @@ pub struct NewReno;
 
 impl Transport for NewReno {
     type Params = Params;
-    type Sender = Sender<Reno>;
+    type Sender = Sender<NewRenoController>;
     type Receiver = Receiver;
+    type Shim = NoShim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "newreno";
     const SUMMARY: &'static str =
         "TCP New Reno: halves its window on loss, grows by a segment per round trip";
@@ -35,9 +40,9 @@ impl Transport for NewReno {
         if params.ecn { Needs::ECN } else { Needs::NOTHING }
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<Reno> {
+    fn sender(params: &Params, env: &Env) -> Sender<NewRenoController> {
         let config = config(params);
-        Sender::new(&config, env, Reno::new(&config, env))
+        Sender::new(&config, env, NewRenoController::new(&config, env))
     }
 
     fn receiver(params: &Params, env: &Env) -> Receiver {
@@ -51,16 +56,16 @@ fn config(params: &Params) -> Config {
 
 /// Additive increase, multiplicative decrease.
 #[derive(Clone, Copy, Debug)]
-pub struct Reno(RenoWindow);
+pub struct NewRenoController(RenoWindow);
 
-impl Reno {
+impl NewRenoController {
     /// For a new flow.
-    pub fn new(config: &Config, env: &Env) -> Reno {
-        Reno(RenoWindow::new(env.framing.payload_max, config.initial_window, config.min_cwnd))
+    pub fn new(config: &Config, env: &Env) -> NewRenoController {
+        NewRenoController(RenoWindow::new(env.framing.payload_max, config.initial_window, config.min_cwnd))
     }
 }
 
-impl Controller for Reno {
+impl Controller for NewRenoController {
     #[inline]
     fn limits(&self) -> Limits {
         Limits { cwnd: self.0.cwnd, pacing: None }
@@ -99,17 +104,17 @@ mod tests {
 
     #[test]
     fn loss_halves_what_was_in_flight_and_a_mark_the_window_rfc_5681_equation_4_rfc_3168_section_6_1_2() {
-        let mut reno = Reno(RenoWindow::new(1000, 10, 2));
+        let mut reno = NewRenoController(RenoWindow::new(1000, 10, 2));
         reno.on_loss(&congestion(8000));
         assert_eq!(reno.limits().cwnd, 4000);
-        let mut reno = Reno(RenoWindow::new(1000, 10, 2));
+        let mut reno = NewRenoController(RenoWindow::new(1000, 10, 2));
         reno.on_ecn(&congestion(8000));
         assert_eq!(reno.limits().cwnd, 5000);
     }
 
     #[test]
     fn a_full_acknowledgement_leaves_at_most_a_segment_more_than_is_in_flight_rfc_6582_section_3_2() {
-        let mut reno = Reno(RenoWindow::new(1000, 20, 2));
+        let mut reno = NewRenoController(RenoWindow::new(1000, 20, 2));
         reno.on_loss(&congestion(20_000));
         reno.on_recovered(3000);
         assert_eq!(reno.limits().cwnd, 4000);

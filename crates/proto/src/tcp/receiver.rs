@@ -2,9 +2,9 @@
 
 use super::config::{Config, Ecn};
 use crate::endpoint::{Cx, Endpoint, Env, Framing};
-use crate::packet::{Extra, Flags, Kind, Packet, SackBlock};
+use crate::packet::{Extra, Flags, Header, Packet, SackBlock};
 use crate::ranges::Ranges;
-use clearway_units::{Bytes, Span, Time};
+use clearway_units::{Bytes, Rate, Span, Time};
 
 /// A receive window as packets carry it.
 pub(super) fn window_field(window: Bytes) -> u32 {
@@ -34,8 +34,8 @@ pub struct Receiver {
     /// When the data to be acknowledged was sent; the oldest, if it is several packets.
     echo: Time,
     syn_echo: Time,
-    /// What the last packet of the sender has in `ack`: the rate that ports granted, in RCP.
-    stamp: u64,
+    /// The rate that ports granted to the sender's last packet, in RCP; else zero.
+    granted: Rate,
     held: Option<Held>,
     /// When a delayed acknowledgement leaves.
     delay_until: Time,
@@ -62,7 +62,7 @@ impl Receiver {
             recent: [0; 3],
             echo: Time::ZERO,
             syn_echo: Time::ZERO,
-            stamp: 0,
+            granted: Rate::ZERO,
             held: None,
             delay_until: Time::MAX,
             delayed_ack: config.delayed_ack,
@@ -87,7 +87,13 @@ impl Receiver {
         Bytes::new(self.window as u64)
     }
 
-    fn handle_data(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
+    fn handle_syn(&mut self, packet: &Packet) {
+        self.syn_ack = true;
+        self.syn_echo = packet.sent;
+    }
+
+    #[inline]
+    fn handle_data(&mut self, offset: u64, packet: &Packet, cx: &mut Cx<'_>) {
         let ce = packet.flags.has(Flags::ECN_CE);
         match self.ecn {
             Ecn::Off => {}
@@ -103,7 +109,8 @@ impl Receiver {
         if self.pending == 0 {
             self.echo = packet.sent;
         }
-        let (start, end) = (packet.seq, packet.seq + packet.payload as u64);
+        let payload = packet.payload() as u64;
+        let (start, end) = (offset, offset + payload);
         if packet.flags.has(Flags::LAST) {
             self.end = end;
         }
@@ -128,10 +135,10 @@ impl Receiver {
             self.ack_now = true;
             if start > self.rcv_nxt && start < end {
                 let new = self.early.insert(start, end);
-                cx.stats.duplicate_bytes += packet.payload as u64 - new;
+                cx.stats.duplicate_bytes += payload - new;
                 self.remember(start);
             } else {
-                cx.stats.duplicate_bytes += packet.payload as u64;
+                cx.stats.duplicate_bytes += payload;
             }
         }
     }
@@ -169,28 +176,24 @@ impl Receiver {
     }
 
     fn ack_packet(&self, ack: u64, echo: Time, ce: bool, now: Time) -> Packet {
-        let mut packet = Packet::new(Kind::Ack, self.framing.wire(0));
-        packet.flags = Flags::NONE.with_if(ce, Flags::ECN_ECHO).with_if(ack == self.end, Flags::LAST);
-        packet.seq = self.stamp;
-        packet.ack = ack;
-        packet.window = self.window;
-        packet.sent = now;
-        packet.echo = echo;
-        packet
+        let header = Header::Ack { ack, window: self.window, rate: self.granted, echo };
+        let flags = Flags::NONE.with_if(ce, Flags::ECN_ECHO).with_if(ack == self.end, Flags::LAST);
+        Packet::control(header, self.framing.wire(0), now).with_flags(flags)
     }
 }
 
 impl Endpoint for Receiver {
     fn handle_packet(&mut self, packet: &Packet, _: &Extra, cx: &mut Cx<'_>) {
-        match packet.kind {
-            Kind::Data => {
-                self.stamp = packet.ack;
-                self.handle_data(packet, cx);
+        match packet.header {
+            Header::Data { offset, .. } => self.handle_data(offset, packet, cx),
+            Header::RcpData { offset, rate, .. } => {
+                self.granted = rate;
+                self.handle_data(offset, packet, cx);
             }
-            Kind::Syn => {
-                self.syn_ack = true;
-                self.syn_echo = packet.sent;
-                self.stamp = packet.ack;
+            Header::Syn => self.handle_syn(packet),
+            Header::RcpSyn { rate } => {
+                self.granted = rate;
+                self.handle_syn(packet);
             }
             _ => {}
         }
@@ -206,12 +209,8 @@ impl Endpoint for Receiver {
     fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
         if self.syn_ack {
             self.syn_ack = false;
-            let mut packet = Packet::new(Kind::SynAck, self.framing.wire(0));
-            packet.seq = self.stamp;
-            packet.window = self.window;
-            packet.sent = cx.now;
-            packet.echo = self.syn_echo;
-            return Some(packet);
+            let header = Header::SynAck { window: self.window, rate: self.granted, echo: self.syn_echo };
+            return Some(Packet::control(header, self.framing.wire(0), cx.now));
         }
         if let Some(held) = self.held.take() {
             return Some(self.ack_packet(held.ack, held.echo, held.ce, cx.now));
@@ -230,14 +229,6 @@ impl Endpoint for Receiver {
         }
         self.acknowledged();
         Some(packet)
-    }
-
-    fn wants_transmit(&self, _: Time) -> bool {
-        false
-    }
-
-    fn poll_transmit(&mut self, _: &mut Cx<'_>) -> Option<Packet> {
-        None
     }
 
     #[inline]
@@ -262,8 +253,8 @@ mod tests {
     use super::*;
     use crate::endpoint::Stats;
     use crate::params::ParamSet;
-    use crate::registry::Transport;
     use crate::rng::{Entity, Rng};
+    use crate::transport::Transport;
     use clearway_units::Rate;
 
     struct Bench {
@@ -290,10 +281,7 @@ mod tests {
         fn data(&mut self, seq: u64) -> Vec<(Packet, Extra)> {
             let mut rng = Rng::stream(1, Entity::Receiver, 1);
             let mut cx = Cx { now: Time::from_ps(seq + 1), rng: &mut rng, stats: &mut self.stats };
-            let mut packet = Packet::new(Kind::Data, 88);
-            packet.seq = seq;
-            packet.payload = 10;
-            packet.sent = Time::from_ps(seq);
+            let packet = Packet::data(Header::data(seq), 10, 88, Time::from_ps(seq));
             self.receiver.handle_packet(&packet, &Extra::default(), &mut cx);
             let mut extra = Extra::default();
             std::iter::from_fn(|| self.receiver.poll_control(&mut extra, &mut cx).map(|ack| (ack, extra)))
@@ -335,9 +323,9 @@ mod tests {
     fn a_gap_is_answered_at_once_and_so_is_its_end_rfc_5681_section_4_2() {
         let mut bench = Bench::new(&[("delayed_ack", "true")]);
         assert!(bench.data(0).is_empty());
-        assert_eq!(bench.data(20)[0].0.ack, 10);
-        assert_eq!(bench.data(30)[0].0.ack, 10);
-        assert_eq!(bench.data(10)[0].0.ack, 40);
+        assert_eq!(bench.data(20)[0].0.header.ack(), Some(10));
+        assert_eq!(bench.data(30)[0].0.header.ack(), Some(10));
+        assert_eq!(bench.data(10)[0].0.header.ack(), Some(40));
         assert!(bench.data(40).is_empty(), "delayed again");
     }
 
@@ -347,7 +335,8 @@ mod tests {
         bench.data(0);
         bench.data(10);
         bench.data(20);
-        assert_eq!(bench.data(30)[0].0.echo, Time::from_ps(20));
+        let Header::Ack { echo, .. } = bench.data(30)[0].0.header else { panic!("an acknowledgement") };
+        assert_eq!(echo, Time::from_ps(20));
     }
 
     #[test]

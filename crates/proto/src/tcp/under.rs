@@ -1,16 +1,18 @@
 //! The TCP under a shim: a controller chosen by a parameter, where the transport is the shim's.
 
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent};
-use super::cubic::{self, CubicControl};
-use super::dctcp::{self, DctcpControl};
-use super::newreno::Reno;
+use super::cubic::{self, CubicController};
+use super::dctcp::{self, DctcpController};
+use super::newreno::NewRenoController;
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::packet::Packet;
+use crate::mechanism::NoMechanism;
+use crate::needs::Needs;
+use crate::packet::Header;
 use crate::params::{ParamSet, Profile};
-use crate::registry::{Checked, Needs, Transport};
-use crate::shim::{AnyShim, ShimEnv};
-use clearway_units::{Span, Time};
+use crate::shim::{Shim, ShimEnv};
+use crate::transport::{Checked, Transport};
+use clearway_units::{Rate, Span, Time};
 use std::marker::PhantomData;
 
 crate::choice! {
@@ -38,6 +40,8 @@ impl Under {
 
 /// Parameters of a transport that is a shim over TCP, which is then [`OverTcp`] of them.
 pub trait ShimParams: ParamSet {
+    /// As [`Transport::Shim`].
+    type Shim: Shim;
     /// As [`Transport::NAME`].
     const NAME: &'static str;
     /// As [`Transport::SUMMARY`].
@@ -58,7 +62,7 @@ pub trait ShimParams: ParamSet {
         self.tcp()
     }
     /// The shim of a receiving host.
-    fn shim(&self, env: &ShimEnv) -> AnyShim;
+    fn shim(&self, env: &ShimEnv) -> Self::Shim;
 }
 
 /// The transport of these parameters.
@@ -66,8 +70,10 @@ pub struct OverTcp<P>(PhantomData<P>);
 
 impl<P: ShimParams> Transport for OverTcp<P> {
     type Params = P;
-    type Sender = Sender<UnderControl>;
+    type Sender = Sender<UnderController>;
     type Receiver = Receiver;
+    type Shim = P::Shim;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = P::NAME;
     const SUMMARY: &'static str = P::SUMMARY;
     const SOURCE: &'static str = P::SOURCE;
@@ -78,16 +84,16 @@ impl<P: ShimParams> Transport for OverTcp<P> {
         if params.tcp().ecn == Ecn::Off { Needs::NOTHING } else { Needs::ECN }
     }
 
-    fn sender(params: &P, env: &Env) -> Sender<UnderControl> {
+    fn sender(params: &P, env: &Env) -> Sender<UnderController> {
         let config = params.tcp_of_sender(env);
-        Sender::new(&config, env, UnderControl::new(params.under(), &config, env))
+        Sender::new(&config, env, UnderController::new(params.under(), &config, env))
     }
 
     fn receiver(params: &P, env: &Env) -> Receiver {
         Receiver::new(&params.tcp(), env)
     }
 
-    fn shim(params: &P, env: &ShimEnv) -> Option<AnyShim> {
+    fn shim(params: &P, env: &ShimEnv) -> Option<P::Shim> {
         Some(params.shim(env))
     }
 }
@@ -95,51 +101,53 @@ impl<P: ShimParams> Transport for OverTcp<P> {
 /// The controller of the chosen TCP, which also returns timestamps: each data packet carries that of the newest
 /// acknowledgement (RFC 7323 sec. 3.2, `TS.Recent`), so that a shim can measure round trips.
 #[derive(Clone, Copy, Debug)]
-pub struct UnderControl {
-    control: AnyControl,
+pub struct UnderController {
+    control: AnyController,
     ts_recent: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::large_enum_variant)] // the sender that holds it is far larger
-enum AnyControl {
-    NewReno(Reno),
-    Cubic(CubicControl),
-    Dctcp(DctcpControl),
+enum AnyController {
+    NewReno(NewRenoController),
+    Cubic(CubicController),
+    Dctcp(DctcpController),
 }
 
-impl UnderControl {
+impl UnderController {
     /// For a new flow.
-    pub fn new(under: Under, config: &Config, env: &Env) -> UnderControl {
+    pub fn new(under: Under, config: &Config, env: &Env) -> UnderController {
         let control = match under {
-            Under::NewReno => AnyControl::NewReno(Reno::new(config, env)),
-            Under::Cubic => AnyControl::Cubic(CubicControl::new(&cubic::Params::default(), config, env)),
+            Under::NewReno => AnyController::NewReno(NewRenoController::new(config, env)),
+            Under::Cubic => {
+                AnyController::Cubic(CubicController::new(&cubic::Params::default(), config, env))
+            }
             Under::Dctcp => {
                 let dctcp::Params { g, alpha_initial, .. } = dctcp::Params::default();
-                AnyControl::Dctcp(DctcpControl::new(g, alpha_initial, config, env))
+                AnyController::Dctcp(DctcpController::new(g, alpha_initial, config, env))
             }
         };
-        UnderControl { control, ts_recent: Time::ZERO }
+        UnderController { control, ts_recent: Time::ZERO }
     }
 }
 
 macro_rules! forward {
     ($self:ident, $control:ident => $call:expr) => {
         match &mut $self.control {
-            AnyControl::NewReno($control) => $call,
-            AnyControl::Cubic($control) => $call,
-            AnyControl::Dctcp($control) => $call,
+            AnyController::NewReno($control) => $call,
+            AnyController::Cubic($control) => $call,
+            AnyController::Dctcp($control) => $call,
         }
     };
 }
 
-impl Controller for UnderControl {
+impl Controller for UnderController {
     #[inline]
     fn limits(&self) -> Limits {
         match &self.control {
-            AnyControl::NewReno(control) => control.limits(),
-            AnyControl::Cubic(control) => control.limits(),
-            AnyControl::Dctcp(control) => control.limits(),
+            AnyController::NewReno(control) => control.limits(),
+            AnyController::Cubic(control) => control.limits(),
+            AnyController::Dctcp(control) => control.limits(),
         }
     }
 
@@ -171,13 +179,13 @@ impl Controller for UnderControl {
         forward!(self, control => control.on_restart(event))
     }
 
-    fn on_open(&mut self, _: Span, _: u64, sent: Time) {
+    fn on_open(&mut self, _: Span, _: Rate, sent: Time) {
         self.ts_recent = sent;
     }
 
     #[inline]
-    fn stamp(&self, packet: &mut Packet) {
-        packet.echo = self.ts_recent;
+    fn data_header(&self, offset: u64) -> Header {
+        Header::Data { offset, echo: self.ts_recent }
     }
 }
 
@@ -186,8 +194,6 @@ mod tests {
     use super::super::controller::tests::ack;
     use super::*;
     use crate::endpoint::Framing;
-    use crate::packet::Kind;
-    use clearway_units::Rate;
 
     #[test]
     fn data_returns_when_the_newest_acknowledgement_left_rfc_7323_section_3_2() {
@@ -201,20 +207,20 @@ mod tests {
             host_flows: 0,
         };
         let config = super::super::newreno::Params::default().config(Ecn::Off);
-        let mut control = UnderControl::new(Under::NewReno, &config, &env);
-        let echo = |control: &UnderControl| {
-            let mut packet = Packet::new(Kind::Data, 1538);
-            control.stamp(&mut packet);
-            packet.echo
-        };
-        control.on_open(Span::from_us(100), 0, us(60));
-        assert_eq!(echo(&control), us(60));
+        let mut control = UnderController::new(Under::NewReno, &config, &env);
+        let data = |echo| Header::Data { offset: 1460, echo };
+        control.on_open(Span::from_us(100), Rate::ZERO, us(60));
+        assert_eq!(control.data_header(1460), data(us(60)));
         // Data left at 100, was acknowledged at 170, and the acknowledgement arrived at 200.
         let event =
             AckEvent { now: us(200), rtt: Span::from_us(100), one_way: Span::from_us(70), ..ack(1460) };
         control.on_ack(&event);
-        assert_eq!(echo(&control), us(170));
+        assert_eq!(control.data_header(1460), data(us(170)));
         control.on_ack(&AckEvent { one_way: Span::from_us(20), ..event });
-        assert_eq!(echo(&control), us(170), "an older one that was overtaken changes nothing");
+        assert_eq!(
+            control.data_header(1460),
+            data(us(170)),
+            "an older one that was overtaken changes nothing"
+        );
     }
 }

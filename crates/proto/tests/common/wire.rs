@@ -239,9 +239,10 @@ impl<S: Sender, R: Receiver> Run<'_, S, R> {
             Event::ToReceiver(handle) => {
                 let (packet, extra) = self.packets[handle];
                 self.free.push(handle);
-                assert!(packet.kind.is_for_receiver());
-                if packet.kind == Kind::Data {
-                    self.arrived.add(packet.seq, packet.seq + packet.payload as u64);
+                assert!(packet.kind().is_for_receiver());
+                if packet.kind() == Kind::Data {
+                    let range = packet.range();
+                    self.arrived.add(range.start, range.end);
                 }
                 let before = self.receiver.end.delivered();
                 self.receiver.with(now, |end, cx| end.handle_packet(&packet, &extra, cx));
@@ -258,7 +259,7 @@ impl<S: Sender, R: Receiver> Run<'_, S, R> {
             Event::ToSender(handle) => {
                 let (packet, extra) = self.packets[handle];
                 self.free.push(handle);
-                assert!(!packet.kind.is_for_receiver());
+                assert!(!packet.kind().is_for_receiver());
                 self.sender.with(now, |end, cx| end.handle_packet(&packet, &extra, cx));
                 self.after_sender();
             }
@@ -322,14 +323,14 @@ impl<S: Sender, R: Receiver> Run<'_, S, R> {
         }
         let packet = if self.sender.end.wants_transmit(self.now) {
             self.sender.with(self.now, |end, cx| end.poll_transmit(cx))
-        } else if self.sender.end.wants_low_priority() {
-            self.sender.with(self.now, |end, cx| end.poll_low_priority(cx))
+        } else if self.sender.end.wants_unscheduled() {
+            self.sender.with(self.now, |end, cx| end.poll_unscheduled(cx))
         } else {
             return;
         };
         let packet = packet.expect("a packet was promised");
-        assert_eq!(packet.wire, Framing::ETHERNET.wire(packet.payload));
-        assert!(packet.payload > 0 && packet.seq + packet.payload as u64 <= self.written);
+        assert_eq!(packet.wire, Framing::ETHERNET.wire(packet.payload()));
+        assert!(packet.payload() > 0 && packet.range().end <= self.written);
         self.send_forward(packet, Extra::default(), self.now);
         self.push(self.forward.free_at, Event::SenderFree);
     }
@@ -337,7 +338,7 @@ impl<S: Sender, R: Receiver> Run<'_, S, R> {
     fn send_forward(&mut self, packet: Packet, extra: Extra, now: Time) {
         let done =
             self.forward.free_at.max(now) + self.wire.rate.time_to_send(Bytes::new(packet.wire as u64));
-        if packet.kind == Kind::Data {
+        if packet.kind() == Kind::Data {
             self.forward.free_at = done;
         }
         let position = self.forward.count;
@@ -350,7 +351,7 @@ impl<S: Sender, R: Receiver> Run<'_, S, R> {
 
     fn send_backward(&mut self, packet: Packet, extra: Extra) {
         match &mut self.credits {
-            Some(class) if packet.kind == Kind::Credit => {
+            Some(class) if packet.is_credit() => {
                 if class.queue.len() == class.cap {
                     self.outcome.credits_dropped += 1;
                     *self.outcome.kinds.entry("Credit".into()).or_default() += 1;
@@ -390,7 +391,7 @@ impl<S: Sender, R: Receiver> Run<'_, S, R> {
 
     /// When a packet arrives, or `None` if it is lost.
     fn travel(&mut self, packet: &Packet, place: (bool, u64), done: Time) -> Option<Time> {
-        *self.outcome.kinds.entry(format!("{:?}", packet.kind)).or_default() += 1;
+        *self.outcome.kinds.entry(format!("{:?}", packet.kind())).or_default() += 1;
         let lost = self.rng.unit() < self.wire.loss || self.wire.lose.contains(&place);
         let late = self.rng.unit() < self.wire.reorder;
         let by = self.rng.span_up_to(self.wire.reorder_by);

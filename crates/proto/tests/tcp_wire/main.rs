@@ -10,8 +10,8 @@ mod stream;
 use clearway_proto::port::{MarkAt, StepMarker};
 use clearway_proto::tcp::{cubic::Cubic, dctcp::Dctcp, newreno::NewReno};
 use clearway_proto::{
-    Cx, Endpoint, Entity, Env, Extra, Flags, Framing, Kind, Packet, ParamSet, Receiver, Rng, Sender, Stats,
-    Transport,
+    Cx, Endpoint, Entity, Env, Extra, Flags, Framing, Header, Kind, Packet, ParamSet, Receiver, Rng, Sender,
+    Stats, Transport,
 };
 use clearway_units::{Bytes, Rate, Span, Time};
 use std::cmp::Reverse;
@@ -121,7 +121,7 @@ impl<S: Sender, R: Receiver> World<S, R> {
     }
 
     fn carry(&mut self, flow: usize, mut packet: Packet, extra: Extra) {
-        let to_receiver = packet.kind.is_for_receiver();
+        let to_receiver = packet.kind().is_for_receiver();
         if self.rng.unit() < self.wire.loss || (to_receiver && (self.drop_if)(flow, &packet)) {
             return;
         }
@@ -159,7 +159,7 @@ impl<S: Sender, R: Receiver> World<S, R> {
             let mut extra = Extra::default();
             let mut cx = Cx { now, rng: &mut rng, stats: &mut f.stats[1] };
             while let Some(packet) = f.receiver.poll_control(&mut extra, &mut cx) {
-                assert!(!packet.kind.is_for_receiver());
+                assert!(!packet.kind().is_for_receiver());
                 f.acks.push(packet);
                 out.push((packet, extra));
             }
@@ -169,8 +169,8 @@ impl<S: Sender, R: Receiver> World<S, R> {
             }
             while f.sender.wants_transmit(now) {
                 let packet = f.sender.poll_transmit(&mut cx).expect("wants_transmit promised it");
-                assert!(packet.seq + packet.payload as u64 <= f.written, "sent what was not written");
-                f.sent.push((now, packet.seq, packet.payload, packet.flags));
+                assert!(packet.range().end <= f.written, "sent what was not written");
+                f.sent.push((now, packet.range().start, packet.payload(), packet.flags));
                 out.push((packet, extra));
             }
             assert!(f.sender.poll_transmit(&mut cx).is_none(), "wants_transmit denied it");
@@ -220,11 +220,12 @@ impl<S: Sender, R: Receiver> World<S, R> {
                     let Reverse((_, index)) = self.pending.pop().expect("peeked");
                     let Arrival { flow, packet, extra } = self.arrivals[index];
                     let f = &mut self.flows[flow];
-                    if packet.kind.is_for_receiver() {
+                    if packet.kind().is_for_receiver() {
                         let mut cx = Cx { now, rng: &mut rng, stats: &mut f.stats[1] };
                         f.receiver.handle_packet(&packet, &extra, &mut cx);
-                        if packet.payload > 0 {
-                            f.arrived.add(packet.seq, packet.seq + packet.payload as u64);
+                        if packet.payload() > 0 {
+                            let range = packet.range();
+                            f.arrived.add(range.start, range.end);
                         }
                         let prefix = f.arrived.prefix();
                         assert_eq!(f.receiver.delivered(), prefix, "delivered is not what arrived in order");
@@ -325,8 +326,8 @@ fn with_drops<T: Transport>(values: &[(&str, &str)], bytes: u64, drops: &'static
     let mut world = world::<T>(values, Wire::IDEAL, 1, &[one_write(bytes)]);
     let mut count = 0;
     world.drop_if = Box::new(move |_, packet| {
-        count += (packet.kind == Kind::Data) as usize;
-        packet.kind == Kind::Data && drops.contains(&(count - 1))
+        count += (packet.kind() == Kind::Data) as usize;
+        packet.kind() == Kind::Data && drops.contains(&(count - 1))
     });
     world
 }

@@ -47,13 +47,11 @@ fn dctcp_echoes_marks_exactly_with_delayed_acknowledgements_rfc_8257_section_3_2
     let mut acks = Vec::new();
     for (index, marked) in [false, false, false, true, true, true, false, false].into_iter().enumerate() {
         let mut cx = Cx { now: at_us(index as u64), rng: &mut rng, stats: &mut stats };
-        let mut packet = Packet::new(Kind::Data, 1538);
-        packet.seq = index as u64;
-        packet.payload = 1;
-        packet.flags = Flags::ECN_CAPABLE.with_if(marked, Flags::ECN_CE);
+        let flags = Flags::ECN_CAPABLE.with_if(marked, Flags::ECN_CE);
+        let packet = Packet::data(Header::data(index as u64), 1, 1538, Time::ZERO).with_flags(flags);
         receiver.handle_packet(&packet, &Extra::default(), &mut cx);
         while let Some(ack) = receiver.poll_control(&mut Extra::default(), &mut cx) {
-            acks.push((index, ack.ack, ack.flags.has(Flags::ECN_ECHO)));
+            acks.push((index, ack.header.ack().unwrap(), ack.flags.has(Flags::ECN_ECHO)));
         }
     }
     // (at packet, acknowledges, echo): 0 1 | 2, at once when 3 is marked | 3 4 | 5, at once when 6 is not | 6 7.
@@ -70,10 +68,7 @@ fn a_classic_receiver_echoes_until_it_hears_of_the_reduction_rfc_3168_section_6_
     let mut echoes = Vec::new();
     for (index, flags) in flags.into_iter().enumerate() {
         let mut cx = Cx { now: at_us(index as u64), rng: &mut rng, stats: &mut stats };
-        let mut packet = Packet::new(Kind::Data, 1538);
-        packet.seq = index as u64;
-        packet.payload = 1;
-        packet.flags = flags;
+        let packet = Packet::data(Header::data(index as u64), 1, 1538, Time::ZERO).with_flags(flags);
         receiver.handle_packet(&packet, &Extra::default(), &mut cx);
         let ack = receiver.poll_control(&mut Extra::default(), &mut cx).expect("every packet is answered");
         echoes.push(ack.flags.has(Flags::ECN_ECHO));

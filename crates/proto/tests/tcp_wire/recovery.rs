@@ -81,8 +81,8 @@ fn a_lost_syn_is_sent_again_after_a_second_and_costs_the_initial_window_rfc_6298
     let mut world = world::<NewReno>(&[("handshake", "true")], Wire::IDEAL, 1, &[one_write(10 * MSS)]);
     let mut syns = 0;
     world.drop_if = Box::new(move |_, packet| {
-        syns += (packet.kind == Kind::Syn) as u32;
-        packet.kind == Kind::Syn && syns == 1
+        syns += (packet.kind() == Kind::Syn) as u32;
+        packet.kind() == Kind::Syn && syns == 1
     });
     world.finish();
     let flow = &world.flows[0];
@@ -112,14 +112,12 @@ fn an_old_segment_is_still_answered_by_a_finished_receiver() {
     world.wire.loss = 0.0;
     world.finish();
     let flow = &mut world.flows[0];
-    let mut packet = Packet::new(Kind::Data, 1078);
-    packet.payload = 1000;
-    packet.flags.set(Flags::LAST);
+    let packet = Packet::data(Header::data(0), 1000, 1078, Time::ZERO).with_flags(Flags::LAST);
     let mut rng = Rng::stream(0, Entity::Receiver, 0);
     let mut cx = Cx { now: at_us(5000), rng: &mut rng, stats: &mut flow.stats[1] };
     flow.receiver.handle_packet(&packet, &Extra::default(), &mut cx);
     let ack = flow.receiver.poll_control(&mut Extra::default(), &mut cx).expect("an answer");
-    assert_eq!(ack.ack, 1000);
+    assert_eq!(ack.header.ack(), Some(1000));
     assert!(ack.flags.has(Flags::LAST));
     assert!(flow.receiver.is_finished());
     assert_eq!(flow.stats[1].duplicate_bytes, 1000);

@@ -1,4 +1,4 @@
-//! One end of a flow through one input, by the rules of [`clearway_proto::endpoint`].
+//! One end of a flow through one input, by the rules of [`Endpoint`].
 
 use super::flow::{Classes, End, Flow};
 use crate::engine::EventKind;
@@ -80,14 +80,14 @@ impl Drive<'_> {
                 }
             }
             let way = Paths::choose(end.route, cx.rng);
-            let (id, port) = net.enter(packet, &extra, flow, classes.of(packet.kind), way);
+            let (id, port) = net.enter(packet, &extra, flow, classes.of(packet.kind()), way);
             net.send(port, id);
         }
         arm_timer(net, end, endpoint.next_timeout(), timer);
         end.finished = endpoint.is_finished();
         Standing {
-            wants_transmit: endpoint.wants_transmit(now),
-            wants_unscheduled: endpoint.wants_low_priority(),
+            wants_transmit: false,
+            wants_unscheduled: false,
             finished: end.finished,
             bytes: 0,
             total: 0,
@@ -122,8 +122,15 @@ impl SenderVisitor for Drive<'_> {
             Input::Share(rate) => sender.set_rate(rate, &mut cx),
             _ => {}
         }
+        let now = self.net.now();
         let standing = self.common(sender);
-        Standing { bytes: sender.acknowledged(), total, ..standing }
+        Standing {
+            wants_transmit: sender.wants_transmit(now),
+            wants_unscheduled: sender.wants_unscheduled(),
+            bytes: sender.acknowledged(),
+            total,
+            ..standing
+        }
     }
 }
 
@@ -160,14 +167,13 @@ impl SenderVisitor for Pull<'_> {
         let Pull { net, end, flow, class, is_unscheduled } = self;
         let mut cx = Cx { now: net.now(), rng: &mut end.rng, stats: &mut end.stats };
         let packet =
-            if is_unscheduled { sender.poll_low_priority(&mut cx) } else { sender.poll_transmit(&mut cx) };
+            if is_unscheduled { sender.poll_unscheduled(&mut cx) } else { sender.poll_transmit(&mut cx) };
         let Some(packet) = packet else { return Pulled { packet: None, more: false } };
         let way = Paths::choose(end.route, cx.rng);
         let entered = net.enter(packet, &Extra::None, flow, class, way);
         arm_timer(net, end, sender.next_timeout(), EventKind::SenderTimer(flow));
         end.finished = sender.is_finished();
-        let more =
-            if is_unscheduled { sender.wants_low_priority() } else { sender.wants_transmit(net.now()) };
+        let more = if is_unscheduled { sender.wants_unscheduled() } else { sender.wants_transmit(net.now()) };
         Pulled { packet: Some(entered), more }
     }
 }
@@ -221,7 +227,7 @@ impl Flow {
     /// Sends a packet of the receiving end that its shim held back.
     pub fn release(&mut self, slot: FlowSlot, packet: Packet, extra: &Extra, net: &mut Network) {
         let way = Paths::choose(self.receiving.route, &mut self.receiving.rng);
-        let (id, port) = net.enter(packet, extra, slot, self.classes.of(packet.kind), way);
+        let (id, port) = net.enter(packet, extra, slot, self.classes.of(packet.kind()), way);
         net.send(port, id);
     }
 

@@ -65,7 +65,7 @@ impl Hosts {
             return true;
         }
         let parcel = &net.slab[id];
-        let for_receiver = parcel.packet.kind.is_for_receiver();
+        let for_receiver = parcel.packet.kind().is_for_receiver();
         let Some(flow) = self.flows.get_mut(parcel.flow) else { return true };
         let end = if for_receiver { &mut flow.receiving } else { &mut flow.sending };
         let done = net.now() + self.delay.draw(&mut self.hosts[end.host].rng);

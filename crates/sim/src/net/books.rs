@@ -1,7 +1,7 @@
 //! Double-entry books of packets, payload and credits: nothing appears or vanishes.
 
 use super::slab::{Parcel, Slab};
-use clearway_proto::{Kind, Packet};
+use clearway_proto::{Header, Packet};
 use std::ops::{Index, IndexMut};
 
 /// Why a packet was dropped.
@@ -68,8 +68,8 @@ impl Count {
     #[inline]
     pub fn add(&mut self, packet: &Packet) {
         self.packets += 1;
-        self.payload += packet.payload as u64;
-        self.credits += (packet.kind == Kind::Credit) as u64;
+        self.payload += packet.payload() as u64;
+        self.credits += packet.is_credit() as u64;
     }
 }
 
@@ -96,7 +96,7 @@ impl Books {
     #[inline]
     pub fn enter(&mut self, packet: &Packet) {
         self.sent.add(packet);
-        self.cnps += (packet.kind == Kind::Cnp) as u64;
+        self.cnps += matches!(packet.header, Header::Cnp) as u64;
     }
 
     /// The books closed with the packets and the pause frames that are in the network now. The error says which do not
@@ -135,14 +135,17 @@ impl Books {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clearway_units::Time;
 
     #[test]
     fn a_packet_that_vanishes_is_found_out() {
         let mut books = Books::default();
-        books.enter(&Packet::new(Kind::Credit, 84));
+        let header = Header::Credit { number: 1, session: 1, ack: 0, echo: Time::ZERO };
+        let credit = Packet::control(header, 84, Time::ZERO);
+        books.enter(&credit);
         let error = books.close(&Slab::default(), 0).unwrap_err();
         assert!(error.starts_with("packets do not balance: 1 sent, 0 accounted for"), "{error}");
-        books.dropped[DropReason::Loss].add(&Packet::new(Kind::Credit, 84));
+        books.dropped[DropReason::Loss].add(&credit);
         let [packets, _, credits] = books.close(&Slab::default(), 0).unwrap();
         assert_eq!(packets[4], ("dropped, random loss", 1));
         assert_eq!(credits[0], ("sent", 1));

@@ -69,7 +69,7 @@ impl Network {
         made.credits = kind.credit.map(|limit| self.credits.add_port(limit, kind, port.rate));
         if is_host {
             made.card = Some(self.cards.push(Card::new(kind.classes.len())));
-        } else if let Some(mechanism) = kind.mechanism {
+        } else if let Some(mechanism) = &kind.mechanism {
             let what = mechanism.build(port.rate);
             let (sees_arrivals, sees_departures) = (what.sees_arrivals(), what.sees_departures());
             let number = self.mechanisms.push(Mechanism::new(what, id));

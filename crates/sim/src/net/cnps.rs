@@ -5,7 +5,7 @@ use super::network::Network;
 use super::paths::Route;
 use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, MechanismId, PacketId};
-use clearway_proto::{Extra, Kind, Packet};
+use clearway_proto::{Extra, Header, Packet};
 use clearway_topology::PortId;
 
 impl Network {
@@ -41,7 +41,7 @@ impl Network {
     pub fn poll_cnp(&mut self, mechanism: MechanismId) -> Option<(FlowSlot, PortId)> {
         let now = self.now();
         let at_work = &mut self.mechanisms[mechanism];
-        while let Some(name) = at_work.what.poll_notice(now) {
+        while let Some(name) = at_work.what.poll_cnp(now) {
             if let Some(flow) = self.residents.by_name(name) {
                 return Some((flow, at_work.port));
             }
@@ -56,8 +56,7 @@ impl Network {
         // On the way back the reverse of `port` leads to its switch; what follows leads on to the sender.
         let Some(way) = self.paths.behind(back, port.reverse()) else { return };
         debug_assert!(way.hops > 0, "a switch lies between the two hosts");
-        let mut packet = Packet::new(Kind::Cnp, self.cnp_wire);
-        packet.sent = self.now();
+        let packet = Packet::control(Header::Cnp, self.cnp_wire, self.now());
         let (id, out) = self.enter(packet, &Extra::None, flow, class, way);
         self.send(out, id);
     }

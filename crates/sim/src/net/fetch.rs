@@ -3,7 +3,6 @@
 use super::network::Network;
 use super::port::Port;
 use crate::engine::{Event, EventKind, prefetch};
-use clearway_proto::Kind;
 
 impl Network {
     /// Answers whether the network is too large for a core's own cache, so that fetching ahead pays.
@@ -50,7 +49,7 @@ impl Network {
                 let parcel = &self.slab[id];
                 if parcel.hops_left > 0 {
                     let out = &self.ports[self.paths.port(parcel.hop)];
-                    match out.credits.filter(|_| parcel.packet.kind == Kind::Credit) {
+                    match out.credits.filter(|_| parcel.packet.is_credit()) {
                         Some(credits) => prefetch(self.credits.place(credits)),
                         None => prefetch(&self.queues[out.queues]),
                     }

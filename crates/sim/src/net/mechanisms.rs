@@ -2,14 +2,14 @@
 
 use crate::ids::{IdVec, MechanismId};
 use crate::timer::Timer;
-use clearway_proto::port::AnyPortMechanism;
+use clearway_proto::AnyMechanism;
 use clearway_topology::PortId;
 use clearway_units::Time;
 
 /// A mechanism at work at a port.
 pub struct Mechanism {
     /// The protocol's part of it.
-    pub what: AnyPortMechanism,
+    pub what: AnyMechanism,
     /// The port at which it works.
     pub port: PortId,
     timer: Timer,
@@ -20,7 +20,7 @@ pub type Mechanisms = IdVec<MechanismId, Mechanism>;
 
 impl Mechanism {
     /// A mechanism that begins its work at a port.
-    pub fn new(what: AnyPortMechanism, port: PortId) -> Mechanism {
+    pub fn new(what: AnyMechanism, port: PortId) -> Mechanism {
         Mechanism { what, port, timer: Timer::IDLE }
     }
 

@@ -70,7 +70,6 @@ impl SharedMemory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::Id;
     use clearway_units::Bytes;
 
     #[test]

@@ -16,7 +16,7 @@ use super::scheduler::Arbiter;
 use super::slab::{Parcel, Slab};
 use crate::engine::{Agenda, EventKind};
 use crate::ids::{ClassId, FlowSlot, Id, IdVec, LossId, PacketId, QueueId};
-use clearway_proto::{Extra, Flags, Kind, Packet};
+use clearway_proto::{Extra, Flags, Packet};
 use clearway_topology::PortId;
 use clearway_units::Time;
 
@@ -87,7 +87,7 @@ impl Network {
         self.books.enter(&packet);
         self.residents.enter(flow);
         let has_extra = packet.flags.has(Flags::EXTRA);
-        let is_credit = packet.kind == Kind::Credit;
+        let is_credit = packet.is_credit();
         let id = self.slab.insert(Parcel {
             packet,
             flow,
@@ -147,7 +147,7 @@ impl Network {
         if out.arrival_is_special {
             return self.send_specially(port, id);
         }
-        if self.slab[id].packet.kind == Kind::Credit && out.credits.is_some() {
+        if self.slab[id].packet.is_credit() && out.credits.is_some() {
             return self.send_credit(port, id);
         }
         // A wake-up due now is for a credit that may leave: it goes first, though this packet came just before.

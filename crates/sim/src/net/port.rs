@@ -3,7 +3,7 @@
 use super::books::ByReason;
 use super::link::{CommonFrames, Link};
 use crate::ids::{CardId, CreditsId, LossId, MechanismId, QueueId};
-use clearway_proto::{Framing, Kind, Packet};
+use clearway_proto::{Framing, Packet};
 use clearway_topology::NodeId;
 use clearway_units::{Span, Time};
 
@@ -107,8 +107,8 @@ impl Sent {
     pub fn add(&mut self, packet: &Packet) {
         self.packets += 1;
         self.bytes += packet.wire as u64;
-        self.payload += packet.payload as u64;
-        self.credits += (packet.kind == Kind::Credit) as u64;
+        self.payload += packet.payload() as u64;
+        self.credits += packet.is_credit() as u64;
     }
 
     /// Counts a frame of flow control, which belongs to no flow.

@@ -121,11 +121,11 @@ mod tests {
     use super::super::paths::HopId;
     use super::*;
     use crate::ids::{ClassId, FlowSlot, Id};
-    use clearway_proto::{Kind, Packet};
+    use clearway_proto::{Header, Packet};
 
     fn insert(slab: &mut Slab, wire: u32) -> PacketId {
         slab.insert(Parcel {
-            packet: Packet::new(Kind::Data, wire),
+            packet: Packet::data(Header::data(0), 0, wire, Time::ZERO),
             flow: FlowSlot::from_index(0),
             hop: HopId::default(),
             next: None,

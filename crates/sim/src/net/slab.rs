@@ -112,11 +112,12 @@ impl IndexMut<PacketId> for Slab {
 mod tests {
     use super::*;
     use crate::ids::Id;
-    use clearway_proto::Kind;
+    use clearway_proto::Header;
+    use clearway_units::Time;
 
     fn parcel(wire: u32) -> Parcel {
         Parcel {
-            packet: Packet::new(Kind::Data, wire),
+            packet: Packet::data(Header::data(0), 0, wire, Time::ZERO),
             flow: FlowSlot::from_index(0),
             hop: HopId::default(),
             next: None,

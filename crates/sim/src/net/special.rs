@@ -5,8 +5,7 @@ use super::memory::Memory;
 use super::network::Network;
 use super::port::ControlWork;
 use crate::ids::PacketId;
-use clearway_proto::Kind;
-use clearway_proto::port::PortState;
+use clearway_proto::PortState;
 use clearway_topology::PortId;
 
 impl Network {
@@ -27,7 +26,7 @@ impl Network {
             self.meet_mechanism(mechanism, id);
         }
         let (out, parcel) = (&self.ports[port], &self.slab[id]);
-        if parcel.packet.kind == Kind::Credit && out.credits.is_some() {
+        if parcel.packet.is_credit() && out.credits.is_some() {
             self.send_credit(port, id);
         } else if out.busy_until <= now
             && out.waiting == 0

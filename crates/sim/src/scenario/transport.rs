@@ -3,9 +3,9 @@
 use super::document::{Document, Entry, Node, Path, Place, Value};
 use super::error::{ScenarioError, one_line, suggestion};
 use super::field::quoted;
-use clearway_proto::port::PortMechanism;
-use clearway_proto::rdma::Acks;
-use clearway_proto::{AnyTransport, CreditNeeds, MarkingNeeds, ParamError, TRANSPORTS};
+use clearway_proto::{
+    Acks, AnyMechanismConfig, AnyTransport, CreditNeeds, MarkingNeeds, ParamError, TRANSPORTS,
+};
 
 /// Keys that mean something only where credits are used: (table, key).
 pub(super) const CREDIT_KEYS: [(&str, &str); 7] = [
@@ -24,11 +24,11 @@ pub(super) const PHANTOM_KEYS: [&str; 2] = ["phantom_drain", "phantom_threshold"
 pub(super) const RCP_KEYS: [&str; 3] = ["rcp_alpha", "rcp_beta", "rcp_gamma"];
 
 /// The keys of `[switch]` that belong to a mechanism.
-pub(super) fn mechanism_keys(mechanism: &PortMechanism) -> &'static [&'static str] {
+pub(super) fn mechanism_keys(mechanism: &AnyMechanismConfig) -> &'static [&'static str] {
     match mechanism {
-        PortMechanism::Phantom(_) => &PHANTOM_KEYS,
-        PortMechanism::Rcp(_) => &RCP_KEYS,
-        PortMechanism::Telemetry | PortMechanism::Pacc(_) => &[],
+        AnyMechanismConfig::Hull(_) => &PHANTOM_KEYS,
+        AnyMechanismConfig::Rcp(_) => &RCP_KEYS,
+        _ => &[],
     }
 }
 
@@ -185,8 +185,8 @@ pub(super) fn replace_all(document: &mut Document, name: &str) -> Result<(), Sce
             }
         }
     }
-    let kept = replacement.needs().mechanism.map_or(&[][..], |mechanism| mechanism_keys(&mechanism));
-    let had = used.iter().filter_map(|transport| transport.needs().mechanism);
+    let kept = replacement.mechanism().map_or(&[][..], |mechanism| mechanism_keys(&mechanism));
+    let had = used.iter().filter_map(AnyTransport::mechanism);
     let idle: Vec<&str> =
         had.flat_map(|had| mechanism_keys(&had)).copied().filter(|key| !kept.contains(key)).collect();
     let switch = root.iter_mut().find(|entry| entry.key == "switch").map(|entry| &mut entry.node.value);
@@ -201,14 +201,14 @@ pub(super) struct AllNeeds {
     pub credits: Vec<(&'static str, CreditNeeds)>,
     pub markings: Vec<(&'static str, MarkingNeeds)>,
     pub lossless: bool,
-    pub notices: bool,
+    pub cnps: bool,
     /// Transports whose acknowledgements travel another way than their data, and how.
     pub acks: Vec<(&'static str, Acks)>,
     /// The most of what data packets carry besides.
     pub stamp: u32,
-    /// Most frames that wait in the class of low priority.
-    pub low_priority: Vec<(&'static str, u32)>,
-    pub mechanisms: Vec<(&'static str, PortMechanism)>,
+    /// Size in frames of the queue of unscheduled data, with the name of the transport that sends such data.
+    pub unscheduled_queues: Vec<(&'static str, u32)>,
+    pub mechanisms: Vec<(&'static str, AnyMechanismConfig)>,
 }
 
 impl AllNeeds {
@@ -217,10 +217,10 @@ impl AllNeeds {
             credits: Vec::new(),
             markings: Vec::new(),
             lossless: false,
-            notices: false,
+            cnps: false,
             acks: Vec::new(),
             stamp: 0,
-            low_priority: Vec::new(),
+            unscheduled_queues: Vec::new(),
             mechanisms: Vec::new(),
         };
         for transport in transports {
@@ -228,13 +228,14 @@ impl AllNeeds {
             all.credits.extend(needs.credits.map(|credits| (transport.info().name, credits)));
             all.markings.extend(needs.marking.map(|marking| (transport.info().name, marking)));
             all.lossless |= needs.lossless;
-            all.notices |= needs.notices;
+            all.cnps |= needs.cnps;
             if needs.acks != Acks::WithData {
                 all.acks.push((transport.info().name, needs.acks));
             }
             all.stamp = all.stamp.max(needs.stamp);
-            all.low_priority.extend(needs.low_priority.map(|queue| (transport.info().name, queue)));
-            all.mechanisms.extend(needs.mechanism.map(|mechanism| (transport.info().name, mechanism)));
+            all.unscheduled_queues
+                .extend(needs.unscheduled_queue.map(|queue| (transport.info().name, queue)));
+            all.mechanisms.extend(transport.mechanism().map(|mechanism| (transport.info().name, mechanism)));
         }
         all
     }

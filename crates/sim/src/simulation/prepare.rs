@@ -42,7 +42,7 @@ impl Simulation {
         }
         let low = &model.switch.classes[model.low_class()];
         let yields = |traffic: &crate::model::Traffic| {
-            traffic.transport.needs().low_priority.is_none()
+            traffic.transport.needs().unscheduled_queue.is_none()
                 || low.priority > model.switch.classes[traffic.class].priority
         };
         if !model.traffic.iter().all(yields) {
@@ -66,7 +66,7 @@ impl Simulation {
             sampler: Sampler::default(),
             periodic: model.samples.iter().filter(|sample| is_periodic(sample)).count(),
             watches_rtt: !model.samples.iter().all(is_periodic),
-            switches_notify: model.switch.mechanism.is_some_and(|mechanism| mechanism.notifies()),
+            switches_notify: model.switch.mechanism.as_ref().is_some_and(|mechanism| mechanism.sends_cnps()),
             events: 0,
             ended: None,
             model: model.clone(),

@@ -10,7 +10,7 @@ use crate::ids::{FlowSlot, PacketId, SeriesId};
 use crate::metrics::{Ended, Sampler};
 use crate::model::Model;
 use crate::net::Network;
-use clearway_proto::{Extra, Flags, Kind, Packet};
+use clearway_proto::{Extra, Flags, Header, Packet};
 use clearway_units::Time;
 use thiserror::Error;
 
@@ -197,7 +197,7 @@ impl Simulation {
             &Extra::None
         };
         self.net.deliver(id);
-        if packet.kind.is_for_receiver() {
+        if packet.kind().is_for_receiver() {
             self.drive_receiver(slot, Input::Packet(&packet, extra));
         } else {
             if self.watches_rtt {
@@ -211,11 +211,13 @@ impl Simulation {
     /// answers.
     #[inline(never)]
     fn watch_rtt(&mut self, slot: FlowSlot, packet: &Packet) {
-        if packet.kind != Kind::Ack {
-            return;
-        }
+        let echo = match packet.header {
+            Header::Ack { echo, .. } | Header::RdmaAck { echo, .. } => echo,
+            Header::CreditAck(answer) => answer.echo,
+            _ => return,
+        };
         if let Some(flow) = self.hosts.flows.get_mut(slot) {
-            let rtt = self.net.now().saturating_since(packet.echo);
+            let rtt = self.net.now().saturating_since(echo);
             self.sampler.watch(&self.model, &self.net, flow.traffic, flow.number, rtt);
         }
     }

@@ -53,13 +53,13 @@ pub fn network_for(transport: &AnyTransport, topology: Topology) -> Model {
         model.switch.credit = Some(class);
         model.host.port.credit = Some(class);
     }
-    if let Some(packets) = needs.low_priority {
+    if let Some(packets) = needs.unscheduled_queue {
         let class = Class { name: "low".into(), priority: 7, ..model.switch.classes[0].clone() };
         model.host.port.classes.push(class.clone());
         let limit = Amount { packets, ..Amount::UNLIMITED };
         model.switch.classes.push(Class { limit, ..class });
     }
-    model.switch.mechanism = needs.mechanism;
+    model.switch.mechanism = transport.mechanism();
     use clearway_proto::port::{MarkAt, pfc::PfcConfig};
     model.switch.classes[0].marking = needs.marking.map(|marking| match marking {
         MarkingNeeds::Step => Marking { threshold: Threshold::ByRate, at: MarkAt::Enqueue },

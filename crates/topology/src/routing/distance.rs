@@ -1,22 +1,24 @@
-//! Hop distances to the switches that destinations hang on, found when first asked for.
+//! The distances in hops to the switches to which destinations are attached, computed when first needed.
 
 use crate::graph::{NodeId, PortId, Topology};
 
-/// Farther than any switch: a topology has fewer switches than this.
+/// The distance of a switch that is not reached, larger than any other, since a topology has fewer switches.
 const UNREACHED: u16 = u16::MAX;
 
-/// Distances between switches over links that are up. Hosts are left out: they never forward, and all hosts of a
-/// switch share its distances.
+/// The distances between switches over links that are up. Hosts need none of their own: they never forward, and
+/// all hosts of a switch share its distances.
 #[derive(Clone, Debug)]
 pub(super) struct Distances {
-    /// Whether a link counts as up only if both directions are.
+    /// If true, a link is used only if both of its directions are up.
     both_ways: bool,
-    /// Nodes and ports of the topology served; (0, 0) before the first call.
+    /// The numbers of nodes and ports of the topology; (0, 0) before the first call.
     size: (usize, usize),
-    /// By port. Empty while all are up.
+    /// True for each port that is down, by the port's index. Empty while all are up.
     down: Vec<bool>,
-    /// By target switch, then by switch: hops to the target, in the direction of travel. Empty if not asked for.
+    /// The hops to a target switch in the direction of travel, by target and then by switch. A target's list is empty
+    /// until it is needed.
     to_switch: Vec<Vec<u16>>,
+    /// The queue of the breadth-first search, kept to reuse its memory.
     queue: Vec<NodeId>,
 }
 
@@ -25,7 +27,8 @@ impl Distances {
         Distances { both_ways, size: (0, 0), down: Vec::new(), to_switch: Vec::new(), queue: Vec::new() }
     }
 
-    /// A cache filled from one network would silently misroute another.
+    /// Ties the cache to a topology on the first call, and panics if a later one differs in size, since the cached
+    /// distances would misroute its packets.
     fn attach(&mut self, topology: &Topology) {
         let size = (topology.nodes().len(), topology.ports().len());
         if self.size == (0, 0) {
@@ -49,18 +52,19 @@ impl Distances {
         !self.down.get(port.index()).copied().unwrap_or(false)
     }
 
-    /// Memory held by distances.
+    /// Returns the memory that distances occupy, in bytes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         self.to_switch.iter().map(|row| size_of::<Vec<u16>>() + row.capacity() * size_of::<u16>()).sum()
     }
 
-    /// Whether packets may be routed over a port.
+    /// Returns true if packets may be routed over a port.
     fn usable(&self, port: PortId) -> bool {
         self.is_up(port) && (!self.both_ways || self.is_up(port.reverse()))
     }
 
-    /// Makes sure that distances to all switches of a destination are known; the other methods rely on it.
+    /// Computes the distances to all switches of a destination where they are missing. `next_hops` and
+    /// `hops_from_host` rely on it.
     pub(super) fn prepare(&mut self, topology: &Topology, dst: NodeId) {
         self.attach(topology);
         for &port in topology.ports_to_switches(dst) {
@@ -71,7 +75,7 @@ impl Distances {
         }
     }
 
-    /// Breadth first from the target, against the direction of travel.
+    /// Computes the distances to one switch by breadth-first search from it, against the direction of travel.
     fn search(&mut self, topology: &Topology, target: NodeId) {
         let hosts = topology.hosts();
         let mut hops = std::mem::take(&mut self.to_switch[target.index() - hosts]);
@@ -95,7 +99,7 @@ impl Distances {
         self.to_switch[target.index() - hosts] = hops;
     }
 
-    /// Hops from a switch to the host `dst`: over the nearest of its switches.
+    /// Returns the hops from a switch to the host `dst`, over the nearest of the host's switches.
     fn hops_from_switch(&self, topology: &Topology, switch: NodeId, dst: NodeId) -> Option<u16> {
         let hosts = topology.hosts();
         let ways = topology.ports_to_switches(dst).iter().filter(|port| self.usable(port.reverse()));
@@ -106,7 +110,7 @@ impl Distances {
         hops.min().filter(|&hops| hops != UNREACHED).map(|hops| hops + 1)
     }
 
-    /// Hops from one host to another.
+    /// Returns the hops from one host to another.
     pub(super) fn hops_from_host(&self, topology: &Topology, src: NodeId, dst: NodeId) -> Option<u16> {
         if topology.ports_between(src, dst).iter().any(|&port| self.usable(port)) {
             return Some(1);
@@ -117,7 +121,8 @@ impl Distances {
             .map(|hops| hops + 1)
     }
 
-    /// The ports of `node`, which is `left` hops from `dst`, that lead one hop closer, in the global order.
+    /// Returns the ports of `node` that lead one hop closer to `dst`, which is `left` hops away, in the order of
+    /// [`Topology::ports_of`].
     pub(super) fn next_hops<'a>(
         &'a self,
         topology: &'a Topology,

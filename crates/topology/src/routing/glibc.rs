@@ -1,10 +1,10 @@
-//! The hash by which switches choose in the ExpressPass authors' ns-2 code (ns2-xpass): the C library's generator, seeded
-//! with what is hashed.
+//! The hash by which switches choose next hops in the ExpressPass authors' ns-2 code (ns2-xpass): the first number of
+//! the C library's random generator, seeded with the value to be hashed.
 
-/// The first number that `rand()` of the GNU C library gives after `srand(seed)`.
+/// Returns the first number that `rand()` of the GNU C library gives after `srand(seed)`.
 ///
-/// Its state is 31 words of a linear generator with the multiplier 16807; each further word is the sum of those 3 and 31
-/// before it, and the first 310 are thrown away.
+/// The generator starts with 31 words of a linear generator with the multiplier 16807. Each further word is the sum
+/// of those 3 and 31 places before it, and the first 310 of them are discarded.
 fn rand_after_srand(seed: u32) -> u32 {
     const DEGREE: usize = 31;
     const OUTPUT: usize = 344;
@@ -20,10 +20,11 @@ fn rand_after_srand(seed: u32) -> u32 {
     words[OUTPUT] >> 1
 }
 
-/// What a switch of tier `tier` (2 for a ToR, 3 for an aggregation switch) makes of a flow's number and its hosts' numbers.
+/// Returns the hash that a switch of tier `tier` (2 for a ToR, 3 for an aggregation switch) computes of a flow's
+/// number and of the lower and higher number of its two hosts.
 pub fn hash(flow: u32, tier: u32, lower: u32, higher: u32) -> u64 {
     let mixed = [flow, tier, lower, higher].into_iter().fold(0, |mixed, part| mixed ^ rand_after_srand(part));
-    rand_after_srand(mixed) as u64
+    rand_after_srand(mixed).into()
 }
 
 #[cfg(test)]
@@ -31,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_generator_is_that_of_the_gnu_c_library() {
+    fn the_generator_gives_the_numbers_of_the_gnu_c_library() {
         for (seed, first) in
             [(0, 1804289383), (1, 1804289383), (2, 1505335290), (42, 71876166), (2147483647, 1065668062)]
         {
@@ -40,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_is_that_of_the_authors_classifier() {
+    fn the_hash_gives_the_numbers_of_the_authors_classifier() {
         assert_eq!(hash(17, 2, 3, 190), 2107691965);
         assert_eq!(hash(17, 3, 3, 190), 553971894);
     }

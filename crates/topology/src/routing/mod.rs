@@ -1,20 +1,21 @@
-//! Which ports a flow's packets cross.
+//! The choice of the paths that a flow's packets take.
 //!
-//! Paths are the shortest over links that are up. Among equal-cost next hops:
+//! Paths are the shortest ones over links that are up. The policy chooses among next hops of equal cost:
 //!
-//! * [`Policy::SymmetricEcmp`] is what credit-based schemes need (ExpressPass '17, sec. 3.1): data must return
-//!   over the links that its credits took. A flow's path is walked from the end with the smaller id and reversed
-//!   for the other direction, so the two agree on any graph, tree or not. Each choice is a mix of the flow's key
-//!   and the depth of the walk, taken modulo the number of next hops in the one global order of
-//!   [`Topology::ports_of`]; nothing directional enters. A link that failed in one direction is shunned in both.
-//! * [`Policy::Ecmp`] decides each direction on its own: source, destination and the deciding switch are mixed in.
-//! * [`Policy::Ns2Xpass`] is symmetric too, by the hash of the ExpressPass authors' ns-2 code: in their tree, flows that
-//!   are listed in the same order take the same paths as there.
-//! * [`Policy::Spray`] hands out all shortest paths, for per-packet choice.
+//! * [`Policy::SymmetricEcmp`] serves credit-based schemes, whose data must return over the links that its credits
+//!   took (ExpressPass '17, sec. 3.1). The path is walked from the host with the smaller id and reversed for the
+//!   other direction, so the two directions agree on any graph. Each choice is a hash of the flow's key and the
+//!   depth of the walk, modulo the number of next hops in the order of [`Topology::ports_of`], all of which are
+//!   equal in both directions. A link that failed in one direction is avoided in both.
+//! * [`Policy::Ecmp`] chooses for each direction independently: source, destination and the deciding switch enter
+//!   the hash.
+//! * [`Policy::Ns2Xpass`] is symmetric with the hash of the ExpressPass authors' ns-2 code, so that in their tree
+//!   flows listed in the same order take the same paths as there.
+//! * [`Policy::Spray`] returns all shortest paths, for a choice per packet.
 //!
-//! The depth enters the mix by our choice. The paper's switches hash the same fields at every tier, which, if the
-//! hash is the same too, polarises: all flows that a ToR sends to its aggregation switch 1 then pick core 1 there.
-//! In trees our walk gives what switches with a hash per tier would decide hop by hop.
+//! The depth enters the hash by our choice. The paper's switches hash the same fields at every tier; with the same
+//! hash function at every tier that polarises: all flows that a ToR sends to aggregation switch 1 then pick the same
+//! core. In trees our walk takes the paths that switches with a different hash per tier would choose hop by hop.
 
 mod distance;
 mod glibc;
@@ -24,54 +25,55 @@ mod tests;
 
 use crate::graph::{NodeId, PortId, Topology};
 use distance::Distances;
+pub use spray::SPRAY_PATHS_MAX;
 use spray::Sprayer;
 use thiserror::Error;
 
-pub use spray::SPRAY_PATHS_MAX;
-
-/// How a flow's packets choose among equal-cost paths.
+/// The policy by which packets choose among paths of equal cost.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Policy {
-    /// One path, the same links in both directions.
+    /// One path per flow, over the same links in both directions.
     SymmetricEcmp,
-    /// One path, chosen independently in each direction.
+    /// One path per flow and direction, chosen independently.
     Ecmp,
-    /// One path, the same links in both directions, by the hash of the ExpressPass authors' ns-2 code. The key is then
-    /// the flow's number itself.
+    /// One path per flow, over the same links in both directions, by the hash of the ExpressPass authors' ns-2 code.
+    /// The flow key must be the flow's number in its list.
     Ns2Xpass,
-    /// All shortest paths.
+    /// All shortest paths, for a choice per packet.
     Spray,
 }
 
-/// The paths of one direction of a flow, concatenated in the caller's buffer.
+/// The number and length of the paths of one direction of a flow, whose ports lie one path after the other in the
+/// caller's buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathSet {
-    /// How many paths.
+    /// The number of paths.
     pub count: u32,
-    /// Ports in each of them.
+    /// The number of ports on each path.
     pub hops: u32,
 }
 
 impl PathSet {
-    /// The ports of path `index` within the buffer that was filled.
+    /// Returns the ports of path `index`, given the buffer that was filled.
     pub fn path<'a>(&self, ports: &'a [PortId], index: u32) -> &'a [PortId] {
         let hops = self.hops as usize;
         &ports[index as usize * hops..(index as usize + 1) * hops]
     }
 }
 
-/// No path over links that are up. Also the answer for a host to itself, and for nodes that are not hosts.
+/// The error for a pair without a path over links that are up, for a pair of a host and itself, and for nodes that
+/// are not hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("no path over links that are up leads from host {} to host {}", src.0, dst.0)]
 pub struct Unreachable {
-    /// The source asked for.
+    /// The source.
     pub src: NodeId,
-    /// The destination asked for.
+    /// The destination.
     pub dst: NodeId,
 }
 
-/// Routing of one topology under one policy: which directed links are down, and a cache of distances that fills
-/// as destinations are asked for (two bytes for each pair of a switch and a switch with destinations on it).
+/// The routing of one topology under one policy. It records failed ports, and caches the distances to each
+/// destination's switches when a path to it is first asked for: two bytes for each switch and destination switch.
 #[derive(Clone, Debug)]
 pub struct Routes {
     policy: Policy,
@@ -80,7 +82,7 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// All links up.
+    /// Makes the routing of a topology whose links are all up.
     pub fn new(policy: Policy) -> Routes {
         Routes {
             policy,
@@ -89,36 +91,37 @@ impl Routes {
         }
     }
 
-    /// The policy chosen.
+    /// Returns the policy.
     pub fn policy(&self) -> Policy {
         self.policy
     }
 
-    /// Marks one direction of a link up or down, and forgets cached distances if that changes anything.
+    /// Marks one direction of a link as up or down. A change clears the cached distances.
     ///
     /// # Panics
-    /// If the port is not one of the topology, or an earlier call was about a topology of another size.
+    /// Panics if the port is not one of the topology, or if an earlier call had a topology of another size.
     pub fn set_up(&mut self, topology: &Topology, port: PortId, up: bool) {
         self.distances.set_up(topology, port, up);
     }
 
-    /// Whether a direction of a link was not marked down.
+    /// Returns false if this direction of a link was marked as down.
     pub fn is_up(&self, port: PortId) -> bool {
         self.distances.is_up(port)
     }
 
-    /// All paths that packets from `src` to `dst` may take now: one under the ECMP policies; under spraying all
-    /// shortest ones in the order of [`Topology::ports_of`], or [`SPRAY_PATHS_MAX`] of them at even steps through
-    /// that order. A path is the ports crossed, from the source's own to the last switch's towards `dst`. `out` is
-    /// cleared first.
+    /// Finds the paths that packets from `src` to `dst` may take, and writes their ports to `out`, which is cleared
+    /// first. A path lists the ports crossed, from the source's own port to the last switch's port towards `dst`.
     ///
-    /// `flow_key` stands for what switches hash. Both directions of a flow pass the same key.
+    /// The ECMP policies give one path. Spraying gives all shortest paths in the order of [`Topology::ports_of`], or
+    /// [`SPRAY_PATHS_MAX`] of them at even steps through that order.
+    ///
+    /// `flow_key` stands for the header fields that switches hash. Both directions of a flow have the same key.
     ///
     /// # Errors
-    /// [`Unreachable`]; `out` is then empty.
+    /// Returns [`Unreachable`] if there is no path; `out` is then empty.
     ///
     /// # Panics
-    /// If an earlier call was about a topology of another size.
+    /// Panics if an earlier call had a topology of another size.
     pub fn paths(
         &mut self,
         topology: &Topology,
@@ -161,7 +164,8 @@ impl Routes {
         Ok(PathSet { count, hops: out.len() as u32 / count })
     }
 
-    /// One shortest path, `hash(depth, node)` choosing at each node; none leaves `out` empty.
+    /// Appends one shortest path to `out`. `hash(depth, node)` chooses the next hop at each node. Returns `None`, with
+    /// `out` unchanged, if there is no path.
     fn walk(
         &mut self,
         topology: &Topology,
@@ -191,8 +195,8 @@ impl Routes {
     }
 }
 
-/// The finaliser of SplitMix64 after its increment: every input bit reaches every output bit, so that keys which
-/// count up spread as evenly as random ones.
+/// Hashes 64 bits by one step of SplitMix64, in which every input bit affects every output bit, so that consecutive
+/// keys spread as evenly as random ones.
 fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

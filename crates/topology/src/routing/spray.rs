@@ -1,41 +1,42 @@
-//! All shortest paths of a pair, or an even selection of them.
+//! The shortest paths of a pair of hosts: all of them, or an even selection if there are too many.
 
 use super::distance::Distances;
 use crate::graph::{NodeId, PortId, Topology};
 use std::ops::Range;
 
-/// The most paths that [`Policy::Spray`](super::Policy::Spray) hands out for one pair.
+/// The largest number of paths that [`Policy::Spray`](super::Policy::Spray) returns for one pair.
 pub const SPRAY_PATHS_MAX: u32 = 1024;
 
-/// No place yet.
-const NONE: u32 = u32::MAX;
+/// The mark of a node that has no place in `Sprayer::stops`.
+const NONE: usize = usize::MAX;
 
-/// A node on a shortest path.
+/// A node on one of the shortest paths.
 #[derive(Clone, Debug)]
 struct Stop {
     node: NodeId,
-    /// Hops to the destination.
+    /// The number of hops from here to the destination.
     left: u16,
-    /// Its entries in `Sprayer::ways`.
-    ways: Range<u32>,
-    /// Paths from here to the destination, or `u64::MAX` if there are more than fit.
+    /// The range of `Sprayer::ways` that lists the ports that lead one hop closer.
+    ways: Range<usize>,
+    /// The number of shortest paths from here to the destination, or `u64::MAX` if there are more.
     paths: u64,
 }
 
-/// The shortest paths as a graph: found once, its paths counted, then walked by rank. So a pair with a million
-/// paths costs no more than one with a thousand, and those taken do not all start in the same corner.
+/// The graph of the shortest paths of one pair. The paths through each node are counted, so that the path of any
+/// rank can be found without listing those before it: a pair with a million paths costs no more than one with a
+/// thousand, and a selection at even steps covers all parts of the network.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sprayer {
-    /// Nearer ones later.
+    /// The nodes on shortest paths in the order of their distance from the source, the source first.
     stops: Vec<Stop>,
-    /// A port and the place in `stops` that it leads to.
-    ways: Vec<(PortId, u32)>,
-    /// By node: its place in `stops`.
-    places: Vec<u32>,
+    /// The ports that lead one hop closer, each with the place in `stops` of the node that it leads to.
+    ways: Vec<(PortId, usize)>,
+    /// The place of each node in `stops`, or [`NONE`]. All are `NONE` between calls.
+    places: Vec<usize>,
 }
 
 impl Sprayer {
-    /// Appends the paths to `out`; how many, or none if there is no way.
+    /// Appends the paths to `out` and returns their number, or `None` if there is no path.
     pub(super) fn spray(
         &mut self,
         distances: &mut Distances,
@@ -49,14 +50,16 @@ impl Sprayer {
         self.explore(distances, topology, src, dst, hops);
         self.count();
         let total = self.stops[0].paths;
-        let count = total.min(SPRAY_PATHS_MAX.into());
-        for index in 0..count {
-            self.take((u128::from(index) * u128::from(total) / u128::from(count)) as u64, out);
+        let count = u32::try_from(total).map_or(SPRAY_PATHS_MAX, |total| total.min(SPRAY_PATHS_MAX));
+        // The rank of path `index` is `index * total / count`, without its overflow.
+        let (step, rest) = (total / u64::from(count), total % u64::from(count));
+        for index in (0..count).map(u64::from) {
+            self.take(index * step + index * rest / u64::from(count), out);
         }
-        Some(count as u32)
+        Some(count)
     }
 
-    /// Collects all nodes on shortest paths, the source first.
+    /// Fills `stops` and `ways` with the graph of the shortest paths.
     fn explore(&mut self, distances: &Distances, topology: &Topology, src: NodeId, dst: NodeId, hops: u16) {
         self.stops.clear();
         self.ways.clear();
@@ -64,14 +67,14 @@ impl Sprayer {
         self.visit(src, hops);
         let mut head = 0;
         while head < self.stops.len() {
-            let (node, left, start) = (self.stops[head].node, self.stops[head].left, self.ways.len() as u32);
+            let (node, left, start) = (self.stops[head].node, self.stops[head].left, self.ways.len());
             if left > 0 {
                 for port in distances.next_hops(topology, node, dst, left) {
                     let place = self.visit(topology.port(port).to, left - 1);
                     self.ways.push((port, place));
                 }
             }
-            self.stops[head].ways = start..self.ways.len() as u32;
+            self.stops[head].ways = start..self.ways.len();
             head += 1;
         }
         for stop in &self.stops {
@@ -79,10 +82,10 @@ impl Sprayer {
         }
     }
 
-    fn visit(&mut self, node: NodeId, left: u16) -> u32 {
+    fn visit(&mut self, node: NodeId, left: u16) -> usize {
         let place = &mut self.places[node.index()];
         if *place == NONE {
-            *place = self.stops.len() as u32;
+            *place = self.stops.len();
             self.stops.push(Stop { node, left, ways: 0..0, paths: 0 });
         }
         *place
@@ -91,20 +94,20 @@ impl Sprayer {
     fn count(&mut self) {
         for place in (0..self.stops.len()).rev() {
             let stop = &self.stops[place];
-            let onward = self.ways[stop.ways.start as usize..stop.ways.end as usize]
+            let onward = self.ways[stop.ways.clone()]
                 .iter()
-                .fold(0u64, |sum, &(_, next)| sum.saturating_add(self.stops[next as usize].paths));
+                .fold(0u64, |sum, &(_, next)| sum.saturating_add(self.stops[next].paths));
             self.stops[place].paths = if stop.left == 0 { 1 } else { onward };
         }
     }
 
-    /// Appends the path of a rank below the source's count. Saturated counts are fine: what a node's ways can take
-    /// together is never less than the node's own count.
+    /// Appends the path of rank `rank`, which must be below the source's count. Counts that saturated do no harm: those
+    /// of a node's next hops together are never less than the node's own.
     fn take(&self, mut rank: u64, out: &mut Vec<PortId>) {
         let mut stop = &self.stops[0];
         while stop.left > 0 {
-            for &(port, next) in &self.ways[stop.ways.start as usize..stop.ways.end as usize] {
-                let next = &self.stops[next as usize];
+            for &(port, next) in &self.ways[stop.ways.clone()] {
+                let next = &self.stops[next];
                 if rank < next.paths {
                     out.push(port);
                     stop = next;

@@ -1,4 +1,4 @@
-//! Paths on trees, on random graphs, and with links down.
+//! Tests of paths on trees, on random graphs and with failed links.
 
 use super::*;
 use crate::{Builder, Dumbbell, FatTree, OversubscribedFatTree};
@@ -17,7 +17,7 @@ fn reversed(path: &[PortId]) -> Vec<PortId> {
     path.iter().rev().map(|port| port.reverse()).collect()
 }
 
-/// A path is a chain of ports from source to destination that passes through switches only.
+/// Returns true if the ports form a chain from `src` to `dst` through switches only.
 fn is_chain(network: &Topology, src: u32, dst: u32, path: &[PortId]) -> bool {
     let ends: Vec<_> = path.iter().map(|&port| (network.port(port).from, network.port(port).to)).collect();
     ends.windows(2).all(|pair| pair[0].1 == pair[1].0 && !network.is_host(pair[0].1))
@@ -25,7 +25,7 @@ fn is_chain(network: &Topology, src: u32, dst: u32, path: &[PortId]) -> bool {
         && ends.last().is_some_and(|last| last.1 == NodeId(dst))
 }
 
-/// The switch that a path of six hops has at its top.
+/// Returns the core switch of a path of six hops.
 fn core(network: &Topology, path: &[PortId]) -> NodeId {
     let core = network.port(path[2]).to;
     assert_eq!(network.nodes()[core.index()].tier, 3);
@@ -53,8 +53,8 @@ fn ecmp_spreads_flows_evenly_over_all_cores() {
 }
 
 #[test]
-fn one_key_between_many_pairs_still_uses_one_rank_of_switches() {
-    // Credits of all flows with one key take the same choices: the key must tell flows apart, not the pair.
+fn flows_of_one_key_from_one_host_all_use_the_same_core() {
+    // Only the key and the depth enter the hash, so flows with one key make the same choices whatever their pair.
     let network = k8();
     let mut routes = Routes::new(Policy::SymmetricEcmp);
     let cores: BTreeSet<NodeId> =
@@ -119,7 +119,7 @@ fn spraying_takes_an_even_selection_of_too_many_paths() {
 }
 
 #[test]
-fn more_paths_than_can_be_counted_are_no_problem() {
+fn spraying_works_where_paths_are_too_many_to_count() {
     let mut builder = Builder::new();
     let (a, b) = (builder.add_host("a"), builder.add_host("b"));
     let switches: Vec<NodeId> = (0..70).map(|i| builder.add_switch(format!("s{i}"), 1)).collect();
@@ -137,7 +137,7 @@ fn more_paths_than_can_be_counted_are_no_problem() {
 }
 
 #[test]
-fn a_one_way_failure_is_shunned_both_ways_only_under_symmetric_ecmp() {
+fn only_symmetric_ecmp_avoids_both_directions_of_a_link_that_failed_in_one() {
     let network = OversubscribedFatTree::default().build().unwrap();
     let (tor, agg) = (network.node("tor0").unwrap(), network.node("agg0").unwrap());
     let down = network.port_between(tor, agg).unwrap();
@@ -189,7 +189,7 @@ fn a_longer_way_round_is_found_when_the_short_one_fails() {
 }
 
 #[test]
-fn what_cannot_be_reached_is_an_error_that_names_the_pair() {
+fn a_pair_without_a_path_is_an_error_that_names_the_pair() {
     let network = Dumbbell::default().build().unwrap();
     let trunk = network.port_between(network.node("s0").unwrap(), network.node("s1").unwrap()).unwrap();
     let mut out = vec![PortId(0)];
@@ -237,7 +237,7 @@ fn a_host_on_two_switches_is_reached_over_the_nearer_one_and_over_both_if_equal(
 }
 
 #[test]
-fn a_cable_between_two_hosts_beats_the_switch_until_it_fails() {
+fn a_link_between_two_hosts_is_preferred_to_the_switch_until_it_fails() {
     let mut builder = Builder::new();
     let (a, b) = (builder.add_host("a"), builder.add_host("b"));
     let switch = builder.add_switch("s", 1);
@@ -274,8 +274,8 @@ fn a_tree_of_8192_hosts_keeps_its_distances_in_less_than_10_mb() {
     assert!(routes.distances.bytes() < 2_000_000, "{}", routes.distances.bytes());
 }
 
-/// Hosts and links of a random graph: each host on one to three of the switches, which form a random tree and
-/// some extra, possibly parallel, links.
+/// Generates a random network: the switches form a random tree with some extra, possibly parallel, links, and each
+/// host is attached to one to three of them.
 fn random_network() -> impl Strategy<Value = Topology> {
     let shape = (2usize..7, 1usize..9);
     let links = (
@@ -364,7 +364,8 @@ proptest! {
     }
 }
 
-/// Number and length of the shortest paths, by counting walks of growing length: slow, and unlike the real thing.
+/// Returns the number and length of the shortest paths by counting walks of growing length: a slow oracle that
+/// shares no code with the routing.
 fn shortest(network: &Topology, routes: &Routes, src: u32, dst: u32) -> Option<(u64, u32)> {
     if src == dst {
         return None;

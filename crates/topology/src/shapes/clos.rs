@@ -1,11 +1,12 @@
-//! Leaf-spine and three-tier Clos networks, and the one wiring that all trees here share.
+//! Leaf-spine and three-tier Clos networks, and the wiring of three tiers that the fat trees share.
 
-use super::{DELAY, RATE, hosts_within, switches_within, within};
+use super::limits::{DELAY, RATE, hosts_within, switches_within, within};
 use crate::builder::{Builder, HOSTS_MAX, LINKS_MAX, SWITCHES_MAX, at_most};
-use crate::{NodeId, Topology, TopologyError};
+use crate::error::TopologyError;
+use crate::graph::{NodeId, Topology};
 use clearway_units::{Rate, Span};
 
-/// Two tiers: every leaf (ToR) is linked to every spine.
+/// A network of two tiers: every leaf (ToR) is linked to every spine.
 ///
 /// ```text
 ///      spine0   spine1          tier 2
@@ -16,23 +17,23 @@ use clearway_units::{Rate, Span};
 ///     h0 h1  h2 h3 h4 h5
 /// ```
 ///
-/// Hosts: `leaves * hosts_per_leaf`, host `i` on leaf `i / hosts_per_leaf`. Switches: `tor{i}`, `spine{i}`.
-/// Links: one a host and `leaves * spines`. Paths have 2 hops within a leaf, else 4.
+/// Host `i` is attached to leaf `i / hosts_per_leaf`. The switches are named `tor{i}` and `spine{i}`. There are
+/// `leaves * spines` links besides one for each host. Paths have 2 hops within a leaf, else 4.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LeafSpine {
-    /// Default 4.
+    /// The number of leaves, default 4.
     pub leaves: u32,
-    /// Default 2.
+    /// The number of spines, default 2.
     pub spines: u32,
-    /// Default 8.
+    /// The number of hosts on each leaf, default 8.
     pub hosts_per_leaf: u32,
-    /// Rate of host links, default 10 Gbps.
+    /// The rate of host links, default 10 Gbps.
     pub rate: Rate,
-    /// Delay of host links, default 4 us.
+    /// The delay of host links, default 4 us.
     pub delay: Span,
-    /// Rate of the links between leaves and spines, default 40 Gbps.
+    /// The rate of the links between leaves and spines, default 40 Gbps.
     pub uplink_rate: Rate,
-    /// Delay of the links between leaves and spines, default 4 us.
+    /// The delay of the links between leaves and spines, default 4 us.
     pub uplink_delay: Span,
 }
 
@@ -51,10 +52,10 @@ impl Default for LeafSpine {
 }
 
 impl LeafSpine {
-    /// The network.
+    /// Builds the network.
     ///
     /// # Errors
-    /// A parameter out of range, or a rate of zero.
+    /// Returns an error for a parameter out of range, a rate of zero or a delay of more than 100 s.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         switches_within("LeafSpine", "leaves", self.leaves)?;
         switches_within("LeafSpine", "spines", self.spines)?;
@@ -82,8 +83,8 @@ impl LeafSpine {
     }
 }
 
-/// Three tiers with free counts: pods of ToRs and aggregation switches, all of a pod's ToRs linked to all of its
-/// aggregation switches, and aggregation switch `j` of every pod to its own group of cores.
+/// A network of three tiers: within a pod, every ToR is linked to every aggregation switch, and aggregation switch
+/// `j` of every pod is linked to group `j` of the cores.
 ///
 /// ```text
 ///     core0 core1 | core2 core3      tier 3: group j for aggregation j of every pod
@@ -95,41 +96,40 @@ impl LeafSpine {
 ///    h0 h1    h2 h3
 /// ```
 ///
-/// Hosts: `pods * tors_per_pod * hosts_per_tor`, host `i` on ToR `i / hosts_per_tor`, ToR `t` in pod
-/// `t / tors_per_pod`. Switches in the order `tor`, `agg`, `core`. Aggregation switch `j` of a pod is linked to
-/// the `uplinks_per_agg` cores from `j * uplinks_per_agg` on, modulo the number of cores. Paths have 2, 4 or 6
-/// hops.
+/// Host `i` is attached to ToR `i / hosts_per_tor`, and ToR `t` is in pod `t / tors_per_pod`. Switches are numbered
+/// in the order `tor`, `agg`, `core`. Aggregation switch `j` of a pod is linked to the `uplinks_per_agg` cores from
+/// `j * uplinks_per_agg` on, modulo the number of cores. Paths have 2, 4 or 6 hops.
 ///
-/// With `pods: 32, tors_per_pod: 16, aggs_per_pod: 16, hosts_per_tor: 16, cores: 16, uplinks_per_agg: 1` it
-/// is the network that ExpressPass '17, Table 1, calls a 32-ary fat tree (16 / 512 / 512 / 8,192; a full one
-/// has 256 cores). Its Clos (16 / 128 / 1,024 / 8,192) leaves the pods open; 16 pods of 64 ToRs and 8
-/// aggregation switches, with `uplinks_per_agg: 2`, fit.
+/// ExpressPass '17, Table 1, has two such networks of 8,192 hosts. The one that it calls a 32-ary fat tree has 16
+/// cores (a full one has 256) and 512 + 512 switches: `pods: 32, tors_per_pod: 16, aggs_per_pod: 16,
+/// hosts_per_tor: 16, cores: 16, uplinks_per_agg: 1`. The one that it calls a Clos has 16 cores, 128 aggregation
+/// switches and 1,024 ToRs. The paper does not say how many pods; 16 pods with `uplinks_per_agg: 2` fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Clos3 {
-    /// Default 4.
+    /// The number of pods, default 4.
     pub pods: u32,
-    /// Default 4.
+    /// The number of ToRs in each pod, default 4.
     pub tors_per_pod: u32,
-    /// Default 4.
+    /// The number of aggregation switches in each pod, default 4.
     pub aggs_per_pod: u32,
-    /// Default 8.
+    /// The number of hosts on each ToR, default 8.
     pub hosts_per_tor: u32,
-    /// Default 16.
+    /// The number of cores, default 16.
     pub cores: u32,
-    /// Links from each aggregation switch to different cores, default 4. `aggs_per_pod * uplinks_per_agg` must
-    /// be a multiple of `cores`, so that every pod reaches every core equally often.
+    /// The number of links from each aggregation switch to different cores, default 4. `aggs_per_pod *
+    /// uplinks_per_agg` must be a multiple of `cores`, so that every pod has equally many links to every core.
     pub uplinks_per_agg: u32,
-    /// Rate of host links, default 10 Gbps.
+    /// The rate of host links, default 10 Gbps.
     pub rate: Rate,
-    /// Delay of host links, default 1 us (ExpressPass '17, Table 1).
+    /// The delay of host links, default 1 us (ExpressPass '17, Table 1).
     pub delay: Span,
-    /// Rate of links between ToRs and aggregation switches, default 40 Gbps.
+    /// The rate of links between ToRs and aggregation switches, default 40 Gbps.
     pub agg_rate: Rate,
-    /// Delay of links between ToRs and aggregation switches, default 1 us.
+    /// The delay of links between ToRs and aggregation switches, default 1 us.
     pub agg_delay: Span,
-    /// Rate of links to the cores, default 40 Gbps.
+    /// The rate of links to the cores, default 40 Gbps.
     pub core_rate: Rate,
-    /// Delay of links to the cores, default 5 us.
+    /// The delay of links to the cores, default 5 us.
     pub core_delay: Span,
 }
 
@@ -153,10 +153,11 @@ impl Default for Clos3 {
 }
 
 impl Clos3 {
-    /// The network.
+    /// Builds the network.
     ///
     /// # Errors
-    /// A parameter out of range or not divisible as needed, or a rate of zero.
+    /// Returns an error for a parameter out of range, uplinks that do not divide evenly among the cores, a rate of zero
+    /// or a delay of more than 100 s.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         let cores = u64::from(self.cores);
         within("Clos3", "uplinks_per_agg", self.uplinks_per_agg, 1, cores.max(1))?;
@@ -175,8 +176,8 @@ impl Clos3 {
         self.wire("Clos3", |agg, uplink| ((first(agg) + u64::from(uplink)) % cores) as u32)
     }
 
-    /// All trees of three tiers differ in one thing only: to which core uplink `u` of aggregation switch `agg`
-    /// (counted over all pods) goes.
+    /// Builds any tree of three tiers. `core_of(agg, u)` is the core that uplink `u` of aggregation switch `agg`
+    /// (counted over all pods) goes to, the one thing in which these trees differ.
     pub(super) fn wire(
         &self,
         shape: &'static str,
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn every_pod_reaches_every_core_equally_often() {
+    fn every_pod_has_equally_many_links_to_every_core() {
         let shape = Clos3 { aggs_per_pod: 6, cores: 4, uplinks_per_agg: 2, ..Clos3::default() };
         let network = shape.build().unwrap();
         for core in 0..4 {

@@ -1,8 +1,9 @@
-//! The fat trees of the papers.
+//! The fat trees of the papers: [`FatTree`], [`OversubscribedFatTree`] and [`Pacc320`].
 
 use super::clos::Clos3;
-use super::{DELAY, RATE};
-use crate::{Topology, TopologyError};
+use super::limits::{DELAY, RATE};
+use crate::error::TopologyError;
+use crate::graph::Topology;
 use clearway_units::{Rate, Span};
 
 /// The k-ary fat tree (Al-Fares et al., SIGCOMM '08): k pods of k/2 ToRs and k/2 aggregation switches, k²/4
@@ -18,24 +19,24 @@ use clearway_units::{Rate, Span};
 ///              h0 h1   h2 h3
 /// ```
 ///
-/// Host `i` hangs on ToR `i / (k/2)`, ToR and aggregation switch `t` are in pod `t / (k/2)`. Links: `3k³/4`.
-/// Paths have 2, 4 or 6 hops; there are k²/4 shortest ones between pods. With `k: 8` and 5 us it is the
-/// network of ExpressPass '17, Fig. 1 (16 cores, 32 + 32 switches, 128 hosts).
+/// Host `i` is attached to ToR `i / (k/2)`; ToR and aggregation switch `t` are in pod `t / (k/2)`. There are
+/// `3k³/4` links. Paths have 2, 4 or 6 hops, and k²/4 shortest paths join two hosts of different pods. With `k: 8`
+/// and a delay of 5 us it is the network of ExpressPass '17, Fig. 1 (16 cores, 32 + 32 switches, 128 hosts).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FatTree {
-    /// Ports of a switch: even, 2 to 128, default 4.
+    /// The number of ports of a switch: even, 2 to 128, default 4.
     pub k: u32,
-    /// Rate of every link, default 10 Gbps.
+    /// The rate of every link, default 10 Gbps.
     pub rate: Rate,
-    /// Delay of every link, default 4 us.
+    /// The delay of every link, default 4 us.
     pub delay: Span,
-    /// Another rate for host links.
+    /// The rate of host links, default `rate`.
     pub host_rate: Option<Rate>,
-    /// Another delay for host links.
+    /// The delay of host links, default `delay`.
     pub host_delay: Option<Span>,
-    /// Another rate for the links between aggregation and core.
+    /// The rate of links between aggregation and core switches, default `rate`.
     pub core_rate: Option<Rate>,
-    /// Another delay for the links between aggregation and core.
+    /// The delay of links between aggregation and core switches, default `delay`.
     pub core_delay: Option<Span>,
 }
 
@@ -54,10 +55,10 @@ impl Default for FatTree {
 }
 
 impl FatTree {
-    /// The network.
+    /// Builds the network.
     ///
     /// # Errors
-    /// `k` odd or out of range, or a rate of zero.
+    /// Returns an error for a `k` that is odd or out of range, a rate of zero or a delay of more than 100 s.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         if !(2..=128).contains(&self.k) || !self.k.is_multiple_of(2) {
             let right = "an even number from 2 to 128".into();
@@ -84,9 +85,9 @@ impl FatTree {
 }
 
 /// The 192-host tree of ExpressPass '17, sec. 6.3 (also of '16 and EC4), wired as in the authors'
-/// `large-scale-fattree.tcl`: 32 ToRs of 6 hosts, 8 pods of 4 ToRs and 2 aggregation switches, 8 cores;
-/// aggregation switch `i` (counted over all pods) is linked to the 4 cores of its parity. 3 : 1 oversubscribed
-/// at the ToRs.
+/// `large-scale-fattree.tcl`: 8 pods of 4 ToRs and 2 aggregation switches, 6 hosts on each of the 32 ToRs, 8 cores.
+/// Aggregation switch `i` (counted over all pods) is linked to the 4 cores of its parity. The ToRs are
+/// oversubscribed 3 : 1.
 ///
 /// ```text
 ///        core0 core2 core4 core6   core1 core3 core5 core7
@@ -97,13 +98,13 @@ impl FatTree {
 ///            h0-5 h6-11  ...                                    h186-191
 /// ```
 ///
-/// Links: 192 + 64 + 64. Paths have 2, 4 or 6 hops; between pods there are 8, within one 2. The host's
-/// processing delay (1 us there) is no property of the network: hosts add it.
+/// There are 192 + 64 + 64 links. Paths have 2, 4 or 6 hops; 8 shortest paths join two pods, 2 join two ToRs of a
+/// pod. The hosts' processing delay (1 us in the paper) belongs to the hosts, not to the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OversubscribedFatTree {
-    /// Rate of every link, default 10 Gbps (the paper also: 40 Gbps).
+    /// The rate of every link, default 10 Gbps (in the paper also 40 Gbps).
     pub rate: Rate,
-    /// Delay of every link, default 4 us.
+    /// The delay of every link, default 4 us.
     pub delay: Span,
 }
 
@@ -114,10 +115,10 @@ impl Default for OversubscribedFatTree {
 }
 
 impl OversubscribedFatTree {
-    /// The network.
+    /// Builds the network.
     ///
     /// # Errors
-    /// A rate of zero or a delay out of range.
+    /// Returns an error for a rate of zero or a delay of more than 100 s.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         Clos3 {
             pods: 8,
@@ -150,15 +151,15 @@ impl OversubscribedFatTree {
 ///       h0-15     h16-31    ...                        h304-319
 /// ```
 ///
-/// Links: 320 + 80 + 80. Paths have 2, 4 or 6 hops; between pods there are 16. HPCC runs it at 100 Gbps and
-/// 400 Gbps, the default here; PACC at 25 Gbps and 100 Gbps.
+/// There are 320 + 80 + 80 links. Paths have 2, 4 or 6 hops; 16 shortest paths join two pods. HPCC runs it at
+/// 100 Gbps and 400 Gbps, the default here, and PACC at 25 Gbps and 100 Gbps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pacc320 {
-    /// Rate of host links, default 100 Gbps.
+    /// The rate of host links, default 100 Gbps.
     pub rate: Rate,
-    /// Rate of links between switches, default 400 Gbps.
+    /// The rate of links between switches, default 400 Gbps.
     pub fabric_rate: Rate,
-    /// Delay of every link, default 1 us.
+    /// The delay of every link, default 1 us.
     pub delay: Span,
 }
 
@@ -169,10 +170,10 @@ impl Default for Pacc320 {
 }
 
 impl Pacc320 {
-    /// The network.
+    /// Builds the network.
     ///
     /// # Errors
-    /// A rate of zero or a delay out of range.
+    /// Returns an error for a rate of zero or a delay of more than 100 s.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         Clos3 {
             pods: 5,
@@ -197,7 +198,7 @@ mod tests {
     use super::*;
     use crate::{NodeId, Policy, Routes};
 
-    /// The names of the switches that a node is linked to.
+    /// Returns the names of the neighbours of a node that start with `prefix`.
     fn above(network: &Topology, node: &str, prefix: &str) -> Vec<String> {
         let node = network.node(node).unwrap();
         let names =

@@ -1,11 +1,12 @@
-//! Networks of one or two switches.
+//! Networks of one switch ([`Star`]) or two ([`Dumbbell`]).
 
-use super::{DELAY, RATE, hosts_within, within};
+use super::limits::{DELAY, RATE, hosts_within, within};
 use crate::builder::{Builder, HOSTS_MAX};
-use crate::{NodeId, Topology, TopologyError};
+use crate::error::TopologyError;
+use crate::graph::{NodeId, Topology};
 use clearway_units::{Rate, Span};
 
-/// Two switches and one link that all pairs share: the convergence and fairness experiments of all five papers.
+/// Two switches joined by one link that all pairs of hosts share, for experiments on convergence and fairness.
 ///
 /// ```text
 ///  sender 0  h0 --+                      +-- hP     receiver 0
@@ -17,15 +18,15 @@ use clearway_units::{Rate, Span};
 /// Links: `2 * pairs + 1`; the bottleneck is the last one. Every path from a sender to a receiver has 3 hops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dumbbell {
-    /// Senders, and as many receivers: 1 to 500,000, default 2.
+    /// The number of senders, and of receivers: 1 to 500,000, default 2.
     pub pairs: u32,
-    /// Rate of host links, default 10 Gbps.
+    /// The rate of host links, default 10 Gbps.
     pub rate: Rate,
-    /// Delay of host links, default 4 us.
+    /// The delay of host links, default 4 us.
     pub delay: Span,
-    /// Rate of the link between the switches, default 10 Gbps.
+    /// The rate of the link between the switches, default 10 Gbps.
     pub bottleneck_rate: Rate,
-    /// Delay of the link between the switches, default 4 us.
+    /// The delay of the link between the switches, default 4 us.
     pub bottleneck_delay: Span,
 }
 
@@ -36,20 +37,20 @@ impl Default for Dumbbell {
 }
 
 impl Dumbbell {
-    /// The sender of a pair.
+    /// Returns the sender of pair `pair`, from 0.
     pub fn sender(&self, pair: u32) -> NodeId {
         NodeId(pair)
     }
 
-    /// The receiver of a pair.
+    /// Returns the receiver of pair `pair`, from 0.
     pub fn receiver(&self, pair: u32) -> NodeId {
         NodeId(self.pairs + pair)
     }
 
-    /// The network.
+    /// Builds the network.
     ///
     /// # Errors
-    /// A parameter out of range, or a rate of zero.
+    /// Returns an error for a parameter out of range, a rate of zero or a delay of more than 100 s.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         within("Dumbbell", "pairs", self.pairs, 1, HOSTS_MAX / 2)?;
         let mut builder = Builder::new();
@@ -68,7 +69,7 @@ impl Dumbbell {
     }
 }
 
-/// Hosts around one switch: the testbeds, and incast to one port.
+/// Hosts around one switch, for testbeds and for incast to one port.
 ///
 /// ```text
 ///   h0 --+
@@ -76,14 +77,14 @@ impl Dumbbell {
 ///   ... -+
 /// ```
 ///
-/// Links: one a host, link `i` being host `i`'s. Every path has 2 hops.
+/// Link `i` belongs to host `i`. Every path has 2 hops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Star {
-    /// 1 to 1,000,000, default 4.
+    /// The number of hosts: 1 to 1,000,000, default 4.
     pub hosts: u32,
-    /// Rate of every link, default 10 Gbps.
+    /// The rate of every link, default 10 Gbps.
     pub rate: Rate,
-    /// Delay of every link, default 4 us.
+    /// The delay of every link, default 4 us.
     pub delay: Span,
 }
 
@@ -94,10 +95,10 @@ impl Default for Star {
 }
 
 impl Star {
-    /// The network.
+    /// Builds the network.
     ///
     /// # Errors
-    /// A parameter out of range, or a rate of zero.
+    /// Returns an error for a parameter out of range, a rate of zero or a delay of more than 100 s.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         hosts_within("Star", "hosts", self.hosts)?;
         let mut builder = Builder::new();
@@ -118,7 +119,7 @@ mod tests {
     use crate::{Policy, Routes};
 
     #[test]
-    fn a_dumbbell_shares_its_last_link() {
+    fn all_pairs_of_a_dumbbell_share_its_last_link() {
         let shape = Dumbbell { pairs: 3, bottleneck_rate: Rate::gbps(1), ..Dumbbell::default() };
         let network = shape.build().unwrap();
         assert_eq!((network.hosts(), network.switches(), network.links()), (6, 2, 7));

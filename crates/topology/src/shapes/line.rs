@@ -1,14 +1,16 @@
-//! Switches in a line, for flows that meet more than one bottleneck.
+//! Networks whose switches form a line, for flows that cross more than one bottleneck.
 
-use super::{DELAY, RATE, within};
-use crate::{Builder, NodeId, PortId, Topology, TopologyError};
+use super::limits::{DELAY, RATE, within};
+use crate::builder::Builder;
+use crate::error::TopologyError;
+use crate::graph::{NodeId, PortId, Topology};
 use clearway_units::{Rate, Span};
 
-/// Long enough for any parking lot; far from the limit on paths.
+/// The largest number of bottlenecks of a parking lot.
 const BOTTLENECKS_MAX: u64 = 1_000;
 
-/// ExpressPass '17, Figs. 4 (b) and 10 (a): one long flow over all bottleneck links, and on every link one cross
-/// flow of its own.
+/// The parking lot of ExpressPass '17, Figs. 4 (b) and 10 (a): one long flow crosses all bottleneck links, and each
+/// of them carries one cross flow.
 ///
 /// ```text
 ///  long sender #0 --+                                               +-- #1 long receiver
@@ -18,23 +20,24 @@ const BOTTLENECKS_MAX: u64 = 1_000;
 ///           cross flow 0: #2 -> #3,  cross flow 1: #4 -> #5, ...     (# is the host's id)
 /// ```
 ///
-/// Hosts: 0 (`long-sender`), 1 (`long-receiver`), then cross flow `i` of `0..bottlenecks` has the sender `2 + 2i`
-/// (`cross-sender{i}`, on `s{i}`) and the receiver `3 + 2i` (`cross-receiver{i}`, on `s{i+1}`). Switches:
-/// `bottlenecks + 1`. Links: `3 * bottlenecks + 2`, the bottlenecks first. The long path has `bottlenecks + 2`
-/// hops, a cross path 3.
+/// Host 0 is `long-sender`, host 1 is `long-receiver`. Cross flow `i` of `0..bottlenecks` has the sender `2 + 2i`
+/// (`cross-sender{i}`, on `s{i}`) and the receiver `3 + 2i` (`cross-receiver{i}`, on `s{i+1}`). There are
+/// `bottlenecks + 1` switches and `3 * bottlenecks + 2` links, of which the bottlenecks come first. The long path
+/// has `bottlenecks + 2` hops, a cross path 3.
 ///
-/// Links are counted here as data crosses them. The paper counts them as credits do: its Link 1, which the long
-/// flow's credits meet first and which naive credits leave underused, is the last one here.
+/// Links are numbered here in the order in which data crosses them. The paper numbers them in the order of credits:
+/// its Link 1, which the long flow's credits cross first and which naive credits leave underused, is the last one
+/// here.
 ///
-/// The authors' script lets one host end cross flow `i` and start cross flow `i + 1`. Two hosts keep the
-/// credits of one from meeting the data of the other on a host link, which the figure doesn't mean to show.
+/// In the authors' script one host receives cross flow `i` and sends cross flow `i + 1`. Two hosts do so here, to
+/// keep the credits of one flow and the data of the other off a common host link, which the figure does not show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ParkingLot {
-    /// Links that the long flow shares with a cross flow each: 1 to 1,000 (the paper: 1 to 6), default 2.
+    /// The number of links that the long flow shares with a cross flow: 1 to 1,000 (in the paper 1 to 6), default 2.
     pub bottlenecks: u32,
-    /// Rate of every link, default 10 Gbps.
+    /// The rate of every link, default 10 Gbps.
     pub rate: Rate,
-    /// Delay of every link, default 4 us.
+    /// The delay of every link, default 4 us.
     pub delay: Span,
 }
 
@@ -45,35 +48,35 @@ impl Default for ParkingLot {
 }
 
 impl ParkingLot {
-    /// Where the long flow starts.
+    /// Returns the sender of the long flow.
     pub fn long_sender(&self) -> NodeId {
         NodeId(0)
     }
 
-    /// Where the long flow ends.
+    /// Returns the receiver of the long flow.
     pub fn long_receiver(&self) -> NodeId {
         NodeId(1)
     }
 
-    /// Where the cross flow of a bottleneck (from 0) starts.
+    /// Returns the sender of the cross flow on a bottleneck, counted from 0.
     pub fn cross_sender(&self, bottleneck: u32) -> NodeId {
         NodeId(2 + 2 * bottleneck)
     }
 
-    /// Where the cross flow of a bottleneck (from 0) ends.
+    /// Returns the receiver of the cross flow on a bottleneck, counted from 0.
     pub fn cross_receiver(&self, bottleneck: u32) -> NodeId {
         NodeId(3 + 2 * bottleneck)
     }
 
-    /// The port at which the data of a bottleneck (from 0) queues; credits cross its reverse.
+    /// Returns the port at which data queues for a bottleneck, counted from 0. Credits cross its reverse.
     pub fn bottleneck(&self, bottleneck: u32) -> PortId {
         PortId(2 * bottleneck)
     }
 
-    /// The network.
+    /// Builds the network.
     ///
     /// # Errors
-    /// A parameter out of range, or a rate of zero.
+    /// Returns an error for a parameter out of range, a rate of zero or a delay of more than 100 s.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         within("ParkingLot", "bottlenecks", self.bottlenecks, 1, BOTTLENECKS_MAX)?;
         let mut builder = Builder::new();
@@ -99,8 +102,8 @@ impl ParkingLot {
     }
 }
 
-/// ExpressPass '17, Figs. 4 (a) and 11 (a): flows 1 to N meet first on Link 1, then on Link 2, which they share
-/// with Flow 0; Flow 0 crosses Link 2 only.
+/// The multi-bottleneck network of ExpressPass '17, Figs. 4 (a) and 11 (a): the credits of flows 1 to N cross Link 1
+/// and then Link 2, which they share with Flow 0; those of Flow 0 cross Link 2 only.
 ///
 /// ```text
 ///  receiver1 --+                 receiver0              +-- sender0
@@ -110,26 +113,26 @@ impl ParkingLot {
 ///                   <-- data of 1..N      <-- data of all
 /// ```
 ///
-/// Figures 4 (a) and 11 (a) are not in our copy of the text. The reading is from it: the *second switch from
-/// the left* gets twice as many credits for Flow 0 as for either of Flows 1 and 2, since theirs have passed
-/// Link 1's limit, and it hands all of them to Link 2. So credits travel left to right, receivers are on the
-/// left, and the max-min share of every flow is 1/(N+1) of Link 2. The authors' `multi-bottleneck.tcl` agrees,
-/// except that there one host sends all flows and its own link is Link 2: [`shared_sender`] builds that.
+/// We had the paper's text but not these figures, and read the network from the text: the *second switch from the
+/// left* gets twice as many credits of Flow 0 as of either of Flows 1 and 2, whose credits have passed the limit of
+/// Link 1, and it forwards all of them to Link 2. So credits travel from left to right, receivers are on the left,
+/// and the max-min share of every flow is 1/(N+1) of Link 2. The authors' `multi-bottleneck.tcl` agrees, except that
+/// one host sends all flows there and its own link is Link 2; [`shared_sender`] builds that network.
 ///
-/// Hosts: flow `i` of `0..=flows` has the sender `i` and the receiver `flows + 1 + i`; with [`shared_sender`]
-/// the one sender is host 0 and the receiver of flow `i` is `1 + i`. Links: Link 1 is the first, Link 2 the
-/// second. Flow 0's path has 3 hops (2 if shared), the others' 4 (3 if shared).
+/// Flow `i` of `0..=flows` has the sender `i` and the receiver `flows + 1 + i`; with [`shared_sender`] the one sender
+/// is host 0 and the receiver of flow `i` is `1 + i`. Link 1 is the first link, Link 2 the second. The path of Flow 0
+/// has 3 hops (2 with a shared sender), the others have 4 (3 with a shared sender).
 ///
 /// [`shared_sender`]: MultiBottleneck::shared_sender
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MultiBottleneck {
-    /// N, the flows that cross both links: 1 to 100,000, default 2 (Fig. 4 (a)). Flow 0 comes on top.
+    /// N, the number of flows besides Flow 0, which cross both links: 1 to 100,000, default 2 (Fig. 4 (a)).
     pub flows: u32,
-    /// One host for all senders, as in the authors' script; default no.
+    /// If true, one host sends all flows, as in the authors' script; default false.
     pub shared_sender: bool,
-    /// Rate of every link, default 10 Gbps.
+    /// The rate of every link, default 10 Gbps.
     pub rate: Rate,
-    /// Delay of every link, default 4 us.
+    /// The delay of every link, default 4 us.
     pub delay: Span,
 }
 
@@ -140,22 +143,22 @@ impl Default for MultiBottleneck {
 }
 
 impl MultiBottleneck {
-    /// Where flow `flow` of `0..=flows` starts.
+    /// Returns the sender of flow `flow` of `0..=flows`.
     pub fn sender(&self, flow: u32) -> NodeId {
         NodeId(if self.shared_sender { 0 } else { flow })
     }
 
-    /// Where flow `flow` of `0..=flows` ends.
+    /// Returns the receiver of flow `flow` of `0..=flows`.
     pub fn receiver(&self, flow: u32) -> NodeId {
         NodeId(self.senders() + flow)
     }
 
-    /// The port at which data queues for Link 1; credits cross its reverse.
+    /// Returns the port at which data queues for Link 1. Credits cross its reverse.
     pub fn link1(&self) -> PortId {
         PortId(0)
     }
 
-    /// The port at which data queues for Link 2; credits cross its reverse.
+    /// Returns the port at which data queues for Link 2. Credits cross its reverse.
     pub fn link2(&self) -> PortId {
         PortId(2)
     }
@@ -164,10 +167,10 @@ impl MultiBottleneck {
         if self.shared_sender { 1 } else { self.flows + 1 }
     }
 
-    /// The network.
+    /// Builds the network.
     ///
     /// # Errors
-    /// A parameter out of range, or a rate of zero.
+    /// Returns an error for a parameter out of range, a rate of zero or a delay of more than 100 s.
     pub fn build(&self) -> Result<Topology, TopologyError> {
         within("MultiBottleneck", "flows", self.flows, 1, 100_000)?;
         let mut builder = Builder::new();
@@ -209,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_long_flow_of_a_parking_lot_meets_each_cross_flow_once() {
+    fn the_long_flow_of_a_parking_lot_shares_one_link_with_each_cross_flow() {
         for bottlenecks in 1..=6 {
             let shape = ParkingLot { bottlenecks, ..ParkingLot::default() };
             let network = shape.build().unwrap();
@@ -255,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bottleneck_is_no_parking_lot() {
+    fn a_number_of_bottlenecks_or_flows_out_of_range_is_refused() {
         assert!(ParkingLot { bottlenecks: 0, ..ParkingLot::default() }.build().is_err());
         assert!(MultiBottleneck { flows: 0, ..MultiBottleneck::default() }.build().is_err());
         assert!(MultiBottleneck { flows: u32::MAX, ..MultiBottleneck::default() }.build().is_err());

@@ -22,7 +22,7 @@ from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.ec4.common import ABOUT, COLORS, DCTCP, EC4, EXPRESSPASS, SWITCH, dumbbell, half, mean, of_seeds
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid
-from clearway.reproduce.measures import port
+from clearway.reproduce.quantities import port
 from clearway.result import Run
 
 LOADS = (0, 2, 8)

@@ -44,7 +44,7 @@ from clearway.reproduce.ec4.common import (
 )
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend, powers
-from clearway.reproduce.measures import data_drops
+from clearway.reproduce.quantities import data_drops
 from clearway.reproduce.stats import Estimate
 from clearway.result import Run
 

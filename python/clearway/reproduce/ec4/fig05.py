@@ -44,7 +44,7 @@ from clearway.reproduce.ec4.common import (
 )
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
-from clearway.reproduce.measures import convergence
+from clearway.reproduce.quantities import convergence
 from clearway.result import Run
 
 OMEGAS = (0.02, 0.04, 0.05, 0.06, 0.1)

@@ -36,7 +36,7 @@ from clearway.reproduce.ec4.common import (
 )
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend, powers
-from clearway.reproduce.measures import port
+from clearway.reproduce.quantities import port
 from clearway.result import Run
 
 FLOWS = (2, 8, 32, 128, 256)

@@ -30,7 +30,7 @@ from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.ec4.common import DCTCP, MIXED, SWITCH, mean, of_seeds
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, done_and_left, grid, legend
-from clearway.reproduce.measures import data_drops
+from clearway.reproduce.quantities import data_drops
 from clearway.result import Run
 
 HOSTS = 40

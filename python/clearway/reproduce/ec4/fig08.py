@@ -27,7 +27,7 @@ from clearway.reproduce.ec4.common import EC4, SWITCH, mean, of_seeds
 from clearway.reproduce.ec4.realistic import ABOUT, CASES, COLD, COLORS, NAMES, scenario, steady
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
-from clearway.reproduce.measures import data_drops
+from clearway.reproduce.quantities import data_drops
 from clearway.result import Run
 
 LOAD = 0.6

@@ -23,7 +23,7 @@ from clearway.reproduce.ec4.common import SWITCH, mean, ratio
 from clearway.reproduce.ec4.realistic import ABOUT, CASES, COLORS, scenario
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
-from clearway.reproduce.measures import data_drops
+from clearway.reproduce.quantities import data_drops
 from clearway.result import Run
 
 LOADS = (0.2, 0.4, 0.6)

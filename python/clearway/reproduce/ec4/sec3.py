@@ -24,7 +24,7 @@ from clearway.reproduce.ec4.realistic import COLD, scenario
 from clearway.reproduce.expresspass.text import WORKLOADS, sizes
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look
-from clearway.reproduce.measures import CREDIT, FRAME
+from clearway.reproduce.quantities import CREDIT, FRAME
 from clearway.result import Run
 
 PACKET, MTU = FRAME, 1500

@@ -35,7 +35,7 @@ from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass.common import COLORS, partition_aggregate
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, powers
-from clearway.reproduce.measures import data_drops, port
+from clearway.reproduce.quantities import data_drops, port
 from clearway.result import Run
 from clearway.runner import load_scenario
 

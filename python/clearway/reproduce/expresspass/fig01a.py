@@ -29,7 +29,7 @@ from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass.common import partition_aggregate
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, powers
-from clearway.reproduce.measures import data_drops, port
+from clearway.reproduce.quantities import data_drops, port
 from clearway.result import Run
 
 FAN_OUTS = {"quick": (32, 256, 2048), "full": (32, 64, 128, 256, 512, 1024, 2048)}

@@ -28,7 +28,7 @@ from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid
-from clearway.reproduce.measures import CEILING, FRAME, PAYLOAD, data_drops
+from clearway.reproduce.quantities import CEILING, FRAME, PAYLOAD, data_drops
 from clearway.result import Run
 
 READINGS: dict[str, dict[str, Any]] = {

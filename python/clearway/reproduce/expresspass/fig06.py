@@ -27,7 +27,7 @@ from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass.common import dumbbell
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, powers
-from clearway.reproduce.measures import binned, fairness
+from clearway.reproduce.quantities import binned, fairness
 from clearway.result import Run
 
 JITTERS = (0.0, 0.01, 0.02, 0.04, 0.08)

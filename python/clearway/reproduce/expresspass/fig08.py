@@ -27,7 +27,7 @@ from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass.common import dumbbell
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid
-from clearway.reproduce.measures import CEILING, CREDIT, FRAME, PAYLOAD, binned, settles
+from clearway.reproduce.quantities import CEILING, CREDIT, FRAME, PAYLOAD, binned, settles
 from clearway.result import Run
 
 ALPHAS = {"1": 1.0, "1/2": 0.5, "1/4": 0.25, "1/8": 0.125, "1/16": 0.0625, "1/32": 0.03125}

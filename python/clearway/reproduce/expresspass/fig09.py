@@ -21,7 +21,7 @@ from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, powers
-from clearway.reproduce.measures import CEILING, data_drops
+from clearway.reproduce.quantities import CEILING, data_drops
 from clearway.result import Run
 
 QUEUES = (1, 2, 4, 8, 16, 32)

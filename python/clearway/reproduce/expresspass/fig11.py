@@ -26,7 +26,7 @@ from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass.common import dumbbell
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, powers
-from clearway.reproduce.measures import CEILING, FRAME, PAYLOAD, binned, data_drops, fairness
+from clearway.reproduce.quantities import CEILING, FRAME, PAYLOAD, binned, data_drops, fairness
 from clearway.result import Run
 
 COUNTS = {"quick": (1, 2, 4, 8, 32), "full": (1, 2, 4, 8, 16, 32, 64, 128, 256)}

@@ -33,7 +33,7 @@ from clearway.reproduce.expresspass import fluid
 from clearway.reproduce.expresspass.common import ABOUT_READINGS, COLORS, READINGS, dumbbell
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend, powers
-from clearway.reproduce.measures import FRAME, binned, data_drops, fairness, port
+from clearway.reproduce.quantities import FRAME, binned, data_drops, fairness, port
 from clearway.result import Run
 
 FLOWS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)

@@ -26,7 +26,7 @@ from clearway.reproduce.expresspass.common import dumbbell
 from clearway.reproduce.expresspass.fig15 import GOOD
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend, powers
-from clearway.reproduce.measures import binned, data_drops, fairness, port
+from clearway.reproduce.quantities import binned, data_drops, fairness, port
 from clearway.result import Run
 
 FLOWS = {"quick": (4, 32, 64, 256, 512, 1024), "full": (4, 8, 16, 32, 64, 128, 256, 512, 1024)}

@@ -32,7 +32,7 @@ from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass.common import ABOUT_READINGS, COLORS, READINGS, dumbbell
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
-from clearway.reproduce.measures import CEILING, FRAME, PAYLOAD, binned, convergence, data_drops
+from clearway.reproduce.quantities import CEILING, FRAME, PAYLOAD, binned, convergence, data_drops
 from clearway.result import Run
 
 ALPHAS = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125)

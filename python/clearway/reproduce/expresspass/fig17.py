@@ -31,7 +31,7 @@ from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, done_and_left, grid, legend
-from clearway.reproduce.measures import cost, data_drops
+from clearway.reproduce.quantities import cost, data_drops
 from clearway.result import Run
 
 STAR: dict[str, Any] = {"kind": "star", "hosts": 40, "rate": "10 Gbps", "delay": "4 us"}

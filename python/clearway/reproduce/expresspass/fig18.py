@@ -44,7 +44,7 @@ from clearway.reproduce.expresspass.realistic import (
 )
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
-from clearway.reproduce.measures import data_drops, steady
+from clearway.reproduce.quantities import data_drops, steady
 from clearway.result import Run
 
 ALPHAS = (1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32)

@@ -50,7 +50,7 @@ from clearway.reproduce.expresspass.realistic import (
 )
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid
-from clearway.reproduce.measures import cost, data_drops, queues, steady
+from clearway.reproduce.quantities import cost, data_drops, queues, steady
 from clearway.result import Run
 
 LOADS = (0.2, 0.4, 0.6)

@@ -27,7 +27,7 @@ from clearway.reproduce.expresspass.fig19 import PAPER_NAMES
 from clearway.reproduce.expresspass.realistic import BUCKETS, COLORS, FULL, WORKLOADS, scenario
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid
-from clearway.reproduce.measures import steady
+from clearway.reproduce.quantities import steady
 from clearway.result import Run
 
 FLOWS = {"web-search": 600, "web-server": 4_000}

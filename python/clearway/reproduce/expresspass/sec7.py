@@ -35,7 +35,7 @@ from clearway.reproduce.claims import Finding
 from clearway.reproduce.expresspass.realistic import BUCKETS, expresspass, scenario, seeds
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
-from clearway.reproduce.measures import cost, data_drops, steady
+from clearway.reproduce.quantities import cost, data_drops, steady
 from clearway.result import Run
 
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -29,7 +29,7 @@ from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
-from clearway.reproduce.measures import CEILING, FRAME, PAYLOAD, binned, cost, data_drops
+from clearway.reproduce.quantities import CEILING, FRAME, PAYLOAD, binned, cost, data_drops
 from clearway.result import Run
 
 #: Name -> link rates of hosts in Gbps, pairs, the max-min fair rates of data in Gbps before credits take their part.

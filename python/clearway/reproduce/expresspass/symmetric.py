@@ -24,7 +24,7 @@ from clearway.reproduce.expresspass.common import dumbbell
 from clearway.reproduce.expresspass.realistic import scenario
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid
-from clearway.reproduce.measures import steady
+from clearway.reproduce.quantities import steady
 from clearway.result import Run
 
 ROUTINGS = ("symmetric-ecmp", "ecmp")

@@ -22,7 +22,7 @@ from clearway.plan.expresspass import Parameters, trajectory
 from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
-from clearway.reproduce.measures import CREDIT, FRAME
+from clearway.reproduce.quantities import CREDIT, FRAME
 from clearway.result import Run
 
 FLOWS = (3, 4, 8, 16, 32, 100)

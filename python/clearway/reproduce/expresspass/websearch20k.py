@@ -21,7 +21,7 @@ from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass.common import COLORS
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
-from clearway.reproduce.measures import books_balance, data_drops
+from clearway.reproduce.quantities import books_balance, data_drops
 from clearway.result import Run
 
 TRANSPORTS: dict[str, dict[str, object]] = {

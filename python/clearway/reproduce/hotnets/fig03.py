@@ -16,7 +16,7 @@ from clearway.reproduce.expresspass import fig10
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.hotnets.common import ABOUT, EXPRESSPASS, NAIVE
 from clearway.reproduce.look import Look, grid
-from clearway.reproduce.measures import CEILING
+from clearway.reproduce.quantities import CEILING
 from clearway.result import Run
 
 TRANSPORTS = {"feedback": EXPRESSPASS, "naive": NAIVE}

@@ -24,7 +24,7 @@ from clearway.reproduce.expresspass import fig16
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.hotnets.common import ABOUT, EXPRESSPASS, RTO
 from clearway.reproduce.look import Look, grid
-from clearway.reproduce.measures import CEILING
+from clearway.reproduce.quantities import CEILING
 from clearway.result import Run
 
 RATES = (10, 100)

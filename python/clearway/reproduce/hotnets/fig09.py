@@ -36,7 +36,7 @@ from clearway.reproduce.expresspass.common import dumbbell
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.hotnets.common import ABOUT, EXPRESSPASS, RTO
 from clearway.reproduce.look import Look, grid, powers
-from clearway.reproduce.measures import CEILING, CREDIT, FRAME, PAYLOAD, binned, data_drops, fairness, port
+from clearway.reproduce.quantities import CEILING, CREDIT, FRAME, PAYLOAD, binned, data_drops, fairness, port
 from clearway.result import Run
 
 TRANSPORTS: dict[str, dict[str, Any]] = {

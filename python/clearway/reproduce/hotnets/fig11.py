@@ -31,7 +31,7 @@ from clearway.reproduce.expresspass.realistic import scenario
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.hotnets.common import ABOUT, EXPRESSPASS, RTO
 from clearway.reproduce.look import Look, grid
-from clearway.reproduce.measures import data_drops, queues, steady
+from clearway.reproduce.quantities import data_drops, queues, steady
 from clearway.result import Run
 
 TRANSPORTS: dict[str, dict[str, Any]] = {

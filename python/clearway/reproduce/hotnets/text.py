@@ -15,7 +15,7 @@ from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass.text import no_jobs, no_measure
 from clearway.reproduce.figure import Figure, Tables
-from clearway.reproduce.measures import CREDIT, FRAME, PAYLOAD
+from clearway.reproduce.quantities import CREDIT, FRAME, PAYLOAD
 
 WORKLOADS = {"data mining": "data-mining", "web search": "web-search"}
 

@@ -25,7 +25,7 @@ from clearway.reproduce.expresspass.common import dumbbell
 from clearway.reproduce.expresspass.realistic import BUCKETS, scenario
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, powers
-from clearway.reproduce.measures import CEILING, FRAME, PAYLOAD, binned, data_drops, fairness, steady
+from clearway.reproduce.quantities import CEILING, FRAME, PAYLOAD, binned, data_drops, fairness, steady
 from clearway.result import Run
 
 TRANSPORTS = ("expresspass", "expresspass-hotnets16", "naive-credit")

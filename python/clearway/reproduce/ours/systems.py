@@ -25,7 +25,7 @@ from clearway.reproduce import stats
 from clearway.reproduce.expresspass.realistic import BUCKETS
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid
-from clearway.reproduce.measures import data_drops, steady
+from clearway.reproduce.quantities import data_drops, steady
 from clearway.result import Run
 
 TRANSPORTS: dict[str, dict[str, Any]] = {

@@ -18,7 +18,7 @@ from clearway.reproduce import stats
 from clearway.reproduce.expresspass.realistic import scenario
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid
-from clearway.reproduce.measures import steady
+from clearway.reproduce.quantities import steady
 from clearway.result import Run
 
 ALPHAS = {"1": 1.0, "1/2": 0.5, "1/16": 0.0625}

@@ -12,10 +12,10 @@ from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import PercentFormatter
 
 import clearway
-from clearway.reproduce import measures
+from clearway.reproduce import quantities
 from clearway.reproduce.figure import Job, Tables
 from clearway.reproduce.look import Look, grid
-from clearway.reproduce.measures import holds_until
+from clearway.reproduce.quantities import holds_until
 from clearway.reproduce.stats import SEEDS, Estimate, estimate
 from clearway.result import Run
 
@@ -168,7 +168,7 @@ def shown(rows: pl.DataFrame, *more: str) -> pl.DataFrame:
 
 def measure(job: Job, run: Run) -> Tables:
     """Goodput and timeouts of the rounds."""
-    return {"rows": pl.DataFrame([measures.incast(run, job.params["senders"])])}
+    return {"rows": pl.DataFrame([quantities.incast(run, job.params["senders"])])}
 
 
 def summarise(tables: Tables) -> Tables:
@@ -217,7 +217,7 @@ def holds_everywhere(rows: pl.DataFrame, transport: str, share: float = 0.5) -> 
 
 def first_timeout(rows: pl.DataFrame, transport: str) -> Estimate:
     """The first number of senders with a timeout: the mean over the seeds, NaN if one has none."""
-    return each(rows, transport, lambda one: measures.first_above(*column(one, "timeout_ratio")))
+    return each(rows, transport, lambda one: quantities.first_above(*column(one, "timeout_ratio")))
 
 
 def timeouts(rows: pl.DataFrame, transport: str) -> int:

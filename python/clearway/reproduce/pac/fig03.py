@@ -24,7 +24,7 @@ import polars as pl
 from matplotlib.figure import Figure as Picture
 
 from clearway import metrics
-from clearway.reproduce import judge, measures
+from clearway.reproduce import judge, quantities
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look
@@ -79,7 +79,7 @@ def measure(job: Job, run: Run) -> Tables:
         "goodput_bps": metrics.mean(table["goodput_bps"].to_numpy()),
         "timeout_ratio": metrics.timeout_ratio(table),
         "timeouts": int(table["timeouts"].sum()),
-        "drops": measures.data_drops(run),
+        "drops": quantities.data_drops(run),
     }
     return {"rows": pl.DataFrame([row])}
 

@@ -27,9 +27,9 @@ from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look
-from clearway.reproduce.measures import incast
 from clearway.reproduce.pac import common
 from clearway.reproduce.pac.common import fall, first_timeout, least, mbps, most, plot, point, timeouts
+from clearway.reproduce.quantities import incast
 from clearway.reproduce.stats import SEEDS
 from clearway.result import Run
 

@@ -26,8 +26,8 @@ from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid
-from clearway.reproduce.measures import incast
 from clearway.reproduce.pac import common
+from clearway.reproduce.quantities import incast
 from clearway.reproduce.stats import Estimate, enough, estimate
 from clearway.result import Run
 

@@ -25,8 +25,8 @@ from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid
-from clearway.reproduce.measures import incast
 from clearway.reproduce.pac import common, fig09, fig11, fig12, fig13, fig14, fig15
+from clearway.reproduce.quantities import incast
 from clearway.reproduce.stats import SEEDS, Estimate, estimate
 from clearway.result import Run
 

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from clearway.reproduce import stats
-from clearway.reproduce.measures import Floats
 from clearway.reproduce.pacc.setup import HOSTS_PER_TOR, PRINT, TRANSPORTS, VARIABLE, WINDOW, scenario
+from clearway.reproduce.quantities import Floats
 from clearway.reproduce.stats import Estimate
 from clearway.result import Run
 

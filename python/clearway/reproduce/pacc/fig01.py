@@ -37,7 +37,6 @@ from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
-from clearway.reproduce.measures import data_drops
 from clearway.reproduce.pacc.burst import (
     BACK,
     BOTTLENECK,
@@ -52,6 +51,7 @@ from clearway.reproduce.pacc.burst import (
     spread,
 )
 from clearway.reproduce.pacc.setup import ABOUT_SETUP, COLORS, PAPER, READING, TRANSPORTS
+from clearway.reproduce.quantities import data_drops
 from clearway.reproduce.stats import Estimate
 from clearway.result import Run
 

@@ -24,9 +24,9 @@ from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
-from clearway.reproduce.measures import binned
 from clearway.reproduce.pacc.burst import DRAWS, VARIANTS, bursts, over_draws, spread
 from clearway.reproduce.pacc.setup import ABOUT_SETUP, FRAME, PAYLOAD, READING, TRANSPORTS
+from clearway.reproduce.quantities import binned
 from clearway.result import Run
 
 NAMES = (

@@ -30,7 +30,6 @@ from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
-from clearway.reproduce.measures import binned, data_drops
 from clearway.reproduce.pacc.burst import (
     BACK,
     BOTTLENECK,
@@ -56,6 +55,7 @@ from clearway.reproduce.pacc.setup import (
     READING,
     TRANSPORTS,
 )
+from clearway.reproduce.quantities import binned, data_drops
 from clearway.reproduce.stats import Estimate
 from clearway.result import Run
 

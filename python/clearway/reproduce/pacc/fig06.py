@@ -34,7 +34,6 @@ from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
-from clearway.reproduce.measures import Floats, binned, data_drops
 from clearway.reproduce.pacc.burst import ALPHA
 from clearway.reproduce.pacc.setup import (
     ABOUT_SETUP,
@@ -46,6 +45,7 @@ from clearway.reproduce.pacc.setup import (
     TRANSPORTS,
     scenario,
 )
+from clearway.reproduce.quantities import Floats, binned, data_drops
 from clearway.result import Run
 
 FLOWS, STEP_MS = 4, 50

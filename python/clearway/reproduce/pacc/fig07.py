@@ -41,7 +41,6 @@ from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
-from clearway.reproduce.measures import cost, data_drops
 from clearway.reproduce.pacc.setup import (
     ABOUT_SETUP,
     COLORS,
@@ -54,6 +53,7 @@ from clearway.reproduce.pacc.setup import (
     WINDOW,
     scenario,
 )
+from clearway.reproduce.quantities import cost, data_drops
 from clearway.reproduce.stats import SEEDS, Estimate
 from clearway.result import Run
 

@@ -27,7 +27,7 @@ from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass.common import HALF, dumbbell
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
-from clearway.reproduce.measures import binned, fairness, port
+from clearway.reproduce.quantities import binned, fairness, port
 from clearway.reproduce.stats import SEEDS, Estimate
 from clearway.result import Run
 

@@ -22,7 +22,7 @@ from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
-from clearway.reproduce.measures import binned
+from clearway.reproduce.quantities import binned
 from clearway.reproduce.stats import SEEDS, Estimate
 from clearway.result import Run
 

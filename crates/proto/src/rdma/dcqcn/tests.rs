@@ -43,7 +43,7 @@ const NS3: DcqcnConfig = DcqcnConfig {
     ..PAPER
 };
 
-fn law(config: DcqcnConfig) -> Dcqcn {
+fn law(config: DcqcnConfig) -> DcqcnLaw {
     config.build(&Env {
         line_rate: Rate::gbps(100),
         path_rate: Rate::gbps(100),
@@ -58,15 +58,22 @@ fn at(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
 }
 
-fn marked(law: &mut Dcqcn, now: Time) {
+fn marked(law: &mut DcqcnLaw, now: Time) {
     law.on_ack(
-        &Ack { newly: 1000, acked: 1000, next: 2000, marked: true, rtt: Span::from_us(10), hops: &[] },
+        &AckEvent {
+            acked: 1000,
+            snd_una: 1000,
+            snd_nxt: 2000,
+            ecn_echo: true,
+            rtt: Span::from_us(10),
+            hops: &[],
+        },
         now,
     );
 }
 
 /// Runs the law's own timers up to `until`.
-fn run(law: &mut Dcqcn, until: Time) {
+fn run(law: &mut DcqcnLaw, until: Time) {
     while law.next_timeout() <= until {
         let now = law.next_timeout();
         law.on_timeout(now);

@@ -26,12 +26,19 @@ fn env() -> Env {
     }
 }
 
-fn law() -> RateDctcp {
+fn law() -> RdmaDctcpLaw {
     NS3.build(&env())
 }
 
-fn ack(law: &mut RateDctcp, acked: u64, next: u64, marked: bool) {
-    let ack = Ack { newly: 1000, acked, next, marked, rtt: Span::from_us(13), hops: &[] };
+fn ack(law: &mut RdmaDctcpLaw, acked: u64, next: u64, marked: bool) {
+    let ack = AckEvent {
+        acked: 1000,
+        snd_una: acked,
+        snd_nxt: next,
+        ecn_echo: marked,
+        rtt: Span::from_us(13),
+        hops: &[],
+    };
     law.on_ack(&ack, Time::ZERO);
 }
 

@@ -22,7 +22,7 @@ const NS3: HpccConfig = HpccConfig {
 const PAPER: HpccConfig =
     HpccConfig { max_stage: 5, ai: Increase::Window(Bytes::new(80)), min_rate: Rate::mbps(1), ..NS3 };
 
-fn law(config: HpccConfig) -> Hpcc {
+fn law(config: HpccConfig) -> HpccLaw {
     config.build(&Env {
         line_rate: LINE,
         path_rate: LINE,
@@ -37,8 +37,15 @@ fn hop(left_ns: u64, sent: u64, queued: u64, rate: Rate) -> Hop {
     Hop { left: Time::ZERO + Span::from_ns(left_ns), sent, queued, rate }
 }
 
-fn ack(law: &mut Hpcc, acked: u64, next: u64, hops: &[Hop]) {
-    let ack = Ack { newly: 1000, acked, next, marked: false, rtt: Span::from_us(13), hops };
+fn ack(law: &mut HpccLaw, acked: u64, next: u64, hops: &[Hop]) {
+    let ack = AckEvent {
+        acked: 1000,
+        snd_una: acked,
+        snd_nxt: next,
+        ecn_echo: false,
+        rtt: Span::from_us(13),
+        hops,
+    };
     law.on_ack(&ack, Time::ZERO);
 }
 

@@ -1,14 +1,14 @@
 //! What `pacc` can be set to: DCQCN's reaction point at hosts, and the mechanism at ports.
 
-use super::{PaccConfig, Pending, PiForm, Rounding};
+use super::{PaccConfig, PaccPort, Pending, PiForm, Rounding};
 use crate::endpoint::Env;
+use crate::needs::Needs;
 use crate::params::{Auto, Profile};
-use crate::port::PortMechanism;
 use crate::rdma::config::rdma_params;
 use crate::rdma::dcqcn::{AlphaFrom, DcqcnConfig, Hyper, Notice, Reaction};
 use crate::rdma::scale::{Step, Windowing};
 use crate::rdma::{Config, Rdma, RdmaParams};
-use crate::registry::{Checked, Needs};
+use crate::transport::Checked;
 use clearway_units::{Bytes, Rate, Span};
 
 rdma_params! {
@@ -112,6 +112,7 @@ pub type Pacc = Rdma<Params>;
 
 impl RdmaParams for Params {
     type Law = DcqcnConfig;
+    type Mechanism = PaccPort;
     const NAME: &'static str = "pacc";
     const SUMMARY: &'static str =
         "PACC: switches count who fills their queues, and notify DCQCN's senders themselves";
@@ -121,13 +122,28 @@ impl RdmaParams for Params {
     const COUNTS_NOTICES: bool = true;
 
     fn needs(&self) -> Needs {
-        Needs {
-            lossless: self.lossless,
-            acks: self.acks,
-            notices: true,
-            mechanism: Some(PortMechanism::Pacc(self.port())),
-            ..Needs::NOTHING
-        }
+        Needs { lossless: self.lossless, acks: self.acks, cnps: true, ..Needs::NOTHING }
+    }
+
+    fn mechanism(&self) -> Option<PaccConfig> {
+        Some(PaccConfig {
+            period: self.period,
+            q_th: self.q_th.set(),
+            q_burst: self.q_burst.set(),
+            burst: self.burst,
+            b_th: self.b_th.set(),
+            w: self.w,
+            beta1: self.beta1,
+            beta2: self.beta2,
+            unit: self.queue_unit,
+            form: self.form,
+            cnp_gap: self.cnp_gap,
+            n_cong_max: self.n_cong_max,
+            n_cnp_max: self.n_cnp_max,
+            rounding: self.rounding,
+            pending: self.pending,
+            capacity: self.table_entries,
+        })
     }
 
     fn settings(&self, env: &Env) -> Config {
@@ -158,30 +174,6 @@ impl RdmaParams for Params {
     }
 }
 
-impl Params {
-    /// The constants of ports.
-    pub fn port(&self) -> PaccConfig {
-        PaccConfig {
-            period: self.period,
-            q_th: self.q_th.set(),
-            q_burst: self.q_burst.set(),
-            burst: self.burst,
-            b_th: self.b_th.set(),
-            w: self.w,
-            beta1: self.beta1,
-            beta2: self.beta2,
-            unit: self.queue_unit,
-            form: self.form,
-            cnp_gap: self.cnp_gap,
-            n_cong_max: self.n_cong_max,
-            n_cnp_max: self.n_cnp_max,
-            rounding: self.rounding,
-            pending: self.pending,
-            capacity: self.table_entries,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,7 +187,7 @@ mod tests {
 
     #[test]
     fn the_defaults_of_ports_are_the_papers() {
-        assert_eq!(Params::default().port(), PaccConfig::PAPER);
+        assert_eq!(Params::default().mechanism().unwrap(), PaccConfig::PAPER);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! PACC at one output port: Algorithm 1 and its schedule of notifications.
 
 use super::{FlowTable, PaccConfig, Pending, PiController, Rounding};
+use crate::mechanism::{PortMechanism, PortState};
+use crate::packet::{Kind, Packet};
 use clearway_units::{Rate, Span, Time};
 
 /// Notifications to be sent to one pair's sender.
@@ -10,9 +12,7 @@ struct Due {
     left: u32,
 }
 
-/// The mechanism of one output port. Its owner tells it of each packet that joins the port's queue, calls
-/// [`PaccPort::on_timeout`] at [`PaccPort::next_timeout`], and then takes notifications from [`PaccPort::poll_cnp`]
-/// until there are no more.
+/// The mechanism of one output port. It tells pairs of hosts apart by the names of their flows.
 ///
 /// Periods end at multiples of `T`, at all ports together. A port without entries, without a queue and without a
 /// memory of one has no timeout.
@@ -43,9 +43,13 @@ pub struct PaccPort {
 /// An average below this many bytes is forgotten, since it would take hundreds of periods to vanish on its own.
 const AVERAGE_NOTHING: f64 = 1.0;
 
-impl PaccPort {
-    /// For a port of this rate.
-    pub fn new(config: &PaccConfig, rate: Rate) -> PaccPort {
+impl PortMechanism for PaccPort {
+    type Config = PaccConfig;
+    const NAME: &'static str = "PACC controller";
+    const SEES_ARRIVALS: bool = true;
+    const SENDS_CNPS: bool = true;
+
+    fn new(config: &PaccConfig, rate: Rate) -> PaccPort {
         let unit = config.unit;
         PaccPort {
             period: config.period.max(Span::from_ps(1)),
@@ -66,22 +70,25 @@ impl PaccPort {
         }
     }
 
-    /// A packet of `wire` bytes of the pair `key` joins the queue, which holds `queued` bytes (`RECEIVE_PACKET`).
+    /// Data of a pair joins the queue (`RECEIVE_PACKET`).
     #[inline]
-    pub fn on_forward(&mut self, key: u64, wire: u32, queued: u64, now: Time) {
-        self.table.count(key, wire, queued > self.pi.threshold());
+    fn on_arrival(&mut self, packet: &Packet, pair: u64, port: PortState) {
+        if packet.kind() != Kind::Data {
+            return;
+        }
+        self.table.count(pair, packet.wire, port.queued > self.pi.threshold());
         if self.period_end == Time::MAX {
-            self.period_end = self.next_multiple(now);
+            self.period_end = self.next_multiple(port.now);
         }
     }
 
-    /// When [`PaccPort::on_timeout`] should be called; [`Time::MAX`]: never.
-    pub fn next_timeout(&self) -> Time {
+    #[inline]
+    fn next_timeout(&self) -> Time {
         self.period_end.min(self.cnp_at)
     }
 
-    /// The time of [`PaccPort::next_timeout`] came, or an earlier one. The queue holds `queued` bytes.
-    pub fn on_timeout(&mut self, queued: u64, now: Time) {
+    fn on_timeout(&mut self, port: PortState) {
+        let PortState { queued, now, .. } = port;
         if now >= self.period_end {
             self.end_period(queued, now);
         }
@@ -91,8 +98,7 @@ impl PaccPort {
         }
     }
 
-    /// The pair whose sender gets a notification now, with high priority; `None` when there are no more for now.
-    pub fn poll_cnp(&mut self, _: Time) -> Option<u64> {
+    fn poll_cnp(&mut self, _: Time) -> Option<u64> {
         if let Some(due) = self.due.get_mut(self.leaving) {
             self.leaving += 1;
             due.left -= 1;
@@ -107,7 +113,9 @@ impl PaccPort {
         }
         None
     }
+}
 
+impl PaccPort {
     /// Packets of pairs for which the table had no room.
     pub fn missed(&self) -> u64 {
         self.table.missed()
@@ -171,12 +179,17 @@ impl PaccPort {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Header;
     use proptest::prelude::*;
 
     const RATE: Rate = Rate::gbps(25);
 
     fn port() -> PaccPort {
         PaccPort::new(&PaccConfig::PAPER, RATE)
+    }
+
+    fn state(queued: u64, now: Time) -> PortState {
+        PortState { now, queued, sent: 0 }
     }
 
     fn at(us: u64) -> Time {
@@ -188,7 +201,7 @@ mod tests {
         let mut sent = Vec::new();
         while port.next_timeout() <= until {
             let now = port.next_timeout();
-            port.on_timeout(queued, now);
+            port.on_timeout(state(queued, now));
             while let Some(key) = port.poll_cnp(now) {
                 sent.push((now.as_ps() / 1_000_000, key));
             }
@@ -199,7 +212,8 @@ mod tests {
 
     /// `packets` packets of a pair that find `queued` bytes.
     fn forward(port: &mut PaccPort, key: u64, packets: u32, queued: u64, now: Time) {
-        (0..packets).for_each(|_| port.on_forward(key, 1048, queued, now));
+        let packet = Packet::data(Header::data(0), 1000, 1048, Time::ZERO);
+        (0..packets).for_each(|_| port.on_arrival(&packet, key, state(queued, now)));
     }
 
     #[test]
@@ -298,14 +312,14 @@ mod tests {
                 let next = now + Span::from_ns(ns);
                 while port.next_timeout() <= next {
                     let now = port.next_timeout();
-                    port.on_timeout(queued, now);
+                    port.on_timeout(state(queued, now));
                     while let Some(key) = port.poll_cnp(now) {
                         let before = last[key as usize].replace(now);
                         prop_assert!(before.is_none_or(|before| now - before >= Span::from_us(4)));
                     }
                 }
                 now = next;
-                port.on_forward(key, 1048, queued, now);
+                forward(&mut port, key, 1, queued, now);
             }
             run(&mut port, 0, now + Span::from_ms(2));
             prop_assert_eq!(port.next_timeout(), Time::MAX);

@@ -46,7 +46,7 @@ const ENV: Env = Env {
     host_flows: 0,
 };
 
-fn law(config: TimelyConfig, start: Rate) -> Timely {
+fn law(config: TimelyConfig, start: Rate) -> TimelyLaw {
     let mut law = config.build(&ENV);
     assert_eq!((law.rate(), law.window()), (Rate::gbps(100), UNLIMITED));
     law.rate = start;
@@ -54,11 +54,12 @@ fn law(config: TimelyConfig, start: Rate) -> Timely {
 }
 
 /// Round-trip times in microseconds, one an update, each a `min_rtt` after the one before.
-fn updates(law: &mut Timely, rtts: &[f64]) {
+fn updates(law: &mut TimelyLaw, rtts: &[f64]) {
     for &us in rtts {
         let (acked, newly) = (law.update_after + 64_000, 64_000);
         let rtt = Span::from_secs_f64(us * 1e-6);
-        let ack = Ack { newly, acked, next: acked + 1000, marked: false, rtt, hops: &[] };
+        let ack =
+            AckEvent { acked: newly, snd_una: acked, snd_nxt: acked + 1000, ecn_echo: false, rtt, hops: &[] };
         law.on_ack(&ack, law.last_update + law.config.min_rtt);
     }
 }
@@ -73,8 +74,14 @@ fn defaults_and_profile_are_the_constants_tested_here() {
 #[test]
 fn the_first_round_trip_is_only_measured_and_then_there_is_one_update_a_round_trip() {
     let mut law = law(NS3, Rate::gbps(10));
-    let ack =
-        |acked, next| Ack { newly: 1000, acked, next, marked: false, rtt: Span::from_us(20), hops: &[] };
+    let ack = |acked, next| AckEvent {
+        acked: 1000,
+        snd_una: acked,
+        snd_nxt: next,
+        ecn_echo: false,
+        rtt: Span::from_us(20),
+        hops: &[],
+    };
     law.on_ack(&ack(1_000, 9_000), Time::ZERO);
     assert_eq!(law.rate(), Rate::gbps(10));
     for acked in 2..=9 {
@@ -135,7 +142,14 @@ fn a_segment_is_an_update_however_many_acknowledgements_it_takes() {
         let now = Time::ZERO + Span::from_us(acked);
         let acked = acked * 1000;
         let rtt = Span::from_us(20);
-        let ack = Ack { newly: 1000, acked, next: acked + 50_000, marked: false, rtt, hops: &[] };
+        let ack = AckEvent {
+            acked: 1000,
+            snd_una: acked,
+            snd_nxt: acked + 50_000,
+            ecn_echo: false,
+            rtt,
+            hops: &[],
+        };
         law.on_ack(&ack, now);
     }
     assert_eq!(law.rate(), Rate::mbps(10_020), "the first packet measures; then two segments of 64 KB");
@@ -167,7 +181,7 @@ fn going_back_over_a_loss_keeps_the_reference_but_moves_the_slope_as_in_ns3() {
     let mut law = law(NS3, Rate::gbps(10));
     updates(&mut law, &[100.0]);
     let (end, rtt) = (law.update_after, Span::from_us(104));
-    let back = Ack { newly: 0, acked: end + 1, next: end, marked: false, rtt, hops: &[] };
+    let back = AckEvent { acked: 0, snd_una: end + 1, snd_nxt: end, ecn_echo: false, rtt, hops: &[] };
     law.on_ack(&back, Time::ZERO);
     assert_eq!(law.last_rtt, Some(Span::from_us(100)));
     assert_eq!(law.rtt_diff, 0.875 * 4e6);
@@ -178,7 +192,8 @@ fn after(config: TimelyConfig, start: Rate, gap: Span, rtts: [f64; 2]) -> Rate {
     let mut law = law(config, start);
     for (number, us) in rtts.into_iter().enumerate() {
         let rtt = Span::from_secs_f64(us * 1e-6);
-        let ack = Ack { newly: 64_000, acked: 64_000, next: 65_000, marked: false, rtt, hops: &[] };
+        let ack =
+            AckEvent { acked: 64_000, snd_una: 64_000, snd_nxt: 65_000, ecn_echo: false, rtt, hops: &[] };
         law.on_ack(&ack, Time::ZERO + gap * number as u64);
     }
     law.rate()
@@ -208,8 +223,14 @@ fn below_t_low_the_rate_climbs_by_delta_each_min_rtt_however_fast_segments_follo
         let mut law = law(TimelyConfig { segment: 16_000, ..PAPER }, Rate::gbps(10));
         for number in 0..=1_000_000 / gap_ns {
             let acked = (number + 1) * 16_000;
-            let ack =
-                Ack { newly: 16_000, acked, next: acked, marked: false, rtt: Span::from_us(20), hops: &[] };
+            let ack = AckEvent {
+                acked: 16_000,
+                snd_una: acked,
+                snd_nxt: acked,
+                ecn_echo: false,
+                rtt: Span::from_us(20),
+                hops: &[],
+            };
             law.on_ack(&ack, Time::ZERO + Span::from_ns(gap_ns) * number);
         }
         let climbed = law.rate().as_bps_f64() - 10e9;
@@ -231,14 +252,15 @@ fn a_flow_starts_with_its_share_of_the_card_beside_those_that_its_host_sends_alr
 fn patched_fluid(start_mbps: &[u64], updates: usize) -> (Vec<f64>, f64) {
     let config = TimelyConfig { variant: Variant::Patched, beta: 0.008, ..PAPER };
     let link = Rate::gbps(10);
-    let mut flows: Vec<Timely> = start_mbps.iter().map(|&mbps| law(config, Rate::mbps(mbps))).collect();
+    let mut flows: Vec<TimelyLaw> = start_mbps.iter().map(|&mbps| law(config, Rate::mbps(mbps))).collect();
     flows.iter_mut().for_each(|flow| flow.line = link);
     let (mut queue, step) = (link.bytes_in(config.t_low).get() as f64, config.min_rtt.as_secs_f64());
     for number in 1..=updates as u64 {
         let rtt = Span::from_secs_f64(queue * 8.0 / link.as_bps_f64());
         for flow in &mut flows {
             let acked = number * 64_000;
-            let ack = Ack { newly: 64_000, acked, next: acked, marked: false, rtt, hops: &[] };
+            let ack =
+                AckEvent { acked: 64_000, snd_una: acked, snd_nxt: acked, ecn_echo: false, rtt, hops: &[] };
             flow.on_ack(&ack, Time::ZERO + config.min_rtt * number);
         }
         let sent: f64 = flows.iter().map(|flow| flow.rate().as_bps_f64()).sum();

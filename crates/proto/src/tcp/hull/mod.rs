@@ -2,22 +2,25 @@
 //!
 //! | part | where |
 //! |---|---|
-//! | phantom queue | [`PhantomQueue`](crate::port::PhantomQueue) at switches' ports |
+//! | phantom queue | [`PhantomQueue`] at switches' ports |
 //! | pacer | [`Pacer`] between TCP and the network card |
-//! | DCTCP | [`DctcpControl`] |
+//! | DCTCP | [`DctcpController`] |
 
 mod pacer;
+mod phantom;
 mod sender;
 
 pub use pacer::{Pacer, PacerConfig};
+pub use phantom::{PhantomConfig, PhantomQueue};
 pub use sender::HullSender;
 
 use super::config::tcp_params;
-use super::dctcp::DctcpControl;
+use super::dctcp::DctcpController;
 use super::{Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::port::{PhantomConfig, PortMechanism};
-use crate::registry::{Checked, Needs, Transport};
+use crate::needs::Needs;
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 
 tcp_params! {
     /// Parameters of `hull`.
@@ -58,6 +61,8 @@ impl Transport for Hull {
     type Params = Params;
     type Sender = HullSender;
     type Receiver = Receiver;
+    type Shim = NoShim;
+    type Mechanism = PhantomQueue;
     const NAME: &'static str = "hull";
     const SUMMARY: &'static str =
         "HULL: DCTCP, paced, with marks from phantom queues that drain slower than links";
@@ -68,14 +73,17 @@ impl Transport for Hull {
     );
     const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
 
-    fn needs(params: &Params) -> Needs {
-        let config = PhantomConfig { drain: params.drain, threshold: params.threshold };
-        Needs { mechanism: Some(PortMechanism::Phantom(config)), ..Needs::NOTHING }
+    fn needs(_: &Params) -> Needs {
+        Needs::NOTHING
+    }
+
+    fn mechanism(params: &Params) -> Option<PhantomConfig> {
+        Some(PhantomConfig { drain: params.drain, threshold: params.threshold })
     }
 
     fn sender(params: &Params, env: &Env) -> HullSender {
         let config = params.config(Ecn::Exact);
-        let control = DctcpControl::new(params.g, params.alpha_initial, &config, env);
+        let control = DctcpController::new(params.g, params.alpha_initial, &config, env);
         let control = control.marks_to_one(params.marks_to_one);
         let pacer = PacerConfig {
             eta: params.eta,

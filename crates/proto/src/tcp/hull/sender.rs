@@ -1,10 +1,10 @@
 //! A DCTCP sender with the pacer behind it.
 
 use super::super::Sender;
-use super::super::dctcp::DctcpControl;
+use super::super::dctcp::DctcpController;
 use super::pacer::Pacer;
-use crate::endpoint::{Cx, Endpoint, Gauges};
-use crate::packet::{Extra, Flags, Kind, Packet};
+use crate::endpoint::{Cx, Endpoint, Gauges, Sender as _};
+use crate::packet::{Extra, Flags, Header, Packet};
 use clearway_units::{Span, Time};
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 /// and then waits in the pacer for tokens. Round-trip times include that wait, as they do behind a pacer in hardware.
 #[derive(Clone, Debug)]
 pub struct HullSender {
-    tcp: Sender<DctcpControl>,
+    tcp: Sender<DctcpController>,
     pacer: Pacer,
     /// What waits for tokens.
     held: VecDeque<Packet>,
@@ -29,7 +29,7 @@ pub struct HullSender {
 impl HullSender {
     /// For a new flow; the pacer takes it on with probability `p_a` at each echoed mark, and lets it go after
     /// `association` without anything sent.
-    pub fn new(tcp: Sender<DctcpControl>, pacer: Pacer, p_a: f64, association: Span) -> HullSender {
+    pub fn new(tcp: Sender<DctcpController>, pacer: Pacer, p_a: f64, association: Span) -> HullSender {
         let (held, last_sent) = (VecDeque::new(), Time::ZERO);
         HullSender { tcp, pacer, held, paced: false, p_a, association, last_sent, look_at: Time::MAX }
     }
@@ -65,7 +65,8 @@ impl HullSender {
 impl Endpoint for HullSender {
     fn handle_packet(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
         self.tcp.handle_packet(packet, extra, cx);
-        if !self.paced && self.p_a > 0.0 && packet.kind == Kind::Ack && packet.flags.has(Flags::ECN_ECHO) {
+        let echoes = matches!(packet.header, Header::Ack { .. }) && packet.flags.has(Flags::ECN_ECHO);
+        if !self.paced && self.p_a > 0.0 && echoes {
             self.paced = cx.rng.unit() < self.p_a;
         }
         self.take_over(cx);
@@ -80,6 +81,21 @@ impl Endpoint for HullSender {
         self.tcp.poll_control(extra, cx)
     }
 
+    fn next_timeout(&self) -> Time {
+        self.tcp.next_timeout().min(self.look_at)
+    }
+
+    fn is_finished(&self) -> bool {
+        self.tcp.is_finished() && self.held.is_empty()
+    }
+
+    fn gauges(&self) -> Gauges {
+        let gauges = self.tcp.gauges();
+        if self.paced { Gauges { rate: self.pacer.rate(), ..gauges } } else { gauges }
+    }
+}
+
+impl crate::endpoint::Sender for HullSender {
     #[inline]
     fn wants_transmit(&self, now: Time) -> bool {
         match self.held.front() {
@@ -109,21 +125,6 @@ impl Endpoint for HullSender {
         Some(packet)
     }
 
-    fn next_timeout(&self) -> Time {
-        self.tcp.next_timeout().min(self.look_at)
-    }
-
-    fn is_finished(&self) -> bool {
-        self.tcp.is_finished() && self.held.is_empty()
-    }
-
-    fn gauges(&self) -> Gauges {
-        let gauges = self.tcp.gauges();
-        if self.paced { Gauges { rate: self.pacer.rate(), ..gauges } } else { gauges }
-    }
-}
-
-impl crate::endpoint::Sender for HullSender {
     fn write(&mut self, bytes: u64, cx: &mut Cx<'_>) {
         self.tcp.write(bytes, cx);
         self.take_over(cx);
@@ -149,10 +150,10 @@ impl crate::endpoint::Sender for HullSender {
 mod tests {
     use super::super::{Hull, Params};
     use super::*;
-    use crate::endpoint::{Env, Framing, Sender as _, Stats};
+    use crate::endpoint::{Env, Framing, Stats};
     use crate::params::ParamSet;
-    use crate::registry::Transport;
     use crate::rng::{Entity, Rng};
+    use crate::transport::Transport;
     use clearway_units::Rate;
 
     #[test]
@@ -176,10 +177,9 @@ mod tests {
         let burst = std::iter::from_fn(|| sender.poll_transmit(&mut cx)).count();
         assert_eq!((burst, sender.is_paced()), (40, false));
 
-        let mut ack = Packet::new(Kind::Ack, 84);
-        ack.window = u32::MAX;
-        ack.ack = 35 * 1460;
-        ack.flags = Flags::ECN_ECHO;
+        let (rate, echo) = (Rate::ZERO, Time::ZERO);
+        let header = Header::Ack { ack: 35 * 1460, window: u32::MAX, rate, echo };
+        let ack = Packet::control(header, 84, Time::ZERO).with_flags(Flags::ECN_ECHO);
         cx.now = Time::ZERO + Span::from_us(100);
         sender.handle_packet(&ack, &Extra::default(), &mut cx);
         assert!(sender.is_paced());

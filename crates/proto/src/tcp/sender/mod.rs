@@ -6,7 +6,7 @@ use super::config::{Config, Ecn};
 use super::controller::{AckEvent, CongestionEvent, Controller, Phase, RestartEvent, UNLIMITED};
 use super::rtt::Rtt;
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges};
-use crate::packet::{Extra, Flags, Kind, Packet};
+use crate::packet::{Extra, Flags, Header, Packet};
 use crate::ranges::Ranges;
 use clearway_units::{Bytes, Rate, Span, Time};
 
@@ -23,24 +23,25 @@ enum Connection {
     Established,
 }
 
-/// What may leave next.
+/// The next packet to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Segment {
     start: u64,
     len: u32,
-    what: What,
+    kind: SegmentKind,
 }
 
+/// The reason for which a segment is sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum What {
-    /// Bytes never sent before.
+enum SegmentKind {
+    /// The segment has bytes that were never sent before.
     New,
-    /// Bytes that are believed lost.
-    Again,
-    /// The highest bytes outstanding, once per recovery (RFC 6675 sec. 4, `NextSeg` rule 4).
+    /// The segment has bytes that are believed lost.
+    Retransmission,
+    /// The segment has the highest bytes outstanding, once per recovery (RFC 6675 sec. 4, `NextSeg` rule 4).
     Rescue,
-    /// No bytes: that nothing follows.
-    Last,
+    /// The segment is empty and tells that no bytes follow.
+    End,
 }
 
 /// The sending end of a TCP flow under the controller `C`.
@@ -244,7 +245,7 @@ impl<C: Controller> Sender<C> {
         let cwnd = self.control.limits().cwnd;
         let in_flight = self.in_flight();
         let fits = |len: u64| in_flight == 0 || in_flight + len <= cwnd;
-        let segment = |start, len: u64, what| Some(Segment { start, len: len as u32, what });
+        let segment = |start, len: u64, kind| Some(Segment { start, len: len as u32, kind });
         let mss = self.mss().min(self.peer_window.max(1) as u64);
 
         // Rule 1: what is lost.
@@ -252,7 +253,11 @@ impl<C: Controller> Sender<C> {
             && let Some((start, end)) = self.scoreboard.gap(self.rtx_next, self.lost_below)
         {
             let len = mss.min(end - start);
-            return if self.force || fits(len) { segment(start, len, What::Again) } else { None };
+            return if self.force || fits(len) {
+                segment(start, len, SegmentKind::Retransmission)
+            } else {
+                None
+            };
         }
         // Rule 2: what is new.
         let unsent = self.written - self.snd_nxt;
@@ -260,21 +265,21 @@ impl<C: Controller> Sender<C> {
             let len = mss.min(unsent);
             if self.snd_nxt + len <= self.snd_una + (self.peer_window as u64).max(len) {
                 // The right-hand side allows one segment beyond a closed window, if nothing is outstanding.
-                return if fits(len) { segment(self.snd_nxt, len, What::New) } else { None };
+                return if fits(len) { segment(self.snd_nxt, len, SegmentKind::New) } else { None };
             }
         } else if self.closed && !self.last_sent_flag {
-            return segment(self.snd_nxt, 0, What::Last);
+            return segment(self.snd_nxt, 0, SegmentKind::End);
         }
         // Rules 3 and 4: what may be lost, while there is nothing better to do.
         if self.phase == Phase::Recovery && self.sack && !self.scoreboard.is_empty() {
             let sacked_end = self.scoreboard.end();
             if let Some((start, end)) = self.scoreboard.gap(self.rtx_next, sacked_end) {
                 let len = mss.min(end - start);
-                return if fits(len) { segment(start, len, What::Again) } else { None };
+                return if fits(len) { segment(start, len, SegmentKind::Retransmission) } else { None };
             }
             if !self.rescued && sacked_end < self.snd_nxt {
                 let len = mss.min(self.snd_nxt - sacked_end);
-                return if fits(len) { segment(self.snd_nxt - len, len, What::Rescue) } else { None };
+                return if fits(len) { segment(self.snd_nxt - len, len, SegmentKind::Rescue) } else { None };
             }
         }
         None
@@ -286,16 +291,16 @@ impl<C: Controller> Endpoint for Sender<C> {
         if C::PACES && self.pace_timer <= cx.now {
             self.pace_timer = Time::MAX;
         }
-        match packet.kind {
-            Kind::Ack => {
+        match packet.header {
+            Header::Ack { .. } => {
                 self.handle_ack(packet, extra, cx);
                 if C::PACES {
                     self.repace(cx.now);
                 }
             }
-            Kind::SynAck if self.connection == Connection::SynSent => {
+            Header::SynAck { window, rate, echo } if self.connection == Connection::SynSent => {
                 self.connection = Connection::Established;
-                self.peer_window = packet.window;
+                self.peer_window = window;
                 self.rto_at = Time::MAX;
                 if self.rtt.backoff > 0 {
                     // RFC 5681 sec. 3.1: one segment, if the SYN or its answer was lost.
@@ -304,9 +309,9 @@ impl<C: Controller> Endpoint for Sender<C> {
                     self.control.on_restart(&event);
                 }
                 self.rtt.backoff = 0;
-                let rtt = cx.now.saturating_since(packet.echo);
+                let rtt = cx.now.saturating_since(echo);
                 self.rtt.sample(rtt, self.rto_min);
-                self.control.on_open(rtt, packet.seq, packet.sent);
+                self.control.on_open(rtt, rate, packet.sent);
             }
             _ => {}
         }
@@ -334,12 +339,32 @@ impl<C: Controller> Endpoint for Sender<C> {
         }
         self.connection = Connection::SynSent;
         self.rto_at = cx.now.saturating_add(self.rtt.rto());
-        let mut packet = Packet::new(Kind::Syn, self.framing.wire(0));
-        packet.sent = cx.now;
-        self.control.stamp(&mut packet);
-        Some(packet)
+        Some(Packet::control(self.control.syn_header(), self.framing.wire(0), cx.now))
     }
 
+    #[inline]
+    fn next_timeout(&self) -> Time {
+        if C::PACES && self.pace_timer < self.rto_at && self.next_segment(Time::MAX).is_some() {
+            return self.pace_timer;
+        }
+        self.rto_at
+    }
+
+    fn is_finished(&self) -> bool {
+        self.closed && self.snd_una == self.written && self.last_acked
+    }
+
+    fn gauges(&self) -> Gauges {
+        let limits = self.control.limits();
+        let srtt = self.rtt.srtt().as_secs_f64();
+        let cwnd = if limits.cwnd < UNLIMITED { limits.cwnd as f64 } else { f64::NAN };
+        let unknown = if srtt > 0.0 { cwnd * 8.0 / srtt } else { f64::NAN };
+        let rate = limits.pacing.map_or(unknown, |rate| rate.as_bps_f64());
+        Gauges { cwnd, rate, srtt: if srtt > 0.0 { srtt } else { f64::NAN } }
+    }
+}
+
+impl<C: Controller> crate::endpoint::Sender for Sender<C> {
     #[inline]
     fn wants_transmit(&self, now: Time) -> bool {
         self.next_segment(now).is_some()
@@ -348,7 +373,7 @@ impl<C: Controller> Endpoint for Sender<C> {
     fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         let now = cx.now;
         let mut segment = self.next_segment(now)?;
-        if segment.what == What::New && self.snd_una == self.snd_nxt && self.idle_restart {
+        if segment.kind == SegmentKind::New && self.snd_una == self.snd_nxt && self.idle_restart {
             let idle = now.saturating_since(self.last_sent);
             if idle > self.rtt.rto() && self.snd_nxt > 0 {
                 let window = self.initial_window as u64;
@@ -356,30 +381,26 @@ impl<C: Controller> Endpoint for Sender<C> {
                 segment = self.next_segment(now)?;
             }
         }
-        let Segment { start, len, what } = segment;
+        let Segment { start, len, kind } = segment;
         let end = start + len as u64;
-        let mut packet = Packet::new(Kind::Data, self.framing.wire(len));
-        packet.seq = start;
-        packet.payload = len;
-        packet.sent = now;
-        self.control.stamp(&mut packet);
-        match what {
-            What::New => {
+        let mut packet = Packet::data(self.control.data_header(start), len, self.framing.wire(len), now);
+        match kind {
+            SegmentKind::New => {
                 self.snd_nxt = end;
                 self.pipe += len as u64;
                 packet.flags.set(Flags::NONE.with_if(self.ecn != Ecn::Off, Flags::ECN_CAPABLE));
                 packet.flags.set(Flags::NONE.with_if(self.cwr, Flags::CWR));
                 self.cwr = false;
             }
-            What::Again => {
+            SegmentKind::Retransmission => {
                 self.rtx_next = end;
                 self.pipe += len as u64;
                 self.force = false;
             }
-            What::Rescue => self.rescued = true,
-            What::Last => {}
+            SegmentKind::Rescue => self.rescued = true,
+            SegmentKind::End => {}
         }
-        if matches!(what, What::Again | What::Rescue) {
+        if matches!(kind, SegmentKind::Retransmission | SegmentKind::Rescue) {
             packet.flags.set(Flags::RETRANSMIT);
             // RFC 3168 sec. 6.1.5 forbids it for others; DCTCP as in Linux.
             packet.flags.set(Flags::NONE.with_if(self.ecn == Ecn::Exact, Flags::ECN_CAPABLE));
@@ -410,29 +431,6 @@ impl<C: Controller> Endpoint for Sender<C> {
         Some(packet)
     }
 
-    #[inline]
-    fn next_timeout(&self) -> Time {
-        if C::PACES && self.pace_timer < self.rto_at && self.next_segment(Time::MAX).is_some() {
-            return self.pace_timer;
-        }
-        self.rto_at
-    }
-
-    fn is_finished(&self) -> bool {
-        self.closed && self.snd_una == self.written && self.last_acked
-    }
-
-    fn gauges(&self) -> Gauges {
-        let limits = self.control.limits();
-        let srtt = self.rtt.srtt().as_secs_f64();
-        let cwnd = if limits.cwnd < UNLIMITED { limits.cwnd as f64 } else { f64::NAN };
-        let unknown = if srtt > 0.0 { cwnd * 8.0 / srtt } else { f64::NAN };
-        let rate = limits.pacing.map_or(unknown, |rate| rate.as_bps_f64());
-        Gauges { cwnd, rate, srtt: if srtt > 0.0 { srtt } else { f64::NAN } }
-    }
-}
-
-impl<C: Controller> crate::endpoint::Sender for Sender<C> {
     fn write(&mut self, bytes: u64, _: &mut Cx<'_>) {
         debug_assert!(!self.closed, "written after the end");
         self.written += bytes;

@@ -4,13 +4,13 @@ use super::*;
 
 impl<C: Controller> Sender<C> {
     pub(super) fn handle_ack(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
+        let Header::Ack { ack, window, rate, echo } = packet.header else { return };
         let now = cx.now;
-        let ack = packet.ack;
         debug_assert!(ack <= self.snd_nxt, "acknowledgement of bytes never sent");
         if ack > self.snd_nxt {
             return;
         }
-        let rtt = now.saturating_since(packet.echo);
+        let rtt = now.saturating_since(echo);
         self.rtt.sample(rtt, self.rto_min);
         let una_before = self.snd_una;
         let acked = ack.saturating_sub(una_before);
@@ -18,7 +18,7 @@ impl<C: Controller> Sender<C> {
         let mut delivered = acked;
         if ack >= una_before {
             self.snd_una = ack;
-            self.peer_window = packet.window;
+            self.peer_window = window;
         }
         if acked > 0 && !self.scoreboard.is_empty() {
             delivered -= self.scoreboard.remove_below(ack);
@@ -38,16 +38,17 @@ impl<C: Controller> Sender<C> {
             self.last_sent_flag = true;
         }
 
-        let echo = self.ecn != Ecn::Off && packet.flags.has(Flags::ECN_ECHO);
+        let one_way = packet.sent.saturating_since(echo);
+        let marked = self.ecn != Ecn::Off && packet.flags.has(Flags::ECN_ECHO);
         self.control.on_ack(&AckEvent {
             now,
             acked,
             delivered,
             rtt,
             srtt: self.rtt.srtt(),
-            one_way: packet.sent.saturating_since(packet.echo),
-            stamp: packet.seq,
-            ecn_echo: echo,
+            one_way,
+            granted: rate,
+            ecn_echo: marked,
             in_flight,
             cwnd_limited: una_before < self.full_until,
             phase: self.phase,
@@ -84,7 +85,7 @@ impl<C: Controller> Sender<C> {
                 self.enter_recovery(now);
             }
         }
-        if echo && self.phase == Phase::Open && self.snd_una > self.ecn_recover {
+        if marked && self.phase == Phase::Open && self.snd_una > self.ecn_recover {
             self.control.on_ecn(&self.congestion(now));
             self.reduced();
         }

@@ -5,7 +5,7 @@ use crate::endpoint::{Sender as _, Stats};
 use crate::packet::SackBlock;
 use crate::params::ParamSet;
 use crate::rng::{Entity, Rng};
-use crate::tcp::newreno::{Params, Reno};
+use crate::tcp::newreno::{NewRenoController, Params};
 use clearway_units::Rate;
 
 /// Segments of 1000 bytes.
@@ -13,7 +13,7 @@ const S: u64 = 1000;
 
 /// A sender at a time, with all that it needs.
 struct Bench {
-    sender: Sender<Reno>,
+    sender: Sender<NewRenoController>,
     now: Time,
     rng: Rng,
     stats: Stats,
@@ -33,7 +33,7 @@ impl Bench {
         let mut params = Params::default();
         values.iter().for_each(|(name, value)| params.set(name, value).unwrap());
         let config = params.config(ecn);
-        let sender = Sender::new(&config, &env, Reno::new(&config, &env));
+        let sender = Sender::new(&config, &env, NewRenoController::new(&config, &env));
         let rng = Rng::stream(1, Entity::Sender, 1);
         let mut bench = Bench { sender, now: Time::ZERO, rng, stats: Stats::default() };
         let (sender, mut cx) = bench.parts();
@@ -42,7 +42,7 @@ impl Bench {
         bench
     }
 
-    fn parts(&mut self) -> (&mut Sender<Reno>, Cx<'_>) {
+    fn parts(&mut self) -> (&mut Sender<NewRenoController>, Cx<'_>) {
         (&mut self.sender, Cx { now: self.now, rng: &mut self.rng, stats: &mut self.stats })
     }
 
@@ -53,7 +53,7 @@ impl Bench {
 
     /// All that may leave now, as segment numbers.
     fn sends(&mut self) -> Vec<u64> {
-        self.packets().iter().map(|packet| packet.seq / S).collect()
+        self.packets().iter().map(|packet| packet.range().start / S).collect()
     }
 
     fn packets(&mut self) -> Vec<Packet> {
@@ -63,11 +63,10 @@ impl Bench {
 
     /// An acknowledgement up to segment `ack`, with ranges of segments that arrived beyond.
     fn ack(&mut self, ack: u64, flags: Flags, sack: &[(u64, u64)]) {
-        let mut packet = Packet::new(Kind::Ack, 84);
-        packet.ack = ack * S;
-        packet.window = self.sender.peer_window;
-        packet.echo = self.now - Span::from_us(100);
-        packet.flags = flags.with_if(!sack.is_empty(), Flags::EXTRA);
+        let (window, echo) = (self.sender.peer_window, self.now - Span::from_us(100));
+        let header = Header::Ack { ack: ack * S, window, rate: Rate::ZERO, echo };
+        let packet =
+            Packet::control(header, 84, Time::ZERO).with_flags(flags.with_if(!sack.is_empty(), Flags::EXTRA));
         let mut blocks = [SackBlock::default(); 3];
         for (block, (start, end)) in blocks.iter_mut().zip(sack) {
             *block = SackBlock { start: start * S, end: end * S };
@@ -94,7 +93,7 @@ impl Bench {
 
 #[test]
 fn a_sender_is_small() {
-    assert!(size_of::<Sender<Reno>>() <= 256, "{}", size_of::<Sender<Reno>>());
+    assert!(size_of::<Sender<NewRenoController>>() <= 256, "{}", size_of::<Sender<NewRenoController>>());
 }
 
 #[test]
@@ -254,7 +253,7 @@ fn what_is_sent_again_is_not_ecn_capable_but_with_dctcp_rfc_3168_section_6_1_5()
 fn a_window_smaller_than_a_segment_lets_a_small_segment_through() {
     let mut bench = Bench::new(2, &[("receive_window", "300 B")], Ecn::Off);
     let packets = bench.packets();
-    assert_eq!(packets.iter().map(|packet| packet.payload).collect::<Vec<_>>(), [300]);
+    assert_eq!(packets.iter().map(|packet| packet.payload()).collect::<Vec<_>>(), [300]);
     let mut bench = Bench::new(2, &[("receive_window", "1.5 KB")], Ecn::Off);
     assert_eq!(bench.packets().len(), 1, "no silly 500 bytes (RFC 1122 sec. 4.2.3.4)");
 }
@@ -266,7 +265,7 @@ fn a_closed_window_is_probed_with_a_byte_rfc_1122_section_4_2_2_17() {
     bench.sender.peer_window = 0;
     bench.at_us(100).plain_ack(10);
     let packets = bench.packets();
-    assert_eq!(packets.iter().map(|packet| packet.payload).collect::<Vec<_>>(), [1]);
+    assert_eq!(packets.iter().map(|packet| packet.payload()).collect::<Vec<_>>(), [1]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::scenario::lossless::red_config;
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
 use crate::scenario::transport::AllNeeds;
-use clearway_proto::rdma::Acks;
+use clearway_proto::Acks;
 
 /// The class of data that nothing allowed.
 const LOW_CLASS: &str = "low-priority";
@@ -89,9 +89,9 @@ pub(super) fn add_classes_ahead(
         ..classes[0].clone()
     };
     let wanted = |acks| needs.acks.iter().any(|(_, wanted)| *wanted == acks);
-    let of_acks = u8::from(needs.notices);
+    let of_acks = u8::from(needs.cnps);
     let mut made = Vec::new();
-    if needs.notices {
+    if needs.cnps {
         made.push((None, ClassTable { lossless: Some(false), ..ahead("notices", 0) }));
     }
     if wanted(Acks::OwnClass) {
@@ -109,7 +109,7 @@ pub(super) fn add_classes_ahead(
         for part in &mut *parts {
             let needs = part.traffic.transport.needs();
             match acks {
-                None if needs.notices => part.traffic.notice_class = index,
+                None if needs.cnps => part.traffic.notice_class = index,
                 Some(acks) if acks == needs.acks => part.traffic.ack_class = index,
                 _ => {}
             }
@@ -140,7 +140,7 @@ pub(super) fn add_low_class(
     parts: &[ReadPart],
     classes: &mut Vec<ClassTable>,
 ) -> Result<()> {
-    let Some(&(name, queue)) = needs.low_priority.first() else { return Ok(()) };
+    let Some(&(name, queue)) = needs.unscheduled_queues.first() else { return Ok(()) };
     let at = Path::default().key("switch").key("class");
     let wanted = format!("the class {LOW_CLASS:?} of {name}, for data that nothing allowed");
     let lowest = |classes: &[ClassTable]| classes.iter().map(|class| class.priority).max().unwrap_or(0);
@@ -156,7 +156,7 @@ pub(super) fn add_low_class(
         }
         return Ok(());
     }
-    if let Some((other, theirs)) = needs.low_priority.iter().find(|(_, theirs)| *theirs != queue) {
+    if let Some((other, theirs)) = needs.unscheduled_queues.iter().find(|(_, theirs)| *theirs != queue) {
         let problem = format!(
             "the transports {name} and {other} ask for {queue} and {theirs} frames in the class {LOW_CLASS:?}; write \
              it with a buffer for both"

@@ -7,8 +7,8 @@ use crate::scenario::field::BufferWord;
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
 use crate::scenario::transport::{AllNeeds, CREDIT_KEYS, PHANTOM_KEYS, RCP_KEYS, mechanism_keys};
-use clearway_proto::port::{CreditShaping, PortMechanism};
-use clearway_proto::{Auto, CreditNeeds, Framing};
+use clearway_proto::port::CreditShaping;
+use clearway_proto::{AnyMechanismConfig, Auto, CreditNeeds, Framing};
 use clearway_topology::Topology;
 use clearway_units::{Bytes, Rate};
 
@@ -91,7 +91,7 @@ pub(super) fn resolve_mechanism(
     document: &Document,
     needs: &AllNeeds,
     switch: &Switch,
-) -> Result<Option<PortMechanism>> {
+) -> Result<Option<AnyMechanismConfig>> {
     let at = Path::default().key("switch");
     let own = needs.mechanisms.first().map_or(&[][..], |(_, mechanism)| mechanism_keys(mechanism));
     for key in PHANTOM_KEYS.iter().chain(&RCP_KEYS) {
@@ -101,24 +101,25 @@ pub(super) fn resolve_mechanism(
             return Err(document.error(&at.key(key), problem));
         }
     }
-    let told = |mut mechanism| {
+    let told = |mechanism: &AnyMechanismConfig| {
+        let mut mechanism = mechanism.clone();
         match &mut mechanism {
-            PortMechanism::Phantom(phantom) => {
+            AnyMechanismConfig::Hull(phantom) => {
                 phantom.drain = switch.phantom_drain.unwrap_or(phantom.drain);
                 phantom.threshold = switch.phantom_threshold.map_or(phantom.threshold, Auto::Set);
             }
-            PortMechanism::Rcp(rcp) => {
+            AnyMechanismConfig::Rcp(rcp) => {
                 rcp.alpha = switch.rcp_alpha.unwrap_or(rcp.alpha);
                 rcp.beta = switch.rcp_beta.unwrap_or(rcp.beta);
                 rcp.gamma = switch.rcp_gamma.unwrap_or(rcp.gamma);
             }
-            PortMechanism::Telemetry | PortMechanism::Pacc(_) => {}
+            _ => {}
         }
         mechanism
     };
-    let Some(&(name, first)) = needs.mechanisms.first() else { return Ok(None) };
+    let Some((name, first)) = needs.mechanisms.first() else { return Ok(None) };
     let first = told(first);
-    match needs.mechanisms.iter().find(|(_, other)| told(*other) != first) {
+    match needs.mechanisms.iter().find(|(_, other)| told(other) != first) {
         None => Ok(Some(first)),
         Some((other, mechanism)) if first.name() == mechanism.name() => Err(document.error(
             &Path::default().key("traffic"),

@@ -10,7 +10,7 @@ use super::document::Document;
 use super::shapes::Shape;
 use super::*;
 use crate::model::{Amount, Flow, Pattern, Poisson, Rounds, Threshold};
-use clearway_proto::{Auto, port::PortMechanism};
+use clearway_proto::{AnyMechanismConfig, Auto};
 use clearway_topology::{NodeId, PortId};
 use clearway_units::{Bytes, Rate, Span, Time};
 use std::path::PathBuf;

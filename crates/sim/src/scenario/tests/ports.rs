@@ -160,8 +160,8 @@ fn faults_take_one_direction_or_both() {
 #[test]
 fn ports_do_what_the_transport_asks_for_and_the_scenario_may_change_it() {
     let text = VALID.replace("name = \"expresspass\"\nalpha = 0.5", "name = \"hull\"\ndrain = 0.9");
-    let phantom = |scenario: &Scenario| match scenario.model.switch.mechanism {
-        Some(PortMechanism::Phantom(config)) => config,
+    let phantom = |scenario: &Scenario| match &scenario.model.switch.mechanism {
+        Some(AnyMechanismConfig::Hull(config)) => *config,
         other => panic!("{other:?}"),
     };
     let asked = parse(&text);
@@ -177,7 +177,7 @@ fn ports_do_what_the_transport_asks_for_and_the_scenario_may_change_it() {
         .replace("drain = 0.9", "")
         .replace("hull", "rcp")
         .replace("[switch]", "[switch]\nrcp_beta = 0.4");
-    let Some(PortMechanism::Rcp(rcp)) = parse(&text).model.switch.mechanism else { panic!("a rate") };
+    let Some(AnyMechanismConfig::Rcp(rcp)) = parse(&text).model.switch.mechanism else { panic!("a rate") };
     assert_eq!((rcp.alpha, rcp.beta, rcp.gamma), (0.4, 0.4, 1.0));
     // Another transport for everything drops the keys that only the old one understands.
     let replaced = Overrides { transport: Some("hull".into()), ..Overrides::default() };

@@ -1,11 +1,13 @@
 //! RoCEv2 without congestion control: data leaves at a fixed rate, and flow control alone keeps it from being lost.
 
 use super::config::rdma_params;
-use super::law::{Ack, BuildLaw, RateLaw, UNLIMITED};
+use super::law::{AckEvent, BuildLaw, RateLaw, UNLIMITED};
 use super::{Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
+use crate::mechanism::NoMechanism;
+use crate::needs::Needs;
 use crate::params::Auto;
-use crate::registry::{Checked, Needs};
+use crate::transport::Checked;
 use clearway_units::{Bytes, Rate, Time};
 
 rdma_params! {
@@ -23,6 +25,7 @@ pub type Rocev2 = Rdma<Params>;
 
 impl RdmaParams for Params {
     type Law = Params;
+    type Mechanism = NoMechanism;
     const NAME: &'static str = "rocev2";
     const SUMMARY: &'static str =
         "RoCEv2 at a fixed rate, without congestion control: flow control does it all";
@@ -45,22 +48,22 @@ impl RdmaParams for Params {
 }
 
 impl BuildLaw for Params {
-    type Law = FixedRate;
+    type Law = Rocev2Law;
 
-    fn build(&self, env: &Env) -> FixedRate {
+    fn build(&self, env: &Env) -> Rocev2Law {
         let window = self.window.or(Bytes::new(UNLIMITED)).get();
-        FixedRate { rate: self.rate.or(env.line_rate).min(env.line_rate), window }
+        Rocev2Law { rate: self.rate.or(env.line_rate).min(env.line_rate), window }
     }
 }
 
 /// A rate and a window that never change.
 #[derive(Clone, Copy, Debug)]
-pub struct FixedRate {
+pub struct Rocev2Law {
     rate: Rate,
     window: u64,
 }
 
-impl RateLaw for FixedRate {
+impl RateLaw for Rocev2Law {
     fn rate(&self) -> Rate {
         self.rate
     }
@@ -69,5 +72,5 @@ impl RateLaw for FixedRate {
         self.window
     }
 
-    fn on_ack(&mut self, _: &Ack<'_>, _: Time) {}
+    fn on_ack(&mut self, _: &AckEvent<'_>, _: Time) {}
 }

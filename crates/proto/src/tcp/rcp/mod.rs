@@ -1,16 +1,21 @@
 //! RCP: sends at the rate that the ports on its path granted (Dukkipati, "Rate Control Protocol", Stanford 2008).
 //!
-//! The port's part is [`RcpRate`](crate::port::RcpRate). A new flow asks with a `SYN` and starts, a round trip later,
+//! The port's part is [`RcpRate`]. A new flow asks with a `SYN` and starts, a round trip later,
 //! at the rate that flows in progress have. Every data packet asks again, and every acknowledgement brings the answer.
 //! Which bytes to send, and again after a loss, is the family's [`Sender`]'s business; there is no window.
+
+mod port;
+
+pub use port::{RcpConfig, RcpRate};
 
 use super::config::tcp_params;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent, UNLIMITED};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
-use crate::packet::{Flags, Packet};
-use crate::port::{PortMechanism, RcpConfig};
-use crate::registry::{Checked, Needs, Transport};
+use crate::needs::Needs;
+use crate::packet::Header;
+use crate::shim::NoShim;
+use crate::transport::{Checked, Transport};
 use clearway_units::{Rate, Time};
 
 tcp_params! {
@@ -42,8 +47,10 @@ pub struct Rcp;
 
 impl Transport for Rcp {
     type Params = Params;
-    type Sender = Sender<RcpControl>;
+    type Sender = Sender<RcpController>;
     type Receiver = Receiver;
+    type Shim = NoShim;
+    type Mechanism = RcpRate;
     const NAME: &'static str = "rcp";
     const SUMMARY: &'static str =
         "RCP: every port has one rate for all its flows, written into their packets";
@@ -54,8 +61,12 @@ impl Transport for Rcp {
     );
     const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
 
-    fn needs(params: &Params) -> Needs {
-        let config = RcpConfig {
+    fn needs(_: &Params) -> Needs {
+        Needs::NOTHING
+    }
+
+    fn mechanism(params: &Params) -> Option<RcpConfig> {
+        Some(RcpConfig {
             alpha: params.alpha,
             beta: params.beta,
             gamma: params.gamma,
@@ -63,11 +74,10 @@ impl Transport for Rcp {
             initial_rtt: params.initial_rtt,
             interval_max: params.interval_max,
             packets_min: params.packets_min,
-        };
-        Needs { mechanism: Some(PortMechanism::Rcp(config)), ..Needs::NOTHING }
+        })
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<RcpControl> {
+    fn sender(params: &Params, env: &Env) -> Sender<RcpController> {
         let mut config = params.config(Ecn::Off);
         let mut env = *env;
         if params.ask_first {
@@ -76,7 +86,7 @@ impl Transport for Rcp {
             config.handshake = true;
             env.established = false;
         }
-        Sender::new(&config, &env, RcpControl::new(&config, &env))
+        Sender::new(&config, &env, RcpController::new(&config, &env))
     }
 
     fn receiver(params: &Params, env: &Env) -> Receiver {
@@ -86,23 +96,23 @@ impl Transport for Rcp {
 
 /// The rate last granted.
 #[derive(Clone, Copy, Debug)]
-pub struct RcpControl {
+pub struct RcpController {
     rate: Rate,
     /// What the host's own link can do: what it asks for.
     line_rate: Rate,
     srtt: Span,
 }
 
-impl RcpControl {
+impl RcpController {
     /// For a new flow.
-    pub fn new(config: &Config, env: &Env) -> RcpControl {
+    pub fn new(config: &Config, env: &Env) -> RcpController {
         let window = config.initial_window as u64 * env.framing.wire_max() as u64;
         let rate = over(window, env.base_rtt).min(env.line_rate);
-        RcpControl { rate, line_rate: env.line_rate, srtt: Span::ZERO }
+        RcpController { rate, line_rate: env.line_rate, srtt: Span::ZERO }
     }
 
-    fn grant(&mut self, stamp: u64) {
-        self.rate = Rate::bps(stamp.clamp(1, self.line_rate.as_bps()));
+    fn grant(&mut self, rate: Rate) {
+        self.rate = rate.clamp(Rate::bps(1), self.line_rate);
     }
 }
 
@@ -111,7 +121,7 @@ fn over(bytes: u64, span: Span) -> Rate {
     Rate::from_bps_f64(bytes as f64 * 8.0 / span.as_secs_f64().max(1e-9))
 }
 
-impl Controller for RcpControl {
+impl Controller for RcpController {
     const PACES: bool = true;
 
     #[inline]
@@ -121,7 +131,7 @@ impl Controller for RcpControl {
 
     fn on_ack(&mut self, ack: &AckEvent) {
         self.srtt = ack.srtt;
-        self.grant(ack.stamp);
+        self.grant(ack.granted);
     }
 
     fn on_loss(&mut self, _: &CongestionEvent) {}
@@ -137,26 +147,28 @@ impl Controller for RcpControl {
         }
     }
 
-    fn on_open(&mut self, rtt: Span, stamp: u64, _: Time) {
+    fn on_open(&mut self, rtt: Span, granted: Rate, _: Time) {
         self.srtt = rtt;
-        self.grant(stamp);
+        self.grant(granted);
     }
 
     #[inline]
-    fn stamp(&self, packet: &mut Packet) {
-        packet.flags.set(Flags::RATE);
-        packet.ack = self.line_rate.as_bps();
-        packet.echo = Time::ZERO + self.srtt;
+    fn data_header(&self, offset: u64) -> Header {
+        Header::RcpData { offset, rate: self.line_rate, srtt: self.srtt }
+    }
+
+    fn syn_header(&self) -> Header {
+        Header::RcpSyn { rate: self.line_rate }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::controller::tests::ack;
     use super::*;
     use crate::endpoint::{Cx, Endpoint, Framing, Sender as _, Stats};
-    use crate::packet::{Extra, Kind};
+    use crate::packet::{Extra, Packet};
     use crate::rng::{Entity, Rng};
+    use crate::tcp::controller::tests::ack;
 
     const ENV: Env = Env {
         line_rate: Rate::gbps(10),
@@ -175,24 +187,24 @@ mod tests {
         let mut extra = Extra::default();
         sender.write(1_000_000, &mut cx);
         let syn = sender.poll_control(&mut extra, &mut cx).unwrap();
-        assert_eq!((syn.kind, syn.ack), (Kind::Syn, 10_000_000_000));
-        assert!(syn.flags.has(Flags::RATE) && sender.poll_transmit(&mut cx).is_none());
+        assert_eq!(syn.header, Header::RcpSyn { rate: Rate::gbps(10) });
+        assert!(sender.poll_transmit(&mut cx).is_none());
 
-        let mut answer = Packet::new(Kind::SynAck, 84);
-        answer.window = u32::MAX;
-        answer.seq = 1_538_000_000;
+        let (window, echo) = (u32::MAX, Time::ZERO);
+        let header = Header::SynAck { window, rate: Rate::bps(1_538_000_000), echo };
+        let answer = Packet::control(header, 84, Time::ZERO);
         cx.now = Time::ZERO + Span::from_us(100);
         sender.handle_packet(&answer, &extra, &mut cx);
         let first = sender.poll_transmit(&mut cx).unwrap();
-        assert_eq!((first.ack, first.echo), (10_000_000_000, Time::ZERO + Span::from_us(100)));
+        let (rate, srtt) = (Rate::gbps(10), Span::from_us(100));
+        assert_eq!(first.header, Header::RcpData { offset: 0, rate, srtt });
         assert!(sender.poll_transmit(&mut cx).is_none());
         // 1538 bytes at 1.538 Gbps: 8 us.
         assert_eq!(sender.next_timeout(), cx.now + Span::from_us(8));
 
         // Half way, an answer doubles the rate: half of what is left remains to be waited.
-        let mut answer = Packet::new(Kind::Ack, 84);
-        answer.window = u32::MAX;
-        answer.seq = 3_076_000_000;
+        let header = Header::Ack { ack: 0, window, rate: Rate::bps(3_076_000_000), echo };
+        let answer = Packet::control(header, 84, Time::ZERO);
         cx.now += Span::from_us(4);
         sender.handle_packet(&answer, &extra, &mut cx);
         assert_eq!(sender.next_timeout(), cx.now + Span::from_us(2));
@@ -200,16 +212,15 @@ mod tests {
 
     #[test]
     fn the_gains_are_those_of_the_authors_code_and_not_xcps() {
-        let needs = Rcp::needs(&Params::default());
-        let Some(PortMechanism::Rcp(config)) = needs.mechanism else { panic!("a rate at each port") };
+        let config = Rcp::mechanism(&Params::default()).unwrap();
         assert_eq!((config.alpha, config.beta, config.gamma), (0.4, 0.4, 1.0));
     }
 
     #[test]
     fn loss_changes_nothing_but_the_bytes_to_be_sent() {
-        let mut rcp = RcpControl::new(&Params::default().config(Ecn::Off), &ENV);
-        rcp.on_ack(&AckEvent { stamp: 5_000_000_000, ..ack(1460) });
-        let event = super::super::controller::tests::congestion(100_000);
+        let mut rcp = RcpController::new(&Params::default().config(Ecn::Off), &ENV);
+        rcp.on_ack(&AckEvent { granted: Rate::gbps(5), ..ack(1460) });
+        let event = crate::tcp::controller::tests::congestion(100_000);
         rcp.on_loss(&event);
         rcp.on_timeout(&event);
         assert_eq!(rcp.limits(), Limits { cwnd: UNLIMITED, pacing: Some(Rate::gbps(5)) });
@@ -217,8 +228,8 @@ mod tests {
 
     #[test]
     fn after_a_pause_a_window_over_a_round_trip_until_the_next_answer() {
-        let mut rcp = RcpControl::new(&Params::default().config(Ecn::Off), &ENV);
-        rcp.on_ack(&AckEvent { stamp: 10_000_000_000, ..ack(1460) });
+        let mut rcp = RcpController::new(&Params::default().config(Ecn::Off), &ENV);
+        rcp.on_ack(&AckEvent { granted: Rate::gbps(10), ..ack(1460) });
         rcp.on_restart(&RestartEvent { now: Time::ZERO, idle: Span::from_secs(1), window: 12_500 });
         assert_eq!(rcp.limits().pacing, Some(Rate::gbps(1)));
     }

@@ -9,15 +9,19 @@
 //!   out: the paper's quotient has no value there.
 //! - When the list of ports changes its length (a new path), the entry is stored and nothing is concluded from it.
 
+mod port;
+
+pub use port::TelemetryPort;
+
 use super::config::rdma_params;
-use super::law::{Ack, BuildLaw, RateLaw};
+use super::law::{AckEvent, BuildLaw, RateLaw};
 use super::scale::{Step, Window, Windowing, plus};
 use super::{Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
+use crate::needs::Needs;
 use crate::packet::{HOPS_MAX, Hop};
 use crate::params::{Auto, Profile};
-use crate::port::PortMechanism;
-use crate::registry::{Checked, Needs};
+use crate::transport::Checked;
 use clearway_units::{Bytes, Rate, Span, Time};
 
 crate::choice! {
@@ -126,10 +130,11 @@ pub const PROFILES: &[Profile] = &[Profile {
 }];
 
 /// The transport.
-pub type HpccTransport = Rdma<Params>;
+pub type Hpcc = Rdma<Params>;
 
 impl RdmaParams for Params {
     type Law = HpccConfig;
+    type Mechanism = TelemetryPort;
     const NAME: &'static str = "hpcc";
     const SUMMARY: &'static str = "HPCC: switches write their load into packets, and the rate follows it";
     const SOURCE: &'static str = "SIGCOMM'19";
@@ -140,13 +145,11 @@ impl RdmaParams for Params {
     const PROFILES: &'static [Profile] = PROFILES;
 
     fn needs(&self) -> Needs {
-        Needs {
-            lossless: self.lossless,
-            acks: self.acks,
-            stamp: self.telemetry_bytes,
-            mechanism: Some(PortMechanism::Telemetry),
-            ..Needs::NOTHING
-        }
+        Needs { lossless: self.lossless, acks: self.acks, stamp: self.telemetry_bytes, ..Needs::NOTHING }
+    }
+
+    fn mechanism(&self) -> Option<()> {
+        Some(())
     }
 
     fn settings(&self, env: &Env) -> Config {
@@ -181,7 +184,7 @@ const FIELDS_LINE: u64 = 25_000_000_000;
 
 /// The law of one flow.
 #[derive(Clone, Debug)]
-pub struct Hpcc {
+pub struct HpccLaw {
     config: HpccConfig,
     line: Rate,
     min: Rate,
@@ -213,9 +216,9 @@ struct Units {
 }
 
 impl BuildLaw for HpccConfig {
-    type Law = Hpcc;
+    type Law = HpccLaw;
 
-    fn build(&self, env: &Env) -> Hpcc {
+    fn build(&self, env: &Env) -> HpccLaw {
         let line = env.line_rate;
         let base_rtt = self.base_rtt.unwrap_or(env.base_rtt).max(Span::from_ps(1));
         let ai = match self.ai {
@@ -224,7 +227,7 @@ impl BuildLaw for HpccConfig {
         };
         let multi = (line.as_bps() / FIELDS_LINE).max(1);
         let own = (env.framing.wire_max() + self.stamp) as u64;
-        Hpcc {
+        HpccLaw {
             config: *self,
             line,
             min: self.min_rate.min(line),
@@ -265,7 +268,7 @@ impl Units {
     }
 }
 
-impl Hpcc {
+impl HpccLaw {
     /// `U`, the smoothed estimate of the most loaded link: 1 is a full link without a queue.
     pub fn utilisation(&self) -> f64 {
         self.u
@@ -325,8 +328,8 @@ impl Hpcc {
     }
 }
 
-impl RateLaw for Hpcc {
-    const MOVES_TURN: bool = true;
+impl RateLaw for HpccLaw {
+    const REPACES: bool = true;
 
     fn rate(&self) -> Rate {
         self.rate
@@ -336,18 +339,18 @@ impl RateLaw for Hpcc {
         self.window.at(self.rate)
     }
 
-    fn on_ack(&mut self, ack: &Ack<'_>, _: Time) {
+    fn on_ack(&mut self, ack: &AckEvent<'_>, _: Time) {
         if ack.hops.is_empty() {
             return;
         }
         let Some(after) = self.update_after else {
-            if ack.acked > 0 {
+            if ack.snd_una > 0 {
                 self.store(ack.hops);
-                self.update_after = Some(ack.next);
+                self.update_after = Some(ack.snd_nxt);
             }
             return;
         };
-        let is_update = ack.acked > after;
+        let is_update = ack.snd_una > after;
         if !is_update && self.config.react == ReactTo::RoundTrip {
             return;
         }
@@ -355,7 +358,7 @@ impl RateLaw for Hpcc {
             self.compute(is_update);
         }
         if is_update {
-            self.update_after = Some(ack.next.max(after));
+            self.update_after = Some(ack.snd_nxt.max(after));
         }
     }
 }

@@ -1,0 +1,35 @@
+//! Parameters of transports, shapes of networks and tables of scenario files, each declared once.
+//!
+//! The same lines give the struct, the reader, the limits, the defaults and the documentation. Everything that a user
+//! can set goes through this crate, so that a value is read, refused and written in one way wherever it stands.
+//!
+//! | item | what it is |
+//! |---|---|
+//! | [`declare!`] | declares a set of fields, which may include the fields of another set |
+//! | [`Declared`] | what such a set can do: read itself, set one field, write itself |
+//! | [`Spec`] | what is known of one field: name, documentation, default, limits, source |
+//! | [`Field`] | a type that a field can have; [`choice!`] declares one that is one of a few words |
+//! | [`Auto`], [`Option`] | a value that the transport may choose; a value that may be absent |
+//! | [`Profile`] | a named set of values, such as those of a reference implementation |
+//! | [`Value`] | a value as a user wrote it |
+#![forbid(unsafe_code)]
+
+mod auto;
+mod choice;
+mod declared;
+mod error;
+mod field;
+mod macros;
+mod spec;
+#[cfg(test)]
+mod tests;
+mod text;
+mod value;
+
+pub use auto::Auto;
+pub use declared::{Declared, Profile, Reader, read_field};
+pub use error::Error;
+pub use field::{Field, scalar, without_value};
+pub use spec::{Change, Group, Part, REQUIRED, Spec, count, groups, join, range};
+pub use text::{one_line, quoted, suggestion};
+pub use value::{Entry, Node, Place, Value};

@@ -1,0 +1,182 @@
+//! The declaration of a set of fields.
+
+/// Declares a set of fields: a struct with public fields that implements [`Declared`](crate::Declared).
+///
+/// Each field has a documentation, a type, and a default as written in a scenario file; then, where they apply, `in`
+/// its least `to` its largest value, the `unit` of a plain number, and `from` where the default comes. Instead of a
+/// default stands `none` for a field that may be absent, such as an [`Option`].
+///
+/// ```
+/// use clearway_schema::{Auto, Declared, declare};
+/// use clearway_units::Span;
+///
+/// declare! {
+///     /// Fields that several transports have.
+///     pub struct Common {
+///         /// How long a request may go unanswered.
+///         retry: Auto<Span> = "auto" from "our choice";
+///         /// Open a connection first.
+///         handshake: bool = "false" from "our choice";
+///     }
+/// }
+/// declare! {
+///     /// Parameters of an example.
+///     pub struct Params {
+///         /// Share of the rate to start with.
+///         alpha: f64 = "0.5" in "0.001" to "1" from "E17 3.3";
+///         ..common: Common [handshake] { handshake = "true" from "E16 4" };
+///     }
+/// }
+/// let mut params = Params::default();
+/// params.set("alpha", "0.25").unwrap();
+/// assert_eq!((params.alpha, params.common.handshake), (0.25, true));
+/// assert!(params.set("alpha", "2").unwrap_err().to_string().contains("must be from 0.001 to 1"));
+/// assert!(params.set("retry", "1 us").is_err(), "users do not see it");
+/// ```
+///
+/// `..common: Common;` includes the fields of another set, at their place in the order that users see. A list in
+/// brackets names those that users see, in their order; the others keep their defaults. Changes in braces replace the
+/// default, the source or (by a comment) the documentation of a field.
+///
+/// A set declared as `table` in place of `struct` may have fields that are `required`, and so has no default as a whole.
+#[macro_export]
+macro_rules! declare {
+    (
+        $(#[doc = $doc:literal])+
+        $(#[derive($($derive:ident),+)])?
+        $vis:vis struct $Name:ident { $($body:tt)* }
+    ) => {
+        $crate::declare! {
+            $(#[doc = $doc])+
+            $(#[derive($($derive),+)])?
+            $vis table $Name { $($body)* }
+        }
+
+        impl Default for $Name {
+            fn default() -> $Name {
+                <$Name as $crate::Declared>::read(&|_| None).expect("every field has a default")
+            }
+        }
+    };
+    (
+        $(#[doc = $doc:literal])+
+        $(#[derive($($derive:ident),+)])?
+        $vis:vis table $Name:ident {
+            $(
+                $(#[doc = $field_doc:literal])+
+                $field:ident : $Type:ty = $default:tt
+                $(in $min:literal to $max:literal)? $(unit $unit:literal)? $(from $source:literal)?;
+            )*
+            $(
+                ..$group:ident : $Group:ty $([$($shown:ident),+ $(,)?])? $({$(
+                    $(#[doc = $new_doc:literal])*
+                    $changed:ident $(= $new:literal)? $(from $new_source:literal)?
+                ),+ $(,)?})?;
+                $(
+                    $(#[doc = $late_doc:literal])+
+                    $late:ident : $Late:ty = $late_default:tt
+                    $(in $late_min:literal to $late_max:literal)? $(unit $late_unit:literal)?
+                    $(from $late_source:literal)?;
+                )*
+            )*
+        }
+    ) => {
+        $(#[doc = $doc])+
+        #[derive(Clone, Debug $($(, $derive)+)?)]
+        $vis struct $Name {
+            $($(#[doc = $field_doc])+ pub $field: $Type,)*
+            $(
+                #[doc = concat!("The fields of [`", stringify!($Group), "`].")]
+                pub $group: $Group,
+                $($(#[doc = $late_doc])+ pub $late: $Late,)*
+            )*
+        }
+
+        // The allowances are for a set without fields, and for one without groups.
+        #[allow(unused_mut, unused_variables)]
+        impl $crate::Declared for $Name {
+            const DOC: &'static str = concat!($($doc),+);
+            const PARTS: &'static [$crate::Part] = &[
+                $crate::Part::Own(&[$($crate::Spec {
+                    name: stringify!($field),
+                    doc: concat!($($field_doc),+),
+                    kind: <$Type as $crate::Field>::kind,
+                    default: $crate::declare!(@default $default),
+                    min: concat!($($min)?),
+                    max: concat!($($max)?),
+                    unit: concat!($($unit)?),
+                    source: concat!($($source)?),
+                }),*]),
+                $(
+                    $crate::Part::Group($crate::Group {
+                        specs: <$Group as $crate::Declared>::SPECS,
+                        shown: $crate::declare!(@shown $($($shown)+)?),
+                        changes: &[$($($crate::Change {
+                            name: stringify!($changed),
+                            doc: concat!($($new_doc),*),
+                            default: concat!($($new)?),
+                            source: concat!($($new_source)?),
+                        }),+)?],
+                    }),
+                    $crate::Part::Own(&[$($crate::Spec {
+                        name: stringify!($late),
+                        doc: concat!($($late_doc),+),
+                        kind: <$Late as $crate::Field>::kind,
+                        default: $crate::declare!(@default $late_default),
+                        min: concat!($($late_min)?),
+                        max: concat!($($late_max)?),
+                        unit: concat!($($late_unit)?),
+                        source: concat!($($late_source)?),
+                    }),*]),
+                )*
+            ];
+            const SPECS: &'static [$crate::Spec] =
+                &$crate::join::<{ $crate::count(<$Name as $crate::Declared>::PARTS) }>(Self::PARTS);
+
+            fn read(given: &dyn Fn(&str) -> Option<$crate::Value>) -> Result<$Name, $crate::Error> {
+                let mut reader = $crate::Reader::new(Self::PARTS, given);
+                Ok($Name {
+                    $($field: reader.field::<$Type>()?,)*
+                    $(
+                        $group: reader.group::<$Group>()?,
+                        $($late: reader.field::<$Late>()?,)*
+                    )*
+                })
+            }
+
+            fn set(&mut self, name: &str, value: impl Into<$crate::Value>) -> Result<(), $crate::Error> {
+                let value = value.into();
+                let Some(spec) = Self::SPECS.iter().find(|spec| spec.name == name) else {
+                    return Err(Self::unknown(name));
+                };
+                match name {
+                    $(stringify!($field) => self.$field = $crate::read_field(spec, Some(&value))?,)*
+                    $($(stringify!($late) => self.$late = $crate::read_field(spec, Some(&value))?,)*)*
+                    _ => {
+                        let mut groups = $crate::groups(Self::PARTS);
+                        $(if groups.next().is_some_and(|group| group.shows(name)) {
+                            return $crate::Declared::set(&mut self.$group, name, value);
+                        })*
+                    }
+                }
+                Ok(())
+            }
+
+            fn write(&self) -> Vec<(&'static str, String)> {
+                let mut groups = $crate::groups(Self::PARTS);
+                let mut written = Vec::new();
+                $(written.extend($crate::Field::write(&self.$field).map(|value| (stringify!($field), value)));)*
+                $(
+                    written.extend(groups.next().into_iter().flat_map(|group| group.write(&self.$group)));
+                    $(written.extend($crate::Field::write(&self.$late).map(|value| (stringify!($late), value)));)*
+                )*
+                written
+            }
+        }
+    };
+    (@default required) => { $crate::REQUIRED };
+    (@default none) => { "" };
+    (@default $default:literal) => { $default };
+    (@shown) => { None };
+    (@shown $($shown:ident)+) => { Some(&[$(stringify!($shown)),+]) };
+}
