@@ -1,4 +1,4 @@
-//! What all transports with credits have in common: they choose settings and a law; ends and ports follow from these.
+//! The family of credit-based transports: each chooses [`Settings`] and a law, from which its ends and ports follow.
 
 use super::{
     CreditReceiver, CreditSender, Feedback, GateConfig, JitterAround, PacerConfig, ReceiverConfig, Recovery,
@@ -13,42 +13,42 @@ use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
 use clearway_units::{Bytes, Span};
 
-/// Least time before a request or a stop is repeated (minimum RTO, E16 sec. 4).
+/// The least time before a request or a stop is repeated (minimum RTO, E16 sec. 4).
 const RETRY_MIN: Span = Span::from_us(200);
-/// Largest size of a credit on the wire, in bytes (E17 sec. 3.1).
+/// The largest size of a credit on the wire, in bytes (E17 sec. 3.1).
 const CREDIT_MAX: u32 = 92;
-/// Least size of a credit of random size on the wire, in bytes (ns2-xpass, fat tree): with it their mean is 84.
+/// The least size of a credit of random size on the wire, in bytes (ns2-xpass, fat tree), with which the mean is 84.
 pub(crate) const CREDIT_MIN: u32 = 76;
 
 crate::choice! {
-    /// How a new connection asks for its first credits.
+    /// The way in which a new connection asks for its first credits.
     pub enum Handshake {
-        /// The request rides on the SYN; the receiver answers with SYN+ACK and credits at once.
+        /// The SYN carries the request, and the receiver answers with a SYN+ACK and credits at once.
         Syn = "syn",
-        /// None is simulated: every request is a packet of its own.
+        /// No handshake is simulated, and every request is a packet of its own.
         None = "none",
     }
 }
 
-/// A transport whose receivers send credits. Implementing it makes a [`Transport`].
+/// A transport whose receivers send credits. Every type that implements it is a [`Transport`].
 pub trait CreditTransport {
-    /// Its parameters.
+    /// The transport's parameters.
     type Params: ParamSet;
-    /// The law by which credit loss, or what else, sets the credit rate.
+    /// The law that sets the credit rate.
     type Law: Feedback;
-    /// As [`Transport::NAME`].
+    /// The transport's name, as [`Transport::NAME`].
     const NAME: &'static str;
-    /// As [`Transport::SUMMARY`].
+    /// The transport's summary, as [`Transport::SUMMARY`].
     const SUMMARY: &'static str;
-    /// As [`Transport::SOURCE`].
+    /// The transport's source, as [`Transport::SOURCE`].
     const SOURCE: &'static str;
-    /// As [`Transport::CHECKED`].
+    /// The evidence for the transport, as [`Transport::CHECKED`].
     const CHECKED: Checked;
-    /// As [`Transport::PROFILES`].
+    /// The transport's profiles, as [`Transport::PROFILES`].
     const PROFILES: &'static [Profile] = &[];
-    /// How its ends and its ports behave.
+    /// Returns the settings of the ends and ports.
     fn settings(params: &Self::Params) -> Settings;
-    /// The law of a new flow.
+    /// Makes the law of a new flow.
     fn law(params: &Self::Params, env: &Env) -> Self::Law;
 }
 
@@ -77,7 +77,7 @@ impl<T: CreditTransport> Transport for T {
     }
 }
 
-/// What a transport with credits chooses; the parameters of `expresspass` of the same name say what each means.
+/// The settings of a credit-based transport. The parameters of `expresspass` describe the fields of the same names.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "said at the parameters of `expresspass`")]
 pub struct Settings {
@@ -86,7 +86,7 @@ pub struct Settings {
     pub jitter: f64,
     pub jitter_around: JitterAround,
     pub randomize_size: bool,
-    /// Without one, the smallest frame.
+    /// The least size of a credit; `None` for that of the smallest frame.
     pub size_min: Option<u32>,
     pub mean_size: bool,
     pub idle_timeout: Auto<Span>,
@@ -94,9 +94,9 @@ pub struct Settings {
     pub retry_backoff: bool,
     pub handshake: Handshake,
     pub early_stop: bool,
-    /// `end_margin`, if `tell_end`.
+    /// The parameter `end_margin`, if `tell_end` is set.
     pub end_margin: Option<f64>,
-    /// The mark on the last data packet stops the credits (E16).
+    /// If true, a mark on the last data packet stops the credits (E16).
     pub stop_by_mark: bool,
     pub recovery: Recovery,
     pub reorder_window: Auto<Span>,
@@ -108,12 +108,12 @@ pub struct Settings {
     pub bucket_starts_empty: bool,
     pub low_priority: f64,
     pub low_priority_queue: u32,
-    /// Data takes part in ECN.
+    /// If true, data takes part in ECN.
     pub ecn: bool,
 }
 
 impl Settings {
-    /// Those of the SIGCOMM 2017 paper with credits of one size; but for these, as the parameters of `expresspass` have them.
+    /// The settings of the SIGCOMM 2017 paper: the default parameters of `expresspass`, but with credits of one size.
     pub const PAPER: Settings = Settings {
         update_period: Auto::Auto,
         rtt_gain: 0.125,
@@ -142,14 +142,14 @@ impl Settings {
         ecn: false,
     };
 
-    /// Least and largest size of a credit, where the smallest frame has `fixed` bytes.
+    /// Returns the least and largest size of a credit, where the smallest frame has `fixed` bytes.
     fn sizes(&self, fixed: u32) -> (u32, u32) {
         let least = self.size_min.unwrap_or(fixed);
         if self.randomize_size { (least, CREDIT_MAX.max(least)) } else { (fixed, fixed) }
     }
 
-    /// The size of a credit by which credits share a link with data, where the smallest frame has `fixed` bytes: that, or
-    /// with `mean_size` the mean of the sizes, half a byte rounded up.
+    /// Returns the size of a credit from which the share of credits in a link follows, where the smallest frame has `fixed`
+    /// bytes. It is `fixed`, or with `mean_size` the mean of the sizes, rounded up.
     pub fn counted_size(&self, fixed: u32) -> u32 {
         let (least, largest) = self.sizes(fixed);
         if self.mean_size { (least + largest).div_ceil(2) } else { fixed }
@@ -204,7 +204,7 @@ impl Settings {
     }
 }
 
-/// Credits per second whose data fills the receiver's own link.
+/// Returns the rate, in credits per second, whose data fills the receiver's own link.
 pub fn link_rate(env: &Env) -> f64 {
     max_rate(env.line_rate, env.framing.wire_min, env.framing.wire_max())
 }
