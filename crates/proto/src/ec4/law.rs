@@ -3,8 +3,9 @@
 //! The law is a pure function of its state and the counts of one update period, as in [`crate::expresspass`].
 
 use crate::expresspass::{Algorithm1, Feedback, PassedFeedback, Period};
+use clearway_schema::choice;
 
-crate::choice! {
+choice! {
     /// The reading of `omega`, the aggressiveness factor, in HIGH mode (EC4-2).
     pub enum OmegaInHigh {
         /// Both modes share one factor.
@@ -14,7 +15,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// The amount by which an unmarked period of LOW mode raises the rate before the credit block (EC4-4).
     pub enum EcnIncrease {
         /// The rate rises by half of `target_ECN_ratio + ECN_alpha`, as line 7 says, so that recent marks speed the increase.
@@ -24,7 +25,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// The reading of the credit block, which the paper prints after both modes, in HIGH mode (EC4-1).
     pub enum CreditBlock {
         /// HIGH mode skips it, since ExpressPass's feedback already answers the loss of credits.
@@ -34,7 +35,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// The periods of LOW mode in which the credit block raises the rate if no credits were lost (EC4-17). It moves `omega`
     /// towards `omega_mid` in all periods.
     pub enum CreditIncrease {

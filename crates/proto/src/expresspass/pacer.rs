@@ -1,9 +1,10 @@
 //! The pacer of credits, which sets the time, number and size of the next credit (E17 sec. 3.1).
 
 use crate::rng::Rng;
+use clearway_schema::choice;
 use clearway_units::{Span, Time};
 
-crate::choice! {
+choice! {
     /// The reference of a credit's jitter.
     pub enum JitterAround {
         /// Jitter is added to a schedule of even gaps, so that it never accumulates and the rate is exact.

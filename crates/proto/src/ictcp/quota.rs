@@ -1,7 +1,5 @@
 //! The bandwidth that a host has left for larger windows (ICTCP sec. 4.1 and 4.2).
 
-use clearway_units::{Rate, Span, Time};
-
 /// The two halves of a control slot, which is `2T` long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Half {
@@ -11,7 +9,10 @@ pub enum Half {
     Grow,
 }
 
-crate::choice! {
+use clearway_schema::choice;
+use clearway_units::{Rate, Span, Time};
+
+choice! {
     /// The times at which the available bandwidth is measured.
     pub enum Measure {
         /// The bandwidth is measured at the end of the first half of each slot.

@@ -1,9 +1,10 @@
 //! The control law of one connection's receive window (ICTCP sec. 4.3).
 
 use super::quota::{Half, Quota};
+use clearway_schema::choice;
 use clearway_units::{Span, Time};
 
-crate::choice! {
+choice! {
     /// The time by which the bytes since the last decision are divided to give a throughput.
     pub enum Sample {
         /// The time since the last decision.
@@ -14,7 +15,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// The step of a decision at which a window above the average shrinks because little bandwidth is available.
     pub enum Fairness {
         /// The window shrinks after the other steps, once a slot, if the bandwidth as measured is low.
@@ -25,7 +26,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// The condition that ends slow start.
     pub enum SlowStartEnd {
         /// Slow start ends with the first decision that is not growth, or when the quota does not allow growth. Growth by a

@@ -1,7 +1,5 @@
 //! The phase and the round-trip time of a flow, as inferred at its receiver (sec. III-C, IV-A).
 
-use clearway_units::{Span, Time};
-
 /// The phase of a sender's congestion control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
@@ -11,7 +9,10 @@ pub enum Phase {
     CongestionAvoidance,
 }
 
-crate::choice! {
+use clearway_schema::choice;
+use clearway_units::{Span, Time};
+
+choice! {
     /// The test by which a receiver infers the end of slow start.
     pub enum PhaseTest {
         /// Slow start ends with a mark.
@@ -90,7 +91,7 @@ impl PhaseMeter {
     }
 }
 
-crate::choice! {
+choice! {
     /// The method of finding traffic that is in the estimate and will not arrive.
     pub enum Correction {
         /// Eq. (6) as printed: a throughput below its exponential average shows that there is such traffic.
@@ -102,7 +103,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// The method of measuring a flow's round-trip time at its receiver.
     pub enum RttMethod {
         /// The time of the flow's first round trip plus the delay that PAC adds.
@@ -113,7 +114,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// The bytes that count as traffic in flight.
     pub enum Units {
         /// Bytes of payload, in triggers and in arrivals.

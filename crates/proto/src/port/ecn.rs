@@ -1,8 +1,9 @@
 //! ECN marking at a port: by a threshold of the queue (DCTCP, SIGCOMM'10, sec. 3.1), or by random early detection (RED).
 
+use clearway_schema::choice;
 use clearway_units::{Bytes, Rate};
 
-crate::choice! {
+choice! {
     /// The moment at which a port compares its queue with the marking threshold.
     pub enum MarkAt {
         /// A packet is marked as it joins the queue.
