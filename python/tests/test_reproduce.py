@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +17,8 @@ from conftest import REPOSITORY, Cli
 
 import clearway
 from clearway import reproduce
-from clearway.reproduce import Claim, Job, quantities, scoreboard, work
-from clearway.reproduce.claims import VERDICTS
+from clearway.reproduce import Claim, Job, quantities, record, scoreboard, work
+from clearway.reproduce.claims import VERDICTS, claims_text
 from clearway.reproduce.expresspass import fig10, fluid
 from clearway.runner import load_scenario
 
@@ -136,17 +135,48 @@ def test_every_claim_of_a_paper_has_a_figure(paper: str) -> None:
     assert len(judged) == len(known), "each claim belongs to one figure"
 
 
+#: What is no quantity in prose, or marked as one that follows from no table: names in braces, code, links, references.
+NO_QUANTITY = re.compile(
+    r"\{[^}]*\}|`[^`]*`|\]\([^)]*\)|([Ff]ig|[Ss]ec)\. ?[\d.]+( \(\w\))?|[Ss]ections? [\d.]+|[Ee]q\. \(\d+\)|RFC \d+"
+)
+QUANTITY = re.compile(r"(?<![\w.^-])\d[\d,]*(?:\.\d+)?(?!\w)")
+
+
+def quantities_in(text: str) -> list[float]:
+    """The numbers in a text."""
+    return [float(one.replace(",", "")) for one in re.findall(r"\d[\d,]*(?:\.\d+)?", text)]
+
+
+def stated(figure: reproduce.Figure) -> set[float]:
+    """The numbers that a figure may use in prose: of its paper's claims, of its docstring, of its scenarios."""
+    jobs = [job for scale in reproduce.SCALES for job in figure.jobs(scale)]
+    parts = {json.dumps(dict(job.params)) for job in jobs}
+    parts |= {json.dumps({key: value for key, value in job.scenario.items() if key != "traffic"}) for job in jobs}
+    parts |= {json.dumps(traffic)[:500] for job in jobs for traffic in job.scenario["traffic"][:5]}
+    return {one for text in (figure.doc, claims_text(figure.paper), *parts) for one in quantities_in(text)}
+
+
+def typed_by_hand(prose: str, known: set[float]) -> list[str]:
+    """The numbers in prose that are neither named nor marked nor known, with the words before them."""
+    text = NO_QUANTITY.sub("_", prose).replace("\n", " ")
+    found = [(one.start(), one[0]) for one in QUANTITY.finditer(text)]
+    return [text[max(0, at - 30) : at] + one for at, one in found if quantities_in(one)[0] not in known]
+
+
 @pytest.mark.parametrize("name", sorted(reproduce.figures()))
 def test_no_number_in_the_prose_of_a_figure_is_typed_by_hand(name: str) -> None:
-    # What we measured is a name in braces. A number with a fraction that stands as it is must be the paper's: in its
-    # claims, or among the settings that the figure's docstring states.
+    # docs/verdicts.md has the rule: what we measured is a name in braces.
     (figure,) = reproduce.find(name)
-    source = Path(str(sys.modules[figure.check.__module__].__file__))
-    prose = source.with_suffix(".md").read_text("utf-8")
-    claims = Path(reproduce.__file__).with_name("claims") / f"{figure.paper}.toml"
-    known = figure.doc + (claims.read_text("utf-8") if claims.exists() else "")
-    typed = re.findall(r"\d+\.\d+", re.sub(r"\{[^}]*\}|`[^`]*`|[Ss]ec(?:tion|\.) [\d.]+|\]\([^)]*\)", "", prose))
-    assert [number for number in typed if number not in known] == []
+    assert figure.template.strip()
+    assert typed_by_hand(figure.template, stated(figure)) == []
+
+
+def test_a_number_typed_by_hand_is_found() -> None:
+    prose = "It has {used:.1f} %, `7.5 KB` (sec. 4.1, E17-8), and 98.0 %\nwith 2,048 flows, 6 of them late."
+    found = typed_by_hand(prose, {2048.0})
+    assert [one.split()[-1] for one in found] == ["98.0", "6"]
+    assert found[1].endswith("with 2,048 flows, 6")
+    assert typed_by_hand(prose, {2048.0, 98.0, 6.0}) == []
 
 
 @pytest.mark.parametrize("name", sorted(reproduce.figures()))
@@ -215,6 +245,18 @@ def test_an_interrupted_figure_goes_on_where_it_was(tmp_path: Path) -> None:
     assert outcome.cached == 2
     alone = work.gather(fig10.FIGURE, jobs, tmp_path / "alone", 1, lambda *_: None)
     assert outcome.tables["rows"].equals(alone.tables["rows"])
+
+
+def test_a_damaged_result_or_record_is_named(tmp_path: Path) -> None:
+    jobs = tiny()[:1]
+    work.gather(fig10.FIGURE, jobs, tmp_path, 1, lambda *_: None)
+    (kept,) = work.batch(fig10.FIGURE, jobs, tmp_path).kept
+    (kept / "rows.parquet").write_bytes(b"PAR1")
+    with pytest.raises(clearway.Error, match=f"{kept.name}.* is damaged; remove this folder"):
+        work.gather(fig10.FIGURE, jobs, tmp_path, 1, lambda *_: None)
+    (tmp_path / "expresspass-fig10.json").write_text("[]")
+    with pytest.raises(clearway.Error, match=r"expresspass-fig10.json: is not the record of a figure"):
+        record.load(fig10.FIGURE, tmp_path)
 
 
 def test_what_is_measured_is_part_of_the_key() -> None:

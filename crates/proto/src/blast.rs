@@ -1,35 +1,40 @@
-//! No congestion control at all: data leaves as fast as the network card takes it, and what is dropped stays lost.
+//! A transport without congestion control or recovery: data leaves as fast as the network card takes it, and dropped data
+//! stays lost.
 //!
-//! The bare load that networks and benchmarks are measured with: constant traffic without acknowledgements.
-//! Not a transport for results: it has no recovery, so a flow that loses a packet never ends.
+//! It is a load for tests and benchmarks of networks, without acknowledgements, and not a transport for results: a flow
+//! that loses a packet never ends.
 //!
-//! It is also the traffic without credits of ExpressPass '17, sec. 7 ("Presence of other traffic"): queues absorb it,
-//! and its receiver sends credits, "which will drain the queue". We read this so: for each frame that came without a
-//! credit its receiver sends one that releases nothing. At the ports on its way that credit takes the place of
-//! another's, so that a frame less is sent there.
+//! It also serves as the traffic without credits of ExpressPass '17, sec. 7 ("Presence of other traffic"): queues absorb
+//! that traffic, and its receiver sends credits "which will drain the queue". In our reading the receiver answers each
+//! frame that came without a credit with a credit that releases no data. At the ports on its way that credit takes the
+//! place of another flow's, so that one frame less is sent there.
 
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Receiver, Sender};
+use crate::expresspass::CreditParams;
 use crate::mechanism::NoMechanism;
 use crate::needs::{CreditNeeds, Needs};
 use crate::packet::{Extra, Flags, Header, Packet};
 use crate::port::CreditShaping;
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
-use clearway_units::{Bytes, Time};
+use clearway_schema::declare;
+use clearway_units::Time;
 
-crate::params! {
+declare! {
     /// Parameters of `blast`.
     pub struct Params {
         /// Answer each frame with a credit that releases nothing, so that the credits of others make room for it.
-        accounting: bool = "false", "" to "", "E17 7 (our reading)";
-        /// With `accounting`: most credits that wait at a port.
-        credit_queue: u32 = "8", "1" to "100000", "E17 3.3";
-        /// With `accounting`: depth of the token bucket at a port.
-        bucket: Bytes = "168 B", "92 B" to "1400 B", "E17 3.1";
+        accounting: bool = "false" from "E17 7 (our reading)";
+        ..credit: CreditParams [credit_queue, bucket] {
+            /// With `accounting`: most credits that wait at a port.
+            credit_queue,
+            /// With `accounting`: depth of the token bucket at a port.
+            bucket,
+        };
     }
 }
 
-/// The transport.
+/// The transport `blast`.
 pub struct Blast;
 
 impl Transport for Blast {
@@ -46,8 +51,8 @@ impl Transport for Blast {
         Checked::Neither("It is no published protocol: there is nothing to check it against.");
 
     fn needs(params: &Params) -> Needs {
-        let shaping = CreditShaping { bucket: params.bucket.get() as u32, ..CreditShaping::PAPER };
-        let credits = CreditNeeds { queue: params.credit_queue, shaping };
+        let shaping = CreditShaping { bucket: params.credit.bucket.get() as u32, ..CreditShaping::PAPER };
+        let credits = CreditNeeds { queue: params.credit.credit_queue, shaping };
         Needs { credits: params.accounting.then_some(credits), ..Needs::NOTHING }
     }
 
@@ -61,11 +66,14 @@ impl Transport for Blast {
     }
 }
 
-/// Sends what it has.
+/// The sender of `blast`.
 pub struct BlastSender {
     framing: Framing,
+    /// The bytes that the application has written.
     written: u64,
+    /// The bytes that have been sent.
     sent: u64,
+    /// True once the application writes no more.
     closed: bool,
 }
 
@@ -125,14 +133,17 @@ impl Sender for BlastSender {
     }
 }
 
-/// Counts what arrives in order.
+/// The receiver of `blast`, which counts the bytes that arrive in order.
 pub struct BlastReceiver {
+    /// The bytes that have arrived in order.
     delivered: u64,
+    /// True once the last byte has arrived in order.
     finished: bool,
-    /// Size of its credits, if it sends any.
+    /// The size of a credit in bytes, if the receiver sends credits.
     credit: Option<u32>,
-    /// Frames that it has yet to answer with a credit, and credits sent.
+    /// The number of frames that are yet to be answered with a credit.
     owed: u64,
+    /// The number of credits sent.
     answered: u64,
 }
 
@@ -179,7 +190,7 @@ mod tests {
     use crate::rng::{Entity, Rng};
 
     #[test]
-    fn each_frame_is_answered_with_one_credit_if_it_is_to_be_accounted_for() {
+    fn each_frame_is_answered_with_one_credit_if_accounting_is_on() {
         for (credit, expected) in [(Some(84), 3), (None, 0)] {
             let mut receiver = BlastReceiver { delivered: 0, finished: false, credit, owed: 0, answered: 0 };
             let (mut rng, mut stats) = (Rng::stream(1, Entity::Receiver, 0), Stats::default());

@@ -138,7 +138,7 @@ def check(tables: Tables) -> list[Finding]:
             naive,
             trend=falls,
             form=".1f",
-            note=f"{beside('naive, fixed sizes')}; 1/2 + 2^-N: 75.0, 51.6",
+            note=f"{beside('naive, fixed sizes')}; 1/2 + 2^-N: {', '.join(f'{half(count):.1f}' for count in ENDS)}",
         ),
         judge.number(claim("expresspass", "sec1-zero-data-loss"), int(lost.sum()), note=f"in {lost.len()} runs"),
     ]
@@ -160,7 +160,12 @@ def facts(tables: Tables) -> dict[str, object]:
         for fact, name in names.items()
         for count in rows.filter(pl.col("transport") == name)["bottlenecks"].unique()
     }
-    return found | {f"halves_{count}": 100 * (0.5 + 0.5**count) for count in BOTTLENECKS}
+    return found | {f"halves_{count}": half(count) for count in BOTTLENECKS}
+
+
+def half(bottlenecks: int) -> float:
+    """Use of the last link in per cent where each full credit queue drops half of what is left: 1/2 + 2^-N."""
+    return 100 * (0.5 + 0.5**bottlenecks)
 
 
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:

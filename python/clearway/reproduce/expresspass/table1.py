@@ -165,7 +165,12 @@ def facts(tables: Tables) -> dict[str, object]:
     """The numbers of the prose."""
     slow, fast = "32-ary fat tree 10/40 Gbps", "32-ary fat tree 40/100 Gbps"
     testbed, hardware = (bars(tables, name, "paper") for name in SETS)
+    printed = claim("expresspass", "table1-buffer-requirement")
+    off = [
+        bound(tables, where, "tor_down", "paper") / printed.number(f"{where}/tor_down") - 1 for where in (slow, fast)
+    ]
     return {
+        "tor_down_off": 100 * max(map(abs, off)),
         **{
             f"{port}_{reading}_{name}": bound(tables, where, port, reading)
             for port in buffers.TABLE1_PORTS
