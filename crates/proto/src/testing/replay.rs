@@ -6,20 +6,11 @@ use crate::{AnyTransport, Endpoint, Env, Extra, Packet, Receiver, Sender};
 use clearway_units::Time;
 use std::collections::VecDeque;
 
-/// An input of a recorded exchange.
-#[derive(Clone, Copy, Debug)]
-pub enum Input {
-    /// A packet arrived, with the data beside it.
-    Packet(Packet, Extra),
-    /// The application acted: only for a sending end.
-    Operation(Operation),
-}
-
 /// One end of a flow by itself. Inputs with their times go in, in order; the packets that the end sends come out with
 /// theirs. Timers fire in between by themselves, and data leaves as soon as the end wants to send it.
 ///
 /// ```
-/// use clearway_proto::testing::{Input, Operation, Replay};
+/// use clearway_proto::testing::{Operation, Replay};
 /// use clearway_proto::{AnyTransport, Env, Framing};
 /// use clearway_units::{Rate, Span, Time};
 ///
@@ -33,7 +24,7 @@ pub enum Input {
 /// };
 /// let newreno = AnyTransport::by_name("newreno").expect("a transport");
 /// let mut replay = Replay::sender(&newreno, &env, 1);
-/// replay.feed(Time::ZERO, Input::Operation(Operation::Write(100_000)));
+/// replay.operate(Time::ZERO, Operation::Write(100_000));
 /// replay.run_until(Time::ZERO + Span::from_ms(5));
 /// assert_eq!(replay.by_ref().count(), 10, "an initial window of ten segments, and no timeout yet");
 /// ```
@@ -48,6 +39,13 @@ impl Replay<dyn Sender> {
     pub fn sender(transport: &AnyTransport, env: &Env, seed: u64) -> Replay<dyn Sender> {
         Replay { end: End::sender(transport, env, seed), left: VecDeque::new() }
     }
+
+    /// Feeds an operation of the application, after the timers that are due before its time have fired.
+    pub fn operate(&mut self, at: Time, operation: Operation) {
+        self.fire_while(|due| due < at);
+        self.end.operate(operation, at);
+        self.collect(at);
+    }
 }
 
 impl Replay<dyn Receiver> {
@@ -57,43 +55,30 @@ impl Replay<dyn Receiver> {
     }
 }
 
-/// What the two kinds of ends do differently in a replay.
+/// The kinds of ends that a replay feeds.
 pub trait Replayed: Endpoint {
-    /// Takes an operation of the application.
-    fn operate(end: &mut End<Self>, operation: Operation, now: Time);
     /// The next data packet that the end sends now.
     fn poll_data(end: &mut End<Self>, now: Time) -> Option<Packet>;
 }
 
 impl Replayed for dyn Sender {
-    fn operate(end: &mut End<dyn Sender>, operation: Operation, now: Time) {
-        end.operate(operation, now);
-    }
-
     fn poll_data(end: &mut End<dyn Sender>, now: Time) -> Option<Packet> {
         end.poll_data(now)
     }
 }
 
 impl Replayed for dyn Receiver {
-    fn operate(_: &mut End<dyn Receiver>, operation: Operation, _: Time) {
-        panic!("a receiving end has no application that says {operation:?}");
-    }
-
     fn poll_data(_: &mut End<dyn Receiver>, _: Time) -> Option<Packet> {
         None
     }
 }
 
 impl<E: Replayed + ?Sized> Replay<E> {
-    /// Feeds an input, after the timers that are due before its time have fired. A timer that is due at its time comes
-    /// after it, as in a [`Pair`](super::Pair).
-    pub fn feed(&mut self, at: Time, input: Input) {
+    /// Feeds a packet that arrives, after the timers that are due before its time have fired. A timer that is due at its
+    /// time comes after it, as in a [`Pair`](super::Pair).
+    pub fn arrive(&mut self, at: Time, packet: &Packet, extra: &Extra) {
         self.fire_while(|due| due < at);
-        match input {
-            Input::Packet(packet, extra) => self.end.handle_packet(&packet, &extra, at),
-            Input::Operation(operation) => E::operate(&mut self.end, operation, at),
-        }
+        self.end.handle_packet(packet, extra, at);
         self.collect(at);
     }
 

@@ -31,11 +31,11 @@ fn a_recorded_exchange_fed_into_one_end_of_any_transport_draws_the_same_packets_
 
         let mut sender = Replay::sender(&transport, &env, seed);
         if transport.needs().oracle {
-            sender.feed(Time::ZERO, Input::Operation(Operation::SetRate(Rate::gbps(10))));
+            sender.operate(Time::ZERO, Operation::SetRate(Rate::gbps(10)));
         }
         sender.end.operate(Operation::Write(300_000), Time::ZERO);
-        sender.feed(Time::ZERO, Input::Operation(Operation::Close));
-        flow.arrived(Way::ToSender).for_each(|it| sender.feed(it.at, Input::Packet(it.packet, it.extra)));
+        sender.operate(Time::ZERO, Operation::Close);
+        flow.arrived(Way::ToSender).for_each(|it| sender.arrive(it.at, &it.packet, &it.extra));
         sender.run_until(pair.now);
         let recorded = shown(flow.left(Way::ToReceiver).map(|it| (it.at, it.packet)));
         assert!(recorded.len() > 200, "{}", transport.info().name);
@@ -45,8 +45,7 @@ fn a_recorded_exchange_fed_into_one_end_of_any_transport_draws_the_same_packets_
         let shim = transport.shim(&ShimEnv { line_rate: env.line_rate, framing: env.framing });
         if shim.is_none() {
             let mut receiver = Replay::receiver(&transport, &env, seed);
-            flow.arrived(Way::ToReceiver)
-                .for_each(|it| receiver.feed(it.at, Input::Packet(it.packet, it.extra)));
+            flow.arrived(Way::ToReceiver).for_each(|it| receiver.arrive(it.at, &it.packet, &it.extra));
             receiver.run_until(pair.now);
             let recorded = shown(flow.left(Way::ToSender).map(|it| (it.at, it.packet)));
             assert_eq!(
