@@ -14,6 +14,7 @@ import click
 import pytest
 from conftest import REPOSITORY
 
+import clearway
 from clearway.command import cli
 
 DOCS = REPOSITORY / "docs"
@@ -58,6 +59,14 @@ def test_python_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.Monk
     names: dict[str, object] = {}
     for number, block in enumerate(examples, 1):
         exec(compile(block, f"{page}, block {number}", "exec"), names)
+
+
+@pytest.mark.parametrize("page", ["docs/guide.md", "docs/scenario.md"])
+def test_toml_examples_are_scenarios(page: str) -> None:
+    examples = blocks((REPOSITORY / page).read_text("utf-8"), "toml")
+    assert examples
+    for example in examples:
+        assert clearway.run(example).summary["ended"] == "complete"
 
 
 def pages_with_commands() -> Iterator[Any]:
