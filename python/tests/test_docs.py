@@ -90,6 +90,10 @@ def test_commands_run(path: Path, tmp_path: Path) -> None:
         ["bash", "-c", program], cwd=tmp_path, env={**os.environ, "COLUMNS": "120"}, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+    if path.name == "README.md":
+        printed = {" ".join(line.split()) for line in done.stdout.splitlines()}
+        for line in "".join(blocks(text, "text")).splitlines():
+            assert " ".join(line.split()) in printed
 
 
 @pytest.mark.parametrize("path", [*WRITTEN, *sorted((REPOSITORY / "scenarios").glob("*.toml"))], ids=name_of)
