@@ -120,7 +120,7 @@ def rooms() -> str:
 
 def way() -> str:
     """The way of a data packet from the application that writes it to the receiver, and of the answer back."""
-    picture = Drawing(960, 444, "The way of a data packet from its sender over a port to its receiver, and of the answer")
+    picture = Drawing(960, 444, "The way of a data packet from its sender over a port to its receiver")
     picture.room(20, 16, 270, 318, "protocol", "sending host")
     picture.room(330, 16, 300, 318, "simulator", "output port, at every hop")
     picture.room(670, 16, 270, 318, "protocol", "receiving host")
@@ -132,7 +132,9 @@ def way() -> str:
     picture.arrow("M155 208V244")
 
     picture.box(355, 54, 250, 50, "mechanism, on arrival", "RCP, PACC: where a port has one")
-    picture.box(355, 124, 250, 66, "queue of the packet's class", "limit, memory, marks, pause frames;", "it waits or is dropped")
+    picture.box(
+        355, 124, 250, 66, "queue of its class", "limit, memory, marks, pause frames;", "it waits or is dropped"
+    )
     picture.box(355, 208, 250, 50, "scheduler", "credits within their rate, then data")
     picture.box(355, 276, 250, 50, "mechanism, on departure", "HULL, HPCC, RCP: where a port has one")
     for top in (104, 190, 258):
