@@ -9,23 +9,27 @@
 //! another's, so that a frame less is sent there.
 
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Receiver, Sender};
+use crate::expresspass::CreditParams;
 use crate::mechanism::NoMechanism;
 use crate::needs::{CreditNeeds, Needs};
 use crate::packet::{Extra, Flags, Header, Packet};
 use crate::port::CreditShaping;
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
-use clearway_units::{Bytes, Time};
+use clearway_schema::declare;
+use clearway_units::Time;
 
-crate::params! {
+declare! {
     /// Parameters of `blast`.
     pub struct Params {
         /// Answer each frame with a credit that releases nothing, so that the credits of others make room for it.
-        accounting: bool = "false", "" to "", "E17 7 (our reading)";
-        /// With `accounting`: most credits that wait at a port.
-        credit_queue: u32 = "8", "1" to "100000", "E17 3.3";
-        /// With `accounting`: depth of the token bucket at a port.
-        bucket: Bytes = "168 B", "92 B" to "1400 B", "E17 3.1";
+        accounting: bool = "false" from "E17 7 (our reading)";
+        ..credit: CreditParams [credit_queue, bucket] {
+            /// With `accounting`: most credits that wait at a port.
+            credit_queue,
+            /// With `accounting`: depth of the token bucket at a port.
+            bucket,
+        };
     }
 }
 
@@ -46,8 +50,8 @@ impl Transport for Blast {
         Checked::Neither("It is no published protocol: there is nothing to check it against.");
 
     fn needs(params: &Params) -> Needs {
-        let shaping = CreditShaping { bucket: params.bucket.get() as u32, ..CreditShaping::PAPER };
-        let credits = CreditNeeds { queue: params.credit_queue, shaping };
+        let shaping = CreditShaping { bucket: params.credit.bucket.get() as u32, ..CreditShaping::PAPER };
+        let credits = CreditNeeds { queue: params.credit.credit_queue, shaping };
         Needs { credits: params.accounting.then_some(credits), ..Needs::NOTHING }
     }
 

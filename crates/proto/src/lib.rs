@@ -10,7 +10,7 @@
 //! | output port, any transport | what to mark, limit or drop | the structs of [`port`] |
 //! | output port, one transport | what to write into packets, whose sender to notify | [`PortMechanism`] |
 //!
-//! A [`Transport`] is a sender and a receiver that belong together, with documented [parameters](params!).
+//! A [`Transport`] is a sender and a receiver that belong together, with documented [parameters](clearway_schema::declare!).
 //! [`TRANSPORTS`] lists them all. What they are made of (limiters, pacers, feedback control, gates) are structs of
 //! their own, so that a real host can use them without a simulator in sight.
 #![forbid(unsafe_code)]
@@ -25,7 +25,6 @@ mod mechanism;
 mod needs;
 pub mod pac;
 mod packet;
-mod params;
 pub mod port;
 mod ranges;
 pub mod rdma;
@@ -43,7 +42,6 @@ pub use needs::{Acks, CreditNeeds, MarkingNeeds, Needs};
 pub use packet::{
     CreditAnswer, CreditRequest, Extra, Flags, HOPS_MAX, Header, Hop, Hops, Kind, Packet, SackBlock,
 };
-pub use params::{Auto, ParamError, ParamSet, ParamSpec, ParamType, Profile, read_param};
 pub use registry::{
     AnyMechanism, AnyMechanismConfig, AnyReceiver, AnySender, AnyShim, AnyTransport, TRANSPORTS,
 };

@@ -1,6 +1,7 @@
 //! What a transport needs from the ports on the way of its packets.
 
 use crate::port::{CreditShaping, RedConfig};
+use clearway_schema::choice;
 
 /// What a transport needs from ports, unless the scenario says otherwise.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -60,7 +61,7 @@ pub struct CreditNeeds {
     pub shaping: CreditShaping,
 }
 
-crate::choice! {
+choice! {
     /// How acknowledgements travel.
     pub enum Acks {
         /// In the class of their data.

@@ -5,9 +5,9 @@ use crate::endpoint::{Env, ReceiverVisitor, SenderVisitor};
 use crate::mechanism::{PortMechanism, PortState};
 use crate::needs::Needs;
 use crate::packet::{Extra, Packet};
-use crate::params::{ParamError, ParamSet};
 use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::transport::{Transport, TransportInfo, set_param};
+use clearway_schema::{Declared, Error, Value};
 use clearway_units::{Rate, Time};
 use std::any::Any;
 
@@ -62,7 +62,7 @@ macro_rules! transports {
             summary: <$Transport>::SUMMARY,
             source: <$Transport>::SOURCE,
             checked: <$Transport>::CHECKED,
-            params: <<$Transport as Transport>::Params as ParamSet>::SPECS,
+            params: <<$Transport as Transport>::Params as Declared>::SPECS,
             profiles: <$Transport>::PROFILES,
             counts_notices: <$Transport>::COUNTS_NOTICES,
         },)+];
@@ -82,16 +82,17 @@ macro_rules! transports {
                 TRANSPORTS.iter().find(|info| info.name == name).expect("every transport is listed")
             }
 
-            /// Sets one parameter from its text. `profile` sets several, so it comes first.
-            pub fn set(&mut self, name: &str, value: &str) -> Result<(), ParamError> {
+            /// Sets one parameter. `profile` sets several, so it comes first.
+            pub fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<(), Error> {
+                let value = value.into();
                 match self {
-                    $(AnyTransport::$Variant(params) => set_param::<$Transport>(params, name, value),)+
+                    $(AnyTransport::$Variant(params) => set_param::<$Transport>(params, name, &value),)+
                 }
             }
 
-            /// All parameters with their values, as they would be written.
-            pub fn values(&self) -> Vec<(&'static str, String)> {
-                match self { $(AnyTransport::$Variant(params) => params.values(),)+ }
+            /// All parameters with their values in TOML.
+            pub fn write(&self) -> Vec<(&'static str, String)> {
+                match self { $(AnyTransport::$Variant(params) => params.write(),)+ }
             }
 
             /// What its packets need from the ports on their way.
@@ -292,8 +293,10 @@ mod tests {
         for info in TRANSPORTS {
             let mut transport = AnyTransport::by_name(info.name).expect(info.name);
             assert_eq!(transport.info().name, info.name);
-            for (name, value) in transport.values() {
-                transport.set(name, &value).unwrap_or_else(|error| panic!("{}: {error}", info.name));
+            for (name, value) in transport.write() {
+                transport
+                    .set(name, value.trim_matches('"'))
+                    .unwrap_or_else(|error| panic!("{}: {error}", info.name));
             }
             for profile in info.profiles {
                 transport

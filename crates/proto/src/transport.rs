@@ -3,13 +3,13 @@
 use crate::endpoint::{Env, Receiver, Sender};
 use crate::mechanism::PortMechanism;
 use crate::needs::Needs;
-use crate::params::{ParamError, ParamSet, ParamSpec, Profile};
 use crate::shim::{Shim, ShimEnv};
+use clearway_schema::{Declared, Error, Profile, Spec, Value};
 
 /// A transport: a kind of sender and a kind of receiver that belong together, with their parameters.
 pub trait Transport {
     /// Its parameters.
-    type Params: ParamSet;
+    type Params: Declared + Default;
     /// Its sending end.
     type Sender: Sender;
     /// Its receiving end.
@@ -100,32 +100,32 @@ pub struct TransportInfo {
     /// What it was checked against.
     pub checked: Checked,
     /// Its parameters.
-    pub params: &'static [ParamSpec],
+    pub params: &'static [Spec],
     /// Its named sets of parameters.
     pub profiles: &'static [Profile],
     /// Whether its flows count the notifications of congestion that they hear of.
     pub counts_notices: bool,
 }
 
-/// Sets one parameter from its text. `profile` sets several, so it comes first.
+/// Sets one parameter. `profile` sets several, so it comes first.
 pub(crate) fn set_param<T: Transport>(
     params: &mut T::Params,
     name: &str,
-    value: &str,
-) -> Result<(), ParamError> {
+    value: &Value,
+) -> Result<(), Error> {
     if name != "profile" {
         return params.set(name, value);
     }
-    let profile =
-        T::PROFILES.iter().find(|profile| profile.name == value).ok_or_else(|| ParamError::Value {
-            name: "profile",
-            value: value.into(),
-            problem: match T::PROFILES {
-                [] => "this transport has no profiles".into(),
-                profiles => {
-                    format!("write one of {}", profiles.iter().map(|p| p.name).collect::<Vec<_>>().join(", "))
-                }
-            },
-        })?;
-    profile.values.iter().try_for_each(|(name, value)| set_param::<T>(params, name, value))
+    let named = T::PROFILES.iter().find(|profile| Some(profile.name) == value.text());
+    let profile = named.ok_or_else(|| Error::Value {
+        name: "profile",
+        value: value.show(),
+        problem: match T::PROFILES {
+            [] => "this transport has no profiles".into(),
+            profiles => {
+                format!("write one of {}", profiles.iter().map(|p| p.name).collect::<Vec<_>>().join(", "))
+            }
+        },
+    })?;
+    profile.values.iter().try_for_each(|(name, value)| set_param::<T>(params, name, &Value::from(*value)))
 }

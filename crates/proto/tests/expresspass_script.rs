@@ -6,9 +6,10 @@
 use clearway_proto::expresspass::hotnets::Hotnets16;
 use clearway_proto::expresspass::{self, ExpressPass};
 use clearway_proto::{
-    CreditAnswer, CreditRequest, Cx, Endpoint, Entity, Env, Extra, Flags, Framing, Header, Kind, Packet,
-    ParamSet, Rng, SackBlock, Sender, Stats, Transport,
+    CreditAnswer, CreditRequest, Cx, Endpoint, Entity, Env, Extra, Flags, Framing, Header, Kind, Packet, Rng,
+    SackBlock, Sender, Stats, Transport,
 };
+use clearway_schema::Declared;
 use clearway_units::{Rate, Span, Time};
 use std::collections::VecDeque;
 
@@ -27,7 +28,7 @@ fn env() -> Env {
 fn params(values: &[(&str, &str)]) -> expresspass::Params {
     let mut params = expresspass::Params::default();
     for (name, value) in [("jitter", "0"), ("alpha", "1")].iter().chain(values) {
-        params.set(name, value).unwrap();
+        params.set(name, *value).unwrap();
     }
     params
 }

@@ -2,10 +2,11 @@
 
 mod common;
 
+use clearway_proto::Transport;
 use clearway_proto::expresspass::hotnets::Hotnets16;
 use clearway_proto::expresspass::naive::NaiveCredit;
 use clearway_proto::expresspass::{self, ExpressPass};
-use clearway_proto::{ParamSet, Transport};
+use clearway_schema::Declared;
 use clearway_units::{Span, Time};
 use common::stream::Do;
 use common::wire::{Outcome, Wire};
@@ -58,7 +59,7 @@ fn run(member: usize, wire: &Wire) -> Outcome {
 /// The defaults but for these.
 fn with(values: &[(&str, &str)]) -> expresspass::Params {
     let mut params = expresspass::Params::default();
-    values.iter().for_each(|(name, value)| params.set(name, value).unwrap());
+    values.iter().for_each(|(name, value)| params.set(name, *value).unwrap());
     params
 }
 

@@ -1,6 +1,7 @@
 //! The lists of transports, topologies and workloads, and the scenario reference.
 
-use clearway_proto::{ParamSpec, Profile, TRANSPORTS, TransportInfo};
+use clearway_proto::{TRANSPORTS, TransportInfo};
+use clearway_schema::{Profile, Spec};
 use clearway_sim::scenario;
 use clearway_sim::traffic::WorkloadInfo;
 use pyo3::prelude::*;
@@ -26,10 +27,10 @@ fn transport<'py>(py: Python<'py>, info: &TransportInfo) -> PyResult<Bound<'py, 
     Ok(dict)
 }
 
-fn param<'py>(py: Python<'py>, spec: &ParamSpec) -> PyResult<Bound<'py, PyDict>> {
+fn param<'py>(py: Python<'py>, spec: &Spec) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("name", spec.name)?;
-    dict.set_item("kind", spec.kind)?;
+    dict.set_item("kind", spec.kind_and_unit())?;
     dict.set_item("default", spec.default)?;
     dict.set_item("min", spec.min)?;
     dict.set_item("max", spec.max)?;

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::field::Field;
 use crate::spec::{Group, Part, REQUIRED, Spec, range};
 use crate::value::Value;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -20,7 +21,7 @@ pub trait Declared: Clone + fmt::Debug + Sized {
     ///
     /// # Errors
     /// The first field that is missing, can't be read or is out of range.
-    fn read(given: &dyn Fn(&str) -> Option<Value>) -> Result<Self, Error>;
+    fn read<'v>(given: &dyn Fn(&str) -> Option<Cow<'v, Value>>) -> Result<Self, Error>;
 
     /// Sets one field.
     ///
@@ -73,15 +74,15 @@ pub fn read_field<T: Field>(spec: &'static Spec, given: Option<&Value>) -> Resul
 }
 
 /// Reads the fields of a set in their order, for the code that [`declare!`](crate::declare!) writes.
-pub struct Reader<'a> {
+pub struct Reader<'a, 'v> {
     parts: std::slice::Iter<'static, Part>,
     own: std::slice::Iter<'static, Spec>,
-    given: &'a dyn Fn(&str) -> Option<Value>,
+    given: &'a dyn Fn(&str) -> Option<Cow<'v, Value>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a, 'v> Reader<'a, 'v> {
     /// A reader of the fields of `parts`.
-    pub fn new(parts: &'static [Part], given: &'a dyn Fn(&str) -> Option<Value>) -> Reader<'a> {
+    pub fn new(parts: &'static [Part], given: &'a dyn Fn(&str) -> Option<Cow<'v, Value>>) -> Reader<'a, 'v> {
         Reader { parts: parts.iter(), own: [].iter(), given }
     }
 
@@ -89,7 +90,7 @@ impl<'a> Reader<'a> {
     pub fn field<T: Field>(&mut self) -> Result<T, Error> {
         loop {
             if let Some(spec) = self.own.next() {
-                return read_field(spec, (self.given)(spec.name).as_ref());
+                return read_field(spec, (self.given)(spec.name).as_deref());
             }
             match self.parts.next() {
                 Some(Part::Own(specs)) => self.own = specs.iter(),
@@ -109,7 +110,7 @@ impl<'a> Reader<'a> {
         };
         T::read(&|name| {
             let given = if group.shows(name) { (self.given)(name) } else { None };
-            given.or_else(|| group.default_of(name).map(Value::from))
+            given.or_else(|| group.default_of(name).map(|text| Cow::Owned(Value::from(text))))
         })
     }
 }

@@ -133,7 +133,9 @@ macro_rules! declare {
             const SPECS: &'static [$crate::Spec] =
                 &$crate::join::<{ $crate::count(<$Name as $crate::Declared>::PARTS) }>(Self::PARTS);
 
-            fn read(given: &dyn Fn(&str) -> Option<$crate::Value>) -> Result<$Name, $crate::Error> {
+            fn read<'v>(
+                given: &dyn Fn(&str) -> Option<std::borrow::Cow<'v, $crate::Value>>,
+            ) -> Result<$Name, $crate::Error> {
                 let mut reader = $crate::Reader::new(Self::PARTS, given);
                 Ok($Name {
                     $($field: reader.field::<$Type>()?,)*

@@ -1,5 +1,6 @@
 use crate::{Auto, Declared, Error, Spec, Value, choice, declare};
 use clearway_units::{Bytes, Span};
+use std::borrow::Cow;
 
 choice! {
     /// A choice.
@@ -105,7 +106,7 @@ fn what_is_written_reads_back_to_the_same() {
     assert_eq!(written, expected.map(|(name, value)| (name, value.to_owned())));
     let given = |name: &str| {
         let (_, value) = written.iter().find(|(key, _)| *key == name)?;
-        Some(Value::from(value.trim_matches('"')))
+        Some(Cow::Owned(Value::from(value.trim_matches('"'))))
     };
     let again = All::read(&given).unwrap();
     assert_eq!((again.share, again.size, again.common), (all.share, all.size, all.common));
@@ -117,7 +118,7 @@ fn what_is_written_reads_back_to_the_same() {
 fn a_required_field_is_missed_by_its_name_and_kind() {
     let error = Table::read(&|_| None).unwrap_err();
     assert_eq!(error.to_string(), "name: is missing; write text");
-    assert_eq!(Table::read(&|_| Some(Value::from("x"))).unwrap().name, "x");
+    assert_eq!(Table::read(&|_| Some(Cow::Owned("x".into()))).unwrap().name, "x");
 }
 
 #[test]

@@ -44,7 +44,7 @@ const VARIANTS: [(&str, &[(&str, &str)]); 6] = [
 fn transports() -> impl Iterator<Item = AnyTransport> {
     let variants = VARIANTS.iter().map(|(name, values)| {
         let mut variant = transport(name);
-        values.iter().for_each(|(name, value)| variant.set(name, value).expect("a parameter"));
+        values.iter().for_each(|(name, value)| variant.set(name, *value).expect("a parameter"));
         variant
     });
     let named = TRANSPORTS.iter().map(|info| info.name).filter(|name| *name != "blast").map(transport);

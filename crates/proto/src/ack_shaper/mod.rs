@@ -2,27 +2,30 @@
 //! avoids incast and fills the link.
 
 use crate::packet::{Extra, Kind, Packet};
-use crate::params::Profile;
 use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::tcp;
+use crate::tcp::TcpParams;
 use crate::tcp::under::{OverTcp, ShimParams, Under};
 use crate::transport::Checked;
-use clearway_units::Time;
+use clearway_schema::{Profile, declare};
+use clearway_units::{Span, Time};
 use std::collections::VecDeque;
 
-tcp::config::tcp_params! {
+declare! {
     /// Parameters of `ack-shaper`.
-    {
+    pub struct Params {
         /// The TCP under the shaper.
-        under: Under = "newreno", "" to "", "PAC sec. IV-B";
+        under: Under = "newreno" from "PAC sec. IV-B";
         /// Take part in ECN, in the way of the TCP under the shaper.
-        ecn: bool = "false", "" to "", "our choice: PAC sec. II-D mentions no marks";
+        ecn: bool = "false" from "our choice: PAC sec. II-D mentions no marks";
         /// Acknowledgements per second that leave a host. PAC also tries 60,000 and 80,000.
-        acks_per_second: f64 = "40000", "0.001" to "1000000000000", "PAC sec. II-D, Fig. 3";
+        acks_per_second: f64 = "40000" in "0.001" to "1000000000000" from "PAC sec. II-D, Fig. 3";
         /// Shape answers to a SYN as well.
-        shape_syn_ack: bool = "true", "" to "", "our choice, as for PAC: they trigger first windows";
+        shape_syn_ack: bool = "true" from "our choice, as for PAC: they trigger first windows";
+        ..tcp: TcpParams {
+            handshake = "true" from "our choice, as for PAC: first windows are shaped only if their SYN-ACKs are",
+        };
     }
-    handshake "true" "our choice, as for PAC: first windows are shaped only if their SYN-ACKs are"
 }
 
 const PROFILES: &[Profile] = &[
@@ -56,7 +59,7 @@ impl ShimParams for Params {
     }
 
     fn tcp(&self) -> tcp::Config {
-        self.config(self.under.ecn(self.ecn))
+        self.tcp.config(self.under.ecn(self.ecn))
     }
 
     fn shim(&self, _: &ShimEnv) -> AckShaperShim {

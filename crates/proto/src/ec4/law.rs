@@ -3,8 +3,9 @@
 //! All is pure, as in [`crate::expresspass`]: counts of one update period go in, a rate comes out.
 
 use crate::expresspass::{Algorithm1, Feedback, PassedFeedback, Period};
+use clearway_schema::choice;
 
-crate::choice! {
+choice! {
     /// What HIGH mode does with the aggressiveness factor of LOW mode (EC4-2).
     pub enum OmegaInHigh {
         /// One factor for both modes.
@@ -14,7 +15,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// By what an unmarked period of LOW mode raises the rate before the credit block (EC4-4).
     pub enum EcnIncrease {
         /// By half of `target_ECN_ratio + ECN_alpha`, as line 7 has it: recent marks speed the increase.
@@ -24,7 +25,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// What HIGH mode does with the credit block that the paper prints after both modes (EC4-1).
     pub enum CreditBlock {
         /// Leaves it out: ExpressPass's feedback already answers the loss of credits.
@@ -34,7 +35,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// In which periods of LOW mode the credit block raises the rate where no credits were lost (EC4-17). It takes
     /// `omega` towards `omega_mid` in all of them.
     pub enum CreditIncrease {

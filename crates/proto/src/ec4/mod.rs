@@ -12,68 +12,49 @@ mod law;
 pub use law::{Constants, CreditBlock, CreditIncrease, EcnIncrease, Law, Mode, OmegaInHigh};
 
 use crate::endpoint::Env;
-use crate::expresspass::{
-    Algorithm1, CREDIT_MIN, CreditTransport, Handshake, JitterAround, Settings, link_rate,
-};
-use crate::params::{Auto, Profile};
+use crate::expresspass::{Algorithm1, CreditParams, CreditTransport, link_rate};
 use crate::transport::Checked;
-use clearway_units::{Bytes, Span};
+use clearway_schema::{Profile, declare};
 
-crate::params! {
+declare! {
     /// Parameters of `ec4`.
     pub struct Params {
         /// Unmarked update periods beyond the first until HIGH mode (mode_threshold): 3 means that the fifth in a row is HIGH.
-        mode_threshold: u32 = "3", "" to "1000000", "EC4 III-C";
+        mode_threshold: u32 = "3" in "" to "1000000" from "EC4 III-C";
         /// Weight of a new share of marked packets in its moving average (g).
-        g: f64 = "0.0625", "0" to "1", "EC4 III-C";
+        g: f64 = "0.0625" in "0" to "1" from "EC4 III-C";
         /// Share of marked packets that is not taken for congestion (target_ECN_ratio).
-        target_ecn_ratio: f64 = "0", "0" to "1", "EC4 III-C";
+        target_ecn_ratio: f64 = "0" in "0" to "1" from "EC4 III-C";
         /// Loss of credits that LOW mode does not take for congestion (target_loss).
-        target_loss: f64 = "0", "0" to "0.9", "EC4 III-C";
+        target_loss: f64 = "0" in "0" to "0.9" from "EC4 III-C";
         /// Aggressiveness factor that LOW mode approaches while no credits are lost (omega_mid).
-        omega_mid: f64 = "0.05", "0.0001" to "1", "EC4 III-C; 0.04 to 0.06 are fair";
+        omega_mid: f64 = "0.05" in "0.0001" to "1" from "EC4 III-C; 0.04 to 0.06 are fair";
         /// First aggressiveness factor (omega_init).
-        omega_init: f64 = "0.0625", "0.0001" to "1", "our choice: EC4 states none; w_init of E17 6.3";
+        omega_init: f64 = "0.0625" in "0.0001" to "1" from "our choice: EC4 states none; w_init of E17 6.3";
         /// Least aggressiveness factor, in both modes (omega_min).
-        omega_min: f64 = "0.01", "0.0001" to "1", "our choice: EC4 states none; w_min of E17 3.2";
+        omega_min: f64 = "0.01" in "0.0001" to "1" from "our choice: EC4 states none; w_min of E17 3.2";
         /// Aggressiveness factor that HIGH mode approaches (w_max of ExpressPass).
-        w_max: f64 = "0.5", "0.0001" to "1", "E17 Algorithm 1";
+        w_max: f64 = "0.5" in "0.0001" to "1" from "E17 Algorithm 1";
         /// Loss of credits that HIGH mode does not take for congestion at rate zero (target_loss of ExpressPass).
-        high_target_loss: f64 = "0.1", "0" to "0.9", "E17 3.3";
+        high_target_loss: f64 = "0.1" in "0" to "0.9" from "E17 3.3";
         /// By what an unmarked period of LOW mode raises the rate: with or without the average of marks.
-        ecn_increase: EcnIncrease = "target", "" to "", "our choice: as printed, marks speed the increase (EC4-4)";
+        ecn_increase: EcnIncrease = "target" from "our choice: as printed, marks speed the increase (EC4-4)";
         /// Whether HIGH mode shares its aggressiveness factor with LOW mode.
-        omega_in_high: OmegaInHigh = "shared", "" to "", "our choice: EC4 names one omega (EC4-2)";
+        omega_in_high: OmegaInHigh = "shared" from "our choice: EC4 names one omega (EC4-2)";
         /// Whether the credit block, which the paper prints after both modes, follows HIGH mode.
-        credit_block: CreditBlock = "low-only", "" to "", "our choice: Algorithm 1 sets no tmp_rate in HIGH mode (EC4-1)";
+        credit_block: CreditBlock = "low-only" from "our choice: Algorithm 1 sets no tmp_rate in HIGH mode (EC4-1)";
         /// In which periods of LOW mode the credit block raises the rate where no credits were lost.
-        credit_increase: CreditIncrease = "unmarked", "" to "", "our choice: EC4 III has marks reduce the rate (EC4-17)";
+        credit_increase: CreditIncrease = "unmarked" from "our choice: EC4 III has marks reduce the rate (EC4-17)";
         /// Initial credit rate as a share of the link's.
-        initial_rate: f64 = "1", "0.0001" to "1", "EC4 III-C: initially at the maximum link capacity (EC4-5)";
-        /// Time between two updates of the rate; auto: the smoothed round-trip time.
-        update_period: Auto<Span> = "auto", "" to "", "EC4 III-B speaks of RTTs; E17 Algorithm 1";
-        /// Weight of a new sample in the receiver's smoothed round-trip time.
-        rtt_gain: f64 = "0.125", "0.001" to "1", "as expresspass";
-        /// Jitter of a credit as a share of the gap between credits.
-        jitter: f64 = "0.01", "0" to "0.9", "as expresspass";
-        /// What the jitter is measured from.
-        jitter_around: JitterAround = "schedule", "" to "", "as expresspass";
-        /// Draw the size of each credit uniformly from 76 to 92 bytes; else all have 84.
-        randomize_size: bool = "true", "" to "", "as expresspass";
-        /// How long the sender must have no data before it stops its credits; auto: the base round-trip time.
-        idle_timeout: Auto<Span> = "auto", "" to "", "as expresspass";
-        /// How long a request or a stop may go unanswered, doubled each time; auto: two base round-trip times, at least 200 us.
-        retry: Auto<Span> = "auto", "" to "", "as expresspass";
-        /// How a new connection asks for its first credits.
-        handshake: Handshake = "syn", "" to "", "as expresspass";
-        /// How much later than newer data a frame may arrive before it is taken for lost; auto: a quarter of the base round-trip time.
-        reorder_window: Auto<Span> = "auto", "" to "", "RFC 8985";
-        /// By how many numbers an echo may be late before its credit counts as lost; more than 0 for packet spraying.
-        reorder_credits: u32 = "0", "" to "62", "as expresspass";
-        /// Most credits that wait at a port.
-        credit_queue: u32 = "8", "1" to "100000", "EC4 III-A: as ExpressPass; E17 3.3";
-        /// Depth of the token bucket at a port.
-        bucket: Bytes = "168 B", "92 B" to "1400 B", "EC4 III-A: as ExpressPass; E17 3.1";
+        initial_rate: f64 = "1" in "0.0001" to "1" from "EC4 III-C: initially at the maximum link capacity (EC4-5)";
+        ..credit: CreditParams [
+            update_period, rtt_gain, jitter, jitter_around, randomize_size, idle_timeout, retry, handshake,
+            reorder_window, reorder_credits, credit_queue, bucket,
+        ] {
+            update_period from "EC4 III-B speaks of RTTs; E17 Algorithm 1",
+            credit_queue from "EC4 III-A: as ExpressPass; E17 3.3",
+            bucket from "EC4 III-A: as ExpressPass; E17 3.1",
+        };
     }
 }
 
@@ -88,30 +69,15 @@ impl CreditTransport for Ec4 {
     const SOURCE: &'static str =
         "Wei, Dong, Huang, Xiao: EC4: ECN and Credit-Reservation Converged Congestion Control";
     const CHECKED: Checked = Checked::Paper("Held against the paper's text; its code is not public.");
+    const ECN: bool = true;
     const PROFILES: &'static [Profile] = &[Profile {
         name: "printed",
         doc: "Algorithm 1 to the letter (EC4-4, EC4-17): marks speed the increase, and marked periods increase too",
         values: &[("ecn_increase", "alpha"), ("credit_increase", "always")],
     }];
 
-    fn settings(params: &Params) -> Settings {
-        Settings {
-            update_period: params.update_period,
-            rtt_gain: params.rtt_gain,
-            jitter: params.jitter,
-            jitter_around: params.jitter_around,
-            randomize_size: params.randomize_size,
-            size_min: Some(CREDIT_MIN),
-            idle_timeout: params.idle_timeout,
-            retry: params.retry,
-            handshake: params.handshake,
-            reorder_window: params.reorder_window,
-            reorder_credits: params.reorder_credits,
-            credit_queue: params.credit_queue,
-            bucket: params.bucket,
-            ecn: true,
-            ..Settings::PAPER
-        }
+    fn credit(params: &Params) -> &CreditParams {
+        &params.credit
     }
 
     fn law(params: &Params, env: &Env) -> Law {

@@ -1,4 +1,5 @@
-//! What all transports with credits have in common: they choose settings and a law; ends and ports follow from these.
+//! What all transports with credits have in common: parameters, from which their ends and the needs of ports
+//! follow; each brings a law of its own.
 
 use super::{
     CreditReceiver, CreditSender, Feedback, GateConfig, JitterAround, PacerConfig, ReceiverConfig, Recovery,
@@ -7,20 +8,18 @@ use super::{
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
 use crate::needs::{CreditNeeds, MarkingNeeds, Needs};
-use crate::params::{Auto, ParamSet, Profile};
 use crate::port::CreditShaping;
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
+use clearway_schema::{Auto, Declared, Profile, choice, declare};
 use clearway_units::{Bytes, Span};
 
 /// Least time before a request or a stop is repeated (minimum RTO, E16 sec. 4).
 const RETRY_MIN: Span = Span::from_us(200);
 /// Largest size of a credit on the wire, in bytes (E17 sec. 3.1).
 const CREDIT_MAX: u32 = 92;
-/// Least size of a credit of random size on the wire, in bytes (ns2-xpass, fat tree): with it their mean is 84.
-pub(crate) const CREDIT_MIN: u32 = 76;
 
-crate::choice! {
+choice! {
     /// How a new connection asks for its first credits.
     pub enum Handshake {
         /// The request rides on the SYN; the receiver answers with SYN+ACK and credits at once.
@@ -33,7 +32,7 @@ crate::choice! {
 /// A transport whose receivers send credits. Implementing it makes a [`Transport`].
 pub trait CreditTransport {
     /// Its parameters.
-    type Params: ParamSet;
+    type Params: Declared + Default;
     /// The law by which credit loss, or what else, sets the credit rate.
     type Law: Feedback;
     /// As [`Transport::NAME`].
@@ -46,8 +45,12 @@ pub trait CreditTransport {
     const CHECKED: Checked;
     /// As [`Transport::PROFILES`].
     const PROFILES: &'static [Profile] = &[];
-    /// How its ends and its ports behave.
-    fn settings(params: &Self::Params) -> Settings;
+    /// Whether data takes part in ECN.
+    const ECN: bool = false;
+    /// Whether the mark on the last data packet stops the credits (E16).
+    const STOP_BY_MARK: bool = false;
+    /// The parameters that all transports with credits share.
+    fn credit(params: &Self::Params) -> &CreditParams;
     /// The law of a new flow.
     fn law(params: &Self::Params, env: &Env) -> Self::Law;
 }
@@ -65,87 +68,77 @@ impl<T: CreditTransport> Transport for T {
     const PROFILES: &'static [Profile] = T::PROFILES;
 
     fn needs(params: &T::Params) -> Needs {
-        T::settings(params).needs()
+        T::credit(params).needs(T::ECN)
     }
 
     fn sender(params: &T::Params, env: &Env) -> CreditSender {
-        CreditSender::new(T::settings(params).sender(env), env)
+        CreditSender::new(T::credit(params).sender(T::ECN, T::STOP_BY_MARK, env), env)
     }
 
     fn receiver(params: &T::Params, env: &Env) -> CreditReceiver<T::Law> {
-        CreditReceiver::new(T::settings(params).receiver(env), T::law(params, env), env)
+        CreditReceiver::new(T::credit(params).receiver(T::STOP_BY_MARK, env), T::law(params, env), env)
     }
 }
 
-/// What a transport with credits chooses; the parameters of `expresspass` of the same name say what each means.
-#[derive(Clone, Copy, Debug)]
-#[allow(missing_docs, reason = "said at the parameters of `expresspass`")]
-pub struct Settings {
-    pub update_period: Auto<Span>,
-    pub rtt_gain: f64,
-    pub jitter: f64,
-    pub jitter_around: JitterAround,
-    pub randomize_size: bool,
-    /// Without one, the smallest frame.
-    pub size_min: Option<u32>,
-    pub mean_size: bool,
-    pub idle_timeout: Auto<Span>,
-    pub retry: Auto<Span>,
-    pub retry_backoff: bool,
-    pub handshake: Handshake,
-    pub early_stop: bool,
-    /// `end_margin`, if `tell_end`.
-    pub end_margin: Option<f64>,
-    /// The mark on the last data packet stops the credits (E16).
-    pub stop_by_mark: bool,
-    pub recovery: Recovery,
-    pub reorder_window: Auto<Span>,
-    pub reorder_credits: u32,
-    pub release: Release,
-    pub credit_queue: u32,
-    pub credit_queue_bytes: bool,
-    pub bucket: Bytes,
-    pub bucket_starts_empty: bool,
-    pub low_priority: f64,
-    pub low_priority_queue: u32,
-    /// Data takes part in ECN.
-    pub ecn: bool,
+declare! {
+    /// Parameters that transports with credits share. The defaults are those of the SIGCOMM 2017 paper.
+    #[derive(Copy)]
+    pub struct CreditParams {
+        /// Time between two updates of the rate; auto: the smoothed round-trip time.
+        update_period: Auto<Span> = "auto" from "E17 Algorithm 1";
+        /// Weight of a new sample in the receiver's smoothed round-trip time.
+        rtt_gain: f64 = "0.125" in "0.001" to "1" from "RFC 6298; E17 states none";
+        /// Jitter of a credit as a share of the gap between credits (j).
+        jitter: f64 = "0.01" in "0" to "0.9" from "E16 4; E17 3.1 studies 0.01 to 0.08 and states no value";
+        /// What the jitter is measured from.
+        jitter_around: JitterAround = "schedule" from "our choice: E17 states none; this keeps the rate exact";
+        /// Draw the size of each credit uniformly from 76 to 92 bytes; else all have 84.
+        randomize_size: bool = "true" from "E17 3.1";
+        /// Least size of a credit on the wire, in bytes, with randomize_size.
+        size_min: u32 = "76" in "64" to "92" from "ns2-xpass, fat tree: the mean is 84 B, so data keeps its 94.82 % (E17 3.1: 84)";
+        /// With randomize_size: the share of links that credits take, and max_rate, follow from the mean of the sizes, rounded up to whole bytes, and not from 84 B.
+        mean_size: bool = "false" from "E17 3.1: 84 of 1622 B (ns2-xpass: the mean)";
+        /// How long the sender must have no data before it stops its credits; auto: the base round-trip time.
+        idle_timeout: Auto<Span> = "auto" from "our choice: E17 3.1 says a small timeout period";
+        /// How long a request or a stop may go unanswered, doubled each time; auto: two base round-trip times, at least 200 us.
+        retry: Auto<Span> = "auto" from "our choice: E17 states none; 200 us is the minimum RTO of E16 4";
+        /// Whether the time without an answer doubles with each repetition of a request or a stop.
+        retry_backoff: bool = "true" from "our choice: E17 states none (ns2-xpass: false)";
+        /// How a new connection asks for its first credits.
+        handshake: Handshake = "syn" from "E17 3.1";
+        /// Stop the credits as soon as those of one round trip, as long as the first credit took to come, cover what is left to send; ask again two such round trips later if too few came after all.
+        early_stop: bool = "false" from "our choice: the paper does not (ns2-xpass does)";
+        /// Tell the receiver with each request how much there is to send; it then sends no more credits than that takes, and the margin.
+        tell_end: bool = "false" from "E17 7 proposes it; the paper's evaluation is without";
+        /// With tell_end: credits beyond what is left, as a share of it, rounded up.
+        end_margin: f64 = "0.1" in "0" to "100" from "our choice: target_loss, the loss of credits that is normal";
+        /// Data that goes without credits, at low priority and dropped first: the most that may be under way, in bandwidth-delay products of the path; 0 for none.
+        low_priority: f64 = "0" in "0" to "1000" from "E17 7 proposes it (RC3); the paper's evaluation is without";
+        /// With low_priority: most frames that wait at a port in the class of such data.
+        low_priority_queue: u32 = "32" in "1" to "100000" from "our choice: a small buffer; what waits longer is sooner sent with a credit";
+        /// What happens to data that arrives beyond a gap.
+        recovery: Recovery = "selective" from "our choice: E17 states none (ns2-xpass: go-back-n)";
+        /// How much later than newer data a frame may arrive before it is taken for lost; auto: a quarter of the base round-trip time.
+        reorder_window: Auto<Span> = "auto" from "RFC 8985";
+        /// By how many numbers an echo may be late before its credit counts as lost; more than 0 for packet spraying.
+        reorder_credits: u32 = "0" in "" to "62" from "E17 3.2: a gap is a loss";
+        /// Where data that a credit released waits for the link: with its flow, for the flow's turn at the network card, or in the card's queue, in the order in which credits came.
+        release: Release = "turn" from "our choice: E17 states none (ns2-xpass: queue)";
+        /// Most credits that wait at a port.
+        credit_queue: u32 = "8" in "1" to "100000" from "E17 3.3";
+        /// Whether that queue is as long as so many credits of 84 B are in bytes, whatever the number of those that wait.
+        credit_queue_bytes: bool = "false" from "E17 3.3: eight credits (ns2-xpass: bytes)";
+        /// Depth of the token bucket at a port.
+        bucket: Bytes = "168 B" in "92 B" to "1400 B" from "E17 3.1";
+        /// Whether the bucket starts empty.
+        bucket_starts_empty: bool = "false" from "our choice: E17 states none (ns2-xpass: true)";
+    }
 }
 
-impl Settings {
-    /// Those of the SIGCOMM 2017 paper with credits of one size; but for these, as the parameters of `expresspass` have them.
-    pub const PAPER: Settings = Settings {
-        update_period: Auto::Auto,
-        rtt_gain: 0.125,
-        jitter: 0.01,
-        jitter_around: JitterAround::Schedule,
-        randomize_size: false,
-        size_min: None,
-        mean_size: false,
-        idle_timeout: Auto::Auto,
-        retry: Auto::Auto,
-        retry_backoff: true,
-        handshake: Handshake::Syn,
-        early_stop: false,
-        end_margin: None,
-        stop_by_mark: false,
-        recovery: Recovery::Selective,
-        reorder_window: Auto::Auto,
-        reorder_credits: 0,
-        release: Release::Turn,
-        credit_queue: 8,
-        credit_queue_bytes: false,
-        bucket: Bytes::new(168),
-        bucket_starts_empty: false,
-        low_priority: 0.0,
-        low_priority_queue: 32,
-        ecn: false,
-    };
-
+impl CreditParams {
     /// Least and largest size of a credit, where the smallest frame has `fixed` bytes.
     fn sizes(&self, fixed: u32) -> (u32, u32) {
-        let least = self.size_min.unwrap_or(fixed);
-        if self.randomize_size { (least, CREDIT_MAX.max(least)) } else { (fixed, fixed) }
+        if self.randomize_size { (self.size_min, CREDIT_MAX.max(self.size_min)) } else { (fixed, fixed) }
     }
 
     /// The size of a credit by which credits share a link with data, where the smallest frame has `fixed` bytes: that, or
@@ -155,7 +148,7 @@ impl Settings {
         if self.mean_size { (least + largest).div_ceil(2) } else { fixed }
     }
 
-    fn needs(&self) -> Needs {
+    fn needs(&self, ecn: bool) -> Needs {
         let shaping = CreditShaping {
             credit: self.counted_size(CreditShaping::PAPER.credit),
             bucket: self.bucket.get() as u32,
@@ -165,41 +158,38 @@ impl Settings {
         };
         let credits = Some(CreditNeeds { queue: self.credit_queue, shaping });
         let unscheduled_queue = (self.low_priority > 0.0).then_some(self.low_priority_queue);
-        let marking = self.ecn.then_some(MarkingNeeds::Step);
+        let marking = ecn.then_some(MarkingNeeds::Step);
         Needs { credits, marking, unscheduled_queue, ..Needs::NOTHING }
     }
 
-    fn sender(&self, env: &Env) -> SenderConfig {
+    fn sender(&self, ecn: bool, stop_by_mark: bool, env: &Env) -> SenderConfig {
         SenderConfig {
             gate: GateConfig {
                 idle: self.idle_timeout.or(env.base_rtt),
                 retry: self.retry.or((env.base_rtt * 2).max(RETRY_MIN)),
                 backs_off: self.retry_backoff,
-                stop_by_mark: self.stop_by_mark,
+                stop_by_mark,
                 early_stop: self.early_stop,
-                tell_end: self.end_margin.is_some(),
+                tell_end: self.tell_end,
             },
             request_on_syn: self.handshake == Handshake::Syn,
             reorder: self.reorder_window.or(env.base_rtt / 4),
-            ecn: self.ecn,
+            ecn,
             release: self.release,
             low_priority: (env.path_rate.bytes_in(env.base_rtt).get() as f64 * self.low_priority) as u64,
         }
     }
 
-    fn receiver(&self, env: &Env) -> ReceiverConfig {
+    fn receiver(&self, stop_by_mark: bool, env: &Env) -> ReceiverConfig {
         let (size_min, size_max) = self.sizes(env.framing.wire_min);
         ReceiverConfig {
             pacer: PacerConfig { jitter: self.jitter, around: self.jitter_around, size_min, size_max },
-            period: match self.update_period {
-                Auto::Auto => None,
-                Auto::Set(period) => Some(period),
-            },
+            period: self.update_period.set(),
             rtt_gain: self.rtt_gain,
             reorder: self.reorder_credits,
             recovery: self.recovery,
-            stop_by_mark: self.stop_by_mark,
-            end_margin: self.end_margin,
+            stop_by_mark,
+            end_margin: self.tell_end.then_some(self.end_margin),
         }
     }
 }
@@ -215,9 +205,9 @@ mod tests {
 
     #[test]
     fn the_share_of_credits_follows_from_84_bytes_or_from_the_mean_of_their_sizes() {
-        let sizes = |randomize_size, least, mean_size| {
-            let settings = Settings { randomize_size, size_min: Some(least), mean_size, ..Settings::PAPER };
-            settings.needs().credits.unwrap().shaping.credit
+        let sizes = |randomize_size, size_min, mean_size| {
+            let params = CreditParams { randomize_size, size_min, mean_size, ..CreditParams::default() };
+            params.needs(false).credits.unwrap().shaping.credit
         };
         assert_eq!(sizes(true, 84, false), 84);
         assert_eq!(sizes(true, 84, true), 88);

@@ -3,37 +3,32 @@
 //!
 //! Source: Cho, Han, Jang, "ExpressPass: End-to-End Credit-Based Congestion Control for Datacenters", 2016 (E16).
 
-use super::{CreditTransport, Feedback, Handshake, JitterAround, Period, Settings, link_rate};
+use super::{CreditParams, CreditTransport, Feedback, Period, link_rate};
 use crate::endpoint::Env;
-use crate::params::Auto;
 use crate::transport::Checked;
-use clearway_units::{Bytes, Span};
+use clearway_schema::declare;
 
-crate::params! {
+declare! {
     /// Parameters of `expresspass-hotnets16`.
     pub struct Params {
         /// Initial credit rate as a share of the link's.
-        alpha: f64 = "0.5", "0.0001" to "1", "our choice: E16 states none; under it Fig. 7's 3 RTTs hold at 10 and 100 Gbps, and the authors' later code has it";
-        /// Time between two updates of the rate; auto: the smoothed round-trip time.
-        update_period: Auto<Span> = "auto", "" to "", "E16 2.2";
-        /// Weight of a new sample in the receiver's smoothed round-trip time.
-        rtt_gain: f64 = "0.125", "0.001" to "1", "RFC 6298; E16 states none";
-        /// Jitter of a credit as a share of the gap between credits.
-        jitter: f64 = "0.01", "0" to "0.9", "E16 4";
-        /// What the jitter is measured from.
-        jitter_around: JitterAround = "schedule", "" to "", "our choice: E16 states none; this keeps the rate exact";
-        /// How long a request or a mark may go unanswered, doubled each time; auto: two base round-trip times, at least 200 us.
-        retry: Auto<Span> = "auto", "" to "", "E16 4: minimum RTO of 200 us";
-        /// How a new connection asks for its first credits.
-        handshake: Handshake = "syn", "" to "", "E16 2.1";
-        /// How much later than newer data a frame may arrive before it is taken for lost; auto: a quarter of the base round-trip time.
-        reorder_window: Auto<Span> = "auto", "" to "", "RFC 8985";
-        /// By how many numbers an echo may be late before its credit counts as lost; more than 0 for packet spraying.
-        reorder_credits: u32 = "0", "" to "62", "E16 2.2: no reordering";
-        /// Most credits that wait at a port.
-        credit_queue: u32 = "16", "1" to "100000", "E16 4";
-        /// Depth of the token bucket at a port.
-        bucket: Bytes = "168 B", "92 B" to "1400 B", "E17 3.1; E16 states none";
+        alpha: f64 = "0.5" in "0.0001" to "1" from "our choice: E16 states none; under it Fig. 7's 3 RTTs hold at 10 and 100 Gbps, and the authors' later code has it";
+        ..credit: CreditParams [
+            update_period, rtt_gain, jitter, jitter_around, retry, handshake, reorder_window, reorder_credits,
+            credit_queue, bucket,
+        ] {
+            update_period from "E16 2.2",
+            rtt_gain from "RFC 6298; E16 states none",
+            jitter from "E16 4",
+            jitter_around from "our choice: E16 states none; this keeps the rate exact",
+            randomize_size = "false",
+            /// How long a request or a mark may go unanswered, doubled each time; auto: two base round-trip times, at least 200 us.
+            retry from "E16 4: minimum RTO of 200 us",
+            handshake from "E16 2.1",
+            reorder_credits from "E16 2.2: no reordering",
+            credit_queue = "16" from "E16 4",
+            bucket from "E17 3.1; E16 states none",
+        };
     }
 }
 
@@ -50,22 +45,10 @@ impl CreditTransport for Hotnets16 {
         "Cho, Han, Jang: ExpressPass: End-to-End Credit-Based Congestion Control for Datacenters, 2016";
     const CHECKED: Checked =
         Checked::Paper("Held against the text of the HotNets'16 paper, whose code is not public.");
+    const STOP_BY_MARK: bool = true;
 
-    fn settings(params: &Params) -> Settings {
-        Settings {
-            update_period: params.update_period,
-            rtt_gain: params.rtt_gain,
-            jitter: params.jitter,
-            jitter_around: params.jitter_around,
-            retry: params.retry,
-            handshake: params.handshake,
-            stop_by_mark: true,
-            reorder_window: params.reorder_window,
-            reorder_credits: params.reorder_credits,
-            credit_queue: params.credit_queue,
-            bucket: params.bucket,
-            ..Settings::PAPER
-        }
+    fn credit(params: &Params) -> &CreditParams {
+        &params.credit
     }
 
     fn law(params: &Params, env: &Env) -> HotnetsFeedback {
@@ -110,6 +93,7 @@ impl Feedback for HotnetsFeedback {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clearway_units::Span;
 
     fn period(sent: u64, dropped: u64, received: u64) -> Period {
         Period { sent, dropped, received, marked: 0, span: Span::from_us(100), rtt: Span::from_us(100) }

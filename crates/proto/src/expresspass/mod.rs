@@ -16,7 +16,7 @@
 //! | [`SenderGate`] | which credit releases data; requests and stops, with retries |
 //! | [`Outbox`], [`Inbox`] | what was lost after all and goes again |
 //! | [`CreditSender`], [`CreditReceiver`] | the two ends, made of these |
-//! | [`CreditTransport`], [`Settings`] | a member of the family: settings and a law |
+//! | [`CreditTransport`], [`CreditParams`] | a member of the family: its parameters and a law |
 
 mod budget;
 mod family;
@@ -34,8 +34,7 @@ mod receiver;
 mod sender;
 
 pub use budget::CreditBudget;
-pub(crate) use family::CREDIT_MIN;
-pub use family::{CreditTransport, Handshake, Settings, link_rate};
+pub use family::{CreditParams, CreditTransport, Handshake, link_rate};
 pub use feedback::{Algorithm1, AtMaxRate, Feedback, FeedbackControl, Period, Trigger, max_rate};
 pub use gate::{GateConfig, SenderGate, Signal, State};
 pub use inbox::Inbox;
@@ -48,11 +47,10 @@ pub use receiver::{CreditReceiver, ReceiverConfig, Recovery};
 pub use sender::{CreditSender, Release, SenderConfig};
 
 use crate::endpoint::Env;
-use crate::params::{Auto, Profile};
 use crate::transport::Checked;
-use clearway_units::{Bytes, Span};
+use clearway_schema::{Profile, choice, declare};
 
-crate::choice! {
+choice! {
     /// The law by which credit loss sets the credit rate.
     pub enum Law {
         /// Algorithm 1 of the paper, a decrease by the prose of E17 3.2 and the authors' code: to the rate that passed.
@@ -66,7 +64,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// The rate that a lone flow's credits tend to.
     pub enum Ceiling {
         /// That of the receiver's own link.
@@ -76,73 +74,31 @@ crate::choice! {
     }
 }
 
-crate::params! {
+declare! {
     /// Parameters of `expresspass`.
     pub struct Params {
         /// Law by which credit loss sets the credit rate.
-        feedback: Law = "sigcomm17", "" to "", "E17 3.2, Algorithm 1; its decrease by the prose, sec. 4 and ns2-xpass";
+        feedback: Law = "sigcomm17" from "E17 3.2, Algorithm 1; its decrease by the prose, sec. 4 and ns2-xpass";
         /// Initial credit rate as a share of the link's (alpha).
-        alpha: f64 = "0.5", "0.0001" to "1", "ns2-xpass; E17 6.3 compares 1/2 and 1/16";
+        alpha: f64 = "0.5" in "0.0001" to "1" from "ns2-xpass; E17 6.3 compares 1/2 and 1/16";
         /// First aggressiveness factor (w_init).
-        w_init: f64 = "0.0625", "0.0001" to "1", "ns2-xpass, fat tree; E17 6.3";
+        w_init: f64 = "0.0625" in "0.0001" to "1" from "ns2-xpass, fat tree; E17 6.3";
         /// Least aggressiveness factor (w_min).
-        w_min: f64 = "0.01", "0.0001" to "1", "E17 3.2";
+        w_min: f64 = "0.01" in "0.0001" to "1" from "E17 3.2";
         /// Largest aggressiveness factor (w_max).
-        w_max: f64 = "0.5", "0.0001" to "1", "E17 Algorithm 1";
+        w_max: f64 = "0.5" in "0.0001" to "1" from "E17 Algorithm 1";
         /// Credit loss that is not taken for congestion (target_loss); with feedback "sigcomm17" and "ns2" that of a flow at rate zero, from which it falls to none at max_rate.
-        target_loss: f64 = "0.1", "0" to "0.9", "E17 3.3";
+        target_loss: f64 = "0.1" in "0" to "0.9" from "E17 3.3";
         /// What max_rate is taken from, where hosts have different link rates.
-        ceiling: Ceiling = "own-link", "" to "", "E17 3.2; 7: the feedback assumes that all hosts have the same link capacity";
+        ceiling: Ceiling = "own-link" from "E17 3.2; 7: the feedback assumes that all hosts have the same link capacity";
         /// The initial rate is scaled by min(1, frames to send / this); 0 to leave it as it is.
-        ramp: u32 = "0", "" to "1000000", "our choice: the paper does not scale it (ns2-xpass: 40)";
-        /// Time between two updates of the rate; auto: the smoothed round-trip time.
-        update_period: Auto<Span> = "auto", "" to "", "E17 Algorithm 1";
-        /// Weight of a new sample in the receiver's smoothed round-trip time.
-        rtt_gain: f64 = "0.125", "0.001" to "1", "RFC 6298; E17 states none";
-        /// Jitter of a credit as a share of the gap between credits (j).
-        jitter: f64 = "0.01", "0" to "0.9", "E16 4; E17 3.1 studies 0.01 to 0.08 and states no value";
-        /// What the jitter is measured from.
-        jitter_around: JitterAround = "schedule", "" to "", "our choice: E17 states none; this keeps the rate exact";
-        /// Draw the size of each credit uniformly from size_min to 92 bytes.
-        randomize_size: bool = "true", "" to "", "E17 3.1";
-        /// Least size of a credit on the wire, in bytes, with randomize_size.
-        size_min: u32 = "76", "64" to "92", "ns2-xpass, fat tree: the mean is 84 B, so data keeps its 94.82 % (E17 3.1: 84)";
-        /// With randomize_size: the share of links that credits take, and max_rate, follow from the mean of the sizes, rounded up to whole bytes, and not from 84 B.
-        mean_size: bool = "false", "" to "", "E17 3.1: 84 of 1622 B (ns2-xpass: the mean)";
-        /// How long the sender must have no data before it stops its credits; auto: the base round-trip time.
-        idle_timeout: Auto<Span> = "auto", "" to "", "our choice: E17 3.1 says a small timeout period";
-        /// How long a request or a stop may go unanswered; auto: two base round-trip times, at least 200 us.
-        retry: Auto<Span> = "auto", "" to "", "our choice: E17 states none; 200 us is the minimum RTO of E16 4";
-        /// Whether the time without an answer doubles with each repetition of a request or a stop.
-        retry_backoff: bool = "true", "" to "", "our choice: E17 states none (ns2-xpass: false)";
-        /// How a new connection asks for its first credits.
-        handshake: Handshake = "syn", "" to "", "E17 3.1";
-        /// Stop the credits as soon as those of one round trip, as long as the first credit took to come, cover what is left to send; ask again two such round trips later if too few came after all.
-        early_stop: bool = "false", "" to "", "our choice: the paper does not (ns2-xpass does)";
-        /// Tell the receiver with each request how much there is to send; it then sends no more credits than that takes, and the margin.
-        tell_end: bool = "false", "" to "", "E17 7 proposes it; the paper's evaluation is without";
-        /// With tell_end: credits beyond what is left, as a share of it, rounded up.
-        end_margin: f64 = "0.1", "0" to "100", "our choice: target_loss, the loss of credits that is normal";
-        /// Data that goes without credits, at low priority and dropped first: the most that may be under way, in bandwidth-delay products of the path; 0 for none.
-        low_priority: f64 = "0", "0" to "1000", "E17 7 proposes it (RC3); the paper's evaluation is without";
-        /// With low_priority: most frames that wait at a port in the class of such data.
-        low_priority_queue: u32 = "32", "1" to "100000", "our choice: a small buffer; what waits longer is sooner sent with a credit";
-        /// What happens to data that arrives beyond a gap.
-        recovery: Recovery = "selective", "" to "", "our choice: E17 states none (ns2-xpass: go-back-n)";
-        /// How much later than newer data a frame may arrive before it is taken for lost; auto: a quarter of the base round-trip time.
-        reorder_window: Auto<Span> = "auto", "" to "", "RFC 8985";
-        /// By how many numbers an echo may be late before its credit counts as lost; more than 0 for packet spraying.
-        reorder_credits: u32 = "0", "" to "62", "E17 3.2: a gap is a loss";
-        /// Where data that a credit released waits for the link: with its flow, for the flow's turn at the network card, or in the card's queue, in the order in which credits came.
-        release: Release = "turn", "" to "", "our choice: E17 states none (ns2-xpass: queue)";
-        /// Most credits that wait at a port.
-        credit_queue: u32 = "8", "1" to "100000", "E17 3.3";
-        /// Whether that queue is as long as so many credits of 84 B are in bytes, whatever the number of those that wait.
-        credit_queue_bytes: bool = "false", "" to "", "E17 3.3: eight credits (ns2-xpass: bytes)";
-        /// Depth of the token bucket at a port.
-        bucket: Bytes = "168 B", "92 B" to "1400 B", "E17 3.1";
-        /// Whether the bucket starts empty.
-        bucket_starts_empty: bool = "false", "" to "", "our choice: E17 states none (ns2-xpass: true)";
+        ramp: u32 = "0" in "" to "1000000" from "our choice: the paper does not scale it (ns2-xpass: 40)";
+        ..credit: CreditParams {
+            /// Draw the size of each credit uniformly from size_min to 92 bytes.
+            randomize_size,
+            /// How long a request or a stop may go unanswered; auto: two base round-trip times, at least 200 us.
+            retry,
+        };
     }
 }
 
@@ -205,37 +161,12 @@ impl CreditTransport for ExpressPass {
         },
     ];
 
-    fn settings(params: &Params) -> Settings {
-        Settings {
-            update_period: params.update_period,
-            rtt_gain: params.rtt_gain,
-            jitter: params.jitter,
-            jitter_around: params.jitter_around,
-            randomize_size: params.randomize_size,
-            size_min: Some(params.size_min),
-            mean_size: params.mean_size,
-            idle_timeout: params.idle_timeout,
-            retry: params.retry,
-            retry_backoff: params.retry_backoff,
-            handshake: params.handshake,
-            early_stop: params.early_stop,
-            end_margin: params.tell_end.then_some(params.end_margin),
-            recovery: params.recovery,
-            reorder_window: params.reorder_window,
-            reorder_credits: params.reorder_credits,
-            release: params.release,
-            credit_queue: params.credit_queue,
-            credit_queue_bytes: params.credit_queue_bytes,
-            bucket: params.bucket,
-            bucket_starts_empty: params.bucket_starts_empty,
-            low_priority: params.low_priority,
-            low_priority_queue: params.low_priority_queue,
-            ..Settings::PAPER
-        }
+    fn credit(params: &Params) -> &CreditParams {
+        &params.credit
     }
 
     fn law(params: &Params, env: &Env) -> Control {
-        let credit = ExpressPass::settings(params).counted_size(env.framing.wire_min);
+        let credit = params.credit.counted_size(env.framing.wire_min);
         let line_rate = match params.ceiling {
             Ceiling::OwnLink => env.line_rate,
             Ceiling::Path => env.path_rate.min(env.line_rate),

@@ -1,9 +1,10 @@
 //! The credit timer: when the next credit leaves, its number and its size (E17 sec. 3.1).
 
 use crate::rng::Rng;
+use clearway_schema::choice;
 use clearway_units::{Span, Time};
 
-crate::choice! {
+choice! {
     /// What the jitter of a credit is measured from.
     pub enum JitterAround {
         /// A schedule of even gaps: jitter never adds up, so the rate is kept exactly.

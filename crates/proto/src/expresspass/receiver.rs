@@ -7,9 +7,10 @@ use super::meter::LossMeter;
 use super::pacer::{CreditPacer, PacerConfig};
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Receiver};
 use crate::packet::{CreditAnswer, CreditRequest, Extra, Flags, Header, Packet};
+use clearway_schema::choice;
 use clearway_units::{Span, Time};
 
-crate::choice! {
+choice! {
     /// What happens to data that arrives beyond a gap.
     pub enum Recovery {
         /// It is kept; only what was lost goes again.

@@ -4,10 +4,11 @@ use super::gate::{GateConfig, SenderGate, Signal, State};
 use super::outbox::{Chunk, Outbox};
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Sender};
 use crate::packet::{CreditAnswer, CreditRequest, Extra, Flags, Header, Packet};
+use clearway_schema::choice;
 use clearway_units::{Span, Time};
 use std::collections::VecDeque;
 
-crate::choice! {
+choice! {
     /// Where data that a credit released waits for the link.
     pub enum Release {
         /// With its flow, for the flow's turn in the round robin of the network card.

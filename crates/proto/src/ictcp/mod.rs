@@ -12,54 +12,56 @@ pub use window::{Fairness, Law, Sample, SlowStartEnd, Window};
 
 use crate::endpoint::Env;
 use crate::packet::{Extra, Flags, Header, Packet};
-use crate::params::Profile;
 use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::tcp;
+use crate::tcp::TcpParams;
 use crate::tcp::under::{OverTcp, ShimParams, Under};
 use crate::transport::Checked;
-use clearway_units::Time;
+use clearway_schema::{Profile, declare};
+use clearway_units::{Bytes, Span, Time};
 use std::collections::BTreeMap;
 
-tcp::config::tcp_params! {
+declare! {
     /// Parameters of `ictcp`.
-    {
+    pub struct Params {
         /// The TCP under ICTCP.
-        under: Under = "newreno", "" to "", "PAC sec. IV-B";
+        under: Under = "newreno" from "PAC sec. IV-B";
         /// Take part in ECN, in the way of the TCP under ICTCP.
-        ecn: bool = "false", "" to "", "CoNEXT'10: ICTCP needs nothing from switches";
+        ecn: bool = "false" from "CoNEXT'10: ICTCP needs nothing from switches";
         /// `alpha`: share of the link that connections may fill.
-        alpha: f64 = "0.9", "0" to "1", "CoNEXT'10, as quoted in notes and ns-3 code; PAC's authors' module";
+        alpha: f64 = "0.9" in "0" to "1" from "CoNEXT'10, as quoted in notes and ns-3 code; PAC's authors' module";
         /// `gamma1`: a difference between expected and measured throughput up to this share lets a window grow.
-        gamma1: f64 = "0.1", "0" to "1", "CoNEXT'10; PAC Tables I and II";
+        gamma1: f64 = "0.1" in "0" to "1" from "CoNEXT'10; PAC Tables I and II";
         /// `gamma2`: a difference above this share, three round trips in a row, makes a window shrink. PAC's
         /// simulations use 0.15.
-        gamma2: f64 = "0.5", "0" to "1", "CoNEXT'10; PAC Table I";
+        gamma2: f64 = "0.5" in "0" to "1" from "CoNEXT'10; PAC Table I";
         /// How many round trips in a row that takes.
-        patience: u32 = "3", "1" to "1000", "CoNEXT'10, as quoted in notes and ns-3 code";
+        patience: u32 = "3" in "1" to "1000" from "CoNEXT'10, as quoted in notes and ns-3 code";
         /// Least receive window, and that of a new connection, in segments.
-        min_window: u32 = "2", "1" to "100000", "CoNEXT'10; PAC Tables I and II";
+        min_window: u32 = "2" in "1" to "100000" from "CoNEXT'10; PAC Tables I and II";
         /// `beta`: weight of the old value in the measured throughput.
-        beta: f64 = "0.75", "0" to "0.999", "our choice: the paper's value is unknown; 0.2 in PAC's authors' module";
+        beta: f64 = "0.75" in "0" to "0.999" from "our choice: the paper's value is unknown; 0.2 in PAC's authors' module";
         /// While less than this share of the link is available, windows above the average shrink by a segment.
-        scarce: f64 = "0.2", "0" to "1", "PAC's authors' module";
+        scarce: f64 = "0.2" in "0" to "1" from "PAC's authors' module";
         /// Round-trip time of a connection before its first measurement.
-        rtt_initial: Span = "100 us", "1 us" to "10 s", "PAC sec. IV-B; PAC's authors' module";
+        rtt_initial: Span = "100 us" in "1 us" to "10 s" from "PAC sec. IV-B; PAC's authors' module";
         /// Round trips between two decisions on a window.
-        interval: u32 = "1", "1" to "1000", "CoNEXT'10, as quoted in notes and ns-3 code";
+        interval: u32 = "1" in "1" to "1000" from "CoNEXT'10, as quoted in notes and ns-3 code";
         /// Over which time the bytes since the last decision are a throughput. `elapsed`: the time in which they came;
         /// `per-rtt`: one round-trip time, however long they took.
-        sample: Sample = "elapsed", "" to "", "CoNEXT'10, as quoted in notes; PAC's authors' module: per-rtt (ICTCP-1)";
+        sample: Sample = "elapsed" from "CoNEXT'10, as quoted in notes; PAC's authors' module: per-rtt (ICTCP-1)";
         /// When windows above the average shrink while little is available. `last`: after all else, once a slot, by the
         /// bandwidth as it was measured; `first`: at every decision and instead of all else, by the bandwidth that is left
         /// after grants.
-        fairness: Fairness = "last", "" to "", "our choice; PAC's authors' module: first (ICTCP-2, ICTCP-3)";
+        fairness: Fairness = "last" from "our choice; PAC's authors' module: first (ICTCP-2, ICTCP-3)";
         /// How slow start ends. `any`: with the first decision that is not growth, or for want of quota; `quota`: only for
         /// want of quota, and a segment is added in the same round.
-        slow_start_end: SlowStartEnd = "any", "" to "", "recollection of CoNEXT'10; PAC's authors' module: quota (ICTCP-4, ICTCP-5)";
+        slow_start_end: SlowStartEnd = "any" from "recollection of CoNEXT'10; PAC's authors' module: quota (ICTCP-4, ICTCP-5)";
         /// When the available bandwidth is measured: at the end of the first half of each slot, or of both halves.
-        measure: Measure = "first-half", "" to "", "CoNEXT'10, as quoted in notes; PAC's authors' module: both-halves";
+        measure: Measure = "first-half" from "CoNEXT'10, as quoted in notes; PAC's authors' module: both-halves";
         /// After a pause of so many round trips a connection starts anew with the least window. 0: never.
-        idle: u32 = "4", "0" to "1000000", "our choice; PAC's authors' module: never (ICTCP-6)";
+        idle: u32 = "4" in "0" to "1000000" from "our choice; PAC's authors' module: never (ICTCP-6)";
+        ..tcp: TcpParams;
     }
 }
 
@@ -132,7 +134,7 @@ impl ShimParams for Params {
     }
 
     fn tcp(&self) -> tcp::Config {
-        self.config(self.under.ecn(self.ecn))
+        self.tcp.config(self.under.ecn(self.ecn))
     }
 
     fn tcp_of_sender(&self, env: &Env) -> tcp::Config {

@@ -1,7 +1,5 @@
 //! The bandwidth that a host still has for larger windows (ICTCP sec. 4.1 and 4.2).
 
-use clearway_units::{Rate, Span, Time};
-
 /// Where a control slot of `2T` stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Half {
@@ -11,7 +9,10 @@ pub enum Half {
     Grow,
 }
 
-crate::choice! {
+use clearway_schema::choice;
+use clearway_units::{Rate, Span, Time};
+
+choice! {
     /// When the available bandwidth is measured.
     pub enum Measure {
         /// At the end of the first half of each slot.

@@ -1,9 +1,10 @@
 //! The receive window of one connection (ICTCP sec. 4.3).
 
 use super::quota::{Half, Quota};
+use clearway_schema::choice;
 use clearway_units::{Span, Time};
 
-crate::choice! {
+choice! {
     /// Over which time the bytes that came since the last decision are a throughput.
     pub enum Sample {
         /// The time in which they came.
@@ -14,7 +15,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// When windows above the average give way while little bandwidth is available.
     pub enum Fairness {
         /// After all else, once a slot, by the bandwidth as it was measured.
@@ -25,7 +26,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// How slow start ends.
     pub enum SlowStartEnd {
         /// With the first decision that is not growth, or when the quota does not allow it; growth by a segment starts

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-crate::choice! {
+use clearway_schema::choice;
+
+choice! {
     /// The order within a level of priority.
     pub enum Discipline {
         /// Flows take turns.

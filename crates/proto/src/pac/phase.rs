@@ -1,7 +1,5 @@
 //! What is inferred of a single flow: its phase and its round-trip time (sec. III-C, IV-A).
 
-use clearway_units::{Span, Time};
-
 /// Where a sender's window stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
@@ -11,7 +9,10 @@ pub enum Phase {
     CongestionAvoidance,
 }
 
-crate::choice! {
+use clearway_schema::choice;
+use clearway_units::{Span, Time};
+
+choice! {
     /// What ends slow start, in the eyes of a receiver.
     pub enum PhaseTest {
         /// A mark.
@@ -89,7 +90,7 @@ impl PhaseMeter {
     }
 }
 
-crate::choice! {
+choice! {
     /// How traffic is found out that was expected and will not come.
     pub enum Correction {
         /// A fall of the throughput says that there is some (eq. (6)): below what exponential filters remember.
@@ -101,7 +102,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// How the round-trip time of a flow is obtained at its receiver.
     pub enum RttMethod {
         /// That of the flow's first round trip plus the delay that PAC itself adds.
@@ -112,7 +113,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// What the traffic in flight counts.
     pub enum Units {
         /// Payload, of triggers and of arrivals.

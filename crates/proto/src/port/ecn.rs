@@ -1,8 +1,9 @@
 //! Marking: by a step on the queue's length (DCTCP, SIGCOMM'10, sec. 3.1), or at random.
 
+use clearway_schema::choice;
 use clearway_units::{Bytes, Rate};
 
-crate::choice! {
+choice! {
     /// When a port compares its queue with the marking threshold.
     pub enum MarkAt {
         /// As a packet joins the queue.

@@ -1,9 +1,11 @@
 //! What all RDMA transports can be set to.
 
+use crate::Acks;
 use crate::endpoint::Env;
+use clearway_schema::{Auto, choice, declare};
 use clearway_units::{Bytes, Span};
 
-crate::choice! {
+choice! {
     /// What happens to data that follows a loss.
     pub enum Recovery {
         /// The receiver drops it and the sender goes back to the loss.
@@ -55,50 +57,43 @@ pub(crate) fn auto_rto(env: &Env) -> Span {
     env.base_rtt * 4 + env.path_rate.time_to_send(RTO_BYTES)
 }
 
-/// Declares `Params` of an RDMA transport: its own, then those that all share.
-macro_rules! rdma_params {
-    ($(#[$doc:meta])* { $($own:tt)* }) => {
-        $crate::params! {
-            $(#[$doc])*
-            pub struct Params {
-                $($own)*
-                /// What happens to data that follows a loss: `go-back-n`: the receiver drops it and the sender goes
-                /// back; `selective-repeat`: the receiver keeps it and the sender repeats what is missing.
-                recovery: $crate::rdma::Recovery = "go-back-n", "" to "", "InfiniBand Architecture 9.7; IRN, SIGCOMM'18";
-                /// With `go-back-n`: least time between two negative acknowledgements for the same loss.
-                nack_interval: clearway_units::Span = "500 us", "1 ps" to "1 s", "HPCC's ns-3 code";
-                /// Without progress for so long (doubled each time), the sender starts again from what is
-                /// acknowledged. `auto`: four base round-trip times and the time in which the slowest link sends
-                /// 50 MB (4 ms at 100 Gbps): under flow control a long wait is no loss.
-                rto: $crate::Auto<clearway_units::Span> = "auto", "1 us" to "60 s", "our choice";
-                /// How acknowledgements travel. `with-data`: in the class of their data, and so behind it;
-                /// `first-at-hosts`: hosts send them ahead of data and while flow control has data stopped, and
-                /// switches treat them as data; `own-class`: in a class of their own ahead of data, at every port.
-                acks: $crate::Acks = "with-data", "" to "", "InfiniBand Architecture 9.7: the service level of the request";
-                /// The time between two packets is rounded down to a multiple of this, and one that is a multiple to the
-                /// next lower one, as by ns-3's floating-point seconds. `1 ps`: it is not rounded.
-                pacing_grain: clearway_units::Span = "1 ps", "1 ps" to "1 ms", "our choice; HPCC's ns-3 code: 1 ns";
-                /// Whether the ports of switches stop senders before a buffer overflows (priority flow control),
-                /// unless `[switch]` says otherwise.
-                lossless: bool = "true", "" to "", "IEEE 802.1Qbb";
-            }
-        }
-
-        impl Params {
-            /// The settings that all RDMA transports know.
-            pub fn config(&self, env: &$crate::Env) -> $crate::rdma::Config {
-                $crate::rdma::Config {
-                    recovery: self.recovery,
-                    nack_interval: self.nack_interval,
-                    pacing_grain: self.pacing_grain,
-                    rto: Some(self.rto.or($crate::rdma::config::auto_rto(env))),
-                    stamp: 0,
-                    stamp_echo: 0,
-                    cnp: $crate::rdma::Cnp::Never,
-                    telemetry: false,
-                }
-            }
-        }
-    };
+declare! {
+    /// Parameters that all RDMA transports share.
+    pub struct CommonParams {
+        /// What happens to data that follows a loss: `go-back-n`: the receiver drops it and the sender goes
+        /// back; `selective-repeat`: the receiver keeps it and the sender repeats what is missing.
+        recovery: Recovery = "go-back-n" from "InfiniBand Architecture 9.7; IRN, SIGCOMM'18";
+        /// With `go-back-n`: least time between two negative acknowledgements for the same loss.
+        nack_interval: Span = "500 us" in "1 ps" to "1 s" from "HPCC's ns-3 code";
+        /// Without progress for so long (doubled each time), the sender starts again from what is
+        /// acknowledged. `auto`: four base round-trip times and the time in which the slowest link sends
+        /// 50 MB (4 ms at 100 Gbps): under flow control a long wait is no loss.
+        rto: Auto<Span> = "auto" in "1 us" to "60 s" from "our choice";
+        /// How acknowledgements travel. `with-data`: in the class of their data, and so behind it;
+        /// `first-at-hosts`: hosts send them ahead of data and while flow control has data stopped, and
+        /// switches treat them as data; `own-class`: in a class of their own ahead of data, at every port.
+        acks: Acks = "with-data" from "InfiniBand Architecture 9.7: the service level of the request";
+        /// The time between two packets is rounded down to a multiple of this, and one that is a multiple to the
+        /// next lower one, as by ns-3's floating-point seconds. `1 ps`: it is not rounded.
+        pacing_grain: Span = "1 ps" in "1 ps" to "1 ms" from "our choice; HPCC's ns-3 code: 1 ns";
+        /// Whether the ports of switches stop senders before a buffer overflows (priority flow control),
+        /// unless `[switch]` says otherwise.
+        lossless: bool = "true" from "IEEE 802.1Qbb";
+    }
 }
-pub(crate) use rdma_params;
+
+impl CommonParams {
+    /// The settings of both ends, for a law that needs neither stamps nor notifications.
+    pub fn config(&self, env: &Env) -> Config {
+        Config {
+            recovery: self.recovery,
+            nack_interval: self.nack_interval,
+            pacing_grain: self.pacing_grain,
+            rto: Some(self.rto.or(auto_rto(env))),
+            stamp: 0,
+            stamp_echo: 0,
+            cnp: Cnp::Never,
+            telemetry: false,
+        }
+    }
+}

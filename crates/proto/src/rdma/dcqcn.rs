@@ -4,19 +4,19 @@
 //! (4); and `rdma-hw.cc` of the HPCC authors' ns-3 code ("Mellanox's version of DCQCN"), which asks only from time to
 //! time whether there was a notification. PACC's hosts run the same law, and hear its switches.
 
-use super::config::rdma_params;
+use super::config::CommonParams;
 use super::law::{AckEvent, BuildLaw, RateLaw};
-use super::scale::{Step, Window, Windowing, plus, times};
+use super::scale::{LawParams, Step, Window, Windowing, plus, times};
 use super::{Cnp, Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
 use crate::needs::{MarkingNeeds, Needs};
-use crate::params::{Auto, Profile};
 use crate::port::RedConfig;
 use crate::transport::Checked;
+use clearway_schema::{Profile, choice, declare};
 use clearway_units::{Bytes, Rate, Span, Time};
 
-crate::choice! {
+choice! {
     /// When a notification takes effect.
     pub enum Reaction {
         /// At once (the paper): a cut, then `alpha` rises; `alpha` falls after each `alpha_period` without one.
@@ -27,7 +27,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// What a law takes for a notification.
     pub enum Notice {
         /// A packet of its own (CNP).
@@ -37,7 +37,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// From when on `alpha` moves.
     pub enum AlphaFrom {
         /// From the flow's first notification, which so meets `alpha` as it began (network cards, HPCC's ns-3 code).
@@ -48,7 +48,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// How the target grows once both counts of increases are past fast recovery.
     pub enum Hyper {
         /// As in QCN, to which the paper refers, and in its authors' code: from the step on at which the lesser count has
@@ -101,63 +101,59 @@ pub struct DcqcnConfig {
     pub base_rtt: Option<Span>,
 }
 
-rdma_params! {
+declare! {
     /// Parameters of `dcqcn`.
-    {
-    /// When a notification takes effect. `on-cnp`: at once; `ticks`: at the next tick of a clock that the flow's first
-    /// notification starts.
-    reaction: Reaction = "on-cnp", "" to "", "SIGCOMM'15 sec. 3.1";
-    /// How the receiver tells of marks. `cnp`: by packets of their own, at most one each `cnp_interval`; `marked-ack`:
-    /// by a flag on the acknowledgement of each marked packet.
-    notice: Notice = "cnp", "" to "", "SIGCOMM'15 sec. 3.1";
-    /// Least time between two CNPs of a receiver for the same flow (`N`).
-    cnp_interval: Span = "50 us", "0 s" to "1 s", "SIGCOMM'15 sec. 3.1";
-    /// Marking: never up to this much in the queue of a port of rate `k_at` (`Kmin`), in proportion at others.
-    k_min: Bytes = "5 KB", "0 B" to "1 TB", "SIGCOMM'15";
-    /// Marking: always above this much (`Kmax`), in proportion likewise.
-    k_max: Bytes = "200 KB", "0 B" to "1 TB", "SIGCOMM'15";
-    /// Marking: probability at `k_max`, in proportion between (`Pmax`).
-    p_max: f64 = "0.01", "0" to "1", "SIGCOMM'15";
-    /// Marking: rate of the port that `k_min` and `k_max` are given for.
-    k_at: Rate = "40 Gbps", "1 bps" to "1.6 Tbps", "SIGCOMM'15: its testbed";
-    /// Weight `g` of one notification, or of one period without, in `alpha`.
-    g: f64 = "0.00390625", "0.000001" to "1", "SIGCOMM'15: 1/256";
-    /// `alpha` of a new flow: 1 halves the rate on the first notification.
-    alpha_initial: f64 = "1", "0" to "1", "SIGCOMM'15 sec. 3.1";
-    /// From when on `alpha` moves. `notification`: from the flow's first notification; `start`: from its first packet,
-    /// so that it is small in a flow that was never notified.
-    alpha_from: AlphaFrom = "notification", "" to "", "HPCC's ns-3 code";
-    /// Time without a notification after which `alpha` falls (`K`); with `ticks`, the time between moves of `alpha`.
-    alpha_period: Span = "55 us", "1 ns" to "1 s", "SIGCOMM'15 sec. 3.1";
-    /// Least time between two cuts. With `on-cnp`, notifications that come sooner are not heard; with `ticks` it must
-    /// be more than zero. In the paper the receiver sees to it.
-    decrease_interval: Span = "0 s", "0 s" to "1 s", "SIGCOMM'15 sec. 3.1";
-    /// Whether each cut makes the old rate the target. Else one does only if `increase_timer` has raised the rate since
-    /// the cut before, and leaves the target where it was if not.
-    clamp_target: bool = "true", "" to "", "SIGCOMM'15 eq. (1)";
-    /// Time between increases (`T`).
-    increase_timer: Span = "55 us", "1 ns" to "1 s", "SIGCOMM'15 sec. 3.1";
-    /// Bytes on the wire between increases (`B`); 0: time alone counts.
-    byte_counter: Bytes = "10 MB", "0 B" to "1 TB", "SIGCOMM'15";
-    /// Increases of fast recovery, before the target rises (`F`).
-    fast_recovery: u32 = "5", "0" to "1000", "SIGCOMM'15 sec. 3.1";
-    /// Additive increase of the target (`R_AI`).
-    ai: Rate = "40 Mbps", "1 bps" to "1.6 Tbps", "SIGCOMM'15";
-    /// Hyper increase of the target (`R_HAI`): ten times `ai`, as in network cards (5 and 50 Mbps).
-    hai: Rate = "400 Mbps", "1 bps" to "1.6 Tbps", "our choice: the paper leaves it open";
-    /// How the target grows once both counts of increases are past fast recovery. `growing`: by `hai` times `i`, the
-    /// lesser count less `fast_recovery` plus 1, and after half the time and half the bytes; `constant`: by `hai`.
-    hyper: Hyper = "growing", "" to "", "its authors' ns-3 code; IEEE 802.1Qau";
-    /// Line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold at any.
-    increments_at: Rate = "0 bps", "" to "1.6 Tbps", "our choice: the paper has one line rate";
-    /// The rate falls no lower.
-    min_rate: Rate = "10 Mbps", "1 bps" to "1.6 Tbps", "our choice: the paper leaves it open";
-    /// How much may be in flight: `none`: any amount; `fixed`: what line rate sends in a base round-trip time; `rate`:
-    /// of that, the share that the rate has of line rate.
-    windowing: Windowing = "none", "" to "", "SIGCOMM'15: none";
-    /// Base round-trip time of windows. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network (12.24 us
-    /// in that of 320 hosts).
-    base_rtt: Auto<Span> = "auto", "1 ns" to "1 s", "our choice";
+    pub struct Params {
+        /// When a notification takes effect. `on-cnp`: at once; `ticks`: at the next tick of a clock that the flow's first
+        /// notification starts.
+        reaction: Reaction = "on-cnp" from "SIGCOMM'15 sec. 3.1";
+        /// How the receiver tells of marks. `cnp`: by packets of their own, at most one each `cnp_interval`; `marked-ack`:
+        /// by a flag on the acknowledgement of each marked packet.
+        notice: Notice = "cnp" from "SIGCOMM'15 sec. 3.1";
+        /// Least time between two CNPs of a receiver for the same flow (`N`).
+        cnp_interval: Span = "50 us" in "0 s" to "1 s" from "SIGCOMM'15 sec. 3.1";
+        /// Marking: never up to this much in the queue of a port of rate `k_at` (`Kmin`), in proportion at others.
+        k_min: Bytes = "5 KB" in "0 B" to "1 TB" from "SIGCOMM'15";
+        /// Marking: always above this much (`Kmax`), in proportion likewise.
+        k_max: Bytes = "200 KB" in "0 B" to "1 TB" from "SIGCOMM'15";
+        /// Marking: probability at `k_max`, in proportion between (`Pmax`).
+        p_max: f64 = "0.01" in "0" to "1" from "SIGCOMM'15";
+        /// Marking: rate of the port that `k_min` and `k_max` are given for.
+        k_at: Rate = "40 Gbps" in "1 bps" to "1.6 Tbps" from "SIGCOMM'15: its testbed";
+        /// Weight `g` of one notification, or of one period without, in `alpha`.
+        g: f64 = "0.00390625" in "0.000001" to "1" from "SIGCOMM'15: 1/256";
+        /// `alpha` of a new flow: 1 halves the rate on the first notification.
+        alpha_initial: f64 = "1" in "0" to "1" from "SIGCOMM'15 sec. 3.1";
+        /// From when on `alpha` moves. `notification`: from the flow's first notification; `start`: from its first packet,
+        /// so that it is small in a flow that was never notified.
+        alpha_from: AlphaFrom = "notification" from "HPCC's ns-3 code";
+        /// Time without a notification after which `alpha` falls (`K`); with `ticks`, the time between moves of `alpha`.
+        alpha_period: Span = "55 us" in "1 ns" to "1 s" from "SIGCOMM'15 sec. 3.1";
+        /// Least time between two cuts. With `on-cnp`, notifications that come sooner are not heard; with `ticks` it must
+        /// be more than zero. In the paper the receiver sees to it.
+        decrease_interval: Span = "0 s" in "0 s" to "1 s" from "SIGCOMM'15 sec. 3.1";
+        /// Whether each cut makes the old rate the target. Else one does only if `increase_timer` has raised the rate since
+        /// the cut before, and leaves the target where it was if not.
+        clamp_target: bool = "true" from "SIGCOMM'15 eq. (1)";
+        /// Time between increases (`T`).
+        increase_timer: Span = "55 us" in "1 ns" to "1 s" from "SIGCOMM'15 sec. 3.1";
+        /// Bytes on the wire between increases (`B`); 0: time alone counts.
+        byte_counter: Bytes = "10 MB" in "0 B" to "1 TB" from "SIGCOMM'15";
+        /// Increases of fast recovery, before the target rises (`F`).
+        fast_recovery: u32 = "5" in "0" to "1000" from "SIGCOMM'15 sec. 3.1";
+        /// Additive increase of the target (`R_AI`).
+        ai: Rate = "40 Mbps" in "1 bps" to "1.6 Tbps" from "SIGCOMM'15";
+        /// Hyper increase of the target (`R_HAI`): ten times `ai`, as in network cards (5 and 50 Mbps).
+        hai: Rate = "400 Mbps" in "1 bps" to "1.6 Tbps" from "our choice: the paper leaves it open";
+        /// How the target grows once both counts of increases are past fast recovery. `growing`: by `hai` times `i`, the
+        /// lesser count less `fast_recovery` plus 1, and after half the time and half the bytes; `constant`: by `hai`.
+        hyper: Hyper = "growing" from "its authors' ns-3 code; IEEE 802.1Qau";
+        /// Line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold at any.
+        increments_at: Rate = "0 bps" in "" to "1.6 Tbps" from "our choice: the paper has one line rate";
+        ..law: LawParams {
+            windowing from "SIGCOMM'15: none",
+        };
+        ..rdma: CommonParams;
     }
 }
 
@@ -236,8 +232,8 @@ impl RdmaParams for Params {
     fn needs(&self) -> Needs {
         Needs {
             marking: Some(MarkingNeeds::Red(self.red())),
-            lossless: self.lossless,
-            acks: self.acks,
+            lossless: self.rdma.lossless,
+            acks: self.rdma.acks,
             cnps: self.notice == Notice::Cnp,
             ..Needs::NOTHING
         }
@@ -248,7 +244,7 @@ impl RdmaParams for Params {
             Notice::Cnp => Cnp::Packets(self.cnp_interval),
             Notice::MarkedAck => Cnp::Flag,
         };
-        Config { cnp, ..self.config(env) }
+        Config { cnp, ..self.rdma.config(env) }
     }
 
     fn law(&self) -> DcqcnConfig {
@@ -267,9 +263,9 @@ impl RdmaParams for Params {
             ai: Step::given(self.ai, self.increments_at),
             hai: Step::given(self.hai, self.increments_at),
             hyper: self.hyper,
-            min_rate: self.min_rate,
-            windowing: self.windowing,
-            base_rtt: self.base_rtt.set(),
+            min_rate: self.law.min_rate,
+            windowing: self.law.windowing,
+            base_rtt: self.law.base_rtt.set(),
         }
     }
 }

@@ -3,16 +3,16 @@
 //!
 //! It is a baseline of theirs, not what anybody runs. For the protocol see [`crate::tcp::dctcp`].
 
-use super::config::rdma_params;
+use super::config::CommonParams;
 use super::law::{AckEvent, BuildLaw, RateLaw};
-use super::scale::{Window, Windowing, plus, times};
+use super::scale::{LawParams, Window, Windowing, plus, times};
 use super::{Cnp, Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
 use crate::needs::{MarkingNeeds, Needs};
-use crate::params::{Auto, Profile};
 use crate::port::RedConfig;
 use crate::transport::Checked;
+use clearway_schema::{Auto, Profile, declare};
 use clearway_units::{Bytes, Rate, Span, Time};
 
 /// Constants of the law.
@@ -32,27 +32,27 @@ pub struct DctcpConfig {
     pub base_rtt: Option<Span>,
 }
 
-rdma_params! {
+declare! {
     /// Parameters of `rdma-dctcp`.
-    {
-    /// Marking threshold `K` of a port of rate `k_at`, in proportion at others, compared as a packet leaves.
-    k: Bytes = "300 KB", "0 B" to "1 TB", "HPCC's ns-3 code: 30 KB for each 10 Gbps";
-    /// Rate of the port that `k` is given for.
-    k_at: Rate = "100 Gbps", "1 bps" to "1.6 Tbps", "HPCC's ns-3 code";
-    /// Weight `g` of the share of marks of one round trip in `alpha`.
-    g: f64 = "0.0625", "0.000001" to "1", "HPCC's ns-3 code; RFC 8257 sec. 4.2";
-    /// `alpha` of a new flow: 1 halves the rate on the first mark.
-    alpha_initial: f64 = "1", "0" to "1", "HPCC's ns-3 code";
-    /// Step up in each round trip without a cut. `auto`: a full packet's payload in each `base_rtt`.
-    ai: Auto<Rate> = "auto", "1 bps" to "1.6 Tbps", "HPCC's ns-3 code: 1 KB in 13 us";
-    /// The rate falls no lower.
-    min_rate: Rate = "10 Mbps", "1 bps" to "1.6 Tbps", "our choice";
-    /// How much may be in flight: `none`: any amount; `fixed`: what line rate sends in a base round-trip time; `rate`:
-    /// of that, the share that the rate has of line rate.
-    windowing: Windowing = "rate", "" to "", "HPCC's ns-3 code";
-    /// Base round-trip time. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network (12.24 us
-    /// in that of 320 hosts).
-    base_rtt: Auto<Span> = "auto", "1 ns" to "1 s", "our choice";
+    pub struct Params {
+        /// Marking threshold `K` of a port of rate `k_at`, in proportion at others, compared as a packet leaves.
+        k: Bytes = "300 KB" in "0 B" to "1 TB" from "HPCC's ns-3 code: 30 KB for each 10 Gbps";
+        /// Rate of the port that `k` is given for.
+        k_at: Rate = "100 Gbps" in "1 bps" to "1.6 Tbps" from "HPCC's ns-3 code";
+        /// Weight `g` of the share of marks of one round trip in `alpha`.
+        g: f64 = "0.0625" in "0.000001" to "1" from "HPCC's ns-3 code; RFC 8257 sec. 4.2";
+        /// `alpha` of a new flow: 1 halves the rate on the first mark.
+        alpha_initial: f64 = "1" in "0" to "1" from "HPCC's ns-3 code";
+        /// Step up in each round trip without a cut. `auto`: a full packet's payload in each `base_rtt`.
+        ai: Auto<Rate> = "auto" in "1 bps" to "1.6 Tbps" from "HPCC's ns-3 code: 1 KB in 13 us";
+        ..law: LawParams {
+            min_rate from "our choice",
+            windowing = "rate" from "HPCC's ns-3 code",
+            /// Base round-trip time. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network (12.24 us
+            /// in that of 320 hosts).
+            base_rtt,
+        };
+        ..rdma: CommonParams;
     }
 }
 
@@ -81,14 +81,14 @@ impl RdmaParams for Params {
     fn needs(&self) -> Needs {
         Needs {
             marking: Some(MarkingNeeds::Red(self.step())),
-            lossless: self.lossless,
-            acks: self.acks,
+            lossless: self.rdma.lossless,
+            acks: self.rdma.acks,
             ..Needs::NOTHING
         }
     }
 
     fn settings(&self, env: &Env) -> Config {
-        Config { cnp: Cnp::Flag, ..self.config(env) }
+        Config { cnp: Cnp::Flag, ..self.rdma.config(env) }
     }
 
     fn law(&self) -> DctcpConfig {
@@ -96,9 +96,9 @@ impl RdmaParams for Params {
             g: self.g,
             alpha_initial: self.alpha_initial,
             ai: self.ai.set(),
-            min_rate: self.min_rate,
-            windowing: self.windowing,
-            base_rtt: self.base_rtt.set(),
+            min_rate: self.law.min_rate,
+            windowing: self.law.windowing,
+            base_rtt: self.law.base_rtt.set(),
         }
     }
 }

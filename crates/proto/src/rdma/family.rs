@@ -5,13 +5,13 @@ use super::{Config, Receiver, Sender};
 use crate::endpoint::Env;
 use crate::mechanism::PortMechanism;
 use crate::needs::Needs;
-use crate::params::{ParamSet, Profile};
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
+use clearway_schema::{Declared, Profile};
 use std::marker::PhantomData;
 
 /// Parameters of an RDMA transport, which is then [`Rdma`] of them.
-pub trait RdmaParams: ParamSet {
+pub trait RdmaParams: Declared + Default {
     /// What the law of a new flow is built from.
     type Law: BuildLaw;
     /// As [`Transport::Mechanism`].
@@ -75,8 +75,8 @@ impl<P: RdmaParams> Transport for Rdma<P> {
 
 /// Parameters under a profile.
 #[cfg(test)]
-pub(crate) fn profiled<P: ParamSet>(profile: &Profile) -> P {
+pub(crate) fn profiled<P: Declared + Default>(profile: &Profile) -> P {
     let mut params = P::default();
-    profile.values.iter().for_each(|(name, value)| params.set(name, value).unwrap());
+    profile.values.iter().for_each(|(name, value)| params.set(name, *value).unwrap());
     params
 }

@@ -1,22 +1,23 @@
 //! RoCEv2 without congestion control: data leaves at a fixed rate, and flow control alone keeps it from being lost.
 
-use super::config::rdma_params;
+use super::config::CommonParams;
 use super::law::{AckEvent, BuildLaw, RateLaw, UNLIMITED};
 use super::{Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
 use crate::needs::Needs;
-use crate::params::Auto;
 use crate::transport::Checked;
+use clearway_schema::{Auto, declare};
 use clearway_units::{Bytes, Rate, Time};
 
-rdma_params! {
+declare! {
     /// Parameters of `rocev2`.
-    {
+    pub struct Params {
         /// Pace of a flow's packets. `auto`: line rate.
-        rate: Auto<Rate> = "auto", "1 bps" to "1.6 Tbps", "our choice";
+        rate: Auto<Rate> = "auto" in "1 bps" to "1.6 Tbps" from "our choice";
         /// Most bytes in flight. `auto`: no limit.
-        window: Auto<Bytes> = "auto", "1 B" to "1 TB", "our choice";
+        window: Auto<Bytes> = "auto" in "1 B" to "1 TB" from "our choice";
+        ..rdma: CommonParams;
     }
 }
 
@@ -35,11 +36,11 @@ impl RdmaParams for Params {
     );
 
     fn needs(&self) -> Needs {
-        Needs { lossless: self.lossless, acks: self.acks, ..Needs::NOTHING }
+        Needs { lossless: self.rdma.lossless, acks: self.rdma.acks, ..Needs::NOTHING }
     }
 
     fn settings(&self, env: &Env) -> Config {
-        self.config(env)
+        self.rdma.config(env)
     }
 
     fn law(&self) -> Params {

@@ -2,9 +2,10 @@
 //! second.
 
 use super::law::UNLIMITED;
+use clearway_schema::{Auto, choice, declare};
 use clearway_units::{Rate, Span};
 
-crate::choice! {
+choice! {
     /// How much a law lets be in flight.
     pub enum Windowing {
         /// Any amount: the rate alone counts.
@@ -13,6 +14,20 @@ crate::choice! {
         Fixed = "fixed",
         /// Of that, the share that the rate has of line rate.
         Rate = "rate",
+    }
+}
+
+declare! {
+    /// Parameters that the laws of a rate share.
+    pub struct LawParams {
+        /// The rate falls no lower.
+        min_rate: Rate = "10 Mbps" in "1 bps" to "1.6 Tbps" from "our choice: the paper leaves it open";
+        /// How much may be in flight: `none`: any amount; `fixed`: what line rate sends in a base round-trip time; `rate`:
+        /// of that, the share that the rate has of line rate.
+        windowing: Windowing = "none" from "our choice";
+        /// Base round-trip time of windows. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network (12.24 us
+        /// in that of 320 hosts).
+        base_rtt: Auto<Span> = "auto" in "1 ns" to "1 s" from "our choice";
     }
 }
 

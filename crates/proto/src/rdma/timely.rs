@@ -10,18 +10,18 @@
 //!   line rate. Here packets are paced one by one, so a measurement is that of the packet whose acknowledgement
 //!   completes the segment. What this one packet takes at line rate is not subtracted (0.1 us at 100 Gbps).
 
-use super::config::rdma_params;
+use super::config::CommonParams;
 use super::law::{AckEvent, BuildLaw, RateLaw};
-use super::scale::{Step, Window, Windowing, plus, times};
+use super::scale::{LawParams, Step, Window, Windowing, plus, times};
 use super::{Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
 use crate::needs::Needs;
-use crate::params::{Auto, Profile};
 use crate::transport::Checked;
+use clearway_schema::{Auto, Profile, choice, declare};
 use clearway_units::{Bytes, Rate, Span, Time};
 
-crate::choice! {
+choice! {
     /// When the rate is updated.
     pub enum UpdateAt {
         /// Each time that a segment's worth of bytes is acknowledged (the paper).
@@ -31,7 +31,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// What leads to large steps up.
     pub enum HurryAfter {
         /// Updates in a row, this one included, whose round-trip time is below that of the update before. Below `t_low`
@@ -42,7 +42,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// The rate of a new flow.
     pub enum Start {
         /// Line rate, shared with the flows that the host is sending already: `C / (N + 1)` (the paper).
@@ -52,7 +52,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// Which law holds between the two thresholds.
     pub enum Variant {
         /// The paper's: by the slope alone.
@@ -102,54 +102,50 @@ pub struct TimelyConfig {
     pub base_rtt: Option<Span>,
 }
 
-rdma_params! {
+declare! {
     /// Parameters of `timely`.
-    {
-    /// Which law holds between `t_low` and `t_high`. `original`: by the slope of the round-trip time alone; `patched`: by
-    /// the slope and by the distance from `t_low`, so that rates and queue have a fixed point, and without large steps up.
-    variant: Variant = "original", "" to "", "SIGCOMM'15 Algorithm 1; CoNEXT'16, \"Patched TIMELY\"";
-    /// The rate of a new flow. `share`: line rate over one more than the flows that its host is sending already; `line`:
-    /// line rate.
-    start: Start = "share", "" to "", "SIGCOMM'15, as CoNEXT'16 restates it (TIMELY-1)";
-    /// Shrink steps up and cuts with the time since the last update: by that time over `min_rtt`, if it is shorter.
-    /// Without it, the law is the faster the faster the link.
-    scale_updates: bool = "true", "" to "", "SIGCOMM'15 sec. 5, as CoNEXT'16 restates it; its authors' code (TIMELY-2)";
-    /// When the rate is updated. `segment`: each time that `segment` bytes are acknowledged; `round-trip`: once in a
-    /// round trip.
-    update: UpdateAt = "segment", "" to "", "SIGCOMM'15 sec. 4";
-    /// Bytes of the flow in a segment. The paper also has 64 KB.
-    segment: Bytes = "16 KB", "1 B" to "1 GB", "SIGCOMM'15 sec. 6";
-    /// Weight `alpha` of a new difference between round-trip times. The paper gives no value.
-    alpha: f64 = "0.875", "0" to "1", "Zhu et al., CoNEXT'16";
-    /// Weight `beta` of a decrease. `auto`: 0.8, or 0.008 with `variant = "patched"`.
-    beta: Auto<f64> = "auto", "0" to "1", "SIGCOMM'15 sec. 6; CoNEXT'16, \"Patched TIMELY\"";
-    /// Round-trip times below this always raise the rate (`T_low`).
-    t_low: Span = "50 us", "0 s" to "1 s", "SIGCOMM'15 sec. 6";
-    /// Round-trip times above this always lower the rate (`T_high`).
-    t_high: Span = "500 us", "1 ns" to "1 s", "SIGCOMM'15 sec. 6";
-    /// What differences between round-trip times are measured in.
-    min_rtt: Span = "20 us", "1 ns" to "1 s", "Zhu et al., CoNEXT'16";
-    /// The small step up (`delta`).
-    ai: Rate = "10 Mbps", "1 bps" to "1.6 Tbps", "SIGCOMM'15 sec. 6";
-    /// The large step up: five small ones.
-    hai: Rate = "50 Mbps", "1 bps" to "1.6 Tbps", "SIGCOMM'15 Algorithm 1";
-    /// Line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold at any.
-    increments_at: Rate = "0 bps", "" to "1.6 Tbps", "our choice: the paper has one line rate";
-    /// How many of what `hurry` counts it takes for large steps.
-    hurry_after: u32 = "5", "0" to "1000", "SIGCOMM'15 Algorithm 1";
-    /// What leads to large steps. `slope`: falls of the round-trip time in a row, but never below `t_low`; `any`: steps
-    /// up in a row.
-    hurry: HurryAfter = "slope", "" to "", "SIGCOMM'15 Algorithm 1; its authors' code";
-    /// Bytes that each data packet carries for a timestamp. Network cards need none; HPCC's ns-3 code has 8.
-    timestamp_bytes: u32 = "0", "0" to "1000", "SIGCOMM'15: none";
-    /// The rate falls no lower.
-    min_rate: Rate = "10 Mbps", "1 bps" to "1.6 Tbps", "our choice: the paper leaves it open";
-    /// How much may be in flight: `none`: any amount; `fixed`: what line rate sends in a base round-trip time; `rate`:
-    /// of that, the share that the rate has of line rate.
-    windowing: Windowing = "none", "" to "", "SIGCOMM'15: none";
-    /// Base round-trip time of windows. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network (12.24 us
-    /// in that of 320 hosts).
-    base_rtt: Auto<Span> = "auto", "1 ns" to "1 s", "our choice";
+    pub struct Params {
+        /// Which law holds between `t_low` and `t_high`. `original`: by the slope of the round-trip time alone; `patched`: by
+        /// the slope and by the distance from `t_low`, so that rates and queue have a fixed point, and without large steps up.
+        variant: Variant = "original" from "SIGCOMM'15 Algorithm 1; CoNEXT'16, \"Patched TIMELY\"";
+        /// The rate of a new flow. `share`: line rate over one more than the flows that its host is sending already; `line`:
+        /// line rate.
+        start: Start = "share" from "SIGCOMM'15, as CoNEXT'16 restates it (TIMELY-1)";
+        /// Shrink steps up and cuts with the time since the last update: by that time over `min_rtt`, if it is shorter.
+        /// Without it, the law is the faster the faster the link.
+        scale_updates: bool = "true" from "SIGCOMM'15 sec. 5, as CoNEXT'16 restates it; its authors' code (TIMELY-2)";
+        /// When the rate is updated. `segment`: each time that `segment` bytes are acknowledged; `round-trip`: once in a
+        /// round trip.
+        update: UpdateAt = "segment" from "SIGCOMM'15 sec. 4";
+        /// Bytes of the flow in a segment. The paper also has 64 KB.
+        segment: Bytes = "16 KB" in "1 B" to "1 GB" from "SIGCOMM'15 sec. 6";
+        /// Weight `alpha` of a new difference between round-trip times. The paper gives no value.
+        alpha: f64 = "0.875" in "0" to "1" from "Zhu et al., CoNEXT'16";
+        /// Weight `beta` of a decrease. `auto`: 0.8, or 0.008 with `variant = "patched"`.
+        beta: Auto<f64> = "auto" in "0" to "1" from "SIGCOMM'15 sec. 6; CoNEXT'16, \"Patched TIMELY\"";
+        /// Round-trip times below this always raise the rate (`T_low`).
+        t_low: Span = "50 us" in "0 s" to "1 s" from "SIGCOMM'15 sec. 6";
+        /// Round-trip times above this always lower the rate (`T_high`).
+        t_high: Span = "500 us" in "1 ns" to "1 s" from "SIGCOMM'15 sec. 6";
+        /// What differences between round-trip times are measured in.
+        min_rtt: Span = "20 us" in "1 ns" to "1 s" from "Zhu et al., CoNEXT'16";
+        /// The small step up (`delta`).
+        ai: Rate = "10 Mbps" in "1 bps" to "1.6 Tbps" from "SIGCOMM'15 sec. 6";
+        /// The large step up: five small ones.
+        hai: Rate = "50 Mbps" in "1 bps" to "1.6 Tbps" from "SIGCOMM'15 Algorithm 1";
+        /// Line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold at any.
+        increments_at: Rate = "0 bps" in "" to "1.6 Tbps" from "our choice: the paper has one line rate";
+        /// How many of what `hurry` counts it takes for large steps.
+        hurry_after: u32 = "5" in "0" to "1000" from "SIGCOMM'15 Algorithm 1";
+        /// What leads to large steps. `slope`: falls of the round-trip time in a row, but never below `t_low`; `any`: steps
+        /// up in a row.
+        hurry: HurryAfter = "slope" from "SIGCOMM'15 Algorithm 1; its authors' code";
+        /// Bytes that each data packet carries for a timestamp. Network cards need none; HPCC's ns-3 code has 8.
+        timestamp_bytes: u32 = "0" in "0" to "1000" from "SIGCOMM'15: none";
+        ..law: LawParams {
+            windowing from "SIGCOMM'15: none",
+        };
+        ..rdma: CommonParams;
     }
 }
 
@@ -189,11 +185,16 @@ impl RdmaParams for Params {
     const PROFILES: &'static [Profile] = PROFILES;
 
     fn needs(&self) -> Needs {
-        Needs { lossless: self.lossless, acks: self.acks, stamp: self.timestamp_bytes, ..Needs::NOTHING }
+        Needs {
+            lossless: self.rdma.lossless,
+            acks: self.rdma.acks,
+            stamp: self.timestamp_bytes,
+            ..Needs::NOTHING
+        }
     }
 
     fn settings(&self, env: &Env) -> Config {
-        Config { stamp: self.timestamp_bytes, ..self.config(env) }
+        Config { stamp: self.timestamp_bytes, ..self.rdma.config(env) }
     }
 
     fn law(&self) -> TimelyConfig {
@@ -212,9 +213,9 @@ impl RdmaParams for Params {
             hai: Step::given(self.hai, self.increments_at),
             hurry_after: self.hurry_after,
             hurry: self.hurry,
-            min_rate: self.min_rate,
-            windowing: self.windowing,
-            base_rtt: self.base_rtt.set(),
+            min_rate: self.law.min_rate,
+            windowing: self.law.windowing,
+            base_rtt: self.law.base_rtt.set(),
         }
     }
 }

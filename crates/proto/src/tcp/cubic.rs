@@ -1,6 +1,6 @@
 //! CUBIC: the window grows with the cube of the time since the last congestion (RFC 9438).
 
-use super::config::tcp_params;
+use super::config::TcpParams;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, Phase, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
@@ -8,21 +8,23 @@ use crate::mechanism::NoMechanism;
 use crate::needs::Needs;
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
+use clearway_schema::{Profile, declare};
 use clearway_units::Time;
 
-tcp_params! {
+declare! {
     /// Parameters of `cubic`.
-    {
+    pub struct Params {
         /// Take part in ECN as RFC 3168 says: marks cut the window by `beta`, once per window.
-        ecn: bool = "false", "" to "", "RFC 3168; off as in the papers' baselines";
+        ecn: bool = "false" from "RFC 3168; off as in the papers' baselines";
         /// Aggressiveness `C`, in segments per second cubed.
-        c: f64 = "0.4", "0.000001" to "1000000000", "RFC 9438 sec. 5.1";
+        c: f64 = "0.4" in "0.000001" to "1000000000" from "RFC 9438 sec. 5.1";
         /// What is left of the window after congestion.
-        beta: f64 = "0.7", "0.01" to "0.99", "RFC 9438 sec. 4.6";
+        beta: f64 = "0.7" in "0.01" to "0.99" from "RFC 9438 sec. 4.6";
         /// Leave room for new flows: remember less than the window reached if it shrank since the last time.
-        fast_convergence: bool = "true", "" to "", "RFC 9438 sec. 4.7";
+        fast_convergence: bool = "true" from "RFC 9438 sec. 4.7";
         /// Grow at least as Reno would.
-        reno_friendly: bool = "true", "" to "", "RFC 9438 sec. 4.3";
+        reno_friendly: bool = "true" from "RFC 9438 sec. 4.3";
+        ..tcp: TcpParams;
     }
 }
 
@@ -41,7 +43,7 @@ impl Transport for Cubic {
     const SOURCE: &'static str = "RFC 9438";
     const CHECKED: Checked =
         Checked::Paper("Held against the text of RFC 9438's last draft, section by section.");
-    const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
+    const PROFILES: &'static [Profile] = super::config::PROFILES;
 
     fn needs(params: &Params) -> Needs {
         if params.ecn { Needs::ECN } else { Needs::NOTHING }
@@ -58,7 +60,7 @@ impl Transport for Cubic {
 }
 
 fn config(params: &Params) -> Config {
-    params.config(if params.ecn { Ecn::Classic } else { Ecn::Off })
+    params.tcp.config(if params.ecn { Ecn::Classic } else { Ecn::Off })
 }
 
 /// The window. All windows are in segments, as in the RFC; times are in seconds.
@@ -243,6 +245,7 @@ mod tests {
     use super::*;
     use crate::endpoint::Framing;
     use clearway_units::Rate;
+    use clearway_units::Span;
 
     const MSS: u64 = 1000;
 

@@ -1,6 +1,6 @@
 //! DCTCP: cuts its window by as much as the share of marked bytes says (Alizadeh et al., SIGCOMM'10; RFC 8257).
 
-use super::config::tcp_params;
+use super::config::TcpParams;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RenoWindow, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
@@ -8,18 +8,20 @@ use crate::mechanism::NoMechanism;
 use crate::needs::Needs;
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
+use clearway_schema::{Profile, declare};
 
-tcp_params! {
+declare! {
     /// Parameters of `dctcp`.
-    {
+    pub struct Params {
         /// Weight `g` of a new measurement in the moving average `alpha`. The ExpressPass papers use 0.0625 at
         /// 10 Gbps and 0.01976 at 100 Gbps.
-        g: f64 = "0.0625", "0" to "1", "RFC 8257 sec. 4.2; SIGCOMM'10 sec. 4";
+        g: f64 = "0.0625" in "0" to "1" from "RFC 8257 sec. 4.2; SIGCOMM'10 sec. 4";
         /// `alpha` of a new flow: 1 halves the window on the first mark.
-        alpha_initial: f64 = "1", "0" to "1", "RFC 8257 sec. 3.3";
+        alpha_initial: f64 = "1" in "0" to "1" from "RFC 8257 sec. 3.3";
         /// Let marks cut the window down to one segment, while the threshold of slow start stays at `min_cwnd` or above.
         /// Without it, `min_cwnd` holds for the window too. KAIST's ns-3 code lets them.
-        marks_to_one: bool = "false", "" to "", "E17 sec. 6: two segments; DCTCP-3";
+        marks_to_one: bool = "false" from "E17 sec. 6: two segments; DCTCP-3";
+        ..tcp: TcpParams;
     }
 }
 
@@ -39,20 +41,20 @@ impl Transport for Dctcp {
         "Written from knowledge of RFC 8257, whose text was not at hand; the cut and the floor of the window were \
          compared with KAIST's ns-3 code, which is not its authors'.",
     );
-    const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
+    const PROFILES: &'static [Profile] = super::config::PROFILES;
 
     fn needs(_: &Params) -> Needs {
         Needs::ECN
     }
 
     fn sender(params: &Params, env: &Env) -> Sender<DctcpController> {
-        let config = params.config(Ecn::Exact);
+        let config = params.tcp.config(Ecn::Exact);
         let control = DctcpController::new(params.g, params.alpha_initial, &config, env);
         Sender::new(&config, env, control.marks_to_one(params.marks_to_one))
     }
 
     fn receiver(params: &Params, env: &Env) -> Receiver {
-        Receiver::new(&params.config(Ecn::Exact), env)
+        Receiver::new(&params.tcp.config(Ecn::Exact), env)
     }
 }
 

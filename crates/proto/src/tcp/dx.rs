@@ -13,7 +13,7 @@
 //! round-trip time `R` that is `Q / V = Q / (R + Q) + 1 / W`, or `W <- W R / (R + Q)`; the page `docs/protocols/dx.md`
 //! derives it, and says what of the paper could not be looked up.
 
-use super::config::tcp_params;
+use super::config::TcpParams;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, Phase, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
@@ -21,8 +21,10 @@ use crate::mechanism::NoMechanism;
 use crate::needs::Needs;
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
+use clearway_schema::{Profile, choice, declare};
+use clearway_units::Span;
 
-crate::choice! {
+choice! {
     /// How deep a cut is: the `V` of the law.
     pub enum Cut {
         /// By so much that the queue just drains: `W R / (R + Q)` (DX-1).
@@ -32,19 +34,20 @@ crate::choice! {
     }
 }
 
-tcp_params! {
+declare! {
     /// Parameters of `dx`.
-    {
+    pub struct Params {
         /// How deep a cut is (`V`). `drain`: to `W R / (R + Q)`, which leaves just no queue; `increase`: to
         /// `W (1 - Q / V)` with `V = R W / (W - 1)`, which takes back the last increase of equal flows. The two agree
         /// where each of `N` flows has one packet waiting, and `increase` cuts deeper where more waits.
-        v: Cut = "drain", "" to "", "our derivation; the form recalled from ATC'15 is `increase` (DX-2)";
+        v: Cut = "drain" from "our derivation; the form recalled from ATC'15 is `increase` (DX-2)";
         /// Mean queueing delays below this count as none: how well hosts measure. The paper's hosts tell a single
         /// full frame at 10 Gbps (1.2 us) from none.
-        accuracy: Span = "1 us", "0 s" to "1 s", "ATC'15, abstract; the value is our choice";
+        accuracy: Span = "1 us" in "0 s" to "1 s" from "ATC'15, abstract; the value is our choice";
         /// Double the window each round trip until a queue shows, as TCP does. Else it starts with one segment
         /// more each round trip.
-        slow_start: bool = "true", "" to "", "our choice: we could not look up what the paper does";
+        slow_start: bool = "true" from "our choice: we could not look up what the paper does";
+        ..tcp: TcpParams;
     }
 }
 
@@ -64,19 +67,19 @@ impl Transport for Dx {
         "Only the abstracts of the paper and of two analyses were at hand; law, V and headroom are recollected or \
          derived here.",
     );
-    const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
+    const PROFILES: &'static [Profile] = super::config::PROFILES;
 
     fn needs(_: &Params) -> Needs {
         Needs::NOTHING
     }
 
     fn sender(params: &Params, env: &Env) -> Sender<DxController> {
-        let config = params.config(Ecn::Off);
+        let config = params.tcp.config(Ecn::Off);
         Sender::new(&config, env, DxController::new(params, &config, env))
     }
 
     fn receiver(params: &Params, env: &Env) -> Receiver {
-        Receiver::new(&params.config(Ecn::Off), env)
+        Receiver::new(&params.tcp.config(Ecn::Off), env)
     }
 }
 
@@ -196,7 +199,7 @@ mod tests {
     use super::super::controller::tests::ack;
     use super::*;
     use crate::endpoint::Framing;
-    use crate::params::ParamSet;
+    use clearway_schema::Declared;
     use clearway_units::Rate;
 
     const MSS: u64 = 1460;
@@ -212,7 +215,7 @@ mod tests {
         };
         let mut params = Params::default();
         params.set("slow_start", "false").unwrap();
-        let mut control = DxController::new(&params, &params.config(Ecn::Off), &env);
+        let mut control = DxController::new(&params, &params.tcp.config(Ecn::Off), &env);
         control.w = w;
         control
     }

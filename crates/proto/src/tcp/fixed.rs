@@ -1,6 +1,6 @@
 //! A window that never moves: what the least that a window-based scheme can do comes to (PAC Fig. 2).
 
-use super::config::tcp_params;
+use super::config::TcpParams;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent};
 use super::{Ecn, Receiver, Sender};
 use crate::endpoint::Env;
@@ -8,13 +8,15 @@ use crate::mechanism::NoMechanism;
 use crate::needs::Needs;
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
+use clearway_schema::{Profile, declare};
 
-tcp_params! {
+declare! {
     /// Parameters of `fixed-window`.
-    {
+    pub struct Params {
         /// The window, in segments: what may be in flight from the first packet to the last, loss or not.
         /// `initial_window` and `min_cwnd` mean nothing here.
-        window: u32 = "1", "1" to "1000000", "PAC sec. II-B, Fig. 2";
+        window: u32 = "1" in "1" to "1000000" from "PAC sec. II-B, Fig. 2";
+        ..tcp: TcpParams;
     }
 }
 
@@ -32,7 +34,7 @@ impl Transport for FixedWindow {
         "TCP with a window of fixed size, one segment by default: no congestion control";
     const SOURCE: &'static str = "PAC sec. II-B";
     const CHECKED: Checked = Checked::Paper("PAC, sec. II-B, says all that there is to it.");
-    const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
+    const PROFILES: &'static [Profile] = super::config::PROFILES;
 
     fn needs(_: &Params) -> Needs {
         Needs::NOTHING
@@ -40,11 +42,11 @@ impl Transport for FixedWindow {
 
     fn sender(params: &Params, env: &Env) -> Sender<FixedWindowController> {
         let cwnd = params.window as u64 * env.framing.payload_max as u64;
-        Sender::new(&params.config(Ecn::Off), env, FixedWindowController { cwnd })
+        Sender::new(&params.tcp.config(Ecn::Off), env, FixedWindowController { cwnd })
     }
 
     fn receiver(params: &Params, env: &Env) -> Receiver {
-        Receiver::new(&params.config(Ecn::Off), env)
+        Receiver::new(&params.tcp.config(Ecn::Off), env)
     }
 }
 

@@ -5,7 +5,7 @@
 //! max-min fairness whenever a flow starts or ends. A change of the rate changes the wait for the next packet at once,
 //! in proportion to what is left of it. Loss is repaired as in TCP, and changes no rate.
 
-use super::config::tcp_params;
+use super::config::TcpParams;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent, UNLIMITED};
 use super::{Ecn, Receiver, Sender};
 use crate::endpoint::Env;
@@ -13,11 +13,14 @@ use crate::mechanism::NoMechanism;
 use crate::needs::Needs;
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
+use clearway_schema::declare;
 use clearway_units::Rate;
 
-tcp_params! {
+declare! {
     /// Parameters of `ideal`.
-    {}
+    pub struct Params {
+        ..tcp: TcpParams;
+    }
 }
 
 /// The transport.
@@ -42,11 +45,11 @@ impl Transport for Ideal {
     }
 
     fn sender(params: &Params, env: &Env) -> Sender<IdealController> {
-        Sender::new(&params.config(Ecn::Off), env, IdealController { rate: env.path_rate })
+        Sender::new(&params.tcp.config(Ecn::Off), env, IdealController { rate: env.path_rate })
     }
 
     fn receiver(params: &Params, env: &Env) -> Receiver {
-        Receiver::new(&params.config(Ecn::Off), env)
+        Receiver::new(&params.tcp.config(Ecn::Off), env)
     }
 }
 
@@ -84,6 +87,7 @@ mod tests {
     use super::*;
     use crate::endpoint::{Cx, Endpoint, Framing, Sender as _, Stats};
     use crate::rng::{Entity, Rng};
+    use clearway_units::Span;
     use clearway_units::Time;
 
     #[test]

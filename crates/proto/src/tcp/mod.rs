@@ -43,6 +43,6 @@ mod rtt;
 mod sender;
 pub mod under;
 
-pub use config::{Config, Ecn};
+pub use config::{Config, Ecn, TcpParams};
 pub use receiver::Receiver;
 pub use sender::Sender;

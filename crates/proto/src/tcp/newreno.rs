@@ -1,7 +1,7 @@
 //! TCP New Reno: RFC 5681's congestion control, with the loss recovery of RFC 6582 (and RFC 6675) of the
 //! [sender](super::Sender).
 
-use super::config::tcp_params;
+use super::config::TcpParams;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RenoWindow, RestartEvent};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
@@ -9,12 +9,14 @@ use crate::mechanism::NoMechanism;
 use crate::needs::Needs;
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
+use clearway_schema::{Profile, declare};
 
-tcp_params! {
+declare! {
     /// Parameters of `newreno`.
-    {
+    pub struct Params {
         /// Take part in ECN as RFC 3168 says: marks halve the window, once per window.
-        ecn: bool = "false", "" to "", "RFC 3168; off as in the papers' baselines";
+        ecn: bool = "false" from "RFC 3168; off as in the papers' baselines";
+        ..tcp: TcpParams;
     }
 }
 
@@ -34,7 +36,7 @@ impl Transport for NewReno {
     const CHECKED: Checked = Checked::Neither(
         "Written from knowledge of the RFCs that it cites; their text was not held against it line by line.",
     );
-    const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
+    const PROFILES: &'static [Profile] = super::config::PROFILES;
 
     fn needs(params: &Params) -> Needs {
         if params.ecn { Needs::ECN } else { Needs::NOTHING }
@@ -51,7 +53,7 @@ impl Transport for NewReno {
 }
 
 fn config(params: &Params) -> Config {
-    params.config(if params.ecn { Ecn::Classic } else { Ecn::Off })
+    params.tcp.config(if params.ecn { Ecn::Classic } else { Ecn::Off })
 }
 
 /// Additive increase, multiplicative decrease.

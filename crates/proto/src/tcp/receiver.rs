@@ -252,9 +252,9 @@ mod tests {
     use super::super::newreno::{NewReno, Params};
     use super::*;
     use crate::endpoint::Stats;
-    use crate::params::ParamSet;
     use crate::rng::{Entity, Rng};
     use crate::transport::Transport;
+    use clearway_schema::Declared;
     use clearway_units::Rate;
 
     struct Bench {
@@ -273,7 +273,7 @@ mod tests {
                 host_flows: 0,
             };
             let mut params = Params::default();
-            values.iter().for_each(|(name, value)| params.set(name, value).unwrap());
+            values.iter().for_each(|(name, value)| params.set(name, *value).unwrap());
             Bench { receiver: NewReno::receiver(&params, &env), stats: Stats::default() }
         }
 

@@ -9,13 +9,13 @@ use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
 use crate::needs::Needs;
 use crate::packet::Header;
-use crate::params::{ParamSet, Profile};
 use crate::shim::{Shim, ShimEnv};
 use crate::transport::{Checked, Transport};
+use clearway_schema::{Declared, Profile, choice};
 use clearway_units::{Rate, Span, Time};
 use std::marker::PhantomData;
 
-crate::choice! {
+choice! {
     /// Which TCP runs under a shim. Its own parameters (DCTCP's `g`, CUBIC's `beta`) have their defaults.
     pub enum Under {
         /// New Reno.
@@ -39,7 +39,7 @@ impl Under {
 }
 
 /// Parameters of a transport that is a shim over TCP, which is then [`OverTcp`] of them.
-pub trait ShimParams: ParamSet {
+pub trait ShimParams: Declared + Default {
     /// As [`Transport::Shim`].
     type Shim: Shim;
     /// As [`Transport::NAME`].
@@ -206,7 +206,7 @@ mod tests {
             established: true,
             host_flows: 0,
         };
-        let config = super::super::newreno::Params::default().config(Ecn::Off);
+        let config = super::super::newreno::Params::default().tcp.config(Ecn::Off);
         let mut control = UnderController::new(Under::NewReno, &config, &env);
         let data = |echo| Header::Data { offset: 1460, echo };
         control.on_open(Span::from_us(100), Rate::ZERO, us(60));

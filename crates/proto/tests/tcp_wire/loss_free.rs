@@ -126,7 +126,7 @@ impl Controller for Steady {
 
 #[test]
 fn a_paced_sender_spaces_its_packets_evenly() {
-    let config = params::<NewReno>(&[]).config(Ecn::Off);
+    let config = params::<NewReno>(&[]).tcp.config(Ecn::Off);
     let rate = Rate::gbps(1);
     let mut world = World::new(Wire::IDEAL, 1);
     let sender = tcp::Sender::new(&config, &env(), Steady(rate));

@@ -10,9 +10,10 @@ mod stream;
 use clearway_proto::port::{MarkAt, StepMarker};
 use clearway_proto::tcp::{cubic::Cubic, dctcp::Dctcp, newreno::NewReno};
 use clearway_proto::{
-    Cx, Endpoint, Entity, Env, Extra, Flags, Framing, Header, Kind, Packet, ParamSet, Receiver, Rng, Sender,
-    Stats, Transport,
+    Cx, Endpoint, Entity, Env, Extra, Flags, Framing, Header, Kind, Packet, Receiver, Rng, Sender, Stats,
+    Transport,
 };
+use clearway_schema::Declared;
 use clearway_units::{Bytes, Rate, Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,102 +1,11 @@
 //! A scenario as written: values that know their line. What `--set` gives is written into it.
 
-use super::error::{ScenarioError, one_line, suggestion};
+use super::error::ScenarioError;
+use clearway_schema::{Declared, Entry, Error, Node, Place, Value, one_line, suggestion};
+use std::borrow::Cow;
 use std::fmt::Write;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
-
-/// Where a value was given.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
-    Line(usize),
-    Override,
-}
-
-/// A value and where it was given.
-#[derive(Clone, Debug)]
-pub(super) struct Node {
-    pub place: Place,
-    pub value: Value,
-}
-
-#[derive(Clone, Debug)]
-pub(super) enum Value {
-    Text(String),
-    Integer(i128),
-    Float(f64),
-    Bool(bool),
-    /// A date, or a number too large for any use.
-    Other(String),
-    List(Vec<Node>),
-    Table(Vec<Entry>),
-}
-
-/// A key of a table.
-#[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub key: String,
-    pub place: Place,
-    pub node: Node,
-}
-
-impl Value {
-    /// The value as it would be written, cut if long.
-    pub fn show(&self) -> String {
-        let mut text = String::new();
-        self.show_into(&mut text);
-        text
-    }
-
-    fn show_into(&self, out: &mut String) {
-        match self {
-            Value::Text(text) if text.chars().count() > 60 => {
-                let cut: String = text.chars().take(60).collect();
-                let _ = write!(out, "{:?}", cut + "...");
-            }
-            Value::Text(text) => _ = write!(out, "{text:?}"),
-            Value::Integer(number) => _ = write!(out, "{number}"),
-            Value::Float(number) => _ = write!(out, "{number:?}"),
-            Value::Bool(value) => _ = write!(out, "{value}"),
-            Value::Other(text) => out.push_str(&one_line(text)),
-            Value::List(items) => {
-                out.push('[');
-                for (at, item) in items.iter().enumerate() {
-                    if at > 0 {
-                        out.push_str(", ");
-                    }
-                    if out.len() > 60 {
-                        out.push_str("...");
-                        break;
-                    }
-                    item.value.show_into(out);
-                }
-                out.push(']');
-            }
-            Value::Table(_) => out.push_str("{...}"),
-        }
-    }
-
-    /// What a key that holds this kind of value is called.
-    pub fn is_short(&self) -> bool {
-        !matches!(self, Value::Table(_))
-    }
-
-    /// The value of a key, if this is a table that has it.
-    pub fn get(&self, key: &str) -> Option<&Node> {
-        match self {
-            Value::Table(entries) => entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node),
-            _ => None,
-        }
-    }
-
-    /// The text, if it is one.
-    pub fn text(&self) -> Option<&str> {
-        match self {
-            Value::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-}
 
 /// A way through tables and lists.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -256,6 +165,30 @@ impl Document {
         Ok(())
     }
 
+    /// Reads the keys of the table at `path`.
+    pub fn read<T: Declared>(&self, path: &Path) -> Result<T, ScenarioError> {
+        let given = |key: &str| self.get(&path.key(key)).map(|node| Cow::Borrowed(&node.value));
+        T::read(&given).map_err(|error| match error {
+            Error::Missing { name, .. } | Error::Value { name, .. } => {
+                self.error(&path.key(name), error.problem())
+            }
+            Error::Unknown { .. } => self.error(path, error.problem()),
+        })
+    }
+
+    /// Reads the keys of the table at `path` after a check that it has no others.
+    pub fn read_table<T: Declared>(&self, path: &Path) -> Result<T, ScenarioError> {
+        self.check_table(path)?;
+        self.check_keys(path, &T::SPECS.iter().map(|key| key.name).collect::<Vec<_>>())?;
+        self.read(path)
+    }
+
+    /// Reads a list of tables, each with its place.
+    pub fn read_list<T: Declared>(&self, path: &Path) -> Result<Vec<(Path, T)>, ScenarioError> {
+        let count = self.list_len(path)?;
+        (0..count).map(|index| path.index(index)).map(|at| Ok((at.clone(), self.read_table(&at)?))).collect()
+    }
+
     /// Writes `text` at `key`, as `--set key=text` asks. Tables on the way are made; parts of a list are chosen by
     /// number or name.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), ScenarioError> {
@@ -344,7 +277,7 @@ fn override_value(text: &str) -> Result<Value, String> {
         Some(table) if table.get_ref().len() == 1 => {
             let value = table.get_ref().iter().next().map(|(_, value)| value.get_ref());
             let mut value = value.map_or(Value::Text(trimmed.into()), |value| Lines::of("").value(value));
-            value.replace_places();
+            of_override(&mut value);
             Ok(value)
         }
         _ if trimmed.starts_with(['[', '{', '"', '\'']) => {
@@ -354,24 +287,22 @@ fn override_value(text: &str) -> Result<Value, String> {
     }
 }
 
-impl Value {
-    /// Makes all of it come from an override.
-    fn replace_places(&mut self) {
-        match self {
-            Value::List(items) => {
-                for item in items {
-                    item.place = Place::Override;
-                    item.value.replace_places();
-                }
+/// Makes all of a value come from an override.
+fn of_override(value: &mut Value) {
+    match value {
+        Value::List(items) => {
+            for item in items {
+                item.place = Place::Override;
+                of_override(&mut item.value);
             }
-            Value::Table(entries) => {
-                for entry in entries {
-                    (entry.place, entry.node.place) = (Place::Override, Place::Override);
-                    entry.node.value.replace_places();
-                }
-            }
-            _ => {}
         }
+        Value::Table(entries) => {
+            for entry in entries {
+                (entry.place, entry.node.place) = (Place::Override, Place::Override);
+                of_override(&mut entry.node.value);
+            }
+        }
+        _ => {}
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why a scenario was refused, in one line.
 
+use clearway_schema::one_line;
 use std::fmt;
 use thiserror::Error;
 
@@ -47,35 +48,4 @@ impl fmt::Display for ScenarioError {
         }
         f.write_str(&self.problem)
     }
-}
-
-/// The text with line breaks and other control characters made visible, cut where it gets long.
-pub(super) fn one_line(text: &str) -> String {
-    let mut line = String::new();
-    for c in text.chars() {
-        match c {
-            '\n' => line.push_str("\\n"),
-            c if c.is_control() => line.extend(c.escape_default()),
-            c => line.push(c),
-        }
-        if line.len() > 600 {
-            line.push_str("...");
-            break;
-        }
-    }
-    line
-}
-
-/// `; did you mean "rate"?` if one of the words is close.
-pub(super) fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    // A long word is close to nothing, and the comparison takes the product of the lengths.
-    if word.len() > 64 {
-        return String::new();
-    }
-    let best = known
-        .into_iter()
-        .map(|candidate| (candidate, strsim::jaro_winkler(word, candidate)))
-        .filter(|(_, closeness)| *closeness > 0.8)
-        .max_by(|a, b| a.1.total_cmp(&b.1));
-    best.map_or(String::new(), |(candidate, _)| format!("; did you mean {candidate:?}?"))
 }

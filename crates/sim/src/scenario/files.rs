@@ -1,6 +1,7 @@
 //! Reading the files that a scenario consists of.
 
-use super::error::{ScenarioError, one_line};
+use super::error::ScenarioError;
+use clearway_schema::one_line;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 

@@ -9,7 +9,8 @@ use super::transport::AllNeeds;
 use crate::model::Pfc;
 use clearway_proto::port::pfc::{PfcConfig, headroom};
 use clearway_proto::port::{MarkAt, RedConfig};
-use clearway_proto::{Auto, Framing, MarkingNeeds};
+use clearway_proto::{Framing, MarkingNeeds};
+use clearway_schema::Auto;
 use clearway_topology::{NodeId, Topology};
 use clearway_units::{Bytes, Span};
 

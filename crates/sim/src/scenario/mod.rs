@@ -121,7 +121,7 @@ impl Scenario {
     /// The resolved scenario: every default and every parameter filled in, files by their full path and hash. It reads
     /// back to the same model.
     pub fn to_toml(&self) -> String {
-        let name = format!("name = {}\n", field::quoted(&self.name));
+        let name = format!("name = {}\n", clearway_schema::quoted(&self.name));
         name + &self.resolved
     }
 }

@@ -4,6 +4,7 @@ use super::schema::*;
 use super::shapes::SHAPES;
 use super::traffic::KINDS;
 use crate::traffic::{WORKLOADS, WorkloadInfo};
+use clearway_schema::{Declared, REQUIRED, Spec};
 use std::fmt::Write;
 
 /// A kind of network, for `clearway list topologies`.
@@ -76,7 +77,7 @@ their hash, and reads back to the same simulation.
 ";
 
 /// One line of a table for each key.
-fn keys(out: &mut String, keys: &[KeySpec]) {
+fn keys(out: &mut String, keys: &[Spec]) {
     out.push_str("\n| key | value | default | range | meaning |\n|---|---|---|---|---|\n");
     for key in keys {
         let default = match key.default {
@@ -84,11 +85,8 @@ fn keys(out: &mut String, keys: &[KeySpec]) {
             REQUIRED => "**required**".into(),
             default => format!("`{default}`"),
         };
-        let range = match (key.min, key.max) {
-            ("", "") => String::new(),
-            (min, max) => range(min, max),
-        };
-        let kind = (key.kind)().replace('|', "\\|");
+        let range = key.range();
+        let kind = key.kind_and_unit().replace('|', "\\|");
         let _ = writeln!(
             out,
             "| `{}` | {kind} | {default} | {range} | {} |",
@@ -98,7 +96,7 @@ fn keys(out: &mut String, keys: &[KeySpec]) {
     }
 }
 
-fn section(out: &mut String, title: &str, doc: &str, specs: &[KeySpec]) {
+fn section(out: &mut String, title: &str, doc: &str, specs: &[Spec]) {
     let _ = write!(out, "\n## {title}\n\n{}\n", doc.trim());
     keys(out, specs);
 }
@@ -107,18 +105,18 @@ fn section(out: &mut String, title: &str, doc: &str, specs: &[KeySpec]) {
 /// from the declarations that read them.
 pub fn reference() -> String {
     let mut out = String::from(INTRODUCTION);
-    section(&mut out, "Top level", Root::DOC, Root::KEYS);
+    section(&mut out, "Top level", Root::DOC, Root::SPECS);
     out.push_str("\n## `[topology]`\n\nThe network. `kind` chooses its shape and so the other keys.\n");
     for shape in SHAPES {
         let _ = write!(out, "\n### `kind = \"{}\"`\n\n{}\n", shape.name, shape.doc.trim());
         keys(&mut out, shape.keys);
     }
-    section(&mut out, "`[[link]]`", LinkTable::DOC, LinkTable::KEYS);
-    section(&mut out, "`[network]`", Network::DOC, Network::KEYS);
-    section(&mut out, "`[switch]`", Switch::DOC, Switch::KEYS);
-    section(&mut out, "`[[switch.class]]`", ClassTable::DOC, ClassTable::KEYS);
-    section(&mut out, "`[[switch.credit_class]]`", CreditClassTable::DOC, CreditClassTable::KEYS);
-    section(&mut out, "`[host]`", Host::DOC, Host::KEYS);
+    section(&mut out, "`[[link]]`", LinkTable::DOC, LinkTable::SPECS);
+    section(&mut out, "`[network]`", Network::DOC, Network::SPECS);
+    section(&mut out, "`[switch]`", Switch::DOC, Switch::SPECS);
+    section(&mut out, "`[[switch.class]]`", ClassTable::DOC, ClassTable::SPECS);
+    section(&mut out, "`[[switch.credit_class]]`", CreditClassTable::DOC, CreditClassTable::SPECS);
+    section(&mut out, "`[host]`", Host::DOC, Host::SPECS);
     out.push_str(
         "\n## `[transport]`\n\nThe transport of all traffic that names none: `name`, optionally `profile` (a named set of \
          parameters or a list of such, applied first and in order), and its parameters.\n",
@@ -133,11 +131,8 @@ pub fn reference() -> String {
             );
         }
         for spec in info.params {
-            let range = match (spec.min, spec.max) {
-                ("", "") => String::new(),
-                (min, max) => range(min, max),
-            };
-            let (name, kind, default, source) = (spec.name, spec.kind, spec.default, spec.source);
+            let (range, kind) = (spec.range(), spec.kind_and_unit());
+            let (name, default, source) = (spec.name, spec.default, spec.source);
             let doc = spec.doc.trim().replace('|', "\\|");
             let _ = writeln!(out, "| `{name}` | {kind} | `{default}` | {range} | {doc} | {source} |");
         }
@@ -153,21 +148,21 @@ pub fn reference() -> String {
             );
         }
     }
-    section(&mut out, "`[[traffic]]`", TrafficTable::DOC, TrafficTable::KEYS);
+    section(&mut out, "`[[traffic]]`", TrafficTable::DOC, TrafficTable::SPECS);
     for kind in KINDS {
         let _ = write!(out, "\n### `kind = \"{}\"`\n\n{}\n", kind.name, kind.doc.trim());
         keys(&mut out, kind.keys);
         if kind.name == "flows" {
             let _ = write!(out, "\n{} Its keys:\n", FlowTable::DOC.trim());
-            keys(&mut out, FlowTable::KEYS);
+            keys(&mut out, FlowTable::SPECS);
         }
     }
     out.push_str("\n### Workloads\n\n| name | mean (B) | what |\n|---|---|---|\n");
     for workload in WORKLOADS {
         let _ = writeln!(out, "| `{}` | {:.0} | {} |", workload.name, workload.mean(), workload.summary);
     }
-    section(&mut out, "`[[fault]]`", FaultTable::DOC, FaultTable::KEYS);
-    section(&mut out, "`[[loss]]`", LossTable::DOC, LossTable::KEYS);
-    section(&mut out, "`[[sample]]`", SampleTable::DOC, SampleTable::KEYS);
+    section(&mut out, "`[[fault]]`", FaultTable::DOC, FaultTable::SPECS);
+    section(&mut out, "`[[loss]]`", LossTable::DOC, LossTable::SPECS);
+    section(&mut out, "`[[sample]]`", SampleTable::DOC, SampleTable::SPECS);
     out
 }

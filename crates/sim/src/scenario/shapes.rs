@@ -1,9 +1,11 @@
 //! `[topology]`: from its keys to a network.
 
-use super::document::{Document, Path, Value};
-use super::error::{ScenarioError, suggestion};
+use super::document::{Document, Path};
+use super::error::ScenarioError;
 use super::files::{self, Text};
 use super::schema::*;
+use clearway_schema::suggestion;
+use clearway_schema::{Declared, Spec, Value};
 use clearway_topology::{
     Clos3, Dumbbell, FatTree, LeafSpine, MultiBottleneck, NodeId, OversubscribedFatTree, Pacc320, ParkingLot,
     Star, Topology, TopologyError, from_hpcc, from_toml,
@@ -14,7 +16,7 @@ use clearway_units::Rate;
 pub(super) struct KindInfo {
     pub name: &'static str,
     pub doc: &'static str,
-    pub keys: &'static [KeySpec],
+    pub keys: &'static [Spec],
 }
 
 /// The word of `kind` in the table at `at`, one of `known`.
@@ -37,21 +39,21 @@ pub(super) fn read_kind<'a>(
 }
 
 macro_rules! shapes {
-    ($($name:literal $Shape:ident($Table:ident) { $($field:ident),+ };)+) => {
+    ($($name:literal $Shape:ident $doc:literal;)+) => {
         /// A network as described.
         #[derive(Clone, Debug)]
         pub(super) enum Shape {
-            $($Shape($Table),)+
+            $($Shape($Shape),)+
             File(TopologyFile),
             HpccFile(TopologyFile),
         }
 
         /// All kinds of networks.
         pub(super) const SHAPES: &[KindInfo] = &[
-            $(KindInfo { name: $name, doc: $Table::DOC, keys: $Table::KEYS },)+
+            $(KindInfo { name: $name, doc: $doc, keys: $Shape::SPECS },)+
             KindInfo { name: FILE, doc: "A network from a TOML file: `hosts`, `switches`, `rate`, `delay`, `[[host]]`, \
-                `[[switch]]`, `[[link]]`.", keys: TopologyFile::KEYS },
-            KindInfo { name: HPCC_FILE, doc: "A network in the text format of HPCC's ns-3.", keys: TopologyFile::KEYS },
+                `[[switch]]`, `[[link]]`.", keys: TopologyFile::SPECS },
+            KindInfo { name: HPCC_FILE, doc: "A network in the text format of HPCC's ns-3.", keys: TopologyFile::SPECS },
         ];
 
         impl Shape {
@@ -66,28 +68,11 @@ macro_rules! shapes {
                 document.check_keys(at, &known)?;
                 match info.name {
                     $($name => {
-                        let table = $Table::read(document, at)?;
-                        let built = $Shape { $($field: table.$field,)+ }.build();
-                        let topology = built.map_err(|error| refused(document, at, error))?;
-                        Ok((Shape::$Shape(table), topology))
+                        let shape = document.read::<$Shape>(at)?;
+                        let topology = shape.build().map_err(|error| refused(document, at, error))?;
+                        Ok((Shape::$Shape(shape), topology))
                     })+
-                    kind => {
-                        let mut table = TopologyFile::read(document, at)?;
-                        let text = named_file(document, at, base, Named {
-                            key: "path",
-                            path: &mut table.path,
-                            hash_key: "hash",
-                            hash: &mut table.hash,
-                            max: files::TEXT_MAX,
-                        })?;
-                        let read = if kind == FILE { from_toml(&text.text) } else { from_hpcc(&text.text) };
-                        let topology = read.map_err(|error| match error {
-                            TopologyError::Line { line, problem } => text.error(line, &problem),
-                            other => ScenarioError::file(&text.path.display().to_string(), other.to_string()),
-                        })?;
-                        let shape = if kind == FILE { Shape::File(table) } else { Shape::HpccFile(table) };
-                        Ok((shape, topology))
-                    }
+                    kind => read_file(document, at, base, kind),
                 }
             }
 
@@ -103,40 +88,68 @@ macro_rules! shapes {
             /// The keys with their values in TOML.
             pub fn write(&self) -> Vec<(&'static str, String)> {
                 match self {
-                    $(Shape::$Shape(table) => table.write(),)+
+                    $(Shape::$Shape(shape) => shape.write(),)+
                     Shape::File(table) | Shape::HpccFile(table) => table.write(),
                 }
             }
-
-            #[cfg(test)]
-            pub(super) fn defaults_agree(document: &Document) {
-                $({
-                    let table = $Table::read(document, &Path::default()).unwrap();
-                    assert_eq!($Shape { $($field: table.$field,)+ }, $Shape::default(), $name);
-                })+
-            }
         }
     };
+}
+
+/// Reads the network of a file, whose format is that of `kind`.
+fn read_file(
+    document: &Document,
+    at: &Path,
+    base: &std::path::Path,
+    kind: &str,
+) -> Result<(Shape, Topology), ScenarioError> {
+    let mut table = document.read::<TopologyFile>(at)?;
+    let text = named_file(
+        document,
+        at,
+        base,
+        Named {
+            key: "path",
+            path: &mut table.path,
+            hash_key: "hash",
+            hash: &mut table.hash,
+            max: files::TEXT_MAX,
+        },
+    )?;
+    let read = if kind == FILE { from_toml(&text.text) } else { from_hpcc(&text.text) };
+    let topology = read.map_err(|error| match error {
+        TopologyError::Line { line, problem } => text.error(line, &problem),
+        other => ScenarioError::file(&text.path.display().to_string(), other.to_string()),
+    })?;
+    let shape = if kind == FILE { Shape::File(table) } else { Shape::HpccFile(table) };
+    Ok((shape, topology))
 }
 
 const FILE: &str = "file";
 const HPCC_FILE: &str = "hpcc-file";
 
 shapes! {
-    "dumbbell" Dumbbell(DumbbellTable) { pairs, rate, delay, bottleneck_rate, bottleneck_delay };
-    "star" Star(StarTable) { hosts, rate, delay };
-    "parking-lot" ParkingLot(ParkingLotTable) { bottlenecks, rate, delay };
-    "multi-bottleneck" MultiBottleneck(MultiBottleneckTable) { flows, shared_sender, rate, delay };
-    "fat-tree" FatTree(FatTreeTable) { k, rate, delay, host_rate, host_delay, core_rate, core_delay };
-    "oversubscribed-fat-tree" OversubscribedFatTree(OversubscribedTable) { rate, delay };
-    "pacc-320" Pacc320(Pacc320Table) { rate, fabric_rate, delay };
-    "clos3" Clos3(Clos3Table) {
-        pods, tors_per_pod, aggs_per_pod, hosts_per_tor, cores, uplinks_per_agg,
-        rate, delay, agg_rate, agg_delay, core_rate, core_delay
-    };
-    "leaf-spine" LeafSpine(LeafSpineTable) {
-        leaves, spines, hosts_per_leaf, rate, delay, uplink_rate, uplink_delay
-    };
+    "dumbbell" Dumbbell
+        "Two switches and a link that all pairs share. Hosts: senders `h0` on, then receivers.";
+    "star" Star
+        "One switch. Hosts: `h0` on.";
+    "parking-lot" ParkingLot
+        "Switches in a line: one flow over all links between them, and on each link a cross flow. Hosts: \
+         `long-sender`, `long-receiver`, then `cross-sender0`, `cross-receiver0`, ...";
+    "multi-bottleneck" MultiBottleneck
+        "ExpressPass '17, Fig. 11 (a): flows 1 to N cross Link 1 and then Link 2, Flow 0 crosses Link 2 \
+         only. Hosts: `sender0` on, `receiver0` on.";
+    "fat-tree" FatTree
+        "The k-ary fat tree: k^3/4 hosts `h0` on, switches `tor0`, `agg0`, `core0` on.";
+    "oversubscribed-fat-tree" OversubscribedFatTree
+        "The 192-host tree of ExpressPass '17, sec. 6.3, 3:1 oversubscribed at its 32 ToRs; 16 \
+         aggregation switches, 8 cores.";
+    "pacc-320" Pacc320
+        "The 320-host tree of PACC and HPCC: 20 ToRs, 20 aggregation switches, 16 cores.";
+    "clos3" Clos3
+        "Three tiers with free counts. Hosts `h0` on, switches `tor0`, `agg0`, `core0` on.";
+    "leaf-spine" LeafSpine
+        "Two tiers: every leaf is linked to every spine. Hosts `h0` on, switches `tor0`, `spine0` on.";
 }
 
 impl Shape {

@@ -1,9 +1,9 @@
 //! Comparable stacks: transports start their connections alike, so that a comparison shows their congestion control.
 
-use super::document::{Document, Entry, Node, Path, Value};
-use super::field::Field;
+use super::document::{Document, Path};
 use super::field::Stacks;
 use clearway_proto::AnyTransport;
+use clearway_schema::{Entry, Field, Node, Value};
 
 /// What `stacks = "equal"` sets where a transport has the parameter: (parameter, values to try, the first that it knows).
 ///
@@ -64,7 +64,7 @@ fn equalise_one(node: &mut Node) {
         return;
     }
     for (key, values) in EQUAL {
-        let known = values.iter().find(|value| transport.clone().set(key, value).is_ok());
+        let known = values.iter().find(|value| transport.clone().set(key, **value).is_ok());
         if let Some(value) = known.filter(|_| entries.iter().all(|entry| entry.key != key)) {
             entries.push(make(key, value));
         }

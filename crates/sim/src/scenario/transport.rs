@@ -1,11 +1,9 @@
 //! Transports and their parameters, as far as the registry knows them.
 
-use super::document::{Document, Entry, Node, Path, Place, Value};
-use super::error::{ScenarioError, one_line, suggestion};
-use super::field::quoted;
-use clearway_proto::{
-    Acks, AnyMechanismConfig, AnyTransport, CreditNeeds, MarkingNeeds, ParamError, TRANSPORTS,
-};
+use super::document::{Document, Path};
+use super::error::ScenarioError;
+use clearway_proto::{Acks, AnyMechanismConfig, AnyTransport, CreditNeeds, MarkingNeeds, TRANSPORTS};
+use clearway_schema::{Entry, Error, Node, Place, Value, one_line, quoted, suggestion};
 
 /// Keys that mean something only where credits are used: (table, key).
 pub(super) const CREDIT_KEYS: [(&str, &str); 7] = [
@@ -104,22 +102,17 @@ fn set(
     key: &str,
     value: &Value,
 ) -> Result<(), ScenarioError> {
-    let text = match value {
-        Value::Text(text) => text.clone(),
-        Value::Integer(_) | Value::Float(_) | Value::Bool(_) => value.show(),
-        _ => return Err(document.error(path, "write a single value")),
-    };
+    if matches!(value, Value::Other(_) | Value::List(_) | Value::Table(_)) {
+        return Err(document.error(path, "write a single value"));
+    }
     let info = transport.info();
-    transport.set(key, &text).map_err(|error| match error {
-        ParamError::Unknown { known, .. } => {
+    transport.set(key, value).map_err(|error| match error {
+        Error::Unknown { known, .. } => {
             let hint = suggestion(key, info.params.iter().map(|spec| spec.name));
             let has = if known.is_empty() { "has none".into() } else { format!("has {known}") };
             document.error(path, format!("is no parameter of {}{hint} (it {has})", info.name))
         }
-        ParamError::Value { problem, .. } => {
-            let repeated = format!("{text:?} ");
-            document.error(path, problem.strip_prefix(&repeated).unwrap_or(&problem))
-        }
+        other => document.error(path, other.problem()),
     })
 }
 
@@ -131,14 +124,7 @@ pub(super) fn write_inline(transport: &AnyTransport) -> String {
 
 /// The keys of a transport's table in TOML.
 pub(super) fn write(transport: &AnyTransport) -> Vec<(&'static str, String)> {
-    let plain = |text: &str| {
-        text == "true"
-            || text == "false"
-            || text.parse::<i64>().is_ok_and(|number| number.to_string() == text)
-    };
-    let values = transport.values().into_iter();
-    let written = values.map(|(name, value)| (name, if plain(&value) { value } else { quoted(&value) }));
-    [("name", quoted(transport.info().name))].into_iter().chain(written).collect()
+    [("name", quoted(transport.info().name))].into_iter().chain(transport.write()).collect()
 }
 
 /// Makes all traffic use the transport `name`, after a check of the transports that the file names. See

@@ -1,53 +1,42 @@
 //! Leaf-spine and three-tier Clos networks, and the wiring of three tiers that the fat trees share.
 
-use super::limits::{DELAY, RATE, hosts_within, switches_within, within};
+use super::limits::{hosts_within, switches_within, within};
 use crate::builder::{Builder, HOSTS_MAX, LINKS_MAX, SWITCHES_MAX, at_most};
 use crate::error::TopologyError;
 use crate::graph::{NodeId, Topology};
+use clearway_schema::declare;
 use clearway_units::{Rate, Span};
 
-/// A network of two tiers: every leaf (ToR) is linked to every spine.
-///
-/// ```text
-///      spine0   spine1          tier 2
-///       | \  \ /  / |
-///       |  \ / \ /  |
-///      tor0  tor1  tor2         tier 1
-///      / \    / \   / \
-///     h0 h1  h2 h3 h4 h5
-/// ```
-///
-/// Host `i` is attached to leaf `i / hosts_per_leaf`. The switches are named `tor{i}` and `spine{i}`. There are
-/// `leaves * spines` links besides one for each host. Paths have 2 hops within a leaf, else 4.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LeafSpine {
-    /// The number of leaves, default 4.
-    pub leaves: u32,
-    /// The number of spines, default 2.
-    pub spines: u32,
-    /// The number of hosts on each leaf, default 8.
-    pub hosts_per_leaf: u32,
-    /// The rate of host links, default 10 Gbps.
-    pub rate: Rate,
-    /// The delay of host links, default 4 us.
-    pub delay: Span,
-    /// The rate of the links between leaves and spines, default 40 Gbps.
-    pub uplink_rate: Rate,
-    /// The delay of the links between leaves and spines, default 4 us.
-    pub uplink_delay: Span,
-}
-
-impl Default for LeafSpine {
-    fn default() -> LeafSpine {
-        LeafSpine {
-            leaves: 4,
-            spines: 2,
-            hosts_per_leaf: 8,
-            rate: RATE,
-            delay: DELAY,
-            uplink_rate: Rate::gbps(40),
-            uplink_delay: DELAY,
-        }
+declare! {
+    /// A network of two tiers: every leaf (ToR) is linked to every spine.
+    ///
+    /// ```text
+    ///      spine0   spine1          tier 2
+    ///       | \  \ /  / |
+    ///       |  \ / \ /  |
+    ///      tor0  tor1  tor2         tier 1
+    ///      / \    / \   / \
+    ///     h0 h1  h2 h3 h4 h5
+    /// ```
+    ///
+    /// Host `i` is attached to leaf `i / hosts_per_leaf`. The switches are named `tor{i}` and `spine{i}`. There are
+    /// `leaves * spines` links besides one for each host. Paths have 2 hops within a leaf, else 4.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct LeafSpine {
+        /// The number of leaves.
+        leaves: u32 = "4" in "1" to "10000";
+        /// The number of spines.
+        spines: u32 = "2" in "1" to "10000";
+        /// The number of hosts on each leaf.
+        hosts_per_leaf: u32 = "8" in "1" to "10000";
+        /// The rate of host links.
+        rate: Rate = "10 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// The delay of host links.
+        delay: Span = "4 us" in "0 s" to "1 s";
+        /// The rate of the links between leaves and spines.
+        uplink_rate: Rate = "40 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// The delay of the links between leaves and spines.
+        uplink_delay: Span = "4 us" in "0 s" to "1 s";
     }
 }
 
@@ -83,72 +72,55 @@ impl LeafSpine {
     }
 }
 
-/// A network of three tiers: within a pod, every ToR is linked to every aggregation switch, and aggregation switch
-/// `j` of every pod is linked to group `j` of the cores.
-///
-/// ```text
-///     core0 core1 | core2 core3      tier 3: group j for aggregation j of every pod
-///        |  \   ____/  |
-///      agg0    agg1      ...         tier 2, one pod
-///       |  \  /  |
-///     tor0    tor1       ...         tier 1
-///     / \      / \
-///    h0 h1    h2 h3
-/// ```
-///
-/// Host `i` is attached to ToR `i / hosts_per_tor`, and ToR `t` is in pod `t / tors_per_pod`. Switches are numbered
-/// in the order `tor`, `agg`, `core`. Aggregation switch `j` of a pod is linked to the `uplinks_per_agg` cores from
-/// `j * uplinks_per_agg` on, modulo the number of cores. Paths have 2, 4 or 6 hops.
-///
-/// ExpressPass '17, Table 1, has two such networks of 8,192 hosts. The one that it calls a 32-ary fat tree has 16
-/// cores (a full one has 256) and 512 + 512 switches: `pods: 32, tors_per_pod: 16, aggs_per_pod: 16,
-/// hosts_per_tor: 16, cores: 16, uplinks_per_agg: 1`. The one that it calls a Clos has 16 cores, 128 aggregation
-/// switches and 1,024 ToRs. The paper does not say how many pods; 16 pods with `uplinks_per_agg: 2` fit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Clos3 {
-    /// The number of pods, default 4.
-    pub pods: u32,
-    /// The number of ToRs in each pod, default 4.
-    pub tors_per_pod: u32,
-    /// The number of aggregation switches in each pod, default 4.
-    pub aggs_per_pod: u32,
-    /// The number of hosts on each ToR, default 8.
-    pub hosts_per_tor: u32,
-    /// The number of cores, default 16.
-    pub cores: u32,
-    /// The number of links from each aggregation switch to different cores, default 4. `aggs_per_pod *
-    /// uplinks_per_agg` must be a multiple of `cores`, so that every pod has equally many links to every core.
-    pub uplinks_per_agg: u32,
-    /// The rate of host links, default 10 Gbps.
-    pub rate: Rate,
-    /// The delay of host links, default 1 us (ExpressPass '17, Table 1).
-    pub delay: Span,
-    /// The rate of links between ToRs and aggregation switches, default 40 Gbps.
-    pub agg_rate: Rate,
-    /// The delay of links between ToRs and aggregation switches, default 1 us.
-    pub agg_delay: Span,
-    /// The rate of links to the cores, default 40 Gbps.
-    pub core_rate: Rate,
-    /// The delay of links to the cores, default 5 us.
-    pub core_delay: Span,
-}
-
-impl Default for Clos3 {
-    fn default() -> Clos3 {
-        Clos3 {
-            pods: 4,
-            tors_per_pod: 4,
-            aggs_per_pod: 4,
-            hosts_per_tor: 8,
-            cores: 16,
-            uplinks_per_agg: 4,
-            rate: RATE,
-            delay: Span::from_us(1),
-            agg_rate: Rate::gbps(40),
-            agg_delay: Span::from_us(1),
-            core_rate: Rate::gbps(40),
-            core_delay: Span::from_us(5),
-        }
+declare! {
+    /// A network of three tiers: within a pod, every ToR is linked to every aggregation switch, and aggregation switch
+    /// `j` of every pod is linked to group `j` of the cores.
+    ///
+    /// ```text
+    ///     core0 core1 | core2 core3      tier 3: group j for aggregation j of every pod
+    ///        |  \   ____/  |
+    ///      agg0    agg1      ...         tier 2, one pod
+    ///       |  \  /  |
+    ///     tor0    tor1       ...         tier 1
+    ///     / \      / \
+    ///    h0 h1    h2 h3
+    /// ```
+    ///
+    /// Host `i` is attached to ToR `i / hosts_per_tor`, and ToR `t` is in pod `t / tors_per_pod`. Switches are numbered
+    /// in the order `tor`, `agg`, `core`. Aggregation switch `j` of a pod is linked to the `uplinks_per_agg` cores from
+    /// `j * uplinks_per_agg` on, modulo the number of cores. Paths have 2, 4 or 6 hops.
+    ///
+    /// ExpressPass '17, Table 1, has two such networks of 8,192 hosts. The one that it calls a 32-ary fat tree has 16
+    /// cores (a full one has 256) and 512 + 512 switches: `pods: 32, tors_per_pod: 16, aggs_per_pod: 16,
+    /// hosts_per_tor: 16, cores: 16, uplinks_per_agg: 1`. The one that it calls a Clos has 16 cores, 128 aggregation
+    /// switches and 1,024 ToRs. The paper does not say how many pods; 16 pods with `uplinks_per_agg: 2` fit.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct Clos3 {
+        /// The number of pods.
+        pods: u32 = "4" in "1" to "10000";
+        /// The number of ToRs in each pod.
+        tors_per_pod: u32 = "4" in "1" to "10000";
+        /// The number of aggregation switches in each pod.
+        aggs_per_pod: u32 = "4" in "1" to "10000";
+        /// The number of hosts on each ToR.
+        hosts_per_tor: u32 = "8" in "1" to "10000";
+        /// The number of cores.
+        cores: u32 = "16" in "1" to "10000";
+        /// The number of links from each aggregation switch to different cores. `aggs_per_pod * uplinks_per_agg` must
+        /// be a multiple of `cores`, so that every pod has equally many links to every core.
+        uplinks_per_agg: u32 = "4" in "1" to "10000";
+        /// The rate of host links.
+        rate: Rate = "10 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// The delay of host links (ExpressPass '17, Table 1).
+        delay: Span = "1 us" in "0 s" to "1 s";
+        /// The rate of links between ToRs and aggregation switches.
+        agg_rate: Rate = "40 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// The delay of links between ToRs and aggregation switches.
+        agg_delay: Span = "1 us" in "0 s" to "1 s";
+        /// The rate of links to the cores.
+        core_rate: Rate = "40 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// The delay of links to the cores.
+        core_delay: Span = "5 us" in "0 s" to "1 s";
     }
 }
 

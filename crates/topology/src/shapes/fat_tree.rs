@@ -1,56 +1,44 @@
 //! The fat trees of the papers: [`FatTree`], [`OversubscribedFatTree`] and [`Pacc320`].
 
 use super::clos::Clos3;
-use super::limits::{DELAY, RATE};
 use crate::error::TopologyError;
 use crate::graph::Topology;
+use clearway_schema::declare;
 use clearway_units::{Rate, Span};
 
-/// The k-ary fat tree (Al-Fares et al., SIGCOMM '08): k pods of k/2 ToRs and k/2 aggregation switches, k²/4
-/// cores, k³/4 hosts, every switch with k ports, no oversubscription.
-///
-/// ```text
-///   k = 4:      core0 core1   core2 core3        aggregation j of every pod to cores j*k/2 ..
-///                 |  \          /  |
-///     pod 0:    agg0    agg1          ... pods 1, 2, 3
-///                | \   / |
-///               tor0   tor1
-///               / \     / \
-///              h0 h1   h2 h3
-/// ```
-///
-/// Host `i` is attached to ToR `i / (k/2)`; ToR and aggregation switch `t` are in pod `t / (k/2)`. There are
-/// `3k³/4` links. Paths have 2, 4 or 6 hops, and k²/4 shortest paths join two hosts of different pods. With `k: 8`
-/// and a delay of 5 us it is the network of ExpressPass '17, Fig. 1 (16 cores, 32 + 32 switches, 128 hosts).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FatTree {
-    /// The number of ports of a switch: even, 2 to 128, default 4.
-    pub k: u32,
-    /// The rate of every link, default 10 Gbps.
-    pub rate: Rate,
-    /// The delay of every link, default 4 us.
-    pub delay: Span,
-    /// The rate of host links, default `rate`.
-    pub host_rate: Option<Rate>,
-    /// The delay of host links, default `delay`.
-    pub host_delay: Option<Span>,
-    /// The rate of links between aggregation and core switches, default `rate`.
-    pub core_rate: Option<Rate>,
-    /// The delay of links between aggregation and core switches, default `delay`.
-    pub core_delay: Option<Span>,
-}
-
-impl Default for FatTree {
-    fn default() -> FatTree {
-        FatTree {
-            k: 4,
-            rate: RATE,
-            delay: DELAY,
-            host_rate: None,
-            host_delay: None,
-            core_rate: None,
-            core_delay: None,
-        }
+declare! {
+    /// The k-ary fat tree (Al-Fares et al., SIGCOMM '08): k pods of k/2 ToRs and k/2 aggregation switches, k²/4
+    /// cores, k³/4 hosts, every switch with k ports, no oversubscription.
+    ///
+    /// ```text
+    ///   k = 4:      core0 core1   core2 core3        aggregation j of every pod to cores j*k/2 ..
+    ///                 |  \          /  |
+    ///     pod 0:    agg0    agg1          ... pods 1, 2, 3
+    ///                | \   / |
+    ///               tor0   tor1
+    ///               / \     / \
+    ///              h0 h1   h2 h3
+    /// ```
+    ///
+    /// Host `i` is attached to ToR `i / (k/2)`; ToR and aggregation switch `t` are in pod `t / (k/2)`. There are
+    /// `3k³/4` links. Paths have 2, 4 or 6 hops, and k²/4 shortest paths join two hosts of different pods. With `k: 8`
+    /// and a delay of 5 us it is the network of ExpressPass '17, Fig. 1 (16 cores, 32 + 32 switches, 128 hosts).
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct FatTree {
+        /// The number of ports of a switch, which is even.
+        k: u32 = "4" in "2" to "128";
+        /// The rate of every link.
+        rate: Rate = "10 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// The delay of every link.
+        delay: Span = "4 us" in "0 s" to "1 s";
+        /// The rate of host links. Without it, `rate`.
+        host_rate: Option<Rate> = none in "1 Mbps" to "1.6 Tbps";
+        /// The delay of host links. Without it, `delay`.
+        host_delay: Option<Span> = none in "0 s" to "1 s";
+        /// The rate of links between aggregation and core switches. Without it, `rate`.
+        core_rate: Option<Rate> = none in "1 Mbps" to "1.6 Tbps";
+        /// The delay of links between aggregation and core switches. Without it, `delay`.
+        core_delay: Option<Span> = none in "0 s" to "1 s";
     }
 }
 
@@ -84,33 +72,29 @@ impl FatTree {
     }
 }
 
-/// The 192-host tree of ExpressPass '17, sec. 6.3 (also of '16 and EC4), wired as in the authors'
-/// `large-scale-fattree.tcl`: 8 pods of 4 ToRs and 2 aggregation switches, 6 hosts on each of the 32 ToRs, 8 cores.
-/// Aggregation switch `i` (counted over all pods) is linked to the 4 cores of its parity. The ToRs are
-/// oversubscribed 3 : 1.
-///
-/// ```text
-///        core0 core2 core4 core6   core1 core3 core5 core7
-///             \   |   |   /             \   |   |   /
-///   pod 0:       agg0                      agg1             ... agg14 agg15
-///               /  |  |  \  (each ToR to both) /  |  |  \
-///            tor0 tor1 tor2 tor3                            ... tor31
-///            h0-5 h6-11  ...                                    h186-191
-/// ```
-///
-/// There are 192 + 64 + 64 links. Paths have 2, 4 or 6 hops; 8 shortest paths join two pods, 2 join two ToRs of a
-/// pod. The hosts' processing delay (1 us in the paper) belongs to the hosts, not to the network.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OversubscribedFatTree {
-    /// The rate of every link, default 10 Gbps (in the paper also 40 Gbps).
-    pub rate: Rate,
-    /// The delay of every link, default 4 us.
-    pub delay: Span,
-}
-
-impl Default for OversubscribedFatTree {
-    fn default() -> OversubscribedFatTree {
-        OversubscribedFatTree { rate: RATE, delay: DELAY }
+declare! {
+    /// The 192-host tree of ExpressPass '17, sec. 6.3 (also of '16 and EC4), wired as in the authors'
+    /// `large-scale-fattree.tcl`: 8 pods of 4 ToRs and 2 aggregation switches, 6 hosts on each of the 32 ToRs, 8 cores.
+    /// Aggregation switch `i` (counted over all pods) is linked to the 4 cores of its parity. The ToRs are
+    /// oversubscribed 3 : 1.
+    ///
+    /// ```text
+    ///        core0 core2 core4 core6   core1 core3 core5 core7
+    ///             \   |   |   /             \   |   |   /
+    ///   pod 0:       agg0                      agg1             ... agg14 agg15
+    ///               /  |  |  \  (each ToR to both) /  |  |  \
+    ///            tor0 tor1 tor2 tor3                            ... tor31
+    ///            h0-5 h6-11  ...                                    h186-191
+    /// ```
+    ///
+    /// There are 192 + 64 + 64 links. Paths have 2, 4 or 6 hops; 8 shortest paths join two pods, 2 join two ToRs of a
+    /// pod. The hosts' processing delay (1 us in the paper) belongs to the hosts, not to the network.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct OversubscribedFatTree {
+        /// The rate of every link (in the paper also 40 Gbps).
+        rate: Rate = "10 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// The delay of every link.
+        delay: Span = "4 us" in "0 s" to "1 s";
     }
 }
 
@@ -138,34 +122,30 @@ impl OversubscribedFatTree {
     }
 }
 
-/// The 320-host tree of HPCC's ns-3 fork and of PACC: 20 ToRs of 16 hosts, 5 pods of 4 ToRs and 4 aggregation
-/// switches, 16 cores; aggregation switch `j` of every pod is linked to cores `4j .. 4j + 4`. Not
-/// oversubscribed.
-///
-/// ```text
-///      core0-3   core4-7   core8-11  core12-15
-///         |         |         |         |          4 links each
-///       agg0      agg1      agg2      agg3         ... agg19
-///         every ToR of the pod to all four
-///       tor0      tor1      tor2      tor3         ... tor19
-///       h0-15     h16-31    ...                        h304-319
-/// ```
-///
-/// There are 320 + 80 + 80 links. Paths have 2, 4 or 6 hops; 16 shortest paths join two pods. HPCC runs it at
-/// 100 Gbps and 400 Gbps, the default here, and PACC at 25 Gbps and 100 Gbps.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Pacc320 {
-    /// The rate of host links, default 100 Gbps.
-    pub rate: Rate,
-    /// The rate of links between switches, default 400 Gbps.
-    pub fabric_rate: Rate,
-    /// The delay of every link, default 1 us.
-    pub delay: Span,
-}
-
-impl Default for Pacc320 {
-    fn default() -> Pacc320 {
-        Pacc320 { rate: Rate::gbps(100), fabric_rate: Rate::gbps(400), delay: Span::from_us(1) }
+declare! {
+    /// The 320-host tree of HPCC's ns-3 fork and of PACC: 20 ToRs of 16 hosts, 5 pods of 4 ToRs and 4 aggregation
+    /// switches, 16 cores; aggregation switch `j` of every pod is linked to cores `4j .. 4j + 4`. Not
+    /// oversubscribed.
+    ///
+    /// ```text
+    ///      core0-3   core4-7   core8-11  core12-15
+    ///         |         |         |         |          4 links each
+    ///       agg0      agg1      agg2      agg3         ... agg19
+    ///         every ToR of the pod to all four
+    ///       tor0      tor1      tor2      tor3         ... tor19
+    ///       h0-15     h16-31    ...                        h304-319
+    /// ```
+    ///
+    /// There are 320 + 80 + 80 links. Paths have 2, 4 or 6 hops; 16 shortest paths join two pods. HPCC runs it at
+    /// 100 Gbps and 400 Gbps, the default here, and PACC at 25 Gbps and 100 Gbps.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct Pacc320 {
+        /// The rate of host links.
+        rate: Rate = "100 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// The rate of links between switches.
+        fabric_rate: Rate = "400 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// The delay of every link.
+        delay: Span = "1 us" in "0 s" to "1 s";
     }
 }
 
@@ -197,6 +177,9 @@ impl Pacc320 {
 mod tests {
     use super::*;
     use crate::{NodeId, Policy, Routes};
+
+    const RATE: Rate = Rate::gbps(10);
+    const DELAY: Span = Span::from_us(4);
 
     /// Returns the names of the neighbours of a node that start with `prefix`.
     fn above(network: &Topology, node: &str, prefix: &str) -> Vec<String> {

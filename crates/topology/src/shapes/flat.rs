@@ -1,38 +1,35 @@
 //! Networks of one switch ([`Star`]) or two ([`Dumbbell`]).
 
-use super::limits::{DELAY, RATE, hosts_within, within};
+use super::limits::{hosts_within, within};
 use crate::builder::{Builder, HOSTS_MAX};
 use crate::error::TopologyError;
 use crate::graph::{NodeId, Topology};
+use clearway_schema::declare;
 use clearway_units::{Rate, Span};
 
-/// Two switches joined by one link that all pairs of hosts share, for experiments on convergence and fairness.
-///
-/// ```text
-///  sender 0  h0 --+                      +-- hP     receiver 0
-///  sender 1  h1 --+-- s0 ========== s1 --+-- hP+1   receiver 1
-///             ...-+    bottleneck        +-- ...
-/// ```
-///
-/// Hosts: senders `0..pairs`, receivers `pairs..2 * pairs`. Switches: `s0` (senders), `s1` (receivers).
-/// Links: `2 * pairs + 1`; the bottleneck is the last one. Every path from a sender to a receiver has 3 hops.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Dumbbell {
-    /// The number of senders, and of receivers: 1 to 500,000, default 2.
-    pub pairs: u32,
-    /// The rate of host links, default 10 Gbps.
-    pub rate: Rate,
-    /// The delay of host links, default 4 us.
-    pub delay: Span,
-    /// The rate of the link between the switches, default 10 Gbps.
-    pub bottleneck_rate: Rate,
-    /// The delay of the link between the switches, default 4 us.
-    pub bottleneck_delay: Span,
-}
-
-impl Default for Dumbbell {
-    fn default() -> Dumbbell {
-        Dumbbell { pairs: 2, rate: RATE, delay: DELAY, bottleneck_rate: RATE, bottleneck_delay: DELAY }
+declare! {
+    /// Two switches joined by one link that all pairs of hosts share, for experiments on convergence and fairness.
+    ///
+    /// ```text
+    ///  sender 0  h0 --+                      +-- hP     receiver 0
+    ///  sender 1  h1 --+-- s0 ========== s1 --+-- hP+1   receiver 1
+    ///             ...-+    bottleneck        +-- ...
+    /// ```
+    ///
+    /// Hosts: senders `0..pairs`, receivers `pairs..2 * pairs`. Switches: `s0` (senders), `s1` (receivers).
+    /// Links: `2 * pairs + 1`; the bottleneck is the last one. Every path from a sender to a receiver has 3 hops.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct Dumbbell {
+        /// The number of senders, and of receivers.
+        pairs: u32 = "2" in "1" to "500000";
+        /// The rate of host links.
+        rate: Rate = "10 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// The delay of host links.
+        delay: Span = "4 us" in "0 s" to "1 s";
+        /// The rate of the link between the switches.
+        bottleneck_rate: Rate = "10 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// The delay of the link between the switches.
+        bottleneck_delay: Span = "4 us" in "0 s" to "1 s";
     }
 }
 
@@ -69,28 +66,24 @@ impl Dumbbell {
     }
 }
 
-/// Hosts around one switch, for testbeds and for incast to one port.
-///
-/// ```text
-///   h0 --+
-///   h1 --+-- s0
-///   ... -+
-/// ```
-///
-/// Link `i` belongs to host `i`. Every path has 2 hops.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Star {
-    /// The number of hosts: 1 to 1,000,000, default 4.
-    pub hosts: u32,
-    /// The rate of every link, default 10 Gbps.
-    pub rate: Rate,
-    /// The delay of every link, default 4 us.
-    pub delay: Span,
-}
-
-impl Default for Star {
-    fn default() -> Star {
-        Star { hosts: 4, rate: RATE, delay: DELAY }
+declare! {
+    /// Hosts around one switch, for testbeds and for incast to one port.
+    ///
+    /// ```text
+    ///   h0 --+
+    ///   h1 --+-- s0
+    ///   ... -+
+    /// ```
+    ///
+    /// Link `i` belongs to host `i`. Every path has 2 hops.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct Star {
+        /// The number of hosts.
+        hosts: u32 = "4" in "1" to "60000";
+        /// The rate of every link.
+        rate: Rate = "10 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// The delay of every link.
+        delay: Span = "4 us" in "0 s" to "1 s";
     }
 }
 

@@ -1,13 +1,7 @@
-//! The defaults and the checks of parameters that shapes share.
+//! The checks of parameters that shapes share.
 
 use crate::builder::{HOSTS_MAX, SWITCHES_MAX};
 use crate::error::TopologyError;
-use clearway_units::{Rate, Span};
-
-/// The rate of links in the ExpressPass authors' ns-2 scripts, and the default of most shapes.
-pub(super) const RATE: Rate = Rate::gbps(10);
-/// The delay of links in the ExpressPass authors' ns-2 scripts, and the default of most shapes.
-pub(super) const DELAY: Span = Span::from_us(4);
 
 /// Returns an error if a count is outside `min..=max`. The bounds keep products of counts within 64 bits.
 pub(super) fn within(

@@ -1,49 +1,46 @@
 //! Networks whose switches form a line, for flows that cross more than one bottleneck.
 
-use super::limits::{DELAY, RATE, within};
+use super::limits::within;
 use crate::builder::Builder;
 use crate::error::TopologyError;
 use crate::graph::{NodeId, PortId, Topology};
+use clearway_schema::declare;
 use clearway_units::{Rate, Span};
 
 /// The largest number of bottlenecks of a parking lot.
 const BOTTLENECKS_MAX: u64 = 1_000;
 
-/// The parking lot of ExpressPass '17, Figs. 4 (b) and 10 (a): one long flow crosses all bottleneck links, and each
-/// of them carries one cross flow.
-///
-/// ```text
-///  long sender #0 --+                                               +-- #1 long receiver
-///                   s0 ===link 0=== s1 ===link 1=== s2 ... ===link N-1=== sN
-///                   |               | |             | |               |
-///                   #2             #3 #4           #5 #6            #2N+1
-///           cross flow 0: #2 -> #3,  cross flow 1: #4 -> #5, ...     (# is the host's id)
-/// ```
-///
-/// Host 0 is `long-sender`, host 1 is `long-receiver`. Cross flow `i` of `0..bottlenecks` has the sender `2 + 2i`
-/// (`cross-sender{i}`, on `s{i}`) and the receiver `3 + 2i` (`cross-receiver{i}`, on `s{i+1}`). There are
-/// `bottlenecks + 1` switches and `3 * bottlenecks + 2` links, of which the bottlenecks come first. The long path
-/// has `bottlenecks + 2` hops, a cross path 3.
-///
-/// Links are numbered here in the order in which data crosses them. The paper numbers them in the order of credits:
-/// its Link 1, which the long flow's credits cross first and which naive credits leave underused, is the last one
-/// here.
-///
-/// In the authors' script one host receives cross flow `i` and sends cross flow `i + 1`. Two hosts do so here, to
-/// keep the credits of one flow and the data of the other off a common host link, which the figure does not show.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ParkingLot {
-    /// The number of links that the long flow shares with a cross flow: 1 to 1,000 (in the paper 1 to 6), default 2.
-    pub bottlenecks: u32,
-    /// The rate of every link, default 10 Gbps.
-    pub rate: Rate,
-    /// The delay of every link, default 4 us.
-    pub delay: Span,
-}
-
-impl Default for ParkingLot {
-    fn default() -> ParkingLot {
-        ParkingLot { bottlenecks: 2, rate: RATE, delay: DELAY }
+declare! {
+    /// The parking lot of ExpressPass '17, Figs. 4 (b) and 10 (a): one long flow crosses all bottleneck links, and each
+    /// of them carries one cross flow.
+    ///
+    /// ```text
+    ///  long sender #0 --+                                               +-- #1 long receiver
+    ///                   s0 ===link 0=== s1 ===link 1=== s2 ... ===link N-1=== sN
+    ///                   |               | |             | |               |
+    ///                   #2             #3 #4           #5 #6            #2N+1
+    ///           cross flow 0: #2 -> #3,  cross flow 1: #4 -> #5, ...     (# is the host's id)
+    /// ```
+    ///
+    /// Host 0 is `long-sender`, host 1 is `long-receiver`. Cross flow `i` of `0..bottlenecks` has the sender `2 + 2i`
+    /// (`cross-sender{i}`, on `s{i}`) and the receiver `3 + 2i` (`cross-receiver{i}`, on `s{i+1}`). There are
+    /// `bottlenecks + 1` switches and `3 * bottlenecks + 2` links, of which the bottlenecks come first. The long path
+    /// has `bottlenecks + 2` hops, a cross path 3.
+    ///
+    /// Links are numbered here in the order in which data crosses them. The paper numbers them in the order of credits:
+    /// its Link 1, which the long flow's credits cross first and which naive credits leave underused, is the last one
+    /// here.
+    ///
+    /// In the authors' script one host receives cross flow `i` and sends cross flow `i + 1`. Two hosts do so here, to
+    /// keep the credits of one flow and the data of the other off a common host link, which the figure does not show.
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct ParkingLot {
+        /// The number of links that the long flow shares with a cross flow (in the paper 1 to 6).
+        bottlenecks: u32 = "2" in "1" to "100";
+        /// The rate of every link.
+        rate: Rate = "10 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// The delay of every link.
+        delay: Span = "4 us" in "0 s" to "1 s";
     }
 }
 
@@ -102,43 +99,39 @@ impl ParkingLot {
     }
 }
 
-/// The multi-bottleneck network of ExpressPass '17, Figs. 4 (a) and 11 (a): the credits of flows 1 to N cross Link 1
-/// and then Link 2, which they share with Flow 0; those of Flow 0 cross Link 2 only.
-///
-/// ```text
-///  receiver1 --+                 receiver0              +-- sender0
-///  receiver2 --+                     |                  +-- sender1
-///        ... --+-- s0 ===Link 1=== s1 ===Link 2=== s2 --+-- ...
-///                 credits of 1..N -->   credits of all -->
-///                   <-- data of 1..N      <-- data of all
-/// ```
-///
-/// We had the paper's text but not these figures, and read the network from the text: the *second switch from the
-/// left* gets twice as many credits of Flow 0 as of either of Flows 1 and 2, whose credits have passed the limit of
-/// Link 1, and it forwards all of them to Link 2. So credits travel from left to right, receivers are on the left,
-/// and the max-min share of every flow is 1/(N+1) of Link 2. The authors' `multi-bottleneck.tcl` agrees, except that
-/// one host sends all flows there and its own link is Link 2; [`shared_sender`] builds that network.
-///
-/// Flow `i` of `0..=flows` has the sender `i` and the receiver `flows + 1 + i`; with [`shared_sender`] the one sender
-/// is host 0 and the receiver of flow `i` is `1 + i`. Link 1 is the first link, Link 2 the second. The path of Flow 0
-/// has 3 hops (2 with a shared sender), the others have 4 (3 with a shared sender).
-///
-/// [`shared_sender`]: MultiBottleneck::shared_sender
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct MultiBottleneck {
-    /// N, the number of flows besides Flow 0, which cross both links: 1 to 100,000, default 2 (Fig. 4 (a)).
-    pub flows: u32,
-    /// If true, one host sends all flows, as in the authors' script; default false.
-    pub shared_sender: bool,
-    /// The rate of every link, default 10 Gbps.
-    pub rate: Rate,
-    /// The delay of every link, default 4 us.
-    pub delay: Span,
-}
-
-impl Default for MultiBottleneck {
-    fn default() -> MultiBottleneck {
-        MultiBottleneck { flows: 2, shared_sender: false, rate: RATE, delay: DELAY }
+declare! {
+    /// The multi-bottleneck network of ExpressPass '17, Figs. 4 (a) and 11 (a): the credits of flows 1 to N cross Link 1
+    /// and then Link 2, which they share with Flow 0; those of Flow 0 cross Link 2 only.
+    ///
+    /// ```text
+    ///  receiver1 --+                 receiver0              +-- sender0
+    ///  receiver2 --+                     |                  +-- sender1
+    ///        ... --+-- s0 ===Link 1=== s1 ===Link 2=== s2 --+-- ...
+    ///                 credits of 1..N -->   credits of all -->
+    ///                   <-- data of 1..N      <-- data of all
+    /// ```
+    ///
+    /// We had the paper's text but not these figures, and read the network from the text: the *second switch from the
+    /// left* gets twice as many credits of Flow 0 as of either of Flows 1 and 2, whose credits have passed the limit of
+    /// Link 1, and it forwards all of them to Link 2. So credits travel from left to right, receivers are on the left,
+    /// and the max-min share of every flow is 1/(N+1) of Link 2. The authors' `multi-bottleneck.tcl` agrees, except that
+    /// one host sends all flows there and its own link is Link 2; [`shared_sender`] builds that network.
+    ///
+    /// Flow `i` of `0..=flows` has the sender `i` and the receiver `flows + 1 + i`; with [`shared_sender`] the one sender
+    /// is host 0 and the receiver of flow `i` is `1 + i`. Link 1 is the first link, Link 2 the second. The path of Flow 0
+    /// has 3 hops (2 with a shared sender), the others have 4 (3 with a shared sender).
+    ///
+    /// [`shared_sender`]: MultiBottleneck::shared_sender
+    #[derive(Copy, PartialEq, Eq)]
+    pub struct MultiBottleneck {
+        /// N, the number of flows besides Flow 0, which cross both links (Fig. 4 (a)).
+        flows: u32 = "2" in "1" to "30000";
+        /// If true, one host sends all flows, as in the authors' script.
+        shared_sender: bool = "false";
+        /// The rate of every link.
+        rate: Rate = "10 Gbps" in "1 Mbps" to "1.6 Tbps";
+        /// The delay of every link.
+        delay: Span = "4 us" in "0 s" to "1 s";
     }
 }
 

@@ -8,7 +8,7 @@ use super::ledger::Ledger;
 use super::mlfq::{Discipline, Mlfq};
 use super::phase::{Correction, FlowRtt, Phase, PhaseMeter, RttMethod, SlowStartEnd, Units};
 use super::threshold::Threshold;
-use crate::params::Auto;
+use clearway_schema::Auto;
 use clearway_units::{Bytes, Rate, Span, Time};
 use std::collections::{BTreeMap, VecDeque};
 

@@ -13,18 +13,18 @@ mod port;
 
 pub use port::TelemetryPort;
 
-use super::config::rdma_params;
+use super::config::CommonParams;
 use super::law::{AckEvent, BuildLaw, RateLaw};
-use super::scale::{Step, Window, Windowing, plus};
+use super::scale::{LawParams, Step, Window, Windowing, plus};
 use super::{Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
 use crate::needs::Needs;
 use crate::packet::{HOPS_MAX, Hop};
-use crate::params::{Auto, Profile};
 use crate::transport::Checked;
+use clearway_schema::{Auto, Profile, choice, declare};
 use clearway_units::{Bytes, Rate, Span, Time};
 
-crate::choice! {
+choice! {
     /// What the law reacts to.
     pub enum ReactTo {
         /// Every acknowledgement, against a reference that moves once in a round trip (the paper).
@@ -34,7 +34,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// How finely the law reads what ports wrote.
     pub enum Telemetry {
         /// As it was.
@@ -78,38 +78,37 @@ pub enum Increase {
     Rate(Step),
 }
 
-rdma_params! {
+declare! {
     /// Parameters of `hpcc`.
-    {
-    /// What the law reacts to. `ack`: every acknowledgement, against a reference that moves once in a round trip;
-    /// `round-trip`: one acknowledgement in a round trip.
-    react: ReactTo = "ack", "" to "", "SIGCOMM'19 sec. 3.2";
-    /// Target utilisation `eta`.
-    eta: f64 = "0.95", "0.01" to "1", "SIGCOMM'19 sec. 5.1";
-    /// Additive increases in a row after which even an idle link is measured anew (`maxStage`). The paper prints 5, its
-    /// simulations ran 0.
-    max_stage: u32 = "0", "0" to "1000", "its authors' results page: what the simulations ran; SIGCOMM'19 sec. 5.1: 5";
-    /// Additive increase of the window in a round trip (`W_AI`).
-    w_ai: Bytes = "80 B", "1 B" to "1 GB", "SIGCOMM'19 sec. 5.1";
-    /// The same as an increase of the rate. `auto`: `w_ai` in each `base_rtt`.
-    ai: Auto<Rate> = "auto", "1 bps" to "1.6 Tbps", "SIGCOMM'19 sec. 5.1";
-    /// Line rate for which `ai` is given: at others it is scaled in proportion. 0: it holds at any.
-    increments_at: Rate = "0 bps", "" to "1.6 Tbps", "our choice";
-    /// The rate falls no lower.
-    min_rate: Rate = "10 Mbps", "1 bps" to "1.6 Tbps", "our choice: the paper leaves it open";
-    /// How much may be in flight: `none`: any amount; `fixed`: what line rate sends in a base round-trip time; `rate`:
-    /// of that, the share that the rate has of line rate.
-    windowing: Windowing = "rate", "" to "", "SIGCOMM'19 Algorithm 1";
-    /// Base round-trip time `T`. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network (12.24 us
-    /// in that of 320 hosts).
-    base_rtt: Auto<Span> = "auto", "1 ns" to "1 s", "our choice; the paper: one for the network";
-    /// How finely the law reads what ports wrote. `exact`: as it was; `fields`: rounded as in the header of HPCC's ns-3
-    /// code, in units of 128 and 80 bytes times the multiple of 25 Gbps that the line rate is.
-    telemetry: Telemetry = "exact", "" to "", "our choice";
-    /// Bytes that each data packet carries for telemetry, whatever its way: 2, and 8 for each of 5 ports.
-    telemetry_bytes: u32 = "42", "0" to "1000", "SIGCOMM'19 sec. 4.1";
-    /// Bytes of it that an acknowledgement returns.
-    telemetry_ack_bytes: u32 = "42", "0" to "1000", "SIGCOMM'19 sec. 4.1";
+    pub struct Params {
+        /// What the law reacts to. `ack`: every acknowledgement, against a reference that moves once in a round trip;
+        /// `round-trip`: one acknowledgement in a round trip.
+        react: ReactTo = "ack" from "SIGCOMM'19 sec. 3.2";
+        /// Target utilisation `eta`.
+        eta: f64 = "0.95" in "0.01" to "1" from "SIGCOMM'19 sec. 5.1";
+        /// Additive increases in a row after which even an idle link is measured anew (`maxStage`). The paper prints 5, its
+        /// simulations ran 0.
+        max_stage: u32 = "0" in "0" to "1000" from "its authors' results page: what the simulations ran; SIGCOMM'19 sec. 5.1: 5";
+        /// Additive increase of the window in a round trip (`W_AI`).
+        w_ai: Bytes = "80 B" in "1 B" to "1 GB" from "SIGCOMM'19 sec. 5.1";
+        /// The same as an increase of the rate. `auto`: `w_ai` in each `base_rtt`.
+        ai: Auto<Rate> = "auto" in "1 bps" to "1.6 Tbps" from "SIGCOMM'19 sec. 5.1";
+        /// Line rate for which `ai` is given: at others it is scaled in proportion. 0: it holds at any.
+        increments_at: Rate = "0 bps" in "" to "1.6 Tbps" from "our choice";
+        ..law: LawParams {
+            windowing = "rate" from "SIGCOMM'19 Algorithm 1",
+            /// Base round-trip time `T`. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network (12.24 us
+            /// in that of 320 hosts).
+            base_rtt from "our choice; the paper: one for the network",
+        };
+        /// How finely the law reads what ports wrote. `exact`: as it was; `fields`: rounded as in the header of HPCC's ns-3
+        /// code, in units of 128 and 80 bytes times the multiple of 25 Gbps that the line rate is.
+        telemetry: Telemetry = "exact" from "our choice";
+        /// Bytes that each data packet carries for telemetry, whatever its way: 2, and 8 for each of 5 ports.
+        telemetry_bytes: u32 = "42" in "0" to "1000" from "SIGCOMM'19 sec. 4.1";
+        /// Bytes of it that an acknowledgement returns.
+        telemetry_ack_bytes: u32 = "42" in "0" to "1000" from "SIGCOMM'19 sec. 4.1";
+        ..rdma: CommonParams;
     }
 }
 
@@ -145,7 +144,12 @@ impl RdmaParams for Params {
     const PROFILES: &'static [Profile] = PROFILES;
 
     fn needs(&self) -> Needs {
-        Needs { lossless: self.lossless, acks: self.acks, stamp: self.telemetry_bytes, ..Needs::NOTHING }
+        Needs {
+            lossless: self.rdma.lossless,
+            acks: self.rdma.acks,
+            stamp: self.telemetry_bytes,
+            ..Needs::NOTHING
+        }
     }
 
     fn mechanism(&self) -> Option<()> {
@@ -157,7 +161,7 @@ impl RdmaParams for Params {
             stamp: self.telemetry_bytes,
             stamp_echo: self.telemetry_ack_bytes,
             telemetry: true,
-            ..self.config(env)
+            ..self.rdma.config(env)
         }
     }
 
@@ -170,9 +174,9 @@ impl RdmaParams for Params {
                 Auto::Auto => Increase::Window(self.w_ai),
                 Auto::Set(ai) => Increase::Rate(Step::given(ai, self.increments_at)),
             },
-            min_rate: self.min_rate,
-            windowing: self.windowing,
-            base_rtt: self.base_rtt.set(),
+            min_rate: self.law.min_rate,
+            windowing: self.law.windowing,
+            base_rtt: self.law.base_rtt.set(),
             telemetry: self.telemetry,
             stamp: self.telemetry_bytes,
         }

@@ -14,9 +14,10 @@ pub use pi::{PiController, PiForm};
 pub use port::PaccPort;
 pub use table::{Entry, FlowTable};
 
+use clearway_schema::choice;
 use clearway_units::{Bytes, Rate, Span};
 
-crate::choice! {
+choice! {
     /// What a flow's share of the notifications is rounded to (PACC-20).
     pub enum Rounding {
         /// Down, as the text says.
@@ -26,7 +27,7 @@ crate::choice! {
     }
 }
 
-crate::choice! {
+choice! {
     /// What happens to notifications still to be sent when the next period allots new ones (PACC-11).
     pub enum Pending {
         /// The new ones take their place.

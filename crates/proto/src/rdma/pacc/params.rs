@@ -3,86 +3,89 @@
 use super::{PaccConfig, PaccPort, Pending, PiForm, Rounding};
 use crate::endpoint::Env;
 use crate::needs::Needs;
-use crate::params::{Auto, Profile};
-use crate::rdma::config::rdma_params;
+use crate::rdma::config::CommonParams;
 use crate::rdma::dcqcn::{AlphaFrom, DcqcnConfig, Hyper, Notice, Reaction};
-use crate::rdma::scale::{Step, Windowing};
+use crate::rdma::scale::{LawParams, Step};
 use crate::rdma::{Config, Rdma, RdmaParams};
 use crate::transport::Checked;
+use clearway_schema::{Auto, Profile, declare};
 use clearway_units::{Bytes, Rate, Span};
 
-rdma_params! {
+declare! {
     /// Parameters of `pacc`.
-    {
-    /// Ports: period `T` of the controller, of the average and of the flow table.
-    period: Span = "80 us", "1 us" to "1 s", "PACC sec. III-B";
-    /// Ports: the queue that the controller wants (`Q_th`). `auto`: half of what the port sends in a period, 125 KB at
-    /// 25 Gbps.
-    q_th: Auto<Bytes> = "auto", "0 B" to "1 TB", "PACC sec. V-A, PACC-8";
-    /// Ports: an average queue up to this is taken for microbursts (`Q_burst`). `auto`: what the port sends in `burst`.
-    q_burst: Auto<Bytes> = "auto", "0 B" to "1 TB", "PACC sec. V-A, PACC-8";
-    /// Ports: how long a microburst lasts (`d`): 4 KB at 25 Gbps.
-    burst: Span = "1.28 us", "0 s" to "1 s", "PACC sec. V-A, PACC-19";
-    /// Ports: a pair of hosts with fewer bytes in a period is forgotten (`B_th`). `auto`: as `q_burst`.
-    b_th: Auto<Bytes> = "auto", "0 B" to "1 TB", "PACC sec. V-A";
-    /// Ports: weight `w` of the present queue in its average.
-    w: f64 = "0.9", "0.001" to "1", "PACC sec. V-A";
-    /// Ports: notifications for each `queue_unit` of queue above `q_th` (`beta_1`).
-    beta1: f64 = "0.05", "0" to "1000", "PACC sec. V-A";
-    /// Ports: notifications for each `queue_unit` by which the queue grew in a period (`beta_2`).
-    beta2: f64 = "0.1", "0" to "1000", "PACC sec. V-A";
-    /// Ports: what the controller counts the queue in.
-    queue_unit: Bytes = "1 KB", "1 B" to "1 GB", "PACC-1";
-    /// Ports: `position`: the controller's output is the number of notifications, as Algorithm 1 prints it;
-    /// `incremental`: it is added to that of the period before, as in the paper's analysis.
-    form: PiForm = "position", "" to "", "PACC Algorithm 1, PACC-2";
-    /// Ports: time between two notifications for the same pair.
-    cnp_gap: Span = "4 us", "1 ns" to "1 s", "PACC sec. III-B";
-    /// Ports: most congested packets that an entry counts.
-    n_cong_max: u32 = "255", "1" to "4294967295", "PACC Table I: 8 bits; PACC-7";
-    /// Ports: most notifications for a pair in a period, besides the limit of `period / cnp_gap`.
-    n_cnp_max: u32 = "255", "1" to "4294967295", "PACC Table I: 8 bits";
-    /// Ports: what a pair's share of the notifications is rounded to.
-    rounding: Rounding = "down", "" to "", "PACC sec. III-B, PACC-20";
-    /// Ports: what becomes of notifications not sent when the next period allots new ones.
-    pending: Pending = "replace", "" to "", "PACC-11";
-    /// Ports: pairs that the flow table has room for. Further ones get no notifications in that period.
-    table_entries: u32 = "1024", "1" to "1000000", "our choice";
-    /// Hosts, as in `dcqcn`: when a notification takes effect. `ticks`: at the next tick of a clock that the flow's first
-    /// notification starts; `on-cnp`: at once.
-    reaction: Reaction = "ticks", "" to "", "HPCC's ns-3 code, PACC-22";
-    /// Hosts, as in `dcqcn`: weight `g` of one notification, or of one period without, in `alpha`.
-    g: f64 = "0.00390625", "0.000001" to "1", "HPCC's ns-3 code, PACC-18";
-    /// Hosts, as in `dcqcn`: from when on `alpha`, which begins at 1, moves.
-    alpha_from: AlphaFrom = "notification", "" to "", "HPCC's ns-3 code, PACC-21";
-    /// Hosts, as in `dcqcn`: time without a notification after which `alpha` falls (`tau'`).
-    alpha_period: Span = "1 us", "1 ns" to "1 s", "PACC appendix, PACC-18";
-    /// Hosts, as in `dcqcn`: least time between two cuts. With `ticks` it must be more than zero.
-    decrease_interval: Span = "4 us", "0 s" to "1 s", "HPCC's ns-3 code, PACC-22";
-    /// Hosts, as in `dcqcn`: whether each cut makes the old rate the target. Else a cut that follows a cut leaves the
-    /// target where it was.
-    clamp_target: bool = "false", "" to "", "HPCC's ns-3 code, PACC-22";
-    /// Hosts, as in `dcqcn`: time between increases (`T_i`).
-    increase_timer: Span = "300 us", "1 ns" to "1 s", "PACC appendix, PACC-18";
-    /// Hosts, as in `dcqcn`: bytes on the wire between increases; 0: time alone counts.
-    byte_counter: Bytes = "0 B", "0 B" to "1 TB", "HPCC's ns-3 code, PACC-18";
-    /// Hosts, as in `dcqcn`: increases of fast recovery, before the target rises.
-    fast_recovery: u32 = "1", "0" to "1000", "HPCC's ns-3 code, PACC-18";
-    /// Hosts, as in `dcqcn`: additive increase of the target.
-    ai: Rate = "20 Mbps", "1 bps" to "1.6 Tbps", "HPCC's ns-3 code, PACC-18";
-    /// Hosts, as in `dcqcn`: hyper increase of the target.
-    hai: Rate = "200 Mbps", "1 bps" to "1.6 Tbps", "HPCC's ns-3 code, PACC-18";
-    /// Hosts: line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold at
-    /// any.
-    increments_at: Rate = "100 Gbps", "" to "1.6 Tbps", "HPCC's ns-3 code, PACC-18";
-    /// Hosts: the rate falls no lower. HPCC's ns-3 code has 100 Mbps in its class and 1 Gbps in its script.
-    min_rate: Rate = "100 Mbps", "1 bps" to "1.6 Tbps", "HPCC's ns-3 code, PACC-24";
-    /// Hosts, as in `dcqcn`: how much may be in flight: `none`: any amount; `fixed`: what line rate sends in a base
-    /// round-trip time; `rate`: of that, the share that the rate has of line rate.
-    windowing: Windowing = "none", "" to "", "PACC: none is mentioned";
-    /// Base round-trip time of windows. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network
-    /// (12.96 us in the paper's tree).
-    base_rtt: Auto<Span> = "auto", "1 ns" to "1 s", "our choice";
+    pub struct Params {
+        /// Ports: period `T` of the controller, of the average and of the flow table.
+        period: Span = "80 us" in "1 us" to "1 s" from "PACC sec. III-B";
+        /// Ports: the queue that the controller wants (`Q_th`). `auto`: half of what the port sends in a period, 125 KB at
+        /// 25 Gbps.
+        q_th: Auto<Bytes> = "auto" in "0 B" to "1 TB" from "PACC sec. V-A, PACC-8";
+        /// Ports: an average queue up to this is taken for microbursts (`Q_burst`). `auto`: what the port sends in `burst`.
+        q_burst: Auto<Bytes> = "auto" in "0 B" to "1 TB" from "PACC sec. V-A, PACC-8";
+        /// Ports: how long a microburst lasts (`d`): 4 KB at 25 Gbps.
+        burst: Span = "1.28 us" in "0 s" to "1 s" from "PACC sec. V-A, PACC-19";
+        /// Ports: a pair of hosts with fewer bytes in a period is forgotten (`B_th`). `auto`: as `q_burst`.
+        b_th: Auto<Bytes> = "auto" in "0 B" to "1 TB" from "PACC sec. V-A";
+        /// Ports: weight `w` of the present queue in its average.
+        w: f64 = "0.9" in "0.001" to "1" from "PACC sec. V-A";
+        /// Ports: notifications for each `queue_unit` of queue above `q_th` (`beta_1`).
+        beta1: f64 = "0.05" in "0" to "1000" from "PACC sec. V-A";
+        /// Ports: notifications for each `queue_unit` by which the queue grew in a period (`beta_2`).
+        beta2: f64 = "0.1" in "0" to "1000" from "PACC sec. V-A";
+        /// Ports: what the controller counts the queue in.
+        queue_unit: Bytes = "1 KB" in "1 B" to "1 GB" from "PACC-1";
+        /// Ports: `position`: the controller's output is the number of notifications, as Algorithm 1 prints it;
+        /// `incremental`: it is added to that of the period before, as in the paper's analysis.
+        form: PiForm = "position" from "PACC Algorithm 1, PACC-2";
+        /// Ports: time between two notifications for the same pair.
+        cnp_gap: Span = "4 us" in "1 ns" to "1 s" from "PACC sec. III-B";
+        /// Ports: most congested packets that an entry counts.
+        n_cong_max: u32 = "255" in "1" to "4294967295" from "PACC Table I: 8 bits; PACC-7";
+        /// Ports: most notifications for a pair in a period, besides the limit of `period / cnp_gap`.
+        n_cnp_max: u32 = "255" in "1" to "4294967295" from "PACC Table I: 8 bits";
+        /// Ports: what a pair's share of the notifications is rounded to.
+        rounding: Rounding = "down" from "PACC sec. III-B, PACC-20";
+        /// Ports: what becomes of notifications not sent when the next period allots new ones.
+        pending: Pending = "replace" from "PACC-11";
+        /// Ports: pairs that the flow table has room for. Further ones get no notifications in that period.
+        table_entries: u32 = "1024" in "1" to "1000000" from "our choice";
+        /// Hosts, as in `dcqcn`: when a notification takes effect. `ticks`: at the next tick of a clock that the flow's first
+        /// notification starts; `on-cnp`: at once.
+        reaction: Reaction = "ticks" from "HPCC's ns-3 code, PACC-22";
+        /// Hosts, as in `dcqcn`: weight `g` of one notification, or of one period without, in `alpha`.
+        g: f64 = "0.00390625" in "0.000001" to "1" from "HPCC's ns-3 code, PACC-18";
+        /// Hosts, as in `dcqcn`: from when on `alpha`, which begins at 1, moves.
+        alpha_from: AlphaFrom = "notification" from "HPCC's ns-3 code, PACC-21";
+        /// Hosts, as in `dcqcn`: time without a notification after which `alpha` falls (`tau'`).
+        alpha_period: Span = "1 us" in "1 ns" to "1 s" from "PACC appendix, PACC-18";
+        /// Hosts, as in `dcqcn`: least time between two cuts. With `ticks` it must be more than zero.
+        decrease_interval: Span = "4 us" in "0 s" to "1 s" from "HPCC's ns-3 code, PACC-22";
+        /// Hosts, as in `dcqcn`: whether each cut makes the old rate the target. Else a cut that follows a cut leaves the
+        /// target where it was.
+        clamp_target: bool = "false" from "HPCC's ns-3 code, PACC-22";
+        /// Hosts, as in `dcqcn`: time between increases (`T_i`).
+        increase_timer: Span = "300 us" in "1 ns" to "1 s" from "PACC appendix, PACC-18";
+        /// Hosts, as in `dcqcn`: bytes on the wire between increases; 0: time alone counts.
+        byte_counter: Bytes = "0 B" in "0 B" to "1 TB" from "HPCC's ns-3 code, PACC-18";
+        /// Hosts, as in `dcqcn`: increases of fast recovery, before the target rises.
+        fast_recovery: u32 = "1" in "0" to "1000" from "HPCC's ns-3 code, PACC-18";
+        /// Hosts, as in `dcqcn`: additive increase of the target.
+        ai: Rate = "20 Mbps" in "1 bps" to "1.6 Tbps" from "HPCC's ns-3 code, PACC-18";
+        /// Hosts, as in `dcqcn`: hyper increase of the target.
+        hai: Rate = "200 Mbps" in "1 bps" to "1.6 Tbps" from "HPCC's ns-3 code, PACC-18";
+        /// Hosts: line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold at
+        /// any.
+        increments_at: Rate = "100 Gbps" in "" to "1.6 Tbps" from "HPCC's ns-3 code, PACC-18";
+        ..law: LawParams {
+            /// Hosts: the rate falls no lower. HPCC's ns-3 code has 100 Mbps in its class and 1 Gbps in its script.
+            min_rate = "100 Mbps" from "HPCC's ns-3 code, PACC-24",
+            /// Hosts, as in `dcqcn`: how much may be in flight: `none`: any amount; `fixed`: what line rate sends in a base
+            /// round-trip time; `rate`: of that, the share that the rate has of line rate.
+            windowing from "PACC: none is mentioned",
+            /// Base round-trip time of windows. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network
+            /// (12.96 us in the paper's tree).
+            base_rtt,
+        };
+        ..rdma: CommonParams;
     }
 }
 
@@ -122,7 +125,7 @@ impl RdmaParams for Params {
     const COUNTS_NOTICES: bool = true;
 
     fn needs(&self) -> Needs {
-        Needs { lossless: self.lossless, acks: self.acks, cnps: true, ..Needs::NOTHING }
+        Needs { lossless: self.rdma.lossless, acks: self.rdma.acks, cnps: true, ..Needs::NOTHING }
     }
 
     fn mechanism(&self) -> Option<PaccConfig> {
@@ -147,7 +150,7 @@ impl RdmaParams for Params {
     }
 
     fn settings(&self, env: &Env) -> Config {
-        self.config(env)
+        self.rdma.config(env)
     }
 
     /// The constants of the law at hosts. It hears CNPs.
@@ -167,9 +170,9 @@ impl RdmaParams for Params {
             ai: Step::given(self.ai, self.increments_at),
             hai: Step::given(self.hai, self.increments_at),
             hyper: Hyper::Constant,
-            min_rate: self.min_rate,
-            windowing: self.windowing,
-            base_rtt: self.base_rtt.set(),
+            min_rate: self.law.min_rate,
+            windowing: self.law.windowing,
+            base_rtt: self.law.base_rtt.set(),
         }
     }
 }
@@ -177,9 +180,10 @@ impl RdmaParams for Params {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::ParamSet;
     use crate::rdma::dcqcn;
     use crate::rdma::family::profiled;
+    use crate::rdma::scale::Windowing;
+    use clearway_schema::Declared;
 
     fn profile(profiles: &'static [Profile], name: &str) -> &'static Profile {
         profiles.iter().find(|profile| profile.name == name).expect("a profile")

@@ -1,8 +1,9 @@
 //! PACC's controller: how many notifications a queue deserves.
 
+use clearway_schema::choice;
 use clearway_units::Bytes;
 
-crate::choice! {
+choice! {
     /// What the controller's output is added to (PACC-2).
     pub enum PiForm {
         /// Nothing: eq. (2) and Algorithm 1, line 12, as printed.

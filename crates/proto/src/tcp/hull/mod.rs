@@ -14,43 +14,46 @@ pub use pacer::{Pacer, PacerConfig};
 pub use phantom::{PhantomConfig, PhantomQueue};
 pub use sender::HullSender;
 
-use super::config::tcp_params;
+use super::config::TcpParams;
 use super::dctcp::DctcpController;
 use super::{Ecn, Receiver, Sender};
 use crate::endpoint::Env;
 use crate::needs::Needs;
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
+use clearway_schema::{Auto, Profile, declare};
+use clearway_units::{Bytes, Span};
 
-tcp_params! {
+declare! {
     /// Parameters of `hull`.
-    {
+    pub struct Params {
         /// Phantom queue: drain rate as a share of the link's (`gamma`).
-        drain: f64 = "0.95", "0.01" to "1", "NSDI'12; E16 sec. 5";
+        drain: f64 = "0.95" in "0.01" to "1" from "NSDI'12; E16 sec. 5";
         /// Phantom queue: marking threshold. `auto`: 1 KB up to 1 Gbps, 15 KB at 10 Gbps, and on the straight line
         /// through both.
-        threshold: Auto<Bytes> = "auto", "1 B" to "1 GB", "NSDI'12, unchecked: see the page; the line is our choice";
+        threshold: Auto<Bytes> = "auto" in "1 B" to "1 GB" from "NSDI'12, unchecked: see the page; the line is our choice";
         /// DCTCP: weight `g` of a new measurement of marking.
-        g: f64 = "0.0625", "0" to "1", "RFC 8257 sec. 4.2";
+        g: f64 = "0.0625" in "0" to "1" from "RFC 8257 sec. 4.2";
         /// DCTCP: `alpha` of a new flow.
-        alpha_initial: f64 = "1", "0" to "1", "RFC 8257 sec. 3.3";
+        alpha_initial: f64 = "1" in "0" to "1" from "RFC 8257 sec. 3.3";
         /// DCTCP: let marks cut the window down to one segment, while the threshold of slow start stays at `min_cwnd` or
         /// above. With many flows this floor decides what waits in real queues.
-        marks_to_one: bool = "false", "" to "", "our choice: as `dctcp` (HULL-6, DCTCP-3)";
+        marks_to_one: bool = "false" from "our choice: as `dctcp` (HULL-6, DCTCP-3)";
         /// Pacer: whether there is one.
-        pacer: bool = "true", "" to "", "NSDI'12";
+        pacer: bool = "true" from "NSDI'12";
         /// Pacer: probability `p_a` that an echoed mark makes it pace the flow from then on.
-        p_a: f64 = "0.125", "0" to "1", "NSDI'12, unchecked: see the page";
+        p_a: f64 = "0.125" in "0" to "1" from "NSDI'12, unchecked: see the page";
         /// Pacer: it forgets a flow that was idle for this long.
-        association: Span = "10 ms", "1 us" to "100 s", "our choice: we could not look up the paper's";
+        association: Span = "10 ms" in "1 us" to "100 s" from "our choice: we could not look up the paper's";
         /// Pacer: weight `eta` of a new measurement of the rate.
-        eta: f64 = "0.125", "0" to "1", "NSDI'12, unchecked: see the page";
+        eta: f64 = "0.125" in "0" to "1" from "NSDI'12, unchecked: see the page";
         /// Pacer: what a waiting KB adds to the rate at each update, in Mbps (`beta`).
-        beta: f64 = "16", "0" to "100000", "NSDI'12, unchecked: see the page; our reading of its unit";
+        beta: f64 = "16" in "0" to "100000" from "NSDI'12, unchecked: see the page; our reading of its unit";
         /// Pacer: time between updates of the rate (`T_r`).
-        t_r: Span = "64 us", "1 us" to "1 s", "NSDI'12, unchecked: see the page";
+        t_r: Span = "64 us" in "1 us" to "1 s" from "NSDI'12, unchecked: see the page";
         /// Pacer: depth of the token bucket.
-        bucket: Bytes = "24 KB", "1 B" to "1 GB", "NSDI'12, unchecked: see the page";
+        bucket: Bytes = "24 KB" in "1 B" to "1 GB" from "NSDI'12, unchecked: see the page";
+        ..tcp: TcpParams;
     }
 }
 
@@ -71,7 +74,7 @@ impl Transport for Hull {
         "Only the abstract of NSDI'12 was at hand; the phantom queue was compared with two implementations by others, \
          and most constants are recollected.",
     );
-    const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
+    const PROFILES: &'static [Profile] = super::config::PROFILES;
 
     fn needs(_: &Params) -> Needs {
         Needs::NOTHING
@@ -82,7 +85,7 @@ impl Transport for Hull {
     }
 
     fn sender(params: &Params, env: &Env) -> HullSender {
-        let config = params.config(Ecn::Exact);
+        let config = params.tcp.config(Ecn::Exact);
         let control = DctcpController::new(params.g, params.alpha_initial, &config, env);
         let control = control.marks_to_one(params.marks_to_one);
         let pacer = PacerConfig {
@@ -96,6 +99,6 @@ impl Transport for Hull {
     }
 
     fn receiver(params: &Params, env: &Env) -> Receiver {
-        Receiver::new(&params.config(Ecn::Exact), env)
+        Receiver::new(&params.tcp.config(Ecn::Exact), env)
     }
 }

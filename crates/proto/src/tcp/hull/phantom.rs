@@ -3,7 +3,7 @@
 
 use crate::mechanism::{PortMechanism, PortState};
 use crate::packet::{Extra, Flags, Packet};
-use crate::params::Auto;
+use clearway_schema::Auto;
 use clearway_units::{Bytes, Rate, Time};
 
 /// How a phantom queue drains and marks.

@@ -151,9 +151,9 @@ mod tests {
     use super::super::{Hull, Params};
     use super::*;
     use crate::endpoint::{Env, Framing, Stats};
-    use crate::params::ParamSet;
     use crate::rng::{Entity, Rng};
     use crate::transport::Transport;
+    use clearway_schema::Declared;
     use clearway_units::Rate;
 
     #[test]

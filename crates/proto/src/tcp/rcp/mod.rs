@@ -8,7 +8,7 @@ mod port;
 
 pub use port::{RcpConfig, RcpRate};
 
-use super::config::tcp_params;
+use super::config::TcpParams;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent, UNLIMITED};
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
@@ -16,29 +16,31 @@ use crate::needs::Needs;
 use crate::packet::Header;
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
-use clearway_units::{Rate, Time};
+use clearway_schema::{Auto, Profile, declare};
+use clearway_units::{Rate, Span, Time};
 
-tcp_params! {
+declare! {
     /// Parameters of `rcp`.
-    {
+    pub struct Params {
         /// Ports: gain `alpha` on spare capacity.
-        alpha: f64 = "0.4", "0.0001" to "10", "defaults of the authors' ns-2 code";
+        alpha: f64 = "0.4" in "0.0001" to "10" from "defaults of the authors' ns-2 code";
         /// Ports: gain `beta` on the queue.
-        beta: f64 = "0.4", "0" to "10", "defaults of the authors' ns-2 code (RCP-1)";
+        beta: f64 = "0.4" in "0" to "10" from "defaults of the authors' ns-2 code (RCP-1)";
         /// Ports: share `gamma` of the link to be used.
-        gamma: f64 = "1", "0.01" to "1", "defaults of the authors' ns-2 code";
+        gamma: f64 = "1" in "0.01" to "1" from "defaults of the authors' ns-2 code";
         /// Ports: rate at the start, as a share of the link's. An idle port soon offers the whole link.
-        initial_rate: f64 = "0.05", "0.000001" to "1", "the authors' ns-2 router";
+        initial_rate: f64 = "0.05" in "0.000001" to "1" from "the authors' ns-2 router";
         /// Ports: mean round-trip time of flows (`d0`) before any packet brought one. The authors' 200 ms are for
         /// the Internet.
-        initial_rtt: Span = "100 us", "1 us" to "10 s", "our choice: E17 sec. 6.1";
+        initial_rtt: Span = "100 us" in "1 us" to "10 s" from "our choice: E17 sec. 6.1";
         /// Ports: longest control interval; the mean round-trip time if that is shorter.
-        interval_max: Span = "10 ms", "1 us" to "10 s", "the authors' ns-2 router";
+        interval_max: Span = "10 ms" in "1 us" to "10 s" from "the authors' ns-2 router";
         /// Ports: least rate, in packets of 1000 bytes per mean round-trip time.
-        packets_min: f64 = "0.01", "0.000001" to "1", "the authors' ns-2 router";
+        packets_min: f64 = "0.01" in "0.000001" to "1" from "the authors' ns-2 router";
         /// Ask for the rate with a `SYN` before the first byte, even over a connection that stands. Else start
         /// with `initial_window` spread over a round trip.
-        ask_first: bool = "true", "" to "", "Dukkipati 2008; E17 sec. 6.1";
+        ask_first: bool = "true" from "Dukkipati 2008; E17 sec. 6.1";
+        ..tcp: TcpParams;
     }
 }
 
@@ -59,7 +61,7 @@ impl Transport for Rcp {
         "The router's law, its defaults and the host's pacing were held against the authors' ns-2 code; the thesis \
          and the IWQoS'05 paper were not at hand.",
     );
-    const PROFILES: &'static [crate::Profile] = super::config::PROFILES;
+    const PROFILES: &'static [Profile] = super::config::PROFILES;
 
     fn needs(_: &Params) -> Needs {
         Needs::NOTHING
@@ -78,7 +80,7 @@ impl Transport for Rcp {
     }
 
     fn sender(params: &Params, env: &Env) -> Sender<RcpController> {
-        let mut config = params.config(Ecn::Off);
+        let mut config = params.tcp.config(Ecn::Off);
         let mut env = *env;
         if params.ask_first {
             // The path's round trip is known, so a lost question need not wait a second.
@@ -90,7 +92,7 @@ impl Transport for Rcp {
     }
 
     fn receiver(params: &Params, env: &Env) -> Receiver {
-        Receiver::new(&params.config(Ecn::Off), env)
+        Receiver::new(&params.tcp.config(Ecn::Off), env)
     }
 }
 
@@ -218,7 +220,7 @@ mod tests {
 
     #[test]
     fn loss_changes_nothing_but_the_bytes_to_be_sent() {
-        let mut rcp = RcpController::new(&Params::default().config(Ecn::Off), &ENV);
+        let mut rcp = RcpController::new(&Params::default().tcp.config(Ecn::Off), &ENV);
         rcp.on_ack(&AckEvent { granted: Rate::gbps(5), ..ack(1460) });
         let event = crate::tcp::controller::tests::congestion(100_000);
         rcp.on_loss(&event);
@@ -228,7 +230,7 @@ mod tests {
 
     #[test]
     fn after_a_pause_a_window_over_a_round_trip_until_the_next_answer() {
-        let mut rcp = RcpController::new(&Params::default().config(Ecn::Off), &ENV);
+        let mut rcp = RcpController::new(&Params::default().tcp.config(Ecn::Off), &ENV);
         rcp.on_ack(&AckEvent { granted: Rate::gbps(10), ..ack(1460) });
         rcp.on_restart(&RestartEvent { now: Time::ZERO, idle: Span::from_secs(1), window: 12_500 });
         assert_eq!(rcp.limits().pacing, Some(Rate::gbps(1)));

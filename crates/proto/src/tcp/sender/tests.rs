@@ -3,9 +3,9 @@
 use super::*;
 use crate::endpoint::{Sender as _, Stats};
 use crate::packet::SackBlock;
-use crate::params::ParamSet;
 use crate::rng::{Entity, Rng};
 use crate::tcp::newreno::{NewRenoController, Params};
+use clearway_schema::Declared;
 use clearway_units::Rate;
 
 /// Segments of 1000 bytes.
@@ -31,8 +31,8 @@ impl Bench {
             host_flows: 0,
         };
         let mut params = Params::default();
-        values.iter().for_each(|(name, value)| params.set(name, value).unwrap());
-        let config = params.config(ecn);
+        values.iter().for_each(|(name, value)| params.set(name, *value).unwrap());
+        let config = params.tcp.config(ecn);
         let sender = Sender::new(&config, &env, NewRenoController::new(&config, &env));
         let rng = Rng::stream(1, Entity::Sender, 1);
         let mut bench = Bench { sender, now: Time::ZERO, rng, stats: Stats::default() };

@@ -1,9 +1,7 @@
 //! How much, how marked, how late: amounts, marking thresholds, delays.
 
-use super::{Field, quoted, scalar, without_value};
 use crate::model::{Amount, Delay};
-use crate::scenario::document::Value;
-use crate::scenario::error::suggestion;
+use clearway_schema::{Field, Value, quoted, scalar, suggestion, without_value};
 use clearway_units::{Bytes, Span, UnitError};
 
 /// Size of a buffer as written.

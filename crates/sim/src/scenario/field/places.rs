@@ -1,7 +1,6 @@
 //! Where: hosts and shares of them, pairs, links, ports.
 
-use super::{Field, quoted};
-use crate::scenario::document::Value;
+use clearway_schema::{Field, Value, quoted};
 
 /// A host by name or by number.
 #[derive(Clone, PartialEq, Eq, Debug)]

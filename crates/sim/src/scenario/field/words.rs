@@ -1,44 +1,18 @@
 //! Values that are words, and keys that are read elsewhere.
 
-use super::{Field, quoted};
-use crate::scenario::document::Value;
-use crate::scenario::error::suggestion;
-use clearway_proto::{Framing, ParamType, port::MarkAt};
+use clearway_proto::Framing;
+use clearway_schema::{Field, Value, choice};
 use clearway_topology::routing::Policy;
 
-/// A value that is one of a few words.
-macro_rules! words {
-    ($(#[$doc:meta])* $Words:ident { $($Variant:ident = $text:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub enum $Words { $($Variant,)+ }
-
-        impl Field for $Words {
-            fn kind() -> String {
-                [$(concat!("\"", $text, "\"")),+].join(" or ")
-            }
-
-            fn read(value: &Value) -> Result<$Words, String> {
-                match value.text() {
-                    $(Some($text) => Ok($Words::$Variant),)+
-                    _ => {
-                        let hint = suggestion(value.text().unwrap_or(""), [$($text),+]);
-                        Err(format!("write {}{hint}", $Words::kind()))
-                    }
-                }
-            }
-
-            fn write(&self) -> Option<String> {
-                Some(quoted(match self { $($Words::$Variant => $text,)+ }))
-            }
-        }
-    };
-}
-
-words!(
+choice! {
     /// How paths are chosen.
-    Routing { SymmetricEcmp = "symmetric-ecmp", Ecmp = "ecmp", Spray = "spray", Ns2Xpass = "ns2-xpass", }
-);
+    pub enum Routing {
+        SymmetricEcmp = "symmetric-ecmp",
+        Ecmp = "ecmp",
+        Spray = "spray",
+        Ns2Xpass = "ns2-xpass",
+    }
+}
 
 impl Routing {
     pub fn policy(self) -> Policy {
@@ -51,10 +25,13 @@ impl Routing {
     }
 }
 
-words!(
+choice! {
     /// What packets carry besides payload.
-    FramingWord { Ethernet = "ethernet", Ns2 = "ns-2", }
-);
+    pub enum FramingWord {
+        Ethernet = "ethernet",
+        Ns2 = "ns-2",
+    }
+}
 
 impl FramingWord {
     /// The sizes that belong to it.
@@ -66,24 +43,34 @@ impl FramingWord {
     }
 }
 
-words!(
+choice! {
     /// How the connections of transports that are compared start.
-    Stacks { Own = "own", Equal = "equal", }
-);
+    pub enum Stacks {
+        Own = "own",
+        Equal = "equal",
+    }
+}
 
-words!(
+choice! {
     /// How long connections of rounds last.
-    Connections { Persistent = "persistent", PerRound = "per-round", }
-);
+    pub enum Connections {
+        Persistent = "persistent",
+        PerRound = "per-round",
+    }
+}
 
-words!(
+choice! {
     /// Which directions of a link.
-    Direction { Both = "both", Forward = "forward", Backward = "backward", }
-);
+    pub enum Direction {
+        Both = "both",
+        Forward = "forward",
+        Backward = "backward",
+    }
+}
 
-words!(
+choice! {
     /// What a series shows.
-    What {
+    pub enum What {
         Throughput = "throughput",
         Sender = "sender",
         Rtt = "rtt",
@@ -91,24 +78,13 @@ words!(
         CreditQueue = "credit-queue",
         Rate = "rate",
     }
-);
+}
 
-words!(
+choice! {
     /// Format of a list of flows.
-    ListFormat { Csv = "csv", Hpcc = "hpcc", }
-);
-
-impl Field for MarkAt {
-    fn kind() -> String {
-        "\"enqueue\" or \"dequeue\"".into()
-    }
-
-    fn read(value: &Value) -> Result<MarkAt, String> {
-        <MarkAt as ParamType>::read(value.text().unwrap_or(""))
-    }
-
-    fn write(&self) -> Option<String> {
-        Some(quoted(&self.to_string()))
+    pub enum ListFormat {
+        Csv = "csv",
+        Hpcc = "hpcc",
     }
 }
 

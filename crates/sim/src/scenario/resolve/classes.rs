@@ -1,15 +1,16 @@
 //! Classes of data and of credits.
 
+use super::Result;
 use super::traffic::ReadPart;
-use super::{Result, read_list};
 use crate::model::{Amount, Class, CreditTurn, Marking, Threshold};
 use crate::scenario::document::{Document, Path};
-use crate::scenario::field::{BufferWord, MarkingWord, Name, quoted};
+use crate::scenario::field::{BufferWord, MarkingWord, Name};
 use crate::scenario::lossless::red_config;
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
 use crate::scenario::transport::AllNeeds;
 use clearway_proto::Acks;
+use clearway_schema::{Declared, quoted};
 
 /// The class of data that nothing allowed.
 const LOW_CLASS: &str = "low-priority";
@@ -42,14 +43,14 @@ pub(super) fn read_credit_classes(document: &Document, switch_at: &Path) -> Resu
 }
 
 /// Reads a list of classes, each of another name.
-fn read_named<T: Table>(
+fn read_named<T: Declared>(
     document: &Document,
     switch_at: &Path,
     key: &str,
     name: impl Fn(&T) -> &Name,
 ) -> Result<Vec<T>> {
     let at = switch_at.key(key);
-    let tables = read_list::<T>(document, &at)?;
+    let tables = document.read_list::<T>(&at)?;
     if tables.len() > CLASSES_MAX {
         return Err(document.error(&at, format!("has more than {CLASSES_MAX} classes; write fewer")));
     }

@@ -1,11 +1,11 @@
 //! Links that differ, fail, or lose packets.
 
-use super::{Both, Result, read_list};
+use super::{Both, Result};
 use crate::model::Fault;
 use crate::scenario::document::{Document, Path};
-use crate::scenario::error::suggestion;
 use crate::scenario::field::{Direction, Links, Pair};
 use crate::scenario::schema::*;
+use clearway_schema::suggestion;
 use clearway_topology::{PortId, Topology};
 use clearway_units::Time;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// Makes the links that differ from the shape's what they are to be.
 pub(super) fn change_links(document: &Document, topology: &mut Topology) -> Result<Vec<LinkTable>> {
     let mut tables = Vec::new();
-    for (at, table) in read_list::<LinkTable>(document, &Path::default().key("link"))? {
+    for (at, table) in document.read_list::<LinkTable>(&Path::default().key("link"))? {
         let port =
             link(topology, &table.link.0).map_err(|problem| document.error(&at.key("link"), problem))?;
         if table.rate.is_none() && table.delay.is_none() {
@@ -55,7 +55,7 @@ pub(super) fn read_faults(
     topology: &Topology,
     stop: Option<Time>,
 ) -> Result<Both<Fault, FaultTable>> {
-    let tables = read_list::<FaultTable>(document, &Path::default().key("fault"))?;
+    let tables = document.read_list::<FaultTable>(&Path::default().key("fault"))?;
     let mut faults = Vec::new();
     // The times at which each port is down already.
     let mut downs: BTreeMap<PortId, Vec<_>> = BTreeMap::new();
@@ -85,7 +85,7 @@ pub(super) fn read_faults(
 }
 
 pub(super) fn read_loss(document: &Document, topology: &Topology) -> Result<Both<(PortId, f64), LossTable>> {
-    let tables = read_list::<LossTable>(document, &Path::default().key("loss"))?;
+    let tables = document.read_list::<LossTable>(&Path::default().key("loss"))?;
     let ports = || (0..topology.ports().len() as u32).map(PortId);
     let mut loss: BTreeMap<PortId, f64> = ports().map(|port| (port, topology.loss(port))).collect();
     for (at, table) in &tables {

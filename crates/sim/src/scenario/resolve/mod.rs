@@ -16,7 +16,8 @@ use super::traffic::Surroundings;
 use super::transport::{self, AllNeeds};
 use crate::model::{Class, CreditClass, CreditTurn, HostModel, Model, PortModel};
 use classes::{add_classes_ahead, add_low_class, model_class, read_classes, read_credit_classes};
-use clearway_proto::{Auto, Framing};
+use clearway_proto::Framing;
+use clearway_schema::{Auto, Declared};
 use clearway_units::Bytes;
 use links::{change_links, read_faults, read_loss};
 use ports::{resolve_credit, resolve_mechanism, resolve_switch};
@@ -44,12 +45,12 @@ pub(super) struct Resolved {
 /// Resolves a document. `replaced`: a transport was given beside the file, so that `[transport]` may be unused.
 pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: bool) -> Result<Resolved> {
     let top = Path::default();
-    let known: Vec<&str> = Root::KEYS.iter().map(|key| key.name).chain(TABLES).collect();
+    let known: Vec<&str> = Root::SPECS.iter().map(|key| key.name).chain(TABLES).collect();
     document.check_keys(&top, &known)?;
     for table in ["topology", "network", "switch", "host"] {
         document.check_table(&top.key(table))?;
     }
-    let root = Root::read(document, &top)?;
+    let root = document.read::<Root>(&top)?;
     let at = top.key("topology");
     if document.get(&at).is_none() {
         return Err(document.error(&at, "is missing; write [topology] with a kind, such as kind = \"star\""));
@@ -57,11 +58,11 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
     let (shape, mut topology) = Shape::read(document, &at, base)?;
     let link_tables = change_links(document, &mut topology)?;
     check_links(document, &at, &topology)?;
-    let mut network: Network = read_table(document, &top.key("network"))?;
+    let mut network: Network = document.read_table(&top.key("network"))?;
     let framing = framing(document, &mut network)?;
     let switch_at = top.key("switch");
-    let mut switch: Switch = read_table(document, &switch_at)?;
-    let host: Host = read_table(document, &top.key("host"))?;
+    let mut switch: Switch = document.read_table(&switch_at)?;
+    let host: Host = document.read_table(&top.key("host"))?;
     let mut classes = read_classes(document, &switch_at)?;
     let credit_classes = read_credit_classes(document, &switch_at)?;
 
@@ -162,19 +163,6 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
         topology,
     };
     Ok(Resolved { name: root.name, model, toml })
-}
-
-/// Reads a table after a check of its keys.
-fn read_table<T: Table>(document: &Document, at: &Path) -> Result<T> {
-    document.check_table(at)?;
-    document.check_keys(at, &T::KEYS.iter().map(|key| key.name).collect::<Vec<_>>())?;
-    T::read(document, at)
-}
-
-/// Reads a list of tables.
-fn read_list<T: Table>(document: &Document, at: &Path) -> Result<Vec<(Path, T)>> {
-    let count = document.list_len(at)?;
-    (0..count).map(|index| at.index(index)).map(|at| Ok((at.clone(), read_table(document, &at)?))).collect()
 }
 
 /// How payload becomes frames, with every key of it filled in.

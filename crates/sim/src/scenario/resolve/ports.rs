@@ -8,7 +8,8 @@ use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
 use crate::scenario::transport::{AllNeeds, CREDIT_KEYS, PHANTOM_KEYS, RCP_KEYS, mechanism_keys};
 use clearway_proto::port::CreditShaping;
-use clearway_proto::{AnyMechanismConfig, Auto, CreditNeeds, Framing};
+use clearway_proto::{AnyMechanismConfig, CreditNeeds, Framing};
+use clearway_schema::Auto;
 use clearway_topology::Topology;
 use clearway_units::{Bytes, Rate};
 

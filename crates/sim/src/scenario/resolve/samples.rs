@@ -2,13 +2,13 @@
 
 use super::links::link;
 use super::traffic::ReadPart;
-use super::{Both, Result, free_name, read_list};
+use super::{Both, Result, free_name};
 use crate::model::{Probe, Sample};
 use crate::scenario::document::{Document, Path};
-use crate::scenario::error::suggestion;
-use crate::scenario::field::{Field, Name, Pair, Ports, What};
+use crate::scenario::field::{Name, Pair, Ports, What};
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
+use clearway_schema::{Field, suggestion};
 use clearway_topology::{PortId, Topology};
 use clearway_units::Span;
 
@@ -21,7 +21,7 @@ pub(super) fn read_samples(
     parts: &[ReadPart],
     has_credits: bool,
 ) -> Result<Both<Sample, SampleTable>> {
-    let mut tables = read_list::<SampleTable>(document, &Path::default().key("sample"))?;
+    let mut tables = document.read_list::<SampleTable>(&Path::default().key("sample"))?;
     let given: Vec<Option<Name>> = tables.iter().map(|(_, table)| table.name.clone()).collect();
     let mut samples: Vec<Sample> = Vec::new();
     for (index, (at, table)) in tables.iter_mut().enumerate() {

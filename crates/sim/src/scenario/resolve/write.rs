@@ -1,11 +1,11 @@
 //! The resolved scenario as a file.
 
 use super::traffic::ReadPart;
-use crate::scenario::field::quoted;
 use crate::scenario::schema::*;
 use crate::scenario::shapes::Shape;
 use crate::scenario::transport::{self, CREDIT_KEYS};
 use clearway_proto::AnyTransport;
+use clearway_schema::{Declared, quoted};
 use std::fmt::Write;
 
 /// What the resolved file is written from.

@@ -6,11 +6,10 @@ mod ports;
 mod refused;
 mod traffic;
 
-use super::document::Document;
-use super::shapes::Shape;
 use super::*;
 use crate::model::{Amount, Flow, Pattern, Poisson, Rounds, Threshold};
-use clearway_proto::{AnyMechanismConfig, Auto};
+use clearway_proto::AnyMechanismConfig;
+use clearway_schema::Auto;
 use clearway_topology::{NodeId, PortId};
 use clearway_units::{Bytes, Rate, Span, Time};
 use std::path::PathBuf;
@@ -130,11 +129,6 @@ fn every_shipped_scenario_reads_under_every_transport_and_reads_back() {
 }
 
 #[test]
-fn defaults_are_those_of_the_topology_crate() {
-    Shape::defaults_agree(&Document::parse("", "x.toml").unwrap());
-}
-
-#[test]
 fn the_reference_of_the_documentation_is_current() {
     let path = repository().join("docs/scenario.md");
     if std::env::var_os("CLEARWAY_WRITE_DOCS").is_some() {
@@ -170,7 +164,7 @@ fn a_replaced_transport_takes_its_own_parameters_and_credit_keys_along() {
     let same = with("expresspass").unwrap();
     assert_eq!(same.to_toml(), parse(&text).to_toml());
     assert_eq!(with("naive-credit").unwrap().model.switch.credit.unwrap().queue, 4);
-    let values = same.model.traffic[0].transport.values();
+    let values = same.model.traffic[0].transport.write();
     assert!(values.contains(&("alpha", "0.5".into())), "{values:?}");
 }
 
@@ -178,7 +172,7 @@ fn a_replaced_transport_takes_its_own_parameters_and_credit_keys_along() {
 fn set_after_transport_means_the_new_transport() {
     let overrides = Overrides { transport: Some("dctcp".into()), ..set(&[("transport.g", "0.25")]) };
     let scenario = parse_with(VALID, &overrides).unwrap();
-    assert!(scenario.model.traffic[0].transport.values().contains(&("g", "0.25".into())));
+    assert!(scenario.model.traffic[0].transport.write().contains(&("g", "0.25".into())));
     let overrides = Overrides { transport: Some("dctcp".into()), ..set(&[("transport.w_init", "0.25")]) };
     let error = parse_with(VALID, &overrides).unwrap_err().to_string();
     assert!(error.starts_with("--set transport.w_init = 0.25: is no parameter of dctcp"), "{error}");
@@ -187,8 +181,8 @@ fn set_after_transport_means_the_new_transport() {
 #[test]
 fn later_profiles_and_then_parameters_win() {
     let text = VALID.replace("alpha = 0.5", "w_init = 0.125\nprofile = [\"ns2\", \"ns2-fat-tree\"]");
-    let values = parse(&text).model.traffic[0].transport.values();
-    assert!(values.contains(&("feedback", "ns2".into())) && values.contains(&("w_init", "0.125".into())));
+    let values = parse(&text).model.traffic[0].transport.write();
+    assert!(values.contains(&("feedback", "\"ns2\"".into())) && values.contains(&("w_init", "0.125".into())));
     assert!(
         refused(&text.replace("fat-tree", "thin-tree"))
             .contains("transport.profile.1 = \"ns2-thin-tree\": write one of")
@@ -202,7 +196,7 @@ fn a_part_of_the_traffic_may_change_parameters_or_name_another_transport() {
         .replace("load = 0.4", "load = 0.4\ntransport = \"dctcp\"");
     let scenario = parse(&text);
     assert_eq!(scenario.model.traffic[0].transport.info().name, "dctcp");
-    let values = scenario.model.traffic[1].transport.values();
+    let values = scenario.model.traffic[1].transport.write();
     assert!(
         values.contains(&("alpha", "0.5".into())) && values.contains(&("w_init", "0.25".into())),
         "{values:?}"

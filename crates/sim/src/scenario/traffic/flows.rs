@@ -9,6 +9,7 @@ use crate::scenario::schema::*;
 use crate::scenario::shapes::{Named, named_file};
 use crate::traffic::{parse_csv, parse_hpcc, random_pair, random_permutation};
 use clearway_proto::Rng;
+use clearway_schema::Declared;
 use clearway_topology::NodeId;
 use clearway_units::{Bytes, Time};
 
@@ -134,12 +135,12 @@ impl Surroundings<'_> {
                 .error(&list, "is empty; write at least one { src = \"h0\", dst = \"h1\" }"));
         }
         self.check_count(&list, Some(count as u64))?;
-        let known: Vec<&str> = FlowTable::KEYS.iter().map(|key| key.name).collect();
+        let known: Vec<&str> = FlowTable::SPECS.iter().map(|key| key.name).collect();
         let (mut flows, mut written) = (Vec::new(), Vec::new());
         for index in 0..count {
             let path = list.index(index);
             self.document.check_keys(&path, &known)?;
-            let table = FlowTable::read(self.document, &path)?;
+            let table = self.document.read::<FlowTable>(&path)?;
             let src = self.host(&path.key("src"), &table.src)?;
             let dst = self.host(&path.key("dst"), &table.dst)?;
             self.check_pair(&path.key("dst"), (src, dst))?;

@@ -4,7 +4,7 @@ mod flows;
 mod rounds;
 
 use super::document::{Document, Path};
-use super::error::{ScenarioError, suggestion};
+use super::error::ScenarioError;
 use super::field::{Chosen, HostRef};
 use super::files;
 use super::schema::*;
@@ -12,6 +12,8 @@ use super::shapes::{KindInfo, Named, Shape, has, named_file, read_kind};
 use crate::model::{Flow, Pattern, Poisson};
 use crate::traffic::{Cdf, WORKLOADS, WorkloadInfo};
 use clearway_proto::{Entity, Framing, Rng};
+use clearway_schema::Declared;
+use clearway_schema::suggestion;
 use clearway_topology::{NodeId, Topology};
 use clearway_units::{Span, Time};
 use std::sync::Arc;
@@ -23,14 +25,14 @@ const LATEST: Time = Time::from_ps(100_000 * 1_000_000_000_000);
 
 /// All kinds of traffic.
 pub(super) const KINDS: &[KindInfo] = &[
-    KindInfo { name: "long", doc: Long::DOC, keys: Long::KEYS },
-    KindInfo { name: "poisson", doc: PoissonTable::DOC, keys: PoissonTable::KEYS },
-    KindInfo { name: "permutation", doc: Permutation::DOC, keys: Permutation::KEYS },
-    KindInfo { name: "incast", doc: Incast::DOC, keys: Incast::KEYS },
-    KindInfo { name: "partition-aggregate", doc: PartitionAggregate::DOC, keys: PartitionAggregate::KEYS },
-    KindInfo { name: "shuffle", doc: Shuffle::DOC, keys: Shuffle::KEYS },
-    KindInfo { name: "flows", doc: Listed::DOC, keys: Listed::KEYS },
-    KindInfo { name: "file", doc: ListFile::DOC, keys: ListFile::KEYS },
+    KindInfo { name: "long", doc: Long::DOC, keys: Long::SPECS },
+    KindInfo { name: "poisson", doc: PoissonTable::DOC, keys: PoissonTable::SPECS },
+    KindInfo { name: "permutation", doc: Permutation::DOC, keys: Permutation::SPECS },
+    KindInfo { name: "incast", doc: Incast::DOC, keys: Incast::SPECS },
+    KindInfo { name: "partition-aggregate", doc: PartitionAggregate::DOC, keys: PartitionAggregate::SPECS },
+    KindInfo { name: "shuffle", doc: Shuffle::DOC, keys: Shuffle::SPECS },
+    KindInfo { name: "flows", doc: Listed::DOC, keys: Listed::SPECS },
+    KindInfo { name: "file", doc: ListFile::DOC, keys: ListFile::SPECS },
 ];
 
 /// What a part of the traffic is made of.
@@ -59,42 +61,42 @@ impl Surroundings<'_> {
     /// Reads the part number `index`, which stands at `at`.
     pub fn read(&self, at: &Path, index: usize) -> Result<Part> {
         let kind = read_kind(self.document, at, KINDS)?;
-        let keys = TrafficTable::KEYS.iter().chain(kind.keys).map(|key| key.name);
+        let keys = TrafficTable::SPECS.iter().chain(kind.keys).map(|key| key.name);
         self.document.check_keys(at, &keys.collect::<Vec<_>>())?;
-        let common = TrafficTable::read(self.document, at)?;
+        let common = self.document.read::<TrafficTable>(at)?;
         // Traffic that the engine draws itself uses the streams from 0 on; these here are apart.
         let mut rng = Rng::stream(self.seed, Entity::Traffic, 1 << 32 | index as u64);
         let (pattern, written) = match kind.name {
             "long" => {
-                let table = Long::read(self.document, at)?;
+                let table = self.document.read::<Long>(at)?;
                 (self.long(at, &table, &mut rng)?, table.write())
             }
             "poisson" => {
-                let mut table = PoissonTable::read(self.document, at)?;
+                let mut table = self.document.read::<PoissonTable>(at)?;
                 (self.poisson(at, &mut table)?, table.write())
             }
             "permutation" => {
-                let table = Permutation::read(self.document, at)?;
+                let table = self.document.read::<Permutation>(at)?;
                 (self.permutation(at, &table, &mut rng)?, table.write())
             }
             "incast" => {
-                let mut table = Incast::read(self.document, at)?;
+                let mut table = self.document.read::<Incast>(at)?;
                 (self.incast(at, &mut table)?, table.write())
             }
             "partition-aggregate" => {
-                let table = PartitionAggregate::read(self.document, at)?;
+                let table = self.document.read::<PartitionAggregate>(at)?;
                 (self.partition_aggregate(at, &table)?, table.write())
             }
             "shuffle" => {
-                let table = Shuffle::read(self.document, at)?;
+                let table = self.document.read::<Shuffle>(at)?;
                 (self.shuffle(at, &table, &mut rng)?, table.write())
             }
             "flows" => {
-                Listed::read(self.document, at)?;
+                self.document.read::<Listed>(at)?;
                 self.listed(at)?
             }
             _ => {
-                let mut table = ListFile::read(self.document, at)?;
+                let mut table = self.document.read::<ListFile>(at)?;
                 (self.file(at, &mut table)?, table.write())
             }
         };
