@@ -75,7 +75,11 @@ impl Simulation {
             periodic: 0,
             watches_rtt: model.samples.iter().any(|sample| matches!(sample.what, Probe::Rtt(_))),
             oracle: None,
-            switches_notify: model.switch.mechanism.as_ref().is_some_and(|mechanism| mechanism.sends_cnps()),
+            switches_notify: model
+                .switch
+                .mechanism
+                .as_ref()
+                .is_some_and(|mechanism| mechanism.info().sends_cnps),
             told: model.traffic.iter().map(|traffic| traffic.transport.needs().oracle).collect(),
             events: 0,
             ended: None,
