@@ -1,12 +1,13 @@
-//! No congestion control at all: data leaves as fast as the network card takes it, and what is dropped stays lost.
+//! A transport without congestion control or recovery: data leaves as fast as the network card takes it, and dropped data
+//! stays lost.
 //!
-//! The bare load that networks and benchmarks are measured with: constant traffic without acknowledgements.
-//! Not a transport for results: it has no recovery, so a flow that loses a packet never ends.
+//! It is a load for tests and benchmarks of networks, without acknowledgements, and not a transport for results: a flow
+//! that loses a packet never ends.
 //!
-//! It is also the traffic without credits of ExpressPass '17, sec. 7 ("Presence of other traffic"): queues absorb it,
-//! and its receiver sends credits, "which will drain the queue". We read this so: for each frame that came without a
-//! credit its receiver sends one that releases nothing. At the ports on its way that credit takes the place of
-//! another's, so that a frame less is sent there.
+//! It also serves as the traffic without credits of ExpressPass '17, sec. 7 ("Presence of other traffic"): queues absorb
+//! that traffic, and its receiver sends credits "which will drain the queue". In our reading the receiver answers each
+//! frame that came without a credit with a credit that releases no data. At the ports on its way that credit takes the
+//! place of another flow's, so that one frame less is sent there.
 
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Receiver, Sender};
 use crate::expresspass::CreditParams;
@@ -33,7 +34,7 @@ declare! {
     }
 }
 
-/// The transport.
+/// The transport `blast`.
 pub struct Blast;
 
 impl Transport for Blast {
@@ -65,11 +66,14 @@ impl Transport for Blast {
     }
 }
 
-/// Sends what it has.
+/// The sender of `blast`.
 pub struct BlastSender {
     framing: Framing,
+    /// The bytes that the application has written.
     written: u64,
+    /// The bytes that have been sent.
     sent: u64,
+    /// True once the application writes no more.
     closed: bool,
 }
 
@@ -129,14 +133,17 @@ impl Sender for BlastSender {
     }
 }
 
-/// Counts what arrives in order.
+/// The receiver of `blast`, which counts the bytes that arrive in order.
 pub struct BlastReceiver {
+    /// The bytes that have arrived in order.
     delivered: u64,
+    /// True once the last byte has arrived in order.
     finished: bool,
-    /// Size of its credits, if it sends any.
+    /// The size of a credit in bytes, if the receiver sends credits.
     credit: Option<u32>,
-    /// Frames that it has yet to answer with a credit, and credits sent.
+    /// The number of frames that are yet to be answered with a credit.
     owed: u64,
+    /// The number of credits sent.
     answered: u64,
 }
 
@@ -183,7 +190,7 @@ mod tests {
     use crate::rng::{Entity, Rng};
 
     #[test]
-    fn each_frame_is_answered_with_one_credit_if_it_is_to_be_accounted_for() {
+    fn each_frame_is_answered_with_one_credit_if_accounting_is_on() {
         for (credit, expected) in [(Some(84), 3), (None, 0)] {
             let mut receiver = BlastReceiver { delivered: 0, finished: false, credit, owed: 0, answered: 0 };
             let (mut rng, mut stats) = (Rng::stream(1, Entity::Receiver, 0), Stats::default());

@@ -7,8 +7,9 @@ use crate::mechanism::{PortMechanism, PortState};
 use crate::needs::Needs;
 use crate::packet::{Extra, Flags, Kind, Packet};
 use crate::shim::{Shim, ShimEnv, ShimStats};
-use crate::tcp::dctcp::DctcpLaw;
-use crate::tcp::{Ecn, Receiver, Sender, TcpParams};
+use crate::tcp::dctcp::DctcpController;
+use crate::tcp::config::TcpParams;
+use crate::tcp::{Ecn, Receiver, Sender};
 use crate::transport::{Checked, Transport};
 use clearway_schema::declare;
 use clearway_units::{Rate, Time};
@@ -35,7 +36,7 @@ pub struct Toy;
 
 impl Transport for Toy {
     type Params = Params;
-    type Sender = Sender<DctcpLaw>;
+    type Sender = Sender<DctcpController>;
     type Receiver = Receiver;
     type Shim = ToyShim;
     type Mechanism = ToyPort;
@@ -52,9 +53,9 @@ impl Transport for Toy {
         Some(params.port.clone())
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<DctcpLaw> {
+    fn sender(params: &Params, env: &Env) -> Sender<DctcpController> {
         let config = params.tcp.config(Ecn::Exact);
-        Sender::new(&config, env, DctcpLaw::new(0.0625, 1.0, &config, env))
+        Sender::new(&config, env, DctcpController::new(0.0625, 1.0, &config, env))
     }
 
     fn receiver(params: &Params, env: &Env) -> Receiver {

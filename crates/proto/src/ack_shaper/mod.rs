@@ -1,5 +1,5 @@
-//! A shaper of fixed rate for acknowledgements: the strawman of PAC's Fig. 3, which shows that no fixed rate both
-//! avoids incast and fills the link.
+//! A shaper that lets acknowledgements leave a host at a fixed rate. It is the strawman of PAC's Fig. 3, which shows that
+//! no fixed rate both avoids incast and fills the link.
 
 use crate::packet::{Extra, Kind, Packet};
 use crate::shim::{Shim, ShimEnv, ShimStats};
@@ -41,7 +41,7 @@ const PROFILES: &[Profile] = &[
     },
 ];
 
-/// The transport.
+/// The transport `ack-shaper`: TCP with the shaper at the receiving host.
 pub type AckShaper = OverTcp<Params>;
 
 impl ShimParams for Params {
@@ -67,21 +67,27 @@ impl ShimParams for Params {
     }
 }
 
-/// The shaper: first come, first served, one acknowledgement per `1 / acks_per_second`, no bursts.
+/// The shim of the shaper at one host. Acknowledgements leave in the order of their arrival, at least
+/// `1 / acks_per_second` apart.
 #[derive(Debug)]
 pub struct AckShaperShim {
+    /// The time between two acknowledgements.
     gap: Span,
     shape_syn_ack: bool,
-    /// When the next one may leave.
+    /// The earliest time at which the next acknowledgement may leave.
     free_at: Time,
+    /// The acknowledgements that wait, with their flows.
     held: VecDeque<(u32, Packet, Extra)>,
+    /// The largest number of acknowledgements that waited at a time.
     held_max: usize,
+    /// The number of packets that were passed on, held or not.
     released: u64,
+    /// The number of acknowledgements dropped because their flow ended.
     dropped: u64,
 }
 
 impl AckShaperShim {
-    /// For a host.
+    /// Makes the shim of a host.
     pub fn new(params: &Params) -> AckShaperShim {
         AckShaperShim {
             gap: Span::from_secs_f64(1.0 / params.acks_per_second),
@@ -175,12 +181,12 @@ mod tests {
             }
             now = shim.next_timeout();
         }
-        // 40,000 a second are 25 us apart.
+        // At 40,000 a second acknowledgements are 25 us apart.
         assert_eq!(left, [(1, Span::ZERO), (2, Span::from_us(25)), (3, Span::from_us(50))]);
     }
 
     #[test]
-    fn no_burst_follows_a_pause() {
+    fn acks_after_a_pause_do_not_leave_in_a_burst() {
         let mut shim = AckShaperShim::new(&Params::default());
         for number in 1..=2 {
             shim.handle_outgoing(1, ack(number), &Extra::default(), us(1000));
@@ -191,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_forgotten_flow_is_left() {
+    fn the_acks_of_a_forgotten_flow_are_dropped() {
         let mut shim = AckShaperShim::new(&Params::default());
         for flow in [1, 2, 1] {
             shim.handle_outgoing(flow, ack(1), &Extra::default(), us(0));

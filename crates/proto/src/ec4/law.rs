@@ -1,86 +1,88 @@
-//! How fast a receiver of EC4 sends credits: Algorithm 1 of its paper, from marks on data and losses of credits.
+//! The credit rate of a receiver of EC4: Algorithm 1 of the paper, which follows marks on data and losses of credits.
 //!
-//! All is pure, as in [`crate::expresspass`]: counts of one update period go in, a rate comes out.
+//! The law is a pure function of its state and the counts of one update period, as in [`crate::expresspass`].
 
 use crate::expresspass::{Algorithm1, Feedback, PassedFeedback, Period};
 use clearway_schema::choice;
 
 choice! {
-    /// What HIGH mode does with the aggressiveness factor of LOW mode (EC4-2).
+    /// The reading of `omega`, the aggressiveness factor, in HIGH mode (EC4-2).
     pub enum OmegaInHigh {
-        /// One factor for both modes.
+        /// Both modes share one factor.
         Shared = "shared",
-        /// Each mode has its own: HIGH mode begins with that of a new flow, LOW mode goes on with what it had.
+        /// Each mode has its own factor. HIGH mode starts with that of a new flow; LOW mode continues with its last one.
         Own = "own",
     }
 }
 
 choice! {
-    /// By what an unmarked period of LOW mode raises the rate before the credit block (EC4-4).
+    /// The amount by which an unmarked period of LOW mode raises the rate before the credit block (EC4-4).
     pub enum EcnIncrease {
-        /// By half of `target_ECN_ratio + ECN_alpha`, as line 7 has it: recent marks speed the increase.
+        /// The rate rises by half of `target_ECN_ratio + ECN_alpha`, as line 7 says, so that recent marks speed the increase.
         Alpha = "alpha",
-        /// By half of `target_ECN_ratio` alone: nothing, with the paper's target.
+        /// The rate rises by half of `target_ECN_ratio` alone, which is zero with the paper's target.
         Target = "target",
     }
 }
 
 choice! {
-    /// What HIGH mode does with the credit block that the paper prints after both modes (EC4-1).
+    /// The reading of the credit block, which the paper prints after both modes, in HIGH mode (EC4-1).
     pub enum CreditBlock {
-        /// Leaves it out: ExpressPass's feedback already answers the loss of credits.
+        /// HIGH mode skips it, since ExpressPass's feedback already answers the loss of credits.
         LowOnly = "low-only",
-        /// Runs it on the rate that ExpressPass's feedback leaves.
+        /// HIGH mode applies it to the rate that ExpressPass's feedback returns.
         Always = "always",
     }
 }
 
 choice! {
-    /// In which periods of LOW mode the credit block raises the rate where no credits were lost (EC4-17). It takes
-    /// `omega` towards `omega_mid` in all of them.
+    /// The periods of LOW mode in which the credit block raises the rate if no credits were lost (EC4-17). It moves `omega`
+    /// towards `omega_mid` in all periods.
     pub enum CreditIncrease {
-        /// In those without marks, so that a marked period never raises the rate.
+        /// The rate rises only in periods without marks.
         Unmarked = "unmarked",
-        /// In all, as lines 20 to 22 stand: data that is always marked then holds a flow at 1/11 of the link.
+        /// The rate rises in all periods, as lines 20 to 22 say. A flow whose data is always marked then stays at 1/11 of the
+        /// link.
         Always = "always",
     }
 }
 
-/// Constants of the law, by the paper's names.
+/// The constants of the law, with the paper's names.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Constants {
-    /// HIGH mode: the default law of ExpressPass. Its `max_rate`, `alpha`, `w_init` and `w_min` hold in LOW mode too.
+    /// The constants of HIGH mode, which is the default law of ExpressPass. `max_rate`, `alpha`, `w_init` and `w_min` hold
+    /// in LOW mode too.
     pub expresspass: Algorithm1,
-    /// Unmarked periods beyond the first that LOW mode lasts.
+    /// The number of unmarked periods beyond the first after which HIGH mode begins.
     pub mode_threshold: u32,
-    /// Weight of a new share of marks in `ECN_alpha`.
+    /// The weight of a new share of marked packets in `ECN_alpha`.
     pub g: f64,
-    /// Share of marked packets that is not taken for congestion.
+    /// The share of marked packets up to which there is no congestion.
     pub target_ecn_ratio: f64,
-    /// Loss of credits that LOW mode does not take for congestion.
+    /// The loss of credits up to which LOW mode sees no congestion.
     pub target_loss: f64,
-    /// What `omega` approaches in LOW mode while no credits are lost.
+    /// The value that `omega` approaches in LOW mode while no credits are lost.
     pub omega_mid: f64,
-    /// By what an unmarked period raises the rate.
+    /// The amount by which an unmarked period raises the rate.
     pub ecn_increase: EcnIncrease,
-    /// What HIGH mode does with `omega`.
+    /// The reading of `omega` in HIGH mode.
     pub omega_in_high: OmegaInHigh,
-    /// Whether the credit block follows HIGH mode.
+    /// The reading of the credit block in HIGH mode.
     pub credit_block: CreditBlock,
-    /// In which periods of LOW mode the credit block may raise the rate.
+    /// The periods of LOW mode in which the credit block may raise the rate.
     pub credit_increase: CreditIncrease,
 }
 
-/// The mode that an update ran in.
+/// The mode of an update.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// There may be traffic without credits: marks and losses of credits count.
+    /// LOW mode: there may be traffic without credits, so both marks and losses of credits lower the rate.
     Low,
-    /// There is none: as ExpressPass.
+    /// HIGH mode: there is no traffic without credits, so the law is that of ExpressPass.
     High,
 }
 
-/// Algorithm 1 of EC4 (its sec. III-B).
+/// The law of EC4: Algorithm 1 (sec. III-B).
 ///
 /// ```
 /// use clearway_proto::ec4::{Constants, CreditBlock, CreditIncrease, EcnIncrease, Law, Mode, OmegaInHigh};
@@ -100,7 +102,7 @@ pub enum Mode {
 ///     credit_block: CreditBlock::LowOnly,
 ///     credit_increase: CreditIncrease::Unmarked,
 /// });
-/// // Half of the data marked, a tenth of the credits lost: ECN_alpha = 1/32.
+/// // Half of the data is marked and a tenth of the credits is lost, so ECN_alpha = 1/32.
 /// law.step(Some(0.5), Some(0.1), 1.0, 0.0);
 /// assert_eq!(law.mode(), Mode::Low);
 /// assert_eq!(law.rate(), 1000.0 * (1.0 - 0.03125 / 2.0) * (1.0 - 0.1));
@@ -108,17 +110,19 @@ pub enum Mode {
 #[derive(Clone, Debug)]
 pub struct Law {
     constants: Constants,
-    /// `omega` in [`Mode::Low`].
+    /// `omega` in LOW mode.
     omega: f64,
+    /// `ECN_alpha`, the moving average of the share of marked packets.
     ecn_alpha: f64,
+    /// The number of unmarked periods in a row, up to `mode_threshold + 1`.
     mode_flag: u32,
     mode: Mode,
-    /// HIGH mode's law. It holds the rate of both modes.
+    /// The law of HIGH mode, which also holds the rate of LOW mode.
     high: PassedFeedback,
 }
 
 impl Law {
-    /// At the initial rate, in LOW mode.
+    /// Makes the law of a new flow: at the initial rate, in LOW mode.
     pub fn new(constants: Constants) -> Law {
         let high = PassedFeedback::new(constants.expresspass);
         Law {
@@ -131,24 +135,24 @@ impl Law {
         }
     }
 
-    /// The mode of the last update.
+    /// Returns the mode of the last update.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// The aggressiveness factor in force.
+    /// Returns `omega` of the present mode.
     pub fn omega(&self) -> f64 {
         if self.mode == Mode::High { self.high.w() } else { self.omega }
     }
 
-    /// The moving average of the share of marked packets.
+    /// Returns `ECN_alpha`, the moving average of the share of marked packets.
     pub fn ecn_alpha(&self) -> f64 {
         self.ecn_alpha
     }
 
-    /// Lines 4 to 27 for a period with this share of marked packets and this loss of credits; `None` where the period
-    /// taught nothing; data came at the rate `passed`. No decrease goes below `floor` credits per second or raises a rate
-    /// that is below it already.
+    /// Updates the rate after a period with this share of marked packets and this loss of credits (lines 4 to 27). Either is
+    /// `None` if the period had no data or no credits to measure it. `passed` is the rate at which data arrived. A decrease
+    /// stops at `floor`; both rates are in credits per second.
     pub fn step(&mut self, ecn_ratio: Option<f64>, credit_loss: Option<f64>, passed: f64, floor: f64) {
         let before = self.high.rate();
         let mut tmp_rate = before;
@@ -191,14 +195,14 @@ impl Law {
         }
     }
 
-    /// Lines 6 and 15: a new average, and the share by which lines 7 and 16 change the rate.
+    /// Updates the average (lines 6 and 15) and returns the share by which lines 7 and 16 change the rate.
     fn averaged(&mut self, ecn_ratio: f64) -> f64 {
         let Constants { g, target_ecn_ratio, .. } = self.constants;
         self.ecn_alpha = (1.0 - g) * self.ecn_alpha + g * ecn_ratio;
         (target_ecn_ratio + self.ecn_alpha) / 2.0
     }
 
-    /// Lines 19 to 27: the next rate and `omega`.
+    /// Returns the next rate and `omega` after the credit block (lines 19 to 27).
     fn credit_block(&self, tmp_rate: f64, omega: f64, credit_loss: Option<f64>, marked: bool) -> (f64, f64) {
         let Constants { omega_mid, target_loss, expresspass: Algorithm1 { max_rate, w_min, .. }, .. } =
             self.constants;
@@ -214,6 +218,7 @@ impl Law {
         }
     }
 
+    /// Changes the mode, and hands `omega` over if both modes share it.
     fn enter(&mut self, mode: Mode) {
         if self.mode == mode {
             return;
@@ -272,7 +277,7 @@ mod tests {
         credit_increase: CreditIncrease::Unmarked,
     };
 
-    /// Algorithm 1 to the letter.
+    /// The constants of Algorithm 1 as printed.
     const PRINTED: Constants =
         Constants { ecn_increase: EcnIncrease::Alpha, credit_increase: CreditIncrease::Always, ..PAPER };
 
@@ -292,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn four_unmarked_periods_run_in_low_the_fifth_in_high_and_a_mark_brings_low_back() {
+    fn high_mode_begins_with_the_fifth_unmarked_period_and_ends_with_a_mark() {
         use Mode::{High, Low};
         let mut law = at(0.5, PAPER);
         assert_eq!(modes(&mut law, &[0.0; 6]), [Low, Low, Low, Low, High, High]);
@@ -302,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn without_marks_omega_alone_raises_the_rate_of_low_mode() {
+    fn without_marks_only_omega_raises_the_rate_of_low_mode() {
         let mut law = at(0.5, PAPER);
         law.step(Some(0.0), Some(0.0), 1.0, 0.0);
         let omega = (0.0625 + 0.05) / 2.0;
@@ -323,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn as_printed_an_unmarked_period_adds_half_of_what_is_left_of_the_average() {
+    fn as_printed_an_unmarked_period_raises_the_rate_by_half_of_the_average_of_marks() {
         let mut law = at(0.5, Constants { omega_mid: 0.0, ..PRINTED });
         law.omega = 0.0;
         modes(&mut law, &[1.0]);
@@ -390,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn ecn_alpha_rests_in_high_mode_and_the_first_mark_after_it_finds_the_old_one() {
+    fn ecn_alpha_does_not_change_in_high_mode() {
         let mut law = at(0.25, PAPER);
         modes(&mut law, &[1.0, 0.0, 0.0, 0.0, 0.0]);
         let alpha = law.ecn_alpha();
@@ -402,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn high_mode_makes_for_the_links_rate_and_the_first_mark_after_it_takes_omega_back() {
+    fn high_mode_approaches_the_links_rate_and_the_first_mark_after_it_lowers_omega() {
         let mut law = at(0.5, PAPER);
         modes(&mut law, &[0.0; 44]);
         assert!((law.rate() - 1.0).abs() < 1e-9 && law.rate() <= 1.0 && law.omega() == 0.5, "EC4-6");
@@ -439,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn a_period_that_taught_nothing_changes_nothing_and_silence_counts_as_lost_credits_only() {
+    fn a_period_without_credits_changes_nothing_and_one_without_data_counts_lost_credits_only() {
         let period = |sent, dropped, received, marked| Period {
             sent,
             dropped,
@@ -464,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fluid_pair_under_equal_marks_becomes_equal() {
+    fn two_flows_with_equal_marks_converge_to_equal_rates() {
         let mut pair = [at(0.9, PAPER), at(0.1, PAPER)];
         for _ in 0..400 {
             let marked = pair.iter().map(Law::rate).sum::<f64>() > 1.0;
@@ -475,7 +480,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_rate_and_omega_stay_in_their_limits(
+        fn rate_and_omega_stay_in_their_limits_after_any_periods(
             periods in prop::collection::vec(
                 (prop::option::of(0.0..=1.0f64), prop::option::of(0.0..=1.0f64), 0.0..=1.0f64), 1..300,
             ),

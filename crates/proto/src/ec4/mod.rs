@@ -1,11 +1,10 @@
-//! EC4: credits that make room for traffic without credits, by marks on their data.
+//! EC4: a credit-based transport that makes room for traffic without credits, guided by ECN marks on its data.
 //!
-//! Source: Wei, Dong, Huang, Xiao, "EC4: ECN and Credit-Reservation Converged Congestion Control". The page
-//! `docs/protocols/ec4.md` lists the readings chosen and the deviations.
+//! The source is Wei, Dong, Huang, Xiao, "EC4: ECN and Credit-Reservation Converged Congestion Control". The page
+//! `docs/protocols/ec4.md` lists our readings of it and the deviations.
 //!
-//! Ports, credits, requests, stops and recovery are those of [`crate::expresspass`], and so are both ends. Two things
-//! are EC4's own: its data takes part in ECN, in the queue that it shares with DCTCP; and the credit rate follows
-//! [`Law`].
+//! Both ends, the ports, credits, requests, stops and recovery are those of [`crate::expresspass`]. EC4 differs in two
+//! points: its data takes part in ECN, in a queue that it shares with DCTCP, and the credit rate follows [`Law`].
 
 mod law;
 
@@ -58,7 +57,7 @@ declare! {
     }
 }
 
-/// The transport.
+/// The transport `ec4`.
 pub struct Ec4;
 
 impl CreditTransport for Ec4 {

@@ -1,8 +1,8 @@
-//! ICTCP: incast congestion control for TCP (Wu, Feng, Guo, Zhang, CoNEXT'10). A shim that sets the receive windows
-//! which a host's acknowledgements advertise, so that together its connections fit the last link.
+//! ICTCP, incast congestion control for TCP (Wu, Feng, Guo, Zhang, CoNEXT'10): a shim that limits the receive windows in
+//! a host's acknowledgements so that the host's connections together fit its link.
 //!
-//! [`Quota`] measures what bandwidth is left, [`Window`] is the law of one connection. The paper itself could not be
-//! looked up; `docs/protocols/ictcp.md` says what each part rests on.
+//! [`Quota`] measures the bandwidth that is left, and [`Window`] is the control law of one connection. We did not have the
+//! paper itself; `docs/protocols/ictcp.md` gives the source of each part.
 
 mod quota;
 mod window;
@@ -114,7 +114,7 @@ impl Params {
     }
 }
 
-/// The transport.
+/// The transport `ictcp`: TCP with ICTCP at the receiving host.
 pub type Ictcp = OverTcp<Params>;
 
 impl ShimParams for Params {
@@ -138,7 +138,7 @@ impl ShimParams for Params {
     }
 
     fn tcp_of_sender(&self, env: &Env) -> tcp::Config {
-        // The window that a sender starts with is the one that the shim gives to a new connection.
+        // A sender starts with the window that the shim gives to a new connection.
         let least = Bytes::new(self.law(env.framing.payload_max).min);
         let config = self.tcp();
         tcp::Config { receive_window: config.receive_window.min(least), ..config }
@@ -149,21 +149,22 @@ impl ShimParams for Params {
     }
 }
 
-/// ICTCP as a shim for packets. It holds nothing and needs no timer: slots and round trips end with the packet that
-/// arrives next.
+/// The shim of ICTCP at one host. It holds no packets and needs no timer: a slot or round trip that is over ends when the
+/// next packet arrives.
 #[derive(Debug)]
 pub struct IctcpShim {
     law: Law,
     rtt_initial: Span,
     quota: Quota,
     windows: BTreeMap<u32, Window>,
-    /// Sum of all windows.
+    /// The sum of all windows, in bytes.
     sum: u64,
+    /// The number of packets that hosts have sent back through the shim.
     passed: u64,
 }
 
 impl IctcpShim {
-    /// For a host.
+    /// Makes the shim of a host.
     pub fn new(params: &Params, env: &ShimEnv) -> IctcpShim {
         IctcpShim {
             law: params.law(env.framing.payload_max),
@@ -175,7 +176,7 @@ impl IctcpShim {
         }
     }
 
-    /// The window of a flow, in bytes.
+    /// Returns the receive window of a flow, in bytes.
     pub fn window(&self, flow: u32) -> u64 {
         self.windows.get(&flow).map_or(self.law.min, Window::rwnd)
     }
@@ -236,7 +237,7 @@ mod tests {
     use clearway_units::Rate;
 
     #[test]
-    fn acks_advertise_the_connections_window_and_never_more_than_the_receivers_own() {
+    fn acks_advertise_the_smaller_of_the_shims_window_and_the_receivers_own() {
         let env = ShimEnv { line_rate: Rate::gbps(1), framing: Framing::ETHERNET };
         let mut shim = IctcpShim::new(&Params::default(), &env);
         let advertised = |shim: &mut IctcpShim, own| {

@@ -1,11 +1,11 @@
-//! The bandwidth that a host still has for larger windows (ICTCP sec. 4.1 and 4.2).
+//! The bandwidth that a host has left for larger windows (ICTCP sec. 4.1 and 4.2).
 
-/// Where a control slot of `2T` stands.
+/// The two halves of a control slot, which is `2T` long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Half {
-    /// Incoming traffic is measured, windows do not grow.
+    /// The first half, in which incoming traffic is measured and windows do not grow.
     Measure,
-    /// Windows may grow out of the quota that was measured.
+    /// The second half, in which windows may grow as far as the quota allows.
     Grow,
 }
 
@@ -13,40 +13,47 @@ use clearway_schema::choice;
 use clearway_units::{Rate, Span, Time};
 
 choice! {
-    /// When the available bandwidth is measured.
+    /// The times at which the available bandwidth is measured.
     pub enum Measure {
-        /// At the end of the first half of each slot.
+        /// The bandwidth is measured at the end of the first half of each slot.
         FirstHalf = "first-half",
-        /// At the end of both halves (PAC's authors' module).
+        /// The bandwidth is measured at the end of both halves (PAC's authors' module).
         BothHalves = "both-halves",
     }
 }
 
-/// Available bandwidth, measured in the first half of each slot and handed out in the second.
+/// The quota of available bandwidth, which is measured in the first half of each slot and granted to windows in the
+/// second.
 #[derive(Clone, Copy, Debug)]
 pub struct Quota {
-    /// `C`, in bytes per second.
+    /// The link's rate `C`, in bytes per second.
     capacity: f64,
-    /// `alpha`.
+    /// `alpha`, the share of the link that may be used.
     share: f64,
     measure: Measure,
+    /// The present half of the slot.
     half: Half,
+    /// The start of this half.
     since: Time,
+    /// The length `T` of a half.
     length: Span,
-    /// Bytes in this half.
+    /// The bytes that arrived in this half.
     arrived: u64,
-    /// Bytes times the round-trip times of their connections, for `T`.
+    /// The sum of bytes times the round-trip time of their connection in this slot, from which the next `T` follows.
     weighted: f64,
+    /// The sum of the bytes in `weighted`.
     weight: f64,
-    /// `BW_A` as measured, in bytes per second.
+    /// `BW_A`, the available bandwidth as measured, in bytes per second.
     available: f64,
-    /// What is left of it.
+    /// The available bandwidth that has not been granted, in bytes per second.
     left: f64,
+    /// The number of slots that have ended.
     slots: u64,
 }
 
 impl Quota {
-    /// A link of `capacity`, of which a share `alpha` is to be used. Slots last twice `initial` at first.
+    /// Makes the quota of a link of rate `capacity`, of which a share `alpha` may be used. The first slot lasts twice
+    /// `initial`.
     pub fn new(capacity: Rate, alpha: f64, initial: Span, measure: Measure) -> Quota {
         let capacity = capacity.as_bps_f64() / 8.0;
         Quota {
@@ -65,7 +72,7 @@ impl Quota {
         }
     }
 
-    /// A packet of this size on the wire arrived, on a connection with this round-trip time.
+    /// Records the arrival of a packet of `wire` bytes on a connection whose round-trip time is `rtt`.
     pub fn arrive(&mut self, wire: u64, rtt: Span, now: Time) {
         self.advance(now);
         self.arrived += wire;
@@ -73,7 +80,7 @@ impl Quota {
         self.weight += wire as f64;
     }
 
-    /// Moves on to the half of the slot that `now` lies in. Without traffic a half lasts until the next packet.
+    /// Ends the present half if it is over. Without traffic a half lasts until the next packet.
     pub fn advance(&mut self, now: Time) {
         let elapsed = now.saturating_since(self.since);
         if elapsed < self.length {
@@ -100,7 +107,7 @@ impl Quota {
         self.since = now;
     }
 
-    /// Takes this much bandwidth, in bytes per second, if windows may grow now and enough is left.
+    /// Grants `bandwidth` bytes per second if windows may grow now and enough is left. Returns true if it did.
     pub fn take(&mut self, bandwidth: f64) -> bool {
         let enough = self.half == Half::Grow && bandwidth <= self.left;
         if enough {
@@ -109,27 +116,27 @@ impl Quota {
         enough
     }
 
-    /// Gives back what a window that shrank no longer takes, in bytes per second.
+    /// Adds the bandwidth that a window gave up, in bytes per second, to what is left.
     pub fn give_back(&mut self, bandwidth: f64) {
         self.left += bandwidth;
     }
 
-    /// Where the slot stands.
+    /// Returns the present half of the slot.
     pub fn half(&self) -> Half {
         self.half
     }
 
-    /// Whether less than this share of the link is available.
+    /// Returns true if the available bandwidth as measured is less than this share of the link.
     pub fn is_scarce(&self, share: f64) -> bool {
         self.available < share * self.capacity
     }
 
-    /// Whether less than this share of the link is left of what was available.
+    /// Returns true if the available bandwidth that is left after grants is less than this share of the link.
     pub fn is_left_scarce(&self, share: f64) -> bool {
         self.left < share * self.capacity
     }
 
-    /// Slots that ended.
+    /// Returns the number of slots that have ended.
     pub fn slots(&self) -> u64 {
         self.slots
     }
@@ -144,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_alpha_c_is_measured_in_one_half_and_handed_out_in_the_other() {
+    fn the_unused_part_of_alpha_c_is_measured_in_one_half_and_granted_in_the_other() {
         // 1 Gbps: 125 MB/s, of which 112.5 may be used. 5000 bytes in 100 us are 50 MB/s.
         let mut quota = Quota::new(Rate::gbps(1), 0.9, Span::from_us(100), Measure::FirstHalf);
         quota.arrive(5000, Span::from_us(200), us(50));
@@ -164,11 +171,11 @@ mod tests {
     }
 
     #[test]
-    fn the_module_measures_at_the_end_of_both_halves() {
+    fn the_authors_module_measures_at_the_end_of_both_halves() {
         let available = |measure| {
             let mut quota = Quota::new(Rate::gbps(1), 0.9, Span::from_us(100), measure);
             quota.advance(us(100));
-            // The second half is full.
+            // The traffic of the second half fills the link.
             quota.arrive(12_500, Span::from_us(100), us(150));
             quota.advance(us(200));
             assert_eq!(quota.half(), Half::Measure);
@@ -178,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_link_leaves_nothing() {
+    fn a_full_link_leaves_no_bandwidth_to_grant() {
         let mut quota = Quota::new(Rate::gbps(1), 0.9, Span::from_us(100), Measure::FirstHalf);
         quota.arrive(12_500, Span::from_us(100), us(50));
         quota.advance(us(100));

@@ -1,89 +1,96 @@
-//! The receive window of one connection (ICTCP sec. 4.3).
+//! The control law of one connection's receive window (ICTCP sec. 4.3).
 
 use super::quota::{Half, Quota};
 use clearway_schema::choice;
 use clearway_units::{Span, Time};
 
 choice! {
-    /// Over which time the bytes that came since the last decision are a throughput.
+    /// The time by which the bytes since the last decision are divided to give a throughput.
     pub enum Sample {
-        /// The time in which they came.
+        /// The time since the last decision.
         Elapsed = "elapsed",
-        /// One round-trip time, however long they took (PAC's authors' module): with decisions every two round trips, up
-        /// to twice the truth.
+        /// One round-trip time, whatever the time since the last decision (PAC's authors' module). With decisions every two
+        /// round trips the throughput comes out up to twice too high.
         PerRtt = "per-rtt",
     }
 }
 
 choice! {
-    /// When windows above the average give way while little bandwidth is available.
+    /// The step of a decision at which a window above the average shrinks because little bandwidth is available.
     pub enum Fairness {
-        /// After all else, once a slot, by the bandwidth as it was measured.
+        /// The window shrinks after the other steps, once a slot, if the bandwidth as measured is low.
         Last = "last",
-        /// Before all else, at every decision and instead of it, by the bandwidth that is left after grants; what the
-        /// window gives up is granted to others (PAC's authors' module).
+        /// The window shrinks at every decision, instead of the other steps, if the bandwidth left after grants is low. What it
+        /// gives up can be granted to others (PAC's authors' module).
         First = "first",
     }
 }
 
 choice! {
-    /// How slow start ends.
+    /// The condition that ends slow start.
     pub enum SlowStartEnd {
-        /// With the first decision that is not growth, or when the quota does not allow it; growth by a segment starts
-        /// with the next decision (notes on the paper).
+        /// Slow start ends with the first decision that is not growth, or when the quota does not allow growth. Growth by a
+        /// segment starts with the next decision (notes on the paper).
         Any = "any",
-        /// Only when the quota does not allow to double; growth by a segment starts with the same decision (PAC's
-        /// authors' module).
+        /// Slow start ends only when the quota does not allow doubling. Growth by a segment starts with the same decision
+        /// (PAC's authors' module).
         Quota = "quota",
     }
 }
 
-/// Constants of the law.
+/// The constants of the law. The fields without a comment have the names of the parameters of [`super::Params`].
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct Law {
     pub mss: u64,
-    /// Least window, in bytes.
+    /// The least window, in bytes.
     pub min: u64,
     pub gamma1: f64,
     pub gamma2: f64,
-    /// Round trips in a row with a large difference before the window shrinks.
+    /// The number of decisions in a row with a large difference after which the window shrinks.
     pub patience: u32,
-    /// Weight of the old value in the measured throughput.
+    /// The weight of the old value in the measured throughput.
     pub beta: f64,
-    /// Share of the link below which windows above the average shrink.
+    /// The share of the link below which available bandwidth is scarce and windows above the average shrink.
     pub scarce: f64,
-    /// Round trips between two decisions.
+    /// The number of round trips between two decisions.
     pub interval: u32,
     pub sample: Sample,
     pub fairness: Fairness,
     pub slow_start_end: SlowStartEnd,
-    /// After a pause of so many round trips a connection starts anew; 0: never.
+    /// The length of a pause, in round trips, after which a connection starts anew; 0 for never.
     pub idle: u32,
 }
 
-/// A receive window, moved by the difference between the throughput that it allows and the throughput measured.
+/// The receive window of one connection. It moves by the difference between the throughput that it allows and the
+/// throughput measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     /// The window, in bytes.
     rwnd: u64,
+    /// The smoothed round-trip time, or the initial value before the first measurement.
     rtt: Span,
+    /// True after the first measurement of the round-trip time.
     measured_rtt: bool,
+    /// The time of the last decision.
     since: Time,
+    /// The time of the last arrival.
     last: Time,
-    /// Bytes in this round trip.
+    /// The bytes that arrived since the last decision.
     bytes: u64,
-    /// `b_m`, in bytes per second.
+    /// `b_m`, the measured throughput, in bytes per second.
     throughput: f64,
     slow_start: bool,
-    /// Round trips in a row with a large difference.
+    /// The number of decisions in a row with a large difference.
     over: u32,
+    /// The time at which the window last grew.
     grown_at: Option<Time>,
+    /// The slot in which the window last shrank for fairness.
     cut_in: Option<u64>,
 }
 
 impl Window {
-    /// A new connection: the least window, in slow start.
+    /// Makes the window of a new connection: the least window, in slow start.
     pub fn new(law: &Law, rtt: Span, now: Time) -> Window {
         Window {
             rwnd: law.min,
@@ -100,18 +107,18 @@ impl Window {
         }
     }
 
-    /// The window, in bytes.
+    /// Returns the window, in bytes.
     pub fn rwnd(&self) -> u64 {
         self.rwnd
     }
 
-    /// Smoothed round-trip time.
+    /// Returns the smoothed round-trip time.
     pub fn rtt(&self) -> Span {
         self.rtt
     }
 
-    /// A packet arrived. Every `interval` round trips the window is adjusted, out of `quota`; `average` is that of all
-    /// windows.
+    /// Records the arrival of a packet, which measured the round-trip time `sample` if it is given. Every `interval` round
+    /// trips the window is adjusted; it grows out of `quota`. `average` is the average of the host's windows, in bytes.
     pub fn arrive(
         &mut self,
         payload: u64,
@@ -123,7 +130,7 @@ impl Window {
     ) {
         let idle = self.rtt.saturating_mul(u64::from(law.idle));
         if law.idle > 0 && now.saturating_since(self.last) > idle {
-            // After a pause: as a new connection.
+            // After a pause the connection starts as a new one.
             let (rtt, measured_rtt) = (self.rtt, self.measured_rtt);
             *self = Window { measured_rtt, ..Window::new(law, rtt, now) };
         } else if let Some(sample) = sample {
@@ -145,6 +152,7 @@ impl Window {
         self.bytes += payload;
     }
 
+    /// Decides on the window, `elapsed` after the last decision.
     fn adjust(&mut self, elapsed: Span, law: &Law, quota: &mut Quota, average: f64, now: Time) {
         let rtt = self.rtt.as_secs_f64();
         let over = match law.sample {
@@ -175,7 +183,7 @@ impl Window {
                 self.shrink(law);
             }
         }
-        // Fairness: while little is available, once a slot, at the cost of those that have more than the average.
+        // Fairness: while bandwidth is scarce, a window above the average shrinks once a slot.
         let fair = law.fairness == Fairness::Last && quota.is_scarce(law.scarce);
         if fair && self.rwnd as f64 > average && self.cut_in != Some(quota.slots()) {
             self.cut_in = Some(quota.slots());
@@ -183,7 +191,7 @@ impl Window {
         }
     }
 
-    /// The window doubles in slow start, else grows by a segment, if the quota allows.
+    /// Lets the window grow if the quota allows: it doubles in slow start, else it grows by a segment.
     fn grow(&mut self, law: &Law, quota: &mut Quota, rtt: f64, now: Time) {
         let mut step = if self.slow_start { self.rwnd } else { law.mss };
         let mut granted = quota.take(step as f64 / rtt);
@@ -200,7 +208,8 @@ impl Window {
         }
     }
 
-    /// Whether the window gave a segment to others, since it is above the average and little bandwidth is left.
+    /// Shrinks the window by a segment, which goes back to the quota, if it is above the average and little bandwidth is
+    /// left. Returns true if it did.
     fn yields_first(&mut self, law: &Law, quota: &mut Quota, average: f64, rtt: f64) -> bool {
         let yields = quota.is_left_scarce(law.scarce) && self.rwnd as f64 > average && self.rwnd > law.min;
         if yields {
@@ -210,7 +219,7 @@ impl Window {
         yields
     }
 
-    /// One segment at a time, so that the window's right edge never moves back.
+    /// Shrinks the window by one segment. It is one at a time so that the window's right edge never moves back.
     fn shrink(&mut self, law: &Law) {
         self.rwnd = self.rwnd.saturating_sub(law.mss).max(law.min);
     }
@@ -236,7 +245,7 @@ mod tests {
         slow_start_end: SlowStartEnd::Any,
         idle: 4,
     };
-    /// PAC's authors' module.
+    /// The law of PAC's authors' module.
     const CODE: Law = Law {
         patience: 1,
         beta: 0.2,
@@ -268,8 +277,8 @@ mod tests {
             Bench { law, window, quota, now: Time::ZERO, average: f64::INFINITY }
         }
 
-        /// A decision on `bytes` that came within this time, in a second half with so much bandwidth left; the window
-        /// after it in segments, and the bandwidth left in segments per round-trip time.
+        /// Decides on `bytes` that arrived within `elapsed`, in a second half with `left` segments per round-trip time left.
+        /// Returns the window in segments, and the bandwidth left afterwards in segments per round-trip time.
         fn decide(&mut self, bytes: u64, elapsed: Span, left: u64) -> (u64, u64) {
             let per_rtt = 1000.0 / RTT.as_secs_f64();
             let alpha = left as f64 * per_rtt / 125e6;
@@ -281,7 +290,7 @@ mod tests {
             (self.window.rwnd() / 1000, spare as u64)
         }
 
-        /// A round trip in which `bytes` arrive, while others load the link with `others`.
+        /// Runs a round trip in which `bytes` of the connection and `others` of others arrive. Returns the window in segments.
         fn round(&mut self, bytes: u64, others: u64) -> u64 {
             self.quota.arrive(bytes + others, RTT, self.now);
             self.window.arrive(bytes, None, &self.law, &mut self.quota, self.average, self.now);
@@ -293,23 +302,23 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_used_doubles_in_slow_start_every_second_round_trip() {
+    fn in_slow_start_a_used_window_doubles_every_second_round_trip() {
         let mut bench = Bench::new(2);
         let windows: Vec<u64> = (0..5).map(|_| bench.round(bench.window.rwnd(), 0)).collect();
         assert_eq!(windows, [4, 4, 8, 8, 8], "8 segments in 100 us are 80 MB/s; 8 more do not fit");
     }
 
     #[test]
-    fn without_quota_slow_start_ends_and_a_segment_at_a_time_follows() {
+    fn slow_start_ends_without_quota_and_growth_by_segments_follows() {
         let mut bench = Bench::new(2);
-        // 10 of 11.25 KB are in use: 12.5 MB/s are available, a segment in 100 us is 10 MB/s.
+        // 10 of 11.25 KB are in use, so 12.5 MB/s are available; a segment in 100 us is 10 MB/s.
         assert_eq!(bench.round(2000, 8000), 2);
         bench.round(2000, 8000);
         assert_eq!(bench.round(2000, 8000), 3);
     }
 
     #[test]
-    fn a_window_far_above_what_is_used_shrinks_after_three_round_trips_by_one_segment() {
+    fn a_window_far_above_its_use_shrinks_by_one_segment_every_three_round_trips() {
         let mut bench = Bench::new(10);
         let windows: Vec<u64> = (0..7).map(|_| bench.round(2000, 0)).collect();
         assert_eq!(windows, [10, 10, 9, 9, 9, 8, 8]);
@@ -329,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn no_window_is_below_the_least() {
+    fn a_window_never_shrinks_below_the_least() {
         let mut bench = Bench::new(2);
         assert!((0..20).all(|_| bench.round(100, 0) == 2));
     }
@@ -355,7 +364,7 @@ mod tests {
 
     #[test]
     fn as_coded_bytes_of_two_round_trips_count_as_one_so_that_a_half_used_window_grows_ictcp_1() {
-        // Of 10 segments not quite 5 are in use: in two round trips 9.5 come.
+        // Of 10 segments a little less than 5 are in use: 9.5 arrive in two round trips.
         let grown = |law| Bench::under(law, 10).decide(9500, RTT * 2, 12).0;
         assert_eq!(grown(CODE), 20);
         assert_eq!(
@@ -377,7 +386,7 @@ mod tests {
 
     #[test]
     fn as_coded_fairness_goes_by_what_is_left_comes_first_and_gives_the_segment_back_ictcp_2_and_3() {
-        // A fifth of the link is 2.5 segments a round trip.
+        // A fifth of the link is 2.5 segments per round trip.
         let decide = |law, segments, average, left| {
             let mut bench = Bench::under(law, segments);
             bench.average = average;

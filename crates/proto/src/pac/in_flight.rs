@@ -1,27 +1,28 @@
-//! How much traffic is on its way to this host (sec. III-C).
+//! The estimate of the traffic in flight to this host (sec. III-C).
 
 use super::phase::{Correction, Phase};
 use clearway_units::{Rate, Span};
 
-/// Traffic that an acknowledgement triggers, in bytes of payload (eq. (3)).
+/// The inputs of eq. (3), which gives the traffic that an acknowledgement triggers.
 #[derive(Clone, Copy, Debug)]
 pub struct Trigger {
-    /// `ACK_q`: what it acknowledges.
+    /// `ACK_q`, the number of this acknowledgement.
     pub ack: u64,
-    /// `ACK_prev`: what the last one released acknowledged.
+    /// `ACK_prev`, the number of the acknowledgement released before it.
     pub prev: u64,
-    /// Whether it carries the ECN echo flag: then the window may shrink, and no increment is counted.
+    /// True if it carries the ECN echo flag: the window may then shrink, and no growth is counted.
     pub ecn_echo: bool,
-    /// Phase of the flow.
+    /// The flow's phase.
     pub phase: Phase,
-    /// Largest payload of a packet.
+    /// The largest payload of a packet, in bytes.
     pub mss: u64,
-    /// The sender's window, as far as it can be told; `None`: growth in congestion avoidance is not counted.
+    /// The sender's window as estimated by the receiver, in bytes. With `None`, growth in congestion avoidance is not
+    /// counted.
     pub window: Option<u64>,
 }
 
 impl Trigger {
-    /// `q.trigger`.
+    /// Returns `q.trigger`, the bytes of payload that the acknowledgement triggers.
     pub fn bytes(&self) -> u64 {
         let increment = match self.phase {
             _ if self.ecn_echo => 0,
@@ -34,28 +35,29 @@ impl Trigger {
     }
 }
 
-/// The estimate of the traffic in flight towards this host, in bytes of payload (or of the wire, with
-/// [`Units::Wire`](super::Units)), with its correction.
+/// The estimate of the traffic in flight to this host, with the correction for traffic that will not arrive. It counts
+/// bytes of payload, or of the wire with [`Units::Wire`](super::Units).
 #[derive(Clone, Copy, Debug)]
 pub struct InFlight {
     bytes: u64,
-    /// `in_flight_S`.
+    /// `in_flight_S`, the smoothed estimate, in bytes.
     bytes_smooth: f64,
-    /// `BW_S`, in bytes per second; zero until the first interval with traffic.
+    /// `BW_S`, the smoothed throughput, in bytes per second; zero until the first interval with traffic.
     bandwidth_smooth: f64,
-    /// Bytes that arrived in this interval, and those of them that were marked.
+    /// The bytes that arrived in this control interval.
     arrived: u64,
+    /// The bytes of marked packets among them.
     marked: u64,
     correction: Correction,
     lambda: f64,
     gain: f64,
-    /// Of the line, in bytes per second.
+    /// The rate of the host's line, in bytes per second.
     line_rate: f64,
 }
 
 impl InFlight {
-    /// Nothing in flight. `lambda` is the share of the usual throughput at or below which the estimate is suspected,
-    /// `gain` the weight of a new value in the exponential filters.
+    /// Makes an estimate of zero. `lambda` is the share of the usual throughput at or below which the estimate is
+    /// corrected; `gain` is the weight of a new value in the exponential filters.
     pub fn new(correction: Correction, lambda: f64, gain: f64, line_rate: Rate) -> InFlight {
         InFlight {
             bytes: 0,
@@ -70,47 +72,48 @@ impl InFlight {
         }
     }
 
-    /// The estimate.
+    /// Returns the estimate, in bytes.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// An acknowledgement that triggers this much left (eq. (4)).
+    /// Adds what an acknowledgement triggers, as it is released (eq. (4)).
     #[inline]
     pub fn add(&mut self, trigger: u64) {
         self.bytes += trigger;
     }
 
-    /// A packet with this payload arrived (eq. (5)). Data that no release announced, such as a first window, must
-    /// not turn the estimate negative.
+    /// Subtracts the payload of a packet that arrived (eq. (5)). The estimate stays at zero for data that no release
+    /// announced, such as a first window.
     #[inline]
     pub fn arrive(&mut self, payload: u64, marked: bool) {
         self.bytes = self.bytes.saturating_sub(payload);
         self.count(payload, marked);
     }
 
-    /// A packet with this payload arrived, which [`InFlight::settle`] accounts for.
+    /// Counts the payload of a packet that arrived towards the throughput. The caller subtracts it with
+    /// [`InFlight::settle`].
     #[inline]
     pub fn count(&mut self, payload: u64, marked: bool) {
         self.arrived += payload;
         self.marked += payload * marked as u64;
     }
 
-    /// This much of what was added will never come.
+    /// Subtracts bytes that arrived or will never arrive.
     pub fn settle(&mut self, bytes: u64) {
         self.bytes = self.bytes.saturating_sub(bytes);
     }
 
-    /// Nothing is in flight any more, and the throughput that was usual says nothing of what comes next: after a
-    /// pause it would take the first round trip, in which nothing arrives yet, for a fall.
+    /// Sets the estimate to zero and forgets the usual throughput. After a pause it would mistake the first round trip,
+    /// in which nothing arrives yet, for a fall.
     pub fn clear(&mut self) {
         self.bytes = 0;
         self.bandwidth_smooth = 0.0;
     }
 
-    /// A control interval ended in which a share `alpha` of the packets was marked: a throughput that fell below
-    /// `lambda` times the usual one is a sign that less is in flight than was thought (eq. (6)).
+    /// Ends a control interval of length `elapsed`, in which a share `alpha` of the packets was marked. A throughput of
+    /// at most `lambda` times the usual one is a sign that less is in flight than was estimated (eq. (6)).
     pub fn close_interval(&mut self, elapsed: Span, alpha: f64, threshold: u64) {
         let arrived = std::mem::take(&mut self.arrived) as f64;
         let marked = std::mem::take(&mut self.marked) as f64;
@@ -128,7 +131,7 @@ impl InFlight {
         }
     }
 
-    /// Eq. (6) as printed: what is usual is what exponential filters remember.
+    /// Corrects the estimate by eq. (6) as printed, where exponential filters give the usual values.
     fn correct_by_filters(&mut self, bandwidth: f64, alpha: f64) {
         if self.bandwidth_smooth == 0.0 {
             // Before the first arrival there is no throughput that could have fallen.
@@ -184,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duplicate_ack_triggers_the_growth_alone_equation_3() {
+    fn a_duplicate_ack_triggers_only_the_growth_of_the_window_equation_3() {
         assert_eq!(Trigger { ack: 2000, ..TRIGGER }.bytes(), 1000);
         assert_eq!(Trigger { ack: 1000, ..TRIGGER }.bytes(), 1000, "and an old one no less");
     }
@@ -199,7 +202,7 @@ mod tests {
         assert_eq!(estimate.bytes(), 0, "PAC-4");
     }
 
-    /// 100 KB in each of some intervals of 1 ms, with 50 KB thought to be in flight.
+    /// Returns an estimate after ten intervals of 1 ms with 100 KB each and 50 KB in flight.
     fn steady() -> InFlight {
         let mut estimate = InFlight::new(Correction::Throughput, 0.8, 0.125, Rate::gbps(1));
         for _ in 0..10 {
@@ -240,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_before_the_first_arrival_say_nothing() {
+    fn intervals_before_the_first_arrival_leave_the_estimate() {
         let mut estimate = InFlight::new(Correction::Throughput, 0.8, 0.125, Rate::gbps(1));
         estimate.add(10_000);
         (0..5).for_each(|_| estimate.close_interval(Span::from_us(100), 0.0, 80_000));
@@ -263,7 +266,8 @@ mod tests {
         assert_eq!(estimate.bytes(), 0);
     }
 
-    /// 80 KB in flight where the switch holds 80 KB, and so many bytes arrive in a millisecond of 125,000.
+    /// Returns the estimate after one interval of 1 ms, which could bring 125,000 bytes, at the end of which 80 KB are in
+    /// flight and the threshold is 80 KB.
     fn by_line_rate(arrived: u64, marked: u64) -> u64 {
         let mut estimate = InFlight::new(Correction::LineRate, 0.8, 0.125, Rate::gbps(1));
         estimate.add(80_000 + arrived);
@@ -274,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn the_authors_code_takes_line_rate_and_buffer_for_what_is_usual_pac_8() {
+    fn the_authors_code_corrects_by_the_line_rate_and_the_threshold_pac_8() {
         assert_eq!(by_line_rate(100_000, 0), 80_000, "0.8 of the line rate is no fall");
         assert_eq!(by_line_rate(50_000, 0), 32_000, "0.4 of the line rate, 0.4 of the threshold");
         assert_eq!(by_line_rate(0, 0), 0);

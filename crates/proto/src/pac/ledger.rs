@@ -1,47 +1,48 @@
-//! What of a flow was triggered and has not come: the sender's answers settle it.
+//! The ledger of a flow: traffic that releases have triggered and that has not arrived.
 //!
-//! Ours, not the paper's. Data returns the timestamp of the acknowledgement that it answers. So once data arrives
-//! that answers an acknowledgement, whatever earlier ones of the flow triggered has come, or never will.
+//! It is our addition to the paper. Data returns the timestamp of the acknowledgement that it answers. So once data
+//! arrives that answers one acknowledgement, the data that earlier ones of the flow triggered has arrived or never will.
 
 use clearway_units::Time;
 use std::collections::VecDeque;
 
-/// Traffic of one flow that releases triggered, in the order of the releases.
+/// The traffic of one flow that releases have triggered and that has not arrived, in the order of the releases.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    /// When an acknowledgement was released, and how much of what it triggers has not come.
+    /// The time of each release, with the bytes that it triggered and that have not arrived.
     entries: VecDeque<(Time, u64)>,
+    /// The sum of the bytes in `entries`.
     outstanding: u64,
-    /// Releases before this one are settled.
+    /// The time of the latest release that was answered. All before it are settled.
     settled: Time,
-    /// Growth of the window that was counted and has not come, as it was too little for a segment, and stands in no
-    /// entry; negative: growth that came before it was counted.
+    /// The growth of the window, in bytes, that was counted but has not arrived, because it was less than a segment, and
+    /// that stands in no entry. Negative if growth arrived before it was counted.
     growth: i64,
 }
 
-/// What an arrival takes out of the traffic in flight.
+/// The bytes that an arrival takes out of the traffic in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settled {
-    /// Bytes that it brought, as far as they were expected.
+    /// The bytes that arrived and were expected.
     pub arrived: u64,
-    /// Bytes that will not come, or not in answer to what was released so far.
+    /// The bytes that will not arrive, or not in answer to a release so far.
     pub absent: u64,
 }
 
 impl Ledger {
-    /// Bytes that have not come.
+    /// Returns the bytes that have been triggered and have not arrived.
     pub fn outstanding(&self) -> u64 {
         self.outstanding
     }
 
-    /// What an acknowledgement triggers that frees so much and lets the window grow by so much. In congestion
-    /// avoidance that is less than a segment, while senders send whole ones: what earlier acknowledgements added
-    /// comes with a later one.
+    /// Returns the bytes to expect of an acknowledgement that triggers `trigger` by eq. (3). In congestion avoidance the
+    /// window grows by less than a segment with each acknowledgement, and senders send whole segments, so the growth that
+    /// earlier acknowledgements added arrives with a later one.
     pub fn expected(&self, trigger: u64) -> u64 {
         trigger.saturating_add_signed(self.growth)
     }
 
-    /// An acknowledgement that triggers this much, as [`Ledger::expected`] says, was released.
+    /// Records the release of an acknowledgement that triggers `trigger` bytes, as [`Ledger::expected`] returned.
     pub fn release(&mut self, trigger: u64, now: Time) {
         self.growth = 0;
         self.outstanding += trigger;
@@ -51,8 +52,8 @@ impl Ledger {
         }
     }
 
-    /// Takes the oldest releases out, if `due` says so of their times. Whole segments will not come any more; less
-    /// than one is growth, which the next release takes over. Returns the bytes that are expected no more.
+    /// Removes the oldest releases for whose times `due` returns true. Whole segments among them will not arrive; less
+    /// than a segment is growth, which moves to the next release. Returns the bytes that are no longer expected.
     fn settle(&mut self, mss: u64, due: impl Fn(Time) -> bool) -> u64 {
         let (mut absent, mut growth) = (0, 0);
         while let Some(&(_, bytes)) = self.entries.front().filter(|(released, _)| due(*released)) {
@@ -75,23 +76,23 @@ impl Ledger {
         absent
     }
 
-    /// What the release at `at` and those before it triggered has come by now, or never will. Returns how much that
-    /// is.
+    /// Removes the release at `at` and those before it, whose traffic has arrived by now or never will. Returns the bytes
+    /// that are no longer expected.
     pub fn expire(&mut self, at: Time, mss: u64) -> u64 {
         self.settle(mss, |released| released <= at)
     }
 
-    /// Whether an answer to the release at `at` is expected.
+    /// Returns true if an answer to the release at `at` is expected.
     pub fn awaits(&self, at: Time) -> bool {
         self.entries.front().is_some_and(|(released, _)| *released <= at)
     }
 
-    /// Data arrived that answers the acknowledgement released at `answers`, if that is known.
+    /// Records the arrival of data, which answers the acknowledgement released at `answers` if that is known.
     pub fn arrive(&mut self, payload: u64, answers: Option<Time>, mss: u64) -> Settled {
         let mut absent = 0;
         if let Some(answers) = answers {
             if answers < self.settled {
-                // Overtaken by an answer to a later release: counted as absent already.
+                // An answer to a later release overtook this data, which was then counted as absent.
                 return Settled { arrived: 0, absent };
             }
             self.settled = answers;
@@ -109,7 +110,7 @@ impl Ledger {
         let arrived = payload - left;
         self.outstanding -= arrived;
         if arrived > 0 {
-            // A segment that was announced in part: the sender's window has grown further than was counted.
+            // Only part of this segment was expected: the sender's window has grown by more than was counted.
             self.growth -= left as i64;
         }
         Settled { arrived, absent }
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_not_come_in_time_will_not() {
+    fn an_expired_release_and_those_before_it_are_no_longer_expected() {
         let mut ledger = ledger();
         ledger.arrive(1000, Some(us(10)), MSS);
         assert!(ledger.awaits(us(10)) && !ledger.awaits(us(5)));
@@ -152,7 +153,7 @@ mod tests {
 
     #[test]
     fn growth_of_less_than_a_segment_comes_with_a_later_release() {
-        // A window of two segments grows by half a one with each acknowledgement; every second lets out two.
+        // A window of two segments grows by half a segment per acknowledgement, so every second one triggers two.
         let mut ledger = Ledger::default();
         for round in 0..10 {
             let at = |step: u64| us(100 * round + 10 * step);
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_that_came_before_it_was_counted_is_not_counted_again() {
+    fn growth_that_arrived_before_it_was_counted_is_not_counted_again() {
         let mut ledger = Ledger::default();
         ledger.release(1500, us(10));
         ledger.arrive(1000, Some(us(10)), MSS);
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn data_that_was_overtaken_is_not_counted_twice() {
+    fn data_overtaken_by_a_later_answer_is_not_counted_twice() {
         let mut ledger = ledger();
         ledger.arrive(1000, Some(us(20)), MSS);
         assert_eq!(ledger.arrive(1000, Some(us(10)), MSS), Settled { arrived: 0, absent: 0 });

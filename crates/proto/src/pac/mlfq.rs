@@ -1,29 +1,29 @@
-//! The multi-level feedback queue in which acknowledgements wait (sec. III-D).
+//! The multi-level feedback queue (MLFQ) in which acknowledgements wait (sec. III-D).
 
 use std::collections::{BTreeMap, VecDeque};
 
 use clearway_schema::choice;
 
 choice! {
-    /// The order within a level of priority.
+    /// The order of service within a level of priority.
     pub enum Discipline {
-        /// Flows take turns.
+        /// Flows are served in round robin.
         RoundRobin = "round-robin",
-        /// First come, first served.
+        /// Items are served in the order of their arrival.
         Fifo = "fifo",
     }
 }
 
-/// Queues of strict priority, with a round robin among the flows of each, or first come, first served. Items of a flow
-/// keep their order.
+/// A multi-level feedback queue: levels of strict priority, each served in round robin over flows or in order of
+/// arrival. Items of a flow keep their order.
 ///
-/// A flow starts at the highest priority, level 0, and sinks as it grows. All of its items are at one level.
+/// A flow starts at level 0, which has the highest priority, and sinks as it grows. All its items are at one level.
 #[derive(Debug)]
 pub struct Mlfq<T> {
-    /// Flows with items, by level, in the order of their turns.
+    /// The flows with items, by level, in the order in which they are served.
     turns: Vec<VecDeque<u32>>,
     flows: BTreeMap<u32, Flow<T>>,
-    /// A flow whose size passes `demotion << level` leaves that level.
+    /// The size, in bytes, above which a flow leaves level 0; it leaves level `n` above `demotion << n`.
     demotion: u64,
     discipline: Discipline,
     len: usize,
@@ -43,29 +43,29 @@ impl<T> Flow<T> {
 }
 
 impl<T> Mlfq<T> {
-    /// An empty queue of some levels. A flow leaves the first when its size passes `demotion`, the next at twice
-    /// that, and so on.
+    /// Makes an empty queue. A flow leaves level 0 when its size exceeds `demotion` bytes, level 1 at twice that, and so
+    /// on.
     pub fn new(levels: usize, demotion: u64, discipline: Discipline) -> Mlfq<T> {
         let turns = (0..levels.max(1)).map(|_| VecDeque::new()).collect();
         Mlfq { turns, flows: BTreeMap::new(), demotion, discipline, len: 0 }
     }
 
-    /// Items in it.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has none.
+    /// Returns true if there are no items.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The level of a flow.
+    /// Returns the level of a flow, 0 for one that is not known.
     pub fn level(&self, flow: u32) -> usize {
         self.flows.get(&flow).map_or(0, |flow| flow.level)
     }
 
-    /// Adds an item of a flow.
+    /// Adds an item at the end of a flow's queue.
     pub fn push(&mut self, flow: u32, item: T) {
         let state = self.flows.entry(flow).or_insert_with(Flow::new);
         if state.items.is_empty() || self.discipline == Discipline::Fifo {
@@ -75,22 +75,22 @@ impl<T> Mlfq<T> {
         self.len += 1;
     }
 
-    /// The flow whose turn it is.
+    /// Returns the flow to be served next.
     pub fn turn(&self) -> Option<u32> {
         self.turns.iter().find_map(|turns| turns.front().copied())
     }
 
-    /// The first item of a flow.
+    /// Returns the first item of a flow.
     pub fn front(&self, flow: u32) -> Option<&T> {
         self.flows.get(&flow)?.items.front()
     }
 
-    /// The last item of a flow.
+    /// Returns the last item of a flow.
     pub fn back(&self, flow: u32) -> Option<&T> {
         self.flows.get(&flow)?.items.back()
     }
 
-    /// Takes the first item of a flow, which then waits for its next turn.
+    /// Removes and returns the first item of a flow. In round robin the flow then goes to the end of its level.
     pub fn pop(&mut self, flow: u32) -> Option<T> {
         let state = self.flows.get_mut(&flow)?;
         let item = state.items.pop_front()?;
@@ -103,7 +103,7 @@ impl<T> Mlfq<T> {
         Some(item)
     }
 
-    /// A flow grew by some bytes: it may sink, and what waits of it sinks with it.
+    /// Adds bytes to a flow's size. The flow may sink to a lower level, and its items with it.
     pub fn grow(&mut self, flow: u32, bytes: u64) {
         let levels = self.turns.len();
         let state = self.flows.entry(flow).or_insert_with(Flow::new);
@@ -115,7 +115,7 @@ impl<T> Mlfq<T> {
         self.set_level(flow, level);
     }
 
-    /// Raises a flow to the highest level; it sinks again when it has grown anew.
+    /// Raises a flow to level 0 and sets its size to zero, so that it sinks again as it grows.
     pub fn raise(&mut self, flow: u32) {
         self.set_level(flow, 0);
         if let Some(state) = self.flows.get_mut(&flow) {
@@ -123,7 +123,7 @@ impl<T> Mlfq<T> {
         }
     }
 
-    /// Lets `edit` reorder or remove items of a flow.
+    /// Calls `edit` to reorder or remove items of a flow.
     pub fn edit(&mut self, flow: u32, edit: impl FnOnce(&mut VecDeque<T>)) {
         let Some(state) = self.flows.get_mut(&flow) else { return };
         let before = state.items.len();
@@ -133,7 +133,7 @@ impl<T> Mlfq<T> {
         self.set_turns(flow, level, self.turns_of(before), self.turns_of(after));
     }
 
-    /// Removes a flow and returns what waited of it.
+    /// Removes a flow and returns its items.
     pub fn remove(&mut self, flow: u32) -> VecDeque<T> {
         let Some(state) = self.flows.remove(&flow) else { return VecDeque::new() };
         self.set_turns(flow, state.level, self.turns_of(state.items.len()), 0);
@@ -151,7 +151,8 @@ impl<T> Mlfq<T> {
         }
     }
 
-    /// How many turns a flow with so many items has: one at a time, or one for each.
+    /// Returns the number of entries in `turns` of a flow with this many items: at most one in round robin, else one for
+    /// each item.
     fn turns_of(&self, items: usize) -> usize {
         match self.discipline {
             Discipline::RoundRobin => items.min(1),
@@ -159,7 +160,7 @@ impl<T> Mlfq<T> {
         }
     }
 
-    /// Changes how many turns a flow has at a level. The last go first, and new ones are the last.
+    /// Changes the number of a flow's entries in a level's `turns`. Entries are removed from, and added at, the end.
     fn set_turns(&mut self, flow: u32, level: usize, from: usize, to: usize) {
         let turns = &mut self.turns[level];
         for _ in to..from {
@@ -169,7 +170,7 @@ impl<T> Mlfq<T> {
         (from..to).for_each(|_| turns.push_back(flow));
     }
 
-    /// Takes the next turn of a flow at a level away. It is nearly always the first.
+    /// Removes a flow's first entry from a level's `turns`.
     fn leave_turn(&mut self, flow: u32, level: usize) {
         let turns = &mut self.turns[level];
         let place = turns.iter().position(|&other| other == flow).expect("a flow with items has a turn");
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_of_a_level_take_turns_and_keep_their_own_order_section_iii_d() {
+    fn flows_of_a_level_are_served_in_round_robin_and_each_in_order_section_iii_d() {
         let mut queue = Mlfq::new(2, 20_000, Discipline::RoundRobin);
         for item in [10, 11, 12, 20, 30, 31] {
             queue.push(item / 10, item);
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn small_flows_go_first_section_iii_d() {
+    fn small_flows_are_served_before_large_ones_section_iii_d() {
         let mut queue = Mlfq::new(2, 20_000, Discipline::RoundRobin);
         queue.grow(1, 20_001);
         queue.grow(2, 20_000);
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_sinks_with_its_flow_pac_11() {
+    fn the_items_of_a_flow_sink_with_it_pac_11() {
         let mut queue = Mlfq::new(2, 20_000, Discipline::RoundRobin);
         queue.push(1, 10);
         queue.push(2, 20);

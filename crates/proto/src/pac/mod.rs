@@ -1,17 +1,17 @@
-//! PAC: proactive ACK control (Bai, Chen, Wu, Lan, Zhao, "PAC: Taming TCP Incast Congestion using Proactive ACK
-//! Control"). A shim under any TCP receiver: an acknowledgement is what triggers new data, so it is held back until
-//! that data fits into the network.
+//! PAC, proactive ACK control (Bai, Chen, Wu, Lan, Zhao, "PAC: Taming TCP Incast Congestion using Proactive ACK
+//! Control"): a shim under any TCP receiver that holds each acknowledgement back until the data that it will trigger
+//! fits into the network.
 //!
-//! | part | what it knows | paper |
+//! | part | purpose | paper |
 //! |---|---|---|
-//! | [`InFlight`] | how much is on its way here | eq. (3) to (6) |
-//! | [`Threshold`] | how much may be | eq. (2) |
-//! | [`Mlfq`] | whose acknowledgement goes first | sec. III-D |
-//! | [`PhaseMeter`], [`FlowRtt`] | a flow's phase and round-trip time | sec. III-C, IV-A |
-//! | [`PacController`] | all of it: the main loop | Algorithm 1 |
-//! | [`PacShim`] | how the controller meets [`Packet`]s | Fig. 4 |
+//! | [`InFlight`] | estimates the traffic in flight to this host | eq. (3) to (6) |
+//! | [`Threshold`] | adapts the limit of that traffic | eq. (2) |
+//! | [`Mlfq`] | orders the acknowledgements that wait | sec. III-D |
+//! | [`PhaseMeter`], [`FlowRtt`] | infer a flow's phase and round-trip time | sec. III-C, IV-A |
+//! | [`PacController`] | the main loop, which uses all of these | Algorithm 1 |
+//! | [`PacShim`] | connects the controller with [`Packet`]s | Fig. 4 |
 //!
-//! What the paper leaves open, and how it is read here, stands in `docs/protocols/pac.md` (PAC-1 to PAC-20).
+//! `docs/protocols/pac.md` lists what the paper leaves open and our readings of it (PAC-1 to PAC-20).
 
 mod controller;
 mod in_flight;
@@ -182,11 +182,11 @@ const CODE: Profile = Profile {
 };
 
 impl Params {
-    /// What they mean to the controller of a host.
+    /// Returns the settings of a host's controller: every `auto` is resolved.
     pub fn pac(&self, env: &ShimEnv) -> PacConfig {
         let mss = env.framing.payload_max;
         let segments = |count: u64| Bytes::new(count * mss as u64);
-        // 37.5 KB per Gbps: what the line carries in 300 us.
+        // A line carries 37.5 KB per Gbps in 300 us.
         let by_rate = env.line_rate.bytes_in(Span::from_ns(300_000));
         let auto = if env.line_rate > clearway_units::Rate::gbps(1) { by_rate } else { Bytes::new(80_000) };
         let buffer = self.buffer.or(auto);
@@ -223,7 +223,7 @@ impl Params {
     }
 }
 
-/// The transport.
+/// The transport `pac`: TCP with PAC at the receiving host.
 pub type Pac = OverTcp<Params>;
 
 impl ShimParams for Params {
@@ -251,23 +251,25 @@ impl ShimParams for Params {
     }
 }
 
-/// PAC as a shim for packets.
+/// The shim of PAC at one host.
 #[derive(Debug)]
 pub struct PacShim {
     pac: PacController<(Packet, Extra)>,
     hold_syn_ack: bool,
+    /// The number of acknowledgements that were passed on, held or not.
     released: u64,
+    /// The number of acknowledgements that were dropped because later ones say the same.
     dropped: u64,
 }
 
 impl PacShim {
-    /// For a host.
+    /// Makes the shim of a host.
     pub fn new(params: &Params, env: &ShimEnv) -> PacShim {
         let pac = PacController::new(params.pac(env));
         PacShim { pac, hold_syn_ack: params.hold_syn_ack, released: 0, dropped: 0 }
     }
 
-    /// Its controller.
+    /// Returns the controller.
     pub fn controller(&self) -> &PacController<(Packet, Extra)> {
         &self.pac
     }
@@ -289,7 +291,7 @@ impl Shim for PacShim {
     fn handle_outgoing(&mut self, flow: u32, packet: Packet, extra: &Extra, now: Time) -> Option<Packet> {
         let opens = packet.kind() == Kind::SynAck;
         if packet.flags.has(Flags::LAST) {
-            // TCP would answer the sender's FIN with one of its own, which is not held, and says all that is held.
+            // This stands for TCP's answer to a FIN, which is not held and acknowledges everything that is held.
             self.dropped += self.pac.finish(flow).count() as u64;
         }
         let is_held = packet.kind() == Kind::Ack || (opens && self.hold_syn_ack);
@@ -360,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn the_buffer_is_that_of_tables_i_and_ii() {
+    fn the_default_buffer_is_that_of_tables_i_and_ii() {
         let params = Params::default();
         assert_eq!(params.pac(&env(Rate::gbps(1))).buffer, Bytes::new(80_000));
         assert_eq!(params.pac(&env(Rate::gbps(10))).buffer, Bytes::new(375_000));
@@ -370,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn the_threshold_keeps_six_tenths_of_the_buffer_pac_2() {
+    fn the_default_floor_of_the_threshold_is_six_tenths_of_the_buffer_pac_2() {
         let mut params = Params::default();
         assert_eq!(params.pac(&env(Rate::gbps(1))).floor, Bytes::new(48_000));
         params.set("buffer", "96 KB").unwrap();
@@ -393,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn the_profile_of_the_authors_code_is_what_their_module_does() {
+    fn the_code_profile_has_the_settings_of_the_authors_kernel_module() {
         let config = with_profile("code").pac(&env(Rate::gbps(1)));
         assert_eq!((config.buffer, config.adapts), (Bytes::new(80 * 1024), false));
         assert_eq!((config.units, config.avoidance_growth), (Units::Wire, false));
@@ -422,7 +424,7 @@ mod tests {
             }
             released.clone()
         };
-        // Each triggers two segments, 2920 bytes.
+        // Each acknowledgement triggers two segments, 2920 bytes.
         assert_eq!(poll(&mut shim, us(10)), [(1, 1460), (2, 1460)]);
         assert_eq!(shim.next_timeout(), us(110), "an interval of the initial RTT");
         let mut answer = data(2);
@@ -435,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_pure_ack_passes_pac_10() {
+    fn a_syn_ack_is_held_only_if_asked_to_pac_10() {
         let mut params = Params::default();
         params.set("hold_syn_ack", "false").unwrap();
         let mut shim = PacShim::new(&params, &env(Rate::gbps(1)));
@@ -447,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_ack_passes_and_what_was_held_of_its_flow_goes_section_iv_a() {
+    fn the_last_ack_passes_and_the_held_acks_of_its_flow_are_dropped_section_iv_a() {
         let mut shim = PacShim::new(&Params::default(), &env(Rate::gbps(1)));
         assert!(shim.handle_outgoing(1, ack(1), &Extra::default(), us(1)).is_none());
         let mut last = ack(2);
@@ -458,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_forgotten_flow_is_left() {
+    fn a_forgotten_flow_leaves_no_state_and_no_held_acks() {
         let mut shim = PacShim::new(&Params::default(), &env(Rate::gbps(1)));
         shim.handle_incoming(1, &data(1), us(1));
         assert!(shim.handle_outgoing(1, ack(1), &Extra::default(), us(1)).is_none());

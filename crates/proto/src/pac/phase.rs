@@ -1,11 +1,11 @@
-//! What is inferred of a single flow: its phase and its round-trip time (sec. III-C, IV-A).
+//! The phase and the round-trip time of a flow, as inferred at its receiver (sec. III-C, IV-A).
 
-/// Where a sender's window stands.
+/// The phase of a sender's congestion control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Its window grows by a segment with each acknowledgement.
+    /// Slow start: the window grows by a segment with each acknowledgement.
     SlowStart,
-    /// Its window grows by a segment a round trip.
+    /// Congestion avoidance: the window grows by a segment per round trip.
     CongestionAvoidance,
 }
 
@@ -13,62 +13,63 @@ use clearway_schema::choice;
 use clearway_units::{Span, Time};
 
 choice! {
-    /// What ends slow start, in the eyes of a receiver.
+    /// The test by which a receiver infers the end of slow start.
     pub enum PhaseTest {
-        /// A mark.
+        /// Slow start ends with a mark.
         Marks = "marks",
-        /// A mark, or a throughput that falls in some round trips in a row.
+        /// Slow start ends with a mark, or when the throughput falls in several round trips in a row.
         Falls = "falls",
     }
 }
 
-/// What ends slow start, with its numbers.
+/// The test for the end of slow start, with its parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct SlowStartEnd {
-    /// Whether falls count.
+    /// The kind of the test.
     pub test: PhaseTest,
-    /// How many in a row.
+    /// The number of falls in a row that end slow start.
     pub falls: u32,
-    /// Share of the throughput before at or below which it fell.
+    /// `lambda`: a throughput of at most this share of the one before is a fall.
     pub lambda: f64,
-    /// More bytes than this end it too.
+    /// The size, in bytes, above which a flow is not in slow start.
     pub bytes: u64,
 }
 
-/// Infers a flow's phase from what arrives of it.
+/// The inference of a flow's phase from its arrivals.
 #[derive(Clone, Copy, Debug)]
 pub struct PhaseMeter {
     phase: Phase,
-    /// Bytes in this interval.
+    /// The bytes that arrived in this interval.
     bytes: u64,
+    /// The start of this interval.
     since: Time,
-    /// `BW` of the interval before, in bytes per second.
+    /// The throughput `BW` of the interval before, in bytes per second.
     before: f64,
-    /// Intervals in a row in which the throughput fell.
+    /// The number of intervals in a row in which the throughput fell.
     falls: u32,
-    /// Bytes of the flow so far.
+    /// The bytes of the flow that have arrived so far.
     total: u64,
 }
 
 impl PhaseMeter {
-    /// A flow in slow start.
+    /// Makes the state of a new flow, in slow start.
     pub fn new(now: Time) -> PhaseMeter {
         PhaseMeter { phase: Phase::SlowStart, bytes: 0, since: now, before: 0.0, falls: 0, total: 0 }
     }
 
-    /// The phase.
+    /// Returns the flow's phase.
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// Back to slow start: the sender timed out.
+    /// Returns to slow start after the sender has timed out.
     pub fn restart(&mut self, now: Time) {
         *self = PhaseMeter::new(now);
     }
 
-    /// A packet of the flow, whose round-trip time is `rtt`, arrived. Slow start is over with the first mark, when the
-    /// flow has received `end.bytes`, or when in `end.falls` consecutive round trips the throughput was at most
-    /// `lambda` times that of the one before.
+    /// Records the arrival of a packet of the flow, whose round-trip time is `rtt`. Slow start ends with the first mark,
+    /// when more than `end.bytes` have arrived, or when in `end.falls` round trips in a row the throughput was at most
+    /// `lambda` times that of the round trip before.
     pub fn arrive(&mut self, payload: u64, marked: bool, end: &SlowStartEnd, rtt: Span, now: Time) {
         self.total += payload;
         if marked || self.total > end.bytes {
@@ -91,56 +92,57 @@ impl PhaseMeter {
 }
 
 choice! {
-    /// How traffic is found out that was expected and will not come.
+    /// The method of finding traffic that is in the estimate and will not arrive.
     pub enum Correction {
-        /// A fall of the throughput says that there is some (eq. (6)): below what exponential filters remember.
+        /// Eq. (6) as printed: a throughput below its exponential average shows that there is such traffic.
         Throughput = "throughput",
-        /// The same with constants: the line's rate for the usual throughput, the threshold for the usual traffic.
+        /// Eq. (6) with constants: the line's rate as the usual throughput, the threshold as the usual traffic.
         LineRate = "line-rate",
-        /// Data that answers a later acknowledgement says it of earlier ones, and the end of a flow of all.
+        /// Data that answers an acknowledgement shows it for all earlier ones, and the end of a flow for all its traffic.
         Answers = "answers",
     }
 }
 
 choice! {
-    /// How the round-trip time of a flow is obtained at its receiver.
+    /// The method of measuring a flow's round-trip time at its receiver.
     pub enum RttMethod {
-        /// That of the flow's first round trip plus the delay that PAC itself adds.
+        /// The time of the flow's first round trip plus the delay that PAC adds.
         Handshake = "handshake",
-        /// Timestamps that PAC writes into acknowledgements as it releases them, and that data returns: what the
-        /// network takes, without PAC's own delay.
+        /// The time from the release of an acknowledgement, which PAC stamps, to the data that returns the stamp. It does not
+        /// include the delay that PAC adds.
         Timestamps = "timestamps",
     }
 }
 
 choice! {
-    /// What the traffic in flight counts.
+    /// The bytes that count as traffic in flight.
     pub enum Units {
-        /// Payload, of triggers and of arrivals.
+        /// Bytes of payload, in triggers and in arrivals.
         Payload = "payload",
-        /// Frames without preamble for triggers, IP packets for arrivals.
+        /// Bytes of frames without preamble in triggers, bytes of IP packets in arrivals.
         Wire = "wire",
     }
 }
 
-/// A flow's round-trip time.
+/// The estimate of a flow's round-trip time.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowRtt {
     method: RttMethod,
-    /// Before the first measurement, and after it the first or the smoothed one.
+    /// The first measurement or the smoothed one, by the method; before the first, the initial value.
     base: Span,
+    /// True after the first measurement.
     measured: bool,
-    /// Delay that PAC adds, smoothed.
+    /// The delay that PAC adds, smoothed.
     added: Span,
 }
 
 impl FlowRtt {
-    /// Not measured yet.
+    /// Makes an estimate of `initial`, which holds until the first measurement.
     pub fn new(method: RttMethod, initial: Span) -> FlowRtt {
         FlowRtt { method, base: initial, measured: false, added: Span::ZERO }
     }
 
-    /// The round-trip time as it is now.
+    /// Returns the present estimate.
     #[inline]
     pub fn rtt(&self) -> Span {
         match self.method {
@@ -149,7 +151,7 @@ impl FlowRtt {
         }
     }
 
-    /// A packet arrived this long after the acknowledgement was released that it answers.
+    /// Records a measurement: the time from the release of an acknowledgement to the packet that answers it.
     pub fn sample(&mut self, sample: Span) {
         if !self.measured {
             self.base = sample;
@@ -159,13 +161,13 @@ impl FlowRtt {
         }
     }
 
-    /// An acknowledgement was held for this long.
+    /// Records the time for which an acknowledgement was held.
     pub fn held(&mut self, delay: Span) {
         self.added = ewma(self.added, delay);
     }
 }
 
-/// RFC 6298's weight of a new measurement.
+/// Returns the exponential average with the weight 1/8 for a new measurement, as in RFC 6298.
 fn ewma(old: Span, new: Span) -> Span {
     Span::from_ps(old.as_ps() - old.as_ps() / 8 + new.as_ps() / 8)
 }
@@ -181,7 +183,7 @@ mod tests {
     const PRINTED: SlowStartEnd =
         SlowStartEnd { test: PhaseTest::Falls, falls: 2, lambda: 0.8, bytes: u64::MAX };
 
-    /// Feeds so many bytes in each interval of 100 us.
+    /// Delivers the bytes of each list entry in one interval of 100 us.
     fn feed(meter: &mut PhaseMeter, end: &SlowStartEnd, bytes: &[u64]) {
         for (interval, bytes) in bytes.iter().enumerate() {
             meter.arrive(*bytes, false, end, Span::from_us(100), us(100 * interval as u64));
@@ -191,7 +193,7 @@ mod tests {
     #[test]
     fn two_falls_in_a_row_end_slow_start_section_iii_c() {
         let mut meter = PhaseMeter::new(us(0));
-        // The last of each list only closes the interval before it.
+        // The last entry of each list only ends the interval before it.
         feed(&mut meter, &PRINTED, &[1000, 2000, 4000, 3000, 2000, 0]);
         assert_eq!(meter.phase(), Phase::CongestionAvoidance);
     }

@@ -1,41 +1,46 @@
-//! How much may be in flight (sec. III-B).
+//! The threshold of the traffic in flight (sec. III-B).
 
 use clearway_units::Bytes;
 
-/// The threshold for traffic in flight, adapted to the share of marked packets (eq. (2)).
+/// The threshold of the traffic in flight, which adapts to the share of marked packets (eq. (2)).
 #[derive(Clone, Copy, Debug)]
 pub struct Threshold {
+    /// The threshold, in bytes.
     value: f64,
+    /// The largest threshold, which is the switch's buffer, in bytes.
     limit: f64,
+    /// The least threshold, in bytes.
     floor: f64,
+    /// The number of packets that arrived in this control interval.
     packets: u64,
+    /// The number of marked packets among them.
     marked: u64,
 }
 
 impl Threshold {
-    /// Starts at `buffer`, the switch's buffer, and never exceeds it or falls below `floor`; without `adapts` it
-    /// stays there.
+    /// Makes a threshold that starts at `buffer`, the size of the switch's buffer, and moves between `floor` and
+    /// `buffer`. Without `adapts` it stays at `buffer`.
     pub fn new(buffer: Bytes, floor: Bytes, adapts: bool) -> Threshold {
         let limit = buffer.get() as f64;
         let floor = if adapts { (floor.get() as f64).min(limit) } else { limit };
         Threshold { value: limit, limit, floor, packets: 0, marked: 0 }
     }
 
-    /// The threshold, in bytes.
+    /// Returns the threshold, in bytes.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.value as u64
     }
 
-    /// A packet arrived.
+    /// Counts a packet that arrived.
     #[inline]
     pub fn count(&mut self, marked: bool) {
         self.packets += 1;
         self.marked += marked as u64;
     }
 
-    /// A control interval ended: adapts, and returns `alpha`, the share of its packets that were marked. An interval
-    /// without packets says nothing.
+    /// Ends a control interval: adapts the threshold and returns `alpha`, the share of marked packets. An interval without
+    /// packets changes nothing.
     pub fn close_interval(&mut self) -> f64 {
         if self.packets == 0 {
             return 0.0;
@@ -75,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn it_moves_once_an_interval_not_once_a_packet_pac_1() {
+    fn the_threshold_moves_once_per_interval_and_not_per_packet_pac_1() {
         let mut threshold = Threshold::new(Bytes::new(80_000), Bytes::ZERO, true);
         (0..50).for_each(|_| threshold.count(true));
         assert_eq!(threshold.bytes(), 80_000);
@@ -84,14 +89,14 @@ mod tests {
     }
 
     #[test]
-    fn it_keeps_a_floor_pac_2() {
+    fn the_threshold_never_falls_below_the_floor_pac_2() {
         let mut threshold = Threshold::new(Bytes::new(80_000), Bytes::new(3000), true);
         (0..50).for_each(|_| _ = interval(&mut threshold, 1, 1));
         assert_eq!(threshold.bytes(), 3000);
     }
 
     #[test]
-    fn a_silent_interval_says_nothing() {
+    fn an_interval_without_packets_leaves_the_threshold() {
         let mut threshold = Threshold::new(Bytes::new(80_000), Bytes::ZERO, true);
         interval(&mut threshold, 1, 1);
         assert_eq!(threshold.close_interval(), 0.0);
@@ -99,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn without_equation_2_it_stays_at_the_buffer_as_in_the_authors_code() {
+    fn without_equation_2_the_threshold_stays_at_the_buffer_as_in_the_authors_code() {
         let mut threshold = Threshold::new(Bytes::new(80_000), Bytes::new(3000), false);
         (0..50).for_each(|_| _ = interval(&mut threshold, 1, 1));
         assert_eq!(threshold.bytes(), 80_000);

@@ -1,29 +1,29 @@
-//! The rate limit for credits at an output port (ExpressPass '17, sec. 3.1): a token bucket.
+//! The rate limit of credits at an output port, which is a token bucket (ExpressPass '17, sec. 3.1).
 
 use clearway_units::{Rate, Span, Time};
 
-/// The share of a link that credits may take, and how bursty they may be.
+/// The settings of a port's rate limit and queue of credits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CreditShaping {
-    /// Size of a credit on the wire, in bytes; 84 in the papers.
+    /// The size of a credit on the wire, in bytes; 84 in the papers.
     pub credit: u32,
-    /// Largest data frame on the wire that a credit releases, in bytes; 1538 in the papers.
+    /// The size of the largest data frame on the wire that a credit releases, in bytes; 1538 in the papers.
     pub data: u32,
-    /// Depth of the bucket, in bytes; 2 credits in the papers.
+    /// The size of the token bucket, in bytes; 2 credits in the papers.
     pub bucket: u32,
-    /// Whether the bucket starts empty, as in the authors' ns-2 code; else full.
+    /// If true, the bucket is empty at the start, as in the authors' ns-2 code; else it is full.
     pub starts_empty: bool,
-    /// Whether a queue for so many credits is as long as they are in bytes, `credit` each, whatever the number of those
-    /// that wait, as in the authors' ns-2 code; else credits are counted.
+    /// If true, a queue for `n` credits holds `n * credit` bytes, whatever the number of credits, as in the authors' ns-2
+    /// code; else it holds `n` credits of any size.
     pub queue_in_bytes: bool,
 }
 
 impl CreditShaping {
-    /// The papers' values: 84 of every 1622 bytes, a bucket of two credits, full at the start.
+    /// The papers' settings: 84 of every 1622 bytes, and a bucket of two credits that is full at the start.
     pub const PAPER: CreditShaping =
         CreditShaping { credit: 84, data: 1538, bucket: 168, starts_empty: false, queue_in_bytes: false };
 
-    /// What a queue for `credits` of them holds.
+    /// Returns the capacity of a queue for `credits` credits.
     pub fn room(&self, credits: u32) -> CreditRoom {
         if self.queue_in_bytes {
             CreditRoom { packets: u32::MAX, bytes: credits as u64 * self.credit as u64 }
@@ -33,7 +33,7 @@ impl CreditShaping {
     }
 }
 
-/// What a queue of credits holds: a number of packets and a number of bytes, neither of which it exceeds.
+/// The capacity of a queue of credits, in packets and in bytes, neither of which it exceeds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CreditRoom {
     packets: u32,
@@ -41,33 +41,37 @@ pub struct CreditRoom {
 }
 
 impl CreditRoom {
-    /// Whether a credit of `wire` bytes may join `packets` credits of `bytes` in all.
+    /// Returns true if a credit of `wire` bytes may join a queue of `packets` credits with `bytes` bytes in all.
     #[inline]
     pub fn admits(&self, packets: u32, bytes: u64, wire: u32) -> bool {
         packets < self.packets && bytes + wire as u64 <= self.bytes
     }
 }
 
-/// A token bucket that passes exactly `credit / (credit + data)` of a link's rate.
+/// The token bucket of a port, which passes exactly `credit / (credit + data)` of the link's rate.
 ///
-/// The level is an integer in units so small that every refill and every credit is a whole number of them:
-/// a picosecond adds `rate x credit` units, a byte costs `8e12 x (credit + data)`. So nothing is rounded and the
-/// long-run rate is exact at every link rate.
+/// The level is an integer in units of which every refill and every credit is a whole number: a picosecond adds
+/// `rate x credit` units, and a byte costs `8e12 x (credit + data)`. Nothing is rounded, so the long-run rate is exact at
+/// every link rate.
 #[derive(Clone, Copy, Debug)]
 pub struct CreditLimiter {
+    /// The tokens in the bucket.
     level: u64,
+    /// The size of the bucket.
     cap: u64,
+    /// The tokens that a picosecond adds.
     per_ps: u64,
+    /// The tokens that a byte costs.
     per_byte: u64,
+    /// The time of the last refill.
     updated: Time,
 }
 
 impl CreditLimiter {
-    /// A limiter for a link of `rate`.
+    /// Makes the limiter of a link of rate `rate`.
     ///
     /// # Panics
-    /// If the shaping is such that the bucket can't be counted in 64 bits (a bucket above 1.4 KB for frames of
-    /// 1622 B), or the rate is zero.
+    /// Panics if the bucket does not fit into 64 bits (it does up to 1.4 KB for frames of 1538 B), or if the rate is zero.
     pub fn new(rate: Rate, shaping: CreditShaping) -> CreditLimiter {
         assert!(!rate.is_zero(), "a link that carries nothing limits nothing");
         let per_byte = 8_000_000_000_000 * (shaping.credit as u64 + shaping.data as u64);
@@ -77,7 +81,7 @@ impl CreditLimiter {
         CreditLimiter { level, cap, per_ps, per_byte, updated: Time::ZERO }
     }
 
-    /// Whether a credit of `wire` bytes may leave at `now`; if so its tokens are taken.
+    /// Takes the tokens of a credit of `wire` bytes that may leave at `now`. Returns false if there are too few.
     #[inline]
     pub fn take(&mut self, wire: u32, now: Time) -> bool {
         self.refill(now);
@@ -89,7 +93,7 @@ impl CreditLimiter {
         has
     }
 
-    /// When a credit of `wire` bytes may leave if no other takes its tokens: `now` or later.
+    /// Returns the time, `now` or later, at which a credit of `wire` bytes may leave if no other takes its tokens.
     #[inline]
     pub fn ready_at(&mut self, wire: u32, now: Time) -> Time {
         self.refill(now);
@@ -100,12 +104,13 @@ impl CreditLimiter {
         }
     }
 
+    /// Adds the tokens since the last refill.
     #[inline]
     fn refill(&mut self, now: Time) {
         let elapsed = (now - self.updated).as_ps();
         self.updated = now;
         let missing = self.cap - self.level;
-        // The comparison keeps the product in range: a link idle for hours would overflow it.
+        // The product overflows for a link that was idle for hours; its bucket is then full.
         match elapsed.checked_mul(self.per_ps) {
             Some(gained) if gained < missing => self.level += gained,
             _ => self.level = self.cap,
@@ -119,7 +124,7 @@ mod tests {
     use clearway_units::Bytes;
     use proptest::prelude::*;
 
-    /// Credits passed while an endless supply waits, until `end`.
+    /// Returns the number of credits that pass until `end` while credits always wait.
     fn greedy(rate: Rate, wire: u32, end: Time) -> u64 {
         let mut limiter =
             CreditLimiter::new(rate, CreditShaping { starts_empty: true, ..CreditShaping::PAPER });
@@ -138,16 +143,16 @@ mod tests {
     fn exactly_84_of_1622_bytes_pass_at_every_rate() {
         for mbps in [100, 1_000, 2_500, 10_000, 25_000, 40_000, 56_000, 100_000, 200_000, 400_000, 800_000] {
             let rate = Rate::mbps(mbps);
-            // In the time of n pairs of credit and data frame, n credits pass: not one more or less.
+            // In the time of n pairs of credit and data frame exactly n credits pass.
             let pairs = 100_000;
-            // The end is rounded to the picosecond, and so may fall just before the last credit.
+            // The end is rounded to a picosecond, and so might lie just before the last credit.
             let end = Time::ZERO + rate.time_to_send(Bytes::new(1622 * pairs)) + Span::from_ps(1);
             assert_eq!(greedy(rate, 84, end), pairs, "{rate}");
         }
     }
 
     #[test]
-    fn a_full_bucket_passes_two_credits_at_once_and_then_one_a_frame() {
+    fn a_full_bucket_passes_two_credits_at_once_and_then_one_per_frame() {
         let rate = Rate::gbps(10);
         let mut limiter = CreditLimiter::new(rate, CreditShaping::PAPER);
         assert!(limiter.take(84, Time::ZERO) && limiter.take(84, Time::ZERO));
@@ -156,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_for_eight_credits_holds_as_many_or_as_many_bytes() {
+    fn a_queue_for_eight_credits_holds_eight_credits_or_their_bytes() {
         let counted = CreditShaping::PAPER.room(8);
         assert!(counted.admits(7, 644, 92) && !counted.admits(8, 8, 1));
         let in_bytes = CreditShaping { queue_in_bytes: true, ..CreditShaping::PAPER }.room(8);
@@ -164,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_day_fills_the_bucket_and_no_more() {
+    fn a_bucket_holds_no_more_than_two_credits_after_an_idle_day() {
         let mut limiter = CreditLimiter::new(Rate::gbps(800), CreditShaping::PAPER);
         while limiter.take(84, Time::ZERO) {}
         let later = Time::ZERO + Span::from_secs(86_400);
@@ -173,7 +178,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn over_any_interval_no_more_passes_than_the_bucket_and_the_rate(
+        fn no_more_passes_in_any_interval_than_the_bucket_and_the_rate_allow(
             gaps in prop::collection::vec(0u64..3_000_000, 1..200),
             mbps in 100u64..800_000,
         ) {

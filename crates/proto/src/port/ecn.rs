@@ -1,43 +1,43 @@
-//! Marking: by a step on the queue's length (DCTCP, SIGCOMM'10, sec. 3.1), or at random.
+//! ECN marking at a port: by a threshold of the queue (DCTCP, SIGCOMM'10, sec. 3.1), or by random early detection (RED).
 
 use clearway_schema::choice;
 use clearway_units::{Bytes, Rate};
 
 choice! {
-    /// When a port compares its queue with the marking threshold.
+    /// The moment at which a port compares its queue with the marking threshold.
     pub enum MarkAt {
-        /// As a packet joins the queue.
+        /// A packet is marked as it joins the queue.
         Enqueue = "enqueue",
-        /// As a packet leaves it.
+        /// A packet is marked as it leaves the queue.
         Dequeue = "dequeue",
     }
 }
 
-/// The marking threshold `K` by a port's rate, in full frames: 65 for each 10 Gbps, at least 10 (the DCTCP and
-/// ExpressPass papers': 65 at 10 Gbps, 650 at 100 Gbps; PAC's 10 at 1 Gbps).
+/// Returns the marking threshold `K` for a port's rate, in full frames: 65 for each 10 Gbps, at least 10. The DCTCP and
+/// ExpressPass papers use 65 at 10 Gbps and 650 at 100 Gbps, PAC 10 at 1 Gbps.
 pub fn frames_by_rate(rate: Rate) -> u64 {
     (65 * rate.as_bps() / Rate::gbps(10).as_bps()).max(10)
 }
 
-/// Marks every packet that meets a queue longer than `K`.
+/// The marker that marks every packet at a queue longer than `K`.
 #[derive(Clone, Copy, Debug)]
 pub struct StepMarker {
-    /// Marking threshold `K`, in bytes on the wire.
+    /// The marking threshold `K`, in bytes on the wire.
     pub threshold: u64,
-    /// When to compare.
+    /// The moment of the comparison.
     pub at: MarkAt,
 }
 
 impl StepMarker {
-    /// Whether to mark a packet that joins (or leaves behind) `queued` bytes, itself not counted.
+    /// Returns true if a packet must be marked that joins (or leaves behind) a queue of `queued` bytes, itself not counted.
     #[inline]
     pub fn marks(&self, queued: u64) -> bool {
         queued > self.threshold
     }
 }
 
-/// Marking by random early detection, as RDMA networks do (DCQCN, SIGCOMM'15, sec. 3.1): never up to `Kmin`, always
-/// above `Kmax`, and with a probability that rises from 0 to `Pmax` in between.
+/// The settings of RED, as RDMA networks mark (DCQCN, SIGCOMM'15, sec. 3.1): never up to `Kmin`, always above `Kmax`, and
+/// with a probability that rises from 0 to `Pmax` in between.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RedConfig {
     /// `Kmin` at a port of `at_rate`.
@@ -46,7 +46,7 @@ pub struct RedConfig {
     pub k_max: Bytes,
     /// `Pmax`, from 0 to 1.
     pub p_max: f64,
-    /// The thresholds grow with a port's rate, and are those given at this one.
+    /// The rate of a port to which `k_min` and `k_max` apply. The thresholds of other ports are in proportion to their rate.
     pub at_rate: Rate,
 }
 
@@ -60,7 +60,7 @@ impl RedConfig {
     };
 }
 
-/// RED at one port.
+/// The RED marker of one port.
 #[derive(Clone, Copy, Debug)]
 pub struct RedMarker {
     k_min: u64,
@@ -69,7 +69,7 @@ pub struct RedMarker {
 }
 
 impl RedMarker {
-    /// For a port of `rate`.
+    /// Makes the marker of a port of rate `rate`.
     pub fn new(config: &RedConfig, rate: Rate) -> RedMarker {
         let scaled = |size: Bytes| {
             let wide = u128::from(size.get()) * u128::from(rate.as_bps());
@@ -78,7 +78,8 @@ impl RedMarker {
         RedMarker { k_min: scaled(config.k_min), k_max: scaled(config.k_max), p_max: config.p_max }
     }
 
-    /// Whether to mark a packet beside `queued` bytes; `draw` is uniform from 0 to 1, and asked for only if needed.
+    /// Returns true if a packet must be marked at a queue of `queued` bytes. `draw` returns a uniform number from 0 to 1, and
+    /// is called only between the thresholds.
     #[inline]
     pub fn marks(&self, queued: u64, draw: impl FnOnce() -> f64) -> bool {
         if queued <= self.k_min {
@@ -105,7 +106,7 @@ mod tests {
         let red = RedMarker::new(&RedConfig::DEFAULT, Rate::gbps(100));
         assert!(!red.marks(400_000, || unreachable!("no draw is needed")));
         assert!(red.marks(1_600_001, || unreachable!("no draw is needed")));
-        // Half way the probability is half of 0.2.
+        // Halfway between the thresholds the probability is half of 0.2.
         assert!(red.marks(1_000_000, || 0.0999));
         assert!(!red.marks(1_000_000, || 0.1));
     }

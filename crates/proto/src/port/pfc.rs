@@ -1,44 +1,45 @@
-//! Priority flow control (IEEE 802.1Qbb): the memory of a switch, counted by where packets came from, and when to
-//! stop who sent them.
+//! Priority flow control (PFC, IEEE 802.1Qbb): the accounting of a switch's memory by incoming link, and the decision to
+//! pause and resume those links.
 //!
-//! Bytes that wait count against the link (and class) by which they came. Each has a small reserve of its own, then
-//! takes from what all share, up to a dynamic threshold. Above it the switch asks the other end of the link to
-//! pause; what arrives until that takes effect goes to the link's headroom. So nothing is lost as long as the
-//! headroom covers what can be under way: [`headroom`].
+//! Bytes that wait in the switch count against the class of the link by which they came. Each class of a link has a small
+//! reserve of its own, and beyond it uses the shared memory up to a dynamic threshold. Above the threshold the switch asks
+//! the other end of the link to pause, and the bytes that arrive until that takes effect go to the headroom. No packet is
+//! lost as long as the headroom covers the bytes that can be under way ([`headroom`]).
 
 use crate::endpoint::Framing;
 use clearway_units::{Bytes, Rate, Span};
 
-/// Size on the wire of a pause frame: 64 bytes, preamble and gap.
+/// The size of a pause frame on the wire, in bytes: 64 bytes, preamble and gap.
 pub const PAUSE_WIRE: u32 = 84;
 
-/// What can arrive by a link after its switch decided to stop it: twice the delay's worth of bytes, the frame that
-/// is just leaving towards the other end and delays the pause frame, the pause frame, the frame that the other end
-/// has just begun, the one that crossed the threshold, and what the other end sends between the arrival of the pause
-/// frame and its obeying it, which takes `response`.
+/// Returns the bytes that can arrive by a link after its switch has decided to pause it. They are the sum of the bytes of
+/// two propagation delays, a frame that delays the pause frame at the switch, the pause frame, a frame that the other end
+/// has just begun, the frame that crossed the threshold, and the bytes that the other end sends during `response`, the
+/// time from the arrival of the pause frame until it is obeyed.
 ///
-/// `stamp`: bytes that data packets carry besides payload and the network's headers.
+/// `stamp` is the number of bytes that data packets carry besides payload and the network's headers.
 pub fn headroom(rate: Rate, delay: Span, framing: Framing, stamp: u32, response: Span) -> Bytes {
     let frames = 3 * (framing.wire_max() + stamp) as u64 + PAUSE_WIRE as u64;
     Bytes::new(rate.bytes_in(delay * 2 + response).get() + 1 + frames)
 }
 
-/// Settings of the flow control of a switch.
+/// The settings of a switch's flow control.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PfcConfig {
-    /// A class of a link may hold this share of the free memory before it is stopped, at the slowest port; more at
-    /// faster ones in proportion to their rate.
+    /// The share of the free memory that a class of a link may hold before it is paused, at the slowest port. At faster ports
+    /// the share is larger in proportion to their rate.
     pub alpha: f64,
-    /// Memory of its own for each class of each link.
+    /// The memory reserved for each class of each link.
     pub reserve: Bytes,
-    /// The other end may go on once so much less than the threshold is held.
+    /// The amount below the threshold at which the other end may resume.
     pub resume_offset: Bytes,
-    /// Time from the arrival of a pause frame at a port until the port obeys it.
+    /// The time from the arrival of a pause frame at a port until the port obeys it.
     pub response: Span,
 }
 
 impl PfcConfig {
-    /// The HPCC authors': an eighth of what is free, 4 KiB of reserve, on again 3 KiB below, and obeyed at once.
+    /// The settings of HPCC's authors: an eighth of the free memory, a reserve of 4 KiB, resumption 3 KiB below the threshold,
+    /// and pause frames obeyed at once.
     pub const DEFAULT: PfcConfig = PfcConfig {
         alpha: 0.125,
         reserve: Bytes::new(4096),
@@ -47,44 +48,44 @@ impl PfcConfig {
     };
 }
 
-/// What one class of one link holds.
+/// The memory that the packets of one class of one incoming link hold.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Ingress {
-    /// Held in the reserve and in what is shared.
+    /// The bytes held in the reserve and in the shared memory.
     held: u64,
-    /// Held in the headroom.
+    /// The bytes held in the headroom.
     over: u64,
-    /// The headroom.
+    /// The size of the headroom, in bytes.
     headroom: u64,
-    /// The share of the free memory that it may take.
+    /// The share of the free memory that this class may hold.
     alpha: f64,
 }
 
 impl Ingress {
-    /// One with this headroom that may take `alpha` times what is free.
+    /// Makes the account of a class that has this headroom and may hold `alpha` times the free memory.
     pub fn new(headroom: Bytes, alpha: f64) -> Ingress {
         Ingress { held: 0, over: 0, headroom: headroom.get(), alpha }
     }
 
-    /// Bytes held.
+    /// Returns the bytes held.
     pub fn bytes(&self) -> u64 {
         self.held + self.over
     }
 }
 
-/// The memory of a switch.
+/// The shared memory of a switch.
 #[derive(Clone, Copy, Debug)]
 pub struct PfcMemory {
-    /// Memory without all headrooms and reserves.
+    /// The size of the shared memory, in bytes: all memory but headrooms and reserves.
     size: u64,
-    /// Held of that.
+    /// The bytes held of it.
     used: u64,
     reserve: u64,
     resume_offset: u64,
 }
 
 impl PfcMemory {
-    /// An empty memory of `size` bytes, of which `apart` belong to headrooms and reserves.
+    /// Makes an empty memory of `size` bytes, of which `apart` belong to headrooms and reserves.
     pub fn new(config: &PfcConfig, size: Bytes, apart: Bytes) -> PfcMemory {
         PfcMemory {
             size: size.get().saturating_sub(apart.get()),
@@ -94,26 +95,27 @@ impl PfcMemory {
         }
     }
 
-    /// Bytes of the shared part that are free.
+    /// Returns the free bytes of the shared memory.
     pub fn free(&self) -> u64 {
         self.size.saturating_sub(self.used)
     }
 
-    /// Bytes of the shared part that are held.
+    /// Returns the held bytes of the shared memory.
     pub fn used(&self) -> u64 {
         self.used
     }
 
-    /// Bytes that `ingress` may take of what is shared.
+    /// Returns the bytes of the shared memory that `ingress` may hold.
     fn threshold(&self, ingress: &Ingress) -> u64 {
         (self.free() as f64 * ingress.alpha) as u64
     }
 
+    /// Returns the bytes of the shared memory that `ingress` holds.
     fn shared(&self, ingress: &Ingress) -> u64 {
         ingress.held.saturating_sub(self.reserve)
     }
 
-    /// Takes a packet of `wire` bytes in. False: there is no room, not even in the headroom.
+    /// Admits a packet of `wire` bytes. Returns false if there is no room, not even in the headroom.
     #[must_use]
     pub fn admit(&mut self, ingress: &mut Ingress, wire: u64) -> bool {
         let shared = (ingress.held + wire).saturating_sub(self.reserve);
@@ -127,7 +129,7 @@ impl PfcMemory {
         fits
     }
 
-    /// A packet of `wire` bytes leaves: first what is in the headroom counts as gone.
+    /// Releases the memory of a packet of `wire` bytes that leaves, the headroom first.
     pub fn release(&mut self, ingress: &mut Ingress, wire: u64) {
         let over = ingress.over.min(wire);
         ingress.over -= over;
@@ -136,7 +138,7 @@ impl PfcMemory {
         self.used -= before - self.shared(ingress);
     }
 
-    /// Takes in bytes that no flow control protects. False: there is no room.
+    /// Admits a packet of a class without flow control. Returns false if there is no room.
     #[must_use]
     pub fn admit_lossy(&mut self, wire: u64) -> bool {
         let fits = wire <= self.free();
@@ -144,17 +146,17 @@ impl PfcMemory {
         fits
     }
 
-    /// Such bytes leave.
+    /// Releases the memory of a packet of a class without flow control.
     pub fn release_lossy(&mut self, wire: u64) {
         self.used -= wire;
     }
 
-    /// Whether the other end must stop.
+    /// Returns true if the other end of the link must pause.
     pub fn must_pause(&self, ingress: &Ingress) -> bool {
         ingress.over > 0 || self.shared(ingress) > 0 && self.shared(ingress) >= self.threshold(ingress)
     }
 
-    /// Whether an end that was stopped may go on.
+    /// Returns true if an end that was paused may resume.
     pub fn may_resume(&self, ingress: &Ingress) -> bool {
         let shared = self.shared(ingress);
         ingress.over == 0 && (shared == 0 || shared + self.resume_offset <= self.threshold(ingress))
@@ -172,7 +174,7 @@ mod tests {
 
     #[test]
     fn the_headroom_covers_two_delays_three_frames_and_the_pause_frame() {
-        // 100 Gbps and 1 us: 25,000 bytes under way, three frames of 1538.
+        // At 100 Gbps and 1 us there are 25,000 bytes under way, and three frames of 1538.
         let (rate, delay) = (Rate::gbps(100), Span::from_us(1));
         let room = |stamp, ns| headroom(rate, delay, Framing::ETHERNET, stamp, Span::from_ns(ns)).get();
         assert_eq!(room(0, 0), 25_000 + 1 + 3 * 1538 + 84);
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_stopped_at_an_eighth_of_what_is_free_and_goes_on_three_kilobytes_below() {
+    fn a_link_is_paused_at_an_eighth_of_the_free_memory_and_resumes_three_kilobytes_below() {
         let mut memory = memory(900_000);
         let mut link = Ingress::new(Bytes::new(10_000), 0.125);
         let mut taken = 0;
@@ -190,8 +192,8 @@ mod tests {
             assert!(memory.admit(&mut link, 1000));
             taken += 1000;
         }
-        // Beside the reserve x of the shared part with x >= (900,000 - x) / 8: 100,000; so 104,096 rounded up to a
-        // packet, of which the last no longer fits below the threshold.
+        // The threshold is reached at x = (900,000 - x) / 8 = 100,000 shared bytes, so at 104,096 with the reserve, rounded
+        // up to a packet. The last packet does not fit below the threshold and goes to the headroom.
         assert_eq!((taken, link.over), (105_000, 1000));
         memory.release(&mut link, 1000);
         assert!(!memory.may_resume(&link), "at the threshold");
@@ -204,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_headroom_refuses_and_changes_nothing() {
+    fn a_packet_that_a_full_headroom_refuses_changes_no_account() {
         let mut memory = memory(0);
         let mut link = Ingress::new(Bytes::new(2500), 0.125);
         assert!(memory.admit(&mut link, 4000), "the reserve");
@@ -214,7 +216,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_comes_in_goes_out_and_the_memory_is_empty_again(
+        fn admitted_packets_release_all_their_memory(
             steps in prop::collection::vec((0usize..3, 64u64..1600, any::<bool>()), 1..400)
         ) {
             let mut memory = memory(200_000);

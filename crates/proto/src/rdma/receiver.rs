@@ -164,3 +164,6 @@ impl endpoint::Receiver for Receiver {
         self.rcv_nxt
     }
 }
+
+#[cfg(test)]
+mod tests;

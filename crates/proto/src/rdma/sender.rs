@@ -335,3 +335,6 @@ impl<L: RateLaw> endpoint::Sender for Sender<L> {
         self.snd_una
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,8 @@
-//! The main loop (Algorithm 1): counts what arrives, holds acknowledgements, and releases those whose traffic fits.
+//! The main loop of PAC (Algorithm 1), which counts arrivals, holds acknowledgements and releases those whose traffic
+//! fits.
 //!
-//! It knows nothing of the packets that it orders: an acknowledgement is an item of any type `T`, such as a packet of
-//! the simulator or the number of one that a Linux netfilter queue holds. Flows are opaque numbers.
+//! An acknowledgement is an item of any type `T`, such as a packet of the simulator or the number of a packet in a Linux
+//! netfilter queue. Flows are opaque numbers.
 
 use super::in_flight::{InFlight, Trigger};
 use super::ledger::Ledger;
@@ -12,7 +13,7 @@ use clearway_schema::Auto;
 use clearway_units::{Bytes, Rate, Span, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Settings; the parameters of [`Pac`](super::Pac) describe them.
+/// The settings of a controller. The parameters of [`Pac`](super::Pac) describe the fields.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct PacConfig {
@@ -41,12 +42,13 @@ pub struct PacConfig {
     pub idle_timeout: Span,
 }
 
-/// What a frame adds to a segment without preamble, check sequence and gap, and what of it is IP and TCP.
+/// The bytes that Ethernet, IP and TCP headers add to a segment, without preamble, check sequence and gap.
 const FRAME_HEADERS: u64 = 54;
+/// The bytes that IP and TCP headers add to a segment.
 const IP_HEADERS: u64 = 40;
 
 impl PacConfig {
-    /// What a segment with this payload takes out of the traffic in flight.
+    /// Returns the bytes that the arrival of a segment with this payload takes out of the traffic in flight.
     #[inline]
     fn arriving(&self, payload: u64) -> u64 {
         match self.units {
@@ -55,7 +57,7 @@ impl PacConfig {
         }
     }
 
-    /// What is added for a trigger of so much payload.
+    /// Returns the bytes that a trigger of this much payload adds to the traffic in flight.
     #[inline]
     fn triggered(&self, payload: u64) -> u64 {
         match self.units {
@@ -65,56 +67,60 @@ impl PacConfig {
     }
 }
 
-/// A packet of data arrived.
+/// The arrival of a data packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// Bytes of the flow in it.
+    /// The packet's payload, in bytes.
     pub payload: u64,
-    /// Offset after the last of them.
+    /// The offset in the flow after the payload's last byte.
     pub end: u64,
-    /// Whether it is marked (CE).
+    /// True if the packet is marked (CE).
     pub marked: bool,
-    /// When the acknowledgement was released that it answers, if that is known.
+    /// The time of release of the acknowledgement that the packet answers, if that is known.
     pub answers: Option<Time>,
 }
 
-/// What of an acknowledgement matters.
+/// The fields of an acknowledgement that PAC reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
-    /// The next byte expected.
+    /// The acknowledgement number: the offset of the next byte expected.
     pub number: u64,
-    /// Whether it carries the ECN echo flag.
+    /// True if it carries the ECN echo flag.
     pub ecn_echo: bool,
-    /// Whether it answers a `SYN`, and so triggers the first window.
+    /// True if it answers a `SYN`, and so triggers the first window.
     pub opens: bool,
 }
 
+/// An acknowledgement that is held.
 #[derive(Clone, Copy, Debug)]
 struct Held<T> {
     ack: Ack,
-    /// Phase in which the sender will be when it gets this one: it learns of a mark from the acknowledgements that
-    /// follow it, not from those that wait already.
+    /// The sender's phase when it will receive this acknowledgement: it learns of a mark from the acknowledgements made
+    /// after the mark, not from those that already wait.
     phase: Phase,
+    /// The time since which the acknowledgement is held.
     since: Time,
     item: T,
 }
 
+/// The state of a flow to this host.
 #[derive(Debug)]
 struct Flow {
-    /// Acknowledgement number of the last release.
+    /// The highest acknowledgement number released.
     prev_ack: u64,
     phase: PhaseMeter,
     rtt: FlowRtt,
-    /// What was triggered and has not arrived.
+    /// The traffic that was triggered and has not arrived.
     ledger: Ledger,
-    /// Offset after the last byte that arrived.
+    /// The offset after the last byte that arrived.
     arrived: u64,
-    /// A retransmission arrived of what an acknowledgement still held says has arrived.
+    /// True if a retransmission arrived of data that an acknowledgement still held covers: the sender has timed out.
     stale: bool,
+    /// The time of the flow's last packet in either direction.
     seen: Time,
 }
 
-/// PAC at one host.
+/// The controller of PAC at one host.
 #[derive(Debug)]
 pub struct PacController<T> {
     config: PacConfig,
@@ -122,28 +128,32 @@ pub struct PacController<T> {
     threshold: Threshold,
     acks: Mlfq<Held<T>>,
     flows: BTreeMap<u32, Flow>,
-    /// Sum of the flows' round-trip times, in ps.
+    /// The sum of the flows' round-trip times, in ps.
     rtt_sum: u64,
-    /// The control interval.
+    /// The start and the end of the present control interval.
     interval: (Time, Time),
-    /// Last release or arrival.
+    /// The time of the last release or arrival.
     active: Time,
-    /// Where a flow was dequeued and waits for room (PAC-9).
+    /// The flow whose acknowledgement was dequeued and waits for room (PAC-9).
     chosen: Option<u32>,
-    /// With a limit to holding: when the flow of an acknowledgement must not wait any more, in the order in which they
-    /// were held, those that have left included.
+    /// The latest time of release of each acknowledgement, with its flow, if holding has a limit. Entries are in the order
+    /// in which acknowledgements were held, and remain when those leave earlier.
     limits: VecDeque<(Time, u32)>,
+    /// The time at which idle flows were last looked for.
     aged: Time,
+    /// The acknowledgements that must not be sent, for [`PacController::poll_dropped`].
     dropped: VecDeque<T>,
+    /// The most acknowledgements held at a time.
     held_max: usize,
-    /// Releases in their order: until when all that they trigger must have come.
+    /// The releases that were not settled, in order: the time by which their traffic must have arrived, the flow, and the
+    /// time of the release.
     unanswered: VecDeque<(Time, u32, Time)>,
-    /// The latest release that was answered.
+    /// The time of the latest release that was answered.
     answered: Time,
 }
 
 impl<T> PacController<T> {
-    /// Nothing in flight, nothing held.
+    /// Makes a controller with nothing in flight and nothing held.
     pub fn new(config: PacConfig) -> PacController<T> {
         PacController {
             config,
@@ -169,32 +179,32 @@ impl<T> PacController<T> {
         }
     }
 
-    /// The estimate of the traffic in flight, in bytes.
+    /// Returns the estimate of the traffic in flight, in bytes.
     pub fn in_flight(&self) -> u64 {
         self.in_flight.bytes()
     }
 
-    /// The threshold, in bytes.
+    /// Returns the threshold, in bytes.
     pub fn threshold(&self) -> u64 {
         self.threshold.bytes()
     }
 
-    /// Acknowledgements held.
+    /// Returns the number of acknowledgements held.
     pub fn held(&self) -> usize {
         self.acks.len()
     }
 
-    /// The most acknowledgements held at a time.
+    /// Returns the largest number of acknowledgements held at a time.
     pub fn held_max(&self) -> usize {
         self.held_max
     }
 
-    /// Flows that are known.
+    /// Returns the number of flows that have state here.
     pub fn flows(&self) -> usize {
         self.flows.len()
     }
 
-    /// The average of the flows' round-trip times: the control interval.
+    /// Returns the average of the flows' round-trip times, which is the length of the control interval.
     pub fn rtt(&self) -> Span {
         match self.flows.len() as u64 {
             0 => self.config.rtt_initial,
@@ -202,7 +212,7 @@ impl<T> PacController<T> {
         }
     }
 
-    /// Runs `act` on a flow, which is made if it is new, and keeps the sum of round-trip times.
+    /// Calls `act` with a flow, which is made if it is new, and updates the sum of round-trip times.
     fn with<R>(&mut self, flow: u32, now: Time, act: impl FnOnce(&mut Flow, &PacConfig) -> R) -> R {
         let config = &self.config;
         let sum = &mut self.rtt_sum;
@@ -226,7 +236,7 @@ impl<T> PacController<T> {
         result
     }
 
-    /// A packet of data arrived (Algorithm 1, lines 5 to 7).
+    /// Records the arrival of a data packet (Algorithm 1, lines 5 to 7).
     pub fn handle_data(&mut self, flow: u32, arrival: &Arrival, now: Time) {
         self.handle_timeout(now);
         self.active = now;
@@ -236,7 +246,7 @@ impl<T> PacController<T> {
             self.acks.back(flow).is_some_and(|held| !held.ack.opens && arrival.end <= held.ack.number);
         let length = self.config.arriving(arrival.payload);
         let settled = self.with(flow, now, |flow, config| {
-            // What answers nothing that is awaited, such as data after a pause, tells no round trip.
+            // Data that answers no release that is awaited, such as data after a pause, does not measure a round trip.
             if let Some(answers) = arrival.answers.filter(|at| flow.ledger.awaits(*at)) {
                 flow.rtt.sample(now.saturating_since(answers));
             }
@@ -259,8 +269,8 @@ impl<T> PacController<T> {
         }
     }
 
-    /// Takes an acknowledgement into the queue (line 8). It leaves through [`PacController::poll_release`], at once
-    /// if there is room.
+    /// Puts an acknowledgement into the queue (line 8). [`PacController::poll_release`] returns it when there is room,
+    /// perhaps at once.
     pub fn hold(&mut self, flow: u32, ack: Ack, item: T, now: Time) {
         self.handle_timeout(now);
         let (stale, phase) = self.with(flow, now, |flow, _| {
@@ -285,8 +295,8 @@ impl<T> PacController<T> {
         self.held_max = self.held_max.max(self.acks.len());
     }
 
-    /// Keeps what is in order: acknowledgements whose numbers rise above what was released, and of each number the
-    /// newest, which knows of the most arrivals.
+    /// Drops the acknowledgements of a flow that others supersede: those with a lower number than one before them, and all
+    /// but the newest of each number.
     fn drop_superseded(&mut self, flow: u32) {
         let dropped = &mut self.dropped;
         self.acks.edit(flow, |items| {
@@ -304,7 +314,7 @@ impl<T> PacController<T> {
         });
     }
 
-    /// The next acknowledgement to send back, if what it triggers fits (lines 9 to 14) or it has waited too long.
+    /// Returns the next acknowledgement to send, if its traffic fits (lines 9 to 14) or it has reached the limit to holding.
     pub fn poll_release(&mut self, now: Time) -> Option<(u32, T)> {
         let overdue = self.overdue(now);
         let flow = overdue.or(self.chosen).or_else(|| self.acks.turn())?;
@@ -313,7 +323,7 @@ impl<T> PacController<T> {
         let delay = now.saturating_since(held.since);
         let trigger = self.trigger(flow, ack, phase);
         let fits = self.in_flight.bytes() + trigger <= self.threshold.bytes();
-        // With nothing in flight, waiting would be for ever (PAC-2).
+        // With nothing in flight, waiting would never end (PAC-2).
         if !fits && self.in_flight.bytes() > 0 && overdue.is_none() {
             self.chosen = self.config.blocking.then_some(flow);
             return None;
@@ -322,7 +332,7 @@ impl<T> PacController<T> {
         self.in_flight.add(trigger);
         self.active = now;
         if self.config.correction == Correction::Answers {
-            // Twice an idle round trip, and half as much again as the line needs for what is ahead.
+            // The default is two idle round trips and 1.5 times what the line needs for the traffic in flight.
             let ahead = self.config.line_rate.time_to_send(Bytes::new(self.in_flight.bytes() * 3 / 2));
             let patience = self.config.patience.or(self.config.rtt_initial * 2 + ahead);
             let until = self.unanswered.back().map_or(Time::ZERO, |(until, _, _)| *until);
@@ -336,15 +346,15 @@ impl<T> PacController<T> {
         Some((flow, self.acks.pop(flow).expect("it has just been looked at").item))
     }
 
-    /// What an acknowledgement of a flow adds to the traffic in flight.
+    /// Returns the bytes that an acknowledgement of a flow adds to the traffic in flight.
     fn trigger(&self, flow: u32, ack: Ack, phase: Phase) -> u64 {
         let state = self.flows.get(&flow).expect("a flow with acknowledgements is known");
         if ack.opens {
-            // Asked again, it triggers what has not come of the first window.
+            // A repeated SYN-ACK triggers what has not arrived of the first window.
             let first = self.config.triggered(self.config.first_trigger.get());
             return first.saturating_sub(state.ledger.outstanding());
         }
-        // What is on its way, and what has come and is not acknowledged (PAC-5).
+        // The sender's window: the data in flight, and the data that arrived and is not acknowledged (PAC-5).
         let window = state.ledger.outstanding() + state.arrived.saturating_sub(state.prev_ack);
         let trigger = Trigger {
             ack: ack.number,
@@ -359,11 +369,11 @@ impl<T> PacController<T> {
         if self.config.correction == Correction::Answers { state.ledger.expected(trigger) } else { trigger }
     }
 
-    /// A flow whose first acknowledgement has waited for as long as any may.
+    /// Returns a flow whose first acknowledgement has been held up to the limit.
     fn overdue(&mut self, now: Time) -> Option<u32> {
         let limit = self.config.hold_limit?;
         while let Some(&(at, flow)) = self.limits.front().filter(|(at, _)| *at <= now) {
-            // What was held then may have left; what waits now may have come later.
+            // The acknowledgement of this entry may have left, and the one that waits now may have come later.
             if self.acks.front(flow).is_some_and(|held| held.since.saturating_add(limit) <= at) {
                 return Some(flow);
             }
@@ -372,13 +382,14 @@ impl<T> PacController<T> {
         None
     }
 
-    /// Acknowledgements that must not be sent any more: others say the same.
+    /// Returns the next acknowledgement that must not be sent, since others supersede it.
     pub fn poll_dropped(&mut self) -> Option<T> {
         self.dropped.pop_front()
     }
 
-    /// Settles what will not come: data of flows to one host waits in one queue, so once a release is answered, those
-    /// of a base round trip before it, of whatever flow, are too. Where nothing is answered, patience ends some time.
+    /// Settles traffic that will not arrive. Data of all flows to one host waits in one queue, so once a release is
+    /// answered, so are those of any flow that left a base round trip or more before it. A release without an answer is
+    /// settled when its patience ends.
     fn expire(&mut self, now: Time) {
         while let Some(&(until, flow, released)) = self.unanswered.front()
             && (until <= now || released.saturating_add(self.config.rtt_initial) < self.answered)
@@ -391,7 +402,7 @@ impl<T> PacController<T> {
         }
     }
 
-    /// Settles what has not come in time, and ends the control interval if it is over.
+    /// Settles traffic that has not arrived in time, and ends the control interval if it is over.
     pub fn handle_timeout(&mut self, now: Time) {
         self.expire(now);
         let (begin, end) = self.interval;
@@ -407,7 +418,7 @@ impl<T> PacController<T> {
         self.interval = (now, now.saturating_add(length));
     }
 
-    /// When [`PacController::handle_timeout`] is due. Without acknowledgements to release there is no hurry.
+    /// Returns the time at which [`PacController::handle_timeout`] is due: never, while no acknowledgement is held.
     pub fn next_timeout(&self) -> Time {
         if self.acks.is_empty() {
             return Time::MAX;
@@ -417,7 +428,7 @@ impl<T> PacController<T> {
         self.interval.1.min(unanswered).min(limit)
     }
 
-    /// A flow ended (`FIN` or `RST` was seen): its state goes. Returns what was held of it, in order.
+    /// Removes the state of a flow that has ended (`FIN` or `RST`). Returns its held items in order.
     pub fn finish(&mut self, flow: u32) -> impl Iterator<Item = T> + use<T> {
         if let Some(state) = self.flows.remove(&flow) {
             self.rtt_sum -= state.rtt.rtt().as_ps();
@@ -431,7 +442,7 @@ impl<T> PacController<T> {
         self.acks.remove(flow).into_iter().map(|held| held.item)
     }
 
-    /// Forgets flows of which nothing was seen for long and nothing is held (sec. IV-A).
+    /// Removes the flows that have been idle for `idle_timeout` and of which nothing is held (sec. IV-A).
     fn age(&mut self, now: Time) {
         self.aged = now;
         let limit = self.config.idle_timeout;

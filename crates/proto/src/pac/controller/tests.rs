@@ -1,4 +1,4 @@
-//! The main loop, driven by scripts.
+//! Tests of the main loop, driven by scripts of arrivals and acknowledgements.
 
 use super::*;
 use crate::pac::PhaseTest;
@@ -29,7 +29,7 @@ const CONFIG: PacConfig = PacConfig {
     idle_timeout: Span::from_secs(300),
 };
 
-/// PAC driven by a script of arrivals and acknowledgements; an item is the number that it acknowledges.
+/// A controller under test. Its items are acknowledgement numbers.
 struct Bench {
     pac: PacController<u64>,
     now: Time,
@@ -46,7 +46,7 @@ impl Bench {
         self
     }
 
-    /// A segment of 1000 bytes arrives; `end` counts segments.
+    /// Delivers a segment of 1000 bytes; `end` counts segments.
     fn data(&mut self, flow: u32, end: u64) -> &mut Bench {
         self.arrive(flow, end, false)
     }
@@ -57,7 +57,7 @@ impl Bench {
         self
     }
 
-    /// A segment arrives that answers what was released then.
+    /// Delivers a segment that answers the acknowledgement released at `released_us`.
     fn answer(&mut self, flow: u32, end: u64, released_us: u64) -> &mut Bench {
         let answers = Some(Time::ZERO + Span::from_us(released_us));
         let arrival = Arrival { payload: 1000, end: end * 1000, marked: false, answers };
@@ -86,10 +86,10 @@ impl Bench {
 }
 
 #[test]
-fn acks_leave_as_long_as_their_traffic_fits_and_wait_for_arrivals_after_algorithm_1() {
+fn acks_leave_while_their_traffic_fits_and_then_wait_for_arrivals_algorithm_1() {
     let mut bench = Bench::new(CONFIG);
     (1..=7).for_each(|flow| _ = bench.ack(flow, 1));
-    // Each triggers 1000 + 1000 in slow start; the threshold is 10,000.
+    // Each acknowledgement triggers 1000 + 1000 in slow start; the threshold is 10,000.
     assert_eq!(bench.released(), [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1)]);
     assert_eq!((bench.pac.in_flight(), bench.pac.held()), (10_000, 2));
     bench.at_us(10).data(1, 2);
@@ -100,7 +100,7 @@ fn acks_leave_as_long_as_their_traffic_fits_and_wait_for_arrivals_after_algorith
 }
 
 #[test]
-fn the_previous_release_counts_not_the_previous_ack_equation_3() {
+fn a_trigger_counts_from_the_previous_release_and_not_the_previous_ack_equation_3() {
     let mut bench = Bench::new(CONFIG);
     bench.ack(1, 3);
     assert_eq!(bench.released(), [(1, 3)]);
@@ -111,14 +111,14 @@ fn the_previous_release_counts_not_the_previous_ack_equation_3() {
 }
 
 #[test]
-fn with_nothing_in_flight_an_ack_leaves_whatever_it_triggers_pac_2() {
+fn an_ack_leaves_whatever_it_triggers_if_nothing_is_in_flight_pac_2() {
     let mut bench = Bench::new(CONFIG);
     bench.ack(1, 50).ack(2, 1);
     assert_eq!(bench.released(), [(1, 50)]);
 }
 
 #[test]
-fn handshakes_wait_too_and_count_a_first_window_pac_4_and_10() {
+fn syn_acks_are_held_too_and_trigger_a_first_window_pac_4_and_10() {
     let mut bench = Bench::new(CONFIG);
     (1..=6).for_each(|flow| _ = bench.syn_ack(flow));
     assert_eq!(bench.released().len(), 5);
@@ -131,7 +131,7 @@ fn handshakes_wait_too_and_count_a_first_window_pac_4_and_10() {
 }
 
 #[test]
-fn flows_take_turns_and_large_ones_wait_section_iii_d() {
+fn flows_are_served_in_round_robin_and_large_ones_last_section_iii_d() {
     let mut bench = Bench::new(PacConfig { buffer: Bytes::new(1000), floor: Bytes::ZERO, ..CONFIG });
     (1..=21).for_each(|segment| _ = bench.data(1, segment));
     bench.ack(1, 1).ack(1, 2).ack(2, 1).ack(2, 2).ack(3, 1);
@@ -144,7 +144,7 @@ fn flows_take_turns_and_large_ones_wait_section_iii_d() {
 }
 
 #[test]
-fn a_dequeued_ack_blocks_later_ones_of_higher_priority_only_if_asked_to_pac_9() {
+fn a_dequeued_ack_blocks_later_ones_of_higher_priority_only_with_blocking_pac_9() {
     for blocking in [false, true] {
         let mut bench = Bench::new(PacConfig { blocking, ..CONFIG });
         (1..=21).for_each(|segment| _ = bench.data(1, segment));
@@ -164,7 +164,7 @@ fn a_mark_counts_the_smaller_growth_of_congestion_avoidance_section_iii_c() {
     assert_eq!(bench.pac.in_flight(), 2000 + 3000);
     bench.arrive(1, 1, true).ack(1, 3);
     bench.released();
-    // Outstanding: 4000, so the window grows by 1000 * 1000 / 4000.
+    // 4000 bytes are outstanding, so the window grows by 1000 * 1000 / 4000.
     assert_eq!(bench.pac.in_flight(), 4000 + 1000 + 250);
 }
 
@@ -185,7 +185,7 @@ fn stale_acks_are_dropped_and_the_rest_goes_first_in_slow_start_section_iii_d() 
     bench.ack(9, 8).released();
     bench.ack(1, 23).ack(1, 24).ack(1, 24).ack(1, 25).ack(2, 1);
     assert_eq!(bench.pac.acks.level(1), 1);
-    // The sender timed out and repeats what the acknowledgement held for 24 covers.
+    // The sender timed out and repeats data that the held acknowledgement of 24 covers.
     bench.data(1, 24).ack(1, 25);
     assert_eq!(bench.dropped(), [24, 25]);
     assert_eq!(bench.pac.acks.level(1), 0);
@@ -207,9 +207,9 @@ fn duplicates_without_a_retransmission_are_all_kept_pac_12() {
 }
 
 #[test]
-fn a_fall_of_throughput_frees_what_never_came_equation_6() {
+fn a_fall_of_throughput_makes_room_for_traffic_that_never_arrived_equation_6() {
     let mut bench = Bench::new(CONFIG);
-    // 100 us an interval; 10 segments arrive in each, and what is released is twice that.
+    // In each interval of 100 us 10 segments arrive, and releases trigger twice as much.
     for interval in 1..=10 {
         bench.at_us(interval * 100);
         bench.pac.in_flight.settle(u64::MAX);
@@ -219,14 +219,14 @@ fn a_fall_of_throughput_frees_what_never_came_equation_6() {
     bench.at_us(1100).ack(2, 1);
     assert!(bench.released().is_empty());
     bench.at_us(1150).data(1, 1).data(1, 1);
-    // Throughput falls to a fifth of what is usual.
+    // The throughput falls to a fifth of the usual one.
     bench.at_us(1200);
     assert!(bench.pac.in_flight() <= 2000 + 20);
     assert_eq!(bench.released(), [(2, 1)]);
 }
 
 #[test]
-fn where_nothing_arrives_at_all_acks_leave_after_some_intervals() {
+fn held_acks_leave_after_some_intervals_without_any_arrival() {
     let mut bench = Bench::new(CONFIG);
     bench.ack(1, 50).ack(2, 1);
     assert_eq!(bench.released(), [(1, 50)]);
@@ -255,19 +255,19 @@ fn the_control_interval_is_the_average_round_trip_time_section_iii_c() {
 }
 
 #[test]
-fn data_after_a_pause_tells_no_round_trip_time() {
+fn data_after_a_pause_does_not_measure_a_round_trip() {
     let rtt_method = RttMethod::Timestamps;
     let mut bench = Bench::new(PacConfig { correction: Correction::Answers, rtt_method, ..CONFIG });
     bench.at_us(1000).ack(1, 1).released();
     bench.at_us(1150).answer(1, 2, 1000).answer(1, 3, 1000);
     assert_eq!(bench.pac.rtt(), Span::from_us(150));
-    // All that was triggered has come. A second later the application sends again, with the same timestamp.
+    // All that was triggered has arrived. A second later the application sends again, with the same timestamp.
     bench.at_us(1_001_000).answer(1, 4, 1000);
     assert_eq!(bench.pac.rtt(), Span::from_us(150));
 }
 
 #[test]
-fn a_finished_flow_hands_back_its_acks_and_what_it_would_have_sent() {
+fn a_finished_flow_returns_its_acks_and_with_answers_its_traffic_is_settled() {
     for (correction, left) in [(Correction::Answers, 2000), (Correction::Throughput, 6000)] {
         let mut bench = Bench::new(PacConfig { correction, ..CONFIG });
         bench.ack(1, 1).ack(2, 3).released();
@@ -280,7 +280,7 @@ fn a_finished_flow_hands_back_its_acks_and_what_it_would_have_sent() {
 }
 
 #[test]
-fn with_answers_what_earlier_releases_triggered_in_vain_is_found_out_at_once() {
+fn with_answers_an_answer_settles_earlier_releases_at_once() {
     let mut bench = Bench::new(PacConfig { correction: Correction::Answers, ..CONFIG });
     bench.at_us(10).ack(1, 1).released();
     bench.at_us(20).ack(1, 2).released();
@@ -292,8 +292,8 @@ fn with_answers_what_earlier_releases_triggered_in_vain_is_found_out_at_once() {
 }
 
 #[test]
-fn with_answers_what_the_network_would_have_brought_by_now_makes_room() {
-    // Patience of a second: nothing is given up for its sake.
+fn with_answers_an_answer_of_one_flow_settles_older_releases_of_others() {
+    // With a patience of a second, no release expires in this test.
     let patience = Auto::Set(Span::from_secs(1));
     let mut bench = Bench::new(PacConfig { correction: Correction::Answers, patience, ..CONFIG });
     bench.at_us(10).ack(1, 1).released();
@@ -306,7 +306,7 @@ fn with_answers_what_the_network_would_have_brought_by_now_makes_room() {
 }
 
 #[test]
-fn with_answers_what_does_not_come_in_time_makes_room() {
+fn with_answers_a_release_without_an_answer_is_settled_in_time() {
     let mut bench = Bench::new(PacConfig { correction: Correction::Answers, ..CONFIG });
     bench.ack(1, 9).ack(2, 1);
     assert_eq!(bench.released(), [(1, 9)]);
@@ -326,7 +326,7 @@ fn silent_flows_are_forgotten_after_five_minutes_section_iv_a() {
     assert_eq!(bench.pac.flows(), 2);
 }
 
-/// What the authors' module does, with a threshold of 10,000 B.
+/// The settings of the authors' module with a threshold of 10,000 B.
 const CODE: PacConfig = PacConfig {
     adapts: false,
     units: Units::Wire,
@@ -368,7 +368,7 @@ fn the_authors_code_holds_no_ack_beyond_ten_milliseconds_pac_2() {
     let mut bench = Bench::new(CODE);
     bench.at_us(10).ack(2, 5).at_us(500).ack(3, 5).ack(2, 6);
     assert_eq!(bench.pac.next_timeout(), Time::ZERO + Span::from_us(700), "the end of an interval");
-    // However often throughput says that less is in flight, there is never room.
+    // However often the throughput lowers the estimate, there is never room.
     let mut at = |us| {
         bench.at_us(us).pac.in_flight.add(1 << 40);
         bench.released()

@@ -1,5 +1,5 @@
-//! The phantom queue (HULL, NSDI'12): a counter that drains slower than the link and marks before a real
-//! queue forms.
+//! The phantom queue of HULL (NSDI'12): a counter beside a link that drains more slowly than the link, and so marks
+//! packets before a real queue forms.
 
 use crate::mechanism::{PortMechanism, PortState};
 use crate::packet::{Extra, Flags, Packet};
@@ -18,21 +18,26 @@ declare! {
     }
 }
 
-/// A counter of bytes beside a port's link: each packet that leaves adds its size, time takes off `gamma` times the
-/// link's rate. A packet that finds more than the threshold is marked.
+/// The phantom queue of one port. Each packet that leaves adds its size, and the counter drains at `gamma` times the
+/// link's rate. A packet that finds the counter above the threshold is marked.
 ///
-/// The level is in units of a bit-picosecond-per-second, so that nothing is rounded: a byte is `8e12` of them, and a
-/// picosecond drains as many as the drain rate has bits per second.
+/// The counter is in units of one bit per second times one picosecond, so that nothing is rounded: a byte is `8e12`
+/// units, and a picosecond drains as many units as the drain rate has bits per second.
 #[derive(Clone, Copy, Debug)]
 pub struct PhantomQueue {
+    /// The counter at `updated`.
     level: u128,
+    /// The marking threshold, in units of the counter.
     threshold: u128,
+    /// The drain rate, in bits per second.
     drain: u64,
+    /// The time of the last packet.
     updated: Time,
-    /// Packets marked.
+    /// The number of packets marked.
     pub marks: u64,
 }
 
+/// A byte in units of the counter.
 const BYTE: u128 = 8_000_000_000_000;
 
 impl PortMechanism for PhantomQueue {
@@ -52,7 +57,7 @@ impl PortMechanism for PhantomQueue {
         }
     }
 
-    /// Counts the packet, and marks it if it finds more than the threshold.
+    /// Counts the packet, and marks it if the counter before it is above the threshold.
     #[inline]
     fn on_departure(&mut self, packet: &mut Packet, _: Option<&mut Extra>, port: PortState) {
         self.level = self.level.saturating_sub(self.drained(port.now));
@@ -66,18 +71,19 @@ impl PortMechanism for PhantomQueue {
 }
 
 impl PhantomQueue {
-    /// Bytes in the counter at `now`.
+    /// Returns the bytes in the counter at `now`.
     pub fn bytes(&self, now: Time) -> f64 {
         self.level.saturating_sub(self.drained(now)) as f64 / BYTE as f64
     }
 
+    /// Returns the units that have drained since the last packet.
     #[inline]
     fn drained(&self, now: Time) -> u128 {
         (now - self.updated).as_ps() as u128 * self.drain as u128
     }
 }
 
-/// 1 KB up to 1 Gbps, 15 KB at 10 Gbps, straight on beyond.
+/// Returns the default threshold: 1 KB up to 1 Gbps, 15 KB at 10 Gbps and linear in the rate above 1 Gbps.
 fn threshold_by_rate(rate: Rate) -> Bytes {
     let above = rate.as_bps().saturating_sub(1_000_000_000);
     Bytes::new(1000 + (above as u128 * 14_000 / 9_000_000_000) as u64)
@@ -101,7 +107,7 @@ mod tests {
         PhantomConfig { drain, threshold: Auto::Auto }
     }
 
-    /// Share of packets marked when full frames leave at `load` of 10 Gbps, evenly, after a while.
+    /// Returns the share of packets that are marked in the long run when full frames leave evenly at `load` of 10 Gbps.
     fn marked(load: f64) -> f64 {
         let rate = Rate::gbps(10);
         let mut queue = PhantomQueue::new(&config(0.95), rate);
@@ -117,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_above_gamma_marks_although_no_packet_ever_waits_hull() {
+    fn packets_are_marked_at_a_load_above_gamma_although_none_waits() {
         assert_eq!(marked(0.94), 0.0, "below the drain rate nothing builds up");
         assert_eq!(marked(0.96), 1.0, "above it the counter grows without bound");
         assert_eq!(marked(1.0), 1.0);
@@ -127,13 +133,13 @@ mod tests {
     fn the_counter_is_exact_and_never_below_zero() {
         let mut queue = PhantomQueue::new(&config(0.5), Rate::gbps(8));
         queue.on_departure(&mut data(1000), None, at(Time::ZERO));
-        // 4 Gbps drain a byte in 2 ns.
+        // At 4 Gbps a byte drains in 2 ns.
         assert_eq!(queue.bytes(Time::ZERO + Span::from_ns(500)), 750.0);
         assert_eq!(queue.bytes(Time::ZERO + Span::from_secs(86_400)), 0.0);
     }
 
     #[test]
-    fn only_what_understands_marks_is_marked() {
+    fn only_ecn_capable_packets_are_marked_and_all_are_counted() {
         let mut queue = PhantomQueue::new(&config(0.95), Rate::gbps(10));
         for _ in 0..20 {
             let mut frame = data(1538);

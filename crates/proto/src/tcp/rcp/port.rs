@@ -1,18 +1,18 @@
-//! The rate of a port in RCP (Dukkipati, "Rate Control Protocol", Stanford 2008): one rate for all flows through it.
+//! The rate that a port offers in RCP (Dukkipati, "Rate Control Protocol", Stanford 2008): one rate for all its flows.
 //!
 //! ```text
 //! R <- R (1 + (T / d0) (alpha (gamma C - y) - beta q / d0) / (gamma C))
 //! ```
 //!
-//! `C` is the link's rate, `y` what arrived during the last control interval `T`, `q` what waits, `d0` the mean
-//! round-trip time of the flows, from their packets. The reference is the authors' ns-2 router (`rcp.cc`,
-//! `rate_fact_mode_` 0), from which the averaging of `d0`, `T = min(d0, 10 ms)` and the limits of `R` are taken.
+//! `C` is the link's rate, `y` the rate of arrivals in the last control interval `T`, `q` the queue, and `d0` the mean
+//! round-trip time of the flows as their packets state it. The reference is the authors' ns-2 router (`rcp.cc`,
+//! `rate_fact_mode_` 0), from which we took the averaging of `d0`, `T = min(d0, 10 ms)` and the limits of `R`.
 //!
 //! # Deviations
-//! - There is no timer. An interval that is over is accounted for when the next packet comes, which sees the same
-//!   rate as with a timer. The queue is then the one that this packet meets, not that of the interval's last moment;
-//!   intervals without any packet have an empty queue.
-//! - A packet that arrives over the end of an interval counts where it began.
+//! - There is no timer. The next packet after the end of an interval ends it, and sees the same rate as with a timer.
+//!   The queue `q` is the one that this packet meets, not the one at the end of the interval; intervals without any
+//!   packet have an empty queue.
+//! - A packet whose arrival spans the end of an interval counts in the interval in which its arrival began.
 
 use crate::mechanism::{PortMechanism, PortState};
 use crate::packet::{Extra, Header, Packet};
@@ -41,26 +41,27 @@ declare! {
     }
 }
 
-/// One port's rate.
+/// The rate of one port.
 #[derive(Clone, Copy, Debug)]
 pub struct RcpRate {
     config: RcpConfig,
-    /// `gamma C` in bit/s.
+    /// `gamma C`, in bit/s.
     capacity: f64,
-    /// `R` in bit/s.
+    /// `R`, in bit/s.
     rate: f64,
-    /// `d0` in seconds.
+    /// `d0`, in seconds.
     d0: f64,
+    /// The length `T` of the control interval.
     interval: Span,
-    /// End of the control interval.
+    /// The end of the control interval.
     until: Time,
-    /// Bytes that arrived in it.
+    /// The bytes that arrived in the interval.
     arrived: u64,
-    /// Of those, with a round-trip time.
+    /// The bytes among them of packets that state a round-trip time.
     timed: u64,
-    /// Sum of bytes times round-trip time, in byte seconds.
+    /// The sum of those bytes times their round-trip time, in byte seconds.
     rtt_sum: f64,
-    /// Mean round-trip time of the last interval that had any.
+    /// The mean round-trip time of the last interval that had one, in seconds.
     rtt_last: f64,
 }
 
@@ -102,7 +103,7 @@ impl PortMechanism for RcpRate {
         }
     }
 
-    /// A packet leaves the port: it is told the rate if it asks and was not told a lower one.
+    /// Writes the rate into a packet that leaves, if it asks for a rate and does not carry a lower one.
     #[inline]
     fn on_departure(&mut self, packet: &mut Packet, _: Option<&mut Extra>, _: PortState) {
         if let Header::RcpData { rate, .. } | Header::RcpSyn { rate } = &mut packet.header {
@@ -112,23 +113,23 @@ impl PortMechanism for RcpRate {
 }
 
 impl RcpRate {
-    /// The rate that a packet was or will be told.
+    /// Returns the rate `R`.
     pub fn rate(&self) -> Rate {
         Rate::from_bps_f64(self.rate)
     }
 
-    /// Mean round-trip time of the flows.
+    /// Returns `d0`, the mean round-trip time of the flows.
     pub fn mean_rtt(&self) -> Span {
         Span::from_secs_f64(self.d0)
     }
 
-    /// Goes through the control intervals that are over.
+    /// Ends the control intervals that are over at `now`.
     #[cold]
     fn catch_up(&mut self, queued: u64, now: Time) {
         self.end_interval(queued);
         while now >= self.until {
             if self.rate >= self.capacity {
-                // Nothing changes any more until something arrives.
+                // The rate is at its limit and stays there until a packet arrives.
                 let behind = (now - self.until).as_ps() / self.interval.as_ps() + 1;
                 self.until += self.interval * behind;
                 return;
@@ -137,6 +138,7 @@ impl RcpRate {
         }
     }
 
+    /// Ends one control interval, at whose end `queued` bytes wait.
     fn end_interval(&mut self, queued: u64) {
         let t = self.interval.as_secs_f64();
         let y = self.arrived as f64 * 8.0 / t;
@@ -144,8 +146,8 @@ impl RcpRate {
             self.rtt_last = self.rtt_sum / self.timed as f64;
         }
         if self.rtt_last > 0.0 {
-            // Longer round trips are believed at once, shorter ones with care: a flow is seen the more often the
-            // more it sends.
+            // The average follows longer round trips at once and shorter ones slowly, since flows that send more are
+            // seen more often.
             let gain = if self.rtt_last >= self.d0 {
                 t / self.d0
             } else {
@@ -185,7 +187,8 @@ mod tests {
         rate
     }
 
-    /// A fluid of `flows` that follow the rate told a round trip ago, through a queue in front of `link`.
+    /// Simulates a fluid of `flows` flows through the port's queue, each at the rate that it was told a round trip before.
+    /// Returns the rates over time and the queue at the end.
     fn fluid(flows: f64, rounds: usize) -> (Vec<f64>, f64) {
         let link = Rate::gbps(10);
         let rtt = Span::from_us(100);
@@ -234,7 +237,7 @@ mod tests {
     fn a_queue_lowers_the_rate_by_the_law_of_the_authors_router() {
         let mut port = RcpRate::new(&RcpConfig::default(), Rate::gbps(10));
         port.rate = 1e9;
-        // The interval brings exactly what the link carries; 12,500 bytes wait, a tenth of what it carries in d0.
+        // As much arrives in the interval as the link carries, and 12,500 bytes wait, a tenth of what it carries in d0.
         port.arrived = 125_000;
         port.on_arrival(&packet(Span::ZERO), 0, state(12_500, Time::ZERO + Span::from_us(100)));
         let expected = 1e9 * (1.0 - 0.4 * 0.1);
@@ -242,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_keeps_the_least_rate_of_its_path() {
+    fn a_packet_carries_the_least_rate_of_its_path() {
         let mut port = RcpRate::new(&RcpConfig::default(), Rate::gbps(10));
         let mut asked = packet(Span::ZERO);
         port.on_departure(&mut asked, None, state(0, Time::ZERO));
