@@ -37,7 +37,7 @@ fn ends_shim_and_mechanism_work_and_the_mechanism_heeds_its_key() {
 fn the_key_is_read_limited_written_and_documented_by_itself() {
     let error = |switch: &str| parse(switch).err().unwrap();
     assert_eq!(error("toy_every = 0"), "toy.toml:7: switch.toy_every = 0: must be from 1 to 1000");
-    assert!(error("toy_evry = 3").contains("did you mean toy_every?"), "{}", error("toy_evry = 3"));
+    assert!(error("toy_evry = 3").contains("did you mean \"toy_every\"?"), "{}", error("toy_evry = 3"));
     let others = text("toy_every = 3").replace("transport = \"toy\"", "transport = \"dctcp\"");
     let refused = Scenario::parse(&others, "toy.toml", Path::new("."), &Overrides::default());
     assert!(refused.err().unwrap().to_string().contains("no transport of the scenario asks its ports for this"));
