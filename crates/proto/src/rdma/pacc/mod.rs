@@ -1,4 +1,4 @@
-//! PACC: the switch counts who fills its queue, and sends the notifications of [DCQCN](super::dcqcn) itself.
+//! PACC: a switch counts the flows that fill its queue, and sends the notifications of [DCQCN](super::dcqcn) itself.
 //!
 //! Source: Zhong et al., "PACC: Proactive and Accurate Congestion Feedback for RDMA Congestion Control", INFOCOM 2022,
 //! sec. III and Algorithm 1. What the paper leaves open is named PACC-1 to PACC-24, in the fields of [`PaccConfig`] and
@@ -18,63 +18,64 @@ use clearway_schema::choice;
 use clearway_units::{Bytes, Rate, Span};
 
 choice! {
-    /// What a flow's share of the notifications is rounded to (PACC-20).
+    /// The rounding of a flow's share of the notifications (PACC-20).
     pub enum Rounding {
-        /// Down, as the text says.
+        /// The share is rounded down, as the text says.
         Down = "down",
-        /// To the nearest, half up: Algorithm 1 prints an assignment without a floor.
+        /// The share is rounded to the nearest integer, half up: Algorithm 1 prints an assignment without a floor.
         Nearest = "nearest",
     }
 }
 
 choice! {
-    /// What happens to notifications still to be sent when the next period allots new ones (PACC-11).
+    /// The fate of notifications still to be sent when the next period allots new ones (PACC-11).
     pub enum Pending {
-        /// The new ones take their place.
+        /// The new notifications take their place.
         Replace = "replace",
-        /// They are added, within [`PaccConfig::n_cnp_max`].
+        /// The new notifications are added to them, within [`PaccConfig::n_cnp_max`].
         Add = "add",
     }
 }
 
-/// Constants of a port, by the paper's names, and readings of what the paper leaves open.
+/// The constants of a port, under the paper's names, and our readings of what the paper leaves open.
 ///
 /// PACC-3, 4, 5, 14, 15, 16 and 17 are about the analysis and the evaluation, and set nothing here. PACC-12 (no marks,
 /// no notifications from receivers), PACC-18 and 21 to 24 (what hosts do) are the transport's.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PaccConfig {
-    /// `T`: period of the controller, of the average (PACC-9) and of the table. All end together, in this order: the
+    /// The period `T` of the controller, of the average (PACC-9) and of the table. They end together, in this order: the
     /// average, the controller, the allotment, the table (PACC-10).
     pub period: Span,
-    /// `Q_th`; `None`: half of what the port sends in a period (PACC-8: per port, 125 KB at 25 Gbps).
+    /// The queue `Q_th` at which the controller aims; `None` for half of what the port sends in a period (PACC-8: per port,
+    /// 125 KB at 25 Gbps).
     pub q_th: Option<Bytes>,
-    /// `Q_burst`; `None`: what the port sends in [`PaccConfig::burst`].
+    /// The queue `Q_burst` of a microburst; `None` for what the port sends in [`PaccConfig::burst`].
     pub q_burst: Option<Bytes>,
-    /// `d`: how long a microburst lasts (PACC-19: 1.28 us, so that 4 KB come out at 25 Gbps).
+    /// The duration `d` of a microburst (PACC-19: 1.28 us, in which 25 Gbps send 4 KB).
     pub burst: Span,
-    /// `B_th`: an entry with fewer bytes in a period is deleted; `None`: as `Q_burst`.
+    /// The bytes `B_th` in a period below which an entry is deleted; `None` for `Q_burst`.
     pub b_th: Option<Bytes>,
-    /// `w`: weight of the present queue in its average.
+    /// The weight `w` of the present queue in its average.
     pub w: f64,
-    /// `beta_1`: notifications for each unit of queue above `Q_th`.
+    /// The notifications `beta_1` for each unit of queue above `Q_th`.
     pub beta1: f64,
-    /// `beta_2`: notifications for each unit by which the queue grew in a period.
+    /// The notifications `beta_2` for each unit by which the queue grew in a period.
     pub beta2: f64,
-    /// What the queue is counted in for both (PACC-1: KB of 1,000 bytes).
+    /// The unit of the queue in `beta_1` and `beta_2` (PACC-1: KB of 1,000 bytes).
     pub unit: Bytes,
-    /// Position or incremental (PACC-2).
+    /// The form of the controller, position or incremental (PACC-2).
     pub form: PiForm,
-    /// Time between two notifications for the same pair.
+    /// The time between two notifications for the same pair of hosts.
     pub cnp_gap: Span,
-    /// Most congested packets that an entry counts (PACC-7: a field of 8 bits).
+    /// The largest number of congested packets that an entry counts (PACC-7: a field of 8 bits).
     pub n_cong_max: u32,
-    /// Most notifications for a pair in a period, besides the limit of `period / cnp_gap` (a field of 8 bits).
+    /// The largest number of notifications for a pair in a period, besides the limit of `period / cnp_gap` (a field of 8 bits).
     pub n_cnp_max: u32,
-    /// Rounding of a pair's share (PACC-20).
+    /// The rounding of a pair's share (PACC-20).
     pub rounding: Rounding,
-    /// What becomes of notifications not sent by the end of a period (PACC-11).
+    /// The fate of notifications not sent by the end of a period (PACC-11).
     pub pending: Pending,
-    /// Pairs that the table has room for. PACC-6: an entry takes 14 bytes by Table I and 21 by the text.
+    /// The number of pairs for which the table has room. PACC-6: an entry takes 14 bytes by Table I and 21 by the text.
     pub capacity: u32,
 }
 
@@ -99,22 +100,22 @@ impl PaccConfig {
         capacity: 1_024,
     };
 
-    /// `Q_th` of a port of this rate, in bytes.
+    /// Returns `Q_th` of a port of this rate, in bytes.
     pub fn threshold(&self, rate: Rate) -> u64 {
         self.q_th.map_or(rate.bytes_in(self.period).get() / 2, Bytes::get)
     }
 
-    /// `Q_burst` of a port of this rate, in bytes.
+    /// Returns `Q_burst` of a port of this rate, in bytes.
     pub fn burst_bytes(&self, rate: Rate) -> u64 {
         self.q_burst.map_or(rate.bytes_in(self.burst).get(), Bytes::get)
     }
 
-    /// `B_th` of a port of this rate, in bytes.
+    /// Returns `B_th` of a port of this rate, in bytes.
     pub fn bytes_min(&self, rate: Rate) -> u64 {
         self.b_th.map_or(self.burst_bytes(rate), Bytes::get)
     }
 
-    /// Most notifications for a pair in a period.
+    /// Returns the largest number of notifications for a pair in a period.
     pub fn cnps_max(&self) -> u32 {
         let fit = self.period.as_ps() / self.cnp_gap.as_ps().max(1);
         fit.min(self.n_cnp_max as u64) as u32
