@@ -93,7 +93,7 @@ declare! {
         w_ai: Bytes = "80 B" in "1 B" to "1 GB" from "SIGCOMM'19 sec. 5.1";
         /// The same as an increase of the rate. `auto`: `w_ai` in each `base_rtt`.
         ai: Auto<Rate> = "auto" in "1 bps" to "1.6 Tbps" from "SIGCOMM'19 sec. 5.1";
-        /// The line rate, in bit/s, for which `ai` is given: at others it is scaled in proportion. 0: it holds at any.
+        /// Line rate for which `ai` is given: at others it is scaled in proportion. 0: it holds at any.
         increments_at: Rate = "0 bps" in "" to "1.6 Tbps" from "our choice";
         ..law: LawParams {
             windowing = "rate" from "SIGCOMM'19 Algorithm 1",
