@@ -111,11 +111,14 @@ impl ClassId {
     pub const FIRST: ClassId = ClassId(0);
 }
 
-/// A set of classes of a port, of which there are at most 32.
+/// A set of classes of a port, of which there are at most 64.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct ClassSet(u32);
+pub struct ClassSet(u64);
 
 impl ClassSet {
+    /// The number of classes that a set can hold.
+    pub const MOST: usize = u64::BITS as usize;
+
     /// The set without any class.
     pub const EMPTY: ClassSet = ClassSet(0);
 
@@ -158,7 +161,7 @@ impl ClassSet {
 
     /// The classes in the set.
     pub fn iter(self) -> impl Iterator<Item = ClassId> {
-        (0..u32::BITS as u8).map(ClassId).filter(move |&class| self.has(class))
+        (0..u64::BITS as u8).map(ClassId).filter(move |&class| self.has(class))
     }
 }
 
@@ -371,14 +374,14 @@ mod tests {
     fn sets_of_classes_differ_and_meet() {
         let set =
             |classes: &[usize]| classes.iter().map(|&class| ClassId::from_index(class)).collect::<ClassSet>();
-        let (low, high) = (set(&[0, 1]), set(&[1, 31]));
+        let (low, high) = (set(&[0, 1]), set(&[1, 63]));
         assert_eq!(
             (low.or(high), low.and(high), high.without(low)),
-            (set(&[0, 1, 31]), set(&[1]), set(&[31]))
+            (set(&[0, 1, 63]), set(&[1]), set(&[63]))
         );
-        assert_eq!(high.iter().map(Id::index).collect::<Vec<_>>(), [1, 31]);
-        let mut one = set(&[31]);
-        one.remove(ClassId::from_index(31));
+        assert_eq!(high.iter().map(Id::index).collect::<Vec<_>>(), [1, 63]);
+        let mut one = set(&[63]);
+        one.remove(ClassId::from_index(63));
         assert!(one.is_empty() && !one.has(ClassId::FIRST));
     }
 
