@@ -42,7 +42,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// The class of data that nothing allowed: the last of those that go last.
+    /// The class of *unscheduled* data (sent without a credit), which is the class with the lowest priority.
     pub fn low_class(&self) -> usize {
         let classes = self.switch.classes.iter().enumerate();
         classes.max_by_key(|(_, class)| class.priority).map_or(0, |(index, _)| index)
