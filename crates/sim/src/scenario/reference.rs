@@ -1,5 +1,6 @@
 //! The reference of scenario files, written from the schema, and what `clearway list` shows.
 
+use super::mechanism;
 use super::schema::*;
 use super::shapes::SHAPES;
 use super::traffic::KINDS;
@@ -81,25 +82,36 @@ with their hash. Read again, it gives the same simulation.
 fn keys(out: &mut String, keys: &[Spec]) {
     out.push_str("\n| key | value | default | range | meaning |\n|---|---|---|---|---|\n");
     for key in keys {
-        let default = match key.default {
-            "" => "none".into(),
-            REQUIRED => "**required**".into(),
-            default => format!("`{default}`"),
-        };
-        let range = key.range();
-        let kind = key.kind_and_unit().replace('|', "\\|");
-        let _ = writeln!(
-            out,
-            "| `{}` | {kind} | {default} | {range} | {} |",
-            key.name,
-            key.doc.trim().replace('|', "\\|")
-        );
+        key_line(out, key, key.name, key.doc);
     }
+}
+
+fn key_line(out: &mut String, key: &Spec, name: &str, doc: &str) {
+    let default = match key.default {
+        "" => "none".into(),
+        REQUIRED => "**required**".into(),
+        default => format!("`{default}`"),
+    };
+    let (range, kind) = (key.range(), key.kind_and_unit().replace('|', "\\|"));
+    let _ = writeln!(out, "| `{name}` | {kind} | {default} | {range} | {} |", doc.trim().replace('|', "\\|"));
 }
 
 fn section(out: &mut String, title: &str, doc: &str, specs: &[Spec]) {
     let _ = write!(out, "\n## {title}\n\n{}\n", doc.trim());
     keys(out, specs);
+}
+
+/// The lines of the keys that port mechanisms add to the table `[switch]`.
+fn mechanism_keys(out: &mut String) {
+    for key in mechanism::keys() {
+        let names: Vec<String> = key.transports.iter().map(|name| format!("`{name}`")).collect();
+        let doc = format!(
+            "{} Without it, what the transport asks for. Only with {}.",
+            key.constant.doc.trim(),
+            names.join(" or ")
+        );
+        key_line(out, &Spec { default: "", ..*key.constant }, &key.name, &doc);
+    }
 }
 
 /// The page `docs/scenario.md`: every table with its keys, their kinds of values, defaults, limits and meanings, written
@@ -115,6 +127,7 @@ pub fn reference() -> String {
     section(&mut out, "`[[link]]`", LinkTable::DOC, LinkTable::SPECS);
     section(&mut out, "`[network]`", Network::DOC, Network::SPECS);
     section(&mut out, "`[switch]`", Switch::DOC, Switch::SPECS);
+    mechanism_keys(&mut out);
     section(&mut out, "`[[switch.class]]`", ClassTable::DOC, ClassTable::SPECS);
     section(&mut out, "`[[switch.credit_class]]`", CreditClassTable::DOC, CreditClassTable::SPECS);
     section(&mut out, "`[host]`", Host::DOC, Host::SPECS);
