@@ -42,7 +42,7 @@ impl Simulation {
         {
             return Err(SimError::Model("a class of packets is named that does not exist".into()));
         }
-        let low = &model.switch.classes[model.low_class()];
+        let low = &model.switch.classes[model.unscheduled_class()];
         let yields = |traffic: &crate::model::Traffic| {
             traffic.transport.needs().unscheduled_queue.is_none()
                 || low.priority > model.switch.classes[traffic.class].priority

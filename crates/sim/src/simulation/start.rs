@@ -216,7 +216,7 @@ impl Simulation {
                 ack: part.ack_class as u8,
                 credit: part.credit_class as u8,
                 notice: part.notice_class as u8,
-                low: model.low_class() as u8,
+                low: model.unscheduled_class() as u8,
             },
             way_back: Route::default(),
             shim,

@@ -10,12 +10,12 @@ use clearway_topology::{PortId, Topology};
 use clearway_units::Time;
 use std::collections::BTreeMap;
 
-/// Makes the links that differ from the shape's what they are to be.
-pub(super) fn change_links(document: &Document, topology: &mut Topology) -> Result<Vec<LinkTable>> {
-    let mut tables = Vec::new();
+/// The network with the links that `[[link]]` changes, and those tables.
+pub(super) fn with_links(document: &Document, described: Topology) -> Result<(Topology, Vec<LinkTable>)> {
+    let (mut topology, mut tables) = (described, Vec::new());
     for (at, table) in document.read_list::<LinkTable>(&Path::default().key("link"))? {
         let port =
-            link(topology, &table.link.0).map_err(|problem| document.error(&at.key("link"), problem))?;
+            link(&topology, &table.link.0).map_err(|problem| document.error(&at.key("link"), problem))?;
         if table.rate.is_none() && table.delay.is_none() {
             return Err(document.error(&at, "changes nothing; write a rate or a delay"));
         }
@@ -23,7 +23,7 @@ pub(super) fn change_links(document: &Document, topology: &mut Topology) -> Resu
         topology.set_link(port, table.rate.unwrap_or(is.rate), table.delay.unwrap_or(is.delay));
         tables.push(table);
     }
-    Ok(tables)
+    Ok((topology, tables))
 }
 
 /// The port of the first end of a link towards the second.
@@ -61,7 +61,7 @@ pub(super) fn read_faults(
     let mut downs: BTreeMap<PortId, Vec<_>> = BTreeMap::new();
     for (at, table) in &tables {
         let port =
-            link(topology, &table.link.0).map_err(|problem| document.error(&at.key("link"), problem))?;
+            link(&topology, &table.link.0).map_err(|problem| document.error(&at.key("link"), problem))?;
         if table.up.is_some_and(|up| up <= table.down) {
             return Err(document.error(&at.key("up"), format!("must be after down, {}", table.down)));
         }

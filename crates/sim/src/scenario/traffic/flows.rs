@@ -6,7 +6,7 @@ use crate::scenario::document::Path;
 use crate::scenario::field::{Chosen, HostRef, ListFormat, Pair, Pairs};
 use crate::scenario::files;
 use crate::scenario::schema::*;
-use crate::scenario::shapes::{Named, named_file};
+use crate::scenario::shapes::{Found, Named, named_file};
 use crate::traffic::{parse_csv, parse_hpcc, random_pair, random_permutation};
 use clearway_proto::Rng;
 use clearway_schema::Declared;
@@ -152,15 +152,15 @@ impl Surroundings<'_> {
         Ok((self.flows(flows), vec![("list", format!("[\n{}]", written.concat()))]))
     }
 
-    pub(super) fn file(&self, at: &Path, table: &mut ListFile) -> Result<Pattern> {
+    pub(super) fn file(&self, at: &Path, table: ListFile) -> Result<(Pattern, ListFile)> {
         let named = Named {
             key: "path",
-            path: &mut table.path,
+            path: &table.path,
             hash_key: "hash",
-            hash: &mut table.hash,
+            hash: table.hash.as_deref(),
             max: files::LIST_MAX,
         };
-        let text = named_file(self.document, at, self.base, named)?;
+        let Found { text, path, hash } = named_file(self.document, at, self.base, &named)?;
         let is_hpcc = table.format == ListFormat::Hpcc;
         let rows = if is_hpcc { parse_hpcc(&text.text) } else { parse_csv(&text.text) };
         let rows = rows.map_err(|error| text.error(error.line, &error.problem))?;
@@ -187,6 +187,6 @@ impl Surroundings<'_> {
             }
             flows.push(Flow { start: row.start, src, dst, size: Some(row.size), stop: None });
         }
-        Ok(self.flows(flows))
+        Ok((self.flows(flows), ListFile { path, hash: Some(hash), ..table }))
     }
 }
