@@ -15,6 +15,17 @@ from clearway._clearway import Error
 
 #: The tables of a run: fields of `Run`, and parquet files of its folder.
 TABLES = ("flows", "ports", "samples")
+#: Keys of a summary that every run has, each with its type.
+TOTALS: dict[str, tuple[type | tuple[type, ...], str]] = {
+    **dict.fromkeys(("clearway", "scenario", "hash", "ended"), (str, "a text")),
+    **dict.fromkeys(("seed", "flows_started", "flows_completed", "link_transmissions", "notices"), (int, "a number")),
+    **dict.fromkeys(("simulated_s", "measured.cpu_s", "measured.wall_s"), ((int, float), "a number")),
+    **dict.fromkeys(
+        ("measured.million_link_transmissions_per_cpu_s", "measured.peak_memory_bytes"), ((int, float), "a number")
+    ),
+    "overrides.set": (dict, "a table"),
+    "shims": (list, "a list"),
+}
 #: The scenario's file in a run's folder.
 SCENARIO = "scenario.toml"
 
@@ -106,16 +117,30 @@ def load(path: str | Path) -> Run:
         raise Error(f"{path}: no results of a run here (no {folder.SUMMARY} of Clearway's)")
     try:
         summary = json.loads((path / folder.SUMMARY).read_text("utf-8"))
+        check_summary(summary)
         scenario = (path / SCENARIO).read_text("utf-8")
         read = {table: tables.read_parquet(path / f"{table}.parquet") for table in TABLES}
-        return Run(
-            name=summary["scenario"],
-            summary=summary,
-            scenario=scenario,
-            described={table: columns for table, (_, columns) in read.items()},
-            **{table: frame for table, (frame, _) in read.items()},
-        )
-    except KeyError as error:
-        raise Error(f"{path}: can't read the results: {folder.SUMMARY} has no {error}") from None
-    except (OSError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
+    except UnicodeDecodeError:
+        raise Error(f"{path}: can't read the results: {SCENARIO} is not UTF-8") from None
+    except OSError as error:
+        name = Path(error.filename).name if error.filename else "a file"
+        raise Error(f"{path}: can't read the results: {name}: {error.strerror}") from None
+    except (ValueError, pl.exceptions.PolarsError) as error:
         raise Error(f"{path}: can't read the results: {' '.join(str(error).split())}") from None
+    return Run(
+        name=summary["scenario"],
+        summary=summary,
+        scenario=scenario,
+        described={table: columns for table, (_, columns) in read.items()},
+        **{table: frame for table, (frame, _) in read.items()},
+    )
+
+
+def check_summary(summary: dict[str, Any]) -> None:
+    """Refuses a summary that lacks what every run has, as one that was edited or written by another version."""
+    for key, (kind, right) in TOTALS.items():
+        value: Any = summary
+        for part in key.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise ValueError(f"{folder.SUMMARY}: {key} = {value!r}: must be {right}; run the scenario again")

@@ -59,5 +59,11 @@ def to_parquet(table: pl.DataFrame, columns: Mapping[str, Described]) -> bytes:
 def read_parquet(file: Path) -> tuple[pl.DataFrame, Columns]:
     """The table in a parquet file of `to_parquet`, and the units and meanings of its columns."""
     table = pl.read_parquet(file)
-    meaning = json.loads(pl.read_parquet_metadata(file).get(COLUMNS_KEY, "{}"))
-    return table, {name: Described(unit, doc) for name, (unit, doc) in meaning.items()}
+    try:
+        meaning = json.loads(pl.read_parquet_metadata(file)[COLUMNS_KEY])
+        described = {name: Described(unit, doc) for name, (unit, doc) in meaning.items()}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        described = {}
+    if table.columns != list(described):
+        raise ValueError(f"{file.name}: its columns are not those that Clearway wrote; run the scenario again")
+    return table, described

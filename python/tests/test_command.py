@@ -118,6 +118,16 @@ BAD_CALLS = [
     ["list", "transports", "nothing"],
     ["report", "nowhere"],
     ["report", "."],
+    ["report", "small.toml"],
+    ["reproduce", "expresspass/text", "--out", "small.toml"],
+    ["reproduce", "expresspass/text", "--check", "--docs", "nowhere"],
+    ["parity", "ns2", "--flows", "nowhere"],
+    ["parity", "ns2", "--flows", "small.toml"],
+    ["parity", "hpcc-ns3-dctcp", "--flows", "small.toml"],
+    ["parity", "ns2", "--write", "small.toml"],
+    ["parity", "ns2", "--docs", "nowhere.md"],
+    ["plan", "buffers", "fat-tree", "k=4", "k=4"],
+    ["demo", "--scenarios", "small.toml"],
     ["frobnicate"],
 ]
 
@@ -130,6 +140,20 @@ def test_a_bad_call_is_one_line_and_writes_nothing(cli: Cli, small: Path, call: 
     assert done.stderr.startswith("clearway: ")
     assert done.stderr.count("\n") == 1
     assert files(small.parent) == {"small.toml"}
+
+
+def test_a_group_of_commands_without_one_shows_its_help(cli: Cli) -> None:
+    done = cli("plan", "stability")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "\nCommands:\n" in done.stderr
+
+
+def test_a_report_has_a_name(cli: Cli, small: Path) -> None:
+    assert cli("run", small, "--out", "results", "--quiet").returncode == 0
+    for name in ("", "results"):
+        done = cli("report", "results", "--out", name)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert "can't write the report" in done.stderr
 
 
 def test_a_folder_of_something_else_is_left_alone(cli: Cli, small: Path) -> None:

@@ -101,7 +101,8 @@ def test_a_list_of_ones_own_comes_as_csv_or_as_the_authors_script_writes_it(cli:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("0.1 0 12\n", "line 1: '0.1 0 12': write start-in-seconds src dst bytes"),
+        ("\n0.1 0 12\n", "bad.txt:2: '0.1 0 12': write start-in-seconds src dst bytes"),
+        ("inf 0 1 12\n", "bad.txt:1: 'inf 0 1 12': write start-in-seconds src dst bytes"),
         ("start_ns,src,dst,size_bytes\n0,0,192,5\n", "bad.txt"),
         ("", "bad.txt"),
     ],

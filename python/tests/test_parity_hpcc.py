@@ -7,7 +7,7 @@ import pytest
 import clearway
 from clearway.metrics import BUCKETS
 from clearway.parity import find
-from clearway.parity.case import csv, digest
+from clearway.parity.case import ForeignError, csv, digest
 from clearway.parity.hpcc_ns3 import CASES, LISTS, MEAN_BYTES, foreign
 from clearway.parity.lists import run_list
 
@@ -33,8 +33,9 @@ def test_of_its_lists_the_counted_lines_are_read() -> None:
     assert read is not None
     assert read.rows() == [(2_000_000_000, 7, 1, 1000), (2_000_001_001, 3, 1, 2000)]
     assert foreign(csv(read)) is None
-    with pytest.raises(clearway.Error, match="counts 9 flows, but 4 lines follow"):
-        foreign(SAMPLE.replace("2\n", "9\n", 1))
+    for count in ("9", "0", "-1", "two"):
+        with pytest.raises(ForeignError, match=rf"^1: '{count}': write the number of flows"):
+            foreign(SAMPLE.replace("2\n", f"{count}\n", 1))
 
 
 def test_a_completion_time_ends_with_the_last_acknowledgement() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 import tomllib
@@ -77,6 +78,30 @@ def test_a_damaged_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(clearway.Error, match="can't read the results"):
         clearway.load(tmp_path / "run")
     with pytest.raises(clearway.Error, match="no results"):
+        clearway.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("measured", None, r"summary.json: measured.cpu_s = None: must be a number"),
+        ("flows_completed", "six", r"flows_completed = 'six': must be a number"),
+        ("seed", True, r"seed = True: must be a number"),
+        ("overrides", {}, r"overrides.set = None: must be a table"),
+    ],
+)
+def test_a_summary_that_was_edited_is_refused(tmp_path: Path, key: str, value: object, message: str) -> None:
+    clearway.run(SMALL, out=tmp_path)
+    path = tmp_path / "summary.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    with pytest.raises(clearway.Error, match=message):
+        clearway.load(tmp_path)
+
+
+def test_a_table_that_another_program_wrote_is_refused(tmp_path: Path) -> None:
+    clearway.run(SMALL, out=tmp_path)
+    pl.read_parquet(tmp_path / "flows.parquet").write_parquet(tmp_path / "flows.parquet")
+    with pytest.raises(clearway.Error, match=r"flows\.parquet: its columns are not those that Clearway wrote"):
         clearway.load(tmp_path)
 
 

@@ -17,7 +17,7 @@ from conftest import REPOSITORY, Cli
 
 import clearway
 from clearway import reproduce
-from clearway.reproduce import Claim, Job, quantities, scoreboard, work
+from clearway.reproduce import Claim, Job, quantities, record, scoreboard, work
 from clearway.reproduce.claims import VERDICTS, claims_text
 from clearway.reproduce.expresspass import fig10, fluid
 from clearway.runner import load_scenario
@@ -245,6 +245,18 @@ def test_an_interrupted_figure_goes_on_where_it_was(tmp_path: Path) -> None:
     assert outcome.cached == 2
     alone = work.gather(fig10.FIGURE, jobs, tmp_path / "alone", 1, lambda *_: None)
     assert outcome.tables["rows"].equals(alone.tables["rows"])
+
+
+def test_a_damaged_result_or_record_is_named(tmp_path: Path) -> None:
+    jobs = tiny()[:1]
+    work.gather(fig10.FIGURE, jobs, tmp_path, 1, lambda *_: None)
+    (kept,) = work.batch(fig10.FIGURE, jobs, tmp_path).kept
+    (kept / "rows.parquet").write_bytes(b"PAR1")
+    with pytest.raises(clearway.Error, match=f"{kept.name}.* is damaged; remove this folder"):
+        work.gather(fig10.FIGURE, jobs, tmp_path, 1, lambda *_: None)
+    (tmp_path / "expresspass-fig10.json").write_text("[]")
+    with pytest.raises(clearway.Error, match=r"expresspass-fig10.json: is not the record of a figure"):
+        record.load(fig10.FIGURE, tmp_path)
 
 
 def test_what_is_measured_is_part_of_the_key() -> None:

@@ -1,9 +1,10 @@
 //! The bare forwarding loop: packets that circle on their paths, with the wheel, the slab and the ports' clocks and
 //! nothing else. What it reaches bounds every simulation on this engine; `make bench` shows both.
 
-use crate::engine::{Event, What, Wheel};
+use crate::engine::{Agenda, EventKind};
+use crate::ids::{ClassId, FlowSlot, Id, IdVec, PacketId};
 use crate::model::{Model, Pattern};
-use crate::net::{NONE, Slab, Slot, horizon};
+use crate::net::{Parcel, Paths, Slab, Way, horizon};
 use clearway_proto::{Header, Packet, mix};
 use clearway_topology::PortId;
 use clearway_topology::routing::Routes;
@@ -11,12 +12,12 @@ use clearway_units::{Bytes, Rate, Span, Time};
 
 /// The loop.
 pub struct Bare {
-    wheel: Wheel,
+    agenda: Agenda,
     slab: Slab,
-    ports: Vec<BarePort>,
-    paths: Vec<PortId>,
-    /// Each packet's path: where it starts, and its length.
-    loops: Vec<(u32, u8)>,
+    ports: IdVec<PortId, BarePort>,
+    paths: Paths,
+    /// The path of each packet.
+    loops: IdVec<PacketId, Way>,
     stop: Time,
 }
 
@@ -39,11 +40,11 @@ impl Bare {
             delay: port.delay,
         });
         let mut bare = Bare {
-            wheel: Wheel::new(horizon(model)),
-            slab: Slab::new(),
+            agenda: Agenda::new(topology.ports().len(), topology.hosts(), horizon(model)),
+            slab: Slab::default(),
             ports: ports.collect(),
-            paths: Vec::new(),
-            loops: Vec::new(),
+            paths: Paths::default(),
+            loops: IdVec::new(),
             stop: model.stop.expect("a bare loop must be told when to stop"),
         };
         let mut routes = Routes::new(model.routing);
@@ -55,24 +56,21 @@ impl Bare {
         }) {
             let key = mix(number as u64);
             routes.paths(topology, flow.src, flow.dst, key, &mut path).expect("a topology is connected");
-            let base = bare.paths.len() as u32;
-            bare.paths.extend_from_slice(&path);
+            let way = bare.paths.add(&path, path.len() as u32, 1).way(0);
             let frame = topology.port(path[0]).rate.time_to_send(Bytes::new(wire as u64));
-            let way: Span = path.iter().map(|port| topology.port(*port).delay + frame).sum();
-            for packet in 0..way.as_ps() / frame.as_ps() {
-                let order = packet;
-                let slot = Slot {
+            let span: Span = path.iter().map(|port| topology.port(*port).delay + frame).sum();
+            for order in 0..span.as_ps() / frame.as_ps() {
+                let id = bare.slab.insert(Parcel {
                     packet: Packet::data(Header::data(0), 0, wire, flow.start),
-                    flow: 0,
-                    route: base,
-                    next: NONE,
-                    hops: path.len() as u8,
-                    class: 0,
-                    class_at_host: 0,
-                };
-                let index = bare.slab.insert(slot);
-                bare.loops.push((base, path.len() as u8));
-                bare.wheel.push(Event::new(flow.start + frame * order, number as u32, What::Arrive(index)));
+                    flow: FlowSlot::from_index(0),
+                    hop: way.first,
+                    next: None,
+                    hops_left: way.hops,
+                    class: ClassId::FIRST,
+                    class_at_host: ClassId::FIRST,
+                });
+                bare.loops.push(way);
+                bare.agenda.at_port(path[0], flow.start + frame * order, EventKind::Arrive(id));
             }
         }
         bare
@@ -81,23 +79,23 @@ impl Bare {
     /// Runs to the stop time. Returns link transmissions and events.
     pub fn run(&mut self) -> (u64, u64) {
         let mut moved = 0;
-        while let Some(event) = self.wheel.pop() {
+        while let Some(event) = self.agenda.pop() {
             let now = event.at();
             if now > self.stop {
                 break;
             }
-            let What::Arrive(index) = event.what() else { unreachable!("nothing else is scheduled") };
-            let slot = self.slab.get_mut(index);
-            if slot.hops == 0 {
-                (slot.route, slot.hops) = self.loops[index as usize];
+            let EventKind::Arrive(id) = event.kind() else { unreachable!("nothing else is scheduled") };
+            let parcel = &mut self.slab[id];
+            if parcel.hops_left == 0 {
+                (parcel.hop, parcel.hops_left) = (self.loops[id].first, self.loops[id].hops);
             }
-            let port = self.paths[slot.route as usize];
-            slot.route += 1;
-            slot.hops -= 1;
-            let out = &mut self.ports[port.index()];
+            let port = self.paths.port(parcel.hop);
+            parcel.hop = parcel.hop.next();
+            parcel.hops_left -= 1;
+            let out = &mut self.ports[port];
             out.busy_until =
-                out.busy_until.max(now) + out.rate.time_to_send(Bytes::new(slot.packet.wire as u64));
-            self.wheel.push(Event::new(out.busy_until + out.delay, port.0, What::Arrive(index)));
+                out.busy_until.max(now) + out.rate.time_to_send(Bytes::new(parcel.packet.wire as u64));
+            self.agenda.at_port(port, out.busy_until + out.delay, EventKind::Arrive(id));
             moved += 1;
         }
         (moved, moved)

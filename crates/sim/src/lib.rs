@@ -7,7 +7,8 @@
 #[doc(hidden)]
 pub mod bare;
 mod engine;
-mod flows;
+mod hosts;
+mod ids;
 mod metrics;
 pub mod model;
 mod net;

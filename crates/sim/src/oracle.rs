@@ -4,55 +4,58 @@
 //! full; the flows through it keep the rate that they have; the others grow on. A flow over several paths, packet by
 //! packet, weighs as much less at each port.
 
+use crate::ids::{FlowSlot, IdVec};
+use clearway_topology::PortId;
 use clearway_units::Rate;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Which flows are active, over which ports, and at what rate.
+/// The active flows, the ports that they cross, and their shares.
 pub struct Oracle {
-    /// Rate of each port, in bit/s.
-    capacity: Vec<f64>,
-    /// Active flows, in the order of their start, with what each had last.
+    /// The rate of each port, in bit/s.
+    capacity: IdVec<PortId, f64>,
+    /// The active flows, in the order of their start.
     active: Vec<Active>,
-    /// Where each flow stands in `active`, by its place, or [`ABSENT`].
-    position: Vec<u32>,
-    /// Whether something changed since the last computation.
+    /// Where each active flow stands in `active`.
+    position: IdVec<FlowSlot, Option<usize>>,
+    /// Set if something changed since the last computation.
     changed: bool,
-    /// Reused from one computation to the next: state by port, all at rest in between.
-    ports: Vec<PortState>,
-    touched: Vec<u32>,
-    heap: BinaryHeap<Reverse<(u64, u32)>>,
+    /// The state of each port during a computation; all at rest in between. This and what follows is kept from one
+    /// computation to the next, so that none allocates.
+    ports: IdVec<PortId, PortState>,
+    touched: Vec<PortId>,
+    heap: BinaryHeap<Reverse<(u64, PortId)>>,
     rates: Vec<f64>,
 }
 
+/// A flow that has something to send.
 struct Active {
-    flow: u32,
-    /// (port, weight).
-    ports: Vec<(u32, f64)>,
+    flow: FlowSlot,
+    /// The ports that the flow crosses, each with the flow's weight there.
+    ports: Vec<(PortId, f64)>,
+    /// The share that the flow was told last.
     rate: Rate,
 }
 
 #[derive(Clone, Default)]
 struct PortState {
-    /// What flows that are not settled may still have, in bit/s.
+    /// The rate that flows which are not settled may still have, in bit/s.
     left: f64,
-    /// Weight of those flows.
+    /// The weight of those flows.
     weight: f64,
-    /// Flows that cross it: indices into `active`.
-    flows: Vec<u32>,
+    /// The flows that cross the port, as indices into `active`.
+    flows: Vec<usize>,
 }
 
-const ABSENT: u32 = u32::MAX;
-
 impl Oracle {
-    /// Without flows, over ports of these rates.
+    /// An oracle without flows, over ports of these rates.
     pub fn new(rates: impl Iterator<Item = Rate>) -> Oracle {
-        let capacity: Vec<f64> = rates.map(Rate::as_bps_f64).collect();
+        let capacity: IdVec<PortId, f64> = rates.map(Rate::as_bps_f64).collect();
         Oracle {
-            ports: vec![PortState::default(); capacity.len()],
+            ports: vec![PortState::default(); capacity.len()].into(),
             capacity,
             active: Vec::new(),
-            position: Vec::new(),
+            position: IdVec::new(),
             changed: false,
             touched: Vec::new(),
             heap: BinaryHeap::new(),
@@ -60,20 +63,20 @@ impl Oracle {
         }
     }
 
-    /// Whether shares may differ from those last told.
+    /// Answers whether shares may differ from those last told.
     pub fn has_changed(&self) -> bool {
         self.changed
     }
 
-    /// Whether a flow is active.
-    pub fn is_active(&self, flow: u32) -> bool {
-        self.position.get(flow as usize).is_some_and(|&position| position != ABSENT)
+    /// Answers whether a flow is active.
+    pub fn is_active(&self, flow: FlowSlot) -> bool {
+        self.position.get(flow).is_some_and(Option::is_some)
     }
 
-    /// A flow has something to send over `paths` (one after the other, of `hops` ports each), or now goes there.
-    pub fn start(&mut self, flow: u32, paths: impl Iterator<Item = u32>, count: u32) {
+    /// A flow has something to send over the ports of `count` paths, or goes there from now on.
+    pub fn start(&mut self, flow: FlowSlot, paths: impl Iterator<Item = PortId>, count: u32) {
         let weight = 1.0 / count as f64;
-        let mut ports: Vec<(u32, f64)> = paths.map(|port| (port, weight)).collect();
+        let mut ports: Vec<(PortId, f64)> = paths.map(|port| (port, weight)).collect();
         if count > 1 {
             ports.sort_by_key(|(port, _)| *port);
             ports.dedup_by(|next, kept| {
@@ -82,35 +85,30 @@ impl Oracle {
                 same
             });
         }
-        if self.position.len() <= flow as usize {
-            self.position.resize(flow as usize + 1, ABSENT);
-        }
+        self.position.cover(flow, None);
         self.changed = true;
-        match self.position[flow as usize] {
-            ABSENT => {
-                self.position[flow as usize] = self.active.len() as u32;
+        match self.position[flow] {
+            None => {
+                self.position[flow] = Some(self.active.len());
                 // The first word is always news: no rate is zero.
                 self.active.push(Active { flow, ports, rate: Rate::ZERO });
             }
-            position => self.active[position as usize].ports = ports,
+            Some(position) => self.active[position].ports = ports,
         }
     }
 
     /// A flow has nothing to send any more.
-    pub fn stop(&mut self, flow: u32) {
-        if !self.is_active(flow) {
-            return;
-        }
+    pub fn stop(&mut self, flow: FlowSlot) {
+        let Some(position) = self.position.get_mut(flow).and_then(Option::take) else { return };
         self.changed = true;
-        let position = std::mem::replace(&mut self.position[flow as usize], ABSENT);
-        self.active.swap_remove(position as usize);
-        if let Some(moved) = self.active.get(position as usize) {
-            self.position[moved.flow as usize] = position;
+        self.active.swap_remove(position);
+        if let Some(moved) = self.active.get(position) {
+            self.position[moved.flow] = Some(position);
         }
     }
 
-    /// Computes all shares and says whose changed.
-    pub fn shares(&mut self, mut tell: impl FnMut(u32, Rate)) {
+    /// Computes all shares and tells those that changed.
+    pub fn shares(&mut self, mut tell: impl FnMut(FlowSlot, Rate)) {
         self.changed = false;
         self.fill();
         for (active, rate) in self.active.iter_mut().zip(&self.rates) {
@@ -126,46 +124,46 @@ impl Oracle {
         let Oracle { capacity, active, ports, touched, heap, rates, .. } = self;
         for (index, flow) in active.iter().enumerate() {
             for &(port, weight) in &flow.ports {
-                let state = &mut ports[port as usize];
+                let state = &mut ports[port];
                 if state.flows.is_empty() {
                     touched.push(port);
-                    state.left = capacity[port as usize];
+                    state.left = capacity[port];
                 }
                 state.weight += weight;
-                state.flows.push(index as u32);
+                state.flows.push(index);
             }
         }
         rates.clear();
         rates.resize(active.len(), f64::INFINITY);
         // Shares are not negative, so their bits are in the order of their values.
         let share = |state: &PortState| (state.left / state.weight).max(0.0);
-        heap.extend(touched.iter().map(|&port| Reverse((share(&ports[port as usize]).to_bits(), port))));
+        heap.extend(touched.iter().map(|&port| Reverse((share(&ports[port]).to_bits(), port))));
         while let Some(Reverse((key, port))) = heap.pop() {
-            if ports[port as usize].weight <= 1e-9 {
+            if ports[port].weight <= 1e-9 {
                 continue;
             }
             // While others settle, a port's share only rises: an old entry is at most too low.
-            let now = share(&ports[port as usize]);
+            let now = share(&ports[port]);
             if now.to_bits() > key {
                 heap.push(Reverse((now.to_bits(), port)));
                 continue;
             }
-            let flows = std::mem::take(&mut ports[port as usize].flows);
+            let flows = std::mem::take(&mut ports[port].flows);
             for &flow in &flows {
-                if rates[flow as usize].is_finite() {
+                if rates[flow].is_finite() {
                     continue;
                 }
-                rates[flow as usize] = now;
-                for &(crossed, weight) in &active[flow as usize].ports {
-                    let state = &mut ports[crossed as usize];
+                rates[flow] = now;
+                for &(crossed, weight) in &active[flow].ports {
+                    let state = &mut ports[crossed];
                     state.left -= weight * now;
                     state.weight -= weight;
                 }
             }
-            ports[port as usize].flows = flows;
+            ports[port].flows = flows;
         }
         for port in touched.drain(..) {
-            let state = &mut ports[port as usize];
+            let state = &mut ports[port];
             state.weight = 0.0;
             state.flows.clear();
         }
@@ -175,16 +173,17 @@ impl Oracle {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::Id;
     use proptest::prelude::*;
 
     /// Shares in Gbps of flows over these ports, each of a rate in Gbps.
     fn shares(ports: &[f64], flows: &[&[u32]]) -> Vec<f64> {
         let mut oracle = Oracle::new(ports.iter().map(|gbps| Rate::from_bps_f64(gbps * 1e9)));
         for (flow, path) in flows.iter().enumerate() {
-            oracle.start(flow as u32, path.iter().copied(), 1);
+            oracle.start(FlowSlot::from_index(flow), path.iter().copied().map(PortId), 1);
         }
         let mut shares = vec![0.0; flows.len()];
-        oracle.shares(|flow, rate| shares[flow as usize] = rate.as_bps_f64() / 1e9);
+        oracle.shares(|flow, rate| shares[flow.index()] = rate.as_bps_f64() / 1e9);
         shares
     }
 
@@ -219,10 +218,10 @@ mod tests {
     fn a_flow_over_two_paths_loads_each_by_half() {
         let mut oracle = Oracle::new([10.0, 4.0, 10.0].iter().map(|gbps| Rate::from_bps_f64(gbps * 1e9)));
         // Ports 0 and 1 are the ways of flow 0; flow 1 shares port 1 with it.
-        oracle.start(0, [0, 1].into_iter(), 2);
-        oracle.start(1, [1].into_iter(), 1);
+        oracle.start(FlowSlot::from_index(0), [0, 1].into_iter().map(PortId), 2);
+        oracle.start(FlowSlot::from_index(1), [1].into_iter().map(PortId), 1);
         let mut shares = [0; 2];
-        oracle.shares(|flow, rate| shares[flow as usize] = rate.as_bps());
+        oracle.shares(|flow, rate| shares[flow.index()] = rate.as_bps());
         // r + r / 2 = 4 Gbps.
         assert_eq!(shares, [2_666_666_666; 2].map(|share| share + (shares[0] - share)));
         assert!((shares[0] as f64 - 8e9 / 3.0).abs() < 2.0);
@@ -231,17 +230,17 @@ mod tests {
     #[test]
     fn only_changes_are_told_and_a_flow_that_ends_leaves_its_share_to_the_others() {
         let mut oracle = Oracle::new([Rate::gbps(10), Rate::gbps(10)].into_iter());
-        oracle.start(7, [0].into_iter(), 1);
-        oracle.start(3, [0].into_iter(), 1);
-        oracle.start(5, [1].into_iter(), 1);
+        oracle.start(FlowSlot::from_index(7), [0].into_iter().map(PortId), 1);
+        oracle.start(FlowSlot::from_index(3), [0].into_iter().map(PortId), 1);
+        oracle.start(FlowSlot::from_index(5), [1].into_iter().map(PortId), 1);
         let told = |oracle: &mut Oracle| {
             let mut told = Vec::new();
-            oracle.shares(|flow, rate| told.push((flow, rate.as_bps() / 1_000_000_000)));
+            oracle.shares(|flow, rate| told.push((flow.index(), rate.as_bps() / 1_000_000_000)));
             told
         };
         assert_eq!(told(&mut oracle), [(7, 5), (3, 5), (5, 10)]);
-        oracle.stop(7);
-        assert!(oracle.has_changed() && !oracle.is_active(7));
+        oracle.stop(FlowSlot::from_index(7));
+        assert!(oracle.has_changed() && !oracle.is_active(FlowSlot::from_index(7)));
         assert_eq!(told(&mut oracle), [(3, 10)]);
         assert!(!oracle.has_changed());
     }

@@ -59,6 +59,9 @@ def guarded() -> int:
     """Runs the command and returns its exit code."""
     try:
         code = cli.main(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message(), file=sys.stderr)
+        return BAD_INPUT
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         return complain(f"{error.format_message()}{hint(context)}", BAD_INPUT)
@@ -76,6 +79,8 @@ def guarded() -> int:
     except Exception as error:
         if os.environ.get("CLEARWAY_DEBUG"):
             raise
+        if isinstance(error, OSError) and error.filename is not None:
+            return complain(f"{error.filename}: can't be read or written: {error.strerror}", BAD_INPUT)
         what = " ".join(f"{type(error).__name__}: {error}".split())
         return complain(f"internal error, please report it (CLEARWAY_DEBUG=1 shows where): {what}", FAILED)
     return code if isinstance(code, int) else 0

@@ -58,6 +58,8 @@ def parity(
         raise click.UsageError(f"--flows and --list need a CASE: {', '.join(CASES)}")
     if write is not None:
         return write_lists(cases, write, quiet=quiet)
+    if docs is not None and not docs.is_file():
+        raise Error(f"{docs}: there is no such file; name a page of documents, such as docs/parity.md")
     answers, agree = [], True
     with progress_bar(quiet=quiet or as_json) as bar:
         for one in cases:

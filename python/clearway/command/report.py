@@ -38,7 +38,8 @@ def report(runs: tuple[Path, ...], out: Path, title: str, quiet: bool) -> None:
     found = []
     for path in runs:
         if not path.is_dir():
-            raise _clearway.Error(f"{path}: there is no such folder")
+            found_there = "is a file" if path.exists() else "there is no such folder"
+            raise _clearway.Error(f"{path}: {found_there}; name a folder of results, as `clearway run --out` writes it")
         inside = folder.find_runs(path)
         if not inside:
             raise _clearway.Error(f"{path}: there are no results in this folder")

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
+from clearway._clearway import Error
 from clearway.command.shared import INTERRUPTED, console, notes, print_json
 from clearway.command.tables import print_texts
 
@@ -60,6 +61,8 @@ def reproduce(
     if check:
         if docs is None:
             raise click.UsageError("--check looks at pages: name their folder with --docs docs")
+        if not docs.is_dir():
+            raise Error(f"{docs}: there is no such folder; name that of the documents, such as docs")
         return show_stale(chosen, docs, jobs, quiet=quiet)
     began = time.perf_counter()
     answers = []

@@ -17,6 +17,13 @@ from clearway.metrics import BUCKETS
 from clearway.result import Run
 
 
+class ForeignError(Exception):
+    """A line in the format of an authors' simulator that can't be read: its number, what it is, what would be right."""
+
+    def __init__(self, number: int, words: list[str], right: str) -> None:
+        super().__init__(f"{number}: {' '.join(words)!r}: {right}")
+
+
 @dataclass(frozen=True)
 class FlowList:
     """A list of flows, made anew wherever it is needed and always the same."""
@@ -54,7 +61,7 @@ class Case:
     lists: tuple[FlowList, ...]
     #: The scenario that runs the list of flows in this CSV file.
     scenario: Callable[[Path], dict[str, Any]]
-    #: Reads a list in the format of the authors' simulator; `None` if the text is in another.
+    #: Reads a list in the format of the authors' simulator; `None` if the text is in another. Raises `ForeignError`.
     foreign: Callable[[str], pl.DataFrame | None]
     #: Completion times of a run in seconds, counted as `counted` says, in the order of its flows.
     fct: Callable[[Run], pl.Series] = fct_s
@@ -90,7 +97,12 @@ def read_list(case: Case, path: Path) -> str:
     """A list that a user brings, as CSV: taken as it is, or from the format of the authors' simulator."""
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Error(f"{path}: can't be read as a list of flows: {error}") from None
-    flows = case.foreign(text)
+    except OSError as error:
+        raise Error(f"{path}: can't be read as a list of flows: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise Error(f"{path}: can't be read as a list of flows: it is not UTF-8; save it as UTF-8 text") from None
+    try:
+        flows = case.foreign(text)
+    except ForeignError as error:
+        raise Error(f"{path}:{error}") from None
     return text if flows is None else csv(flows)

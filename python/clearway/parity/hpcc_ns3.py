@@ -9,8 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from clearway._clearway import Error
-from clearway.parity.case import Case, FlowList
+from clearway.parity.case import Case, FlowList, ForeignError
 from clearway.parity.flowlists import Cdf, poisson
 from clearway.result import Run
 
@@ -68,24 +67,22 @@ def acked_s(run: Run) -> pl.Series:
 
 def foreign(text: str) -> pl.DataFrame | None:
     """A list of that code: a count, then source, destination, priority, port, bytes and start in seconds, in a line."""
-    lines = [line.split() for line in text.splitlines() if line.strip()]
+    lines = [(number, line.split()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines or "," in text:
         return None
     rows = []
     try:
-        count = int(lines[0][0])
+        count = int(lines[0][1][0])
     except ValueError:
-        raise Error(f"line 1: {' '.join(lines[0])!r}: write the number of flows") from None
-    if len(lines) <= count:
-        raise Error(f"line 1: counts {count} flows, but {len(lines) - 1} lines follow: correct the count")
-    for number, words in enumerate(lines[1 : count + 1], 2):
+        raise ForeignError(*lines[0], "write the number of flows") from None
+    if not 0 < count < len(lines):
+        raise ForeignError(*lines[0], f"write the number of flows; {len(lines) - 1} lines follow")
+    for number, words in lines[1 : count + 1]:
         try:
             src, dst, _priority, _port, size, start = words
             rows.append((round(float(start) * 1e9), int(src), int(dst), int(size)))
-        except ValueError:
-            raise Error(
-                f"line {number}: {' '.join(words)!r}: write src dst priority dport bytes start-in-seconds"
-            ) from None
+        except (OverflowError, ValueError):
+            raise ForeignError(number, words, "write src dst priority dport bytes start-in-seconds") from None
     return pl.DataFrame(rows, schema=["start_ns", "src", "dst", "size_bytes"], orient="row")
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from clearway._clearway import Error
-from clearway.parity.case import Case, FlowList
+from clearway.parity.case import Case, FlowList, ForeignError
 from clearway.parity.flowlists import Cdf, poisson
 
 HOSTS = 192
@@ -71,16 +70,16 @@ def scenario(flows: Path) -> dict[str, Any]:
 
 def foreign(text: str) -> pl.DataFrame | None:
     """A list as the script writes it to `flowfile.tr`: start in seconds, source, destination and bytes, in a line."""
-    lines = [line.split() for line in text.splitlines() if line.strip()]
+    lines = [(number, line.split()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if not lines or "," in text:
         return None
     rows = []
-    for number, words in enumerate(lines, 1):
+    for number, words in lines:
         try:
             start, src, dst, size = words
             rows.append((round(float(start) * 1e9), int(src), int(dst), int(float(size))))
-        except ValueError:
-            raise Error(f"line {number}: {' '.join(words)!r}: write start-in-seconds src dst bytes") from None
+        except (OverflowError, ValueError):
+            raise ForeignError(number, words, "write start-in-seconds src dst bytes") from None
     return pl.DataFrame(rows, schema=["start_ns", "src", "dst", "size_bytes"], orient="row")
 
 

@@ -25,7 +25,12 @@ def network(words: Sequence[str]) -> _clearway.Scenario:
     path = Path(first)
     kinds = [shape["name"] for shape in _clearway.topologies()]
     if first in kinds:
-        return of_table({"kind": first, **dict(key_and_value(word) for word in keys)}, Path())
+        table: dict[str, object] = {"kind": first}
+        for key, value in map(key_and_value, keys):
+            if key in table:
+                raise _clearway.ScenarioError(f"{key}: this key is set twice; set it once")
+            table[key] = value
+        return of_table(table, Path())
     if not path.is_file():
         raise _clearway.ScenarioError(f"{first}: is neither a file nor one of {', '.join(kinds)}; {RIGHT}")
     if keys:

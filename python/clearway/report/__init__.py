@@ -19,6 +19,8 @@ def write_page(runs: Sequence[Run], out: str | Path, *, title: str = "Clearway r
 
 def write_text(text: str, out: Path) -> Path:
     """Writes a page in place of an earlier one, which stays whole until the new one is."""
+    if not out.name:
+        raise _clearway.Error(f"{out}: can't write the report: this is a folder; name a file, such as report.html")
     scratch = out.with_name(f".{out.name}.tmp")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clearway import _clearway
+from clearway._clearway import Error
 from clearway.reproduce import sources
 from clearway.reproduce.claims import Finding, Verdict, claims, claims_text
 from clearway.reproduce.figure import Figure, Job, Reproduction
@@ -101,7 +102,11 @@ def load(figure: Figure, folder: Path) -> Record | None:
     path = folder / f"{figure.slug}.json"
     if not path.exists():
         return None
-    kept: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    label, one = kept.pop("spot")
-    rows = [Row(**row) for row in kept.pop("rows")]
-    return Record(spot=(label, one), rows=rows, **kept)
+    try:
+        kept: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        label, one = kept.pop("spot")
+        rows = [Row(**row) for row in kept.pop("rows")]
+        return Record(spot=(label, one), rows=rows, **kept)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        right = f"write it anew with `clearway reproduce {figure.name}`"
+        raise Error(f"{path}: is not the record of a figure; {right}") from None

@@ -13,9 +13,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from clearway._clearway import Error
 from clearway.reproduce import sources
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.runner import run, simulate
@@ -191,9 +193,20 @@ def is_running(process: str) -> bool:
 
 def outcome(of: Batch, cached: int) -> Outcome:
     """What a batch gave, all of whose jobs are done."""
-    about = [json.loads((path / DONE).read_text("utf-8")) for path in of.kept]
-    hashes = {job.label: (one["hash"], one["cpu_s"]) for job, one in zip(of.jobs, about, strict=True)}
-    return Outcome(collect(of.jobs, of.kept), cached, sum(one["cpu_s"] for one in about), hashes)
+    kept = [read(path) for path in of.kept]
+    hashes = {job.label: (one["hash"], one["cpu_s"]) for job, (one, _) in zip(of.jobs, kept, strict=True)}
+    tables = collect(of.jobs, [tables for _, tables in kept])
+    return Outcome(tables, cached, sum(one["cpu_s"] for one, _ in kept), hashes)
+
+
+def read(path: Path) -> tuple[dict[str, Any], Tables]:
+    """The result of a job from the folder that `do` made: its hash and cost, and its tables."""
+    try:
+        about: dict[str, Any] = json.loads((path / DONE).read_text("utf-8"))
+        tables = {file.stem: pl.read_parquet(file) for file in sorted(path.glob("*.parquet"))}
+        return {"hash": str(about["hash"]), "cpu_s": float(about["cpu_s"])}, tables
+    except (KeyError, OSError, TypeError, ValueError, pl.exceptions.PolarsError):
+        raise Error(f"{path}: the result of a simulation is damaged; remove this folder and start again") from None
 
 
 def gather(figure: Figure, jobs: list[Job], folder: Path, processes: int, progress: Progress) -> Outcome:
@@ -204,13 +217,13 @@ def gather(figure: Figure, jobs: list[Job], folder: Path, processes: int, progre
     return outcome(done, cached)
 
 
-def collect(jobs: list[Job], kept: list[Path]) -> Tables:
+def collect(jobs: list[Job], results: list[Tables]) -> Tables:
     """The tables of all jobs one below the other, with the parameters of each job as first columns."""
     parts: dict[str, list[pl.DataFrame]] = {}
-    for job, path in zip(jobs, kept, strict=True):
-        for file in sorted(path.glob("*.parquet")):
-            columns = [pl.lit(value).alias(name) for name, value in job.params.items()]
-            parts.setdefault(file.stem, []).append(pl.read_parquet(file).select(*columns, pl.all()))
+    for job, tables in zip(jobs, results, strict=True):
+        columns = [pl.lit(value).alias(name) for name, value in job.params.items()]
+        for name, table in tables.items():
+            parts.setdefault(name, []).append(table.select(*columns, pl.all()))
     return {name: pl.concat(tables, how="vertical_relaxed") for name, tables in parts.items()}
 
 

@@ -1,72 +1,74 @@
-//! How many credits a receiver still sends that was told how much there is to come (E17 sec. 7: "if the end of the
-//! flow can be reliably estimated in advance").
+//! The budget of credits of a receiver that knows how much data is to come (E17 sec. 7: "if the end of the flow can be
+//! reliably estimated in advance").
 //!
-//! Requests say how many bytes the application has written. What of them has not arrived takes so many frames, and the
-//! credits whose fate is open pay for as many. The rest, and a margin for credits that get lost, may still be sent.
+//! Requests state how many bytes the application has written. The bytes that have not arrived need a number of frames, of
+//! which the outstanding credits (neither spent nor known to be lost) pay for as many. The receiver may send credits for
+//! the rest, and a margin for credits that get lost.
 
 use clearway_units::{Span, Time};
 
-/// The credits that a receiver may still send.
+/// The budget of credits of one receiver.
 #[derive(Clone, Debug)]
 pub struct CreditBudget {
-    /// Credits beyond what is left, as a share of it.
+    /// The number of credits beyond the frames left, as a share of these.
     margin: f64,
-    /// Bytes that the sender has written, as far as the receiver was told.
+    /// The bytes that the sender has written, as far as the receiver knows.
     written: u64,
-    /// Bytes of these that arrived.
+    /// The bytes that have arrived.
     arrived: u64,
-    /// One above the highest number echoed or given up.
+    /// One above the highest credit number that was echoed or given up.
     answered: u64,
-    /// When the last credit left.
+    /// The time at which the last credit left.
     sent: Time,
 }
 
 impl CreditBudget {
-    /// A budget of nothing.
+    /// Makes a budget without data.
     pub fn new(margin: f64) -> CreditBudget {
         CreditBudget { margin, written: 0, arrived: 0, answered: 0, sent: Time::ZERO }
     }
 
-    /// The sender has written so many bytes in all.
+    /// Records that the sender has written `written` bytes in all.
     pub fn on_told(&mut self, written: u64) {
         self.written = self.written.max(written);
     }
 
-    /// The flow ends there: the sender took bytes back.
+    /// Records that the flow ends at offset `end`, since the sender took bytes back.
     pub fn on_end(&mut self, end: u64) {
         self.written = self.written.min(end);
     }
 
-    /// Data arrived that echoes that credit, if it spent one; `bytes` of it are new.
+    /// Records the arrival of data with `bytes` new bytes, and the number of the credit that it spent, if it spent one.
     pub fn on_data(&mut self, echoed: Option<u64>, bytes: u64) {
         self.answered = echoed.map_or(self.answered, |number| self.answered.max(number + 1));
         self.arrived += bytes;
     }
 
-    /// A credit left.
+    /// Records that a credit leaves.
     pub fn on_credit(&mut self, now: Time) {
         self.sent = now;
     }
 
-    /// Whether credit `next` may leave, where a frame carries `payload_max` bytes.
+    /// Returns true if credit number `next` may leave, where a frame carries `payload_max` bytes.
     pub fn allows(&self, next: u64, payload_max: u32) -> bool {
         let frames = self.left().div_ceil(payload_max as u64);
         let open = next.saturating_sub(self.answered);
-        // The comparison by whole frames settles nearly all cases.
+        // The first comparison decides nearly all cases without floating point.
         open < frames || open < frames.saturating_add((frames as f64 * self.margin).ceil() as u64)
     }
 
-    /// When the credits whose fate is open count as lost: `patience` after the last of them; never if nothing is left.
+    /// Returns the time at which outstanding credits count as lost: `patience` after the last credit, or never if no data is
+    /// left.
     pub fn gives_up_at(&self, patience: Span) -> Time {
         if self.left() == 0 { Time::MAX } else { self.sent.saturating_add(patience) }
     }
 
-    /// All credits below `next` are spent or lost.
+    /// Records that all credits below number `next` are spent or lost.
     pub fn give_up(&mut self, next: u64) {
         self.answered = next;
     }
 
-    /// Bytes that were told of and have not arrived.
+    /// Returns the bytes that have been written and have not arrived.
     pub fn left(&self) -> u64 {
         self.written.saturating_sub(self.arrived)
     }
@@ -80,13 +82,13 @@ mod tests {
         Time::ZERO + Span::from_us(us)
     }
 
-    /// How many credits from `next` on leave at once.
+    /// Returns the number of credits from number `next` on that may leave at once.
     fn sends(budget: &CreditBudget, next: u64) -> u64 {
         (next..).take_while(|&number| budget.allows(number, 100)).count() as u64
     }
 
     #[test]
-    fn as_many_credits_leave_as_frames_are_left_and_the_margin_rounded_up() {
+    fn one_credit_per_frame_left_may_leave_and_the_margin_rounded_up() {
         for (margin, credits) in [(0.0, 10), (0.1, 11), (0.11, 12), (1.0, 20)] {
             let mut budget = CreditBudget::new(margin);
             assert_eq!(sends(&budget, 0), 0, "nothing was told");
@@ -96,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_of_the_last_credit_opens_room_for_what_was_lost_before_it() {
+    fn an_echo_makes_room_for_the_credits_lost_before_it() {
         let mut budget = CreditBudget::new(0.0);
         budget.on_told(1_000);
         assert_eq!(sends(&budget, 0), 10);
@@ -107,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn credits_of_which_nothing_is_heard_are_sent_again_while_something_is_left() {
+    fn credits_without_an_echo_are_replaced_while_data_is_left() {
         let mut budget = CreditBudget::new(0.0);
         budget.on_told(200);
         budget.on_credit(us(5));
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn more_data_raises_the_budget_and_an_early_end_lowers_it() {
+    fn more_data_raises_the_budget_and_a_truncated_flow_lowers_it() {
         let mut budget = CreditBudget::new(0.0);
         budget.on_told(200);
         budget.on_told(500);

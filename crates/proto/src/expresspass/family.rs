@@ -1,5 +1,5 @@
-//! What all transports with credits have in common: parameters, from which their ends and the needs of ports
-//! follow; each brings a law of its own.
+//! The family of credit-based transports. They share parameters, from which their ends and the needs of ports follow,
+//! and each has a law of its own.
 
 use super::{
     CreditReceiver, CreditSender, Feedback, GateConfig, JitterAround, PacerConfig, ReceiverConfig, Recovery,
@@ -14,44 +14,44 @@ use crate::transport::{Checked, Transport};
 use clearway_schema::{Auto, Declared, Profile, choice, declare};
 use clearway_units::{Bytes, Span};
 
-/// Least time before a request or a stop is repeated (minimum RTO, E16 sec. 4).
+/// The least time before a request or a stop is repeated (minimum RTO, E16 sec. 4).
 const RETRY_MIN: Span = Span::from_us(200);
-/// Largest size of a credit on the wire, in bytes (E17 sec. 3.1).
+/// The largest size of a credit on the wire, in bytes (E17 sec. 3.1).
 const CREDIT_MAX: u32 = 92;
 
 choice! {
-    /// How a new connection asks for its first credits.
+    /// The way in which a new connection asks for its first credits.
     pub enum Handshake {
-        /// The request rides on the SYN; the receiver answers with SYN+ACK and credits at once.
+        /// The SYN carries the request, and the receiver answers with a SYN+ACK and credits at once.
         Syn = "syn",
-        /// None is simulated: every request is a packet of its own.
+        /// No handshake is simulated, and every request is a packet of its own.
         None = "none",
     }
 }
 
-/// A transport whose receivers send credits. Implementing it makes a [`Transport`].
+/// A transport whose receivers send credits. Every type that implements it is a [`Transport`].
 pub trait CreditTransport {
-    /// Its parameters.
+    /// The transport's parameters.
     type Params: Declared + Default;
-    /// The law by which credit loss, or what else, sets the credit rate.
+    /// The law that sets the credit rate.
     type Law: Feedback;
-    /// As [`Transport::NAME`].
+    /// The transport's name, as [`Transport::NAME`].
     const NAME: &'static str;
-    /// As [`Transport::SUMMARY`].
+    /// The transport's summary, as [`Transport::SUMMARY`].
     const SUMMARY: &'static str;
-    /// As [`Transport::SOURCE`].
+    /// The transport's source, as [`Transport::SOURCE`].
     const SOURCE: &'static str;
-    /// As [`Transport::CHECKED`].
+    /// The evidence for the transport, as [`Transport::CHECKED`].
     const CHECKED: Checked;
-    /// As [`Transport::PROFILES`].
+    /// The transport's profiles, as [`Transport::PROFILES`].
     const PROFILES: &'static [Profile] = &[];
-    /// Whether data takes part in ECN.
+    /// True if data takes part in ECN.
     const ECN: bool = false;
-    /// Whether the mark on the last data packet stops the credits (E16).
+    /// True if a mark on the last data packet stops the credits (E16).
     const STOP_BY_MARK: bool = false;
-    /// The parameters that all transports with credits share.
+    /// Returns the parameters that all credit-based transports share.
     fn credit(params: &Self::Params) -> &CreditParams;
-    /// The law of a new flow.
+    /// Makes the law of a new flow.
     fn law(params: &Self::Params, env: &Env) -> Self::Law;
 }
 
@@ -136,13 +136,13 @@ declare! {
 }
 
 impl CreditParams {
-    /// Least and largest size of a credit, where the smallest frame has `fixed` bytes.
+    /// Returns the least and largest size of a credit, where the smallest frame has `fixed` bytes.
     fn sizes(&self, fixed: u32) -> (u32, u32) {
         if self.randomize_size { (self.size_min, CREDIT_MAX.max(self.size_min)) } else { (fixed, fixed) }
     }
 
-    /// The size of a credit by which credits share a link with data, where the smallest frame has `fixed` bytes: that, or
-    /// with `mean_size` the mean of the sizes, half a byte rounded up.
+    /// Returns the size of a credit from which the share of credits in a link follows, where the smallest frame has `fixed`
+    /// bytes. It is `fixed`, or with `mean_size` the mean of the sizes, rounded up.
     pub fn counted_size(&self, fixed: u32) -> u32 {
         let (least, largest) = self.sizes(fixed);
         if self.mean_size { (least + largest).div_ceil(2) } else { fixed }
@@ -194,7 +194,7 @@ impl CreditParams {
     }
 }
 
-/// Credits per second whose data fills the receiver's own link.
+/// Returns the rate, in credits per second, whose data fills the receiver's own link.
 pub fn link_rate(env: &Env) -> f64 {
     max_rate(env.line_rate, env.framing.wire_min, env.framing.wire_max())
 }

@@ -1,50 +1,49 @@
-//! How fast a receiver sends credits: Algorithm 1 of ExpressPass '17 and the interface that it shares with its
-//! relatives.
+//! The credit rate of a receiver: Algorithm 1 of ExpressPass '17, and the trait [`Feedback`] of all such laws.
 //!
-//! All is pure: counts of one update period go in, a rate comes out. Rates are real numbers of credits per
+//! A law is a pure function of its state and the counts of one update period. Rates are real numbers of credits per
 //! second, since the algorithm is stated in real numbers and a flow may get less than one credit a second.
 
 use clearway_units::{Rate, Span};
 
-/// What became of the credits in one update period.
+/// The counts of one update period.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Period {
-    /// Credits whose fate was learned.
+    /// The number of credits that turned out to be spent or lost.
     pub sent: u64,
-    /// Those of them that released no data.
+    /// The number of lost credits among them.
     pub dropped: u64,
-    /// Data packets that arrived.
+    /// The number of data packets that arrived.
     pub received: u64,
-    /// Those of them that a switch marked.
+    /// The number of marked packets among them.
     pub marked: u64,
-    /// How long the period was.
+    /// The length of the period.
     pub span: Span,
     /// The smoothed round-trip time.
     pub rtt: Span,
 }
 
 impl Period {
-    /// Share of the credits that were lost; `None` if nothing was learned.
+    /// Returns the share of credits that were lost, or `None` if the fate of none became known.
     pub fn loss(&self) -> Option<f64> {
         (self.sent > 0).then(|| self.dropped as f64 / self.sent as f64)
     }
 
-    /// Share of the data packets that were marked; `None` if none arrived.
+    /// Returns the share of data packets that were marked, or `None` if none arrived.
     pub fn ecn_ratio(&self) -> Option<f64> {
         (self.received > 0).then(|| self.marked as f64 / self.received as f64)
     }
 
-    /// One credit per period: the least rate that a period can measure.
+    /// Returns the rate of one credit per period, the least that a period can measure, in credits per second.
     pub fn one_per_period(&self) -> f64 {
         per_second(1, self.span)
     }
 
-    /// One credit per round-trip time.
+    /// Returns the rate of one credit per round-trip time, in credits per second.
     pub fn one_per_rtt(&self) -> f64 {
         per_second(1, self.rtt)
     }
 
-    /// Data packets per second that arrived.
+    /// Returns the rate of arrivals, in data packets per second.
     pub fn receive_rate(&self) -> f64 {
         per_second(self.received, self.span)
     }
@@ -54,66 +53,68 @@ fn per_second(events: u64, span: Span) -> f64 {
     if span.is_zero() { 0.0 } else { events as f64 / span.as_secs_f64() }
 }
 
-/// What starts an update.
+/// The event that starts an update of the rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trigger {
-    /// A timer of one update period.
+    /// A timer starts an update every update period.
     Timer,
-    /// A credit that leaves at least one update period after the last update, if data arrived since. It leaves when it
-    /// was due; the new rate sets the gap after it. What was counted before a request counts in its first update.
+    /// A credit that leaves at least one update period after the last update starts the next one, if data arrived since.
+    /// That credit leaves when it was due, and the new rate sets the gap after it. Counts from before a request enter the
+    /// first update after it.
     Credit,
-    /// Nothing: the rate is fixed.
+    /// The rate is fixed and never updated.
     Never,
 }
 
-/// A law by which credit loss sets the credit rate.
+/// A law that sets the credit rate.
 pub trait Feedback {
-    /// A flow asks for `wanted` credits: back to the initial rate.
+    /// Returns to the initial rate because the flow asks for `wanted` credits.
     fn start(&mut self, wanted: u64);
-    /// The rate in force, in credits per second.
+    /// Returns the present rate, in credits per second.
     fn rate(&self) -> f64;
-    /// One update period is over.
+    /// Updates the rate by the counts of a finished update period.
     fn update(&mut self, period: &Period);
-    /// What starts an update.
+    /// Returns the event that starts an update.
     fn trigger(&self) -> Trigger {
         Trigger::Timer
     }
 }
 
-/// The credit rate that fills a link: one credit for each frame of `frame` bytes together with the credit's own
-/// `credit` bytes (E17 sec. 3.1).
+/// Returns the credit rate that fills a link, in credits per second: one credit of `credit` bytes for each frame of
+/// `frame` bytes (E17 sec. 3.1).
 pub fn max_rate(line_rate: Rate, credit: u32, frame: u32) -> f64 {
     line_rate.as_bps_f64() / (8.0 * (credit as f64 + frame as f64))
 }
 
-/// Constants of Algorithm 1, by the paper's names.
+/// The constants of Algorithm 1, with the paper's names.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Algorithm1 {
-    /// Credits per second that match the link.
+    /// The credit rate that fills the link, in credits per second.
     pub max_rate: f64,
-    /// `initial_rate / max_rate`.
+    /// The initial rate as a share of `max_rate`.
     pub alpha: f64,
-    /// First value of `w`.
+    /// The first value of the aggressiveness factor `w`.
     pub w_init: f64,
-    /// Least value of `w`.
+    /// The least value of `w`.
     pub w_min: f64,
-    /// Value that `w` approaches while there is no congestion.
+    /// The value that `w` approaches while there is no congestion.
     pub w_max: f64,
-    /// Credit loss that is not taken for congestion.
+    /// The credit loss up to which there is no congestion.
     pub target_loss: f64,
-    /// The initial rate is scaled by `min(1, credits wanted / ramp)`; 0 to leave it (the ns-2 code: 40).
+    /// The divisor in the scaling of the initial rate by `min(1, credits wanted / ramp)`; 0 for no scaling. The ns-2 code
+    /// has 40.
     pub ramp: u32,
 }
 
 impl Algorithm1 {
-    /// `initial_rate` for a flow that asks for `wanted` credits.
+    /// Returns the initial rate of a flow that asks for `wanted` credits.
     pub(super) fn initial_rate(&self, wanted: u64) -> f64 {
         let ramp = if self.ramp == 0 { 1.0 } else { (wanted.max(1) as f64 / self.ramp as f64).min(1.0) };
         self.alpha * ramp * self.max_rate
     }
 }
 
-/// Algorithm 1 (E17 sec. 3.2) with its branches nested as the prose says.
+/// Algorithm 1 (E17 sec. 3.2), with its branches nested as the prose says.
 ///
 /// ```
 /// use clearway_proto::expresspass::{Algorithm1, Feedback, FeedbackControl, Period};
@@ -138,36 +139,37 @@ pub struct FeedbackControl {
 }
 
 impl FeedbackControl {
-    /// At the initial rate.
+    /// Makes the law of a new flow, at the initial rate.
     pub fn new(constants: Algorithm1) -> FeedbackControl {
         let cur_rate = constants.initial_rate(u64::MAX);
         FeedbackControl { constants, cur_rate, w: constants.w_init, increased: false, matched: false }
     }
 
-    /// At the initial rate, with line 12 read as sec. 4 models it: the loss applies to the rate at which the lost
-    /// credits were sent. Their fate is known a round trip later, when line 12 as printed has often reduced
-    /// `cur_rate` already, and reduces it again for the same losses.
+    /// Makes the law of a new flow, with line 12 read as sec. 4 models it: the loss applies to the rate at which the lost
+    /// credits were sent. Losses become known a round trip later, when line 12 as printed has often reduced `cur_rate`
+    /// already, and reduces it again for the same losses.
     pub fn matched(constants: Algorithm1) -> FeedbackControl {
         FeedbackControl { matched: true, ..FeedbackControl::new(constants) }
     }
 
-    /// The aggressiveness factor in force.
+    /// Returns the aggressiveness factor `w`.
     pub fn w(&self) -> f64 {
         self.w
     }
 
-    /// Whether the last update was in the increasing phase.
+    /// Returns true if the last update was an increase.
     pub fn increased(&self) -> bool {
         self.increased
     }
 
-    /// Lines 4 to 13 for a period with this credit loss. The decrease stops at `floor` credits per second, and
-    /// does not raise a rate that is below it already (E17-5: the paper has no floor; zero would be for ever).
+    /// Updates the rate after a period with this credit loss (lines 4 to 13). A decrease stops at `floor` credits per
+    /// second. The paper has no floor, but a rate of zero would stay zero (E17-5).
     pub fn step(&mut self, credit_loss: f64, floor: f64) {
         self.step_from(self.cur_rate, credit_loss, floor);
     }
 
-    /// The same with the rate at which the lost credits were sent. A decrease never raises the rate.
+    /// Updates the rate as [`FeedbackControl::step`] does, where the lost credits were sent at `sent_rate`. A decrease never
+    /// raises the rate.
     fn step_from(&mut self, sent_rate: f64, credit_loss: f64, floor: f64) {
         let Algorithm1 { max_rate, w_min, w_max, target_loss, .. } = self.constants;
         if credit_loss <= target_loss {
@@ -196,7 +198,7 @@ impl Feedback for FeedbackControl {
     }
 
     fn update(&mut self, period: &Period) {
-        // A period that taught nothing (fewer than one credit per RTT) leaves all as it is (E17-5).
+        // A period in which no credit's fate became known (less than one credit per RTT) changes nothing (E17-5).
         if let Some(loss) = period.loss() {
             let sent_rate = if self.matched { per_second(period.sent, period.span) } else { self.cur_rate };
             self.step_from(sent_rate, loss, period.one_per_period());
@@ -204,7 +206,7 @@ impl Feedback for FeedbackControl {
     }
 }
 
-/// No feedback: credits at the link's rate until told to stop (E17 sec. 2, the naive scheme).
+/// A fixed rate, in credits per second: credits leave at it until a stop (E17 sec. 2, the naive scheme).
 #[derive(Clone, Debug)]
 pub struct AtMaxRate(pub f64);
 
@@ -236,7 +238,7 @@ mod tests {
         ramp: 0,
     };
 
-    /// N synchronised flows at one bottleneck, as sec. 4 models them: all see the same loss.
+    /// Updates N synchronised flows at one bottleneck, which all see the same loss, as sec. 4 models them. Returns the loss.
     fn fluid(flows: &mut [FeedbackControl]) -> f64 {
         let sum: f64 = flows.iter().map(|flow| flow.cur_rate).sum();
         let loss = (1.0 - 1.0 / sum).max(0.0);
@@ -253,7 +255,7 @@ mod tests {
         (0..4_000).for_each(|_| {
             fluid(&mut flows);
         });
-        // Even points of time are those after a decrease.
+        // Sec. 4 calls the points of time after a decrease even.
         if flows[0].increased {
             fluid(&mut flows);
         }
@@ -304,7 +306,7 @@ mod tests {
             (flow.cur_rate, flow.w) = (share * c, 0.25);
         }
         let before: Vec<f64> = flows.iter().map(|flow| flow.cur_rate).collect();
-        // The loss at sum = C is 1/11 and below the target, so all increase.
+        // The loss at a sum of C is 1/11 and below the target, so all increase.
         fluid(&mut flows);
         for (flow, r) in flows.iter().zip(&before) {
             assert!((flow.cur_rate - (0.75 * r + 0.25 * c)).abs() < 1e-12);
@@ -315,7 +317,7 @@ mod tests {
             assert!((flow.cur_rate - c * r / up.iter().sum::<f64>()).abs() < 1e-12);
             assert_eq!(flow.w, 0.125);
         }
-        // A(t0) = 1 + sum w (1 - R/C) is how far the sum overshot.
+        // The sum overshoots C by the factor A(t0) = 1 + sum w (1 - R/C).
         let a = 1.0 + before.iter().map(|r| 0.25 * (1.0 - r / c)).sum::<f64>();
         assert!((up.iter().sum::<f64>() / c - a).abs() < 1e-12);
     }
@@ -370,7 +372,7 @@ mod tests {
         let (mut printed, mut matched) =
             (FeedbackControl::new(constants), FeedbackControl::matched(constants));
         for control in [&mut printed, &mut matched] {
-            // 100 credits of which half are lost, and those that left before the sender of credits knew.
+            // Half of 100 credits are lost, and half of those that left before that was known.
             control.update(&period(100, 50));
             control.update(&period(100, 50));
         }
@@ -396,7 +398,7 @@ mod tests {
         let before = control.clone();
         control.update(&period(0, 0, 0));
         assert_eq!((control.cur_rate, control.w), (before.cur_rate, before.w));
-        // A rate that is below the floor already is not raised by a loss.
+        // A loss does not raise a rate that is below the floor.
         control.cur_rate = 20_000.0;
         control.update(&period(1, 1, 0));
         assert_eq!(control.cur_rate, 20_000.0);

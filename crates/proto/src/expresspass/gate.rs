@@ -1,79 +1,87 @@
-//! Which credit releases data, and when credits are asked for and stopped: the sender's states (E17 Fig. 7).
+//! The sender's state machine, which asks for credits, stops them and decides which credit releases data (E17 Fig. 7).
 
 use clearway_units::{Span, Time};
 
-/// Where a sender stands with its receiver.
+/// The state of a sender towards its receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
-    /// No data waits and no credits come.
+    /// No data waits and no credits arrive.
     Closed,
-    /// Credits were asked for; none of them came yet.
+    /// The sender has asked for credits, and none has arrived.
     RequestSent,
-    /// Credits come.
+    /// Credits arrive.
     Receiving,
-    /// The receiver was told to stop and has not answered yet.
+    /// The sender has told the receiver to stop, and has no answer yet.
     StopSent,
 }
 
-/// What a sender must tell its receiver.
+/// A message of a sender to its receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signal {
-    /// "Send me credits."
+    /// The request for credits.
     Request,
-    /// "Send no more credits."
+    /// The request to send no more credits.
     Stop,
 }
 
-/// How a sender starts and stops its credits.
+/// The settings of a gate.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct GateConfig {
-    /// How long there must be no data before credits are stopped.
+    /// The time without data after which the sender stops the credits.
     pub idle: Span,
-    /// How long a request or a stop may go unanswered before it is sent again.
+    /// The time without an answer after which a request or a stop is repeated.
     pub retry: Span,
-    /// Whether that doubles each time.
+    /// If true, `retry` doubles with each repetition.
     pub backs_off: bool,
-    /// The mark on the last data packet stops the credits (E16), so none is sent for that.
+    /// If true, a mark on the last data packet stops the credits (E16), and no stop is sent for that.
     pub stop_by_mark: bool,
-    /// Credits are stopped as soon as those of one round trip cover what is left (the ns-2 code). The round trip is
-    /// that from the last request to its first credit. If the credits that still come are too few, the sender asks
-    /// again two such round trips after the stop.
+    /// If true, the sender stops the credits as soon as those of one round trip cover the data left (the ns-2 code). The
+    /// round trip is the time from the last request to its first credit. If too few credits arrive after the stop, the sender
+    /// asks again two such round trips later.
     pub early_stop: bool,
-    /// The receiver is told how much there is to send, and may come to think that all has arrived.
+    /// If true, requests tell the receiver how much there is to send, and the receiver stops by itself when all of that has
+    /// arrived.
     pub tell_end: bool,
 }
 
-/// An unanswered signal is repeated after at most `retry x 2^BACKOFF_MAX`.
+/// The largest number of doublings of `retry`.
 const BACKOFF_MAX: u32 = 6;
 
-/// The sender's side of starting and stopping credits, one number per round of them.
+/// The state machine of one sender.
 ///
-/// Every request opens a *session*; the receiver puts its number on the credits and refuses requests and stops
-/// of sessions that are over. So signals can be lost, repeated and reordered without reviving or ending the
-/// wrong round of credits.
+/// Every request opens a *session* with a number of its own. The receiver writes the number into credits, and ignores
+/// requests and stops of earlier sessions. So signals can be lost, repeated and reordered without starting or ending the
+/// credits of another session.
 #[derive(Clone, Debug)]
 pub struct SenderGate {
     config: GateConfig,
     state: State,
+    /// The number of the present session.
     session: u32,
+    /// The time at which [`SenderGate::on_timer`] must be called.
     timer: Time,
+    /// The number of repetitions of the last signal.
     attempts: u32,
-    /// The last signal was answered, though not by all that was needed.
+    /// True if the last signal was answered, though the answer did not complete it.
     answered: bool,
+    /// The signal that must leave now.
     pending: Option<Signal>,
+    /// The time of the last stop.
     stopped_at: Time,
-    /// When the last request left, and how long after it its first credit came.
+    /// The time at which the last request left.
     asked_at: Time,
+    /// The time from a request to its first credit, for the last request that had one.
     first_rtt: Option<Span>,
-    /// Whether the last request's first credit is still to come; that it was accepted is not enough.
+    /// True if the first credit of the last request is still to come, even if the receiver has accepted the request.
     awaits_first: bool,
-    /// For the early stop: credits since the last time that they were compared with what was left, in every state.
+    /// The time of the last comparison of credits with the data left, for the early stop.
     window_start: Time,
+    /// The number of credits since that comparison, in every state.
     window_credits: u64,
 }
 
 impl SenderGate {
-    /// A gate without credits.
+    /// Makes a gate in state [`State::Closed`].
     pub fn new(config: GateConfig) -> SenderGate {
         SenderGate {
             config,
@@ -92,27 +100,27 @@ impl SenderGate {
         }
     }
 
-    /// Where the sender stands.
+    /// Returns the state.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// The round of credits in force.
+    /// Returns the number of the present session.
     pub fn session(&self) -> u32 {
         self.session
     }
 
-    /// When [`SenderGate::on_timer`] must be called; [`Time::MAX`] if never.
+    /// Returns the time at which [`SenderGate::on_timer`] must be called, or [`Time::MAX`] for never.
     pub fn next_timeout(&self) -> Time {
         self.timer
     }
 
-    /// The signal that must leave now.
+    /// Removes and returns the signal that must leave now.
     pub fn take_signal(&mut self) -> Option<Signal> {
         self.pending.take()
     }
 
-    /// There is data to send where there was none.
+    /// Reacts to new data where there was none: asks for credits, unless they already arrive.
     pub fn on_data(&mut self, now: Time) {
         match self.state {
             State::Closed | State::StopSent => {
@@ -125,7 +133,7 @@ impl SenderGate {
         }
     }
 
-    /// While credits come: a request that tells of more data.
+    /// Sends a request that tells of more data, if credits arrive.
     pub fn ask_again(&mut self, now: Time) {
         if self.state == State::Receiving {
             self.session = self.session.wrapping_add(1);
@@ -134,8 +142,7 @@ impl SenderGate {
         }
     }
 
-    /// A credit of `session` arrived and `backlog` frames wait. Answers whether it releases one; if not, it is
-    /// wasted.
+    /// Reacts to a credit of `session` while `backlog` frames wait. Returns true if it releases a frame; else it is wasted.
     pub fn on_credit(&mut self, session: u32, backlog: u64, rtt: Span, now: Time) -> bool {
         self.window_credits += 1;
         if session == self.session && std::mem::take(&mut self.awaits_first) {
@@ -150,7 +157,7 @@ impl SenderGate {
             return false;
         }
         match self.state {
-            // Not told by a packet of its own, or told early: credits on their way are spent. The timer stays.
+            // After a stop by a mark or an early stop, credits on their way are spent. The timer stays.
             State::StopSent if self.config.early_stop || self.config.stop_by_mark => {}
             State::StopSent | State::Closed => self.on_data(now),
             State::RequestSent | State::Receiving => {}
@@ -173,7 +180,7 @@ impl SenderGate {
         true
     }
 
-    /// The receiver accepted the request of `session`.
+    /// Reacts to the receiver's acceptance of the request of `session`.
     pub fn on_accept(&mut self, session: u32, backlog: u64, now: Time) {
         if session == self.session && self.state == State::RequestSent {
             self.receive(now);
@@ -183,9 +190,9 @@ impl SenderGate {
         }
     }
 
-    /// The receiver said that it stopped `session`, or that it needs none since all that it was told of has arrived.
-    /// `complete`: it has all that was sent and knows whether that is the end. Else `backlog` is what is known to be
-    /// missing.
+    /// Reacts to the receiver's answer that it stopped `session`, or that all data it was told of has arrived. `complete` is
+    /// true if the receiver has all data that was sent and knows of the flow's end, if there is one. Else `backlog` frames
+    /// are known to be missing.
     pub fn on_stopped(&mut self, session: u32, complete: bool, backlog: u64, now: Time) {
         let asked = self.config.tell_end && self.state == State::RequestSent;
         if session != self.session || self.state != State::StopSent && !asked {
@@ -197,18 +204,18 @@ impl SenderGate {
             self.state = State::StopSent;
             self.on_data(now);
         }
-        // Else credits or data may be on their way still; the timer asks again.
+        // Otherwise credits or data may still be on their way, and the timer asks again.
         self.answered = true;
     }
 
-    /// Stops now, whatever the state: the flow ends, and no data packet can say so.
+    /// Sends a stop in any state, because the flow ends and no data packet can tell so.
     pub fn stop(&mut self, now: Time) {
         self.attempts = 0;
         self.state = State::StopSent;
         self.signal(Signal::Stop, now);
     }
 
-    /// The time of [`SenderGate::next_timeout`] came. Answers whether a signal went unanswered.
+    /// Handles the timer of [`SenderGate::next_timeout`]. Returns true if a signal was not answered.
     pub fn on_timer(&mut self, backlog: u64, now: Time) -> bool {
         if now < self.timer {
             return false;
@@ -226,20 +233,23 @@ impl SenderGate {
         unanswered
     }
 
-    /// Until when credits must come while there is data. A receiver that knows no end sends them until it is told to stop.
+    /// Returns the time by which credits must arrive while there is data. A receiver that does not know the end sends them
+    /// until it is told to stop, so the time is then unlimited.
     fn patience(&self, now: Time) -> Time {
         if self.config.tell_end { now.saturating_add(self.config.retry) } else { Time::MAX }
     }
 
+    /// Enters [`State::Receiving`].
     fn receive(&mut self, now: Time) {
         (self.state, self.timer) = (State::Receiving, self.patience(now));
         (self.attempts, self.pending) = (0, None);
     }
 
+    /// Reacts to a credit for which there is no data.
     fn on_useless_credit(&mut self, rtt: Span, now: Time) {
         match self.state {
             State::Receiving => self.timer = self.timer.min(now.saturating_add(self.config.idle)),
-            // Credits sent before the stop arrived are gone after a round trip; these were sent after it.
+            // Credits that left before the stop arrived have come within a round trip, so this one left after it.
             State::StopSent if now > self.stopped_at.saturating_add(rtt * 2) => {
                 self.stopped_at = now;
                 self.pending = Some(Signal::Stop);
@@ -248,8 +258,9 @@ impl SenderGate {
         }
     }
 
+    /// Stops the credits if those of the last round trip cover the `left` frames that wait.
     fn consider_early_stop(&mut self, left: u64, now: Time) {
-        // A credit of another session may come before the first one of this.
+        // A credit of another session may arrive before the first one of this session.
         let Some(rtt) = self.first_rtt else { return };
         if now < self.window_start.saturating_add(rtt) {
             return;
@@ -261,6 +272,7 @@ impl SenderGate {
         }
     }
 
+    /// Queues a signal and sets the timer for its repetition.
     fn signal(&mut self, signal: Signal, now: Time) {
         self.pending = Some(signal);
         if signal == Signal::Request {
@@ -274,6 +286,7 @@ impl SenderGate {
         self.signal(signal, now);
     }
 
+    /// Sets the timer for the repetition of the last signal.
     fn arm_retry(&mut self, now: Time) {
         (self.stopped_at, self.answered) = (now, false);
         let retry = match self.first_rtt {
@@ -303,7 +316,7 @@ mod tests {
         Time::ZERO + Span::from_us(us)
     }
 
-    /// A gate that asked for credits at 0 us and got the first at 10 us, with `backlog` frames waiting.
+    /// Returns a gate that asked for credits at 0 us and got the first one at 10 us, while `backlog` frames waited.
     fn receiving(config: GateConfig, backlog: u64) -> SenderGate {
         let mut gate = SenderGate::new(config);
         gate.on_data(us(0));
@@ -335,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn data_asks_for_credits_and_the_first_credit_settles_it() {
+    fn data_asks_for_credits_and_the_first_credit_answers_the_request() {
         let gate = receiving(CONFIG, 2);
         assert_eq!((gate.state(), gate.session(), gate.next_timeout()), (State::Receiving, 1, Time::MAX));
     }
@@ -374,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn new_data_after_the_stop_opens_a_session_that_only_its_own_credits_settle() {
+    fn new_data_after_a_stop_opens_a_session_that_only_its_own_credits_confirm() {
         let mut gate = receiving(CONFIG, 1);
         gate.on_timer(0, us(20));
         assert_eq!(gate.take_signal(), Some(Signal::Stop));
@@ -389,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_stop_is_repeated_when_credits_still_come_and_by_timer() {
+    fn a_lost_stop_is_repeated_when_credits_still_arrive_and_by_timer() {
         let mut gate = receiving(CONFIG, 1);
         gate.on_timer(0, us(20));
         assert_eq!(gate.take_signal(), Some(Signal::Stop));
@@ -431,8 +444,8 @@ mod tests {
     }
 
     #[test]
-    fn the_early_stop_looks_once_a_round_trip_from_the_last_request_to_its_first_credit() {
-        // The sender's own estimate, RTT, is shorter than the 50 us that the first credit takes.
+    fn the_early_stop_compares_once_per_round_trip_of_the_last_request() {
+        // The sender's estimate, RTT, is shorter than the 50 us that the first credit takes.
         let mut gate = SenderGate::new(GateConfig { early_stop: true, ..CONFIG });
         gate.on_data(us(0));
         assert!(gate.on_timer(3, us(200)));
@@ -471,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_on_the_last_packet_is_the_stop_of_2016() {
+    fn with_stop_by_mark_the_last_data_packet_is_the_stop() {
         let mut gate = receiving(GateConfig { stop_by_mark: true, ..CONFIG }, 1);
         assert_eq!((gate.state(), gate.take_signal()), (State::StopSent, None));
         assert_eq!(gate.next_timeout(), us(210), "a lost mark is noticed by the timer");

@@ -1,7 +1,7 @@
-//! ExpressPass as of HotNets 2016: a simpler feedback control, and a mark on the last data packet that stops
-//! the credits.
+//! ExpressPass as of HotNets 2016, which has a simpler feedback control, and stops credits by a mark on the last data
+//! packet.
 //!
-//! Source: Cho, Han, Jang, "ExpressPass: End-to-End Credit-Based Congestion Control for Datacenters", 2016 (E16).
+//! The source is Cho, Han, Jang, "ExpressPass: End-to-End Credit-Based Congestion Control for Datacenters", 2016 (E16).
 
 use super::{CreditParams, CreditTransport, Feedback, Period, link_rate};
 use crate::endpoint::Env;
@@ -32,7 +32,7 @@ declare! {
     }
 }
 
-/// The transport of the HotNets 2016 paper.
+/// The transport `expresspass-hotnets16` of the HotNets 2016 paper.
 pub struct Hotnets16;
 
 impl CreditTransport for Hotnets16 {
@@ -56,7 +56,8 @@ impl CreditTransport for Hotnets16 {
     }
 }
 
-/// After a loss the rate is what arrived in the last period; else it goes halfway to the maximum (E16 2.2).
+/// The feedback control of E16 2.2: a loss sets the rate to the rate of arrivals in the last period; without loss the rate
+/// moves halfway to the maximum.
 #[derive(Clone, Debug)]
 pub struct HotnetsFeedback {
     max_rate: f64,
@@ -65,7 +66,7 @@ pub struct HotnetsFeedback {
 }
 
 impl HotnetsFeedback {
-    /// At the initial rate `alpha x max_rate`, in credits per second.
+    /// Makes the law of a new flow, at the initial rate `alpha x max_rate`, in credits per second.
     pub fn new(max_rate: f64, alpha: f64) -> HotnetsFeedback {
         HotnetsFeedback { max_rate, alpha, cur_rate: alpha * max_rate }
     }
@@ -86,7 +87,7 @@ impl Feedback for HotnetsFeedback {
         } else if period.sent > 0 || self.cur_rate == 0.0 {
             self.cur_rate = (self.cur_rate + self.max_rate) / 2.0;
         }
-        // Else nothing was learned: the first echo is still to come.
+        // Otherwise the period had no echo, since the first one is still to come.
     }
 }
 
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn one_lost_credit_sets_the_rate_to_what_arrived() {
+    fn one_lost_credit_sets_the_rate_to_the_rate_of_arrivals() {
         let mut control = HotnetsFeedback::new(770_000.0, 1.0);
         control.update(&period(77, 1, 76));
         assert_eq!(control.rate(), 760_000.0, "E16-1, E16-2");

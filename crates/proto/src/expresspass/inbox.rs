@@ -1,31 +1,32 @@
-//! What the receiver has of the byte stream.
+//! The receiver's record of the bytes that have arrived.
 
 use crate::packet::SackBlock;
 
-/// The receive buffer's bookkeeping: offsets only, no bytes.
+/// The record of a receive buffer: offsets of the bytes that have arrived, without the bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Inbox {
+    /// The offset of the next byte expected.
     next: u64,
-    /// Beyond `next`: apart from each other, in order.
+    /// The ranges that arrived beyond `next`, in order and with gaps between them.
     ranges: Vec<SackBlock>,
-    /// Where the most recent arrival out of order lies.
+    /// The offset of the most recent arrival out of order.
     recent: u64,
-    /// Which range was last named besides the most recent one.
+    /// The index of the range that was last reported besides the most recent one.
     turn: usize,
 }
 
 impl Inbox {
-    /// Bytes that arrived without gaps; also the offset of the next byte expected.
+    /// Returns the number of bytes that arrived without gaps, which is the offset of the next byte expected.
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// Whether something lies beyond a gap.
+    /// Returns true if data beyond a gap has arrived.
     pub fn has_gaps(&self) -> bool {
         !self.ranges.is_empty()
     }
 
-    /// Takes `len` bytes from `seq` on. Returns how many of them were there already.
+    /// Records the arrival of `len` bytes from offset `seq` on. Returns how many of them had arrived before.
     pub fn insert(&mut self, seq: u64, len: u32) -> u64 {
         let (len, end) = (len as u64, seq + len as u64);
         if seq == self.next && self.ranges.is_empty() {
@@ -36,7 +37,7 @@ impl Inbox {
         if seq > self.next {
             self.recent = seq;
         }
-        // All ranges that touch seq..end become one with it.
+        // All ranges that touch seq..end are merged with it.
         let from = self.ranges.partition_point(|range| range.end < seq);
         let to = self.ranges.partition_point(|range| range.start <= end);
         let start = self.ranges.get(from).filter(|_| from < to).map_or(seq, |range| range.start.min(seq));
@@ -50,8 +51,8 @@ impl Inbox {
         len - (self.held() - before)
     }
 
-    /// Up to three ranges beyond gaps: the most recent first, then the others in turn, so that a peer that
-    /// keeps what it is told learns all of them.
+    /// Returns up to three ranges beyond gaps for a selective acknowledgement: the most recent one first, then the others in
+    /// turn, so that a sender that remembers them learns all of them.
     pub fn sack(&mut self) -> [SackBlock; 3] {
         let mut blocks = [SackBlock::default(); 3];
         let count = self.ranges.len();
@@ -71,6 +72,7 @@ impl Inbox {
         blocks
     }
 
+    /// Returns the number of bytes that have arrived.
     fn held(&self) -> u64 {
         self.next + self.ranges.iter().map(|range| range.end - range.start).sum::<u64>()
     }
@@ -82,14 +84,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn data_in_order_is_delivered_at_once() {
+    fn data_in_order_counts_as_delivered_at_once() {
         let mut inbox = Inbox::default();
         assert_eq!((inbox.insert(0, 100), inbox.next()), (0, 100));
         assert_eq!((inbox.insert(50, 100), inbox.next()), (50, 150), "half of it was there");
     }
 
     #[test]
-    fn what_lies_beyond_a_gap_waits_and_is_named_most_recent_first() {
+    fn data_beyond_a_gap_waits_and_is_reported_most_recent_first() {
         let mut inbox = Inbox::default();
         for seq in [200, 400, 600, 800] {
             inbox.insert(seq, 100);
@@ -105,7 +107,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_bitmap_agrees(frames in prop::collection::vec((0u64..300, 1u32..40), 1..80)) {
+        fn the_record_agrees_with_a_bitmap_of_all_bytes(frames in prop::collection::vec((0u64..300, 1u32..40), 1..80)) {
             let (mut inbox, mut bitmap) = (Inbox::default(), [false; 400]);
             for (seq, len) in frames {
                 let slots = &mut bitmap[seq as usize..seq as usize + len as usize];

@@ -1,51 +1,55 @@
-//! Credit loss, from gaps in the credit numbers that data packets echo (E17 sec. 3.2).
+//! The measurement of credit loss by gaps in the credit numbers that data packets echo (E17 sec. 3.2).
 
-/// Counts credits as lost once an echo passes them by more than the reordering that the network may cause.
+/// The loss meter of one receiver. A credit counts as lost once the echo of a later credit is ahead of it by more than the
+/// reordering that the network may cause.
 ///
-/// It keeps a sliding window over the newest numbers, as replay protection does: a number that leaves the window
-/// unseen is a dropped credit. With a window of zero every gap counts at once, which is right where all packets
-/// of a flow take one path. An echo that comes after its number left the window takes its loss back from the
-/// count of the period then running.
+/// The meter has a sliding window over the newest numbers, as replay protection has: a number that leaves the window
+/// without an echo is a lost credit. With a window of zero every gap counts at once, which is right where all packets of
+/// a flow take one path. An echo that arrives after its number left the window reduces the losses of the present period.
 #[derive(Clone, Debug)]
 pub struct LossMeter {
-    /// How many numbers below the highest may still come.
+    /// The number of credits below the highest one that may still be echoed.
     reorder: u32,
-    /// First number of this series.
+    /// The first number of this series.
     first: u64,
-    /// One above the highest number echoed or written off.
+    /// One above the highest number that was echoed or written off.
     next: u64,
-    /// Bit `i`: whether `next - 1 - i` was seen, for the `reorder + 1` newest numbers.
+    /// The window: bit `i` is 1 if number `next - 1 - i` was echoed, for the `reorder + 1` newest numbers.
     seen: u64,
+    /// The number of credits whose fate became known in this period.
     sent: u64,
+    /// The number of lost credits among them.
     dropped: u64,
+    /// The number of echoes that arrived after their credit counted as lost, and that have not been subtracted.
     late: u64,
+    /// The number of echoes in this period.
     received: u64,
 }
 
-/// What the meter learned since it was last read.
+/// The counts of a meter since it was last read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reading {
-    /// Credits whose fate was learned.
+    /// The number of credits that turned out to be spent or lost.
     pub sent: u64,
-    /// Those that released no data.
+    /// The number of lost credits among them.
     pub dropped: u64,
-    /// Data packets that echoed a credit of this series.
+    /// The number of data packets that echoed a credit of this series.
     pub received: u64,
 }
 
 impl LossMeter {
-    /// A meter that lets an echo come up to `reorder` numbers late; at most 62.
+    /// Makes a meter that accepts an echo up to `reorder` numbers late, at most 62.
     pub fn new(reorder: u32) -> LossMeter {
         assert!(reorder <= 62, "the window is one machine word");
         LossMeter { reorder, first: 0, next: 0, seen: u64::MAX, sent: 0, dropped: 0, late: 0, received: 0 }
     }
 
-    /// Begins a series whose first credit has number `first`. Echoes of earlier ones are ignored.
+    /// Starts a series whose first credit has number `first`. Echoes of earlier credits are ignored.
     pub fn start(&mut self, first: u64) {
         *self = LossMeter { first, next: first, ..LossMeter::new(self.reorder) };
     }
 
-    /// A data packet echoed credit `number`. Whether that is one of this series, and so counts.
+    /// Records the echo of credit `number`. Returns true if the credit belongs to this series.
     pub fn on_echo(&mut self, number: u64) -> bool {
         if number < self.first {
             return false;
@@ -65,7 +69,7 @@ impl LossMeter {
         true
     }
 
-    /// Gives up on all credits below `end` of which nothing was heard.
+    /// Counts all credits below number `end` without an echo as lost.
     pub fn write_off(&mut self, end: u64) {
         if end > self.next {
             let width = self.reorder as u64 + 1;
@@ -76,14 +80,14 @@ impl LossMeter {
         }
     }
 
-    /// Data packets that arrived since the meter was last read.
+    /// Returns the number of echoes since the meter was last read.
     pub fn received(&self) -> u64 {
         self.received
     }
 
-    /// Reads the counts and starts the next period.
+    /// Returns the counts and starts the next period.
     pub fn take(&mut self) -> Reading {
-        // A late echo can make good only a loss that was counted; what exceeds this period's waits for the next.
+        // Late echoes are subtracted from the losses of this period, and the rest from those of the next.
         let good = self.late.min(self.dropped);
         let reading = Reading { sent: self.sent, dropped: self.dropped - good, received: self.received };
         (self.sent, self.dropped, self.received) = (0, 0, 0);
@@ -91,11 +95,11 @@ impl LossMeter {
         reading
     }
 
-    /// Moves the window up by `step` numbers, none of them seen; as many leave it at its other end.
+    /// Moves the window up by `step` numbers that have not been echoed. As many leave it at the other end.
     fn advance(&mut self, step: u64) {
         let width = self.reorder as u64 + 1;
         self.next += step;
-        // The window holds the `width` newest numbers, the one just echoed included; as many leave as enter.
+        // The window holds the `width` newest numbers, the one just echoed included.
         let held = self.seen & low_bits(width);
         let leaving_seen = if step >= width {
             held.count_ones() as u64
@@ -108,6 +112,7 @@ impl LossMeter {
     }
 }
 
+/// Returns a mask of the `count` lowest bits.
 fn low_bits(count: u64) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
@@ -149,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_later_than_the_window_takes_a_loss_back() {
+    fn an_echo_later_than_the_window_reduces_the_count_of_losses() {
         let mut meter = LossMeter::new(0);
         meter.start(0);
         assert_eq!(read(&mut meter, &[0, 2, 1, 3]), (4, 0, 4));
@@ -175,7 +180,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn without_reordering_every_number_is_judged_exactly_once(
+        fn without_reordering_every_credit_is_counted_exactly_once(
             kept in prop::collection::vec(any::<bool>(), 1..400), reorder in 0u32..63, every in 1usize..50,
         ) {
             let mut meter = LossMeter::new(reorder);
@@ -193,7 +198,7 @@ mod tests {
                     add(&mut meter);
                 }
             }
-            // One far above pushes all numbers out of the window: the 99 between are lost too.
+            // An echo far above pushes all numbers out of the window; the 99 numbers between are lost too.
             meter.on_echo(7 + kept.len() as u64 + 99);
             add(&mut meter);
             let lost = kept.iter().filter(|kept| !**kept).count() as u64;

@@ -1,22 +1,22 @@
-//! ExpressPass: credit-scheduled, delay-bounded congestion control.
+//! ExpressPass, a credit-scheduled, delay-bounded congestion control.
 //!
-//! Source: Cho, Jang, Han, "Credit-Scheduled Delay-Bounded Congestion Control for Datacenters", SIGCOMM 2017
-//! (E17). Its ancestor of HotNets 2016 is [`hotnets`], the same without feedback is [`naive`]. The pages in
-//! `docs/protocols/` list the readings chosen and the deviations.
+//! The source is Cho, Jang, Han, "Credit-Scheduled Delay-Bounded Congestion Control for Datacenters", SIGCOMM 2017
+//! (E17). [`hotnets`] is its predecessor of HotNets 2016 (E16), and [`naive`] is the scheme without feedback. The pages
+//! in `docs/protocols/` list our readings and the deviations.
 //!
-//! A receiver sends credits; every port lets at most so many through that the data they release fits; a sender
-//! sends one frame per credit. The pieces, each usable without the others:
+//! A receiver sends credits, every port limits their rate so that the data that they release fits, and a sender sends one
+//! frame per credit. Each of the parts can be used without the others:
 //!
-//! | piece | does |
+//! | part | purpose |
 //! |---|---|
-//! | [`CreditPacer`] | when the next credit leaves, its number and size |
-//! | [`LossMeter`] | credit loss from gaps in the numbers that data echoes |
-//! | [`CreditBudget`] | how many credits are still worth sending, if the sender tells how much is left |
-//! | [`PassedFeedback`], [`FeedbackControl`], [`Ns2Feedback`], [`hotnets::HotnetsFeedback`] | credit loss to credit rate |
-//! | [`SenderGate`] | which credit releases data; requests and stops, with retries |
-//! | [`Outbox`], [`Inbox`] | what was lost after all and goes again |
-//! | [`CreditSender`], [`CreditReceiver`] | the two ends, made of these |
-//! | [`CreditTransport`], [`CreditParams`] | a member of the family: its parameters and a law |
+//! | [`CreditPacer`] | sets the time, number and size of the next credit |
+//! | [`LossMeter`] | measures credit loss by gaps in the numbers that data echoes |
+//! | [`CreditBudget`] | limits the number of credits, if the sender tells how much is left |
+//! | [`PassedFeedback`], [`FeedbackControl`], [`Ns2Feedback`], [`hotnets::HotnetsFeedback`] | set the credit rate by the credit loss |
+//! | [`SenderGate`] | decides which credits release data; sends requests and stops, with retries |
+//! | [`Outbox`], [`Inbox`] | keep track of lost data and retransmissions |
+//! | [`CreditSender`], [`CreditReceiver`] | the two ends, made of these parts |
+//! | [`CreditTransport`], [`CreditParams`] | a transport of this family: its parameters and its law |
 
 mod budget;
 mod family;
@@ -53,23 +53,24 @@ use clearway_schema::{Profile, choice, declare};
 choice! {
     /// The law by which credit loss sets the credit rate.
     pub enum Law {
-        /// Algorithm 1 of the paper, a decrease by the prose of E17 3.2 and the authors' code: to the rate that passed.
+        /// Algorithm 1 of the paper, where a decrease sets the rate to the rate that passed, as the prose of E17 3.2 and the
+        /// authors' code have it.
         Sigcomm17 = "sigcomm17",
-        /// Algorithm 1 as it is printed: a decrease applies to the rate in force.
+        /// Algorithm 1 as it is printed, where a decrease applies to the present rate.
         Printed = "sigcomm17-printed",
         /// The authors' ns-2 code.
         Ns2 = "ns2",
-        /// Algorithm 1, its loss applied to the rate at which the lost credits were sent (E17 sec. 4).
+        /// Algorithm 1, where a decrease applies to the rate at which the lost credits were sent (E17 sec. 4).
         Matched = "sigcomm17-matched",
     }
 }
 
 choice! {
-    /// The rate that a lone flow's credits tend to.
+    /// The link whose rate a lone flow's credits approach.
     pub enum Ceiling {
-        /// That of the receiver's own link.
+        /// The receiver's own link.
         OwnLink = "own-link",
-        /// That of the slowest link of the path, such as the sender's.
+        /// The slowest link of the path, such as the sender's.
         Path = "path",
     }
 }
@@ -102,7 +103,7 @@ declare! {
     }
 }
 
-/// The transport of the SIGCOMM 2017 paper.
+/// The transport `expresspass` of the SIGCOMM 2017 paper.
 pub struct ExpressPass;
 
 impl CreditTransport for ExpressPass {
@@ -189,12 +190,12 @@ impl CreditTransport for ExpressPass {
     }
 }
 
-/// The feedback control that `feedback` names.
+/// The feedback control that the parameter `feedback` selects.
 #[derive(Clone, Debug)]
 pub enum Control {
-    /// Algorithm 1 of the paper by its prose.
+    /// Algorithm 1 by the prose of the paper.
     Sigcomm17(PassedFeedback),
-    /// Algorithm 1 as printed, or with its loss applied to the rate at which the lost credits were sent.
+    /// Algorithm 1 as printed, or with a decrease applied to the rate at which the lost credits were sent.
     Printed(FeedbackControl),
     /// The authors' ns-2 code.
     Ns2(Ns2Feedback),

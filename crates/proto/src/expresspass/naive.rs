@@ -1,7 +1,7 @@
-//! Naive credits: ports and sender of ExpressPass, but the receiver sends credits at the link's rate whatever
-//! becomes of them.
+//! Naive credits: the ports and the sender of ExpressPass, with a receiver that sends credits at the link's rate and
+//! ignores their loss.
 //!
-//! Source: E17 sec. 2 and Figs. 2, 4, 10, where it shows why feedback is needed.
+//! The source is E17 sec. 2 and Figs. 2, 4 and 10, where the scheme shows why feedback is needed.
 
 use super::{AtMaxRate, CreditParams, CreditTransport, link_rate};
 use crate::endpoint::Env;
@@ -18,7 +18,7 @@ declare! {
     }
 }
 
-/// The transport.
+/// The transport `naive-credit`.
 pub struct NaiveCredit;
 
 impl CreditTransport for NaiveCredit {

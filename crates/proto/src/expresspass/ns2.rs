@@ -2,14 +2,14 @@
 
 use super::feedback::{Algorithm1, Feedback, Period, Trigger};
 
-/// What `w` grows by with the second and every further increase in a row.
+/// The amount by which `w` grows with the second and every further increase in a row.
 pub(super) const W_STEP: f64 = 0.05;
 
-/// Feedback as in ns2-xpass: the target loss shrinks as the rate nears the maximum, a loss sets the rate to
-/// what arrived, and `w` grows by steps.
+/// The feedback control of ns2-xpass: the target loss shrinks as the rate approaches the maximum, a loss sets the rate to
+/// the rate of arrivals, and `w` grows by fixed steps.
 ///
-/// `target_loss` of the constants is the target of a flow at rate zero (0.125 in ns2-xpass); the target in
-/// force is `(1 - cur_rate / max_rate) x target_loss`.
+/// `target_loss` of the constants is the target at rate zero (0.125 in ns2-xpass). The target at `cur_rate` is
+/// `(1 - cur_rate / max_rate) x target_loss`.
 #[derive(Clone, Debug)]
 pub struct Ns2Feedback {
     constants: Algorithm1,
@@ -19,13 +19,13 @@ pub struct Ns2Feedback {
 }
 
 impl Ns2Feedback {
-    /// At the initial rate.
+    /// Makes the law of a new flow, at the initial rate.
     pub fn new(constants: Algorithm1) -> Ns2Feedback {
         let cur_rate = constants.initial_rate(u64::MAX);
         Ns2Feedback { constants, cur_rate, w: constants.w_init, increased: false }
     }
 
-    /// The aggressiveness factor in force.
+    /// Returns the aggressiveness factor `w`.
     pub fn w(&self) -> f64 {
         self.w
     }
@@ -33,7 +33,7 @@ impl Ns2Feedback {
 
 impl Feedback for Ns2Feedback {
     fn start(&mut self, wanted: u64) {
-        // Whether the last update was an increase outlives the request, as in that code.
+        // As in that code, a request does not reset `increased`.
         (self.cur_rate, self.w) = (self.constants.initial_rate(wanted), self.constants.w_init);
     }
 
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_sets_the_rate_to_what_arrived_and_the_target_and_never_raises_it() {
+    fn a_loss_sets_the_rate_to_the_arrivals_plus_the_target_and_never_raises_it() {
         let mut control = Ns2Feedback::new(NS2);
         control.update(&period(40, 10, 30));
         assert_eq!(control.rate(), 300_000.0 * (1.0 + 0.0625), "the target at half rate is 6.25 %");
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_resets_rate_and_w_but_not_whether_the_last_update_was_an_increase() {
+    fn a_request_resets_rate_and_w_and_keeps_the_phase() {
         let mut control = Ns2Feedback::new(Algorithm1 { w_init: 0.1, ..NS2 });
         control.update(&period(10, 0, 10));
         control.start(40);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_stays_at_one_credit_a_round_trip_or_more() {
+    fn the_rate_never_falls_below_one_credit_per_round_trip() {
         let mut control = Ns2Feedback::new(NS2);
         control.update(&period(40, 40, 0));
         assert_eq!(control.rate(), 20_000.0, "the period was two round trips long");

@@ -1,124 +1,139 @@
-//! What the sender has sent, what of it arrived and what must go again.
+//! The sender's record of the data that was sent, has arrived or must be sent again.
 //!
-//! ExpressPass loses no data where buffers are sized by its bound, so the paper has no recovery. It must work
-//! with smaller buffers all the same (E17 sec. 3.1), and so this is ours: credits carry what the receiver has
-//! (`ack`, and selective acknowledgements while there are gaps) and when the newest data that it got was sent.
-//! What was sent earlier than that by more than the reordering allowed, and has not arrived, is lost (the rule
-//! of RACK, RFC 8985). Nothing is added to the wire while nothing is lost.
+//! ExpressPass loses no data where buffers are sized by its bound, so the paper has no recovery. It must work with smaller
+//! buffers too (E17 sec. 3.1), so we added one: credits carry an acknowledgement (`ack`, and selective acknowledgements
+//! while there are gaps) and the time at which the newest data that arrived was sent. Data that was sent earlier than that
+//! by more than the reordering allowed, and has not arrived, is lost (the rule of RACK, RFC 8985). This adds no bytes to
+//! the wire while no data is lost.
 
 use crate::packet::SackBlock;
 use clearway_units::{Span, Time};
 use std::collections::VecDeque;
 
-/// Bytes to send in one frame.
+/// The bytes of one frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chunk {
-    /// Offset of the first.
+    /// The offset of the first byte.
     pub seq: u64,
-    /// How many.
+    /// The number of bytes.
     pub len: u32,
-    /// Whether any of them was sent before.
+    /// True if any of the bytes was sent before.
     pub again: bool,
 }
 
+/// The state of a frame that was released.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
-    /// Released by a credit, not yet on the wire.
+    /// A credit released the frame, and it is not yet on the wire.
     Released,
+    /// The frame was sent, and it is not known to have arrived or to be lost.
     InFlight,
+    /// The frame has arrived.
     Arrived,
+    /// The frame is lost and must be sent again.
     Lost,
 }
 
+/// A frame that was released and is not acknowledged without gaps.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
+    /// The offset of the first byte.
     seq: u64,
+    /// The number of bytes.
     len: u32,
     fate: Fate,
+    /// The time at which the frame was sent, or released if it has not been sent.
     sent: Time,
-    /// It went without a credit.
+    /// True if the frame was sent without a credit.
     low: bool,
 }
 
 impl Segment {
+    /// Returns the offset after the last byte.
     fn end(&self) -> u64 {
         self.seq + self.len as u64
     }
 }
 
-/// The send buffer's bookkeeping: offsets only, no bytes.
+/// The record of a send buffer: offsets and states of frames, without the bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Outbox {
-    /// From the first byte not acknowledged to `next`, in order and without gaps.
+    /// The frames from the first byte not acknowledged to `next`, in order and without gaps.
     segments: VecDeque<Segment>,
+    /// The number of bytes that are acknowledged without gaps.
     acked: u64,
+    /// The offset of the next new byte to release.
     next: u64,
     /// One above the highest byte ever released.
     high: u64,
+    /// The number of bytes that the application has written.
     written: u64,
+    /// The number of lost frames.
     lost_segments: u64,
+    /// The bytes in lost frames.
     lost_bytes: u64,
-    /// Bytes in flight that went without a credit.
+    /// The bytes in flight that were sent without a credit.
     low_bytes: u64,
+    /// The number of frames in flight that were sent without a credit.
     low_segments: u64,
-    /// Losses can be hidden below this offset without a gap at the receiver.
+    /// The offset below which frames may be lost although the receiver reports no gap.
     recover: u64,
 }
 
 impl Outbox {
-    /// `bytes` more to send.
+    /// Adds `bytes` to the data to send.
     pub fn write(&mut self, bytes: u64) {
         self.written = self.written.saturating_add(bytes);
     }
 
-    /// Takes back what was never released. Returns how many bytes there are then in all.
+    /// Takes back the bytes that were never released. Returns the number of bytes that remain in all.
     pub fn truncate(&mut self) -> u64 {
         self.written = self.high;
         self.written
     }
 
-    /// Bytes handed over so far.
+    /// Returns the bytes that have been written.
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// One above the highest byte ever released.
+    /// Returns the offset one above the highest byte ever released.
     pub fn high(&self) -> u64 {
         self.high
     }
 
-    /// Bytes waiting for credits, those that go again included.
+    /// Returns the bytes that wait for credits, including lost ones.
     pub fn backlog(&self) -> u64 {
         self.written - self.next + self.lost_bytes
     }
 
-    /// Frames that a credit can pay for: those that wait, and those under way without one.
+    /// Returns the number of frames for which a credit is of use: those that wait, and those in flight without a credit.
     pub fn backlog_frames(&self, payload_max: u32) -> u64 {
         (self.written - self.next).div_ceil(payload_max as u64) + self.lost_segments + self.low_segments
     }
 
-    /// Bytes never released, or to be released again after going back.
+    /// Returns the bytes that were never released, or must be released again after going back.
     pub fn unsent(&self) -> u64 {
         self.written - self.next
     }
 
-    /// Bytes in flight that went without a credit.
+    /// Returns the bytes in flight that were sent without a credit.
     pub fn low_in_flight(&self) -> u64 {
         self.low_bytes
     }
 
-    /// Bytes from the start that are known to have arrived.
+    /// Returns the bytes that are acknowledged without gaps.
     pub fn acknowledged(&self) -> u64 {
         self.acked
     }
 
-    /// Whether all that was handed over has arrived.
+    /// Returns true if all bytes that were written are acknowledged.
     pub fn is_acknowledged(&self) -> bool {
         self.acked == self.written
     }
 
-    /// Releases the next frame: lost bytes first, then new ones, then those under way without a credit. A credit for
-    /// the latter would be wasted otherwise, and they may well be lost.
+    /// Releases the next frame: a lost one first, then a new one, then one in flight without a credit. The credit would
+    /// otherwise be wasted, and that frame may well be lost.
     pub fn release(&mut self, payload_max: u32, now: Time) -> Option<Chunk> {
         if self.lost_segments == 0 && self.unsent() == 0 && self.low_segments > 0 {
             let low = |segment: &Segment| segment.low && segment.fate == Fate::InFlight;
@@ -136,7 +151,7 @@ impl Outbox {
         self.advance_by(payload_max, Fate::Released, now)
     }
 
-    /// Sends the next new frame without a credit.
+    /// Returns the next new frame, to be sent without a credit.
     pub fn send_low(&mut self, payload_max: u32, now: Time) -> Option<Chunk> {
         let chunk = self.advance_by(payload_max, Fate::InFlight, now)?;
         self.segments.back_mut().expect("it was just added").low = true;
@@ -145,6 +160,7 @@ impl Outbox {
         Some(chunk)
     }
 
+    /// Adds the next new frame with the given state.
     fn advance_by(&mut self, payload_max: u32, fate: Fate, now: Time) -> Option<Chunk> {
         let len = (self.written - self.next).min(payload_max as u64) as u32;
         if len == 0 {
@@ -157,7 +173,7 @@ impl Outbox {
         Some(chunk)
     }
 
-    /// The frame that begins at `seq` went onto the wire.
+    /// Records that the frame that starts at `seq` leaves for the wire.
     pub fn on_sent(&mut self, seq: u64, now: Time) {
         let index = self.segments.partition_point(|segment| segment.seq < seq);
         match self.segments.get_mut(index) {
@@ -168,8 +184,8 @@ impl Outbox {
         }
     }
 
-    /// The receiver has all below `ack`, the blocks `sack`, and data that was sent at `newest`. What was sent
-    /// before that by `reorder` or more and is not among it is lost.
+    /// Records an acknowledgement: the receiver has all bytes below `ack`, the blocks `sack`, and data that was sent at
+    /// `newest`. Frames that were sent `reorder` or more before `newest` and have not arrived are lost.
     pub fn on_ack(&mut self, ack: u64, sack: &[SackBlock], newest: Time, reorder: Span) {
         self.advance(ack);
         for block in sack.iter().filter(|block| block.end > block.start) {
@@ -181,15 +197,15 @@ impl Outbox {
                 self.set_fate(index, Fate::Arrived);
             }
         }
-        // While nothing is lost the oldest frame is newer than what arrived last, and nothing is looked through.
+        // While no frame is lost, the oldest one is newer than the last arrival, and no search is needed.
         let overdue = self.segments.front().is_some_and(|front| front.sent.saturating_add(reorder) <= newest);
         if overdue || !sack.is_empty() || self.acked < self.recover {
             self.lose(|segment| segment.sent.saturating_add(reorder) <= newest);
         }
     }
 
-    /// Gives up on what went onto the wire `age` ago or more and is not known to have arrived. Answers whether
-    /// there was any.
+    /// Counts frames as lost that were sent `age` ago or more and are not known to have arrived. Returns true if there were
+    /// any.
     pub fn expire(&mut self, age: Span, now: Time) -> bool {
         match self.segments.front() {
             None => false,
@@ -197,7 +213,7 @@ impl Outbox {
         }
     }
 
-    /// The receiver takes no data out of order and wants all from `ack` on again.
+    /// Goes back to `ack`, since the receiver accepts no data out of order and wants all from there again.
     pub fn go_back(&mut self, ack: u64) {
         self.advance(ack);
         if ack == self.acked {
@@ -208,11 +224,12 @@ impl Outbox {
         }
     }
 
-    /// How long ago the oldest frame that has not arrived went onto the wire.
+    /// Returns the time since the oldest frame that is not acknowledged was sent.
     pub fn oldest(&self, now: Time) -> Span {
         self.segments.front().map_or(Span::ZERO, |segment| now.saturating_since(segment.sent))
     }
 
+    /// Removes the frames below `ack`.
     fn advance(&mut self, ack: u64) {
         debug_assert!(ack <= self.high, "acknowledged bytes were sent");
         if ack <= self.acked {
@@ -226,7 +243,7 @@ impl Outbox {
             self.set_fate(0, Fate::Arrived);
             let front = &mut self.segments[0];
             if front.end() > ack {
-                // Only after going back can an acknowledgement fall inside a frame.
+                // An acknowledgement can lie inside a frame only after going back.
                 front.len = (front.end() - ack) as u32;
                 front.seq = ack;
                 (front.fate, front.low) = (Fate::InFlight, false);
@@ -237,6 +254,7 @@ impl Outbox {
         self.next = self.next.max(ack);
     }
 
+    /// Counts the frames in flight for which `is_late` is true as lost. Returns true if there were any.
     fn lose(&mut self, is_late: impl Fn(&Segment) -> bool) -> bool {
         let mut any = false;
         for index in 0..self.segments.len() {
@@ -250,6 +268,7 @@ impl Outbox {
         any
     }
 
+    /// Changes the state of a frame and the counts that depend on it.
     fn set_fate(&mut self, index: usize, fate: Fate) {
         let segment = &mut self.segments[index];
         let was = std::mem::replace(&mut segment.fate, fate);
@@ -279,7 +298,7 @@ mod tests {
         Time::ZERO + Span::from_us(us)
     }
 
-    /// `count` frames of 100 bytes, sent at 10, 20, 30, ... us.
+    /// Returns an outbox with `count` frames of 100 bytes, sent at 10, 20, 30, ... us.
     fn sent(count: u64) -> Outbox {
         let mut outbox = Outbox::default();
         outbox.write(count * 100);
@@ -297,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgements_in_order_leave_nothing_to_do() {
+    fn acknowledgements_in_order_cause_no_retransmission() {
         let mut outbox = sent(3);
         outbox.on_ack(200, &[], us(20), REORDER);
         assert!(!outbox.is_acknowledged() && outbox.backlog() == 0);
@@ -306,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_below_newer_data_goes_again_first() {
+    fn a_frame_missing_below_newer_data_is_released_again_before_new_data() {
         let mut outbox = sent(4);
         outbox.write(50);
         outbox.on_ack(100, &[block(200, 300)], us(30), REORDER);
@@ -339,18 +358,18 @@ mod tests {
     }
 
     #[test]
-    fn a_tail_that_a_mended_gap_hides_is_found_lost_too() {
+    fn a_lost_tail_is_found_when_a_retransmission_closes_the_gap_before_it() {
         let mut outbox = sent(3);
         outbox.on_ack(0, &[block(100, 200)], us(20), REORDER);
         outbox.release(100, us(40));
         outbox.on_sent(0, us(40));
-        // The gap closes by data sent at 40 us: what was sent at 30 us has overstayed.
+        // Data sent at 40 us closes the gap, so the frame sent at 30 us is late.
         outbox.on_ack(200, &[], us(40), REORDER);
         assert_eq!(outbox.release(100, us(60)), Some(Chunk { seq: 200, len: 100, again: true }));
     }
 
     #[test]
-    fn what_went_without_a_credit_is_lost_by_the_same_rules_and_goes_again_with_one() {
+    fn unscheduled_frames_are_lost_by_the_same_rules_and_sent_again_with_a_credit() {
         let mut outbox = Outbox::default();
         outbox.write(500);
         for at in [10, 20, 30] {
@@ -384,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn going_back_sends_all_again_and_an_acknowledgement_may_cut_a_frame() {
+    fn going_back_releases_all_frames_again_and_an_ack_may_lie_inside_a_frame() {
         let mut outbox = sent(3);
         outbox.go_back(100);
         assert_eq!(outbox.backlog(), 200);

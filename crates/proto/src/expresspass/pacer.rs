@@ -1,46 +1,46 @@
-//! The credit timer: when the next credit leaves, its number and its size (E17 sec. 3.1).
+//! The pacer of credits, which sets the time, number and size of the next credit (E17 sec. 3.1).
 
 use crate::rng::Rng;
 use clearway_schema::choice;
 use clearway_units::{Span, Time};
 
 choice! {
-    /// What the jitter of a credit is measured from.
+    /// The reference of a credit's jitter.
     pub enum JitterAround {
-        /// A schedule of even gaps: jitter never adds up, so the rate is kept exactly.
+        /// Jitter is added to a schedule of even gaps, so that it never accumulates and the rate is exact.
         Schedule = "schedule",
-        /// The credit before it: gaps are independent, so the phase wanders (the ns-2 code).
+        /// Jitter is added to each gap, so that gaps are independent and the phase drifts (the ns-2 code).
         Gap = "gap",
     }
 }
 
-/// How credits are spaced and how large they are.
+/// The settings of a pacer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PacerConfig {
-    /// Jitter as a share of the gap: uniform in `[0, jitter]` around a schedule, in `[-jitter, jitter]` around
+    /// The jitter as a share of the gap. It is uniform in `[0, jitter]` around a schedule, and in `[-jitter, jitter]` around
     /// a gap.
     pub jitter: f64,
-    /// What it is measured from.
+    /// The reference of the jitter.
     pub around: JitterAround,
-    /// Sizes on the wire, in bytes; drawn uniformly from `size_min..=size_max`.
+    /// The least size of a credit on the wire, in bytes. Sizes are drawn uniformly from `size_min..=size_max`.
     pub size_min: u32,
-    /// See `size_min`.
+    /// The largest size of a credit on the wire, in bytes.
     pub size_max: u32,
 }
 
-/// A credit that leaves.
+/// The number and size of a credit that leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CreditSlot {
-    /// Its number.
+    /// The credit's number.
     pub number: u64,
-    /// Its size on the wire, in bytes.
+    /// The credit's size on the wire, in bytes.
     pub wire: u32,
 }
 
-/// Spaces credits by `1 / rate`, with jitter that breaks the lockstep of flows.
+/// The pacer of one receiver, which spaces credits by `1 / rate`, with jitter so that flows do not run in lockstep.
 ///
-/// Numbers go up by one for ever, also across stops, so that an old echo is never taken for a new one. A timer
-/// that fires late makes up for at most one gap; more would be a burst.
+/// Numbers rise by one with each credit, also after a stop, so that an old echo is never mistaken for a new one. A timer
+/// that fires late makes up for at most one gap, since more would be a burst.
 ///
 /// ```
 /// use clearway_proto::expresspass::{CreditPacer, JitterAround, PacerConfig};
@@ -58,20 +58,24 @@ pub struct CreditSlot {
 #[derive(Clone, Debug)]
 pub struct CreditPacer {
     config: PacerConfig,
+    /// True between a start and a stop.
     running: bool,
+    /// The number of the next credit.
     number: u64,
+    /// The time between two credits, or [`Span::MAX`] at rate zero.
     gap: Span,
-    /// Slot of the last credit since the start.
+    /// The scheduled time of the last credit since the start, before jitter.
     last: Option<Time>,
-    /// Slot of the next credit, before jitter.
+    /// The scheduled time of the next credit, before jitter.
     next: Time,
-    /// Jitter of the next credit, as a share of the gap.
+    /// The jitter of the next credit, as a share of the gap.
     offset: f64,
+    /// The time at which the next credit leaves.
     due: Time,
 }
 
 impl CreditPacer {
-    /// A pacer that stands still.
+    /// Makes a pacer that is stopped.
     pub fn new(config: PacerConfig) -> CreditPacer {
         CreditPacer {
             config,
@@ -85,8 +89,8 @@ impl CreditPacer {
         }
     }
 
-    /// Starts at `rate` credits per second; the first credit is due at once, but for its jitter. Around a gap it has
-    /// none, since no gap comes before it.
+    /// Starts at `rate` credits per second. The first credit is due at once, plus its jitter around a schedule. Around a gap
+    /// it has no jitter, since no gap precedes it.
     pub fn start(&mut self, now: Time, rate: f64, rng: &mut Rng) {
         (self.running, self.gap, self.last, self.next) = (true, gap(rate), None, now);
         match self.config.around {
@@ -96,7 +100,7 @@ impl CreditPacer {
         self.schedule();
     }
 
-    /// Changes the rate: the next credit is due one new gap after the last one, or at once if that is past.
+    /// Changes the rate. The next credit is due one new gap after the last one, or now if that is past.
     pub fn set_rate(&mut self, now: Time, rate: f64) {
         let gap = gap(rate);
         if !self.running || gap == self.gap {
@@ -109,27 +113,27 @@ impl CreditPacer {
         self.schedule();
     }
 
-    /// Changes the rate from the next gap on: the credit that waits leaves when it was due.
+    /// Changes the rate from the gap after the next credit on. The next credit leaves when it was due.
     pub fn set_rate_after_next(&mut self, rate: f64) {
         self.gap = gap(rate);
     }
 
-    /// No more credits until the next start.
+    /// Stops: no credit is due until the next start.
     pub fn stop(&mut self) {
         (self.running, self.due) = (false, Time::MAX);
     }
 
-    /// When the next credit leaves; [`Time::MAX`] while stopped or at rate zero.
+    /// Returns the time at which the next credit leaves, or [`Time::MAX`] while stopped or at rate zero.
     pub fn due(&self) -> Time {
         self.due
     }
 
-    /// Number of the next credit.
+    /// Returns the number of the next credit.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// Takes the credit that is due.
+    /// Returns the credit that is due and schedules the next one.
     pub fn send(&mut self, now: Time, rng: &mut Rng) -> CreditSlot {
         debug_assert!(now >= self.due, "a credit before its time");
         let slot = match self.config.around {
@@ -149,6 +153,7 @@ impl CreditPacer {
         credit
     }
 
+    /// Draws the jitter of the next credit.
     fn draw_offset(&mut self, rng: &mut Rng) {
         let PacerConfig { jitter, around, .. } = self.config;
         self.offset = match around {
@@ -158,6 +163,7 @@ impl CreditPacer {
         };
     }
 
+    /// Sets the time of the next credit from its scheduled time and its jitter.
     fn schedule(&mut self) {
         let shift = if self.gap == Span::MAX { Span::ZERO } else { self.gap.mul_f64(self.offset.abs()) };
         self.due = if self.gap == Span::MAX {
@@ -170,7 +176,7 @@ impl CreditPacer {
     }
 }
 
-/// The gap between credits at `rate`; no credit at all at zero.
+/// Returns the gap between credits at `rate`, or [`Span::MAX`] at zero, where no credit leaves.
 fn gap(rate: f64) -> Span {
     if rate > 0.0 { Span::from_secs_f64(1.0 / rate) } else { Span::MAX }
 }
@@ -235,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_for_after_the_next_credit_leaves_that_one_where_it_was_due() {
+    fn a_rate_from_the_next_gap_on_does_not_move_the_next_credit() {
         let (mut pacer, mut rng) = (CreditPacer::new(EVEN), rng());
         let us = |us| Time::ZERO + Span::from_us(us);
         pacer.start(us(0), 1e5, &mut rng);
@@ -255,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_higher_rate_counts_from_the_last_credit_and_makes_no_burst() {
+    fn a_higher_rate_counts_from_the_last_credit_and_causes_no_burst() {
         let (mut pacer, mut rng) = (CreditPacer::new(EVEN), rng());
         let us = |us| Time::ZERO + Span::from_us(us);
         pacer.start(us(0), 1e4, &mut rng);
@@ -294,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_go_on_after_a_stop() {
+    fn numbers_continue_after_a_stop() {
         let (mut pacer, mut rng) = (CreditPacer::new(EVEN), rng());
         pacer.start(Time::ZERO, 1e6, &mut rng);
         pacer.send(Time::ZERO, &mut rng);

@@ -1,19 +1,18 @@
-//! The default feedback control: Algorithm 1 of ExpressPass '17 where a decrease counts each loss once.
+//! The default feedback control: Algorithm 1 of ExpressPass '17, read so that a decrease counts each loss once.
 
 use super::feedback::{Algorithm1, Feedback, Period};
 use super::ns2::W_STEP;
 
-/// Algorithm 1 (E17 sec. 3.2) by its prose and by the authors' ns-2 code where these speak against the printed lines.
+/// Algorithm 1 (E17 sec. 3.2), which follows the prose and the authors' ns-2 code where they contradict the printed lines.
 ///
-/// A report is a round trip old: it tells of credits that left before the last update. So
+/// The counts of a period are a round trip old: they are about credits that left before the last update. Therefore
 ///
-/// * a decrease sets the rate to what "passed through the bottleneck during the last RTT period" and the target loss
-///   more, as the prose and the code have it. The same losses reported twice then reduce the rate once. Line 12 as
-///   printed multiplies the rate in force, and reduces it twice;
-/// * a loss reported one update after an increase was suffered at the rate before it, and is not held against the
-///   increase;
-/// * the target is `target_loss x (1 - cur_rate / max_rate)`, `w` grows by 0.05 and rates end at `max_rate`, as in the
-///   code. Flows with less tolerate more loss, which is what makes shares equal where no cut is too deep.
+/// * a decrease sets the rate to the rate that "passed through the bottleneck during the last RTT period", plus the target
+///   loss, as in the prose and the code. Losses that are reported twice then reduce the rate once. Line 12 as printed
+///   multiplies the present rate, and reduces it twice;
+/// * a loss reported one update after an increase happened at the rate before the increase, and does not undo it;
+/// * the target is `target_loss x (1 - cur_rate / max_rate)`, `w` grows by 0.05 and the rate is at most `max_rate`, as in
+///   the code. Flows with lower rates tolerate more loss, which makes the shares equal.
 ///
 /// ```
 /// use clearway_proto::expresspass::{Algorithm1, Feedback, PassedFeedback, Period};
@@ -26,7 +25,7 @@ use super::ns2::W_STEP;
 /// let period = Period {
 ///     sent: 50, dropped: 10, received: 40, marked: 0, span: Span::from_ms(100), rtt: Span::from_ms(100),
 /// };
-/// // 400 a second passed, and half of max_rate may lose 5 %.
+/// // 400 credits a second passed, and the target loss at half of max_rate is 5 %.
 /// control.update(&period);
 /// assert_eq!(control.rate(), 400.0 * 1.05);
 /// ```
@@ -35,14 +34,14 @@ pub struct PassedFeedback {
     constants: Algorithm1,
     cur_rate: f64,
     w: f64,
-    /// Whether the last update that changed the rate was an increase.
+    /// True if the last update that changed the rate was an increase.
     increased: bool,
-    /// Whether the next report is the first one after an increase, of credits that were sent before it.
+    /// True if the next update is the first one after an increase, so that its counts are about credits sent before it.
     outdated: bool,
 }
 
 impl PassedFeedback {
-    /// At the initial rate.
+    /// Makes the law of a new flow, at the initial rate.
     pub fn new(constants: Algorithm1) -> PassedFeedback {
         PassedFeedback {
             constants,
@@ -53,24 +52,24 @@ impl PassedFeedback {
         }
     }
 
-    /// The aggressiveness factor in force.
+    /// Returns the aggressiveness factor `w`.
     pub fn w(&self) -> f64 {
         self.w
     }
 
-    /// Goes on from a rate and a factor that another law left, as if after neither phase.
+    /// Continues from the rate and the factor of another law, as if there had been no update.
     pub(crate) fn resume(&mut self, cur_rate: f64, w: f64) {
         self.adjust(cur_rate, w);
         (self.increased, self.outdated) = (false, false);
     }
 
-    /// Changes rate and factor and leaves the phase.
+    /// Sets the rate and the factor, and keeps the phase.
     pub(crate) fn adjust(&mut self, cur_rate: f64, w: f64) {
         (self.cur_rate, self.w) = (cur_rate, w);
     }
 
-    /// An update after a period with this credit loss, in which data came at the rate `passed`. No decrease goes below
-    /// `floor` or raises a rate that is below it already.
+    /// Updates the rate after a period with this credit loss, in which data arrived at the rate `passed`. A decrease stops at
+    /// `floor`, and never raises the rate.
     pub fn step(&mut self, credit_loss: f64, passed: f64, floor: f64) {
         let Algorithm1 { max_rate, w_min, w_max, .. } = self.constants;
         let target_loss = (1.0 - self.cur_rate / max_rate) * self.constants.target_loss;
@@ -102,7 +101,7 @@ impl Feedback for PassedFeedback {
     }
 
     fn update(&mut self, period: &Period) {
-        // A period that taught nothing (fewer than one credit per RTT) leaves all as it is (E17-5).
+        // A period in which no credit's fate became known (less than one credit per RTT) changes nothing (E17-5).
         if let Some(credit_loss) = period.loss() {
             self.step(credit_loss, period.receive_rate(), period.one_per_period());
         }
@@ -132,7 +131,7 @@ mod tests {
     #[test]
     fn losses_that_are_reported_twice_reduce_the_rate_once() {
         let mut control = PassedFeedback::new(Algorithm1 { alpha: 1.0, ..PAPER });
-        // 100 credits of which half are lost, and those that left before that was known.
+        // Half of 100 credits are lost, and half of those that left before that was known.
         control.update(&period(100, 50));
         assert_eq!(control.rate(), 500.0, "what passed; at max_rate no loss is tolerated");
         control.update(&period(100, 50));

@@ -1,4 +1,4 @@
-//! The receiving end: sends credits, and learns from the data that they release.
+//! The receiving end, which sends credits and adapts their rate to the data that they release.
 
 use super::budget::CreditBudget;
 use super::feedback::{Feedback, Period, Trigger};
@@ -11,35 +11,37 @@ use clearway_schema::choice;
 use clearway_units::{Span, Time};
 
 choice! {
-    /// What happens to data that arrives beyond a gap.
+    /// The treatment of data that arrives beyond a gap.
     pub enum Recovery {
-        /// It is kept; only what was lost goes again.
-        Selective = "selective",
-        /// It is thrown away; all from the gap on goes again (the ns-2 code).
+    /// The receiver keeps it, and the sender repeats lost data only.
+    Selective = "selective",
+    /// The receiver discards it, and the sender repeats all data from the gap on (the ns-2 code).
         GoBack = "go-back-n",
     }
 }
 
-/// How a receiver behaves.
+/// The settings of a receiver.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ReceiverConfig {
-    /// Spacing and sizes of credits.
+    /// The spacing and sizes of credits.
     pub pacer: PacerConfig,
-    /// Update period; `None`: the smoothed round-trip time.
+    /// The update period; `None` for the smoothed round-trip time.
     pub period: Option<Span>,
-    /// Weight of a new sample in the smoothed round-trip time.
+    /// The weight of a new sample in the smoothed round-trip time.
     pub rtt_gain: f64,
-    /// By how many numbers an echo may be late before its credit counts as lost.
+    /// The number of credits by which an echo may be late before its credit counts as lost.
     pub reorder: u32,
-    /// What happens to data beyond a gap.
+    /// The treatment of data beyond a gap.
     pub recovery: Recovery,
-    /// The mark on the last data packet stops the credits (E16).
+    /// If true, a mark on the last data packet stops the credits (E16).
     pub stop_by_mark: bool,
-    /// The sender tells how much there is to send, and so many credits are sent and this share more (E17 sec. 7).
+    /// If set, the sender tells how much there is to send, and the receiver sends that many credits plus this share (E17
+    /// sec. 7).
     pub end_margin: Option<f64>,
 }
 
-/// Update periods after which a credit without echo is overdue, with and before the first measured round trip.
+/// The number of update periods after which a credit without an echo is lost: after the first measured round trip, and
+/// before it.
 const OVERDUE: (usize, usize) = (2, 4);
 
 /// The credit that a data packet spent.
@@ -50,7 +52,7 @@ struct SpentCredit {
     sent: Time,
 }
 
-/// Sends credits at the rate that its feedback control sets.
+/// The receiving end of a credit-based transport, whose feedback control `F` sets the rate of credits.
 #[derive(Clone, Debug)]
 pub struct CreditReceiver<F> {
     config: ReceiverConfig,
@@ -58,33 +60,39 @@ pub struct CreditReceiver<F> {
     feedback: F,
     pacer: CreditPacer,
     meter: LossMeter,
-    /// The credits that may still be sent, where the sender tells how much there is.
+    /// The budget of credits, if the sender tells how much there is to send.
     budget: Option<CreditBudget>,
-    /// Data packets of this update period that echo a credit of this round and met congestion.
+    /// The number of marked data packets of this update period that echo a credit of this session.
     marked: u64,
     inbox: Inbox,
-    /// The round of credits in force or last stopped.
+    /// The session whose credits are being sent, or were last stopped.
     session: u32,
+    /// True while credits are being sent.
     sending: bool,
     base_rtt: Span,
     srtt: Option<Span>,
+    /// The time of the last update.
     updated: Time,
+    /// The time of the next update by timer.
     update_at: Time,
-    /// Number of the next credit at the last updates, the most recent first.
+    /// The numbers of the next credit at the last updates, the most recent first.
     numbers: [u64; 4],
-    /// When the newest data that arrived was sent.
+    /// The time at which the newest data that arrived was sent.
     newest: Time,
+    /// The offset at which the flow ends, if that is known.
     end: Option<u64>,
-    /// A SYN to be answered; its send time.
+    /// The time at which the SYN was sent that is yet to be answered.
     accept: Option<Time>,
     /// The time at which the packet that ended the session was sent, if it is yet to be answered.
     answer_due: Option<Time>,
+    /// True if a request to go back must be sent.
     nack: bool,
+    /// The earliest time of the next request to go back.
     nack_at: Time,
 }
 
 impl<F: Feedback> CreditReceiver<F> {
-    /// A receiver that waits for a request.
+    /// Makes a receiver that waits for a request.
     pub fn new(config: ReceiverConfig, feedback: F, env: &Env) -> CreditReceiver<F> {
         CreditReceiver {
             config,
@@ -111,36 +119,39 @@ impl<F: Feedback> CreditReceiver<F> {
         }
     }
 
-    /// The feedback control, for reports.
+    /// Returns the feedback control, for reports.
     pub fn feedback(&self) -> &F {
         &self.feedback
     }
 
-    /// Whether credits are being sent.
+    /// Returns true while credits are being sent.
     pub fn is_sending(&self) -> bool {
         self.sending
     }
 
+    /// Returns the smoothed round-trip time, or the base round-trip time before the first measurement.
     fn rtt(&self) -> Span {
         self.srtt.unwrap_or(self.base_rtt)
     }
 
+    /// Returns the update period.
     fn period(&self) -> Span {
-        // A period of zero would update for ever at one instant.
+        // With a period of zero, updates would repeat at one instant without end.
         self.config.period.unwrap_or(self.rtt()).max(Span::from_ns(1))
     }
 
+    /// Starts credits for a request of a new session.
     fn on_request(&mut self, request: CreditRequest, packet: &Packet, cx: &mut Cx<'_>) {
         let CreditRequest { session, wanted, written } = request;
         if let Some(budget) = &mut self.budget {
             budget.on_told(self.end.map_or(written, |end| end.min(written)));
             if budget.left() == 0 && !is_newer(self.session, session) {
-                // No credit will tell the sender that all has arrived.
+                // No credit will leave that could tell the sender that all data has arrived.
                 return self.stop(session, packet.sent);
             }
         }
-        // A receiver that stopped a session by itself, since all it was told of had arrived, hears of more in the same
-        // session if what said so was lost.
+        // A receiver with a budget stops a session by itself when all data it was told of has arrived. It can hear of more
+        // data in the same session if the request that told so was lost.
         let stopped_too_early = !self.sending
             && session == self.session
             && self.budget.as_ref().is_some_and(|budget| budget.left() > 0);
@@ -150,7 +161,7 @@ impl<F: Feedback> CreditReceiver<F> {
         self.session = session;
         if let Some(budget) = &mut self.budget {
             if self.sending {
-                // There is more to send: the credits go on as they are.
+                // The request tells of more data, and credits continue.
                 return;
             }
             budget.give_up(self.pacer.number());
@@ -171,6 +182,7 @@ impl<F: Feedback> CreditReceiver<F> {
         };
     }
 
+    /// Stops the credits of a session, and answers the packet that was sent at `cause`.
     fn stop(&mut self, session: u32, cause: Time) {
         self.session = session;
         self.sending = false;
@@ -178,7 +190,7 @@ impl<F: Feedback> CreditReceiver<F> {
         self.answer_due = Some(cause);
     }
 
-    /// The sender said where the flow ends. It may take back unsent bytes later, so the least counts.
+    /// Records the flow's end as the sender told it. The sender may take back unsent bytes later, so the least offset counts.
     fn end_at(&mut self, end: u64) {
         self.end = Some(self.end.map_or(end, |known| known.min(end)));
         if let Some(budget) = &mut self.budget {
@@ -195,7 +207,7 @@ impl<F: Feedback> CreditReceiver<F> {
         }
     }
 
-    /// Data says what became of the credit that it spends.
+    /// Records the credit that a data packet spent.
     fn on_echo(&mut self, spent: SpentCredit, marked: bool, now: Time) {
         let sample = now.saturating_since(spent.sent);
         let gain = self.config.rtt_gain;
@@ -224,7 +236,7 @@ impl<F: Feedback> CreditReceiver<F> {
             self.end_at(end);
         }
         if self.config.recovery == Recovery::GoBack && offset > self.inbox.next() {
-            // One per round trip: what is on its way then is thrown away too.
+            // At most one per round trip, since all data on its way is discarded too.
             if cx.now >= self.nack_at {
                 self.nack = true;
                 self.nack_at = cx.now + self.rtt();
@@ -245,11 +257,12 @@ impl<F: Feedback> CreditReceiver<F> {
         if marked && self.inbox.next() >= end && !is_newer(self.session, session) {
             self.stop(session, packet.sent);
         } else if self.config.stop_by_mark && self.sending && self.end == Some(self.inbox.next()) {
-            // The last gap closed after the mark.
+            // The last gap was closed after the marked packet.
             self.stop(self.session, packet.sent);
         }
     }
 
+    /// Ends the update period and sets the new rate.
     fn update(&mut self, now: Time) {
         let span = now.saturating_since(self.updated);
         if self.meter.received() == 0 && self.feedback.rate() * span.as_secs_f64() >= 1.0 {
@@ -277,6 +290,7 @@ impl<F: Feedback> CreditReceiver<F> {
         }
     }
 
+    /// Returns the next credit, if it is due and allowed.
     fn next_credit(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
         if !self.sending || self.pacer.due() > cx.now || !self.is_allowed() {
             return None;
@@ -299,19 +313,19 @@ impl<F: Feedback> CreditReceiver<F> {
         Some(credit)
     }
 
-    /// Whether the next credit may leave, as far as the budget goes.
+    /// Returns true if the budget allows the next credit.
     fn is_allowed(&self) -> bool {
         let (next, payload_max) = (self.pacer.number(), self.framing.payload_max);
         self.budget.as_ref().is_none_or(|budget| budget.allows(next, payload_max))
     }
 
-    /// When credits that had no answer are given up, so that others may take their place: a round trip after the last of
-    /// them, and a little for queues. Too early costs a few credits more.
+    /// Returns the time at which credits without an answer are given up, so that others may take their place: a round trip
+    /// after the last one, and some time for queues. If that is too early, a few more credits are sent.
     fn gives_up_at(&self) -> Time {
         self.budget.as_ref().map_or(Time::MAX, |budget| budget.gives_up_at(self.rtt() + self.base_rtt / 4))
     }
 
-    /// The fields that every packet of this receiver has; `echo` is the time at which the answered packet was sent.
+    /// Returns the fields that every packet of this receiver has. `echo` is the time at which the answered packet was sent.
     fn answer(&self, echo: Time) -> CreditAnswer {
         CreditAnswer { session: self.session, ack: self.inbox.next(), echo }
     }
@@ -329,7 +343,7 @@ impl<F: Feedback> CreditReceiver<F> {
     }
 }
 
-/// Whether session `a` came after session `b`, on a circle of 32 bits.
+/// Returns true if session `a` is newer than session `b`, where numbers wrap around at 32 bits.
 fn is_newer(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) as i32) > 0
 }

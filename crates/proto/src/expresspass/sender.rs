@@ -1,4 +1,4 @@
-//! The sending end: one frame per credit.
+//! The sending end, which sends one frame per credit.
 
 use super::gate::{GateConfig, SenderGate, Signal, State};
 use super::outbox::{Chunk, Outbox};
@@ -9,67 +9,74 @@ use clearway_units::{Span, Time};
 use std::collections::VecDeque;
 
 choice! {
-    /// Where data that a credit released waits for the link.
+    /// The place in which data that a credit released waits for the link.
     pub enum Release {
-        /// With its flow, for the flow's turn in the round robin of the network card.
-        Turn = "turn",
-        /// In the queue of the network card, in the order in which credits came (the ns-2 code).
+    /// Data waits in its flow, for the flow's turn in the round robin of the network card.
+    Turn = "turn",
+    /// Data waits in the queue of the network card, in the order in which credits arrived (the ns-2 code).
         Queue = "queue",
     }
 }
 
-/// How a sender behaves.
+/// The settings of a sender.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SenderConfig {
-    /// Starting and stopping credits.
+    /// The settings for starting and stopping credits.
     pub gate: GateConfig,
-    /// A new connection's request rides on its SYN.
+    /// If true, the SYN of a new connection carries its request.
     pub request_on_syn: bool,
-    /// How much later than newer data a frame may arrive before it is taken for lost.
+    /// The time by which a frame may arrive later than newer data before it counts as lost.
     pub reorder: Span,
-    /// Data takes part in ECN.
+    /// If true, data takes part in ECN.
     pub ecn: bool,
-    /// Most bytes under way without credits, at low priority (E17 sec. 7).
+    /// The largest number of unscheduled bytes in flight, which are sent without credits at low priority (E17 sec. 7).
     pub low_priority: u64,
-    /// Where data that a credit released waits for the link.
+    /// The place in which data that a credit released waits for the link.
     pub release: Release,
 }
 
-/// Weight of a new sample in the sender's round-trip time (RFC 6298).
+/// The weight of a new sample in the sender's smoothed round-trip time (RFC 6298).
 const RTT_GAIN: f64 = 0.125;
-/// Round-trip times after which a frame without any news is taken for lost, if credits still come.
+/// The number of round-trip times after which a frame without news counts as lost, if credits still arrive.
 const SILENCE_RTTS: u64 = 3;
 
-/// A frame that a credit released.
+/// A frame that a credit released and that waits for the link.
 #[derive(Clone, Copy, Debug)]
 struct Grant {
     session: u32,
+    /// The number of the credit.
     credit: u64,
+    /// The time at which the credit was sent.
     echo: Time,
     chunk: Chunk,
+    /// True if no other frame waited when the credit arrived.
     empties: bool,
 }
 
-/// Sends data on credits only.
+/// The sending end of a credit-based transport.
 #[derive(Clone, Debug)]
 pub struct CreditSender {
     config: SenderConfig,
     framing: Framing,
     gate: SenderGate,
     outbox: Outbox,
+    /// The frames that credits released and that wait for the link.
     granted: VecDeque<Grant>,
     srtt: Span,
+    /// The latest send time that a credit has echoed.
     newest: Time,
+    /// True until the receiver answers the SYN.
     handshake: bool,
+    /// True once the application writes no more.
     closed: bool,
-    /// Bytes written when the last request left.
+    /// The bytes that were written when the last request left.
     told: u64,
-    /// The receiver said that it knows the end.
+    /// True if the receiver knows the flow's end.
     end_known: bool,
 }
 
 impl CreditSender {
-    /// A sender without data.
+    /// Makes a sender without data.
     pub fn new(config: SenderConfig, env: &Env) -> CreditSender {
         CreditSender {
             config,
@@ -86,15 +93,17 @@ impl CreditSender {
         }
     }
 
-    /// Where the sender stands with its receiver.
+    /// Returns the state towards the receiver.
     pub fn state(&self) -> State {
         self.gate.state()
     }
 
+    /// Returns the number of frames for which a credit is of use.
     fn backlog(&self) -> u64 {
         self.outbox.backlog_frames(self.framing.payload_max)
     }
 
+    /// Records the acknowledgement that a packet of the receiver carries.
     fn learn(&mut self, ack: u64, echo: Time, packet: &Packet, extra: &Extra) {
         self.end_known |= packet.flags.has(Flags::LAST);
         let sack = if packet.flags.has(Flags::EXTRA) { extra.sack() } else { &[] };
@@ -143,7 +152,7 @@ impl CreditSender {
         self.gate.on_stopped(answer.session, complete, backlog, cx.now);
     }
 
-    /// The next frame that a credit released.
+    /// Returns the next frame that a credit released.
     fn granted(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         let grant = self.granted.pop_front()?;
         self.outbox.on_sent(grant.chunk.seq, cx.now);
@@ -153,7 +162,7 @@ impl CreditSender {
         Some(packet.with_flags(packet.flags.with_if(empties, Flags::EMPTY)))
     }
 
-    /// The data packet that carries `chunk` under the given header.
+    /// Returns the data packet that carries `chunk` under the given header.
     fn data(&self, header: Header, chunk: Chunk, cx: &mut Cx<'_>) -> Packet {
         let Chunk { seq, len, again } = chunk;
         let last = self.closed && seq + len as u64 == self.outbox.written();
@@ -166,14 +175,14 @@ impl CreditSender {
         Packet::data(header, len, self.framing.wire(len), cx.now).with_flags(flags)
     }
 
-    /// The receiver believes that less is to come than there is.
+    /// Sends a request if more was written than the receiver was told.
     fn tell_more(&mut self, now: Time) {
         if self.config.gate.tell_end && self.outbox.written() > self.told {
             self.gate.ask_again(now);
         }
     }
 
-    /// The flow may have ended without a data packet that says so.
+    /// Sends a stop if the flow has ended and no data packet can tell the receiver so.
     fn tell_end(&mut self, cx: &mut Cx<'_>) {
         let silent = matches!(self.gate.state(), State::Closed | State::StopSent | State::RequestSent);
         if self.outbox.backlog() == 0 && silent && !self.end_known {
@@ -253,7 +262,7 @@ impl Sender for CreditSender {
     }
 
     fn wants_unscheduled(&self) -> bool {
-        // A connection that is being opened takes no data yet.
+        // A connection that is being opened sends no data.
         self.outbox.low_in_flight() < self.config.low_priority && self.outbox.unsent() > 0 && !self.handshake
     }
 

@@ -1,6 +1,6 @@
-//! The pending events: a wheel of buckets near the present, a heap for what is far.
+//! The pending events: a wheel of buckets for the near future, a heap for the far one.
 
-use super::Event;
+use super::event::Event;
 use clearway_units::Span;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -14,18 +14,21 @@ const BUCKETS: u64 = 2048;
 /// an append and spreads the cost of order over neighbours, which share cache lines. Far events (timers, arrivals
 /// of flows) wait in a heap until the wheel comes near.
 pub struct Wheel {
-    /// The current bucket's events in order; those before `next` are gone.
+    /// The events of the current bucket in order; those before `next` are gone.
     current: Vec<Event>,
+    /// Index of the first event of the current bucket that is still pending.
     next: usize,
     /// Number of the current bucket since the start of time.
     cursor: u64,
     /// A bucket is 2^shift picoseconds wide.
     shift: u32,
+    /// The events of the buckets after the current one, unsorted; bucket `n` lies at `n` modulo [`BUCKETS`].
     buckets: Vec<Vec<Event>>,
-    /// A bit a bucket: whether it holds events.
+    /// A bit for each of `buckets`, set while it holds events.
     occupied: Vec<u64>,
+    /// Events behind the range of the buckets.
     far: BinaryHeap<Far>,
-    /// Events that ever went into the heap.
+    /// Number of events that ever went into the heap.
     far_pushed: u64,
 }
 
@@ -48,15 +51,15 @@ impl Wheel {
         }
     }
 
-    /// How many events are pending, counted bucket by bucket.
+    /// The number of pending events, counted bucket by bucket.
     pub fn len(&self) -> usize {
         self.current.len() - self.next + self.far.len() + self.buckets.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// Adds an event. It must not lie before the last one popped.
+    /// Adds an event, which must not lie before the last one popped.
     #[inline]
     pub fn push(&mut self, event: Event) {
-        let bucket = event.at >> self.shift;
+        let bucket = event.at().as_ps() >> self.shift;
         if bucket.wrapping_sub(self.cursor + 1) < BUCKETS - 1 {
             self.put(bucket, event);
         } else {
@@ -76,7 +79,7 @@ impl Wheel {
         }
     }
 
-    /// Removes the first event.
+    /// Takes the first event.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
         if self.next == self.current.len() && !self.advance() {
@@ -86,8 +89,8 @@ impl Wheel {
         Some(self.current[self.next - 1])
     }
 
-    /// The event `ahead` places behind the one that [`Wheel::pop`] gives next, if it is in the same bucket: to
-    /// fetch what it will need.
+    /// The event `ahead` places behind the one that [`Wheel::pop`] gives next, if it is in the same bucket: the caller
+    /// fetches what it will need.
     #[inline]
     pub fn peek(&self, ahead: usize) -> Option<Event> {
         self.current.get(self.next + ahead).copied()
@@ -95,27 +98,27 @@ impl Wheel {
 
     #[inline]
     fn put(&mut self, bucket: u64, event: Event) {
-        let slot = (bucket % BUCKETS) as usize;
-        self.buckets[slot].push(event);
-        self.occupied[slot / 64] |= 1 << (slot % 64);
+        let place = (bucket % BUCKETS) as usize;
+        self.buckets[place].push(event);
+        self.occupied[place / 64] |= 1 << (place % 64);
     }
 
-    /// Makes the next bucket that holds events current. False if there is none.
+    /// Makes the next bucket that holds events the current one. Answers false if there is none.
     fn advance(&mut self) -> bool {
         let near = self.next_occupied();
-        let far = self.far.peek().map(|far| far.0.at >> self.shift);
+        let far = self.far.peek().map(|far| far.0.at().as_ps() >> self.shift);
         let Some(next) = near.into_iter().chain(far).min() else { return false };
         self.cursor = next;
         // What the heap holds of the wheel's new range moves over before the bucket is sorted.
-        while self.far.peek().is_some_and(|far| (far.0.at >> self.shift) - next < BUCKETS) {
+        while self.far.peek().is_some_and(|far| (far.0.at().as_ps() >> self.shift) - next < BUCKETS) {
             let event = self.far.pop().expect("just seen").0;
-            self.put(event.at >> self.shift, event);
+            self.put(event.at().as_ps() >> self.shift, event);
         }
-        let slot = (next % BUCKETS) as usize;
-        self.occupied[slot / 64] &= !(1 << (slot % 64));
+        let place = (next % BUCKETS) as usize;
+        self.occupied[place / 64] &= !(1 << (place % 64));
         self.current.clear();
         self.next = 0;
-        std::mem::swap(&mut self.current, &mut self.buckets[slot]);
+        std::mem::swap(&mut self.current, &mut self.buckets[place]);
         // A stable sort: an entity's events for one time stay in the order in which it scheduled them.
         self.current.sort_by_key(Event::rank);
         true
@@ -135,8 +138,8 @@ impl Wheel {
                 bits &= !(u64::MAX << bit);
             }
             if bits != 0 {
-                let slot = word as u64 * 64 + bits.trailing_zeros() as u64;
-                return Some(self.cursor + 1 + (slot + BUCKETS - start as u64) % BUCKETS);
+                let place = word as u64 * 64 + bits.trailing_zeros() as u64;
+                return Some(self.cursor + 1 + (place + BUCKETS - start as u64) % BUCKETS);
             }
         }
         None
@@ -165,8 +168,10 @@ impl Eq for Far {}
 
 #[cfg(test)]
 mod tests {
-    use super::super::What;
+    use super::super::event::EventKind;
     use super::*;
+    use crate::ids::{FaultId, FlowSlot, Id, PacketId};
+    use clearway_topology::PortId;
     use clearway_units::Time;
     use proptest::prelude::*;
 
@@ -174,32 +179,48 @@ mod tests {
     fn equal_times_are_ordered_by_origin_and_then_by_the_order_of_scheduling() {
         let mut wheel = Wheel::new(Span::from_us(1));
         for (origin, tag) in [(2, 0), (1, 1), (1, 0), (0, 7)] {
-            wheel.push(Event::new(Time::from_ps(5), origin, What::Wake(origin * 10 + tag)));
+            wheel.push(Event::new(Time::from_ps(5), origin, EventKind::Wake(PortId(origin * 10 + tag))));
         }
-        let order: Vec<_> = std::iter::from_fn(|| wheel.pop()).map(|event| event.what()).collect();
-        assert_eq!(order, [What::Wake(7), What::Wake(11), What::Wake(10), What::Wake(20)]);
+        let order: Vec<_> = std::iter::from_fn(|| wheel.pop()).map(|event| event.kind()).collect();
+        assert_eq!(
+            order,
+            [
+                EventKind::Wake(PortId(7)),
+                EventKind::Wake(PortId(11)),
+                EventKind::Wake(PortId(10)),
+                EventKind::Wake(PortId(20))
+            ]
+        );
     }
 
     #[test]
     fn of_events_of_one_time_packets_that_arrive_come_first_whoever_scheduled_them() {
         let mut wheel = Wheel::new(Span::from_us(1));
         let events = [
-            (0, What::Wake(1)),
-            (3, What::Arrive(2)),
-            (1, What::SenderTimer(3)),
-            (2, What::Handle(4)),
-            (9, What::Pause(5)),
-            (0, What::Fault(6)),
+            (0, EventKind::Wake(PortId(1))),
+            (3, EventKind::Arrive(PacketId::from_index(2))),
+            (1, EventKind::SenderTimer(FlowSlot::from_index(3))),
+            (2, EventKind::Handle(PacketId::from_index(4))),
+            (9, EventKind::Pause(PortId(5))),
+            (0, EventKind::Fault(FaultId::from_index(6))),
         ];
         // A later time stays later, whatever happens then.
-        wheel.push(Event::new(Time::from_ps(6), 0, What::Arrive(7)));
-        for (origin, what) in events {
-            wheel.push(Event::new(Time::from_ps(5), origin, what));
+        wheel.push(Event::new(Time::from_ps(6), 0, EventKind::Arrive(PacketId::from_index(7))));
+        for (origin, kind) in events {
+            wheel.push(Event::new(Time::from_ps(5), origin, kind));
         }
-        let order: Vec<_> = std::iter::from_fn(|| wheel.pop()).map(|event| event.what()).collect();
-        let arrivals = [What::Handle(4), What::Arrive(2), What::Pause(5)];
-        let others = [What::Wake(1), What::Fault(6), What::SenderTimer(3)];
-        assert_eq!(order, [&arrivals[..], &others, &[What::Arrive(7)]].concat());
+        let order: Vec<_> = std::iter::from_fn(|| wheel.pop()).map(|event| event.kind()).collect();
+        let arrivals = [
+            EventKind::Handle(PacketId::from_index(4)),
+            EventKind::Arrive(PacketId::from_index(2)),
+            EventKind::Pause(PortId(5)),
+        ];
+        let others = [
+            EventKind::Wake(PortId(1)),
+            EventKind::Fault(FaultId::from_index(6)),
+            EventKind::SenderTimer(FlowSlot::from_index(3)),
+        ];
+        assert_eq!(order, [&arrivals[..], &others, &[EventKind::Arrive(PacketId::from_index(7))]].concat());
     }
 
     proptest! {
@@ -212,20 +233,20 @@ mod tests {
             let mut reference = std::collections::BTreeSet::new();
             let (mut now, mut count) = (0, 0);
             let rank = |event: Event| {
-                let What::Wake(count) = event.what() else { unreachable!() };
+                let EventKind::Wake(PortId(count)) = event.kind() else { unreachable!() };
                 (event.rank(), count)
             };
             for (pops, ahead, squeeze) in steps {
                 let at = now + (ahead >> squeeze);
                 let origin = (ahead % 5) as u32;
-                let event = Event::new(Time::from_ps(at), origin, What::Wake(count));
+                let event = Event::new(Time::from_ps(at), origin, EventKind::Wake(PortId(count)));
                 wheel.push(event);
                 reference.insert((event.rank(), count));
                 count += 1;
                 for _ in 0..pops {
                     let event = wheel.pop();
                     prop_assert_eq!(event.map(rank), reference.pop_first());
-                    now = event.map_or(now, |event| event.at);
+                    now = event.map_or(now, |event| event.at().as_ps());
                 }
                 prop_assert_eq!(wheel.len(), reference.len());
             }

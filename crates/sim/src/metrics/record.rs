@@ -1,39 +1,40 @@
 //! What is noted of each flow or message, and the tables made of it.
 
 use super::table::{Column, Table, Values};
+use crate::ids::{FlowSlot, Id, TrafficId};
 use crate::model::Model;
-use crate::net::Network;
+use crate::net::{DropReason, Network};
 use clearway_proto::Stats;
-use clearway_topology::NodeId;
+use clearway_topology::{NodeId, PortId};
 use clearway_units::{Span, Time};
 
 /// A flow or, on connections that stay open, a message.
 #[derive(Clone, Debug)]
 pub struct Record {
-    /// The part of the traffic.
-    pub traffic: u32,
-    /// The flow's number in that part.
+    /// The traffic entry to which the flow belongs.
+    pub traffic: TrafficId,
+    /// The number of the flow in its traffic entry.
     pub number: u64,
-    /// Who sent.
+    /// The host that sends.
     pub src: NodeId,
-    /// Who received.
+    /// The host that receives.
     pub dst: NodeId,
-    /// How much; `None` while that is open.
+    /// The number of bytes to send; `None` while that is open.
     pub size: Option<u64>,
-    /// When the application handed it over.
+    /// The time at which the application handed the bytes over.
     pub start: Time,
-    /// When its last byte was delivered.
+    /// The time at which the last byte was delivered.
     pub end: Option<Time>,
-    /// When its sender first knew that all of it had arrived.
+    /// The time at which the sender first knew that all bytes had arrived.
     pub acknowledged: Option<Time>,
-    /// How long it would take alone, sent at line rate at once.
+    /// The time that the bytes would take alone, sent at line rate at once.
     pub ideal: Span,
-    /// Bytes delivered.
+    /// The number of bytes delivered.
     pub delivered: u64,
-    /// What its ends did for it.
+    /// The counts of what both ends did for these bytes.
     pub stats: Stats,
-    /// Where the flow is while it lives.
-    pub place: u32,
+    /// The flow's place in the table of flows, while the flow lives.
+    pub flow: Option<FlowSlot>,
 }
 
 /// The table of flows, by start and then by their numbers.
@@ -62,8 +63,13 @@ pub fn flow_table(model: &Model, mut records: Vec<Record>) -> Table {
             "number of the flow among those of its traffic; messages on one connection share it",
             ints(&|r| r.number),
         ),
-        ("traffic", "", "the part of the traffic that it belongs to", text(&|r| r.traffic, traffic_names)),
-        ("transport", "", "its transport", text(&|r| r.traffic, transport_names)),
+        (
+            "traffic",
+            "",
+            "the part of the traffic that it belongs to",
+            text(&|r| r.traffic.index() as u32, traffic_names),
+        ),
+        ("transport", "", "its transport", text(&|r| r.traffic.index() as u32, transport_names)),
         ("src", "", "host that sends", text(&|r| r.src.0, hosts())),
         ("dst", "", "host that receives", text(&|r| r.dst.0, hosts())),
         (
@@ -130,64 +136,52 @@ pub fn flow_table(model: &Model, mut records: Vec<Record>) -> Table {
 
 /// The table of output ports, by number.
 pub fn port_table(model: &Model, net: &Network) -> Table {
-    let (topology, now) = (&model.topology, net.now);
-    let ids = 0..net.ports.len();
-    let names = topology.ports().iter().enumerate();
-    let names = names.map(|(id, _)| topology.port_name(clearway_topology::PortId(id as u32))).collect();
-    let tier = |port: usize| {
-        let port = &topology.ports()[port];
+    let (topology, now) = (&model.topology, net.now());
+    let names = net.ports.ids().map(|port| topology.port_name(port)).collect();
+    let tier = |port: PortId| {
+        let port = topology.port(port);
         let level = |node: NodeId| topology.nodes()[node.index()].tier as u32;
         level(port.from) * 256 + level(port.to)
     };
-    let mut tiers: Vec<u32> = ids.clone().map(tier).collect();
+    let mut tiers: Vec<u32> = net.ports.ids().map(tier).collect();
     tiers.sort_unstable();
     tiers.dedup();
     let tier_names =
         tiers.iter().map(|tier| format!("{}->{}", level_name(tier / 256), level_name(tier % 256))).collect();
     let tier_of = |port| tiers.binary_search(&tier(port)).expect("listed above") as u32;
-    let classes = |port: usize| {
-        let is_host = net.ports[port].nic != crate::net::NONE;
-        let count = if is_host { model.host.port.classes.len() } else { model.switch.classes.len() };
-        let first = net.ports[port].first_queue as usize;
-        &net.queues[first..first + count]
-    };
-    let ints = |of: &dyn Fn(usize) -> u64| Values::U64(ids.clone().map(of).collect());
-    let reals = |of: &dyn Fn(usize) -> f64| Values::F64(ids.clone().map(of).collect());
-    let utilisation = |port: usize| {
-        let port = &net.ports[port];
-        let capacity = port.rate.as_bps_f64() / 8.0 * now.as_secs_f64();
-        if capacity > 0.0 { port.tx_bytes as f64 / capacity } else { 0.0 }
+    let texts = |of: &dyn Fn(PortId) -> u32, names| Values::Text(net.ports.ids().map(of).collect(), names);
+    let ints = |of: &dyn Fn(PortId) -> u64| Values::U64(net.ports.ids().map(of).collect());
+    let reals = |of: &dyn Fn(PortId) -> f64| Values::F64(net.ports.ids().map(of).collect());
+    let sent = |port: PortId| &net.ports[port].sent;
+    let utilisation = |port: PortId| {
+        let capacity = net.ports[port].link.rate.as_bps_f64() / 8.0 * now.as_secs_f64();
+        if capacity > 0.0 { sent(port).bytes as f64 / capacity } else { 0.0 }
     };
     let columns = [
-        (
-            "port",
-            "",
-            "the port, as node->next node",
-            Values::Text(ids.clone().map(|id| id as u32).collect(), names),
-        ),
-        ("tier", "", "tiers that it joins", Values::Text(ids.clone().map(tier_of).collect(), tier_names)),
-        ("rate_bps", "bit/s", "rate of its link", ints(&|p| net.ports[p].rate.as_bps())),
-        ("tx_packets", "packets", "packets sent, data and control", ints(&|p| net.ports[p].tx_packets)),
-        ("tx_bytes", "B", "bytes sent, as on the wire", ints(&|p| net.ports[p].tx_bytes)),
+        ("port", "", "the port, as node->next node", texts(&|p| p.0, names)),
+        ("tier", "", "tiers that it joins", texts(&tier_of, tier_names)),
+        ("rate_bps", "bit/s", "rate of its link", ints(&|p| net.ports[p].link.rate.as_bps())),
+        ("tx_packets", "packets", "packets sent, data and control", ints(&|p| sent(p).packets)),
+        ("tx_bytes", "B", "bytes sent, as on the wire", ints(&|p| sent(p).bytes)),
         (
             "tx_data_bytes",
             "B",
             "bytes of flows in the packets sent, retransmissions included",
-            ints(&|p| net.ports[p].tx_payload),
+            ints(&|p| sent(p).payload),
         ),
-        ("tx_credits", "credits", "credits sent", ints(&|p| net.ports[p].tx_credits)),
+        ("tx_credits", "credits", "credits sent", ints(&|p| sent(p).credits)),
         ("utilisation", "1", "share of the run during which the link was busy", reals(&utilisation)),
         (
             "queue_max_bytes",
             "B",
             "most bytes that waited in any one class but the credits'; the frame being sent is not counted",
-            ints(&|p| classes(p).iter().map(|c| c.queue.bytes_max()).max().unwrap_or(0)),
+            ints(&|p| net.data_queues(p).iter().map(|c| c.queue.bytes_max()).max().unwrap_or(0)),
         ),
         (
             "queue_mean_bytes",
             "B",
             "bytes that waited, all classes but the credits', averaged over the run",
-            reals(&|p| classes(p).iter().map(|c| c.queue.bytes_mean(now)).sum()),
+            reals(&|p| net.data_queues(p).iter().map(|c| c.queue.bytes_mean(now)).sum()),
         ),
         (
             "credit_queue_max",
@@ -205,31 +199,36 @@ pub fn port_table(model: &Model, net: &Network) -> Table {
             "marks",
             "packets",
             "packets that got an ECN mark here",
-            ints(&|p| classes(p).iter().map(|c| c.marks).sum()),
+            ints(&|p| net.data_queues(p).iter().map(|c| c.marks).sum()),
         ),
         (
             "drops_buffer",
             "packets",
             "packets dropped because the queue was full",
-            ints(&|p| net.ports[p].drops[0]),
+            ints(&|p| net.ports[p].drops[DropReason::Buffer]),
         ),
         (
             "drops_credit",
             "credits",
             "credits dropped by the credit limit: the normal fate of excess credits",
-            ints(&|p| net.ports[p].drops[1]),
+            ints(&|p| net.ports[p].drops[DropReason::Credit]),
         ),
-        ("drops_loss", "packets", "packets lost on the link at random", ints(&|p| net.ports[p].drops[2])),
+        (
+            "drops_loss",
+            "packets",
+            "packets lost on the link at random",
+            ints(&|p| net.ports[p].drops[DropReason::Loss]),
+        ),
         (
             "drops_down",
             "packets",
             "packets dropped because the link was down",
-            ints(&|p| net.ports[p].drops[3]),
+            ints(&|p| net.ports[p].drops[DropReason::Down]),
         ),
     ];
     let mut table = table("ports", columns);
-    if net.stopped(0).is_some() {
-        let stopped = |port: usize| net.stopped(port as u32).unwrap_or_default();
+    if net.stopped(PortId(0)).is_some() {
+        let stopped = |port: PortId| net.stopped(port).unwrap_or_default();
         table.columns.extend([
             Column {
                 name: "pauses",

@@ -2,15 +2,24 @@
 
 use super::record::table;
 use super::table::{Table, Values};
-use crate::flows::Flows;
+use crate::hosts::Flows;
+use crate::ids::{Id, SeriesId, TrafficId};
 use crate::model::{Model, Probe, Sample};
-use crate::net::{NONE, Network};
-use clearway_proto::{Receiver, Sender};
+use crate::net::Network;
 use clearway_topology::PortId;
 use clearway_units::Span;
 use std::collections::BTreeMap;
 
-/// Values sampled so far, row by row.
+/// An entity that a sample is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Entity {
+    /// A flow, by its traffic entry and its number there.
+    Flow(TrafficId, u64),
+    /// A port.
+    Port(PortId),
+}
+
+/// The values sampled so far, row by row.
 #[derive(Default)]
 pub struct Sampler {
     series: Vec<u32>,
@@ -18,14 +27,15 @@ pub struct Sampler {
     entities: Vec<u32>,
     quantities: Vec<u32>,
     values: Vec<f64>,
+    /// The names of entities, in the order in which they were first seen.
     entity_names: Vec<String>,
-    /// Index of an entity's name: flows by (traffic, number), ports by (`PORTS`, id).
-    known: BTreeMap<(u32, u64), u32>,
-    /// Counters at the last sample: by (series, entity).
-    last: BTreeMap<(u32, u32), u64>,
+    /// The index of each entity's name.
+    known: BTreeMap<Entity, u32>,
+    /// The counters of each series and entity at the last sample.
+    last: BTreeMap<(SeriesId, u32), u64>,
 }
 
-const PORTS: u32 = u32::MAX;
+/// The quantities that samples show, by [`Quantity`].
 const QUANTITIES: [&str; 8] = [
     "throughput_bps",
     "cwnd_bytes",
@@ -37,27 +47,45 @@ const QUANTITIES: [&str; 8] = [
     "rtt_s",
 ];
 
+/// A quantity that a sample shows.
+#[derive(Clone, Copy)]
+enum Quantity {
+    Throughput,
+    Cwnd,
+    Rate,
+    Srtt,
+    QueueBytes,
+    QueueCredits,
+    PortRate,
+    Rtt,
+}
+
 impl Sampler {
-    /// Takes one sample of series number `index`.
-    pub fn sample(&mut self, index: u32, model: &Model, net: &Network, flows: &mut Flows) {
-        let Sample { every, what, .. } = &model.samples[index as usize];
+    /// Takes one sample of a series.
+    pub fn sample(&mut self, series: SeriesId, model: &Model, net: &Network, flows: &mut Flows) {
+        let Sample { every, what, .. } = &model.samples[series.index()];
         let per_second = 8.0 / every.as_secs_f64();
         match what {
             Probe::Throughput(traffic) => {
-                for (_, flow) in flows.iter_mut().filter(|(_, flow)| flow.traffic as usize == *traffic) {
+                for flow in flows.iter_mut().filter(|flow| flow.traffic.index() == *traffic) {
                     let entity = self.flow_entity(model, flow.traffic, flow.number);
                     let delivered = flow.delivered();
-                    let since = delivered - self.last.insert((index, entity), delivered).unwrap_or(0);
-                    self.push(index, net, entity, 0, since as f64 * per_second);
+                    let since = delivered - self.last.insert((series, entity), delivered).unwrap_or(0);
+                    self.push(series, net, entity, Quantity::Throughput, since as f64 * per_second);
                 }
             }
             Probe::Sender(traffic) => {
-                for (_, flow) in flows.iter_mut().filter(|(_, flow)| flow.traffic as usize == *traffic) {
+                for flow in flows.iter_mut().filter(|flow| flow.traffic.index() == *traffic) {
                     let entity = self.flow_entity(model, flow.traffic, flow.number);
                     let gauges = flow.gauges();
-                    for (quantity, value) in [(1, gauges.cwnd), (2, gauges.rate), (3, gauges.srtt)] {
+                    let values = [
+                        (Quantity::Cwnd, gauges.cwnd),
+                        (Quantity::Rate, gauges.rate),
+                        (Quantity::Srtt, gauges.srtt),
+                    ];
+                    for (quantity, value) in values {
                         if !value.is_nan() {
-                            self.push(index, net, entity, quantity, value);
+                            self.push(series, net, entity, quantity, value);
                         }
                     }
                 }
@@ -66,38 +94,35 @@ impl Sampler {
             Probe::Rtt(_) => {}
             Probe::Queue(ports) => {
                 for &port in ports {
-                    let out = &net.ports[port.index()];
-                    let classes =
-                        if out.nic == NONE { &model.switch.classes } else { &model.host.port.classes };
-                    let first = out.first_queue as usize;
-                    let bytes: u64 =
-                        net.queues[first..first + classes.len()].iter().map(|c| c.queue.bytes()).sum();
-                    self.push_port(index, model, net, port, 4, bytes as f64);
+                    let bytes: u64 = net.data_queues(port).iter().map(|class| class.queue.bytes()).sum();
+                    let entity = self.port_entity(model, port);
+                    self.push(series, net, entity, Quantity::QueueBytes, bytes as f64);
                 }
             }
             Probe::CreditQueue(ports) => {
                 for &port in ports {
-                    let waiting: u32 = net.credit_queues(port.index()).map(|queue| queue.packets()).sum();
-                    self.push_port(index, model, net, port, 5, waiting as f64);
+                    let waiting: u32 = net.credit_queues(port).map(|queue| queue.packets()).sum();
+                    let entity = self.port_entity(model, port);
+                    self.push(series, net, entity, Quantity::QueueCredits, waiting as f64);
                 }
             }
             Probe::PortRate(ports) => {
                 for &port in ports {
                     let entity = self.port_entity(model, port);
-                    let sent = net.ports[port.index()].tx_bytes;
-                    let since = sent - self.last.insert((index, entity), sent).unwrap_or(0);
-                    self.push(index, net, entity, 6, since as f64 * per_second);
+                    let sent = net.ports[port].sent.bytes;
+                    let since = sent - self.last.insert((series, entity), sent).unwrap_or(0);
+                    self.push(series, net, entity, Quantity::PortRate, since as f64 * per_second);
                 }
             }
         }
     }
 
     /// An acknowledgement told the sender of a flow this round-trip time.
-    pub fn watch(&mut self, model: &Model, net: &Network, traffic: u32, number: u64, rtt: Span) {
+    pub fn watch(&mut self, model: &Model, net: &Network, traffic: TrafficId, number: u64, rtt: Span) {
         for (index, sample) in model.samples.iter().enumerate() {
-            if matches!(sample.what, Probe::Rtt(watched) if watched == traffic as usize) {
+            if matches!(sample.what, Probe::Rtt(watched) if watched == traffic.index()) {
                 let entity = self.flow_entity(model, traffic, number);
-                self.push(index as u32, net, entity, 7, rtt.as_secs_f64());
+                self.push(SeriesId::from_index(index), net, entity, Quantity::Rtt, rtt.as_secs_f64());
             }
         }
     }
@@ -128,66 +153,28 @@ impl Sampler {
         )
     }
 
-    fn push_port(
-        &mut self,
-        series: u32,
-        model: &Model,
-        net: &Network,
-        port: PortId,
-        quantity: u32,
-        value: f64,
-    ) {
-        let entity = self.port_entity(model, port);
-        self.push(series, net, entity, quantity, value);
-    }
-
-    fn push(&mut self, series: u32, net: &Network, entity: u32, quantity: u32, value: f64) {
-        self.series.push(series);
-        self.times.push(net.now.as_secs_f64());
+    fn push(&mut self, series: SeriesId, net: &Network, entity: u32, quantity: Quantity, value: f64) {
+        self.series.push(series.index() as u32);
+        self.times.push(net.now().as_secs_f64());
         self.entities.push(entity);
-        self.quantities.push(quantity);
+        self.quantities.push(quantity as u32);
         self.values.push(value);
     }
 
-    fn flow_entity(&mut self, model: &Model, traffic: u32, number: u64) -> u32 {
-        self.entity((traffic, number), || format!("{}/{number}", model.traffic[traffic as usize].name))
+    fn flow_entity(&mut self, model: &Model, traffic: TrafficId, number: u64) -> u32 {
+        let name = || format!("{}/{number}", model.traffic[traffic.index()].name);
+        self.entity(Entity::Flow(traffic, number), name)
     }
 
     fn port_entity(&mut self, model: &Model, port: PortId) -> u32 {
-        self.entity((PORTS, port.0 as u64), || model.topology.port_name(port))
+        self.entity(Entity::Port(port), || model.topology.port_name(port))
     }
 
-    fn entity(&mut self, key: (u32, u64), name: impl FnOnce() -> String) -> u32 {
+    fn entity(&mut self, entity: Entity, name: impl FnOnce() -> String) -> u32 {
         let names = &mut self.entity_names;
-        *self.known.entry(key).or_insert_with(|| {
+        *self.known.entry(entity).or_insert_with(|| {
             names.push(name());
             names.len() as u32 - 1
         })
-    }
-}
-
-impl crate::flows::Flow {
-    /// Bytes handed to the application at the other end.
-    pub fn delivered(&mut self) -> u64 {
-        struct Read;
-        impl clearway_proto::ReceiverVisitor for Read {
-            type Output = u64;
-            fn visit<R: Receiver>(self, receiver: &mut R) -> u64 {
-                receiver.delivered()
-            }
-        }
-        self.receiver.visit(Read)
-    }
-
-    /// Bytes that the sending end knows to have arrived.
-    pub fn acknowledged(&mut self) -> u64 {
-        struct Read;
-        impl clearway_proto::SenderVisitor for Read {
-            type Output = u64;
-            fn visit<S: Sender>(self, sender: &mut S) -> u64 {
-                sender.acknowledged()
-            }
-        }
-        self.sender.visit(Read)
     }
 }

@@ -1,34 +1,65 @@
 //! Double-entry books of packets, payload and credits: nothing appears or vanishes.
 
-use super::slab::{Slab, Slot};
+use super::slab::{Parcel, Slab};
 use clearway_proto::{Header, Packet};
+use std::ops::{Index, IndexMut};
 
 /// Why a packet was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(usize)]
-pub enum Drop {
+pub enum DropReason {
     /// The queue was full.
-    Buffer = 0,
-    /// A credit found the credit queue full: the normal fate of excess credits.
-    Credit = 1,
-    /// The link lost it.
-    Loss = 2,
+    Buffer,
+    /// A credit found the queue of credits full: the normal fate of excess credits.
+    Credit,
+    /// The link lost it at random.
+    Loss,
     /// The link was down.
-    Down = 3,
+    Down,
 }
 
-/// Names of the reasons, in order.
-pub const DROP_NAMES: [&str; 4] =
-    ["dropped, buffer", "dropped, credit limit", "dropped, random loss", "dropped, link down"];
+impl DropReason {
+    /// All reasons, in the order of the tables.
+    pub const ALL: [DropReason; 4] =
+        [DropReason::Buffer, DropReason::Credit, DropReason::Loss, DropReason::Down];
 
-/// Something counted three ways.
+    /// The name of the reason in the books.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DropReason::Buffer => "dropped, buffer",
+            DropReason::Credit => "dropped, credit limit",
+            DropReason::Loss => "dropped, random loss",
+            DropReason::Down => "dropped, link down",
+        }
+    }
+}
+
+/// A value for each reason for which packets are dropped.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct ByReason<T>([T; DropReason::ALL.len()]);
+
+impl<T> Index<DropReason> for ByReason<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, why: DropReason) -> &T {
+        &self.0[why as usize]
+    }
+}
+
+impl<T> IndexMut<DropReason> for ByReason<T> {
+    #[inline]
+    fn index_mut(&mut self, why: DropReason) -> &mut T {
+        &mut self.0[why as usize]
+    }
+}
+
+/// Packets, counted three ways.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Count {
-    /// All packets.
+    /// The number of packets.
     pub packets: u64,
-    /// Bytes of flows in them.
+    /// The bytes of flows in them.
     pub payload: u64,
-    /// Credits among them.
+    /// The number of credits among them.
     pub credits: u64,
 }
 
@@ -42,41 +73,46 @@ impl Count {
     }
 }
 
-/// What the ends put into the network and what became of it.
+/// The packets that the ends put into the network, and what became of them.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Books {
-    /// Put in by an end.
+    /// Packets that an end, or a port for a flow, put in.
     pub sent: Count,
-    /// Handed to an end.
+    /// Packets handed to an end.
     pub delivered: Count,
-    /// Dropped, by reason.
-    pub dropped: [Count; 4],
-    /// Pause frames sent and arrived: neighbours' affair, of which no end knows.
-    pub frames: [u64; 2],
+    /// Packets dropped.
+    pub dropped: ByReason<Count>,
+    /// Congestion notification packets among those sent.
+    pub cnps: u64,
+    /// Pause frames, which are an affair of neighbours and of which no end knows: sent, and obeyed.
+    pub frames: (u64, u64),
 }
 
-/// One of the three ways of counting, with its lines: sent first, then what became of it.
+/// One of the three ways of counting, line by line: sent first, then what became of it.
 pub type Lines = Vec<(&'static str, u64)>;
 
 impl Books {
-    /// The books closed with what is in the network now. The error says which do not balance.
-    pub fn close(&self, slab: &Slab) -> Result<[Lines; 3], String> {
-        let (mut in_flight, mut frames) = (Count::default(), 0);
-        for Slot { packet, .. } in slab.iter_live() {
-            match packet.header {
-                Header::Pause { .. } => frames += 1,
-                _ => in_flight.add(packet),
-            }
-        }
-        let [sent, arrived] = self.frames;
-        if sent != arrived + frames {
+    /// Notes a packet that is put in.
+    #[inline]
+    pub fn enter(&mut self, packet: &Packet) {
+        self.sent.add(packet);
+        self.cnps += matches!(packet.header, Header::Cnp) as u64;
+    }
+
+    /// The books closed with the packets and the pause frames that are in the network now. The error says which do not
+    /// balance.
+    pub fn close(&self, slab: &Slab, frames: u64) -> Result<[Lines; 3], String> {
+        let mut in_flight = Count::default();
+        slab.iter_live().for_each(|Parcel { packet, .. }| in_flight.add(packet));
+        let (sent, obeyed) = self.frames;
+        if sent != obeyed + frames {
             return Err(format!(
-                "pause frames do not balance: {sent} sent, {arrived} arrived, {frames} in flight"
+                "pause frames do not balance: {sent} sent, {obeyed} arrived, {frames} in flight"
             ));
         }
         let lines = |what: &str, of: fn(&Count) -> u64| {
             let mut lines = vec![("sent", of(&self.sent)), ("delivered", of(&self.delivered))];
-            lines.extend(DROP_NAMES.iter().zip(&self.dropped).map(|(name, count)| (*name, of(count))));
+            lines.extend(DropReason::ALL.map(|why| (why.name(), of(&self.dropped[why]))));
             lines.push(("in flight", of(&in_flight)));
             let accounted: u64 = lines[1..].iter().map(|(_, count)| count).sum();
             if accounted == lines[0].1 {
@@ -93,5 +129,32 @@ impl Books {
             lines("payload bytes", |count| count.payload)?,
             lines("credits", |count| count.credits)?,
         ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clearway_units::Time;
+
+    #[test]
+    fn a_packet_that_vanishes_is_found_out() {
+        let mut books = Books::default();
+        let header = Header::Credit { number: 1, session: 1, ack: 0, echo: Time::ZERO };
+        let credit = Packet::control(header, 84, Time::ZERO);
+        books.enter(&credit);
+        let error = books.close(&Slab::default(), 0).unwrap_err();
+        assert!(error.starts_with("packets do not balance: 1 sent, 0 accounted for"), "{error}");
+        books.dropped[DropReason::Loss].add(&credit);
+        let [packets, _, credits] = books.close(&Slab::default(), 0).unwrap();
+        assert_eq!(packets[4], ("dropped, random loss", 1));
+        assert_eq!(credits[0], ("sent", 1));
+    }
+
+    #[test]
+    fn a_pause_frame_that_vanishes_is_found_out() {
+        let books = Books { frames: (2, 1), ..Books::default() };
+        assert!(books.close(&Slab::default(), 0).is_err());
+        assert!(books.close(&Slab::default(), 1).is_ok());
     }
 }

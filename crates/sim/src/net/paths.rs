@@ -1,58 +1,164 @@
-//! The paths that packets follow, in one array.
+//! The paths that packets follow, in one array: a hop is an array read.
 
-use super::Network;
+use clearway_proto::Rng;
 use clearway_topology::PortId;
 
-/// The paths of a flow's packets in one direction: `count` paths of `hops` ports each, from `base` on.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Route {
-    /// Where the first path starts in the array of paths.
-    pub base: u32,
-    /// Ports on a path.
-    pub hops: u8,
-    /// How many paths to choose from, packet by packet.
-    pub count: u32,
+/// A place in the array of paths, where the port of a hop stands.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct HopId(u32);
+
+impl HopId {
+    /// The place of the hop after this one.
+    #[inline]
+    pub fn next(self) -> HopId {
+        HopId(self.0 + 1)
+    }
+
+    /// The place of the hop `count` before this one.
+    #[inline]
+    pub fn back(self, count: u32) -> HopId {
+        HopId(self.0 - count)
+    }
 }
 
-impl Network {
-    /// Adds paths and returns where they stand.
-    pub fn add_route(&mut self, ports: &[PortId], hops: u32, count: u32) -> Route {
-        let free = self.free_paths.get_mut(ports.len()).and_then(Vec::pop);
+/// The paths of the packets of a flow in one direction: `count` paths of `hops` ports each, from `base` on.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Route {
+    base: u32,
+    hops: u8,
+    count: u32,
+}
+
+impl Route {
+    /// The number of paths among which each packet chooses.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// One of the paths, by its number.
+    #[inline]
+    pub fn way(&self, number: u32) -> Way {
+        Way { first: HopId(self.base + number * self.hops as u32), hops: self.hops }
+    }
+
+    fn ports(&self) -> usize {
+        self.hops as usize * self.count as usize
+    }
+}
+
+/// The rest of a path: a first hop, and the number of ports from there on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Way {
+    /// The place of the first hop.
+    pub first: HopId,
+    /// The number of ports to cross, the first included.
+    pub hops: u8,
+}
+
+/// The paths of all flows.
+#[derive(Default)]
+pub struct Paths {
+    ports: Vec<PortId>,
+    /// Stretches that no packet follows any more, by their length.
+    free: Vec<Vec<u32>>,
+}
+
+impl Paths {
+    /// Adds `count` paths of `hops` ports each, which stand in `ports` one after the other.
+    pub fn add(&mut self, ports: &[PortId], hops: u32, count: u32) -> Route {
+        let free = self.free.get_mut(ports.len()).and_then(Vec::pop);
         let base = free.unwrap_or_else(|| {
-            self.paths.extend_from_slice(ports);
-            (self.paths.len() - ports.len()) as u32
+            self.ports.extend_from_slice(ports);
+            (self.ports.len() - ports.len()) as u32
         });
-        self.paths[base as usize..base as usize + ports.len()].copy_from_slice(ports);
+        self.ports[base as usize..base as usize + ports.len()].copy_from_slice(ports);
         Route { base, hops: u8::try_from(hops).expect("no path crosses 256 ports"), count }
     }
 
     /// Gives back the place of a route that no packet follows any more.
-    pub fn remove_route(&mut self, route: Route) {
-        let length = route.hops as usize * route.count as usize;
-        if self.free_paths.len() <= length {
-            self.free_paths.resize(length + 1, Vec::new());
+    pub fn remove(&mut self, route: Route) {
+        if self.free.len() <= route.ports() {
+            self.free.resize(route.ports() + 1, Vec::new());
         }
-        self.free_paths[length].push(route.base);
+        self.free[route.ports()].push(route.base);
+    }
+
+    /// Adds the paths of a route backwards.
+    pub fn add_reverse(&mut self, route: Route) -> Route {
+        let paths = self.all(route).chunks(route.hops as usize);
+        let back: Vec<PortId> = paths.flat_map(|path| path.iter().rev().map(|port| port.reverse())).collect();
+        self.add(&back, route.hops as u32, route.count)
     }
 
     /// The first path of a route.
-    pub fn path(&self, route: Route) -> &[PortId] {
-        &self.paths[route.base as usize..][..route.hops as usize]
+    pub fn first(&self, route: Route) -> &[PortId] {
+        &self.ports[route.base as usize..][..route.hops as usize]
     }
 
     /// The ports of all paths of a route, one path after the other.
-    pub fn ports_of(&self, route: Route) -> &[PortId] {
-        &self.paths[route.base as usize..][..route.hops as usize * route.count as usize]
-    }
-
-    /// Whether a route consists of just these ports.
-    pub fn follows(&self, route: Route, ports: &[PortId]) -> bool {
-        self.paths[route.base as usize..][..route.hops as usize * route.count as usize] == *ports
+    pub fn all(&self, route: Route) -> &[PortId] {
+        &self.ports[route.base as usize..][..route.ports()]
     }
 
     /// The first port of a route: the sending host's own.
     #[inline]
-    pub fn first_port(&self, route: Route) -> u32 {
-        self.paths[route.base as usize].0
+    pub fn first_port(&self, route: Route) -> PortId {
+        self.ports[route.base as usize]
+    }
+
+    /// The port of a hop.
+    #[inline]
+    pub fn port(&self, hop: HopId) -> PortId {
+        self.ports[hop.0 as usize]
+    }
+
+    /// Chooses a path of a route for a packet, at random among several.
+    #[inline]
+    pub fn choose(route: Route, rng: &mut Rng) -> Way {
+        route.way(if route.count > 1 { rng.below(route.count as u64) as u32 } else { 0 })
+    }
+
+    /// The way that is left of a route behind `port`, of the first path that crosses it; `None` if none does.
+    pub fn behind(&self, route: Route, port: PortId) -> Option<Way> {
+        let hops = route.hops as usize;
+        let at = self.all(route).iter().position(|hop| *hop == port)?;
+        let left = hops - at % hops - 1;
+        Some(Way { first: HopId(route.base + at as u32 + 1), hops: left as u8 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_behind_a_port_is_the_rest_of_the_first_path_that_crosses_it() {
+        let mut paths = Paths::default();
+        let ports = [0, 2, 4, 0, 6, 8].map(PortId);
+        paths.add(&ports[..1], 1, 1);
+        let route = paths.add(&ports, 3, 2);
+        let way = paths.behind(route, PortId(6)).unwrap();
+        assert_eq!((paths.port(way.first), way.hops), (PortId(8), 1));
+        let way = paths.behind(route, PortId(0)).unwrap();
+        assert_eq!((paths.port(way.first), way.hops), (PortId(2), 2));
+        assert_eq!(paths.behind(route, PortId(10)), None);
+    }
+
+    #[test]
+    fn the_place_of_a_route_that_was_removed_is_used_again() {
+        let mut paths = Paths::default();
+        let old = paths.add(&[PortId(0), PortId(2)], 2, 1);
+        paths.remove(old);
+        let new = paths.add(&[PortId(4), PortId(6)], 2, 1);
+        assert_eq!(paths.all(new), [PortId(4), PortId(6)]);
+        assert_eq!(paths.first_port(new), PortId(4));
+    }
+
+    #[test]
+    fn the_reverse_of_a_route_leads_back_over_the_same_links() {
+        let mut paths = Paths::default();
+        let route = paths.add(&[PortId(0), PortId(2), PortId(4), PortId(6)], 2, 2);
+        let back = paths.add_reverse(route);
+        assert_eq!(paths.all(back), [PortId(3), PortId(1), PortId(7), PortId(5)]);
     }
 }

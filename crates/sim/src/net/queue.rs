@@ -1,39 +1,27 @@
 //! A queue of packets, threaded through the slab.
 
-use super::slab::{NONE, Slab};
+use super::slab::{Parcel, Slab};
+use crate::ids::PacketId;
 use clearway_units::Time;
 
-/// First in, first out; counts itself.
-#[derive(Clone, Debug)]
+/// A queue, first in, first out, with its length over time.
+#[derive(Clone, Default, Debug)]
 pub struct Queue {
-    head: u32,
-    tail: u32,
+    head: Option<PacketId>,
+    tail: Option<PacketId>,
     packets: u32,
     bytes: u64,
     packets_max: u32,
     bytes_max: u64,
     /// Integral of `bytes` over time, up to `since`, in byte picoseconds.
     area: u128,
+    /// Integral of `packets` over time, up to `since`, in packet picoseconds.
     packets_area: u128,
+    /// The time of the last change.
     since: Time,
 }
 
 impl Queue {
-    /// An empty queue.
-    pub fn new() -> Queue {
-        Queue {
-            head: NONE,
-            tail: NONE,
-            packets: 0,
-            bytes: 0,
-            packets_max: 0,
-            bytes_max: 0,
-            area: 0,
-            packets_area: 0,
-            since: Time::ZERO,
-        }
-    }
-
     /// Packets waiting.
     #[inline]
     pub fn packets(&self) -> u32 {
@@ -66,51 +54,52 @@ impl Queue {
         mean(self.packets_area, self.packets as u64, self.since, now)
     }
 
-    /// The first packet, or [`NONE`].
+    /// The first packet, if any waits.
     #[inline]
-    pub fn head(&self) -> u32 {
+    pub fn head(&self) -> Option<PacketId> {
         self.head
     }
 
     /// Adds a packet at the end.
     #[inline]
-    pub fn push(&mut self, slab: &mut Slab, index: u32, now: Time) {
+    pub fn push(&mut self, slab: &mut Slab, id: PacketId, now: Time) {
         self.account(now);
-        let slot = slab.get_mut(index);
-        slot.next = NONE;
-        self.bytes += slot.packet.wire as u64;
+        let parcel = &mut slab[id];
+        parcel.next = None;
+        self.bytes += parcel.packet.wire as u64;
         self.packets += 1;
         self.bytes_max = self.bytes_max.max(self.bytes);
         self.packets_max = self.packets_max.max(self.packets);
-        if self.tail == NONE {
-            self.head = index;
-        } else {
-            slab.get_mut(self.tail).next = index;
+        match self.tail {
+            Some(tail) => slab[tail].next = Some(id),
+            None => self.head = Some(id),
         }
-        self.tail = index;
+        self.tail = Some(id);
     }
 
-    /// Takes the first packet, or [`NONE`].
+    /// Takes the first packet, if any waits.
     #[inline]
-    pub fn pop(&mut self, slab: &Slab, now: Time) -> u32 {
-        let index = self.head;
-        if index == NONE {
-            return NONE;
-        }
+    pub fn pop(&mut self, slab: &Slab, now: Time) -> Option<PacketId> {
+        let id = self.head?;
         self.account(now);
-        let slot = slab.get(index);
-        self.head = slot.next;
-        if self.head == NONE {
-            self.tail = NONE;
+        let parcel = &slab[id];
+        self.head = parcel.next;
+        if self.head.is_none() {
+            self.tail = None;
         }
         self.packets -= 1;
-        self.bytes -= slot.packet.wire as u64;
-        index
+        self.bytes -= parcel.packet.wire as u64;
+        Some(id)
     }
 
     /// Takes all packets.
-    pub fn drain(&mut self, slab: &Slab, now: Time) -> Vec<u32> {
-        std::iter::from_fn(|| Some(self.pop(slab, now)).filter(|&index| index != NONE)).collect()
+    pub fn drain(&mut self, slab: &Slab, now: Time) -> Vec<PacketId> {
+        std::iter::from_fn(|| self.pop(slab, now)).collect()
+    }
+
+    /// The packets that wait, the first one first.
+    pub fn iter<'a>(&self, slab: &'a Slab) -> impl Iterator<Item = &'a Parcel> {
+        std::iter::successors(self.head.map(|id| &slab[id]), |parcel| parcel.next.map(|id| &slab[id]))
     }
 
     #[inline]
@@ -129,31 +118,33 @@ fn mean(area: u128, level: u64, since: Time, now: Time) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::slab::Slot;
+    use super::super::paths::HopId;
     use super::*;
+    use crate::ids::{ClassId, FlowSlot, Id};
     use clearway_proto::{Header, Packet};
 
-    fn insert(slab: &mut Slab, wire: u32) -> u32 {
-        slab.insert(Slot {
+    fn insert(slab: &mut Slab, wire: u32) -> PacketId {
+        slab.insert(Parcel {
             packet: Packet::data(Header::data(0), 0, wire, Time::ZERO),
-            flow: 0,
-            route: 0,
-            next: NONE,
-            hops: 0,
-            class: 0,
-            class_at_host: 0,
+            flow: FlowSlot::from_index(0),
+            hop: HopId::default(),
+            next: None,
+            hops_left: 0,
+            class: ClassId::FIRST,
+            class_at_host: ClassId::FIRST,
         })
     }
 
     #[test]
     fn packets_leave_in_the_order_of_their_arrival_and_the_mean_is_weighted_by_time() {
-        let (mut slab, mut queue) = (Slab::new(), Queue::new());
+        let (mut slab, mut queue) = (Slab::default(), Queue::default());
         let (a, b) = (insert(&mut slab, 100), insert(&mut slab, 300));
         queue.push(&mut slab, a, Time::from_ps(10));
         queue.push(&mut slab, b, Time::from_ps(20));
-        assert_eq!(queue.pop(&slab, Time::from_ps(30)), a);
-        assert_eq!(queue.pop(&slab, Time::from_ps(40)), b);
-        assert_eq!(queue.pop(&slab, Time::from_ps(40)), NONE);
+        assert_eq!(queue.iter(&slab).map(|parcel| parcel.packet.wire).collect::<Vec<_>>(), [100, 300]);
+        assert_eq!(queue.pop(&slab, Time::from_ps(30)), Some(a));
+        assert_eq!(queue.pop(&slab, Time::from_ps(40)), Some(b));
+        assert_eq!(queue.pop(&slab, Time::from_ps(40)), None);
         // 10 ps of 100 bytes, 10 of 400, 10 of 300 in 80 ps.
         assert_eq!(queue.bytes_mean(Time::from_ps(80)), 100.0);
         assert_eq!((queue.bytes_max(), queue.packets_max()), (400, 2));

@@ -1,65 +1,70 @@
-//! Which class of a port goes next: strict priority, and by weight among equals.
+//! The order among the classes of a port: strict priority, and turns by weight among equals.
 
-use crate::model::Class;
+use crate::ids::{ClassId, Id, IdVec};
+use crate::model::{Class, Model};
+use clearway_topology::PortId;
 
-/// What a class of data with weight 1 may send in a turn, in bytes.
+/// The bytes that a class of data with weight 1 may send in a turn.
 const QUANTUM: i64 = 1538;
 
 /// The order of classes, the same at every port of a kind.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// Classes by priority, the highest first; within a group (index, weight).
-    groups: Vec<Vec<(usize, i64)>>,
+    /// Groups of classes of equal priority, with their weights; the highest priority first.
+    groups: Vec<Vec<(ClassId, i64)>>,
+    /// The number of classes.
     classes: usize,
-    /// What a class with weight 1 may send in a turn.
+    /// The amount that a class with weight 1 may send in a turn.
     quantum: i64,
-    /// The class, if there is but one that packets can be in.
-    only: Option<usize>,
-    /// Whether classes of equal priority share bytes, so that these are counted.
+    /// The class that all packets are in, if there is but one.
+    only: Option<ClassId>,
+    /// Set if classes of equal priority share the link, so that what each sends is counted.
     shares: bool,
 }
 
-/// A port's own state for classes of equal priority: what each may still send in this turn, in bytes.
+/// The state of the turns at one port.
 #[derive(Clone, Debug, Default)]
 pub struct Turns {
-    balance: Vec<i64>,
+    /// The amount that each class may still send in this turn.
+    balance: IdVec<ClassId, i64>,
+    /// Index, within a group of equal priority, of the class whose turn it is.
     next: usize,
 }
 
 impl Order {
-    /// The order of `classes`, which share bytes.
+    /// The order of classes of data, whose turns are counted in bytes.
     pub fn new(classes: &[Class]) -> Order {
         let members: Vec<(u8, u32)> = classes.iter().map(|class| (class.priority, class.weight)).collect();
         Order::of(&members, QUANTUM)
     }
 
-    /// The same at switches, where packets of some classes join others.
+    /// The order of classes of data at switches, where packets of some classes join others.
     pub fn of_switches(classes: &[Class]) -> Order {
         let mut order = Order::new(classes);
         order
             .groups
             .iter_mut()
-            .for_each(|group| group.retain(|&(class, _)| classes[class].at_switches.is_none()));
+            .for_each(|group| group.retain(|&(class, _)| classes[class.index()].at_switches.is_none()));
         order.groups.retain(|group| !group.is_empty());
         order.settle()
     }
 
-    /// The order of classes of a priority and a weight each, by turns of `quantum` for each unit of weight.
+    /// The order of classes that have a priority and a weight each, with turns of `quantum` for each unit of weight.
     pub fn of(classes: &[(u8, u32)], quantum: i64) -> Order {
         let mut by_priority: Vec<usize> = (0..classes.len()).collect();
         by_priority.sort_by_key(|&index| (classes[index].0, index));
-        let mut groups: Vec<Vec<(usize, i64)>> = Vec::new();
+        let mut groups: Vec<Vec<(ClassId, i64)>> = Vec::new();
         for index in by_priority {
-            let member = (index, classes[index].1 as i64);
+            let member = (ClassId::from_index(index), classes[index].1 as i64);
             match groups.last_mut() {
-                Some(group) if classes[group[0].0].0 == classes[index].0 => group.push(member),
+                Some(group) if classes[group[0].0.index()].0 == classes[index].0 => group.push(member),
                 _ => groups.push(vec![member]),
             }
         }
         Order { groups, classes: classes.len(), quantum, only: None, shares: false }.settle()
     }
 
-    /// Finds what is known beforehand.
+    /// Notes what follows from the groups.
     fn settle(mut self) -> Order {
         self.shares = self.groups.iter().any(|group| group.len() > 1);
         self.only = match &self.groups[..] {
@@ -69,24 +74,24 @@ impl Order {
         self
     }
 
-    /// The class, if there is but one that packets can be in.
+    /// The class that all packets are in, if there is but one.
     #[inline]
-    pub fn only(&self) -> Option<usize> {
+    pub fn only(&self) -> Option<ClassId> {
         self.only
     }
 
-    /// How many classes there are.
+    /// The number of classes.
     pub fn classes(&self) -> usize {
         self.classes
     }
 
-    /// A port's state at the start.
+    /// The state of a port's turns at the start.
     pub fn turns(&self) -> Turns {
-        Turns { balance: vec![0; self.classes], next: 0 }
+        Turns { balance: vec![0; self.classes].into(), next: 0 }
     }
 
-    /// The class that may send next, among those that `has` something.
-    pub fn pick(&self, turns: &mut Turns, has: impl Fn(usize) -> bool) -> Option<usize> {
+    /// The class that may send next, among those for which `has` answers that a packet waits.
+    pub fn pick(&self, turns: &mut Turns, has: impl Fn(ClassId) -> bool) -> Option<ClassId> {
         let group = self.groups.iter().find(|group| group.iter().any(|&(class, _)| has(class)))?;
         if let [(class, _)] = group[..] {
             return Some(class);
@@ -112,10 +117,59 @@ impl Order {
 
     /// Charges a packet of `wire` bytes to its class.
     #[inline]
-    pub fn charge(&self, turns: &mut Turns, class: usize, wire: u32) {
+    pub fn charge(&self, turns: &mut Turns, class: ClassId, wire: u32) {
         if self.shares {
             turns.balance[class] -= wire as i64;
         }
+    }
+}
+
+/// The turns of the classes of data at all ports.
+pub struct Arbiter {
+    at_switches: Order,
+    at_hosts: Order,
+    turns: IdVec<PortId, Turns>,
+}
+
+impl Arbiter {
+    /// The arbiter of a model's ports.
+    pub fn new(model: &Model) -> Arbiter {
+        let at_switches = Order::of_switches(&model.switch.classes);
+        let at_hosts = Order::new(&model.host.port.classes);
+        let order = |port: &clearway_topology::Port| {
+            if model.topology.is_host(port.from) { &at_hosts } else { &at_switches }
+        };
+        let turns = model.topology.ports().iter().map(|port| order(port).turns()).collect();
+        Arbiter { at_switches, at_hosts, turns }
+    }
+
+    /// The number of classes of data that a port has: as many at switches as at hosts.
+    pub fn classes(&self) -> usize {
+        self.at_switches.classes()
+    }
+
+    #[inline]
+    fn order(&self, is_host: bool) -> &Order {
+        if is_host { &self.at_hosts } else { &self.at_switches }
+    }
+
+    /// The class that all packets are in at a port, if there is but one.
+    #[inline]
+    pub fn only(&self, is_host: bool) -> Option<ClassId> {
+        self.order(is_host).only()
+    }
+
+    /// The class that may send next at a port, among those for which `has` answers that a packet waits.
+    pub fn pick(&mut self, port: PortId, is_host: bool, has: impl Fn(ClassId) -> bool) -> Option<ClassId> {
+        let order = if is_host { &self.at_hosts } else { &self.at_switches };
+        order.pick(&mut self.turns[port], has)
+    }
+
+    /// Charges a packet of `wire` bytes to its class.
+    #[inline]
+    pub fn charge(&mut self, port: PortId, is_host: bool, class: ClassId, wire: u32) {
+        let order = if is_host { &self.at_hosts } else { &self.at_switches };
+        order.charge(&mut self.turns[port], class, wire);
     }
 }
 
@@ -123,6 +177,10 @@ impl Order {
 mod tests {
     use super::*;
     use crate::model::Amount;
+
+    fn id(class: usize) -> ClassId {
+        ClassId::from_index(class)
+    }
 
     fn class(priority: u8, weight: u32) -> Class {
         Class {
@@ -139,8 +197,8 @@ mod tests {
     fn a_lower_number_goes_first() {
         let order = Order::new(&[class(1, 1), class(0, 1)]);
         let mut turns = order.turns();
-        assert_eq!(order.pick(&mut turns, |_| true), Some(1));
-        assert_eq!(order.pick(&mut turns, |class| class == 0), Some(0));
+        assert_eq!(order.pick(&mut turns, |_| true), Some(id(1)));
+        assert_eq!(order.pick(&mut turns, |class| class == id(0)), Some(id(0)));
         assert_eq!(order.pick(&mut turns, |_| false), None);
     }
 
@@ -148,7 +206,7 @@ mod tests {
     fn a_class_that_joins_another_at_switches_does_not_stand_in_their_order() {
         let joining = Class { at_switches: Some(0), ..class(0, 1) };
         let classes = [class(1, 1), joining];
-        assert_eq!((Order::of_switches(&classes).only(), Order::new(&classes).only()), (Some(0), None));
+        assert_eq!((Order::of_switches(&classes).only(), Order::new(&classes).only()), (Some(id(0)), None));
         assert_eq!(Order::of_switches(&classes).classes(), 2, "it has a queue all the same");
     }
 
@@ -158,10 +216,10 @@ mod tests {
         let mut turns = order.turns();
         let mut sent = [0u64; 3];
         for _ in 0..10_000 {
-            let class = order.pick(&mut turns, |class| class != 2).unwrap();
-            let wire = if class == 0 { 1538 } else { 84 };
+            let class = order.pick(&mut turns, |class| class != id(2)).unwrap();
+            let wire = if class == id(0) { 1538 } else { 84 };
             order.charge(&mut turns, class, wire);
-            sent[class] += wire as u64;
+            sent[class.index()] += wire as u64;
         }
         let ratio = sent[1] as f64 / sent[0] as f64;
         assert!((ratio - 3.0).abs() < 0.05, "{sent:?}");

@@ -1,115 +1,139 @@
-//! Packets that are somewhere in the network, in one array, referred to by index.
+//! Packets that are in the network, in one array, referred to by [`PacketId`].
 
+use super::paths::HopId;
+use crate::ids::{ClassId, FlowSlot, IdVec, PacketId};
 use clearway_proto::{Extra, Flags, Packet};
+use std::ops::{Index, IndexMut};
 
-/// No packet, no flow.
-pub const NONE: u32 = u32::MAX;
-
-/// A packet on its way: one cache line.
+/// A packet on its way, with what the network notes of it: one cache line.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-pub struct Slot {
-    /// What its ends see.
+pub struct Parcel {
+    /// The packet, as the ends of its flow see it.
     pub packet: Packet,
-    /// The flow that it belongs to.
-    pub flow: u32,
-    /// Where the next port of its path stands in [`Routes`](super::Paths).
-    pub route: u32,
-    /// The packet behind it in a queue; in a free slot the next free one.
-    pub next: u32,
-    /// Ports that it has yet to cross.
-    pub hops: u8,
-    /// Its class at ports of switches; of a credit, its class among credits at every port.
-    pub class: u8,
-    /// Its class at its host's port.
-    pub class_at_host: u8,
+    /// The flow of the packet.
+    pub flow: FlowSlot,
+    /// The next port of the packet's path.
+    pub hop: HopId,
+    /// The packet behind this one in a queue; in an entry of the array that is free, the next free one.
+    pub next: Option<PacketId>,
+    /// The number of ports that the packet has yet to cross.
+    pub hops_left: u8,
+    /// The packet's class at ports of switches; of a credit, the class among credits at every port.
+    pub class: ClassId,
+    /// The packet's class at its host's port.
+    pub class_at_host: ClassId,
 }
 
-const _: () = assert!(size_of::<Slot>() == 64, "a packet shall be one cache line");
+const _: () = assert!(size_of::<Parcel>() == 64, "a packet shall be one cache line");
 
-/// All packets in the network.
-pub struct Slab {
-    slots: Vec<Slot>,
-    free: u32,
-    /// What few packets carry, at the same index as the packet; as long as the highest index that ever needed one.
-    extras: Vec<Extra>,
-}
-
-impl Slot {
-    /// Its class at a port: of a host, or of a switch.
+impl Parcel {
+    /// The packet's class at a port: of a host, or of a switch.
     #[inline]
-    pub fn class_at(&self, is_host: bool) -> u8 {
+    pub fn class_at(&self, is_host: bool) -> ClassId {
         if is_host { self.class_at_host } else { self.class }
     }
 }
 
-impl Slab {
-    /// An empty slab.
-    pub fn new() -> Slab {
-        Slab { slots: Vec::new(), free: NONE, extras: Vec::new() }
-    }
+/// All packets in the network.
+#[derive(Default)]
+pub struct Slab {
+    parcels: IdVec<PacketId, Parcel>,
+    /// The first entry that is free.
+    free: Option<PacketId>,
+    /// Additions that few packets carry, by packet; only as long as the highest id that ever needed one.
+    extras: IdVec<PacketId, Extra>,
+}
 
-    /// Puts a packet in and returns its index.
+impl Slab {
+    /// Puts a packet in and returns its id.
     #[inline]
-    pub fn insert(&mut self, slot: Slot) -> u32 {
-        if self.free == NONE {
-            self.slots.push(slot);
-            return self.slots.len() as u32 - 1;
-        }
-        let index = self.free;
-        let place = &mut self.slots[index as usize];
+    pub fn insert(&mut self, parcel: Parcel) -> PacketId {
+        let Some(id) = self.free else { return self.parcels.push(parcel) };
+        let place = &mut self.parcels[id];
         self.free = place.next;
-        *place = slot;
-        index
+        *place = parcel;
+        id
     }
 
     /// Takes a packet out.
     #[inline]
-    pub fn remove(&mut self, index: u32) {
-        self.slots[index as usize].next = self.free;
-        self.free = index;
+    pub fn remove(&mut self, id: PacketId) {
+        self.parcels[id].next = self.free;
+        self.free = Some(id);
     }
 
-    /// A packet.
-    #[inline]
-    pub fn get(&self, index: u32) -> &Slot {
-        &self.slots[index as usize]
+    /// Keeps an addition of a packet that is flagged [`Flags::EXTRA`].
+    pub fn set_extra(&mut self, id: PacketId, extra: Extra) {
+        self.extras.cover(id, Extra::default());
+        self.extras[id] = extra;
     }
 
-    /// A packet, to be changed.
-    #[inline]
-    pub fn get_mut(&mut self, index: u32) -> &mut Slot {
-        &mut self.slots[index as usize]
+    /// The addition of a packet that is flagged [`Flags::EXTRA`].
+    pub fn extra(&self, id: PacketId) -> Extra {
+        self.extras[id]
     }
 
-    /// Keeps what a packet carries besides.
-    pub fn set_extra(&mut self, index: u32, extra: Extra) {
-        if self.extras.len() <= index as usize {
-            self.extras.resize(index as usize + 1, Extra::default());
-        }
-        self.extras[index as usize] = extra;
-    }
-
-    /// What a packet carries besides; only for packets that were given something.
-    pub fn extra(&self, index: u32) -> Extra {
-        self.extras[index as usize]
-    }
-
-    /// A packet with what it carries besides, if anything, to be changed.
-    pub fn get_both(&mut self, index: u32) -> (&mut Slot, Option<&mut Extra>) {
-        let slot = &mut self.slots[index as usize];
-        let has_extra = slot.packet.flags.has(Flags::EXTRA);
-        (slot, self.extras.get_mut(index as usize).filter(|_| has_extra))
+    /// A packet and its addition, if it has one, to be changed.
+    pub fn get_both(&mut self, id: PacketId) -> (&mut Parcel, Option<&mut Extra>) {
+        let parcel = &mut self.parcels[id];
+        let has_extra = parcel.packet.flags.has(Flags::EXTRA);
+        (parcel, self.extras.get_mut(id).filter(|_| has_extra))
     }
 
     /// The packets in the network, in no meaningful order.
-    pub fn iter_live(&self) -> impl Iterator<Item = &Slot> {
-        let mut is_free = vec![false; self.slots.len()];
-        let mut index = self.free;
-        while index != NONE {
-            is_free[index as usize] = true;
-            index = self.slots[index as usize].next;
+    pub fn iter_live(&self) -> impl Iterator<Item = &Parcel> {
+        let mut is_free: IdVec<PacketId, bool> = self.parcels.iter().map(|_| false).collect();
+        let mut next = self.free;
+        while let Some(id) = next {
+            is_free[id] = true;
+            next = self.parcels[id].next;
         }
-        self.slots.iter().zip(is_free).filter(|(_, free)| !free).map(|(slot, _)| slot)
+        self.parcels.iter().zip(is_free).filter(|(_, free)| !free).map(|(parcel, _)| parcel)
+    }
+}
+
+impl Index<PacketId> for Slab {
+    type Output = Parcel;
+    #[inline]
+    fn index(&self, id: PacketId) -> &Parcel {
+        &self.parcels[id]
+    }
+}
+
+impl IndexMut<PacketId> for Slab {
+    #[inline]
+    fn index_mut(&mut self, id: PacketId) -> &mut Parcel {
+        &mut self.parcels[id]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Id;
+    use clearway_proto::Header;
+    use clearway_units::Time;
+
+    fn parcel(wire: u32) -> Parcel {
+        Parcel {
+            packet: Packet::data(Header::data(0), 0, wire, Time::ZERO),
+            flow: FlowSlot::from_index(0),
+            hop: HopId::default(),
+            next: None,
+            hops_left: 0,
+            class: ClassId::FIRST,
+            class_at_host: ClassId::FIRST,
+        }
+    }
+
+    #[test]
+    fn the_place_of_a_packet_that_left_is_used_again_and_it_is_not_counted() {
+        let mut slab = Slab::default();
+        let (first, second) = (slab.insert(parcel(1)), slab.insert(parcel(2)));
+        slab.remove(first);
+        assert_eq!(slab.iter_live().map(|parcel| parcel.packet.wire).collect::<Vec<_>>(), [2]);
+        assert_eq!(slab.insert(parcel(3)), first);
+        assert_eq!((slab[first].packet.wire, slab[second].packet.wire), (3, 2));
     }
 }

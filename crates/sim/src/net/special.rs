@@ -1,95 +1,93 @@
-//! What few ports do, and none often: links fail or lose, ports have a mechanism besides their queues.
+//! The slow path of a port: failed links, random loss, mechanisms. Kept apart so that the fast path is one branch.
 
-use super::flow_control::FRAME_DUE;
-use super::{Drop, NONE, Network};
+use super::books::DropReason;
+use super::memory::Memory;
+use super::network::Network;
+use super::port::ControlWork;
+use crate::ids::PacketId;
 use clearway_proto::PortState;
+use clearway_topology::PortId;
 
 impl Network {
-    /// Hands a packet to an output port whose link is down, that is stopped, or that does more than queueing.
+    /// Hands a packet to an output port whose link is down, that flow control wants something of, or that has a mechanism.
     #[cold]
     #[inline(never)]
-    pub(super) fn send_specially(&mut self, port: u32, index: u32) {
-        let out = &self.ports[port as usize];
+    pub(super) fn send_specially(&mut self, port: PortId, id: PacketId) {
+        let now = self.now();
+        let out = &self.ports[port];
         if !out.up {
-            return self.drop_packet(port, index, Drop::Down);
+            return self.drop_packet(port, id, DropReason::Down);
         }
-        if out.control & FRAME_DUE != 0 && self.is_free(port) {
+        if out.control.has(ControlWork::FRAME_DUE) && out.is_free(now) {
             // The port has just become free: a packet must not overtake the pause frame that waits for that.
             self.send_frame(port);
         }
-        let out = &self.ports[port as usize];
-        if out.at_arrival != NONE {
-            self.meet_mechanism(port, index);
+        if let Some(mechanism) = self.ports[port].special.at_arrival {
+            self.meet_mechanism(mechanism, id);
         }
-        let (out, slot) = (&self.ports[port as usize], self.slab.get(index));
-        if slot.packet.is_credit() && out.credits != NONE {
-            self.send_credit(port, index);
-        } else if out.busy_until <= self.now
+        let (out, parcel) = (&self.ports[port], &self.slab[id]);
+        if parcel.packet.is_credit() && out.credits.is_some() {
+            self.send_credit(port, id);
+        } else if out.busy_until <= now
             && out.waiting == 0
-            && out.wake_at != self.now
-            && out.paused >> slot.class_at(out.nic != NONE) & 1 == 0
+            && out.wake_at != now
+            && out.paused & parcel.class_at(out.card.is_some()).bit() == 0
         {
-            self.transmit(port, index);
+            self.transmit(port, id);
         } else {
-            self.enqueue(port, index);
+            self.enqueue(port, id);
         }
     }
 
-    /// A packet leaves a port that does more than queueing, or whose link loses: whether it is lost.
+    /// A packet leaves a port that has a mechanism, or whose link loses. Answers whether it is lost.
     #[cold]
     #[inline(never)]
-    pub(super) fn depart_specially(&mut self, port: u32, index: u32) -> bool {
-        let mechanism = self.ports[port as usize].at_departure;
-        if mechanism != NONE {
+    pub(super) fn depart_specially(&mut self, port: PortId, id: PacketId) -> bool {
+        let special = self.ports[port].special;
+        if let Some(mechanism) = special.at_departure {
             let state = self.port_state(port);
-            let (slot, extra) = self.slab.get_both(index);
-            self.mechanisms[mechanism as usize].what.on_departure(&mut slot.packet, extra, state);
+            let (parcel, extra) = self.slab.get_both(id);
+            self.mechanisms[mechanism].what.on_departure(&mut parcel.packet, extra, state);
         }
-        let out = &self.ports[port as usize];
-        if out.loss == NONE {
-            return false;
-        }
-        let (probability, rng) = &mut self.losses[out.loss as usize];
-        rng.unit() < *probability
+        special.loss.is_some_and(|loss| self.losses[loss].strikes())
     }
 
-    /// What a port's mechanism sees of it.
-    pub(super) fn port_state(&self, port: u32) -> PortState {
-        let out = &self.ports[port as usize];
-        let queues = &self.queues[out.first_queue as usize..][..self.classes()];
-        let queued = queues.iter().map(|queue| queue.queue.bytes()).sum();
-        PortState { now: self.now, queued, sent: out.tx_bytes }
+    /// A port, as its mechanism sees it.
+    pub(super) fn port_state(&self, port: PortId) -> PortState {
+        let queued = self.data_queues(port).iter().map(|queue| queue.queue.bytes()).sum();
+        PortState { now: self.now(), queued, sent: self.ports[port].sent.bytes }
     }
 
-    /// A link's direction fails, and what waited for it is lost, or it recovers.
-    pub fn set_up(&mut self, port: u32, up: bool) {
-        let out = &mut self.ports[port as usize];
+    /// A link's direction fails, and what waited for it is lost; or it recovers.
+    pub fn set_up(&mut self, port: PortId, up: bool) {
+        let now = self.now();
+        let out = &mut self.ports[port];
         out.up = up;
-        out.settle_arrival();
+        out.settle();
         self.forget_pauses(port);
-        let out = &mut self.ports[port as usize];
         if up {
             return self.rearm(port);
         }
+        let out = &mut self.ports[port];
         out.waiting = 0;
-        let (first, credits) = (out.first_queue as usize, out.credits);
-        let (owner, is_switch) = (out.owner as usize, out.nic == NONE);
-        let classes = self.classes();
-        for queue in first..first + classes {
-            let lost = self.queues[queue].queue.drain(&self.slab, self.now);
-            if self.shared.is_some() && is_switch {
-                self.shared_used[owner] -=
-                    lost.iter().map(|&index| self.slab.get(index).packet.wire as u64).sum::<u64>();
+        let (first, credits, is_switch, owner) = (out.queues, out.credits, out.card.is_none(), out.owner);
+        for class in 0..self.arbiter.classes() {
+            let lost = self.queues.nth_mut(first, class).queue.drain(&self.slab, now);
+            if is_switch {
+                match &mut self.memory {
+                    Memory::Apart => {}
+                    Memory::Shared(memory) => {
+                        let wire = lost.iter().map(|&id| self.slab[id].packet.wire as u64).sum();
+                        memory.release(owner, wire);
+                    }
+                    Memory::Guarded(_) => lost.iter().for_each(|&id| self.leave_memory(port, id)),
+                }
             }
-            if self.control.is_some() && is_switch {
-                lost.iter().for_each(|&index| self.leave_memory(owner as u32, index));
-            }
-            lost.into_iter().for_each(|index| self.drop_packet(port, index, Drop::Down));
+            lost.into_iter().for_each(|id| self.drop_packet(port, id, DropReason::Down));
         }
-        if credits != NONE {
-            let lost = self.credits[credits as usize].queue.drain(&self.slab, self.now);
-            lost.into_iter().for_each(|index| self.drop_packet(port, index, Drop::Down));
-            self.drop_classed_credits(port);
+        if let Some(credits) = credits {
+            let lost = self.credits.drain(credits, &self.slab, now);
+            lost.into_iter().for_each(|id| self.drop_packet(port, id, DropReason::Down));
         }
     }
 }

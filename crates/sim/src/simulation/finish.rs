@@ -1,18 +1,19 @@
 //! How far a run has come, and what it comes to.
 
-use super::{Progress, SimError, Simulation};
-use crate::metrics::{Ended, Results, Summary, flow_table, port_table};
+use super::run::{Progress, SimError, Simulation};
+use crate::ids::Id;
+use crate::metrics::{Ended, Results, ShimSummary, Summary, flow_table, port_table};
 
 impl Simulation {
     /// How far the run has come.
     pub fn progress(&self) -> Progress {
         Progress {
-            now: self.net.now,
+            now: self.net.now(),
             stop: self.model.stop,
             events: self.events,
             link_transmissions: self.net.link_transmissions,
-            flows_started: self.records.len() as u64,
-            flows_completed: self.completed,
+            flows_started: self.journal.records.len() as u64,
+            flows_completed: self.journal.completed,
             flows_expected: self.model.traffic.iter().map(|traffic| traffic.pattern.expected()).sum(),
         }
     }
@@ -23,40 +24,41 @@ impl Simulation {
     /// If the books do not balance.
     pub fn finish(mut self) -> Result<Results, SimError> {
         let ended = self.ended.unwrap_or(Ended::Interrupted);
-        for (_, flow) in self.flows.iter_mut() {
-            let stats = flow.sending.stats.plus(&flow.receiving.stats);
-            let delivered = flow.delivered();
-            self.credits_used += stats.credits_used;
-            self.credits_wasted += stats.credits_wasted;
-            // A connection that has carried no message yet has no row.
-            let Some(record) = self.records.get_mut(flow.record as usize) else { continue };
-            record.stats = record.stats.plus(&stats.minus(&flow.counted));
+        for flow in self.hosts.flows.iter_mut() {
+            self.journal.settle(flow);
             // Of the messages under way the first has all that was delivered past its predecessor.
+            let delivered = flow.delivered();
             if let Some(message) = flow.messages.front() {
-                let record = &mut self.records[message.record as usize];
+                let record = &mut self.journal.records[message.record];
                 let begin = message.end.saturating_sub(record.size.unwrap_or(message.end));
                 record.delivered = delivered.saturating_sub(begin);
             }
         }
-        let [packets, bytes, mut credits] = self.net.books.close(&self.net.slab).map_err(SimError::Books)?;
+        let frames = self.net.frames_in_flight();
+        let books = self.net.books.close(&self.net.slab, frames);
+        let [packets, bytes, mut credits] = books.map_err(SimError::Books)?;
+        let (used, wasted) = (self.journal.credits_used, self.journal.credits_wasted);
         let arrived = self.net.books.delivered.credits;
-        if arrived != self.credits_used + self.credits_wasted {
+        if arrived != used + wasted {
             return Err(SimError::Books(format!(
-                "{arrived} credits arrived, but {} were used and {} wasted",
-                self.credits_used, self.credits_wasted
+                "{arrived} credits arrived, but {used} were used and {wasted} wasted"
             )));
         }
-        credits.extend([("used", self.credits_used), ("wasted", self.credits_wasted)]);
-        let shims = self.shims.summary(&self.model);
+        credits.extend([("used", used), ("wasted", wasted)]);
+        let shims = self.hosts.shims.stats().map(|(traffic, host, stats)| ShimSummary {
+            traffic: self.model.traffic[traffic.index()].name.clone(),
+            host: self.model.topology.name(host.node()).to_string(),
+            stats,
+        });
         let summary = Summary {
-            shims,
-            end: self.net.now,
+            shims: shims.collect(),
+            end: self.net.now(),
             ended,
             link_transmissions: self.net.link_transmissions,
             events: self.events,
-            flows_started: self.records.len() as u64,
-            flows_completed: self.completed,
-            notices: self.net.notices,
+            flows_started: self.journal.records.len() as u64,
+            flows_completed: self.journal.completed,
+            notices: self.net.books.cnps,
             flow_control: self.net.flow_control(&self.model.topology),
             packets,
             bytes,
@@ -64,6 +66,11 @@ impl Simulation {
         };
         let ports = port_table(&self.model, &self.net);
         let samples = self.sampler.table(&self.model);
-        Ok(Results { flows: flow_table(&self.model, self.records), ports, samples, summary })
+        Ok(Results {
+            flows: flow_table(&self.model, self.journal.records.into_iter().collect()),
+            ports,
+            samples,
+            summary,
+        })
     }
 }

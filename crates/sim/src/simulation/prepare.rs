@@ -1,18 +1,16 @@
 //! A run before its first event.
 
-use super::rounds::RoundsState;
-use super::shims::Shims;
-use super::start::Source;
-use super::{SimError, Simulation};
-use crate::engine::{ENTITIES_MAX, What};
-use crate::flows::Flows;
+use super::journal::Journal;
+use super::router::Router;
+use super::run::{SimError, Simulation};
+use super::shares::Shares;
+use super::source::Sources;
+use crate::engine::{ENTITIES_MAX, EventKind};
+use crate::hosts::Hosts;
+use crate::ids::{FaultId, Id, SeriesId, TrafficId};
 use crate::metrics::Sampler;
-use crate::model::{Model, Pattern, Probe, Sample};
+use crate::model::{Model, Probe, Sample};
 use crate::net::Network;
-use crate::oracle::Oracle;
-use clearway_proto::{Entity, Rng};
-use clearway_topology::routing::{Policy, Routes};
-use clearway_units::Time;
 
 impl Simulation {
     /// Prepares a run.
@@ -52,65 +50,46 @@ impl Simulation {
                 "data of low priority needs a class that yields to all others".into(),
             ));
         }
-        let hosts = model.topology.hosts() as u64;
         if model.topology.ports().len() + model.topology.hosts() + 2 > ENTITIES_MAX {
             return Err(SimError::Model("the network has too many ports and hosts".into()));
         }
         let net = Network::new(model);
+        let is_periodic = |sample: &Sample| !matches!(sample.what, Probe::Rtt(_));
         let mut sim = Simulation {
             fetches_ahead: net.is_large(),
             net,
-            flows: Flows::default(),
-            shims: Shims::default(),
-            routes: Routes::new(model.routing),
-            intact: Routes::new(Policy::SymmetricEcmp),
-            sources: Vec::new(),
-            sources_left: 0,
-            rounds: Vec::new(),
-            records: Vec::new(),
-            completed: 0,
-            host_rngs: (0..hosts).map(|host| Rng::stream(model.seed, Entity::Host, host)).collect(),
-            host_flows: vec![0; hosts as usize],
+            hosts: Hosts::new(model),
+            router: Router::new(model),
+            sources: Sources::new(model),
+            journal: Journal::default(),
+            shares: Shares::new(model),
             sampler: Sampler::default(),
-            periodic: 0,
-            watches_rtt: model.samples.iter().any(|sample| matches!(sample.what, Probe::Rtt(_))),
-            oracle: None,
+            periodic: model.samples.iter().filter(|sample| is_periodic(sample)).count(),
+            watches_rtt: !model.samples.iter().all(is_periodic),
             switches_notify: model.switch.mechanism.as_ref().is_some_and(|mechanism| mechanism.sends_cnps()),
-            told: model.traffic.iter().map(|traffic| traffic.transport.needs().oracle).collect(),
             events: 0,
             ended: None,
-            credits_used: 0,
-            credits_wasted: 0,
             model: model.clone(),
         };
-        if sim.told.contains(&true) {
-            sim.oracle = Some(Oracle::new(model.topology.ports().iter().map(|port| port.rate)));
-        }
         for (index, traffic) in model.traffic.iter().enumerate() {
-            let rng = Rng::stream(model.seed, Entity::Traffic, index as u64);
-            sim.rounds.push(match &traffic.pattern {
-                Pattern::Rounds(rounds) => {
-                    // A stream of its own, apart from those that choose pairs and sizes.
-                    let rng = Rng::stream(model.seed, Entity::Traffic, 2 << 32 | index as u64);
-                    Some(RoundsState::new(rounds, rng))
-                }
-                _ => None,
-            });
-            let mut source = Source::new(&traffic.pattern, rng);
-            if let Some(at) = source.next_at(&traffic.pattern) {
-                sim.sources_left += 1;
-                sim.schedule_outside(at, What::Traffic(index as u32));
+            let id = TrafficId::from_index(index);
+            if let Some(at) = sim.sources.get_mut(id).next_at(&traffic.pattern) {
+                sim.sources.open();
+                sim.net.agenda.outside(at, EventKind::Traffic(id));
             }
-            sim.sources.push(source);
         }
         for (index, fault) in model.faults.iter().enumerate() {
-            sim.schedule_outside(fault.at, What::Fault(index as u32));
+            sim.net.agenda.outside(fault.at, EventKind::Fault(FaultId::from_index(index)));
         }
-        let periodic = |sample: &&Sample| !matches!(sample.what, Probe::Rtt(_));
-        sim.periodic = model.samples.iter().filter(periodic).count();
-        for (index, sample) in model.samples.iter().enumerate().filter(|(_, sample)| periodic(sample)) {
-            sim.schedule_outside(Time::ZERO + sample.every, What::Sample(index as u32));
+        for (index, _) in model.samples.iter().enumerate().filter(|(_, sample)| is_periodic(sample)) {
+            sim.schedule_sample(SeriesId::from_index(index));
         }
         Ok(sim)
+    }
+
+    /// Schedules the next sample of a series.
+    pub(super) fn schedule_sample(&mut self, series: SeriesId) {
+        let at = self.net.now() + self.model.samples[series.index()].every;
+        self.net.agenda.sample(at, EventKind::Sample(series));
     }
 }

@@ -1,40 +1,61 @@
 //! Fair shares for senders that are told them: computed once for all that starts and ends at one instant.
 
-use super::Simulation;
-use crate::engine::What;
-use crate::flows::Input;
+use crate::engine::{Agenda, EventKind};
+use crate::hosts::Flow;
+use crate::ids::{FlowSlot, IdVec, TrafficId};
+use crate::model::Model;
+use crate::net::Paths;
+use crate::oracle::Oracle;
+use clearway_units::Rate;
 
-impl Simulation {
-    /// A flow has something to send from now on, or its paths changed.
-    pub(super) fn start_share(&mut self, place: u32) {
-        let Some(oracle) = &mut self.oracle else { return };
-        let Some(flow) = self.flows.get_mut(place).filter(|flow| self.told[flow.traffic as usize]) else {
-            return;
-        };
+/// The oracle of a run, and the traffic entries that hear of it.
+pub struct Shares {
+    /// The oracle; `None` if no transport wants to know fair shares.
+    oracle: Option<Oracle>,
+    /// Set for traffic entries whose senders are told.
+    told: IdVec<TrafficId, bool>,
+}
+
+impl Shares {
+    /// The shares of a model, yet without flows.
+    pub fn new(model: &Model) -> Shares {
+        let told: Vec<bool> = model.traffic.iter().map(|traffic| traffic.transport.needs().oracle).collect();
+        let rates = model.topology.ports().iter().map(|port| port.rate);
+        Shares { oracle: told.contains(&true).then(|| Oracle::new(rates)), told: told.into() }
+    }
+
+    /// Notes that a flow has something to send from now on, or that its paths changed.
+    pub fn start(&mut self, slot: FlowSlot, flow: &Flow, paths: &Paths, agenda: &mut Agenda) {
+        let Some(oracle) = self.oracle.as_mut().filter(|_| self.told[flow.traffic]) else { return };
         let had_changed = oracle.has_changed();
         let route = flow.sending.route;
-        oracle.start(place, self.net.ports_of(route).iter().map(|port| port.0), route.count);
+        oracle.start(slot, paths.all(route).iter().copied(), route.count());
         if !had_changed {
-            self.schedule_outside(self.net.now, What::Shares(0));
+            agenda.outside(agenda.now, EventKind::Shares);
         }
     }
 
-    /// All that a flow had to send is delivered.
-    pub(super) fn stop_share(&mut self, place: u32) {
+    /// Notes that all that a flow had to send is delivered.
+    pub fn stop(&mut self, slot: FlowSlot, agenda: &mut Agenda) {
         let Some(oracle) = &mut self.oracle else { return };
         let had_changed = oracle.has_changed();
-        oracle.stop(place);
+        oracle.stop(slot);
         if !had_changed && oracle.has_changed() {
-            self.schedule_outside(self.net.now, What::Shares(0));
+            agenda.outside(agenda.now, EventKind::Shares);
         }
     }
 
-    /// Tells all senders whose share changed.
-    pub(super) fn tell_shares(&mut self) {
-        let Some(mut oracle) = self.oracle.take() else { return };
-        oracle.shares(|place, rate| {
-            self.drive_sender(place, Input::Share(rate));
-        });
-        self.oracle = Some(oracle);
+    /// Answers whether a flow has a share.
+    pub fn has(&self, slot: FlowSlot) -> bool {
+        self.oracle.as_ref().is_some_and(|oracle| oracle.is_active(slot))
+    }
+
+    /// Computes the shares. Answers the flows whose share changed, in the order of their start.
+    pub fn changed(&mut self) -> Vec<(FlowSlot, Rate)> {
+        let mut changed = Vec::new();
+        if let Some(oracle) = &mut self.oracle {
+            oracle.shares(|slot, rate| changed.push((slot, rate)));
+        }
+        changed
     }
 }

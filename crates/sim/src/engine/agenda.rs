@@ -1,0 +1,66 @@
+//! The present and the pending events, by the entities that schedule them.
+
+use super::event::{Event, EventKind};
+use super::wheel::Wheel;
+use crate::ids::{HostId, Id};
+use clearway_topology::PortId;
+use clearway_units::{Span, Time};
+
+/// The clock of a run and its pending events.
+///
+/// Entities schedule events: output ports, hosts, the outside (traffic, faults) and, behind all others at one instant,
+/// the sampling, so that a sample shows the state that the instant leaves behind.
+pub struct Agenda {
+    /// The present.
+    pub now: Time,
+    wheel: Wheel,
+    ports: u32,
+    hosts: u32,
+}
+
+impl Agenda {
+    /// An empty agenda for so many ports and hosts, most of whose events lie at most `horizon` ahead.
+    pub fn new(ports: usize, hosts: usize, horizon: Span) -> Agenda {
+        let (ports, hosts) = (ports as u32, hosts as u32);
+        Agenda { now: Time::ZERO, wheel: Wheel::new(horizon), ports, hosts }
+    }
+
+    /// Schedules an event of an output port.
+    #[inline]
+    pub fn at_port(&mut self, port: PortId, at: Time, kind: EventKind) {
+        self.wheel.push(Event::new(at, port.0, kind));
+    }
+
+    /// Schedules an event of a host.
+    #[inline]
+    pub fn at_host(&mut self, host: HostId, at: Time, kind: EventKind) {
+        self.wheel.push(Event::new(at, self.ports + host.index() as u32, kind));
+    }
+
+    /// Schedules an event of nobody in the network.
+    pub fn outside(&mut self, at: Time, kind: EventKind) {
+        self.wheel.push(Event::new(at, self.ports + self.hosts, kind));
+    }
+
+    /// Schedules a sample.
+    pub fn sample(&mut self, at: Time, kind: EventKind) {
+        self.wheel.push(Event::new(at, self.ports + self.hosts + 1, kind));
+    }
+
+    /// Takes the first event. The present moves only when the caller says so.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Event> {
+        self.wheel.pop()
+    }
+
+    /// The event `ahead` places behind the next one, if both are near: to fetch what it will need.
+    #[inline]
+    pub fn peek(&self, ahead: usize) -> Option<Event> {
+        self.wheel.peek(ahead)
+    }
+
+    /// The number of pending events, counted one by one.
+    pub fn len(&self) -> usize {
+        self.wheel.len()
+    }
+}

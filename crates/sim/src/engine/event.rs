@@ -1,0 +1,177 @@
+//! An event: its time, its place among the events of that time, and what happens.
+
+use crate::ids::{FaultId, FlowSlot, MechanismId, PacketId, RecordId, SeriesId, ShimId, TrafficId};
+use clearway_topology::PortId;
+use clearway_units::Time;
+
+/// The kinds of events, each with the object that it is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EventKind {
+    /// A packet reaches the end of the link that it is on.
+    Arrive(PacketId),
+    /// A port may send again.
+    Wake(PortId),
+    /// A host is done with the processing of a packet that arrived earlier.
+    Handle(PacketId),
+    /// The sending end of a flow asked to be woken.
+    SenderTimer(FlowSlot),
+    /// The receiving end of a flow asked to be woken.
+    ReceiverTimer(FlowSlot),
+    /// The shim of a host asked to be woken.
+    ShimTimer(ShimId),
+    /// A traffic entry has its next flow or round to start.
+    Traffic(TrafficId),
+    /// A long flow stops.
+    Stop(RecordId),
+    /// A link fails or recovers.
+    Fault(FaultId),
+    /// A sample of a series is due.
+    Sample(SeriesId),
+    /// A port obeys the pause frame that reached it first.
+    Pause(PortId),
+    /// A mechanism of a port asked to be woken.
+    MechanismTimer(MechanismId),
+    /// Flow control looks for ports that are stopped for too long.
+    Watch,
+    /// Flows started or ended, and so fair shares changed.
+    Shares,
+}
+
+impl EventKind {
+    /// Answers whether something reaches the end of its link or, at a host that takes time to look at a packet, the end
+    /// of that time.
+    #[inline]
+    fn is_arrival(self) -> bool {
+        matches!(self, EventKind::Arrive(_) | EventKind::Handle(_) | EventKind::Pause(_))
+    }
+
+    /// The kind as a number of [`KIND_BITS`] bits, and the id of the object.
+    #[inline]
+    fn pack(self) -> (u32, u32) {
+        match self {
+            EventKind::Arrive(packet) => (0, packet.to_bits()),
+            EventKind::Wake(port) => (1, port.0),
+            EventKind::Handle(packet) => (2, packet.to_bits()),
+            EventKind::SenderTimer(flow) => (3, flow.to_bits()),
+            EventKind::ReceiverTimer(flow) => (4, flow.to_bits()),
+            EventKind::ShimTimer(shim) => (5, shim.to_bits()),
+            EventKind::Traffic(traffic) => (6, traffic.to_bits()),
+            EventKind::Stop(record) => (7, record.to_bits()),
+            EventKind::Fault(fault) => (8, fault.to_bits()),
+            EventKind::Sample(series) => (9, series.to_bits()),
+            EventKind::Pause(port) => (10, port.0),
+            EventKind::MechanismTimer(mechanism) => (11, mechanism.to_bits()),
+            EventKind::Watch => (12, 0),
+            EventKind::Shares => (13, 0),
+        }
+    }
+
+    /// The kind and object that [`EventKind::pack`] packed.
+    #[inline]
+    fn unpack(kind: u32, id: u32) -> EventKind {
+        match kind {
+            0 => EventKind::Arrive(PacketId::from_bits(id)),
+            1 => EventKind::Wake(PortId(id)),
+            2 => EventKind::Handle(PacketId::from_bits(id)),
+            3 => EventKind::SenderTimer(FlowSlot::from_bits(id)),
+            4 => EventKind::ReceiverTimer(FlowSlot::from_bits(id)),
+            5 => EventKind::ShimTimer(ShimId::from_bits(id)),
+            6 => EventKind::Traffic(TrafficId::from_bits(id)),
+            7 => EventKind::Stop(RecordId::from_bits(id)),
+            8 => EventKind::Fault(FaultId::from_bits(id)),
+            9 => EventKind::Sample(SeriesId::from_bits(id)),
+            10 => EventKind::Pause(PortId(id)),
+            11 => EventKind::MechanismTimer(MechanismId::from_bits(id)),
+            12 => EventKind::Watch,
+            13 => EventKind::Shares,
+            _ => unreachable!("no such kind of event"),
+        }
+    }
+}
+
+/// An event: 16 bytes.
+///
+/// Events are ordered by time; of those of one time, packets that arrive come before all else, since each of them was
+/// on its way before a timer or a port's wake-up for this time could be set; then by the entity that scheduled them;
+/// those of one entity in the order in which it scheduled them. So the order does not depend on how entities are spread
+/// over threads.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    at: u64,
+    /// A bit that is clear for packets that arrive, above the number of the entity, above the kind of event.
+    origin_kind: u32,
+    /// The id of the object that the event is about.
+    id: u32,
+}
+
+const _: () = assert!(size_of::<Event>() == 16, "four events shall fit into a cache line");
+
+/// Bits of [`Event::origin_kind`] that hold the kind of event.
+const KIND_BITS: u32 = 4;
+
+/// The bit of [`Event::origin_kind`] that puts an event behind the packets that arrive at its time.
+const AFTER_ARRIVALS: u32 = 1 << (u32::BITS - 1);
+
+/// Most entities that a simulation can have.
+pub const ENTITIES_MAX: usize = 1 << (u32::BITS - 1 - KIND_BITS);
+
+impl Event {
+    /// An event at `at` that the entity of number `origin` schedules.
+    #[inline]
+    pub fn new(at: Time, origin: u32, kind: EventKind) -> Event {
+        debug_assert!((origin as usize) < ENTITIES_MAX);
+        let (number, id) = kind.pack();
+        let class = if kind.is_arrival() { 0 } else { AFTER_ARRIVALS };
+        Event { at: at.as_ps(), origin_kind: class | origin << KIND_BITS | number, id }
+    }
+
+    /// The time of the event.
+    #[inline]
+    pub fn at(&self) -> Time {
+        Time::from_ps(self.at)
+    }
+
+    /// The kind of event, with its object.
+    #[inline]
+    pub fn kind(&self) -> EventKind {
+        EventKind::unpack(self.origin_kind & ((1 << KIND_BITS) - 1), self.id)
+    }
+
+    /// The order among events, but for the order of scheduling: the time above the class above the entity, as one
+    /// number, which two instructions compare.
+    #[inline]
+    pub fn rank(&self) -> u128 {
+        (self.at as u128) << 64 | (self.origin_kind >> KIND_BITS) as u128
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Id;
+
+    #[test]
+    fn every_kind_of_event_survives_its_packing() {
+        let packet = PacketId::from_index(0);
+        let kinds = [
+            EventKind::Arrive(packet),
+            EventKind::Wake(PortId(0)),
+            EventKind::Handle(packet),
+            EventKind::SenderTimer(FlowSlot::from_index(2)),
+            EventKind::ReceiverTimer(FlowSlot::from_index(3)),
+            EventKind::ShimTimer(ShimId::from_index(4)),
+            EventKind::Traffic(TrafficId::from_index(5)),
+            EventKind::Stop(RecordId::from_index(6)),
+            EventKind::Fault(FaultId::from_index(7)),
+            EventKind::Sample(SeriesId::from_index(8)),
+            EventKind::Pause(PortId(9)),
+            EventKind::MechanismTimer(MechanismId::from_index(10)),
+            EventKind::Watch,
+            EventKind::Shares,
+        ];
+        for kind in kinds {
+            let event = Event::new(Time::from_ps(7), 5, kind);
+            assert_eq!((event.kind(), event.at()), (kind, Time::from_ps(7)));
+        }
+    }
+}

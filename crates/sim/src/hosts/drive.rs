@@ -1,0 +1,281 @@
+//! One end of a flow through one input, by the rules of [`Endpoint`].
+
+use super::flow::{Classes, End, Flow};
+use crate::engine::EventKind;
+use crate::ids::{ClassId, FlowSlot, PacketId};
+use crate::net::{Network, Paths};
+use clearway_proto::{
+    AnyShim, Cx, Endpoint, Extra, Gauges, Packet, Receiver, ReceiverVisitor, Sender, SenderVisitor, Shim,
+};
+use clearway_topology::PortId;
+use clearway_units::{Rate, Time};
+
+/// An input of an end.
+pub enum Input<'a> {
+    /// A packet arrived, with its addition.
+    Packet(&'a Packet, &'a Extra),
+    /// The end's timer may have expired.
+    Timer,
+    /// The application writes, and closes if these are its last bytes (a sender only).
+    Write {
+        /// The number of bytes.
+        bytes: u64,
+        /// Set if no more will follow.
+        close: bool,
+    },
+    /// The application closes (a sender only).
+    Close,
+    /// The application takes back what was not sent, and closes (a sender only).
+    Truncate,
+    /// The oracle tells the flow's fair share (a sender only).
+    Share(Rate),
+}
+
+/// The state of an end after an input.
+pub struct Standing {
+    /// The end has data to send.
+    pub wants_transmit: bool,
+    /// The end has unscheduled data to send.
+    pub wants_unscheduled: bool,
+    /// The end needs nothing more.
+    pub finished: bool,
+    /// Of a receiver, the bytes delivered; of a sender, the bytes that it knows to have arrived.
+    pub bytes: u64,
+    /// Of a sender that was truncated, the bytes of the flow in all.
+    pub total: u64,
+    /// A sender now knows that a message has arrived in full.
+    pub knows_message: bool,
+}
+
+/// Drives one end through one input.
+struct Drive<'a> {
+    net: &'a mut Network,
+    end: &'a mut End,
+    flow: FlowSlot,
+    classes: Classes,
+    input: Input<'a>,
+    timer: EventKind,
+    /// The shim that the end's packets pass on their way to the network card.
+    shim: Option<&'a mut AnyShim>,
+}
+
+impl Drive<'_> {
+    /// Does what both kinds of ends have in common after (and, for packets and timers, during) an input.
+    #[inline]
+    fn common<E: Endpoint>(self, endpoint: &mut E) -> Standing {
+        let Drive { net, end, flow, classes, input, timer, mut shim } = self;
+        let now = net.now();
+        let mut cx = Cx { now, rng: &mut end.rng, stats: &mut end.stats };
+        match input {
+            Input::Packet(packet, extra) => endpoint.handle_packet(packet, extra, &mut cx),
+            Input::Timer if endpoint.next_timeout() <= now => endpoint.handle_timeout(&mut cx),
+            _ => {}
+        }
+        let mut extra = Extra::default();
+        while let Some(mut packet) = endpoint.poll_control(&mut extra, &mut cx) {
+            if let Some(shim) = &mut shim {
+                match shim.handle_outgoing(flow.to_bits(), packet, &extra, now) {
+                    Some(passed) => packet = passed,
+                    None => continue,
+                }
+            }
+            let way = Paths::choose(end.route, cx.rng);
+            let (id, port) = net.enter(packet, &extra, flow, classes.of(packet.kind()), way);
+            net.send(port, id);
+        }
+        arm_timer(net, end, endpoint.next_timeout(), timer);
+        end.finished = endpoint.is_finished();
+        Standing {
+            wants_transmit: false,
+            wants_unscheduled: false,
+            finished: end.finished,
+            bytes: 0,
+            total: 0,
+            knows_message: false,
+        }
+    }
+}
+
+/// Sees to it that an end is woken at its `deadline` or earlier.
+#[inline]
+fn arm_timer(net: &mut Network, end: &mut End, deadline: Time, kind: EventKind) {
+    if let Some(at) = end.timer.arm(deadline, net.now()) {
+        net.agenda.at_host(end.host, at, kind);
+    }
+}
+
+impl SenderVisitor for Drive<'_> {
+    type Output = Standing;
+    #[inline]
+    fn visit<S: Sender>(self, sender: &mut S) -> Standing {
+        let mut total = 0;
+        let mut cx = Cx { now: self.net.now(), rng: &mut self.end.rng, stats: &mut self.end.stats };
+        match self.input {
+            Input::Write { bytes, close } => {
+                sender.write(bytes, &mut cx);
+                if close {
+                    sender.close(&mut cx);
+                }
+            }
+            Input::Close => sender.close(&mut cx),
+            Input::Truncate => total = sender.truncate(&mut cx),
+            Input::Share(rate) => sender.set_rate(rate, &mut cx),
+            _ => {}
+        }
+        let now = self.net.now();
+        let standing = self.common(sender);
+        Standing {
+            wants_transmit: sender.wants_transmit(now),
+            wants_unscheduled: sender.wants_unscheduled(),
+            bytes: sender.acknowledged(),
+            total,
+            ..standing
+        }
+    }
+}
+
+impl ReceiverVisitor for Drive<'_> {
+    type Output = Standing;
+    #[inline]
+    fn visit<R: Receiver>(self, receiver: &mut R) -> Standing {
+        let standing = self.common(receiver);
+        Standing { bytes: receiver.delivered(), ..standing }
+    }
+}
+
+/// The answer of a sending end whose turn it was.
+pub struct Pulled {
+    /// The packet, and the port with which its path starts; `None` if the end had none after all.
+    pub packet: Option<(PacketId, PortId)>,
+    /// The end has more to send.
+    pub more: bool,
+}
+
+/// Asks a sending end for a packet of data.
+struct Pull<'a> {
+    net: &'a mut Network,
+    end: &'a mut End,
+    flow: FlowSlot,
+    class: ClassId,
+    is_unscheduled: bool,
+}
+
+impl SenderVisitor for Pull<'_> {
+    type Output = Pulled;
+    #[inline]
+    fn visit<S: Sender>(self, sender: &mut S) -> Pulled {
+        let Pull { net, end, flow, class, is_unscheduled } = self;
+        let mut cx = Cx { now: net.now(), rng: &mut end.rng, stats: &mut end.stats };
+        let packet =
+            if is_unscheduled { sender.poll_unscheduled(&mut cx) } else { sender.poll_transmit(&mut cx) };
+        let Some(packet) = packet else { return Pulled { packet: None, more: false } };
+        let way = Paths::choose(end.route, cx.rng);
+        let entered = net.enter(packet, &Extra::None, flow, class, way);
+        arm_timer(net, end, sender.next_timeout(), EventKind::SenderTimer(flow));
+        end.finished = sender.is_finished();
+        let more = if is_unscheduled { sender.wants_unscheduled() } else { sender.wants_transmit(net.now()) };
+        Pulled { packet: Some(entered), more }
+    }
+}
+
+impl Flow {
+    /// Drives the sending end.
+    #[inline]
+    pub fn drive_sender(&mut self, slot: FlowSlot, input: Input<'_>, net: &mut Network) -> Standing {
+        let standing = self.sender.visit(Drive {
+            net,
+            end: &mut self.sending,
+            flow: slot,
+            classes: self.classes,
+            input,
+            timer: EventKind::SenderTimer(slot),
+            shim: None,
+        });
+        Standing { knows_message: standing.bytes >= self.acknowledged_at, ..standing }
+    }
+
+    /// Drives the receiving end. The packets that it sends pass its shim, if it has one.
+    #[inline]
+    pub fn drive_receiver(
+        &mut self,
+        slot: FlowSlot,
+        input: Input<'_>,
+        net: &mut Network,
+        shim: Option<&mut AnyShim>,
+    ) -> Standing {
+        self.receiver.visit(Drive {
+            net,
+            end: &mut self.receiving,
+            flow: slot,
+            classes: self.classes,
+            input,
+            timer: EventKind::ReceiverTimer(slot),
+            shim,
+        })
+    }
+
+    /// Asks the sending end for a packet of a class of data, and notes whether it still waits for its turn there.
+    #[inline]
+    pub fn pull(&mut self, slot: FlowSlot, class: ClassId, net: &mut Network) -> Pulled {
+        let is_unscheduled = class != self.classes.data;
+        let pulled =
+            self.sender.visit(Pull { net, end: &mut self.sending, flow: slot, class, is_unscheduled });
+        *(if is_unscheduled { &mut self.unscheduled_in_turn } else { &mut self.in_turn }) = pulled.more;
+        pulled
+    }
+
+    /// Sends a packet of the receiving end that its shim held back.
+    pub fn release(&mut self, slot: FlowSlot, packet: Packet, extra: &Extra, net: &mut Network) {
+        let way = Paths::choose(self.receiving.route, &mut self.receiving.rng);
+        let (id, port) = net.enter(packet, extra, slot, self.classes.of(packet.kind()), way);
+        net.send(port, id);
+    }
+
+    /// The values that a sampled series shows of the sending end, or of the receiving end where that is in control.
+    pub fn gauges(&mut self) -> Gauges {
+        struct Read;
+        impl SenderVisitor for Read {
+            type Output = Gauges;
+            fn visit<S: Sender>(self, sender: &mut S) -> Gauges {
+                sender.gauges()
+            }
+        }
+        impl ReceiverVisitor for Read {
+            type Output = Gauges;
+            fn visit<R: Receiver>(self, receiver: &mut R) -> Gauges {
+                receiver.gauges()
+            }
+        }
+        let (sender, receiver) = (self.sender.visit(Read), self.receiver.visit(Read));
+        let either = |a: f64, b: f64| if a.is_nan() { b } else { a };
+        Gauges {
+            cwnd: either(sender.cwnd, receiver.cwnd),
+            rate: either(sender.rate, receiver.rate),
+            srtt: either(sender.srtt, receiver.srtt),
+        }
+    }
+
+    /// The number of bytes that the receiving end handed to its application.
+    pub fn delivered(&mut self) -> u64 {
+        struct Read;
+        impl ReceiverVisitor for Read {
+            type Output = u64;
+            fn visit<R: Receiver>(self, receiver: &mut R) -> u64 {
+                receiver.delivered()
+            }
+        }
+        self.receiver.visit(Read)
+    }
+
+    /// The number of bytes that the sending end knows to have arrived.
+    pub fn acknowledged(&mut self) -> u64 {
+        struct Read;
+        impl SenderVisitor for Read {
+            type Output = u64;
+            fn visit<S: Sender>(self, sender: &mut S) -> u64 {
+                sender.acknowledged()
+            }
+        }
+        self.sender.visit(Read)
+    }
+}

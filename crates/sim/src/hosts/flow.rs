@@ -1,0 +1,211 @@
+//! Flows that are alive, with their two ends.
+
+use crate::ids::{ClassId, FlowSlot, HostId, IdVec, RecordId, ShimId, TrafficId};
+use crate::net::Route;
+use crate::timer::Timer;
+use clearway_proto::{AnyReceiver, AnySender, Kind, Rng, Stats};
+use clearway_units::Time;
+use std::collections::VecDeque;
+
+/// One end of a flow, its protocol left out.
+pub struct End {
+    /// The randomness of the end.
+    pub rng: Rng,
+    /// The counts of what the end did.
+    pub stats: Stats,
+    /// The wake-ups that the protocol asked for.
+    pub timer: Timer,
+    /// The time at which the host handled, or will handle, the last packet for this end: packets of one flow keep their
+    /// order.
+    pub handled_at: Time,
+    /// Set once the end needs nothing more.
+    pub finished: bool,
+    /// The host of the end.
+    pub host: HostId,
+    /// The paths of the packets that the end sends.
+    pub route: Route,
+}
+
+impl End {
+    /// An end before its first input.
+    pub fn new(rng: Rng, host: HostId, route: Route) -> End {
+        let (stats, timer, handled_at) = (Stats::default(), Timer::IDLE, Time::ZERO);
+        End { rng, stats, timer, handled_at, finished: false, host, route }
+    }
+}
+
+/// Bytes of a flow that belong together: the application waits until all of them are delivered.
+#[derive(Clone, Copy, Debug)]
+pub struct Message {
+    /// The offset after the last byte.
+    pub end: u64,
+    /// The row of the message in the results.
+    pub record: RecordId,
+}
+
+/// The classes of a flow's packets at every port.
+#[derive(Clone, Copy, Debug)]
+pub struct Classes {
+    /// The class of data, and of all kinds of packets that have none below.
+    pub data: ClassId,
+    /// The class of acknowledgements.
+    pub ack: ClassId,
+    /// The class of credits, among the classes of credits.
+    pub credit: ClassId,
+    /// The class of congestion notification packets.
+    pub cnp: ClassId,
+    /// The class of unscheduled data, which is sent without a credit. Another one than `data` if the flow sends any.
+    pub unscheduled: ClassId,
+}
+
+impl Classes {
+    /// The class of a packet of a kind, unless it is unscheduled data.
+    #[inline]
+    pub fn of(&self, kind: Kind) -> ClassId {
+        match kind {
+            Kind::Ack | Kind::Nack => self.ack,
+            Kind::Credit => self.credit,
+            Kind::Cnp => self.cnp,
+            _ => self.data,
+        }
+    }
+}
+
+/// A flow between its start and the moment at which its last packet has left the network.
+pub struct Flow {
+    /// The protocol of the sending end.
+    pub sender: AnySender,
+    /// The protocol of the receiving end.
+    pub receiver: AnyReceiver,
+    /// The rest of the sending end.
+    pub sending: End,
+    /// The rest of the receiving end.
+    pub receiving: End,
+    /// The traffic entry to which the flow belongs.
+    pub traffic: TrafficId,
+    /// The number of the flow among those of its traffic entry.
+    pub number: u64,
+    /// The classes of the flow's packets.
+    pub classes: Classes,
+    /// The reverse of the sending end's route, where switches notify senders.
+    pub way_back: Option<Route>,
+    /// The shim between the receiving end and the network, if there is one.
+    pub shim: Option<ShimId>,
+    /// Set while the flow waits in its port's round robin for data.
+    pub in_turn: bool,
+    /// Set while the flow waits in its port's round robin for unscheduled data.
+    pub unscheduled_in_turn: bool,
+    /// Set once both ends are done.
+    pub ended: bool,
+    /// The number of bytes that the application handed over.
+    pub written: u64,
+    /// Messages that are not yet delivered in full.
+    pub messages: VecDeque<Message>,
+    /// Messages of which the sending end does not know yet that all has arrived.
+    pub unacknowledged: VecDeque<Message>,
+    /// The offset after the last byte of the first of these; [`u64::MAX`] if there are none.
+    pub acknowledged_at: u64,
+    /// The counts of both ends up to the end of the last message that is complete.
+    pub counted: Stats,
+    /// The row of the current message or, while there is none, of the last one; `None` before the first.
+    pub record: Option<RecordId>,
+}
+
+impl Flow {
+    /// Adds a message of `bytes` to what the flow must deliver.
+    pub fn add_message(&mut self, bytes: u64, record: RecordId) {
+        self.written += bytes;
+        let message = Message { end: self.written, record };
+        self.messages.push_back(message);
+        self.unacknowledged.push_back(message);
+        self.await_acknowledgement();
+    }
+
+    /// Notes that the flow ends at `total` bytes, where its last message then ends as well.
+    pub fn cut_to(&mut self, total: u64) {
+        self.written = total;
+        self.messages.iter_mut().for_each(|message| message.end = total);
+        self.unacknowledged.iter_mut().for_each(|message| message.end = total);
+        self.await_acknowledgement();
+    }
+
+    fn await_acknowledgement(&mut self) {
+        self.acknowledged_at = self.unacknowledged.front().map_or(u64::MAX, |message| message.end);
+    }
+
+    /// The counts of both ends together.
+    pub fn stats(&self) -> Stats {
+        self.sending.stats.plus(&self.receiving.stats)
+    }
+}
+
+/// All flows that are alive, in one array; the place of one that ended is used again.
+#[derive(Default)]
+pub struct Flows {
+    places: IdVec<FlowSlot, Option<Flow>>,
+    free: Vec<FlowSlot>,
+    live: usize,
+}
+
+impl Flows {
+    /// Adds a flow and returns its place.
+    pub fn insert(&mut self, flow: Flow) -> FlowSlot {
+        self.live += 1;
+        match self.free.pop() {
+            Some(slot) => {
+                self.places[slot] = Some(flow);
+                slot
+            }
+            None => self.places.push(Some(flow)),
+        }
+    }
+
+    /// Removes a flow.
+    pub fn remove(&mut self, slot: FlowSlot) -> Flow {
+        self.live -= 1;
+        self.free.push(slot);
+        self.places[slot].take().expect("a flow ends once")
+    }
+
+    /// A flow, if it is alive.
+    #[inline]
+    pub fn get_mut(&mut self, slot: FlowSlot) -> Option<&mut Flow> {
+        self.places[slot].as_mut()
+    }
+
+    /// Takes the first message of a flow if it lies within the `delivered` bytes, and returns its row.
+    #[inline]
+    pub fn pop_delivered(&mut self, slot: FlowSlot, delivered: u64) -> Option<RecordId> {
+        let messages = &mut self.get_mut(slot)?.messages;
+        let record = messages.front().filter(|message| message.end <= delivered)?.record;
+        messages.pop_front();
+        Some(record)
+    }
+
+    /// Takes the first message of a flow that its sender has yet to know delivered, if it lies within the `acknowledged`
+    /// bytes, and returns its row.
+    pub fn pop_acknowledged(&mut self, slot: FlowSlot, acknowledged: u64) -> Option<RecordId> {
+        let flow = self.get_mut(slot)?;
+        if acknowledged < flow.acknowledged_at {
+            return None;
+        }
+        let record = flow.unacknowledged.pop_front()?.record;
+        flow.await_acknowledgement();
+        Some(record)
+    }
+
+    /// The number of flows that are alive.
+    pub fn live(&self) -> usize {
+        self.live
+    }
+
+    /// The places of all flows that are alive.
+    pub fn slots(&self) -> Vec<FlowSlot> {
+        self.places.enumerate().filter(|(_, flow)| flow.is_some()).map(|(slot, _)| slot).collect()
+    }
+
+    /// All flows that are alive.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Flow> {
+        self.places.iter_mut().filter_map(Option::as_mut)
+    }
+}

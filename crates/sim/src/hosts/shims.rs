@@ -1,0 +1,70 @@
+//! Shims: what sits between the receivers of a host and its network card, one for each traffic entry that has one.
+
+use crate::ids::{HostId, IdVec, ShimId, TrafficId};
+use crate::timer::Timer;
+use clearway_proto::{AnyShim, Shim, ShimStats};
+use clearway_units::Time;
+use std::collections::BTreeMap;
+
+/// All shims.
+#[derive(Default)]
+pub struct Shims {
+    shims: IdVec<ShimId, HostShim>,
+    /// The shim of each traffic entry at each host.
+    known: BTreeMap<(TrafficId, HostId), ShimId>,
+}
+
+/// A shim at its host.
+pub struct HostShim {
+    /// The protocol's part of it.
+    pub shim: AnyShim,
+    /// The host.
+    pub host: HostId,
+    timer: Timer,
+}
+
+impl HostShim {
+    /// Sees to it that the shim is woken when it wants to be. Answers the time for which the caller must schedule an event,
+    /// if any.
+    #[must_use = "without the event, the shim is never woken"]
+    pub fn arm(&mut self, now: Time) -> Option<Time> {
+        self.timer.arm(self.shim.next_timeout(), now)
+    }
+
+    /// A timer event of the shim came. Answers whether it is the one that counts.
+    pub fn wake(&mut self, now: Time) -> bool {
+        let counts = self.timer.fires(now);
+        if counts && self.shim.next_timeout() <= now {
+            self.shim.handle_timeout(now);
+        }
+        counts
+    }
+}
+
+impl Shims {
+    /// The shim of a host for a traffic entry, which `make` makes when the first flow needs it; `None` for a transport
+    /// without one.
+    pub fn of_host(
+        &mut self,
+        traffic: TrafficId,
+        host: HostId,
+        make: impl FnOnce() -> Option<AnyShim>,
+    ) -> Option<ShimId> {
+        if let Some(&id) = self.known.get(&(traffic, host)) {
+            return Some(id);
+        }
+        let id = self.shims.push(HostShim { shim: make()?, host, timer: Timer::IDLE });
+        self.known.insert((traffic, host), id);
+        Some(id)
+    }
+
+    /// A shim.
+    pub fn get_mut(&mut self, id: ShimId) -> &mut HostShim {
+        &mut self.shims[id]
+    }
+
+    /// The counts of all shims, by traffic entry and host.
+    pub fn stats(&self) -> impl Iterator<Item = (TrafficId, HostId, ShimStats)> {
+        self.known.iter().map(|(&(traffic, host), &id)| (traffic, host, self.shims[id].shim.stats()))
+    }
+}

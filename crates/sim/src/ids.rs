@@ -1,0 +1,321 @@
+//! Names for the simulator's objects: an index of its own type for each kind of object, and a vector that takes no other.
+//!
+//! Objects live in vectors and refer to each other by index. A `u32` for all of them would let a port be looked up by
+//! the number of a flow; with these types that does not compile. `Option` of an id takes no more room than the id.
+
+use clearway_topology::{NodeId, PortId};
+use std::marker::PhantomData;
+use std::num::NonZeroU32;
+use std::ops::{Index, IndexMut};
+
+/// An index into an [`IdVec`].
+pub trait Id: Copy {
+    /// The id of the object at this index.
+    fn from_index(index: usize) -> Self;
+
+    /// The index of the object in its vector.
+    fn index(self) -> usize;
+}
+
+macro_rules! ids {
+    ($($(#[$doc:meta])+ $Name:ident;)+) => {$(
+        $(#[$doc])+
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $Name(NonZeroU32);
+
+        impl $Name {
+            /// The id as a number other than zero, to be packed into an event.
+            #[inline]
+            pub fn to_bits(self) -> u32 {
+                self.0.get()
+            }
+
+            /// The id that [`Self::to_bits`] packed.
+            #[inline]
+            pub fn from_bits(bits: u32) -> $Name {
+                $Name(NonZeroU32::new(bits).expect("an id is not zero"))
+            }
+        }
+
+        impl Id for $Name {
+            #[inline]
+            fn from_index(index: usize) -> $Name {
+                $Name::from_bits(u32::try_from(index + 1).expect("fewer than 2^32 objects of a kind"))
+            }
+
+            #[inline]
+            fn index(self) -> usize {
+                self.to_bits() as usize - 1
+            }
+        }
+
+        impl std::fmt::Debug for $Name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{}({})", stringify!($Name), self.index())
+            }
+        }
+    )+};
+}
+
+ids! {
+    /// A flow's place in the table of flows. The place of a flow that ended is used again.
+    FlowSlot;
+    /// A handle of a packet in the network.
+    PacketId;
+    /// A host, by its number in the topology.
+    HostId;
+    /// The network card of a host's port.
+    CardId;
+    /// A queue of data at a port.
+    QueueId;
+    /// The credits of a port: their queues and their rate limit.
+    CreditsId;
+    /// The random loss of a link.
+    LossId;
+    /// A mechanism at work at a port.
+    MechanismId;
+    /// The shim of a host for one traffic entry.
+    ShimId;
+    /// A traffic entry of the model.
+    TrafficId;
+    /// A row of the table of flows: a flow or a message.
+    RecordId;
+    /// A fault of the model.
+    FaultId;
+    /// A sampled series of the model.
+    SeriesId;
+}
+
+const _: () = assert!(size_of::<Option<PacketId>>() == 4, "an optional id is as small as an id");
+
+impl HostId {
+    /// The host that a node is. Hosts are the first nodes of a topology.
+    #[inline]
+    pub fn of(node: NodeId) -> HostId {
+        HostId::from_index(node.index())
+    }
+
+    /// The node that the host is.
+    #[inline]
+    pub fn node(self) -> NodeId {
+        NodeId(self.to_bits() - 1)
+    }
+}
+
+/// A class of packets at a port: an index into the classes of data or, for a credit, into the classes of credits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ClassId(u8);
+
+impl ClassId {
+    /// The first class, which is the only one where there are no others.
+    pub const FIRST: ClassId = ClassId(0);
+
+    /// The bit that stands for the class in a set of classes.
+    #[inline]
+    pub const fn bit(self) -> u32 {
+        1 << self.0
+    }
+}
+
+impl Id for ClassId {
+    #[inline]
+    fn from_index(index: usize) -> ClassId {
+        ClassId(index as u8)
+    }
+
+    #[inline]
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Id for PortId {
+    #[inline]
+    fn from_index(index: usize) -> PortId {
+        PortId(index as u32)
+    }
+
+    #[inline]
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Id for NodeId {
+    #[inline]
+    fn from_index(index: usize) -> NodeId {
+        NodeId(index as u32)
+    }
+
+    #[inline]
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A vector whose items are found by ids of one type.
+#[derive(Clone, Debug)]
+pub struct IdVec<I, T> {
+    items: Vec<T>,
+    ids: PhantomData<fn(I) -> I>,
+}
+
+impl<I: Id, T> IdVec<I, T> {
+    /// An empty vector.
+    pub fn new() -> IdVec<I, T> {
+        Vec::new().into()
+    }
+
+    /// Adds an item and returns its id.
+    #[inline]
+    pub fn push(&mut self, item: T) -> I {
+        self.items.push(item);
+        I::from_index(self.items.len() - 1)
+    }
+
+    /// The number of items.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// The item of an id, if there is one.
+    #[inline]
+    pub fn get(&self, id: I) -> Option<&T> {
+        self.items.get(id.index())
+    }
+
+    /// The item of an id, to be changed, if there is one.
+    #[inline]
+    pub fn get_mut(&mut self, id: I) -> Option<&mut T> {
+        self.items.get_mut(id.index())
+    }
+
+    /// The items in the order of their ids.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.items.iter()
+    }
+
+    /// The items in the order of their ids, to be changed.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.items.iter_mut()
+    }
+
+    /// All ids in order.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = I> + use<I, T> {
+        (0..self.items.len()).map(I::from_index)
+    }
+
+    /// The items with their ids.
+    pub fn enumerate(&self) -> impl Iterator<Item = (I, &T)> {
+        self.ids().zip(&self.items)
+    }
+
+    /// The items with their ids, to be changed.
+    pub fn enumerate_mut(&mut self) -> impl Iterator<Item = (I, &mut T)> {
+        self.ids().zip(&mut self.items)
+    }
+
+    /// `count` items from the one of `first` on.
+    #[inline]
+    pub fn range(&self, first: I, count: usize) -> &[T] {
+        &self.items[first.index()..][..count]
+    }
+
+    /// The item `number` places behind the one of `first`.
+    #[inline]
+    pub fn nth(&self, first: I, number: usize) -> &T {
+        &self.items[first.index() + number]
+    }
+
+    /// The item `number` places behind the one of `first`, to be changed.
+    #[inline]
+    pub fn nth_mut(&mut self, first: I, number: usize) -> &mut T {
+        &mut self.items[first.index() + number]
+    }
+
+    /// Makes the vector long enough for an id, filled up with `item`.
+    pub fn cover(&mut self, id: I, item: T)
+    where
+        T: Clone,
+    {
+        if self.items.len() <= id.index() {
+            self.items.resize(id.index() + 1, item);
+        }
+    }
+
+    /// The memory that the items take, in bytes.
+    pub fn size(&self) -> usize {
+        size_of_val(&self.items[..])
+    }
+}
+
+impl<I, T> Default for IdVec<I, T> {
+    fn default() -> IdVec<I, T> {
+        Vec::new().into()
+    }
+}
+
+impl<I, T> From<Vec<T>> for IdVec<I, T> {
+    fn from(items: Vec<T>) -> IdVec<I, T> {
+        IdVec { items, ids: PhantomData }
+    }
+}
+
+impl<I, T> FromIterator<T> for IdVec<I, T> {
+    fn from_iter<It: IntoIterator<Item = T>>(items: It) -> IdVec<I, T> {
+        Vec::from_iter(items).into()
+    }
+}
+
+impl<I, T> IntoIterator for IdVec<I, T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
+    }
+}
+
+impl<I: Id, T> Index<I> for IdVec<I, T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, id: I) -> &T {
+        &self.items[id.index()]
+    }
+}
+
+impl<I: Id, T> IndexMut<I> for IdVec<I, T> {
+    #[inline]
+    fn index_mut(&mut self, id: I) -> &mut T {
+        &mut self.items[id.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_finds_its_item_and_survives_an_event() {
+        let mut names: IdVec<FlowSlot, &str> = IdVec::new();
+        let (first, second) = (names.push("first"), names.push("second"));
+        assert_eq!((names[first], names[second]), ("first", "second"));
+        assert_eq!(FlowSlot::from_bits(second.to_bits()), second);
+        assert_eq!((first.index(), second.index()), (0, 1));
+        assert_eq!(format!("{second:?}"), "FlowSlot(1)");
+    }
+
+    #[test]
+    fn a_vector_covers_an_id_once() {
+        let mut counts: IdVec<ClassId, u32> = IdVec::new();
+        counts.cover(ClassId::from_index(2), 7);
+        counts[ClassId::FIRST] = 1;
+        counts.cover(ClassId::FIRST, 0);
+        assert_eq!(counts.iter().copied().collect::<Vec<_>>(), [1, 7, 7]);
+    }
+
+    #[test]
+    fn a_host_is_the_node_of_its_number() {
+        assert_eq!(HostId::of(NodeId(3)).node(), NodeId(3));
+    }
+}

@@ -1,0 +1,63 @@
+//! Mechanisms at work, and the congestion notification packets (CNPs) that they send: from the port that met congestion
+//! back to the sender, over the links that the data took.
+
+use super::network::Network;
+use super::paths::Route;
+use crate::engine::EventKind;
+use crate::ids::{ClassId, FlowSlot, MechanismId, PacketId};
+use clearway_proto::{Extra, Header, Packet};
+use clearway_topology::PortId;
+
+impl Network {
+    /// Shows a packet that arrived at a port to the port's mechanism.
+    pub(super) fn meet_mechanism(&mut self, mechanism: MechanismId, id: PacketId) {
+        let state = self.port_state(self.mechanisms[mechanism].port);
+        let parcel = &self.slab[id];
+        let flow = self.residents.name_of(parcel.flow);
+        self.mechanisms[mechanism].what.on_arrival(&parcel.packet, flow, state);
+        self.arm_mechanism(mechanism);
+    }
+
+    fn arm_mechanism(&mut self, mechanism: MechanismId) {
+        let now = self.now();
+        let at_work = &mut self.mechanisms[mechanism];
+        if let Some(at) = at_work.arm(now) {
+            self.agenda.at_port(at_work.port, at, EventKind::MechanismTimer(mechanism));
+        }
+    }
+
+    /// The timer of a mechanism came. Afterwards [`Network::poll_cnp`] is called until it answers `None`.
+    pub fn wake_mechanism(&mut self, mechanism: MechanismId) {
+        let now = self.now();
+        let state = self.port_state(self.mechanisms[mechanism].port);
+        let at_work = &mut self.mechanisms[mechanism];
+        if at_work.is_due(now) {
+            at_work.what.on_timeout(state);
+        }
+    }
+
+    /// The flow to which a mechanism sends a notification next, and the port that sends it. Flows that ended are passed
+    /// over.
+    pub fn poll_cnp(&mut self, mechanism: MechanismId) -> Option<(FlowSlot, PortId)> {
+        let now = self.now();
+        let at_work = &mut self.mechanisms[mechanism];
+        while let Some(name) = at_work.what.poll_cnp(now) {
+            if let Some(flow) = self.residents.by_name(name) {
+                return Some((flow, at_work.port));
+            }
+        }
+        self.arm_mechanism(mechanism);
+        None
+    }
+
+    /// Sends a notification from a port of a switch to the sender of a flow; `back` is the reverse of the route of the
+    /// flow's data. Nothing is sent if the flow has been given another path since.
+    pub fn send_cnp(&mut self, port: PortId, flow: FlowSlot, back: Route, class: ClassId) {
+        // On the way back the reverse of `port` leads to its switch; what follows leads on to the sender.
+        let Some(way) = self.paths.behind(back, port.reverse()) else { return };
+        debug_assert!(way.hops > 0, "a switch lies between the two hosts");
+        let packet = Packet::control(Header::Cnp, self.cnp_wire, self.now());
+        let (id, out) = self.enter(packet, &Extra::None, flow, class, way);
+        self.send(out, id);
+    }
+}

@@ -1,0 +1,167 @@
+//! Credits at ports: their queues, and the rate limit under which they leave (ExpressPass '17, sec. 3.1).
+
+use super::credit_classes::CreditClasses;
+use super::queue::Queue;
+use super::slab::Slab;
+use crate::ids::{CreditsId, IdVec, PacketId};
+use crate::model::{CreditClass, Model, PortModel};
+use clearway_proto::port::{CreditLimiter, CreditRoom};
+use clearway_units::{Rate, Time};
+
+/// The credits of all ports that have a limit for them.
+pub struct Credits {
+    ports: IdVec<CreditsId, PortCredits>,
+    /// The classes of credits, where there are several: those then have the queues.
+    classes: Option<Box<CreditClasses>>,
+}
+
+/// The credits of one port.
+struct PortCredits {
+    /// The credits that wait, where there is one class of them.
+    queue: Queue,
+    /// The rate limit of all credits together.
+    limiter: CreditLimiter,
+    /// The room for credits that wait.
+    room: CreditRoom,
+}
+
+/// What a port does with a credit that was handed to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Offered {
+    /// It sends this credit at once, which may be another one.
+    Send(PacketId),
+    /// It wakes at this time, and keeps the credit.
+    WakeAt(Time),
+    /// It keeps the credit, and is asked when it must wake.
+    Keep,
+    /// It keeps the credit, and wakes already.
+    Rest,
+    /// It has no room for the credit.
+    Full,
+}
+
+impl Credits {
+    /// No credits, yet without ports.
+    pub fn new(model: &Model) -> Credits {
+        Credits { ports: IdVec::new(), classes: CreditClasses::new(model) }
+    }
+
+    /// Adds the credits of a port of `rate`.
+    pub fn add_port(&mut self, limit: CreditClass, port: &PortModel, rate: Rate) -> CreditsId {
+        if let Some(classes) = &mut self.classes {
+            classes.add_port(&port.credit_classes, limit.shaping, rate);
+        }
+        self.ports.push(PortCredits::new(limit, rate))
+    }
+
+    /// The memory that ports without classes of credits take, in bytes.
+    pub fn size(&self) -> usize {
+        self.ports.size()
+    }
+
+    /// The place of a port's credits in memory, to be fetched.
+    #[inline]
+    pub fn place(&self, at: CreditsId) -> &impl Sized {
+        &self.ports[at]
+    }
+
+    /// Hands a credit to a port whose link is busy until `busy_until`.
+    #[inline]
+    pub fn offer(
+        &mut self,
+        at: CreditsId,
+        credit: PacketId,
+        busy_until: Time,
+        slab: &mut Slab,
+        now: Time,
+    ) -> Offered {
+        let port = &mut self.ports[at];
+        let is_idle = busy_until <= now;
+        if let Some(classes) = &mut self.classes {
+            if !classes.push(at, credit, slab, now) {
+                return Offered::Full;
+            }
+            let next = if is_idle { classes.next(at, &mut port.limiter, slab, now) } else { None };
+            return next.map_or(Offered::Keep, Offered::Send);
+        }
+        let wire = slab[credit].packet.wire;
+        if is_idle && port.queue.packets() == 0 && port.limiter.take(wire, now) {
+            return Offered::Send(credit);
+        }
+        if !port.has_room(wire) {
+            return Offered::Full;
+        }
+        port.queue.push(slab, credit, now);
+        if !is_idle {
+            Offered::WakeAt(busy_until)
+        } else if port.queue.packets() == 1 {
+            Offered::WakeAt(port.limiter.ready_at(wire, now))
+        } else {
+            Offered::Rest
+        }
+    }
+
+    /// Takes the credit whose turn it is, if one waits and the limits let it pass.
+    #[inline]
+    pub fn next(&mut self, at: CreditsId, slab: &Slab, now: Time) -> Option<PacketId> {
+        let port = &mut self.ports[at];
+        if let Some(head) = port.queue.head() {
+            let passes = port.limiter.take(slab[head].packet.wire, now);
+            return if passes { port.queue.pop(slab, now) } else { None };
+        }
+        self.classes.as_mut()?.next(at, &mut port.limiter, slab, now)
+    }
+
+    /// The time at which the limits let the next credit pass; `None` if none waits. With several classes the limits may
+    /// turn out to forbid it even then, if another class has come first whose credit is larger.
+    #[inline]
+    pub fn ready_at(&mut self, at: CreditsId, slab: &Slab, now: Time) -> Option<Time> {
+        let port = &mut self.ports[at];
+        if let Some(head) = port.queue.head() {
+            return Some(port.limiter.ready_at(slab[head].packet.wire, now));
+        }
+        self.classes.as_mut()?.ready_at(at, &mut port.limiter, slab, now)
+    }
+
+    /// Takes all credits that wait at a port.
+    pub fn drain(&mut self, at: CreditsId, slab: &Slab, now: Time) -> Vec<PacketId> {
+        let mut all = self.ports[at].queue.drain(slab, now);
+        all.extend(self.classes.iter_mut().flat_map(|classes| classes.drain(at, slab, now)));
+        all
+    }
+
+    /// The queues of credits at a port.
+    pub fn queues(&self, at: CreditsId) -> impl Iterator<Item = &Queue> {
+        let single = self.classes.is_none().then(|| &self.ports[at].queue);
+        single.into_iter().chain(self.classes.iter().flat_map(move |classes| classes.queues(at)))
+    }
+}
+
+impl PortCredits {
+    fn new(limit: CreditClass, rate: Rate) -> PortCredits {
+        let limiter = CreditLimiter::new(rate.mul_f64(limit.share), limit.shaping);
+        PortCredits { queue: Queue::default(), limiter, room: limit.shaping.room(limit.queue) }
+    }
+
+    /// Answers whether a credit of `wire` bytes may wait as well.
+    #[inline]
+    fn has_room(&self, wire: u32) -> bool {
+        self.room.admits(self.queue.packets(), self.queue.bytes(), wire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clearway_proto::port::CreditShaping;
+
+    #[test]
+    fn a_queue_of_credits_in_bytes_asks_for_their_size() {
+        let has_room = |queue_in_bytes, wire| {
+            let shaping = CreditShaping { queue_in_bytes, ..CreditShaping::PAPER };
+            PortCredits::new(CreditClass::new(1, shaping), Rate::gbps(10)).has_room(wire)
+        };
+        assert!(has_room(true, 84) && !has_room(true, 85), "room for one credit of 84 B");
+        assert!(has_room(false, 92));
+    }
+}

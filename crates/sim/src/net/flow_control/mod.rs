@@ -1,0 +1,269 @@
+//! Priority flow control: switches that stop who sends to them before their memory is full (IEEE 802.1Qbb).
+//!
+//! A packet that waits at a switch counts against the link by which it came: the port before the present one on its path.
+//! A pause frame goes back over the same link, ahead of all else but behind the frame that is just leaving. It names the
+//! classes to stop and those that may go on, and holds until the next frame says otherwise (real frames also run out
+//! after a while and are repeated; an emulated switch never forgets).
+//!
+//! This is the accounting of switches, and the frames on their links; `pause.rs` does what follows from it at ports.
+
+mod deadlock;
+
+pub use deadlock::{Wait, circle, stuck};
+
+use super::slab::Parcel;
+use crate::ids::{ClassId, IdVec};
+use crate::model::Model;
+use clearway_proto::port::pfc::{Ingress, PfcMemory, headroom};
+use clearway_topology::{NodeId, PortId, Topology};
+use clearway_units::{Bytes, Span, Time};
+use std::collections::VecDeque;
+
+/// The time between two looks at whether the network is stuck.
+const WATCH: Span = Span::from_us(500);
+
+/// A pause frame: the classes that shall be stopped, and those that may go on, one bit each.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Frame {
+    /// The classes to stop.
+    pub stop: u32,
+    /// The classes that may go on.
+    pub go: u32,
+}
+
+/// A link into a switch, at its far end: what the switch asks of the port that feeds it.
+#[derive(Clone, Default, Debug)]
+struct Ask {
+    /// The classes that shall be stopped, one bit each.
+    wanted: u32,
+    /// The classes that the last frame stopped.
+    told: u32,
+    /// The frames that are under way to the port, or that it has yet to obey.
+    frames: VecDeque<Frame>,
+    /// The time since which the port has been stopped; `None` if it is not.
+    since: Option<Time>,
+    /// The time for which the port was stopped before that.
+    stopped: Span,
+    /// The longest time for which the port was stopped before that without a break.
+    longest: Span,
+    /// The number of times that a class of the port was stopped.
+    pauses: u64,
+    /// Set if the port was once stopped for longer than is sound.
+    storm: bool,
+}
+
+impl Ask {
+    /// The time for which the port has been stopped until `now` without a break.
+    fn open(&self, now: Time) -> Span {
+        self.since.map_or(Span::ZERO, |since| now - since)
+    }
+}
+
+/// The work of flow control in a whole run.
+#[derive(Clone, Default, Debug)]
+pub struct FlowControlSummary {
+    /// The number of pause frames sent, those left out that only let classes go on.
+    pub pauses: u64,
+    /// The time for which ports were stopped, added up over ports.
+    pub stopped: Span,
+    /// The longest time for which a port was stopped without a break.
+    pub longest: Span,
+    /// The ports that were stopped without a break for longer than `pfc_storm`.
+    pub storms: Vec<String>,
+    /// The ports that wait for each other in a circle, so that none will ever go on, and those that wait for these.
+    pub deadlock: Vec<String>,
+    /// One such circle: each port waits for the next, the last for the first.
+    pub circle: Vec<String>,
+}
+
+/// The flow control of all switches.
+pub struct FlowControl {
+    /// The classes that are protected, one bit each.
+    lossless: u32,
+    /// The share of the free memory that a queue may hold whose class is not protected.
+    alpha: f64,
+    /// The memory of each class of each link, by the port that feeds it.
+    ingress: IdVec<PortId, IdVec<ClassId, Ingress>>,
+    /// The memory of each switch.
+    memory: IdVec<NodeId, PfcMemory>,
+    /// What switches ask of ports that feed them.
+    asks: IdVec<PortId, Ask>,
+    /// The time from the arrival of a pause frame until its port obeys.
+    response: Span,
+    /// The time for which a port may be stopped without a break.
+    storm: Span,
+    /// Set while a look at stopped ports is scheduled.
+    watching: bool,
+}
+
+impl FlowControl {
+    /// The flow control of a model, while nothing waits; `None` if it has none.
+    pub fn new(model: &Model) -> Option<FlowControl> {
+        let (pfc, shared) = (model.pfc.as_ref()?, model.switch.shared?);
+        let topology = &model.topology;
+        let slowest = topology.ports().iter().map(|port| port.rate).min()?;
+        let mut apart: IdVec<NodeId, u64> = vec![0; topology.nodes().len()].into();
+        let mut ingress = IdVec::new();
+        let stamps = model.traffic.iter().map(|traffic| traffic.transport.needs().stamp);
+        let stamp = stamps.max().unwrap_or(0);
+        for port in topology.ports() {
+            let response = pfc.config.response;
+            let room =
+                pfc.headroom.unwrap_or(headroom(port.rate, port.delay, model.framing, stamp, response));
+            let alpha = pfc.config.alpha * port.rate.as_bps_f64() / slowest.as_bps_f64();
+            let class = |&lossless: &bool| {
+                let room = if lossless { room } else { Bytes::ZERO };
+                let reserve = if lossless { pfc.config.reserve.get() } else { 0 };
+                apart[port.to] += room.get() + reserve;
+                Ingress::new(room, alpha)
+            };
+            ingress.push(pfc.lossless.iter().map(class).collect());
+        }
+        let memory = |apart: &u64| PfcMemory::new(&pfc.config, shared.size, Bytes::new(*apart));
+        Some(FlowControl {
+            lossless: pfc.lossless.iter().enumerate().map(|(class, &on)| u32::from(on) << class).sum(),
+            alpha: shared.alpha,
+            ingress,
+            memory: apart.iter().map(memory).collect(),
+            asks: vec![Ask::default(); topology.ports().len()].into(),
+            response: pfc.config.response,
+            storm: pfc.storm,
+            watching: false,
+        })
+    }
+
+    fn protects(&self, parcel: &Parcel) -> bool {
+        self.lossless & parcel.class.bit() != 0
+    }
+
+    /// Takes a packet into a switch's memory; `from` is the port from which it came, and `queued` the bytes in the queue
+    /// that it would join. Answers whether there is room, and whether that port must be told something.
+    pub fn admit(&mut self, parcel: &Parcel, node: NodeId, from: PortId, queued: u64) -> (bool, bool) {
+        let (wire, protects) = (parcel.packet.wire as u64, self.protects(parcel));
+        let memory = &mut self.memory[node];
+        if !protects {
+            let short = (queued + wire) as f64 <= self.alpha * memory.free() as f64;
+            return (short && memory.admit_lossy(wire), false);
+        }
+        let ingress = &mut self.ingress[from][parcel.class];
+        let room = memory.admit(ingress, wire);
+        let (ask, bit) = (&mut self.asks[from], parcel.class.bit());
+        let stops = ask.wanted & bit == 0 && memory.must_pause(ingress);
+        ask.wanted |= if stops { bit } else { 0 };
+        (room, stops)
+    }
+
+    /// A packet leaves a switch's memory. Answers whether the port from which it came must be told something.
+    pub fn release(&mut self, parcel: &Parcel, node: NodeId, from: PortId) -> bool {
+        let (wire, protects) = (parcel.packet.wire as u64, self.protects(parcel));
+        let memory = &mut self.memory[node];
+        if !protects {
+            memory.release_lossy(wire);
+            return false;
+        }
+        let ingress = &mut self.ingress[from][parcel.class];
+        memory.release(ingress, wire);
+        let (ask, bit) = (&mut self.asks[from], parcel.class.bit());
+        let resumes = ask.wanted & bit != 0 && memory.may_resume(ingress);
+        ask.wanted &= if resumes { !bit } else { u32::MAX };
+        resumes
+    }
+
+    /// Sends the frame that is due for a port. Answers false if what was asked for was taken back in the meantime.
+    pub fn send_frame(&mut self, port: PortId) -> bool {
+        let ask = &mut self.asks[port];
+        let frame = Frame { stop: ask.wanted & !ask.told, go: ask.told & !ask.wanted };
+        if frame == Frame::default() {
+            return false;
+        }
+        ask.told = ask.wanted;
+        ask.pauses += u64::from(frame.stop != 0);
+        ask.frames.push_back(frame);
+        true
+    }
+
+    /// The frame that a port obeys now: the first of those under way to it.
+    pub fn take_frame(&mut self, port: PortId) -> Frame {
+        self.asks[port].frames.pop_front().expect("an event for each frame")
+    }
+
+    /// The number of frames that are under way, or that no port has obeyed yet.
+    pub fn frames_in_flight(&self) -> u64 {
+        self.asks.iter().map(|ask| ask.frames.len() as u64).sum()
+    }
+
+    /// The time from the arrival of a frame until its port obeys.
+    pub fn response(&self) -> Span {
+        self.response
+    }
+
+    /// The classes of a port that shall be stopped, as far as the switch that it feeds has not taken that back.
+    pub fn wanted(&self, port: PortId) -> u32 {
+        self.asks[port].wanted
+    }
+
+    /// Forgets what a port was told, because its link failed or recovered. Answers whether it must be told again.
+    pub fn forget(&mut self, port: PortId, now: Time) -> bool {
+        self.asks[port].told = 0;
+        self.note(port, 0, now);
+        self.asks[port].wanted != 0
+    }
+
+    /// Notes that the `paused` classes of a port are stopped from now on, and no others.
+    pub fn note(&mut self, port: PortId, paused: u32, now: Time) {
+        let ask = &mut self.asks[port];
+        match ask.since {
+            None if paused != 0 => ask.since = Some(now),
+            Some(since) if paused == 0 => {
+                ask.stopped += now - since;
+                ask.longest = ask.longest.max(now - since);
+                ask.since = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// Answers whether the watch must be set up, now that a port is stopped.
+    pub fn starts_watch(&mut self) -> bool {
+        !std::mem::replace(&mut self.watching, true)
+    }
+
+    /// Looks for ports that are stopped for too long. Answers when to look again; `None` if nothing is stopped.
+    pub fn watch(&mut self, now: Time) -> Option<Span> {
+        let storm = self.storm;
+        for ask in self.asks.iter_mut() {
+            ask.storm |= ask.open(now) > storm;
+        }
+        self.watching = self.asks.iter().any(|ask| ask.since.is_some());
+        self.watching.then_some(WATCH)
+    }
+
+    /// Answers whether some port has been stopped since the last look but one, so that a look for a deadlock is worth it.
+    pub fn has_waited_long(&self, now: Time) -> bool {
+        self.asks.iter().any(|ask| ask.since.is_some() && ask.open(now) >= WATCH)
+    }
+
+    /// The number of times that a class of a port was stopped, and the time for which any was.
+    pub fn stopped(&self, port: PortId, now: Time) -> (u64, Span) {
+        let ask = &self.asks[port];
+        (ask.pauses, ask.stopped + ask.open(now))
+    }
+
+    /// The work of flow control so far; `stuck` are the ports that are stopped for ever.
+    pub fn summary(&self, stuck: &[Wait], topology: &Topology, now: Time) -> FlowControlSummary {
+        let names = |ports: Vec<PortId>| ports.into_iter().map(|port| topology.port_name(port)).collect();
+        let mut ports: Vec<PortId> = stuck.iter().map(|wait| wait.port).collect();
+        ports.dedup();
+        let (deadlock, circle) = (names(ports), names(circle(stuck)));
+        let mut sum = FlowControlSummary { deadlock, circle, ..FlowControlSummary::default() };
+        for (port, ask) in self.asks.enumerate() {
+            sum.pauses += ask.pauses;
+            sum.stopped += ask.stopped + ask.open(now);
+            sum.longest = sum.longest.max(ask.longest).max(ask.open(now));
+            if ask.storm || ask.longest.max(ask.open(now)) > self.storm {
+                sum.storms.push(topology.port_name(port));
+            }
+        }
+        sum
+    }
+}

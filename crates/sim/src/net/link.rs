@@ -1,0 +1,108 @@
+//! A link: the time that a frame takes to leave for it, without a division for each frame, and its random loss.
+
+use clearway_proto::{Framing, Rng};
+use clearway_units::{Bytes, Rate, Span};
+
+/// The times of the two sizes that nearly all frames have, known beforehand: a division costs more than all else that is
+/// done for a frame. A port keeps this in its first cache line.
+#[derive(Clone, Copy, Debug)]
+pub struct CommonFrames {
+    full: Span,
+    smallest: Span,
+    full_wire: u32,
+    smallest_wire: u32,
+}
+
+/// A link, and how the time is computed that a frame of any size takes on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// The rate of the link.
+    pub rate: Rate,
+    /// The time that a byte takes, in picoseconds, where that is a whole number and no fraction of a nanosecond is
+    /// dropped; else 0. Credits of random sizes then need no division.
+    byte_ps: u32,
+    /// Drop the fraction of a nanosecond of a frame's time, as HPCC's ns-3 code does.
+    whole_ns: bool,
+}
+
+impl Link {
+    /// A link of `rate`.
+    pub fn new(rate: Rate, whole_ns: bool) -> Link {
+        Link { rate, byte_ps: if whole_ns { 0 } else { whole_byte(rate) }, whole_ns }
+    }
+
+    /// The times of full frames and of smallest ones.
+    pub fn common_frames(&self, framing: Framing) -> CommonFrames {
+        CommonFrames {
+            full: time_to_send(self.rate, framing.wire_max(), self.whole_ns),
+            smallest: time_to_send(self.rate, framing.wire_min, self.whole_ns),
+            full_wire: framing.wire_max(),
+            smallest_wire: framing.wire_min,
+        }
+    }
+
+    /// The time that a frame of `wire` bytes takes to leave.
+    #[inline]
+    pub fn time_to_send(&self, common: &CommonFrames, wire: u32) -> Span {
+        if wire == common.full_wire {
+            common.full
+        } else if wire == common.smallest_wire {
+            common.smallest
+        } else if self.byte_ps != 0 {
+            Span::from_ps(wire as u64 * self.byte_ps as u64)
+        } else {
+            time_to_send(self.rate, wire, self.whole_ns)
+        }
+    }
+}
+
+/// The picoseconds that a byte takes at `rate`, if that is a whole number below 2^32; else 0.
+fn whole_byte(rate: Rate) -> u32 {
+    const PS_TIMES_BITS: u64 = 8_000_000_000_000;
+    match rate.as_bps() {
+        0 => 0,
+        bps if !PS_TIMES_BITS.is_multiple_of(bps) => 0,
+        bps => u32::try_from(PS_TIMES_BITS / bps).unwrap_or(0),
+    }
+}
+
+/// The time that `wire` bytes take at `rate`.
+fn time_to_send(rate: Rate, wire: u32, whole_ns: bool) -> Span {
+    let size = Bytes::new(wire as u64);
+    if whole_ns { rate.time_to_send_below(size, Span::from_ns(1)) } else { rate.time_to_send(size) }
+}
+
+/// Random loss on a link, packet by packet.
+pub struct Loss {
+    /// The probability with which a packet is lost.
+    pub probability: f64,
+    /// The randomness of the link.
+    pub rng: Rng,
+}
+
+impl Loss {
+    /// Draws whether a packet is lost.
+    pub fn strikes(&mut self) -> bool {
+        self.rng.unit() < self.probability
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_number_of_picoseconds_a_byte_gives_the_time_that_a_division_gives() {
+        let rates = [1, 10, 25, 40, 56, 100, 200, 300, 400, 1_600].map(Rate::gbps);
+        for rate in rates.into_iter().chain([Rate::mbps(1), Rate::mbps(333)]) {
+            let link = Link::new(rate, false);
+            let common = link.common_frames(Framing::ETHERNET);
+            for wire in 60..=1538 {
+                let exact = time_to_send(rate, wire, false);
+                assert_eq!(link.time_to_send(&common, wire), exact, "{rate}, {wire} B");
+            }
+        }
+        assert_eq!([10, 100, 400].map(|gbps| whole_byte(Rate::gbps(gbps))), [800, 80, 20]);
+        assert_eq!(whole_byte(Rate::gbps(300)), 0, "26 2/3 ps a byte");
+    }
+}

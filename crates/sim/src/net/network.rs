@@ -1,0 +1,334 @@
+//! The network, and the way of a packet through it: it enters, arrives at ports, waits and leaves, until it reaches its
+//! host or is dropped.
+
+use super::books::{Books, DropReason};
+use super::cards::{Card, Cards};
+use super::credits::{Credits, Offered};
+use super::data_queue::DataQueue;
+use super::link::Loss;
+use super::mechanisms::Mechanisms;
+use super::memory::Memory;
+use super::paths::{Paths, Way};
+use super::port::{ControlWork, Port};
+use super::queue::Queue;
+use super::residents::Residents;
+use super::scheduler::Arbiter;
+use super::slab::{Parcel, Slab};
+use crate::engine::{Agenda, EventKind};
+use crate::ids::{ClassId, FlowSlot, Id, IdVec, LossId, PacketId, QueueId};
+use clearway_proto::{Extra, Flags, Packet};
+use clearway_topology::PortId;
+use clearway_units::Time;
+
+/// What a port does next.
+pub enum Next {
+    /// It sends this packet, which was just taken from its queue.
+    Send(PacketId),
+    /// It asks a flow of this class for a packet.
+    Pull(ClassId),
+    /// It does nothing now.
+    Rest,
+}
+
+/// The network.
+pub struct Network {
+    /// The present and the pending events.
+    pub agenda: Agenda,
+    /// The packets in the network.
+    pub slab: Slab,
+    /// The counts of what went in and what became of it.
+    pub books: Books,
+    /// The number of packets put on links.
+    pub link_transmissions: u64,
+    /// The output ports.
+    pub ports: IdVec<PortId, Port>,
+    /// The queues of data: those of a port stand together, by class.
+    pub queues: IdVec<QueueId, DataQueue>,
+    /// The credits of ports.
+    pub credits: Credits,
+    /// The network cards of hosts.
+    pub cards: Cards,
+    /// The turns of classes of data that share a port.
+    pub(super) arbiter: Arbiter,
+    /// The class at switches of packets of each class.
+    pub(super) at_switches: IdVec<ClassId, ClassId>,
+    /// The memory of switches.
+    pub(super) memory: Memory,
+    /// The random loss of links.
+    pub(super) losses: IdVec<LossId, Loss>,
+    /// The mechanisms at ports.
+    pub(super) mechanisms: Mechanisms,
+    /// The size on the wire of a notification that a switch sends.
+    pub(super) cnp_wire: u32,
+    /// The paths of all flows.
+    pub paths: Paths,
+    /// The number of packets in the network, by flow.
+    pub residents: Residents,
+}
+
+impl Network {
+    /// The present.
+    #[inline]
+    pub fn now(&self) -> Time {
+        self.agenda.now
+    }
+
+    /// Puts a packet of a flow into the network: the one way in, for all that hosts and switches send. Answers the packet,
+    /// and the port to which the caller hands it.
+    #[inline]
+    pub fn enter(
+        &mut self,
+        packet: Packet,
+        extra: &Extra,
+        flow: FlowSlot,
+        class: ClassId,
+        way: Way,
+    ) -> (PacketId, PortId) {
+        self.books.enter(&packet);
+        self.residents.enter(flow);
+        let has_extra = packet.flags.has(Flags::EXTRA);
+        let is_credit = packet.is_credit();
+        let id = self.slab.insert(Parcel {
+            packet,
+            flow,
+            hop: way.first.next(),
+            next: None,
+            hops_left: way.hops - 1,
+            class: if is_credit { class } else { self.at_switches[class] },
+            class_at_host: class,
+        });
+        if has_extra {
+            self.slab.set_extra(id, *extra);
+        }
+        (id, self.paths.port(way.first))
+    }
+
+    /// Takes a packet out that reached its host.
+    #[inline]
+    pub fn deliver(&mut self, id: PacketId) {
+        self.books.delivered.add(&self.slab[id].packet);
+        self.forget(id);
+    }
+
+    #[inline]
+    fn forget(&mut self, id: PacketId) {
+        let flow = self.slab[id].flow;
+        self.slab.remove(id);
+        self.residents.leave(flow);
+    }
+
+    /// Drops a packet at a port.
+    #[inline]
+    pub(super) fn drop_packet(&mut self, port: PortId, id: PacketId, why: DropReason) {
+        self.ports[port].drops[why] += 1;
+        self.books.dropped[why].add(&self.slab[id].packet);
+        self.forget(id);
+    }
+
+    /// A packet reached the end of its link: at a switch it moves on; at its host the answer is true.
+    #[inline]
+    pub fn arrive(&mut self, id: PacketId) -> bool {
+        let parcel = &mut self.slab[id];
+        if parcel.hops_left == 0 {
+            return true;
+        }
+        let port = self.paths.port(parcel.hop);
+        parcel.hop = parcel.hop.next();
+        parcel.hops_left -= 1;
+        self.send(port, id);
+        false
+    }
+
+    /// Hands a packet to an output port.
+    #[inline]
+    pub fn send(&mut self, port: PortId, id: PacketId) {
+        let now = self.now();
+        let out = &self.ports[port];
+        if out.arrival_is_special {
+            return self.send_specially(port, id);
+        }
+        if self.slab[id].packet.is_credit() && out.credits.is_some() {
+            return self.send_credit(port, id);
+        }
+        // A wake-up due now is for a credit that may leave: it goes first, though this packet came just before.
+        if out.busy_until <= now && out.waiting == 0 && out.wake_at != now {
+            return self.transmit(port, id);
+        }
+        self.enqueue(port, id);
+    }
+
+    /// Puts a packet of data into the queue of its class, if that has room.
+    pub(super) fn enqueue(&mut self, port: PortId, id: PacketId) {
+        let now = self.now();
+        let out = &mut self.ports[port];
+        let is_host = out.card.is_some();
+        let parcel = &mut self.slab[id];
+        let queue = self.queues.nth_mut(out.queues, parcel.class_at(is_host).index());
+        let wire = parcel.packet.wire as u64;
+        let mut has_room = queue.has_room(wire);
+        match &mut self.memory {
+            Memory::Guarded(_) => return self.enqueue_under_control(port, id),
+            Memory::Shared(memory) if has_room && !is_host => {
+                has_room = memory.admit(out.owner, queue.queue.bytes(), wire);
+            }
+            _ => {}
+        }
+        if !has_room {
+            return self.drop_packet(port, id, DropReason::Buffer);
+        }
+        queue.mark_joining(&mut parcel.packet);
+        queue.queue.push(&mut self.slab, id, now);
+        out.waiting += 1;
+        let free = out.busy_until.max(now);
+        self.arm(port, free);
+    }
+
+    /// Hands a credit to a port that has a limit for credits.
+    pub(super) fn send_credit(&mut self, port: PortId, id: PacketId) {
+        let now = self.now();
+        let out = &self.ports[port];
+        let credits = out.credits.expect("asked for where credits have a limit");
+        match self.credits.offer(credits, id, out.busy_until, &mut self.slab, now) {
+            Offered::Send(credit) => self.transmit(port, credit),
+            Offered::WakeAt(at) => self.arm(port, at),
+            Offered::Keep => self.rearm(port),
+            Offered::Rest => {}
+            Offered::Full => self.drop_packet(port, id, DropReason::Credit),
+        }
+    }
+
+    /// Puts a packet on the link, which is free.
+    #[inline]
+    pub fn transmit(&mut self, port: PortId, id: PacketId) {
+        let now = self.now();
+        let out = &mut self.ports[port];
+        debug_assert!(out.is_free(now));
+        let packet = &self.slab[id].packet;
+        let arrival = out.start_frame(packet.wire, now);
+        out.sent.add(packet);
+        self.link_transmissions += 1;
+        if out.departure_is_special && self.depart_specially(port, id) {
+            return self.drop_packet(port, id, DropReason::Loss);
+        }
+        self.agenda.at_port(port, arrival, EventKind::Arrive(id));
+    }
+
+    /// Wakes a port at `at`, unless it wakes earlier anyway.
+    #[inline]
+    pub(super) fn arm(&mut self, port: PortId, at: Time) {
+        let out = &mut self.ports[port];
+        if at < out.wake_at {
+            out.wake_at = at;
+            self.agenda.at_port(port, at, EventKind::Wake(port));
+        }
+    }
+
+    /// A wake-up of a port came. Answers whether it is the one that counts.
+    #[inline]
+    pub fn wakes(&mut self, port: PortId) -> bool {
+        let out = &mut self.ports[port];
+        let counts = out.wake_at == self.agenda.now;
+        if counts {
+            out.wake_at = Time::MAX;
+        }
+        counts
+    }
+
+    /// Decides what a free port does next: a credit if the limit allows, else data by class.
+    #[inline]
+    pub fn next(&mut self, port: PortId) -> Next {
+        let now = self.now();
+        let out = &self.ports[port];
+        if out.control.has(ControlWork::FRAME_DUE) {
+            self.send_frame(port);
+            return Next::Rest;
+        }
+        if let Some(credits) = out.credits
+            && let Some(credit) = self.credits.next(credits, &self.slab, now)
+        {
+            return Next::Send(credit);
+        }
+        let out = &mut self.ports[port];
+        let is_host = out.card.is_some();
+        let card = out.card.map(|card| &self.cards[card]).filter(|card| card.has_any());
+        if out.waiting == 0 && card.is_none() {
+            return Next::Rest;
+        }
+        let class = if let Some(only) = self.arbiter.only(is_host) {
+            if out.control.has(ControlWork::STOPPED) {
+                return Next::Rest;
+            }
+            only
+        } else {
+            let (queues, first, paused) = (&self.queues, out.queues, out.paused);
+            let has = |class: ClassId| {
+                let queued = queues.nth(first, class.index()).queue.packets() > 0;
+                (queued || card.is_some_and(|card| card.has(class))) && paused & class.bit() == 0
+            };
+            match self.arbiter.pick(port, is_host, has) {
+                Some(class) => class,
+                // What waits is stopped.
+                None => return Next::Rest,
+            }
+        };
+        let queue = self.queues.nth_mut(out.queues, class.index());
+        let Some(id) = queue.queue.pop(&self.slab, now) else { return Next::Pull(class) };
+        out.waiting -= 1;
+        let packet = &mut self.slab[id].packet;
+        queue.mark_leaving(packet);
+        self.arbiter.charge(port, is_host, class, packet.wire);
+        if !is_host {
+            match &mut self.memory {
+                Memory::Apart => {}
+                Memory::Shared(memory) => memory.release(out.owner, packet.wire as u64),
+                Memory::Guarded(_) => self.leave_memory(port, id),
+            }
+        }
+        Next::Send(id)
+    }
+
+    /// Charges a packet that a flow made for its turn.
+    #[inline]
+    pub fn charge_pull(&mut self, port: PortId, class: ClassId, id: PacketId) {
+        self.arbiter.charge(port, true, class, self.slab[id].packet.wire);
+    }
+
+    /// The queues of data at a port, by class.
+    pub fn data_queues(&self, port: PortId) -> &[DataQueue] {
+        self.queues.range(self.ports[port].queues, self.arbiter.classes())
+    }
+
+    /// The queues of credits at a port, by class; none where credits have no limit.
+    pub fn credit_queues(&self, port: PortId) -> impl Iterator<Item = &Queue> {
+        self.ports[port].credits.into_iter().flat_map(|credits| self.credits.queues(credits))
+    }
+
+    /// The network card behind a host's port.
+    #[inline]
+    pub fn card(&mut self, port: PortId) -> &mut Card {
+        &mut self.cards[self.ports[port].card.expect("a host's port has a card")]
+    }
+
+    /// Schedules a port's next wake-up after it did something, if anything waits.
+    #[inline]
+    pub fn rearm(&mut self, port: PortId) {
+        let now = self.now();
+        let out = &self.ports[port];
+        if !out.up {
+            return;
+        }
+        let free = out.busy_until.max(now);
+        if !out.control.is_empty() {
+            if self.may_send(port) {
+                return self.arm(port, free);
+            }
+        } else if out.waiting > 0 || out.card.is_some_and(|card| self.cards[card].has_any()) {
+            return self.arm(port, free);
+        }
+        if let Some(credits) = out.credits
+            && let Some(ready) = self.credits.ready_at(credits, &self.slab, now)
+        {
+            self.arm(port, free.max(ready));
+        }
+    }
+}

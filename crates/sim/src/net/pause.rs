@@ -1,0 +1,210 @@
+//! Priority flow control at ports: frames leave and are obeyed, packets wait in memory that is counted.
+
+use super::books::DropReason;
+use super::flow_control::{FlowControl, FlowControlSummary, Wait, stuck};
+use super::network::Network;
+use super::paths::Paths;
+use super::port::{ControlWork, Port};
+use super::slab::Parcel;
+use crate::engine::EventKind;
+use crate::ids::{ClassId, Id, PacketId};
+use clearway_proto::port::pfc::PAUSE_WIRE;
+use clearway_topology::{PortId, Topology};
+use clearway_units::Span;
+
+/// The port by which a packet that waits at a switch came. A notification that starts at a switch follows the way of its
+/// data backwards, and so counts against the link by which it would have come.
+#[inline]
+fn came_from(paths: &Paths, parcel: &Parcel) -> PortId {
+    // The packet's hop is the one after the present port.
+    paths.port(parcel.hop.back(2))
+}
+
+impl Network {
+    fn control(&mut self) -> &mut FlowControl {
+        self.memory.control_mut().expect("asked for where there is flow control")
+    }
+
+    /// Notes at a port whether it has this work of flow control.
+    fn set_work(&mut self, port: PortId, work: ControlWork, is_due: bool) {
+        self.ports[port].control.set(work, is_due);
+        self.ports[port].settle();
+    }
+
+    /// Tells the port that feeds a link into a switch what the switch asks of it.
+    #[cold]
+    #[inline(never)]
+    fn tell(&mut self, from: PortId) {
+        let back = from.reverse();
+        self.set_work(back, ControlWork::FRAME_DUE, true);
+        if self.ports[back].is_free(self.now()) {
+            self.send_frame(back);
+        } else {
+            self.arm(back, self.ports[back].busy_until);
+        }
+    }
+
+    /// Sends the pause frame that waits for a port, which is free.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn send_frame(&mut self, back: PortId) {
+        let (now, link) = (self.now(), back.reverse());
+        self.set_work(back, ControlWork::FRAME_DUE, false);
+        if !self.control().send_frame(link) {
+            // What the frame would have asked for was taken back in the meantime, and the port is still free.
+            return self.arm(back, now);
+        }
+        self.books.frames.0 += 1;
+        self.link_transmissions += 1;
+        let out = &mut self.ports[back];
+        let arrival = out.start_frame(PAUSE_WIRE, now);
+        out.sent.add_frame(PAUSE_WIRE);
+        // The frame counts as in flight until the port obeys it.
+        let obeyed = arrival + self.control().response();
+        self.agenda.at_port(back, obeyed, EventKind::Pause(link));
+    }
+
+    /// A port obeys the first of the pause frames on the way to it. Answers whether a class of it may go on by that, and
+    /// whether a watch must be set up.
+    pub fn obey_frame(&mut self, port: PortId) -> (bool, bool) {
+        let now = self.now();
+        let frame = self.control().take_frame(port);
+        self.books.frames.1 += 1;
+        let out = &mut self.ports[port];
+        let before = out.paused;
+        if out.up {
+            out.paused = (before | frame.stop) & !frame.go;
+        }
+        let paused = out.paused;
+        self.set_work(port, ControlWork::STOPPED, paused != 0);
+        let control = self.control();
+        control.note(port, paused, now);
+        (before & !paused != 0, paused != 0 && control.starts_watch())
+    }
+
+    /// Puts a packet into a queue where there is flow control.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn enqueue_under_control(&mut self, port: PortId, id: PacketId) {
+        let now = self.now();
+        let out = &mut self.ports[port];
+        let parcel = &mut self.slab[id];
+        let class = parcel.class_at(out.card.is_some());
+        let queue = self.queues.nth_mut(out.queues, class.index());
+        let mut has_room = queue.has_room(parcel.packet.wire as u64);
+        let mut stopped = None;
+        if has_room && out.card.is_none() {
+            let from = came_from(&self.paths, parcel);
+            let control = self.memory.control_mut().expect("asked for where there is flow control");
+            let stops;
+            (has_room, stops) = control.admit(parcel, out.owner, from, queue.queue.bytes());
+            stopped = Some(from).filter(|_| stops);
+        }
+        if has_room {
+            queue.mark_joining(&mut parcel.packet);
+            queue.queue.push(&mut self.slab, id, now);
+            out.waiting += 1;
+            let free = out.busy_until.max(now);
+            if out.paused & class.bit() == 0 {
+                self.arm(port, free);
+            }
+        } else {
+            self.drop_packet(port, id, DropReason::Buffer);
+        }
+        if let Some(from) = stopped {
+            self.tell(from);
+        }
+    }
+
+    /// A packet leaves the memory of the switch of a port: the port from which it came may go on if it was stopped.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn leave_memory(&mut self, port: PortId, id: PacketId) {
+        let parcel = &self.slab[id];
+        let from = came_from(&self.paths, parcel);
+        let control = self.memory.control_mut().expect("asked for where there is flow control");
+        if control.release(parcel, self.ports[port].owner, from) {
+            self.tell(from);
+        }
+    }
+
+    /// Answers whether a pause frame waits at a port, or a class that is not stopped has something to send.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn may_send(&self, port: PortId) -> bool {
+        let out = &self.ports[port];
+        let waits = |class: ClassId| {
+            let queued = self.queues.nth(out.queues, class.index()).queue.packets() > 0;
+            queued || out.card.is_some_and(|card| self.cards[card].has(class))
+        };
+        let mut classes = (0..self.arbiter.classes()).map(ClassId::from_index);
+        out.control.has(ControlWork::FRAME_DUE)
+            || classes.any(|class| out.paused & class.bit() == 0 && waits(class))
+    }
+
+    /// A link fails or recovers: both of its ends forget what was asked over it before.
+    pub(super) fn forget_pauses(&mut self, port: PortId) {
+        let now = self.now();
+        let Some(control) = self.memory.control_mut() else { return };
+        let ends = [port, port.reverse()];
+        let must_be_told = ends.map(|end| control.forget(end, now));
+        for (end, must_be_told) in ends.into_iter().zip(must_be_told) {
+            self.ports[end].paused = 0;
+            self.set_work(end, ControlWork::STOPPED, false);
+            if must_be_told {
+                self.set_work(end.reverse(), ControlWork::FRAME_DUE, true);
+            }
+        }
+    }
+
+    /// Looks for ports that are stopped for too long. Answers when to look again; `None` if nothing is stopped.
+    pub fn watch(&mut self) -> Option<Span> {
+        let now = self.now();
+        self.control().watch(now)
+    }
+
+    /// The classes of ports that are stopped for ever, in order of ports.
+    fn deadlocked(&self, control: &FlowControl) -> Vec<Wait> {
+        let mut waits = Vec::new();
+        for (port, out) in self.ports.enumerate().filter(|(_, out)| out.paused != 0) {
+            let switch = self.ports[port.reverse()].owner;
+            // Where nothing is asked any more, the frame that lets the port go on is under way.
+            let stopped = out.paused & control.wanted(port);
+            let classes = (0..self.arbiter.classes()).map(ClassId::from_index);
+            for class in classes.filter(|class| stopped & class.bit() != 0) {
+                let holds = |other: &Port| {
+                    let queue = &self.queues.nth(other.queues, class.index()).queue;
+                    queue.iter(&self.slab).any(|parcel| came_from(&self.paths, parcel) == port)
+                };
+                let there = self.ports.enumerate().filter(|(_, other)| other.owner == switch && holds(other));
+                waits.push(Wait { port, class, at: there.map(|(other, _)| other).collect() });
+            }
+        }
+        stuck(waits)
+    }
+
+    /// Answers whether ports wait for each other in a circle. That is a look at all of them, so it is taken only where one
+    /// has waited for long.
+    pub fn is_deadlocked(&self) -> bool {
+        let waited_long = |control: &&FlowControl| control.has_waited_long(self.now());
+        let control = self.memory.control().filter(waited_long);
+        control.is_some_and(|control| !self.deadlocked(control).is_empty())
+    }
+
+    /// The number of times that flow control stopped a class of a port, and the time for which any was stopped; `None`
+    /// where there is no flow control.
+    pub fn stopped(&self, port: PortId) -> Option<(u64, Span)> {
+        Some(self.memory.control()?.stopped(port, self.now()))
+    }
+
+    /// The work of flow control so far, where there is any.
+    pub fn flow_control(&self, topology: &Topology) -> Option<FlowControlSummary> {
+        let control = self.memory.control()?;
+        Some(control.summary(&self.deadlocked(control), topology, self.now()))
+    }
+
+    /// The number of pause frames that are under way.
+    pub fn frames_in_flight(&self) -> u64 {
+        self.memory.control().map_or(0, FlowControl::frames_in_flight)
+    }
+}

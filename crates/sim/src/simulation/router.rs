@@ -1,0 +1,63 @@
+//! The paths of flows, now and while links are down.
+
+use crate::ids::{Id, TrafficId};
+use crate::model::Model;
+use clearway_proto::mix;
+use clearway_topology::routing::{PathSet, Policy, Routes};
+use clearway_topology::{NodeId, PortId, Topology};
+
+/// Finds the paths of flows.
+pub struct Router {
+    routes: Routes,
+    /// The routes as if no link ever failed: there a flow's packets go (and are lost) while its hosts are cut off.
+    intact: Routes,
+    seed: u64,
+    policy: Policy,
+}
+
+impl Router {
+    /// A router of a model, all of whose links work.
+    pub fn new(model: &Model) -> Router {
+        Router {
+            routes: Routes::new(model.routing),
+            intact: Routes::new(Policy::SymmetricEcmp),
+            seed: model.seed,
+            policy: model.routing,
+        }
+    }
+
+    /// A link's direction fails or recovers.
+    pub fn set_up(&mut self, topology: &Topology, port: PortId, up: bool) {
+        self.routes.set_up(topology, port, up);
+    }
+
+    /// The key by which a flow's paths are chosen: a mix of the seed, the traffic entry and the flow's number there; or the
+    /// number alone, where the paths shall be those that the ExpressPass authors' ns-2 code hashes.
+    pub fn key(&self, traffic: TrafficId, number: u64) -> u64 {
+        match self.policy {
+            Policy::Ns2Xpass => number + ((traffic.index() as u64) << 24),
+            _ => mix(self.seed ^ identity(traffic, number)),
+        }
+    }
+
+    /// The paths from one host to another as they are now; or, while there are none, as they would be with all links up.
+    /// Their ports are left in `ports`.
+    pub fn find(
+        &mut self,
+        topology: &Topology,
+        from: NodeId,
+        to: NodeId,
+        key: u64,
+        ports: &mut Vec<PortId>,
+    ) -> PathSet {
+        self.routes
+            .paths(topology, from, to, key, ports)
+            .or_else(|_| self.intact.paths(topology, from, to, key, ports))
+            .expect("a topology is connected")
+    }
+}
+
+/// The identity of a flow, by its traffic entry and its number there; its place in memory has no part in it.
+pub fn identity(traffic: TrafficId, number: u64) -> u64 {
+    mix(mix(traffic.index() as u64) ^ number)
+}

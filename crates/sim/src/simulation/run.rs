@@ -1,0 +1,268 @@
+//! The event loop.
+
+use super::journal::Journal;
+use super::router::Router;
+use super::shares::Shares;
+use super::source::Sources;
+use crate::engine::{Event, EventKind};
+use crate::hosts::{Hosts, Input, Standing};
+use crate::ids::{FlowSlot, PacketId, SeriesId};
+use crate::metrics::{Ended, Sampler};
+use crate::model::Model;
+use crate::net::Network;
+use clearway_proto::{Extra, Flags, Header, Packet};
+use clearway_units::Time;
+use thiserror::Error;
+
+/// Events between two looks at whether the caller wants to stop.
+const SLICE: u64 = 1 << 16;
+
+/// Events between the steps in which what an event needs is fetched: about the time of a miss.
+const AHEAD: usize = 3;
+
+/// Why a run has no result.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SimError {
+    /// Something was lost or made up: a mistake in the simulator or in a protocol, never in the scenario.
+    #[error("the books of the run do not balance, so it has no result: {0}")]
+    Books(String),
+    /// The model contradicts itself.
+    #[error("{0}")]
+    Model(String),
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// The simulated time.
+    pub now: Time,
+    /// The time at which the scenario stops, if it says so.
+    pub stop: Option<Time>,
+    /// The number of events handled.
+    pub events: u64,
+    /// The number of packets put on links.
+    pub link_transmissions: u64,
+    /// The number of flows or messages started.
+    pub flows_started: u64,
+    /// The number of flows or messages delivered in full.
+    pub flows_completed: u64,
+    /// The number of flows or messages that there will be, if that is known.
+    pub flows_expected: Option<u64>,
+}
+
+/// A run of a model. One owned value: a process may have many.
+pub struct Simulation {
+    pub(super) model: Model,
+    pub(super) net: Network,
+    pub(super) hosts: Hosts,
+    pub(super) router: Router,
+    pub(super) sources: Sources,
+    pub(super) journal: Journal,
+    pub(super) shares: Shares,
+    pub(super) sampler: Sampler,
+    /// The number of series that are sampled at intervals: so many events are always pending.
+    pub(super) periodic: usize,
+    /// Set if round-trip times are sampled.
+    pub(super) watches_rtt: bool,
+    /// Set if mechanisms of switches send notifications to senders.
+    pub(super) switches_notify: bool,
+    /// Set if fetching ahead what events will need pays: where packets and ports exceed the cache.
+    pub(super) fetches_ahead: bool,
+    /// The number of events handled.
+    pub(super) events: u64,
+    /// Why the run ended, once it has.
+    pub(super) ended: Option<Ended>,
+}
+
+impl Simulation {
+    /// Runs until the traffic is done or the scenario's stop time comes. `report` is called every 65,536 events; if
+    /// it answers false the run ends there, and what was simulated so far is the result.
+    pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> bool) {
+        while self.ended.is_none() {
+            self.slice();
+            if self.ended.is_none() && !report(&self.progress()) {
+                self.ended = Some(Ended::Interrupted);
+            }
+        }
+        report(&self.progress());
+    }
+
+    /// Handles a slice of events.
+    fn slice(&mut self) {
+        let stop = self.model.stop.unwrap_or(Time::MAX);
+        for _ in 0..SLICE {
+            let Some(event) = self.net.agenda.pop() else {
+                self.ended = Some(if self.is_complete() { Ended::Complete } else { Ended::Stalled });
+                return;
+            };
+            if event.at() > stop {
+                self.net.agenda.now = stop;
+                self.ended = Some(Ended::Stopped);
+                return;
+            }
+            debug_assert!(event.at() >= self.net.now(), "time runs backwards");
+            self.net.agenda.now = event.at();
+            self.events += 1;
+            if self.fetches_ahead {
+                self.look_ahead();
+            }
+            if !self.handle(event) {
+                return;
+            }
+            if self.net.residents.any_drained() {
+                self.retire();
+                if self.is_complete() {
+                    self.ended = Some(Ended::Complete);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Fetches what the next events need: those of one bucket are sorted already, so that is known.
+    #[inline]
+    fn look_ahead(&self) {
+        if let Some(event) = self.net.agenda.peek(AHEAD * 3) {
+            self.net.fetch_first(event);
+        }
+        if let Some(event) = self.net.agenda.peek(AHEAD * 2) {
+            self.net.fetch_second(event);
+        }
+        if let Some(event) = self.net.agenda.peek(AHEAD) {
+            self.net.fetch_third(event);
+        }
+    }
+
+    /// Handles an event. Answers whether the run goes on.
+    #[inline(always)]
+    fn handle(&mut self, event: Event) -> bool {
+        match event.kind() {
+            EventKind::Arrive(id) => {
+                if self.net.arrive(id) && self.hosts.reach(id, &mut self.net) {
+                    self.hand_over(id);
+                }
+            }
+            EventKind::Wake(port) => {
+                if self.net.wakes(port) {
+                    self.hosts.use_port(port, &mut self.net);
+                }
+            }
+            EventKind::Handle(id) => self.hand_over(id),
+            EventKind::SenderTimer(flow) => {
+                if self.hosts.sender_wakes(flow, &self.net) {
+                    self.drive_sender(flow, Input::Timer);
+                }
+            }
+            EventKind::ReceiverTimer(flow) => {
+                if self.hosts.receiver_wakes(flow, &self.net) {
+                    self.drive_receiver(flow, Input::Timer);
+                }
+            }
+            other => {
+                self.handle_other(other);
+                return self.ended.is_none();
+            }
+        }
+        true
+    }
+
+    /// Handles an event that is rarer than packets.
+    #[inline(never)]
+    fn handle_other(&mut self, kind: EventKind) {
+        match kind {
+            EventKind::ShimTimer(shim) => self.hosts.wake_shim(shim, &mut self.net),
+            EventKind::Traffic(traffic) => self.run_source(traffic),
+            EventKind::Stop(record) => self.stop_flow(record),
+            EventKind::Fault(fault) => self.fault(fault),
+            EventKind::Sample(series) => self.sample(series),
+            EventKind::Pause(port) => self.obey_frame(port),
+            EventKind::MechanismTimer(mechanism) => self.wake_mechanism(mechanism),
+            EventKind::Watch => self.watch(),
+            EventKind::Shares => self.tell_shares(),
+            _ => unreachable!("handled where packets are"),
+        }
+    }
+
+    /// Hands a packet to the end of the flow that it is for.
+    #[inline]
+    fn hand_over(&mut self, id: PacketId) {
+        let parcel = &self.net.slab[id];
+        let (packet, slot) = (parcel.packet, parcel.flow);
+        // Most packets have nothing beside them, and what few have is large.
+        let held;
+        let extra = if packet.flags.has(Flags::EXTRA) {
+            held = self.net.slab.extra(id);
+            &held
+        } else {
+            &Extra::None
+        };
+        self.net.deliver(id);
+        if packet.kind().is_for_receiver() {
+            self.drive_receiver(slot, Input::Packet(&packet, extra));
+        } else {
+            if self.watches_rtt {
+                self.watch_rtt(slot, &packet);
+            }
+            self.drive_sender(slot, Input::Packet(&packet, extra));
+        }
+    }
+
+    /// Samples the round-trip time that an acknowledgement tells: it returns the time at which the data left that it
+    /// answers.
+    #[inline(never)]
+    fn watch_rtt(&mut self, slot: FlowSlot, packet: &Packet) {
+        let echo = match packet.header {
+            Header::Ack { echo, .. } | Header::RdmaAck { echo, .. } => echo,
+            Header::CreditAck(answer) => answer.echo,
+            _ => return,
+        };
+        if let Some(flow) = self.hosts.flows.get_mut(slot) {
+            let rtt = self.net.now().saturating_since(echo);
+            self.sampler.watch(&self.model, &self.net, flow.traffic, flow.number, rtt);
+        }
+    }
+
+    /// Drives a sending end, and notes what it then knows to have arrived. Answers the bytes of the flow in all, if it was
+    /// truncated.
+    #[inline]
+    pub(super) fn drive_sender(&mut self, slot: FlowSlot, input: Input<'_>) -> u64 {
+        let Some(standing) = self.hosts.drive_sender(slot, input, &mut self.net) else { return 0 };
+        if standing.knows_message {
+            self.note_acknowledged(slot, standing.bytes);
+        }
+        standing.total
+    }
+
+    /// Notes that a sender knows that messages have arrived in full.
+    #[inline(never)]
+    pub(super) fn note_acknowledged(&mut self, slot: FlowSlot, acknowledged: u64) {
+        while let Some(record) = self.hosts.flows.pop_acknowledged(slot, acknowledged) {
+            self.journal.records[record].acknowledged = Some(self.net.now());
+        }
+    }
+
+    /// Drives a receiving end, and tells the application what is complete.
+    #[inline]
+    fn drive_receiver(&mut self, slot: FlowSlot, input: Input<'_>) {
+        if let Some(Standing { bytes, finished, .. }) = self.hosts.drive_receiver(slot, input, &mut self.net)
+        {
+            self.note_delivered(slot, bytes);
+            if finished {
+                self.hosts.note_finished(slot, &mut self.net);
+            }
+        }
+    }
+
+    /// Answers whether nothing will happen any more that a result could show.
+    fn is_complete(&self) -> bool {
+        self.hosts.flows.live() == 0 && self.sources.all_done()
+    }
+
+    fn sample(&mut self, series: SeriesId) {
+        self.sampler.sample(series, &self.model, &self.net, &mut self.hosts.flows);
+        // Where nothing but samples is left, the run is over.
+        if self.net.agenda.len() >= self.periodic {
+            self.schedule_sample(series);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The state of each traffic entry: what it starts next, and when.
+
+use super::rounds::RoundsState;
+use crate::ids::{IdVec, TrafficId};
+use crate::model::{Model, Pattern, Poisson};
+use clearway_proto::{Entity, Rng};
+use clearway_units::{Bytes, Span, Time};
+
+/// The source of a traffic entry.
+pub enum Source {
+    /// A position in a list of flows.
+    Flows(usize),
+    /// The next arrival of a Poisson process.
+    Poisson {
+        /// The stream of randomness of sizes, times and pairs.
+        rng: Rng,
+        /// The number of flows that arrived.
+        arrived: u64,
+        /// The time at which the next one does.
+        next: Time,
+    },
+    /// Rounds, which start when the application says so.
+    Rounds(RoundsState),
+}
+
+/// The sources of all traffic entries.
+pub struct Sources {
+    of: IdVec<TrafficId, Source>,
+    /// The number of traffic entries that have not started all their flows.
+    left: usize,
+}
+
+impl Sources {
+    /// The sources of a model before their first start.
+    pub fn new(model: &Model) -> Sources {
+        let stream = |index: u64| Rng::stream(model.seed, Entity::Traffic, index);
+        let source = |(index, traffic): (usize, &crate::model::Traffic)| match &traffic.pattern {
+            // A stream of its own, apart from those that choose pairs and sizes.
+            Pattern::Rounds(rounds) => {
+                Source::Rounds(RoundsState::new(rounds, stream(2 << 32 | index as u64)))
+            }
+            pattern => Source::new(pattern, stream(index as u64)),
+        };
+        Sources { of: model.traffic.iter().enumerate().map(source).collect(), left: 0 }
+    }
+
+    /// The source of a traffic entry.
+    pub fn get_mut(&mut self, traffic: TrafficId) -> &mut Source {
+        &mut self.of[traffic]
+    }
+
+    /// The rounds of a traffic entry that has some.
+    pub fn rounds(&mut self, traffic: TrafficId) -> &mut RoundsState {
+        match &mut self.of[traffic] {
+            Source::Rounds(state) => state,
+            _ => unreachable!("this traffic entry has rounds"),
+        }
+    }
+
+    /// Answers whether a traffic entry has rounds.
+    pub fn has_rounds(&self, traffic: TrafficId) -> bool {
+        matches!(self.of[traffic], Source::Rounds(_))
+    }
+
+    /// Notes that a traffic entry has something to start.
+    pub fn open(&mut self) {
+        self.left += 1;
+    }
+
+    /// Notes that a traffic entry has started all its flows.
+    pub fn close(&mut self) {
+        self.left -= 1;
+    }
+
+    /// Answers whether all traffic entries have started all their flows.
+    pub fn all_done(&self) -> bool {
+        self.left == 0
+    }
+}
+
+impl Source {
+    /// The source of a pattern other than rounds, before its first start.
+    fn new(pattern: &Pattern, mut rng: Rng) -> Source {
+        match pattern {
+            Pattern::Poisson(poisson) => {
+                let next = poisson.start + gap(poisson, &mut rng);
+                Source::Poisson { rng, arrived: 0, next }
+            }
+            _ => Source::Flows(0),
+        }
+    }
+
+    /// The time at which the source starts something next, if ever. A time of rounds is handed out once.
+    pub fn next_at(&mut self, pattern: &Pattern) -> Option<Time> {
+        match (self, pattern) {
+            (Source::Flows(next), Pattern::Flows(flows)) => flows.get(*next).map(|flow| flow.start),
+            (Source::Poisson { arrived, next, .. }, Pattern::Poisson(poisson)) => {
+                let open = *arrived < poisson.flows && poisson.stop.is_none_or(|stop| *next <= stop);
+                open.then_some(*next)
+            }
+            (Source::Rounds(state), _) => state.next.take(),
+            _ => unreachable!("a source is made from its pattern"),
+        }
+    }
+}
+
+/// Draws the time between two arrivals.
+pub fn gap(poisson: &Poisson, rng: &mut Rng) -> Span {
+    Span::from_secs_f64(rng.exponential(poisson.mean_gap_s))
+}
+
+impl Pattern {
+    /// The number of flows or messages that there will be, if that is known.
+    pub fn expected(&self) -> Option<u64> {
+        Some(match self {
+            Pattern::Flows(flows) => flows.len() as u64,
+            Pattern::Poisson(poisson) => poisson.flows,
+            Pattern::Rounds(rounds) => {
+                let messages = if rounds.request == Bytes::ZERO { 1 } else { 2 };
+                messages * rounds.rounds as u64 * rounds.workers.len() as u64
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Flow;
+    use clearway_topology::NodeId;
+
+    #[test]
+    fn a_list_of_flows_hands_out_its_times_in_order() {
+        let flow = |us| {
+            let start = Time::ZERO + Span::from_us(us);
+            Flow { start, src: NodeId(0), dst: NodeId(1), size: None, stop: None }
+        };
+        let pattern = Pattern::Flows(vec![flow(1), flow(5)]);
+        let mut source = Source::new(&pattern, Rng::stream(0, Entity::Traffic, 0));
+        assert_eq!(source.next_at(&pattern), Some(Time::ZERO + Span::from_us(1)));
+        let Source::Flows(next) = &mut source else { unreachable!() };
+        *next += 1;
+        assert_eq!(source.next_at(&pattern), Some(Time::ZERO + Span::from_us(5)));
+    }
+}

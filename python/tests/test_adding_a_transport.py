@@ -1,0 +1,64 @@
+"""`docs/adding-a-transport.md` is the whole program: its blocks, put where they say, build a transport that works."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY
+
+PAGE = (REPOSITORY / "docs/adding-a-transport.md").read_text("utf-8")
+
+
+def blocks() -> list[tuple[str, str]]:
+    """The Rust blocks of the page: the file that the first line names, and the other lines."""
+    return re.findall(r"^```rust\n// (\S+)\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE)
+
+
+def test_every_rust_block_of_the_page_names_its_file() -> None:
+    assert len(blocks()) == PAGE.count("```rust")
+    assert {name for name, _ in blocks()} == {
+        "crates/proto/src/tortoise/mod.rs",
+        "crates/proto/src/lib.rs",
+        "crates/proto/src/registry.rs",
+        "crates/sim/tests/tortoise.rs",
+    }
+
+
+def put(root: Path, name: str, code: str) -> None:
+    """Puts a block where the page says: at the end of the registry's list, or else at the end of its file."""
+    path = root / name
+    text = path.read_text("utf-8") if path.exists() else ""
+    if name.endswith("registry.rs"):
+        start = text.index("\ntransports! {")
+        end = text.index("\n}", start) + 1
+        text = text[:end] + code + text[end:]
+    else:
+        text += ("\n" if text else "") + code
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, "utf-8")
+
+
+@pytest.mark.full
+def test_the_transport_of_the_page_builds_and_works(tmp_path: Path) -> None:
+    for name in ("Cargo.toml", "Cargo.lock", "clippy.toml"):
+        shutil.copy2(REPOSITORY / name, tmp_path)
+    for name in ("crates", "workloads"):
+        shutil.copytree(REPOSITORY / name, tmp_path / name)
+    for name, code in blocks():
+        put(tmp_path, name, code)
+    # Dependencies are taken from the repository's own target folder, where they are built already.
+    target = os.environ.get("CARGO_TARGET_DIR", str(REPOSITORY / "target"))
+    done = subprocess.run(
+        ["cargo", "test", "--locked", "--quiet", "-p", "clearway-sim", "--test", "tortoise"],
+        cwd=tmp_path,
+        env={**os.environ, "CARGO_TARGET_DIR": target},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 passed" in done.stdout
