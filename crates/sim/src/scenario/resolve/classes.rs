@@ -1,11 +1,11 @@
 //! Classes of data and of credits.
 
-use super::Result;
 use super::marking::marking;
 use super::traffic::ReadPart;
 use crate::model::{Amount, Class, CreditTurn, Traffic};
 use crate::ports::{self, Ahead, AllNeeds, DATA, UNSCHEDULED};
 use crate::scenario::document::{Document, Path};
+use crate::scenario::error::Result;
 use crate::scenario::field::{BufferWord, MarkingWord, Name};
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;

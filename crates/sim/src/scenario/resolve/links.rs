@@ -1,8 +1,8 @@
 //! Links that differ, fail, or lose packets.
 
-use super::{Both, Result};
 use crate::model::Fault;
 use crate::scenario::document::{Document, Path};
+use crate::scenario::error::Result;
 use crate::scenario::field::{Direction, Links, Pair};
 use crate::scenario::schema::*;
 use clearway_schema::suggestion;
@@ -54,14 +54,14 @@ pub(super) fn read_faults(
     document: &Document,
     topology: &Topology,
     stop: Option<Time>,
-) -> Result<Both<Fault, FaultTable>> {
+) -> Result<(Vec<Fault>, Vec<FaultTable>)> {
     let tables = document.read_list::<FaultTable>(&Path::default().key("fault"))?;
     let mut faults = Vec::new();
     // The times at which each port is down already.
     let mut downs: BTreeMap<PortId, Vec<_>> = BTreeMap::new();
     for (at, table) in &tables {
         let port =
-            link(&topology, &table.link.0).map_err(|problem| document.error(&at.key("link"), problem))?;
+            link(topology, &table.link.0).map_err(|problem| document.error(&at.key("link"), problem))?;
         if table.up.is_some_and(|up| up <= table.down) {
             return Err(document.error(&at.key("up"), format!("must be after down, {}", table.down)));
         }
@@ -84,7 +84,10 @@ pub(super) fn read_faults(
     Ok((faults, tables.into_iter().map(|(_, table)| table).collect()))
 }
 
-pub(super) fn read_loss(document: &Document, topology: &Topology) -> Result<Both<(PortId, f64), LossTable>> {
+pub(super) fn read_loss(
+    document: &Document,
+    topology: &Topology,
+) -> Result<(Vec<(PortId, f64)>, Vec<LossTable>)> {
     let tables = document.read_list::<LossTable>(&Path::default().key("loss"))?;
     let ports = || (0..topology.ports().len() as u32).map(PortId);
     let mut loss: BTreeMap<PortId, f64> = ports().map(|port| (port, topology.loss(port))).collect();

@@ -1,9 +1,9 @@
 //! Flow control and buffers of switches, from what the transports ask for and what the scenario says.
 
-use super::Result;
 use crate::model::{Pfc, SharedBuffer};
 use crate::ports::{self, AllNeeds, STORM};
 use crate::scenario::document::{Document, Path};
+use crate::scenario::error::Result;
 use crate::scenario::field::BufferWord;
 use crate::scenario::schema::{ClassTable, Switch};
 use crate::scenario::shapes::has;

@@ -1,9 +1,9 @@
 //! The marks of switches, from what the transports ask for and what the scenario says.
 
-use super::Result;
 use crate::model::{Marking, Threshold};
 use crate::ports::{self, AllNeeds};
 use crate::scenario::document::{Document, Path};
+use crate::scenario::error::Result;
 use crate::scenario::field::MarkingWord;
 use crate::scenario::schema::{ClassTable, Switch};
 use crate::scenario::shapes::has;

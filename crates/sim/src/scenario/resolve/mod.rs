@@ -4,13 +4,14 @@ mod classes;
 mod links;
 mod lossless;
 mod marking;
+mod names;
 mod ports;
 mod samples;
 mod traffic;
 mod write;
 
 use super::document::{Document, Path};
-use super::error::ScenarioError;
+use super::error::Result;
 use super::schema::*;
 use super::shapes::{Shape, check_links};
 use super::traffic::Surroundings;
@@ -25,10 +26,6 @@ use ports::{PortTables, Ports, resolve_ports};
 use samples::read_samples;
 use traffic::{ReadPart, read_traffic};
 use write::{Written, write_toml};
-
-type Result<T> = std::result::Result<T, ScenarioError>;
-/// What a list of tables comes to, and the tables as they are written again.
-type Both<T, W> = (Vec<T>, Vec<W>);
 
 /// The tables of a scenario, with what may stand there.
 const TABLES: [&str; 10] =
@@ -150,11 +147,4 @@ fn with_framing(document: &Document, network: Network) -> Result<(Network, Frami
     let framing =
         Framing { payload_max: bytes(network.payload), overhead: bytes(overhead), wire_min: bytes(wire_min) };
     Ok((Network { overhead: Auto::Set(overhead), wire_min: Auto::Set(wire_min), ..network }, framing))
-}
-
-/// `word`, or `word-2` and so on if it is taken.
-fn free_name(word: &str, is_taken: impl Fn(&str) -> bool) -> String {
-    let numbered = (2u64..).map(|number| format!("{word}-{number}"));
-    let mut names = [word.to_owned()].into_iter().chain(numbered);
-    names.find(|name| !is_taken(name)).expect("some number is free")
 }

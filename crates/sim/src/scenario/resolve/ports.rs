@@ -1,6 +1,5 @@
 //! What ports do, from what the transports ask for and what the scenario says.
 
-use super::Result;
 use super::classes::{
     model_class, placed, read_classes, read_credit_classes, with_classes_ahead, with_unscheduled_class,
 };
@@ -10,6 +9,7 @@ use super::traffic::ReadPart;
 use crate::model::{Class, CreditClass, CreditTurn, Pfc, PortModel};
 use crate::ports::{self, AllNeeds};
 use crate::scenario::document::{Document, Path};
+use crate::scenario::error::Result;
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
 use crate::scenario::transport::{CREDIT_KEYS, PHANTOM_KEYS, RCP_KEYS, mechanism_keys};

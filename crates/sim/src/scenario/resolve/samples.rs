@@ -1,10 +1,11 @@
 //! What is watched, and how often.
 
 use super::links::link;
+use super::names::free_name;
 use super::traffic::ReadPart;
-use super::{Both, Result, free_name};
 use crate::model::{Probe, Sample};
 use crate::scenario::document::{Document, Path};
+use crate::scenario::error::Result;
 use crate::scenario::field::{Name, Pair, Ports, What};
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
@@ -20,10 +21,10 @@ pub(super) fn read_samples(
     topology: &Topology,
     parts: &[ReadPart],
     has_credits: bool,
-) -> Result<Both<Sample, SampleTable>> {
+) -> Result<(Vec<Sample>, Vec<SampleTable>)> {
     let tables = document.read_list::<SampleTable>(&Path::default().key("sample"))?;
     let given: Vec<Option<Name>> = tables.iter().map(|(_, table)| table.name.clone()).collect();
-    let (mut samples, mut written): Both<Sample, SampleTable> = (Vec::new(), Vec::new());
+    let (mut samples, mut written): (Vec<Sample>, Vec<SampleTable>) = (Vec::new(), Vec::new());
     for (index, (at, table)) in tables.into_iter().enumerate() {
         check_place(document, &at, &table)?;
         let name = match &table.name {

@@ -1,8 +1,9 @@
 //! Lists of flows: known in advance, drawn, or read.
 
-use super::{LATEST, Result, Surroundings};
+use super::{LATEST, Surroundings};
 use crate::model::{Flow, Pattern};
 use crate::scenario::document::Path;
+use crate::scenario::error::Result;
 use crate::scenario::field::{Chosen, HostRef, ListFormat, Pair, Pairs};
 use crate::scenario::files;
 use crate::scenario::schema::*;

@@ -4,7 +4,7 @@ mod flows;
 mod rounds;
 
 use super::document::{Document, Path};
-use super::error::ScenarioError;
+use super::error::Result;
 use super::field::{Chosen, HostRef};
 use super::files;
 use super::schema::*;
@@ -54,8 +54,6 @@ pub(super) struct Surroundings<'a> {
     pub seed: u64,
     pub stop: Option<Time>,
 }
-
-type Result<T> = std::result::Result<T, ScenarioError>;
 
 impl Surroundings<'_> {
     /// Reads the part number `index`, which stands at `at`.

@@ -1,8 +1,9 @@
 //! Patterns of rounds: one host and many that answer it.
 
-use super::{Result, Surroundings};
+use super::Surroundings;
 use crate::model::{Pattern, Rounds};
 use crate::scenario::document::Path;
+use crate::scenario::error::Result;
 use crate::scenario::field::{Connections, Workers};
 use crate::scenario::schema::*;
 use clearway_topology::NodeId;
