@@ -10,6 +10,9 @@ use clearway_topology::{PortId, Topology};
 use clearway_units::Time;
 use std::collections::BTreeMap;
 
+/// A port that loses packets, and the probability that it loses one.
+type Loss = (PortId, f64);
+
 /// The network with the links that `[[link]]` changes, and those tables.
 pub(super) fn with_links(document: &Document, described: Topology) -> Result<(Topology, Vec<LinkTable>)> {
     let (mut topology, mut tables) = (described, Vec::new());
@@ -84,10 +87,7 @@ pub(super) fn read_faults(
     Ok((faults, tables.into_iter().map(|(_, table)| table).collect()))
 }
 
-pub(super) fn read_loss(
-    document: &Document,
-    topology: &Topology,
-) -> Result<(Vec<(PortId, f64)>, Vec<LossTable>)> {
+pub(super) fn read_loss(document: &Document, topology: &Topology) -> Result<(Vec<Loss>, Vec<LossTable>)> {
     let tables = document.read_list::<LossTable>(&Path::default().key("loss"))?;
     let ports = || (0..topology.ports().len() as u32).map(PortId);
     let mut loss: BTreeMap<PortId, f64> = ports().map(|port| (port, topology.loss(port))).collect();
