@@ -2,7 +2,7 @@
 //! brings, takes a folder beside this file and a line at its end.
 
 use crate::endpoint::{Env, ReceiverVisitor, SenderVisitor};
-use crate::mechanism::{PortMechanism, PortState};
+use crate::mechanism::{MechanismInfo, PortMechanism, PortState};
 use crate::needs::Needs;
 use crate::packet::{Extra, Packet};
 use crate::shim::{Shim, ShimEnv, ShimStats};
@@ -64,6 +64,7 @@ macro_rules! transports {
             checked: <$Transport>::CHECKED,
             params: <<$Transport as Transport>::Params as Declared>::SPECS,
             profiles: <$Transport>::PROFILES,
+            mechanism: MechanismInfo::of::<MechanismOf<$Transport>>(),
             counts_notices: <$Transport>::COUNTS_NOTICES,
         },)+];
 
@@ -134,14 +135,22 @@ macro_rules! transports {
         }
 
         impl AnyMechanismConfig {
-            /// The name of the mechanism, for messages.
-            pub fn name(&self) -> &'static str {
-                match self { $(AnyMechanismConfig::$Variant(_) => <MechanismOf<$Transport>>::NAME,)+ }
+            /// The information on the mechanism.
+            pub fn info(&self) -> MechanismInfo {
+                match self { $(AnyMechanismConfig::$Variant(_) => MechanismInfo::of::<MechanismOf<$Transport>>(),)+ }
             }
 
-            /// Whether the mechanism asks for CNPs.
-            pub fn sends_cnps(&self) -> bool {
-                match self { $(AnyMechanismConfig::$Variant(_) => <MechanismOf<$Transport>>::SENDS_CNPS,)+ }
+            /// Sets one constant.
+            ///
+            /// # Errors
+            /// The mechanism has no such constant, or the value is not one for it.
+            pub fn set(&mut self, constant: &str, value: &Value) -> Result<(), Error> {
+                match self { $(AnyMechanismConfig::$Variant(config) => config.set(constant, value),)+ }
+            }
+
+            /// All constants with their values in TOML.
+            pub fn write(&self) -> Vec<(&'static str, String)> {
+                match self { $(AnyMechanismConfig::$Variant(config) => config.write(),)+ }
             }
 
             /// A mechanism for a port whose link has this rate.

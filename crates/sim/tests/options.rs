@@ -120,7 +120,7 @@ fn data_without_credits_arrives_as_soon_as_a_wire_allows_where_nothing_else_is()
 
 #[test]
 fn flows_with_credits_do_not_feel_data_without() {
-    // Four flows with credits alone, and beside data that nothing allowed and that fills the bottleneck four times over.
+    // Four flows with credits alone, and beside unscheduled data that fills the bottleneck four times over.
     let mean = |beside: bool| {
         let plain = expresspass(&[]);
         let dumbbell = Dumbbell { pairs: 8, ..Dumbbell::default() };

@@ -15,6 +15,7 @@ mod document;
 mod error;
 mod field;
 mod files;
+mod mechanism;
 mod reference;
 mod resolve;
 mod schema;

@@ -63,6 +63,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
         links,
         network,
         ports: &ports.tables,
+        mechanism: &ports.mechanism,
         has_credits,
         default: default.as_ref().filter(|_| uses_default),
         parts: &ports.parts,
@@ -70,7 +71,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
         loss: &loss_tables,
         samples: &sample_tables,
     });
-    let Ports { tables, switch, host, pfc, parts } = ports;
+    let Ports { tables, switch, host, pfc, parts, .. } = ports;
     let model = Model {
         seed: root.seed,
         stop: root.stop,

@@ -10,12 +10,13 @@ use crate::model::{Class, CreditClass, CreditTurn, Pfc, PortModel};
 use crate::ports::{self, AllNeeds};
 use crate::scenario::document::{Document, Path};
 use crate::scenario::error::Result;
+use crate::scenario::mechanism::{self, resolve_mechanism};
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
-use crate::scenario::transport::{CREDIT_KEYS, PHANTOM_KEYS, RCP_KEYS, mechanism_keys};
+use crate::scenario::transport::CREDIT_KEYS;
 use clearway_proto::port::CreditShaping;
-use clearway_proto::{AnyMechanismConfig, CreditNeeds, Framing};
-use clearway_schema::Auto;
+use clearway_proto::{CreditNeeds, Framing};
+use clearway_schema::{Auto, Declared};
 use clearway_topology::Topology;
 use std::fmt::Debug;
 
@@ -95,61 +96,6 @@ fn check_bucket(document: &Document, shaping: &CreditShaping, framing: Framing) 
     Err(document.error(&Path::default().key("switch").key("credit_bucket"), problem))
 }
 
-/// What ports of switches do besides queueing, from what the transports ask for and what the scenario says.
-pub(super) fn resolve_mechanism(
-    document: &Document,
-    needs: &AllNeeds,
-    switch: &Switch,
-) -> Result<Option<AnyMechanismConfig>> {
-    let at = Path::default().key("switch");
-    let own = needs.mechanisms.first().map_or(&[][..], |(_, mechanism)| mechanism_keys(mechanism));
-    for key in PHANTOM_KEYS.iter().chain(&RCP_KEYS) {
-        if has(document, &at, key) && !own.contains(key) {
-            let problem =
-                "means nothing, since no transport of the scenario asks its ports for this; remove it";
-            return Err(document.error(&at.key(key), problem));
-        }
-    }
-    let told = |mechanism: &AnyMechanismConfig| {
-        let mut mechanism = mechanism.clone();
-        match &mut mechanism {
-            AnyMechanismConfig::Hull(phantom) => {
-                phantom.drain = switch.phantom_drain.unwrap_or(phantom.drain);
-                phantom.threshold = switch.phantom_threshold.map_or(phantom.threshold, Auto::Set);
-            }
-            AnyMechanismConfig::Rcp(rcp) => {
-                rcp.alpha = switch.rcp_alpha.unwrap_or(rcp.alpha);
-                rcp.beta = switch.rcp_beta.unwrap_or(rcp.beta);
-                rcp.gamma = switch.rcp_gamma.unwrap_or(rcp.gamma);
-            }
-            _ => {}
-        }
-        mechanism
-    };
-    let Some((name, first)) = needs.mechanisms.first() else { return Ok(None) };
-    let first = told(first);
-    match needs.mechanisms.iter().find(|(_, other)| told(other) != first) {
-        None => Ok(Some(first)),
-        Some((other, mechanism)) if first.name() == mechanism.name() => Err(document.error(
-            &Path::default().key("traffic"),
-            format!(
-                "{name} and {other} need the same of the ports of switches, {}, but with different parameters; give \
-                 both the same",
-                first.name()
-            ),
-        )),
-        Some((other, mechanism)) => Err(document.error(
-            &Path::default().key("traffic"),
-            format!(
-                "{name} and {other} need different things of the ports of switches, {} and {}; a port does one, so \
-                 write traffic of one of the two transports only",
-                first.name(),
-                mechanism.name()
-            ),
-        )),
-    }
-}
-
 /// The tables of ports, with what a scenario says there.
 #[derive(Clone, Debug)]
 pub(super) struct PortTables {
@@ -162,8 +108,11 @@ pub(super) struct PortTables {
 impl PortTables {
     pub fn read(document: &Document) -> Result<PortTables> {
         let at = Path::default().key("switch");
+        let own = Switch::SPECS.iter().map(|key| key.name.to_owned());
+        let keys: Vec<String> = own.chain(mechanism::keys().into_iter().map(|key| key.name)).collect();
+        document.check_keys(&at, &keys.iter().map(String::as_str).collect::<Vec<_>>())?;
         Ok(PortTables {
-            switch: document.read_table(&at)?,
+            switch: document.read(&at)?,
             host: document.read_table(&Path::default().key("host"))?,
             classes: read_classes(document, &at)?,
             credit_classes: read_credit_classes(document, &at)?,
@@ -175,6 +124,8 @@ impl PortTables {
 pub(super) struct Ports {
     /// The tables with every key filled in.
     pub tables: PortTables,
+    /// The keys of the port mechanism that the scenario sets, with their values in TOML.
+    pub mechanism: Vec<(String, String)>,
     pub switch: PortModel,
     pub host: PortModel,
     pub pfc: Option<Pfc>,
@@ -193,7 +144,7 @@ pub(super) fn resolve_ports(
     let needs = AllNeeds::of(parts.iter().map(|part| &part.traffic.transport));
     let PortTables { switch, classes, credit_classes, host } = tables;
     let credit = resolve_credit(document, &needs, &switch, framing)?;
-    let mechanism = resolve_mechanism(document, &needs, &switch)?;
+    let mechanism = resolve_mechanism(document, &needs.mechanisms)?;
     let (ahead, classes) = with_classes_ahead(document, &needs, &parts, classes)?;
     let parts: Vec<ReadPart> = parts.into_iter().map(|part| placed(part, &ahead)).collect();
     let classes = with_unscheduled_class(document, &needs, &parts, classes)?;
@@ -214,8 +165,13 @@ pub(super) fn resolve_ports(
         };
         credit.map_or(Vec::new(), |credit| credit_classes.iter().map(|class| turn(class, &credit)).collect())
     };
-    let switch_port =
-        PortModel { credit, credit_classes: turns(credit, None), classes: of_switch, shared, mechanism };
+    let switch_port = PortModel {
+        credit,
+        credit_classes: turns(credit, None),
+        classes: of_switch,
+        shared,
+        mechanism: mechanism.config,
+    };
     let host_port = PortModel {
         credit: host_credit,
         credit_classes: turns(host_credit, host.credit_queue.set()),
@@ -224,5 +180,5 @@ pub(super) fn resolve_ports(
         mechanism: None,
     };
     let tables = PortTables { switch, classes, credit_classes, host };
-    Ok(Ports { tables, switch: switch_port, host: host_port, pfc, parts })
+    Ok(Ports { tables, mechanism: mechanism.written, switch: switch_port, host: host_port, pfc, parts })
 }

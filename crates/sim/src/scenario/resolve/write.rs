@@ -16,6 +16,8 @@ pub(super) struct Written<'a> {
     pub links: &'a [LinkTable],
     pub network: &'a Network,
     pub ports: &'a PortTables,
+    /// Keys of the port mechanism.
+    pub mechanism: &'a [(String, String)],
     pub has_credits: bool,
     pub default: Option<&'a AnyTransport>,
     pub parts: &'a [ReadPart],
@@ -46,6 +48,9 @@ pub(super) fn write_toml(written: &Written<'_>) -> String {
     keys(&mut out, written.network.write());
     out.push_str("\n[switch]\n");
     keys(&mut out, credits("switch", written.ports.switch.write()));
+    for (key, value) in written.mechanism {
+        let _ = writeln!(out, "{key} = {value}");
+    }
     for class in &written.ports.classes {
         out.push_str("\n[[switch.class]]\n");
         keys(&mut out, class.write());
