@@ -190,51 +190,15 @@ pub fn network_for<'a>(
     transports: impl IntoIterator<Item = &'a AnyTransport>,
 ) -> Result<Model, String> {
     let needs = AllNeeds::of(transports);
-    let framing = Framing::ETHERNET;
     let credit = agreed(&needs.credits, |credits| *credits).map_err(|conflict| conflict.to_string())?;
     let credit = credit.map(|credits| CreditClass::new(credits.queue, credits.shaping));
-    let marking = agreed(&needs.markings, |marking| *marking).map_err(|conflict| conflict.to_string())?;
-    let marking =
-        marking.map(threshold).map(|threshold| Marking { threshold, at: marks_at(Some(&threshold)) });
     let mechanism =
         agreed(&needs.mechanisms, AnyMechanismConfig::clone).map_err(|conflict| conflict.to_string())?;
-    let queue = agreed(&needs.unscheduled_queues, |queue| *queue).map_err(|conflict| conflict.to_string())?;
-
-    let class = |name: &str, priority| Class {
-        name: name.into(),
-        priority,
-        weight: 1,
-        limit: Amount::UNLIMITED,
-        marking: None,
-        at_switches: None,
-    };
-    let data_priority = needs.data_priority();
-    let ahead = needs.ahead();
-    let mut classes = vec![Class { marking, ..class(DATA, data_priority) }];
-    classes.extend(ahead.iter().map(|ahead| Class {
-        at_switches: ahead.joins_data().then_some(0),
-        ..class(ahead.name, ahead.priority)
-    }));
-    classes.extend(queue.map(|packets| Class {
-        limit: Amount { packets, ..Amount::UNLIMITED },
-        ..class(UNSCHEDULED, data_priority + 1)
-    }));
+    let classes = classes_for(&needs)?;
     let of_host = |class: &Class| Class { limit: Amount::UNLIMITED, marking: None, ..class.clone() };
     let host_classes = classes.iter().map(of_host).collect();
-    let (pfc, shared) = if needs.lossless {
-        let is_lossless = |index: usize| match index.checked_sub(1) {
-            None => true,
-            Some(index) => ahead.get(index).is_some_and(Ahead::is_lossless),
-        };
-        let lossless: Vec<bool> = (0..classes.len()).map(is_lossless).collect();
-        let protected = lossless.iter().filter(|&&on| on).count() as u64;
-        let config = PfcConfig::DEFAULT;
-        let (_, apart) = memory_apart(&topology, framing, needs.stamp, &config, None, protected);
-        let shared = SharedBuffer { size: memory(apart), alpha: 1.0 };
-        (Some(Pfc { config, headroom: None, lossless, storm: STORM }), Some(shared))
-    } else {
-        (None, None)
-    };
+    let framing = Framing::ETHERNET;
+    let (pfc, shared) = pfc_for(&needs, &topology, framing, classes.len()).unzip();
     let port = |classes, shared, mechanism| PortModel {
         credit,
         credit_classes: Vec::new(),
@@ -257,6 +221,52 @@ pub fn network_for<'a>(
         loss: Vec::new(),
         samples: Vec::new(),
     })
+}
+
+/// The classes at the ports of switches: that of data, those ahead of data, and that of unscheduled data.
+fn classes_for(needs: &AllNeeds) -> Result<Vec<Class>, String> {
+    let marking = agreed(&needs.markings, |marking| *marking).map_err(|conflict| conflict.to_string())?;
+    let marking =
+        marking.map(threshold).map(|threshold| Marking { threshold, at: marks_at(Some(&threshold)) });
+    let queue = agreed(&needs.unscheduled_queues, |queue| *queue).map_err(|conflict| conflict.to_string())?;
+    let class = |name: &str, priority| Class {
+        name: name.into(),
+        priority,
+        weight: 1,
+        limit: Amount::UNLIMITED,
+        marking: None,
+        at_switches: None,
+    };
+    let data = Class { marking, ..class(DATA, needs.data_priority()) };
+    let ahead = needs.ahead().into_iter().map(|ahead| Class {
+        at_switches: ahead.joins_data().then_some(0),
+        ..class(ahead.name, ahead.priority)
+    });
+    let unscheduled = queue.map(|packets| Class {
+        limit: Amount { packets, ..Amount::UNLIMITED },
+        ..class(UNSCHEDULED, needs.data_priority() + 1)
+    });
+    Ok(std::iter::once(data).chain(ahead).chain(unscheduled).collect())
+}
+
+/// The flow control of switches that have so many classes, and their memory, if a transport needs it.
+fn pfc_for(
+    needs: &AllNeeds,
+    topology: &Topology,
+    framing: Framing,
+    classes: usize,
+) -> Option<(Pfc, SharedBuffer)> {
+    if !needs.lossless {
+        return None;
+    }
+    let ahead = needs.ahead();
+    let is_lossless = |index: usize| index == 0 || ahead.get(index - 1).is_some_and(Ahead::is_lossless);
+    let lossless: Vec<bool> = (0..classes).map(is_lossless).collect();
+    let protected = lossless.iter().filter(|&&on| on).count() as u64;
+    let config = PfcConfig::DEFAULT;
+    let (_, apart) = memory_apart(topology, framing, needs.stamp, &config, None, protected);
+    let shared = SharedBuffer { size: memory(apart), alpha: 1.0 };
+    Some((Pfc { config, headroom: None, lossless, storm: STORM }, shared))
 }
 
 impl Model {
