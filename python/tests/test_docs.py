@@ -20,7 +20,7 @@ from clearway.command import cli
 DOCS = REPOSITORY / "docs"
 #: Pages that people write; those of `docs/results` are written by `clearway reproduce`.
 WRITTEN = [
-    *(REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md")),
+    *(REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "workloads/README.md")),
     *sorted(DOCS.glob("*.md")),
     *sorted((DOCS / "protocols").glob("*.md")),
 ]

@@ -5,7 +5,7 @@ use crate::model::Model;
 use crate::net::{DropReason, Network};
 use clearway_topology::{NodeId, PortId};
 
-/// The table of output ports, by number.
+/// The table of output ports, in the order of their ids.
 pub fn port_table(model: &Model, net: &Network) -> Table {
     let ports = Ports { model, net };
     let columns = ports.places().into_iter().chain(ports.sent()).chain(ports.queues()).chain(ports.losses());

@@ -36,7 +36,7 @@ pub struct Record {
     pub flow: Option<FlowSlot>,
 }
 
-/// The table of flows, by start and then by their numbers.
+/// The table of flows, in the order of their starts and then of their numbers.
 pub fn flow_table(model: &Model, mut records: Vec<Record>) -> Table {
     records.sort_by_key(|record| (record.start, record.traffic, record.number));
     let text = |of: &dyn Fn(&Record) -> u32, names: Vec<String>| {
