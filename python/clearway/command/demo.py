@@ -39,7 +39,7 @@ class Job:
 
     @property
     def label(self) -> str:
-        """What the progress bar calls it."""
+        """The name of this simulation in the progress bar."""
         return " ".join([Path(self.scenario).stem, *self.set.values(), self.transport])
 
 
@@ -94,7 +94,7 @@ def demo(scenarios: Path, out: Path, quick: bool) -> int:
 
 
 def board_html(records: Path) -> str:
-    """How the papers' claims fare, from the records of the repository; empty where there are none."""
+    """The verdicts on the papers' claims as HTML, from the records of the repository; empty where there are none."""
     from clearway.reproduce import figures, scoreboard
 
     if not records.exists():

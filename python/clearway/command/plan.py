@@ -1,4 +1,4 @@
-"""`clearway plan`."""
+"""The command `clearway plan`: answers of the papers' formulas."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def pacc(
 
 
 def pacc_rows(loop: fluid.Loop, found: fluid.Margins) -> list[tuple[str, str, str]]:
-    """The numbers."""
+    """The margins of the loop as rows of text."""
     none = found.gain_db != found.gain_db
     formula = "90 + atan(w/z) - 2wT" if loop.sign == "printed" else "-90 + atan(w/z) - 2wT"
     return [

@@ -177,7 +177,7 @@ def headline(plan: model.Plan) -> str:
 
 
 def inputs_line(plan: model.Plan) -> str:
-    """What the bounds are for."""
+    """The network and credits that the bounds hold for, in one line."""
     used = plan.inputs
     least, most = used["credit_sizes_bytes"]
     sizes = f"{least} B" if least == most else f"{least} to {most} B, busy for {units.seconds(used['busy_s'])}"
@@ -203,7 +203,7 @@ def class_texts(plan: model.Plan, by: model.Reading) -> tuple[list[str], list[li
 
 
 def part_texts(rows: list[tuple[str, model.PortBound]], reading: model.Reading) -> tuple[list[str], list[list[str]]]:
-    """Where each bound comes from, in KB."""
+    """The terms of each bound in KB: hosts, credit queues, paths."""
     parts = {part: name for part, name in model.PARTS.items() if any(port.bounds[reading][part] for _, port in rows)}
     texts = [
         [name, *(f"{port.bounds[reading][part] / 1e3:,.1f}" for part in parts), f"{port.bytes(reading) / 1e3:,.1f}"]
@@ -213,7 +213,7 @@ def part_texts(rows: list[tuple[str, model.PortBound]], reading: model.Reading) 
 
 
 def as_dict(plan: model.Plan, chosen: list[model.PortBound] | None) -> dict[str, Any]:
-    """Everything."""
+    """The answer for `--json`: inputs, bounds, and the terms of each."""
     ports = plan.ports if chosen is None else chosen
     classes = [
         {

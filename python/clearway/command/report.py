@@ -1,4 +1,4 @@
-"""`clearway report`."""
+"""The command `clearway report`: one HTML page about result folders."""
 
 from __future__ import annotations
 

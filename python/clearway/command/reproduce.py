@@ -1,4 +1,4 @@
-"""`clearway reproduce`."""
+"""The command `clearway reproduce`: figures of papers, and whether their pages are stale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several commands have in common: options, and where results go."""
+"""Options that several commands share, and the consoles that they print to."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ def settings_dict(settings: tuple[tuple[str, str], ...], stacks: str | None = No
 
 
 def console(*, quiet: bool = False) -> Console:
-    """Where tables go."""
+    """The console for results, on standard output; 120 columns wide where that is no terminal."""
     width = None if sys.stdout.isatty() else 120
     return Console(quiet=quiet, width=width, highlight=False, emoji=False)
 
 
 def notes(*, quiet: bool = False) -> Console:
-    """Where what is not a result goes."""
+    """The console for everything but results, on standard error."""
     return Console(stderr=True, quiet=quiet, highlight=False, emoji=False, soft_wrap=True)
 
 

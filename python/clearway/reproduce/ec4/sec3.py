@@ -80,7 +80,7 @@ def equations(k_packets: float) -> dict[str, float]:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     share = CREDIT / (CREDIT + FRAME)
     found = [
         judge.arithmetic(

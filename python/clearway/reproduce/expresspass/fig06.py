@@ -59,7 +59,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def job(network: str, flows: int, jitter: float, size: str, seed: int) -> Job:
-    """One run."""
+    """The job of one run."""
     transport: dict[str, Any] = {"name": "expresspass", "jitter": jitter, "randomize_size": SIZES[size]}
     traffic: dict[str, Any] = {"name": "flows", "kind": "long", "spread": "2 ms"}
     if network == "several switches":
@@ -102,7 +102,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     rows = tables["rows"]
     counts = sorted(rows.filter(pl.col("network") == "one link")["flows"].unique().to_list())
 

@@ -100,7 +100,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     cells = [(workload, size) for workload in FLOWS for size in sizes(tables, workload)]
     ups = {(*cell, name): speed_up(tables, *cell[:1], name, cell[1]) for cell in cells for name in TRANSPORTS}
     ours = {cell: ups[*cell, "expresspass"] for cell in cells}
