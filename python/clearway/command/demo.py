@@ -60,7 +60,9 @@ def jobs(quick: bool) -> Iterator[Job]:
     show_default=True,
     help="Folder of the repository's scenarios.",
 )
-@click.option("--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True, help="Results go here.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True, help="Folder for the results."
+)
 @click.option("--quick", is_flag=True, help="Fewer and smaller simulations.")
 def demo(scenarios: Path, out: Path, quick: bool) -> int:
     """Run the main job: ExpressPass against DCTCP, and a report with pictures.

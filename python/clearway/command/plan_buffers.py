@@ -65,10 +65,10 @@ TIME = TimeOrZero("time", TIMES, "5.1 us")
     "--host-delay",
     type=(TIME, TIME),
     metavar="MIN MAX",
-    help="From a credit's arrival at a host to its data.  [default: a scenario file's; for others 0 and 5.1 us]",
+    help="Delay of hosts from a credit's arrival to its data.  [default: a scenario file's; for others 0 and 5.1 us]",
 )
 @click.option(
-    "--switch-delay", type=TIME, default="0 s", help="A switch's own, for a credit and its data.  [default: 0 s]"
+    "--switch-delay", type=TIME, default="0 s", help="Delay of a switch for a credit and its data.  [default: 0 s]"
 )
 @click.option(
     "--flows",
@@ -85,7 +85,7 @@ TIME = TimeOrZero("time", TIMES, "5.1 us")
     type=click.Choice(["turns", "fifo"]),
     default="turns",
     show_default=True,
-    help="How a host's card serves its flows: by turns, as the simulator's; or all frames in order.",
+    help="Order in which a host's card serves its flows: by turns, as the simulator's; or all frames in order.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print all ports and readings as JSON.")
 def buffers(

@@ -56,7 +56,7 @@ def run_options(function: F) -> F:
             default=1,
             show_default=True,
             callback=one_thread,
-            help="Threads; 1 for now.",
+            help="Threads of the simulator, which has one for now.",
         ),
         click.option("--json", "as_json", is_flag=True, help="Print the results as JSON."),
         click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors."),

@@ -1,5 +1,5 @@
-"""How much jitter of credits fairness needs (Fig. 6 a), and what random sizes of credits are for (sec. 3.1). The
-paper varies the number of flows over one bottleneck and the jitter, and shows Jain's index of the throughput in
+"""The jitter of credits that fairness needs (Fig. 6 a), and the purpose of random credit sizes (sec. 3.1). The paper
+varies the number of flows over one bottleneck and the jitter, and shows Jain's index of the throughput in
 each millisecond; and it says that host jitter alone is not enough where credits of several switches compete.
 
 Unstated, and chosen here:

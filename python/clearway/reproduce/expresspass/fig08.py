@@ -1,4 +1,4 @@
-"""What the first rate of credits costs and gains. Fig. 8 (a): how long a new flow takes to share a link with an
+"""The cost and gain of the first rate of credits. Fig. 8 (a): how long a new flow takes to share a link with an
 existing one; Fig. 8 (b): how many credits a flow of one packet wastes in an idle network; both against the initial
 rate. And Fig. 7: what the start of a flow costs with the request on the SYN, and as a packet of its own.
 

@@ -1,6 +1,6 @@
-"""How many credits must fit into a port's queue. 2 to 32 flows come from different ports and leave by one; the paper
-shows the share of the link that stays unused against the credit queue's size, with feedback, and says that eight
-are enough. The credit loss at steady state, the target of the feedback, is measured in the same runs.
+"""The number of credits that must fit into a port's queue. 2 to 32 flows come from different ports and leave by one;
+the paper shows the share of the link that stays unused against the credit queue's size, with feedback, and says that
+eight are enough. The credit loss at steady state, the target of the feedback, is measured in the same runs.
 
 Unstated, and chosen here:
 

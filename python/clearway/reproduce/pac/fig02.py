@@ -1,5 +1,5 @@
-"""How many senders a window-based scheme could support at best: all windows fixed at one segment, 64 KB per sender,
-1 Gbps, buffers of 80 and 100 KB, on the paper's testbed, simulated.
+"""The number of senders that a window-based scheme could support at best: all windows fixed at one segment, 64 KB per
+sender, 1 Gbps, buffers of 80 and 100 KB, on the paper's testbed, simulated.
 
 Unstated, and chosen here:
 

@@ -1,4 +1,4 @@
-"""How many senders PAC supports at 1 Gbps: a fixed total volume, divided over up to 2,816 senders; else as
+"""The number of senders that PAC supports at 1 Gbps: a fixed total volume, divided over up to 2,816 senders; else as
 [Fig. 13](pac-fig13.md).
 
 Unstated, and what decides the answer here, so it is swept:

@@ -1,6 +1,6 @@
-"""Whether PAC's feedback queue prefers short flows without knowing sizes (sec. III-D), for which the paper shows no
-experiment: long flows and short ones to one host on the testbed of Table I, simulated, with the paper's two levels and
-with one.
+"""A test of the claim that PAC's feedback queue prefers short flows without knowing sizes (sec. III-D), for which the
+paper shows no experiment: long flows and short ones to one host on the testbed of Table I, simulated, with the
+paper's two levels and with one.
 
 Chosen here:
 

@@ -1,4 +1,4 @@
-"""What follows from the paper's text by calculation: its parameters, the flow table, the analysis of sec. IV with
+"""Claims that follow from the paper's text by calculation: its parameters, the flow table, the analysis of sec. IV with
 Fig. 5, Appendix A. Nothing is simulated.
 
 * Parameters are those that `clearway list transports` shows for `pacc`, put into the paper's formulas.
