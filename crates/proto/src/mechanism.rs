@@ -10,6 +10,7 @@
 //! harmless.
 
 use crate::packet::{Extra, Packet};
+use clearway_schema::{Declared, Spec, declare};
 use clearway_units::{Rate, Time};
 use std::fmt::Debug;
 
@@ -27,9 +28,14 @@ pub struct PortState {
 /// A mechanism at one output port of a switch. The module's page says how it is driven.
 pub trait PortMechanism: Debug + Sized {
     /// The constants of the mechanism. Transports whose configurations are equal can share the ports of a network.
-    type Config: Clone + PartialEq + Debug + 'static;
+    type Config: Declared + PartialEq + 'static;
     /// The name of the mechanism, for messages.
     const NAME: &'static str;
+    /// The first word of the mechanism's keys in a scenario's `[switch]`: the constant `drain` of the mechanism `phantom`
+    /// has the key `phantom_drain`.
+    const PREFIX: &'static str = "";
+    /// The names of the constants that have a key in `[switch]`.
+    const KEYS: &'static [&'static str] = &[];
     /// The port calls [`PortMechanism::on_arrival`].
     const SEES_ARRIVALS: bool = false;
     /// The port calls [`PortMechanism::on_departure`].
@@ -67,15 +73,53 @@ pub trait PortMechanism: Debug + Sized {
     }
 }
 
+declare! {
+    /// The constants of a mechanism that has none.
+    #[derive(PartialEq)]
+    pub struct NoConstants {}
+}
+
 /// The mechanism of transports that need none: no value of this type exists.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum NoMechanism {}
 
 impl PortMechanism for NoMechanism {
-    type Config = NoMechanism;
+    type Config = NoConstants;
     const NAME: &'static str = "none";
 
-    fn new(config: &NoMechanism, _: Rate) -> NoMechanism {
-        *config
+    fn new(_: &NoConstants, _: Rate) -> NoMechanism {
+        unreachable!("a transport without a mechanism configures none")
+    }
+}
+
+/// What is known of a mechanism.
+#[derive(Clone, Copy, Debug)]
+pub struct MechanismInfo {
+    /// As [`PortMechanism::NAME`].
+    pub name: &'static str,
+    /// As [`PortMechanism::SENDS_CNPS`].
+    pub sends_cnps: bool,
+    prefix: &'static str,
+    constants: &'static [Spec],
+    keyed: &'static [&'static str],
+}
+
+impl MechanismInfo {
+    /// The information on the mechanism `M`.
+    pub const fn of<M: PortMechanism>() -> MechanismInfo {
+        MechanismInfo {
+            name: M::NAME,
+            sends_cnps: M::SENDS_CNPS,
+            prefix: M::PREFIX,
+            constants: M::Config::SPECS,
+            keyed: M::KEYS,
+        }
+    }
+
+    /// The keys of the mechanism in a scenario's `[switch]`, each with the constant that it sets.
+    pub fn keys(&self) -> impl Iterator<Item = (String, &'static Spec)> {
+        let MechanismInfo { prefix, keyed, .. } = *self;
+        let keyed = self.constants.iter().filter(|constant| keyed.contains(&constant.name));
+        keyed.map(move |constant| (format!("{prefix}_{}", constant.name), constant))
     }
 }

@@ -1,8 +1,8 @@
 //! The list of all transports, and enums over them. Adding a transport, with the shim and the port mechanism that it
 //! brings, takes a folder beside this file and a line at its end.
 
-use crate::endpoint::{Env, ReceiverVisitor, SenderVisitor};
-use crate::mechanism::{PortMechanism, PortState};
+use crate::endpoint::{Env, Receiver, ReceiverVisitor, Sender, SenderVisitor};
+use crate::mechanism::{MechanismInfo, PortMechanism, PortState};
 use crate::needs::Needs;
 use crate::packet::{Extra, Packet};
 use crate::shim::{Shim, ShimEnv, ShimStats};
@@ -64,6 +64,7 @@ macro_rules! transports {
             checked: <$Transport>::CHECKED,
             params: <<$Transport as Transport>::Params as Declared>::SPECS,
             profiles: <$Transport>::PROFILES,
+            mechanism: MechanismInfo::of::<MechanismOf<$Transport>>(),
             counts_notices: <$Transport>::COUNTS_NOTICES,
         },)+];
 
@@ -134,14 +135,22 @@ macro_rules! transports {
         }
 
         impl AnyMechanismConfig {
-            /// The name of the mechanism, for messages.
-            pub fn name(&self) -> &'static str {
-                match self { $(AnyMechanismConfig::$Variant(_) => <MechanismOf<$Transport>>::NAME,)+ }
+            /// The information on the mechanism.
+            pub fn info(&self) -> MechanismInfo {
+                match self { $(AnyMechanismConfig::$Variant(_) => MechanismInfo::of::<MechanismOf<$Transport>>(),)+ }
             }
 
-            /// Whether the mechanism asks for CNPs.
-            pub fn sends_cnps(&self) -> bool {
-                match self { $(AnyMechanismConfig::$Variant(_) => <MechanismOf<$Transport>>::SENDS_CNPS,)+ }
+            /// Sets one constant.
+            ///
+            /// # Errors
+            /// The mechanism has no such constant, or the value is not one for it.
+            pub fn set(&mut self, constant: &str, value: &Value) -> Result<(), Error> {
+                match self { $(AnyMechanismConfig::$Variant(config) => config.set(constant, value),)+ }
+            }
+
+            /// All constants with their values in TOML.
+            pub fn write(&self) -> Vec<(&'static str, String)> {
+                match self { $(AnyMechanismConfig::$Variant(config) => config.write(),)+ }
             }
 
             /// A mechanism for a port whose link has this rate.
@@ -242,6 +251,11 @@ macro_rules! transports {
         }
 
         impl AnySender {
+            /// The sender inside, for callers to whom a virtual call costs nothing.
+            pub fn into_dyn(self) -> Box<dyn Sender> {
+                match self { $(AnySender::$Variant(sender) => Box::new(sender),)+ }
+            }
+
             /// Runs `visitor` on the sender inside.
             #[inline]
             pub fn visit<V: SenderVisitor>(&mut self, visitor: V) -> V::Output {
@@ -250,6 +264,11 @@ macro_rules! transports {
         }
 
         impl AnyReceiver {
+            /// The receiver inside, for callers to whom a virtual call costs nothing.
+            pub fn into_dyn(self) -> Box<dyn Receiver> {
+                match self { $(AnyReceiver::$Variant(receiver) => Box::new(receiver),)+ }
+            }
+
             /// Runs `visitor` on the receiver inside.
             #[inline]
             pub fn visit<V: ReceiverVisitor>(&mut self, visitor: V) -> V::Output {

@@ -1,7 +1,7 @@
 //! Transports: a kind of sender and a kind of receiver that belong together, with what they bring along.
 
 use crate::endpoint::{Env, Receiver, Sender};
-use crate::mechanism::PortMechanism;
+use crate::mechanism::{MechanismInfo, PortMechanism};
 use crate::needs::Needs;
 use crate::shim::{Shim, ShimEnv};
 use clearway_schema::{Declared, Error, Profile, Spec, Value};
@@ -105,6 +105,8 @@ pub struct TransportInfo {
     pub profiles: &'static [Profile],
     /// Whether its flows count the notifications of congestion that they hear of.
     pub counts_notices: bool,
+    /// Its mechanism at the ports of switches; one without keys where it brings none.
+    pub mechanism: MechanismInfo,
 }
 
 /// Sets one parameter. `profile` sets several, so it comes first.

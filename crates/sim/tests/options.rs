@@ -120,7 +120,7 @@ fn data_without_credits_arrives_as_soon_as_a_wire_allows_where_nothing_else_is()
 
 #[test]
 fn flows_with_credits_do_not_feel_data_without() {
-    // Four flows with credits alone, and beside data that nothing allowed and that fills the bottleneck four times over.
+    // Four flows with credits alone, and beside unscheduled data that fills the bottleneck four times over.
     let mean = |beside: bool| {
         let plain = expresspass(&[]);
         let dumbbell = Dumbbell { pairs: 8, ..Dumbbell::default() };
@@ -133,7 +133,7 @@ fn flows_with_credits_do_not_feel_data_without() {
                 &transport("blast"),
                 (4..8).map(|pair| Flow { stop, ..endless(pair, 8 + pair) }).collect(),
             );
-            model.traffic[1].class = model.low_class();
+            model.traffic[1].class = model.unscheduled_class();
         }
         let results = run(&model);
         let lost = results.ports.u64s("drops_buffer").iter().sum::<u64>();

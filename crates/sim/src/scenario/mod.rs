@@ -15,7 +15,7 @@ mod document;
 mod error;
 mod field;
 mod files;
-mod lossless;
+mod mechanism;
 mod reference;
 mod resolve;
 mod schema;

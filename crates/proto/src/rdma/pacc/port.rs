@@ -1,18 +1,18 @@
-//! PACC at one output port: Algorithm 1 and its schedule of notifications.
+//! PACC at one output port: Algorithm 1 of the paper and the schedule of notifications.
 
 use super::{FlowTable, PaccConfig, Pending, PiController, Rounding};
 use crate::mechanism::{PortMechanism, PortState};
 use crate::packet::{Kind, Packet};
 use clearway_units::{Rate, Span, Time};
 
-/// Notifications to be sent to one pair's sender.
+/// The notifications to be sent to the sender of one pair of hosts.
 #[derive(Clone, Copy, Debug)]
 struct Due {
     key: u64,
     left: u32,
 }
 
-/// The mechanism of one output port. It tells pairs of hosts apart by the names of their flows.
+/// The mechanism of PACC at one output port. It tells pairs of hosts apart by the names of their flows.
 ///
 /// Periods end at multiples of `T`, at all ports together. A port without entries, without a queue and without a
 /// memory of one has no timeout.
@@ -28,15 +28,15 @@ pub struct PaccPort {
     pending: Pending,
     pi: PiController,
     table: FlowTable,
-    /// `Q_avg`, in bytes.
+    /// The average queue `Q_avg`, in bytes.
     average: f64,
-    /// End of the current period; [`Time::MAX`] at rest.
+    /// The end of the current period; [`Time::MAX`] at rest.
     period_end: Time,
-    /// Notifications to be sent, one to each every `cnp_gap`.
+    /// The notifications to be sent, one to each pair every `cnp_gap`.
     due: Vec<Due>,
-    /// When the next round of them leaves.
+    /// The time at which the next round of notifications leaves.
     cnp_at: Time,
-    /// The round that is leaving: those before are done.
+    /// The place of the next notification in the round that is leaving.
     leaving: usize,
 }
 
@@ -50,7 +50,7 @@ impl PortMechanism for PaccPort {
     const SENDS_CNPS: bool = true;
 
     fn new(config: &PaccConfig, rate: Rate) -> PaccPort {
-        let unit = config.unit;
+        let unit = config.queue_unit;
         PaccPort {
             period: config.period.max(Span::from_ps(1)),
             cnp_gap: config.cnp_gap.max(Span::from_ps(1)),
@@ -61,7 +61,7 @@ impl PortMechanism for PaccPort {
             rounding: config.rounding,
             pending: config.pending,
             pi: PiController::new(config.beta1, config.beta2, config.threshold(rate), unit, config.form),
-            table: FlowTable::new(config.capacity, config.n_cong_max),
+            table: FlowTable::new(config.table_entries, config.n_cong_max),
             average: 0.0,
             period_end: Time::MAX,
             due: Vec::new(),
@@ -70,7 +70,7 @@ impl PortMechanism for PaccPort {
         }
     }
 
-    /// Data of a pair joins the queue (`RECEIVE_PACKET`).
+    /// Counts a data packet of a pair that joins the queue (`RECEIVE_PACKET`).
     #[inline]
     fn on_arrival(&mut self, packet: &Packet, pair: u64, port: PortState) {
         if packet.kind() != Kind::Data {
@@ -116,7 +116,7 @@ impl PortMechanism for PaccPort {
 }
 
 impl PaccPort {
-    /// Packets of pairs for which the table had no room.
+    /// Returns the number of packets of pairs for which the table had no room.
     pub fn missed(&self) -> u64 {
         self.table.missed()
     }
@@ -141,7 +141,7 @@ impl PaccPort {
         self.period_end = if is_at_rest { Time::MAX } else { self.next_multiple(now) };
     }
 
-    /// Shares out `n_all` notifications by the packets that met congestion (Algorithm 1, lines 1 to 9).
+    /// Shares out `n_all` notifications in proportion to the packets that met congestion (Algorithm 1, lines 1 to 9).
     fn allot(&mut self, n_all: f64, now: Time) {
         let packets: u64 = self.table.entries().iter().map(|entry| entry.congested as u64).sum();
         if packets == 0 {
@@ -185,7 +185,7 @@ mod tests {
     const RATE: Rate = Rate::gbps(25);
 
     fn port() -> PaccPort {
-        PaccPort::new(&PaccConfig::PAPER, RATE)
+        PaccPort::new(&PaccConfig::default(), RATE)
     }
 
     fn state(queued: u64, now: Time) -> PortState {
@@ -246,7 +246,7 @@ mod tests {
     fn a_queue_that_is_short_on_average_is_taken_for_microbursts_sec_iii_b() {
         // The queue met 200 KB in between and ends at 4,444 bytes: Q_avg = 3,999.6 against Q_burst = 4,000. With this
         // beta_2, N_all = 0.05 x -120.556 + 5 x 4.444 = 16.2 would be due.
-        let config = PaccConfig { beta2: 5.0, ..PaccConfig::PAPER };
+        let config = PaccConfig { beta2: 5.0, ..PaccConfig::default() };
         let mut port = PaccPort::new(&config, RATE);
         forward(&mut port, 1, 50, 200_000, at(10));
         assert!(run(&mut port, 4_444, at(159)).is_empty());
@@ -283,14 +283,14 @@ mod tests {
     fn what_is_pending_is_replaced_or_added_to_pacc_11() {
         // A gap that leaves notifications over: 80 us / 30 us = 2 fit, at 0 and 30, and a third would come at 60.
         for (pending, expected) in [(Pending::Replace, 2), (Pending::Add, 2)] {
-            let config = PaccConfig { cnp_gap: Span::from_us(30), pending, ..PaccConfig::PAPER };
+            let config = PaccConfig { cnp_gap: Span::from_us(30), pending, ..PaccConfig::default() };
             let mut port = PaccPort::new(&config, RATE);
             forward(&mut port, 1, 50, 2_000_000, at(10));
             assert_eq!(run(&mut port, 2_000_000, at(159)).len(), expected);
         }
         // Beyond what fits, by hand: one left over from before.
         for (pending, expected) in [(Pending::Replace, vec![1, 1]), (Pending::Add, vec![9, 1, 1])] {
-            let config = PaccConfig { cnp_gap: Span::from_us(30), pending, ..PaccConfig::PAPER };
+            let config = PaccConfig { cnp_gap: Span::from_us(30), pending, ..PaccConfig::default() };
             let mut port = PaccPort::new(&config, RATE);
             port.due.push(Due { key: 9, left: 1 });
             port.cnp_at = at(81);
