@@ -119,7 +119,7 @@ fn losing_any_one_or_two_packets_of_a_short_flow_does_not_hang_it() {
             for first in 0..12u64 {
                 for second in 0..12u64 {
                     let place = |number: u64| {
-                        (if number % 2 == 0 { Way::ToReceiver } else { Way::ToSender }, number / 2)
+                        (if number.is_multiple_of(2) { Way::ToReceiver } else { Way::ToSender }, number / 2)
                     };
                     let lose = [place(first), place(second)];
                     run_losing(&transport, Network::default(), flow_of(bytes), &lose);
