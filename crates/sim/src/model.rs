@@ -1,4 +1,4 @@
-//! What is simulated, with every name resolved and every default filled in: what a scenario file comes to.
+//! The model that a simulation runs: a scenario with every name resolved and every default filled in.
 //!
 //! [`crate::scenario`] makes a [`Model`] from a file; [`crate::Simulation`] runs it. Code may also build one itself.
 
@@ -12,32 +12,31 @@ use std::sync::Arc;
 /// A network, its traffic and what to observe.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Seed of every random stream.
+    /// The seed of all random streams.
     pub seed: u64,
-    /// When to stop at the latest; without it the run ends when every flow has.
+    /// The time at which the run stops at the latest. Without it the run ends when all flows have ended.
     pub stop: Option<Time>,
-    /// Hosts, switches and links.
+    /// The hosts, switches and links.
     pub topology: Topology,
-    /// How a flow's path is chosen.
+    /// The rule that chooses the path of a flow.
     pub routing: Policy,
-    /// How payload becomes frames.
+    /// The sizes of frames by payload.
     pub framing: Framing,
-    /// Output ports of switches.
+    /// The output ports of switches.
     pub switch: PortModel,
-    /// Flow control between switches and who feeds them, if any. Needs [`PortModel::shared`] at switches.
+    /// Priority flow control, if any. It needs [`PortModel::shared`] at switches.
     pub pfc: Option<Pfc>,
-    /// Whether a fraction of a nanosecond in the time that a frame takes on a link is dropped, as the ns-3 code of
-    /// HPCC does.
+    /// If true, serialisation times are truncated to whole nanoseconds, as in the ns-3 code of HPCC.
     pub whole_ns: bool,
-    /// Hosts and their output ports.
+    /// The hosts and their network cards.
     pub host: HostModel,
-    /// Who sends what to whom.
+    /// The traffic entries, each with its transport.
     pub traffic: Vec<Traffic>,
-    /// Links that fail.
+    /// The changes of link states.
     pub faults: Vec<Fault>,
-    /// Random loss on links: (port, probability per packet).
+    /// Random loss as (port, probability per packet).
     pub loss: Vec<(PortId, f64)>,
-    /// What to sample.
+    /// The series to sample.
     pub samples: Vec<Sample>,
 }
 
@@ -49,104 +48,104 @@ impl Model {
     }
 }
 
-/// An output port's queues.
+/// The queues of an output port.
 #[derive(Clone, Debug)]
 pub struct PortModel {
     /// The limit of all credits together, if any transport uses them.
     pub credit: Option<CreditClass>,
-    /// Classes of credits, which share that limit. Empty: there is one.
+    /// The classes of credits, which share that limit. An empty list stands for one class.
     pub credit_classes: Vec<CreditTurn>,
-    /// Classes of all other packets, at least one.
+    /// The classes of all other packets, at least one.
     pub classes: Vec<Class>,
-    /// A buffer that all ports of a switch share, with dynamic thresholds, beside the limits of the classes.
+    /// The memory that all ports of a switch share under dynamic thresholds, beside the limits of the classes.
     pub shared: Option<SharedBuffer>,
     /// The mechanism that a transport brings to the ports of switches; `None` at hosts.
     pub mechanism: Option<AnyMechanismConfig>,
 }
 
-/// Credits at a port.
+/// The limit of all credits at a port.
 #[derive(Clone, Copy, Debug)]
 pub struct CreditClass {
-    /// Most credits that wait.
+    /// The largest number of credits that wait.
     pub queue: u32,
-    /// Rate limit.
+    /// The rate limit.
     pub shaping: CreditShaping,
-    /// Share of the link that the rate limit takes for the whole; 1 as in the papers. Less leaves the rest to data
-    /// without credits.
+    /// The share of the link that credited data may fill; 1 in the papers. The rest is left to data without credits.
     pub share: f64,
 }
 
 impl CreditClass {
-    /// Credits for the whole link.
+    /// Makes the limit for credited data on the whole link.
     pub fn new(queue: u32, shaping: CreditShaping) -> CreditClass {
         CreditClass { queue, shaping, share: 1.0 }
     }
 }
 
-/// One of several classes of credits at a port: who goes first (ExpressPass '17, sec. 7, "Multiple traffic classes").
+/// One of several classes of credits at a port, which have priorities and weights (ExpressPass '17, sec. 7, "Multiple
+/// traffic classes").
 #[derive(Clone, Debug)]
 pub struct CreditTurn {
-    /// Its name.
+    /// The name of the class.
     pub name: String,
-    /// Classes of a lower number go first.
+    /// The priority; classes of a lower number go first.
     pub priority: u8,
-    /// Share among classes of the same priority, by credits; at least 1.
+    /// The weight among classes of the same priority, by credits; at least 1.
     pub weight: u32,
-    /// Most credits of it that wait.
+    /// The largest number of its credits that wait.
     pub queue: u32,
-    /// A limit of its own, besides the common one, as a share of the link.
+    /// The rate limit of the class alone, besides the common one, as a share of the link.
     pub share: Option<f64>,
 }
 
 /// A class of packets at a port.
 #[derive(Clone, Debug)]
 pub struct Class {
-    /// Its name.
+    /// The name of the class.
     pub name: String,
-    /// Classes of a lower number go first.
+    /// The priority; classes of a lower number go first.
     pub priority: u8,
-    /// Share among classes of the same priority, by bytes (deficit round robin); at least 1.
+    /// The weight among classes of the same priority, by bytes (deficit round robin); at least 1.
     pub weight: u32,
-    /// How much may wait.
+    /// The largest amount that waits.
     pub limit: Amount,
-    /// Marks, if any.
+    /// The rule that sets ECN marks, if any.
     pub marking: Option<Marking>,
-    /// The class that its packets join at switches, if another: such a class is one of hosts alone.
+    /// The class that its packets join at switches. `None`: the same class. A class with this set is one of hosts alone.
     pub at_switches: Option<usize>,
 }
 
-/// An amount of packets in a queue, counted in bytes on the wire or in packets; the first reached counts.
+/// An amount of packets in a queue, in bytes on the wire and in packets. A queue is at the limit once it reaches either.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Amount {
-    /// Bytes on the wire.
+    /// The number of bytes on the wire.
     pub bytes: Bytes,
-    /// Packets.
+    /// The number of packets.
     pub packets: u32,
 }
 
 impl Amount {
-    /// No limit.
+    /// The amount that no queue reaches.
     pub const UNLIMITED: Amount = Amount { bytes: Bytes::MAX, packets: u32::MAX };
 }
 
-/// Step marking of a class.
+/// The rule by which a class sets ECN marks.
 #[derive(Clone, Copy, Debug)]
 pub struct Marking {
-    /// Marking threshold `K`.
+    /// The threshold that the queue is compared with.
     pub threshold: Threshold,
-    /// When to compare.
+    /// The moment of the comparison.
     pub at: MarkAt,
 }
 
 /// A marking threshold.
 #[derive(Clone, Copy, Debug)]
 pub enum Threshold {
-    /// The same at every port: mark above this.
+    /// A step at the same amount at every port: mark above it.
     Fixed(Amount),
-    /// 65 full frames per 10 Gbps of the port's rate, at least 10 (the DCTCP and ExpressPass papers' K: 65 at
-    /// 10 Gbps, 650 at 100 Gbps; PAC's 10 at 1 Gbps).
+    /// A step at 65 full frames per 10 Gbps of the port's rate, at least 10. These are the values of `K` in the DCTCP
+    /// and ExpressPass papers (65 at 10 Gbps, 650 at 100 Gbps) and in PAC's (10 at 1 Gbps).
     ByRate,
-    /// At random between two thresholds.
+    /// Random early detection between two thresholds.
     Red(RedConfig),
 }
 
@@ -154,66 +153,66 @@ pub enum Threshold {
 /// free.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedBuffer {
-    /// Memory of one switch.
+    /// The memory of one switch.
     pub size: Bytes,
-    /// Share of the free memory that one queue may hold.
+    /// The multiple of the free memory that one queue may hold.
     pub alpha: f64,
 }
 
 /// Priority flow control (IEEE 802.1Qbb).
 #[derive(Clone, Debug)]
 pub struct Pfc {
-    /// When to stop and to go on.
+    /// The thresholds at which a switch pauses a link and lets it resume.
     pub config: PfcConfig,
-    /// Memory for what arrives after a link was stopped, for each class of each link. `None`: by rate and delay
+    /// The memory for bytes that arrive after a link was paused, for each class of each link. `None`: by rate and delay
     /// ([`headroom`](clearway_proto::port::pfc::headroom)).
     pub headroom: Option<Bytes>,
-    /// Which classes it protects, by index.
+    /// True for each class, by index, that flow control protects.
     pub lossless: Vec<bool>,
-    /// A port that is stopped for longer without a break is reported.
+    /// The time after which a port that is paused without a break is reported as a pause storm.
     pub storm: Span,
 }
 
-/// A host.
+/// The hosts of a network, which are all alike.
 #[derive(Clone, Debug)]
 pub struct HostModel {
-    /// Its network card's output port.
+    /// The output port of the network card.
     pub port: PortModel,
-    /// Time between the arrival of a packet and its handling. Packets of one flow keep their order.
+    /// The time between the arrival of a packet and its handling. Packets of one flow keep their order.
     pub processing_delay: Delay,
 }
 
 /// A distribution of delays.
 #[derive(Clone, Debug)]
 pub enum Delay {
-    /// Always the same; zero by default.
+    /// The same delay for every packet.
     Fixed(Span),
-    /// Uniform between two ends.
+    /// A delay drawn uniformly between two ends.
     Uniform(Span, Span),
-    /// Quantiles (probability, delay), rising, from 0 to 1, with straight lines between.
+    /// A delay drawn by quantiles (probability, delay), which rise from probability 0 to 1 with straight lines between.
     Quantiles(Vec<(f64, Span)>),
 }
 
-/// A part of the traffic.
+/// A traffic entry: flows of one transport.
 #[derive(Clone, Debug)]
 pub struct Traffic {
-    /// Its name, for tables.
+    /// The name of the entry in tables.
     pub name: String,
-    /// The transport of its flows, parameters set.
+    /// The transport of the flows, with its parameters.
     pub transport: AnyTransport,
-    /// The class of its packets: an index into [`PortModel::classes`]. Credits have a class of their own.
+    /// The class of data: an index into [`PortModel::classes`]. Credits have a class of their own.
     pub class: usize,
-    /// The class of its credits: an index into [`PortModel::credit_classes`]; 0 where there are none.
+    /// The class of credits: an index into [`PortModel::credit_classes`], or 0 if that is empty.
     pub credit_class: usize,
-    /// The class of its notifications of congestion.
+    /// The class of congestion notification packets (CNPs).
     pub notice_class: usize,
-    /// The class of its acknowledgements.
+    /// The class of acknowledgements.
     pub ack_class: usize,
-    /// What it sends.
+    /// The flows and their times.
     pub pattern: Pattern,
 }
 
-/// What a part of the traffic sends.
+/// The flows of a traffic entry.
 #[derive(Clone, Debug)]
 pub enum Pattern {
     /// Flows known in advance, in order of their start.
@@ -224,98 +223,98 @@ pub enum Pattern {
     Rounds(Rounds),
 }
 
-/// One flow.
+/// A flow that is known before the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
-    /// When it starts.
+    /// The time at which the flow starts.
     pub start: Time,
-    /// Who sends.
+    /// The host that sends.
     pub src: NodeId,
-    /// Who receives.
+    /// The host that receives.
     pub dst: NodeId,
-    /// How much; `None` for as long as it may.
+    /// The size of the flow; `None` for a flow that sends until it is stopped.
     pub size: Option<Bytes>,
-    /// When it sends no more, if ever.
+    /// The time at which the application stops, if ever.
     pub stop: Option<Time>,
 }
 
-/// Poisson arrivals.
+/// Flows that arrive by a Poisson process.
 #[derive(Clone, Debug)]
 pub struct Poisson {
-    /// Flow sizes.
+    /// The distribution of flow sizes.
     pub sizes: Arc<crate::traffic::Cdf>,
-    /// Mean time between two arrivals, over all hosts, in seconds.
+    /// The mean time between two arrivals, over all hosts, in seconds.
     pub mean_gap_s: f64,
-    /// How many flows arrive.
+    /// The number of flows.
     pub flows: u64,
-    /// First arrival process time.
+    /// The time at which arrivals begin.
     pub start: Time,
-    /// No arrivals after this.
+    /// The time after which no flow arrives.
     pub stop: Option<Time>,
-    /// Hosts that send and receive; source and destination differ and are uniform over these.
+    /// The hosts between which flows run. Sender and receiver differ and are uniform over these.
     pub hosts: Vec<NodeId>,
 }
 
-/// Barrier-synchronised or free-running rounds: one client asks many workers, each answers.
+/// Rounds in which one client asks many workers and each answers, as in incast.
 #[derive(Clone, Debug)]
 pub struct Rounds {
-    /// Who asks and collects.
+    /// The host that asks and collects the answers.
     pub client: NodeId,
-    /// Who answers; a host may stand here several times, each is a connection of its own.
+    /// The hosts that answer. A host that stands here several times has a connection for each.
     pub workers: Vec<NodeId>,
-    /// Size of a request; zero: workers start by themselves at once.
+    /// The size of a request. Zero: workers start by themselves at once.
     pub request: Bytes,
-    /// Size of a response.
+    /// The size of a response.
     pub response: Bytes,
-    /// So many of the first workers answer with a byte more: what is left of a total that does not divide.
+    /// The number of first workers that answer with one byte more, since a total need not divide evenly.
     pub longer: u32,
-    /// Whether every round opens connections of its own, with whatever handshake the transport has; else they stay
-    /// open from the first round to the last and count as established.
+    /// If true, every round opens new connections, with the handshake of the transport; else connections stay open from
+    /// the first round to the last and count as established.
     pub reconnect: bool,
-    /// How many rounds.
+    /// The number of rounds.
     pub rounds: u32,
-    /// Whether a round starts only when all responses of the last have arrived; else each worker is asked again as
-    /// soon as its own has.
+    /// If true, a round starts only when all responses of the last have arrived; else each worker is asked again as soon as
+    /// its own response has.
     pub barrier: bool,
-    /// When the first round starts.
+    /// The time at which the first round starts.
     pub start: Time,
-    /// Pause between the end of a round and the next.
+    /// The pause between the end of a round and the start of the next.
     pub pause: Span,
-    /// When a round starts, each worker is asked later by a random time up to this.
+    /// The largest delay after which a worker is asked in a round. Each delay is drawn uniformly from zero on.
     pub spread: Span,
 }
 
 /// A change of a link's state.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault {
-    /// When.
+    /// The time of the change.
     pub at: Time,
-    /// Which direction; both directions are two faults.
+    /// The port whose direction of the link changes; a link that fails in both directions is two faults.
     pub port: PortId,
-    /// Up again, or down.
+    /// True if the link comes up, false if it goes down.
     pub up: bool,
 }
 
 /// A sampled series.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// Its name in the results.
+    /// The name of the series in the results.
     pub name: String,
-    /// Time between samples. [`Probe::Rtt`] does not heed it: acknowledgements say when.
+    /// The time between samples. [`Probe::Rtt`] ignores it, since each acknowledgement is a sample.
     pub every: Span,
-    /// What to sample.
+    /// The quantity.
     pub what: Probe,
 }
 
-/// What a series shows.
+/// The quantity that a series shows.
 #[derive(Clone, Debug)]
 pub enum Probe {
-    /// Bits per second delivered in order since the last sample, a series for each flow of a part of the traffic
-    /// (index into [`Model::traffic`]).
+    /// Bits per second delivered in order since the last sample, a series for each flow of a traffic entry (an index into
+    /// [`Model::traffic`]).
     Throughput(usize),
-    /// Congestion window, rate and smoothed RTT of each live flow of a part of the traffic.
+    /// The congestion window, rate and smoothed RTT of each live flow of a traffic entry.
     Sender(usize),
-    /// The round-trip time that each acknowledgement of a part of the traffic tells its sender.
+    /// The round-trip time that each acknowledgement of a traffic entry tells its sender.
     Rtt(usize),
     /// Bytes of data waiting at each of these ports.
     Queue(Vec<PortId>),
