@@ -1,7 +1,8 @@
 """Writes the generated parts of `docs/`; with `--check`, only says whether they are up to date.
 
 `docs/scenario.md` comes from the scenario schema, `docs/results.md` from the columns of a run, and the parameter
-tables of `docs/protocols/` from the registry, wherever a page has the line `<!-- parameters: NAME -->`.
+tables of `docs/protocols/` from the registry, wherever a page has the line `<!-- parameters: NAME -->`. The pictures
+of `docs/architecture.md` are drawn by `tools/architecture.py`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+
+import architecture
 
 import clearway
 from clearway import _clearway
@@ -159,7 +162,12 @@ def markdown_table(head: list[str], rows: list[list[str]]) -> str:
 
 def main() -> None:
     """Writes or checks all pages."""
-    pages = {DOCS / "scenario.md": scenario_md(), DOCS / "results.md": results_md()}
+    pages = {
+        DOCS / "scenario.md": scenario_md(),
+        DOCS / "results.md": results_md(),
+        DOCS / "img" / "architecture-rooms.svg": architecture.rooms(),
+        DOCS / "img" / "architecture-way.svg": architecture.way(),
+    }
     for path in sorted((DOCS / "protocols").glob("*.md")):
         pages[path] = protocol_md(path.read_text("utf-8"))
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text("utf-8") != text]

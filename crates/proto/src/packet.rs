@@ -39,7 +39,7 @@ impl Kind {
 /// The fields of a packet that depend on its kind and on the family of its transport: TCP (and raw streams), RCP, RDMA,
 /// or credits (ExpressPass and its relatives).
 ///
-/// The same names mean the same in every variant. Offsets count bytes from the start of the flow:
+/// A field has one meaning in all variants that have it. Offsets count bytes from the start of the flow:
 /// - `offset` is the offset of the first byte that a data packet carries;
 /// - `ack` is a cumulative acknowledgement, the offset of the next byte that the receiver expects;
 /// - `echo` returns the time at which the peer sent the packet that this one answers, so that the peer can measure a
@@ -113,13 +113,13 @@ pub struct CreditAnswer {
 }
 
 impl Header {
-    /// The header of data from `offset` on that returns no timestamp.
+    /// Returns the header of data from `offset` on that returns no timestamp.
     #[inline]
     pub const fn data(offset: u64) -> Header {
         Header::Data { offset, echo: Time::ZERO }
     }
 
-    /// The kind of packet that this header belongs to.
+    /// Returns the kind of packet that this header belongs to.
     #[inline]
     pub const fn kind(&self) -> Kind {
         match self {
@@ -139,7 +139,7 @@ impl Header {
         }
     }
 
-    /// The offset of the first byte that the packet carries, if it is a data packet.
+    /// Returns the offset of the first byte that the packet carries, if it is a data packet.
     #[inline]
     pub const fn offset(&self) -> Option<u64> {
         match *self {
@@ -151,7 +151,7 @@ impl Header {
         }
     }
 
-    /// The cumulative acknowledgement, if the packet has one.
+    /// Returns the cumulative acknowledgement, if the packet has one.
     #[inline]
     pub const fn ack(&self) -> Option<u64> {
         match *self {
@@ -235,7 +235,7 @@ pub struct Packet {
     pub sent: Time,
     /// The size on the wire in bytes, preamble and inter-packet gap included.
     pub wire: u32,
-    /// Bytes of the flow that the packet carries; 16 bits, so that a packet fits into a cache line with its path.
+    /// The bytes of the flow that the packet carries; 16 bits, so that a packet fits into a cache line with its path.
     payload: u16,
     /// The marks.
     pub flags: Flags,
@@ -245,10 +245,10 @@ pub struct Packet {
 const _: () = assert!(size_of::<Header>() == 32 && size_of::<Packet>() == 48);
 
 impl Packet {
-    /// Most payload of one packet, in bytes.
+    /// The largest payload of one packet, in bytes.
     pub const PAYLOAD_MAX: u32 = u16::MAX as u32;
 
-    /// A data packet with `payload` bytes of the flow and `wire` bytes on the wire, without marks.
+    /// Returns a data packet with `payload` bytes of the flow and `wire` bytes on the wire, without marks.
     #[inline]
     pub const fn data(header: Header, payload: u32, wire: u32, sent: Time) -> Packet {
         debug_assert!(payload <= Packet::PAYLOAD_MAX, "a packet carries at most 65,535 bytes");
@@ -256,38 +256,38 @@ impl Packet {
         Packet { header, sent, wire, payload: payload as u16, flags: Flags::NONE }
     }
 
-    /// A packet without payload and with `wire` bytes on the wire, without marks.
+    /// Returns a packet without payload and with `wire` bytes on the wire, without marks.
     #[inline]
     pub const fn control(header: Header, wire: u32, sent: Time) -> Packet {
         debug_assert!(header.offset().is_none(), "a data packet is made by Packet::data");
         Packet { header, sent, wire, payload: 0, flags: Flags::NONE }
     }
 
-    /// The same packet with the given marks instead of its own.
+    /// Returns the packet with the given marks instead of its own.
     #[inline]
     pub const fn with_flags(self, flags: Flags) -> Packet {
         Packet { flags, ..self }
     }
 
-    /// The kind of packet.
+    /// Returns the kind of packet.
     #[inline]
     pub const fn kind(&self) -> Kind {
         self.header.kind()
     }
 
-    /// True for a credit.
+    /// Returns true for a credit.
     #[inline]
     pub const fn is_credit(&self) -> bool {
         matches!(self.header, Header::Credit { .. })
     }
 
-    /// Bytes of the flow that the packet carries.
+    /// Returns the number of bytes of the flow that the packet carries.
     #[inline]
     pub const fn payload(&self) -> u32 {
         self.payload as u32
     }
 
-    /// The bytes of the flow that a data packet carries, as offsets; an empty range at 0 for other packets.
+    /// Returns the bytes of the flow that a data packet carries, as offsets; an empty range at 0 for other packets.
     #[inline]
     pub fn range(&self) -> std::ops::Range<u64> {
         let start = self.header.offset().unwrap_or(0);
@@ -298,25 +298,25 @@ impl Packet {
 /// A range of bytes that arrived out of order: `start..end` (RFC 2018).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SackBlock {
-    /// Offset of the first byte.
+    /// The offset of the first byte.
     pub start: u64,
-    /// Offset after the last byte; equal to `start` in an unused block.
+    /// The offset after the last byte; equal to `start` in an unused block.
     pub end: u64,
 }
 
-/// Most ports that write into one packet.
+/// The largest number of ports that can write into one packet.
 pub const HOPS_MAX: usize = 8;
 
-/// What a port knows of itself when a packet leaves it: an entry of HPCC's in-band telemetry.
+/// An entry of in-band telemetry (HPCC): the state of a port at the moment when a packet leaves it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Hop {
-    /// When the packet left (started on the link).
+    /// The time at which the packet started on the link.
     pub left: Time,
-    /// Bytes on the wire that the port has sent so far, this packet included.
+    /// The bytes on the wire that the port has sent so far, this packet included.
     pub sent: u64,
-    /// Bytes on the wire that wait behind the packet.
+    /// The bytes on the wire that wait behind the packet.
     pub queued: u64,
-    /// Rate of the link.
+    /// The rate of the link.
     pub rate: Rate,
 }
 
@@ -328,7 +328,7 @@ pub struct Hops {
 }
 
 impl Hops {
-    /// Adds a port. Answers false, and adds nothing, if the list is full.
+    /// Adds the entry of a port. Returns false, and adds nothing, if the list is full.
     #[inline]
     pub fn push(&mut self, hop: Hop) -> bool {
         let Some(place) = self.hops.get_mut(self.count as usize) else { return false };
@@ -337,29 +337,29 @@ impl Hops {
         true
     }
 
-    /// The entries.
+    /// Returns the entries.
     #[inline]
     pub fn as_slice(&self) -> &[Hop] {
         &self.hops[..self.count as usize]
     }
 }
 
-/// What few packets carry, kept beside the packet so that the others stay small. Valid only where
-/// [`Flags::EXTRA`] is set.
+/// Fields that only few packets have, kept beside the packet so that the others stay small. Valid only if the packet is
+/// flagged [`Flags::EXTRA`].
 #[derive(Clone, Copy, Default, Debug)]
 #[allow(clippy::large_enum_variant)] // Copied only where a packet has one; a box would allocate for each.
 pub enum Extra {
-    /// Nothing.
+    /// The packet has no such fields.
     #[default]
     None,
     /// Up to three selective acknowledgements, the most recent first.
     Sack([SackBlock; 3]),
-    /// What the ports on the way wrote.
+    /// The telemetry that the ports on the way wrote.
     Hops(Hops),
 }
 
 impl Extra {
-    /// The selective acknowledgements, used and unused ones.
+    /// Returns the selective acknowledgements, used and unused ones.
     #[inline]
     pub fn sack(&self) -> &[SackBlock] {
         match self {
@@ -368,7 +368,7 @@ impl Extra {
         }
     }
 
-    /// What the ports on the way wrote.
+    /// Returns the telemetry that the ports on the way wrote.
     #[inline]
     pub fn hops(&self) -> &[Hop] {
         match self {

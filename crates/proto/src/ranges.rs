@@ -15,13 +15,13 @@ impl Ranges {
         self.ranges.is_empty()
     }
 
-    /// Offset after the highest byte in the set, or zero.
+    /// Returns the offset after the highest byte in the set; zero if the set is empty.
     #[inline]
     pub(crate) fn end(&self) -> u64 {
         self.ranges.last().map_or(0, |range| range.end)
     }
 
-    /// Adds `start..end`; returns how many of its bytes are new.
+    /// Adds `start..end` and returns the number of its bytes that are new.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> u64 {
         debug_assert!(start < end);
         let first = self.ranges.partition_point(|range| range.end < start);
@@ -44,7 +44,7 @@ impl Ranges {
         merged.end - merged.start - known
     }
 
-    /// Forgets everything below `offset`; returns how many bytes that were.
+    /// Removes all bytes below `offset` and returns their number.
     pub(crate) fn remove_below(&mut self, offset: u64) -> u64 {
         if self.ranges.first().is_none_or(|range| range.start >= offset) {
             return 0;
@@ -58,8 +58,7 @@ impl Ranges {
         removed
     }
 
-    /// Takes out the range that contains or touches `offset` from below, if there is one, together with all
-    /// before it; returns its end.
+    /// Removes the range that contains `offset` or ends there, if there is one, and all ranges before it; returns its end.
     pub(crate) fn take_through(&mut self, offset: u64) -> Option<u64> {
         let taken = self.ranges.partition_point(|range| range.start <= offset);
         let end = self.ranges.get(taken.checked_sub(1)?)?.end;
@@ -67,13 +66,13 @@ impl Ranges {
         Some(end)
     }
 
-    /// The range that contains `offset`.
+    /// Returns the range that contains `offset`, if any.
     pub(crate) fn containing(&self, offset: u64) -> Option<SackBlock> {
         let index = self.ranges.partition_point(|range| range.end <= offset);
         self.ranges.get(index).copied().filter(|range| range.start <= offset)
     }
 
-    /// How many bytes of `start..end` are in the set.
+    /// Returns the number of bytes of `start..end` that are in the set.
     pub(crate) fn covered(&self, start: u64, end: u64) -> u64 {
         let first = self.ranges.partition_point(|range| range.end <= start);
         self.ranges[first..]
@@ -83,7 +82,7 @@ impl Ranges {
             .sum()
     }
 
-    /// The first gap of the set within `from..limit`.
+    /// Returns the first gap of the set within `from..limit`, if any.
     pub(crate) fn gap(&self, from: u64, limit: u64) -> Option<(u64, u64)> {
         let mut start = from;
         let first = self.ranges.partition_point(|range| range.end <= from);
@@ -100,8 +99,8 @@ impl Ranges {
         (start < end).then_some((start, end))
     }
 
-    /// The offset below which every byte outside the set counts as lost: `dup_thresh` ranges of the set lie above
-    /// it, or more than `(dup_thresh - 1) * smss` of its bytes (RFC 6675 sec. 4, `IsLost`). Zero if there is none.
+    /// Returns the offset below which every byte outside the set counts as lost, because `dup_thresh` ranges of the set
+    /// lie above it, or more than `(dup_thresh - 1) * smss` of its bytes (RFC 6675 sec. 4, `IsLost`); zero if there is none.
     pub(crate) fn lost_below(&self, dup_thresh: u32, smss: u64) -> u64 {
         let bytes_max = (dup_thresh as u64 - 1) * smss;
         let mut bytes = 0;

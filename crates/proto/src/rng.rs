@@ -1,24 +1,24 @@
-//! Randomness that is passed in.
+//! Streams of random numbers, one for each entity of the network, which the driver of an end passes in.
 
 use clearway_units::Span;
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Whose randomness a stream is: part of the stream's seed, so that no two entities share one.
+/// The kind of entity to which a stream belongs. It is a part of the stream's seed, so that no two entities share one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Entity {
-    /// A host: processing delays.
+    /// A host, which draws processing delays.
     Host = 1,
-    /// An output port: loss, probabilistic marks.
+    /// An output port, which draws losses and probabilistic marks.
     Port = 2,
     /// The sending end of a flow.
     Sender = 3,
     /// The receiving end of a flow.
     Receiver = 4,
-    /// A part of the traffic: sizes, arrival times, pairs.
+    /// A traffic entry, which draws sizes, arrival times and pairs of hosts.
     Traffic = 5,
-    /// The network as a whole: keys of flows.
+    /// The network as a whole, which draws the keys of flows.
     Network = 6,
 }
 
@@ -27,38 +27,38 @@ pub enum Entity {
 pub struct Rng(Xoshiro256PlusPlus);
 
 impl Rng {
-    /// The stream of entity number `id` under `seed`. Equal arguments give equal streams.
+    /// Returns the stream of entity number `id` under `seed`. Equal arguments give equal streams.
     pub fn stream(seed: u64, entity: Entity, id: u64) -> Rng {
         let mixed = mix(mix(mix(seed) ^ entity as u64) ^ id);
         Rng(Xoshiro256PlusPlus::seed_from_u64(mixed))
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// A real number, uniform in [0, 1).
+    /// Returns a real number, uniform in [0, 1).
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// An integer, uniform in `0..bound`; zero if `bound` is zero. (Lemire's multiplication; the bias is below
+    /// Returns an integer, uniform in `0..bound`; zero if `bound` is zero. (Lemire's multiplication; the bias is below
     /// `bound` / 2^64.)
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((self.bits() as u128 * bound as u128) >> 64) as u64
     }
 
-    /// A span, uniform in `[0, bound]` to the picosecond.
+    /// Returns a span, uniform in `[0, bound]` to the picosecond.
     #[inline]
     pub fn span_up_to(&mut self, bound: Span) -> Span {
         Span::from_ps(self.below(bound.as_ps().saturating_add(1)))
     }
 
-    /// An exponentially distributed number of the given mean. The logarithm is our own library's, since the
+    /// Returns an exponentially distributed number of the given mean. The logarithm is our own library's, since the
     /// platform's may differ in the last bit from one machine to the next.
     #[inline]
     pub fn exponential(&mut self, mean: f64) -> f64 {
@@ -66,8 +66,8 @@ impl Rng {
     }
 }
 
-/// A bijection of 64 bits without visible structure (the finaliser of SplitMix64), for deriving seeds and
-/// hashing flow keys.
+/// Maps 64 bits one to one without visible structure (the finaliser of SplitMix64), to derive seeds and to hash the keys
+/// of flows.
 #[inline]
 pub const fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);

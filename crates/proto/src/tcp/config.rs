@@ -1,9 +1,9 @@
-//! What all of the TCP family can be set to.
+//! Settings and parameters that all transports of the TCP family share.
 
-/// How ends treat marks.
+/// The way in which both ends treat marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ecn {
-    /// Not at all: a congested switch drops.
+    /// The ends do not take part in ECN, and a congested switch drops packets.
     Off,
     /// RFC 3168: the receiver echoes from the first mark until it hears of the sender's reaction.
     Classic,
@@ -11,27 +11,27 @@ pub enum Ecn {
     Exact,
 }
 
-/// Settings of a flow, whatever its controller. The parameters of each transport describe them.
+/// The settings of a flow, whatever its controller. [`TcpParams`] describes each of them.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct Config {
     pub ecn: Ecn,
-    /// In segments.
+    /// The window of a new flow, in segments.
     pub initial_window: u32,
-    /// In segments.
+    /// The least window after a reduction, in segments.
     pub min_cwnd: u32,
     pub rto_min: Span,
     pub rto_initial: Auto<Span>,
     pub sack: bool,
     pub dupthresh: u32,
-    /// `None`: every segment is acknowledged at once.
+    /// The longest delay of an acknowledgement; `None` if every segment is acknowledged at once.
     pub delayed_ack: Option<Span>,
     pub receive_window: Bytes,
     pub handshake: bool,
     pub idle_restart: bool,
 }
 
-/// Settings of operating systems and papers.
+/// The profiles with the settings of operating systems and papers.
 pub(crate) const PROFILES: &[Profile] = &[
     Profile {
         name: "linux",

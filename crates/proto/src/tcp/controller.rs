@@ -1,5 +1,5 @@
-//! The plug for congestion control: what a controller hears from the [`Sender`](super::Sender), and what it
-//! answers.
+//! The interface of congestion control: the events that a controller hears from the [`Sender`](super::Sender), and the
+//! window and pace with which it answers.
 //!
 //! The sender knows *which* bytes to send: acknowledgements, loss detection, retransmission, timers. A controller
 //! knows *how much* may be in flight and, if it likes, at what pace. The sender is generic over its controller, so
@@ -11,153 +11,152 @@ use clearway_units::{Rate, Span, Time};
 /// A window that limits nothing, for controllers that steer by pace alone.
 pub const UNLIMITED: u64 = u64::MAX / 4;
 
-/// What a controller allows.
+/// The limits that a controller sets to the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Congestion window: most bytes in flight. One segment may always be in flight.
+    /// The congestion window, the most bytes in flight. One segment may always be in flight.
     pub cwnd: u64,
-    /// Pace of packets in bytes on the wire; `None`: as fast as the window and the network card allow. Heeded if
-    /// [`Controller::PACES`].
+    /// The pace of packets, counted in bytes on the wire; `None` if window and network card alone limit them. The sender
+    /// heeds it only if [`Controller::PACES`].
     pub pacing: Option<Rate>,
 }
 
-/// Where the sender stands with lost data.
+/// The phase of loss recovery in which a sender is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// Nothing is known to be lost.
+    /// No byte is known to be lost.
     Open,
-    /// Fast recovery: loss was inferred from acknowledgements (RFC 5681 sec. 3.2, RFC 6675 sec. 5).
+    /// The sender is in fast recovery: loss was inferred from acknowledgements (RFC 5681 sec. 3.2, RFC 6675 sec. 5).
     Recovery,
-    /// The timer expired, and what was outstanding then is not all acknowledged yet (RFC 5681 sec. 3.1).
+    /// The timer expired, and bytes that were outstanding then are not acknowledged yet (RFC 5681 sec. 3.1).
     Loss,
 }
 
 /// An acknowledgement arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct AckEvent {
-    /// When.
+    /// The time of its arrival.
     pub now: Time,
-    /// Bytes by which the cumulative acknowledgement advanced.
+    /// The bytes by which the cumulative acknowledgement advanced.
     pub acked: u64,
-    /// Bytes now known to have arrived and not known before: in sequence or selectively.
+    /// The bytes that are newly known to have arrived, in sequence or selectively acknowledged.
     pub delivered: u64,
-    /// Round-trip time of the data packet that caused the acknowledgement.
+    /// The round-trip time of the data packet that caused the acknowledgement.
     pub rtt: Span,
-    /// Smoothed round-trip time (RFC 6298), this measurement included.
+    /// The smoothed round-trip time (RFC 6298), this measurement included.
     pub srtt: Span,
-    /// From the departure of that packet until its acknowledgement left.
+    /// The time from the departure of that packet until its acknowledgement left the receiver.
     pub one_way: Span,
     /// The rate that ports on the way granted to that packet (RCP); zero in other transports.
     pub granted: Rate,
-    /// Whether it echoes a mark.
+    /// True if the acknowledgement echoes a mark.
     pub ecn_echo: bool,
-    /// Bytes in flight before this acknowledgement.
+    /// The bytes in flight before this acknowledgement.
     pub in_flight: u64,
-    /// Whether the window was full since the acknowledged data was sent. If not, the window limits nothing and
-    /// should not grow (RFC 7661, RFC 9438 sec. 5.8): application, receive window or network card do.
+    /// True if the window was full since the acknowledged data was sent. Else the application, the receive window or the
+    /// network card was the limit, and the window should not grow (RFC 7661, RFC 9438 sec. 5.8).
     pub cwnd_limited: bool,
-    /// The phase in which it arrived.
+    /// The phase in which the acknowledgement arrived.
     pub phase: Phase,
-    /// Oldest byte not acknowledged, after this acknowledgement.
+    /// The oldest byte that is not acknowledged, after this acknowledgement.
     pub snd_una: u64,
     /// First byte never sent.
     pub snd_nxt: u64,
 }
 
-/// Congestion was met: loss or marks.
+/// Congestion was met, as loss or as marks.
 #[derive(Clone, Copy, Debug)]
 pub struct CongestionEvent {
-    /// When.
+    /// The time at which the sender learnt of it.
     pub now: Time,
-    /// `FlightSize` of RFC 5681: bytes sent and not cumulatively acknowledged, what limited transmit added left
-    /// out.
+    /// The `FlightSize` of RFC 5681: bytes sent and not cumulatively acknowledged, less those that limited transmit added.
     pub flight: u64,
     /// First byte never sent.
     pub snd_nxt: u64,
-    /// For a timeout: whether another one came before it without progress in between.
+    /// True for a timeout that follows another one without progress in between.
     pub repeated: bool,
 }
 
 /// Sending starts again with nothing in flight after a pause.
 #[derive(Clone, Copy, Debug)]
 pub struct RestartEvent {
-    /// When.
+    /// The time of the restart.
     pub now: Time,
-    /// Since the last packet was sent.
+    /// The time since the last packet was sent.
     pub idle: Span,
-    /// Upper limit to the window from now on: RFC 5681 sec. 4.1 after a pause, sec. 3.1 after a lost `SYN`.
+    /// The upper limit to the window from now on, in bytes: RFC 5681 sec. 4.1 after a pause, sec. 3.1 after a lost `SYN`.
     pub window: u64,
 }
 
-/// Congestion control of one flow.
+/// The congestion control of one flow.
 pub trait Controller {
-    /// Whether [`Limits::pacing`] is ever set. If not, the sender carries no pacing code.
+    /// True if [`Limits::pacing`] is ever set; else the sender carries no code for pacing.
     const PACES: bool = false;
 
-    /// What it allows now.
+    /// Returns the present limits.
     fn limits(&self) -> Limits;
 
-    /// An acknowledgement arrived; called in every phase.
+    /// Handles an acknowledgement, in every phase.
     fn on_ack(&mut self, ack: &AckEvent);
 
-    /// Loss was inferred from acknowledgements: once per window. Called after `on_ack`.
+    /// Handles loss that was inferred from acknowledgements; called once per window, after `on_ack`.
     fn on_loss(&mut self, event: &CongestionEvent);
 
-    /// Marks were echoed: once per window (RFC 3168 sec. 6.1.2). Called after `on_ack`.
+    /// Handles echoed marks; called once per window (RFC 3168 sec. 6.1.2), after `on_ack`.
     fn on_ecn(&mut self, event: &CongestionEvent);
 
-    /// The retransmission timer expired.
+    /// Handles a retransmission timeout.
     fn on_timeout(&mut self, event: &CongestionEvent);
 
-    /// All that was outstanding when loss was inferred is acknowledged; `flight` bytes are outstanding now. Called
-    /// only where that moment could release a burst: without selective acknowledgements (RFC 6582 sec. 3.2).
+    /// Handles the end of fast recovery, when `flight` bytes are outstanding. Called only without selective
+    /// acknowledgements, where that moment could release a burst (RFC 6582 sec. 3.2).
     fn on_recovered(&mut self, flight: u64) {
         let _ = flight;
     }
 
-    /// Sending starts again after a pause.
+    /// Handles the restart of sending after a pause.
     fn on_restart(&mut self, event: &RestartEvent);
 
-    /// The connection stands: the SYN was answered after `rtt` by a packet that left the receiver at `sent` and that
-    /// brings the rate granted to the SYN (RCP; zero in other transports).
+    /// Handles the answer to the SYN, which came after `rtt`. It left the receiver at `sent` and brings the rate granted to
+    /// the SYN (RCP; zero in other transports).
     fn on_open(&mut self, rtt: Span, granted: Rate, sent: Time) {
         let _ = (rtt, granted, sent);
     }
 
-    /// The header of a data packet that starts at `offset`.
+    /// Returns the header of a data packet that starts at `offset`.
     #[inline]
     fn data_header(&self, offset: u64) -> Header {
         Header::data(offset)
     }
 
-    /// The header of a SYN.
+    /// Returns the header of a SYN.
     fn syn_header(&self) -> Header {
         Header::Syn
     }
 
-    /// The flow's max-min fair share changed; see [`crate::Sender::set_rate`].
+    /// Takes a new max-min fair share of the flow; see [`crate::Sender::set_rate`].
     fn set_rate(&mut self, rate: Rate) {
         let _ = rate;
     }
 }
 
-/// A congestion window in bytes that moves as RFC 5681 says: what Reno-like controllers share.
+/// A congestion window in bytes that moves as RFC 5681 says, shared by the controllers that resemble Reno.
 #[derive(Clone, Copy, Debug)]
 pub struct RenoWindow {
-    /// The window.
+    /// The window, in bytes.
     pub cwnd: u64,
-    /// Slow start threshold.
+    /// The slow start threshold, in bytes.
     pub ssthresh: u64,
-    /// Bytes acknowledged towards the next increase in congestion avoidance (RFC 3465).
+    /// The bytes acknowledged towards the next increase in congestion avoidance (RFC 3465).
     acked: u64,
-    /// Segment size.
+    /// The segment size, in bytes.
     pub mss: u32,
-    /// Least window after a reduction, in bytes.
+    /// The least window after a reduction, in bytes.
     pub min: u32,
 }
 
 impl RenoWindow {
-    /// A window of `initial` segments of `mss` bytes, never reduced below `min` segments but by a timeout.
+    /// Returns a window of `initial` segments of `mss` bytes, which only a timeout reduces below `min` segments.
     pub fn new(mss: u32, initial: u32, min: u32) -> RenoWindow {
         RenoWindow {
             cwnd: mss as u64 * initial as u64,
@@ -206,13 +205,14 @@ impl RenoWindow {
         self.acked = 0;
     }
 
-    /// `min(ssthresh, max(FlightSize, SMSS) + SMSS)`: RFC 6582 sec. 3.2, step 3, full acknowledgement, option (1).
+    /// Sets the window to `min(ssthresh, max(FlightSize, SMSS) + SMSS)` at the end of fast recovery (RFC 6582 sec. 3.2,
+    /// step 3, full acknowledgement, option (1)).
     pub fn recovered(&mut self, flight: u64) {
         let mss = self.mss as u64;
         self.cwnd = self.ssthresh.min(flight.max(mss) + mss);
     }
 
-    /// Falls to at most `window`.
+    /// Reduces the window to at most `window` bytes.
     pub fn restart(&mut self, window: u64) {
         self.cwnd = self.cwnd.min(window);
         self.acked = 0;

@@ -63,35 +63,35 @@ fn config(params: &Params) -> Config {
     params.tcp.config(if params.ecn { Ecn::Classic } else { Ecn::Off })
 }
 
-/// The window. All windows are in segments, as in the RFC; times are in seconds.
+/// The controller of CUBIC. All windows are in segments, as in the RFC; times are in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct CubicController {
     cwnd: f64,
     ssthresh: f64,
-    /// The window where it was last reduced.
+    /// The window at which it was last reduced (`w_max`).
     w_max: f64,
     /// The window before the last reduction (`cwnd_prior`).
     cwnd_prior: f64,
-    /// What Reno's window would be (`W_est`).
+    /// The window that Reno would have (`W_est`).
     w_est: f64,
-    /// Time from the start of the epoch until the window is `w_max` again (`K`).
+    /// The time from the start of the epoch until the window is `w_max` again (`K`).
     k: f64,
-    /// Start of this stage of congestion avoidance, moved on by all time in which the window limited nothing;
+    /// The start of this stage of congestion avoidance, moved on by all time in which the window was not the limit;
     /// [`Time::MAX`] before the first acknowledgement.
     epoch_start: Time,
-    /// The last acknowledgement, within an epoch.
+    /// The time of the last acknowledgement within the epoch.
     last_ack: Time,
     c: f64,
     beta: f64,
     mss: u32,
-    /// In segments.
+    /// The least window after a reduction, in segments.
     min: u32,
     fast_convergence: bool,
     reno_friendly: bool,
 }
 
 impl CubicController {
-    /// For a new flow.
+    /// Returns the controller of a new flow.
     pub fn new(params: &Params, config: &Config, env: &Env) -> CubicController {
         CubicController {
             cwnd: config.initial_window as f64,

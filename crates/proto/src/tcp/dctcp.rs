@@ -58,25 +58,25 @@ impl Transport for Dctcp {
     }
 }
 
-/// The window and the estimate of marking.
+/// The controller of DCTCP: a window, and the estimate of the share of marked bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct DctcpController {
     window: RenoWindow,
-    /// Share of bytes that meet a mark, as a moving average.
+    /// The share of bytes that meet a mark, as a moving average.
     alpha: f64,
     g: f64,
-    /// Marks may cut the window to this, in bytes.
+    /// The least window after a cut by marks, in bytes.
     floor: u64,
-    /// Bytes delivered in this observation window.
+    /// The bytes delivered in this observation window.
     acked: u64,
-    /// Of those, with an echo.
+    /// The bytes among them whose acknowledgement echoed a mark.
     marked: u64,
     /// The observation window ends once this byte is acknowledged.
     window_end: u64,
 }
 
 impl DctcpController {
-    /// For a new flow, with weight `g` and this first `alpha`.
+    /// Returns the controller of a new flow, with weight `g` and `alpha_initial` as the first `alpha`.
     pub fn new(g: f64, alpha_initial: f64, config: &Config, env: &Env) -> DctcpController {
         DctcpController {
             window: RenoWindow::new(env.framing.payload_max, config.initial_window, config.min_cwnd),
@@ -89,13 +89,13 @@ impl DctcpController {
         }
     }
 
-    /// The same, where marks may cut the window to one segment if `yes`.
+    /// Returns the same controller, but one whose window marks may cut to one segment if `yes`.
     pub fn marks_to_one(mut self, yes: bool) -> DctcpController {
         self.floor = if yes { u64::from(self.window.mss) } else { self.floor };
         self
     }
 
-    /// The moving average of the share of marked bytes.
+    /// Returns the moving average of the share of marked bytes.
     pub fn alpha(&self) -> f64 {
         self.alpha
     }

@@ -83,30 +83,31 @@ impl Transport for Dx {
     }
 }
 
-/// The window and what is measured for it.
+/// The controller of DX: a window, and the delays measured for it.
 #[derive(Clone, Copy, Debug)]
 pub struct DxController {
-    /// Window `W`, in segments; never below one.
+    /// The window `W`, in segments; never below one.
     w: f64,
     mss: u32,
     accuracy: Span,
     slow_start: bool,
     v: Cut,
-    /// Smallest one-way delay so far.
+    /// The smallest one-way delay so far.
     base: Span,
-    /// Smallest round-trip time so far: `R`.
+    /// The smallest round-trip time so far (`R`).
     rtt: Span,
-    /// Sum of the one-way delays of this round trip, in picoseconds, and how many.
+    /// The sum of the one-way delays of this round trip, in picoseconds.
     delays: u128,
+    /// The number of those delays.
     samples: u32,
-    /// This round trip ends once this byte is acknowledged.
+    /// The byte whose acknowledgement ends this round trip.
     round_end: u64,
-    /// Whether the window was the limit in this round trip.
+    /// True if the window was the limit in this round trip.
     limited: bool,
 }
 
 impl DxController {
-    /// For a new flow.
+    /// Returns the controller of a new flow.
     pub fn new(params: &Params, config: &Config, env: &Env) -> DxController {
         DxController {
             w: config.initial_window as f64,

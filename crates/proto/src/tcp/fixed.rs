@@ -50,9 +50,10 @@ impl Transport for FixedWindow {
     }
 }
 
-/// The window, in bytes.
+/// The controller whose window is constant.
 #[derive(Clone, Copy, Debug)]
 pub struct FixedWindowController {
+    /// The window, in bytes.
     cwnd: u64,
 }
 

@@ -56,12 +56,12 @@ fn config(params: &Params) -> Config {
     params.tcp.config(if params.ecn { Ecn::Classic } else { Ecn::Off })
 }
 
-/// Additive increase, multiplicative decrease.
+/// The controller of New Reno: additive increase and multiplicative decrease of a window.
 #[derive(Clone, Copy, Debug)]
 pub struct NewRenoController(RenoWindow);
 
 impl NewRenoController {
-    /// For a new flow.
+    /// Returns the controller of a new flow.
     pub fn new(config: &Config, env: &Env) -> NewRenoController {
         NewRenoController(RenoWindow::new(env.framing.payload_max, config.initial_window, config.min_cwnd))
     }

@@ -1,4 +1,4 @@
-//! The receiving end: puts bytes in order and acknowledges them.
+//! The receiving end of TCP: it puts bytes in order and acknowledges them.
 
 use super::config::{Config, Ecn};
 use crate::endpoint::{Cx, Endpoint, Env, Framing};
@@ -6,7 +6,7 @@ use crate::packet::{Extra, Flags, Header, Packet, SackBlock};
 use crate::ranges::Ranges;
 use clearway_units::{Bytes, Rate, Span, Time};
 
-/// A receive window as packets carry it.
+/// Returns a receive window as packets carry it, in bytes that fit 32 bits.
 pub(super) fn window_field(window: Bytes) -> u32 {
     window.get().min(u32::MAX as u64) as u32
 }
@@ -19,41 +19,41 @@ struct Held {
     ce: bool,
 }
 
-/// The receiving end of a TCP flow. It answers every data packet, or every second one, and needs no timer of its own
-/// but that of delayed acknowledgements.
+/// The receiving end of a TCP flow. It answers every data packet, or every second one; its only timer is that of delayed
+/// acknowledgements.
 #[derive(Clone, Debug)]
 pub struct Receiver {
-    /// Next byte expected.
+    /// The next byte expected.
     rcv_nxt: u64,
-    /// Length of the stream, once known.
+    /// The length of the stream; [`u64::MAX`] until it is known.
     end: u64,
-    /// Bytes beyond `rcv_nxt` that arrived.
+    /// The bytes beyond `rcv_nxt` that arrived.
     early: Ranges,
-    /// Bytes within the ranges that grew last, the last one first (RFC 2018 sec. 4).
+    /// A byte of each of the three ranges that grew last, the last one first (RFC 2018 sec. 4).
     recent: [u64; 3],
-    /// When the data to be acknowledged was sent; the oldest, if it is several packets.
+    /// The time at which the data to be acknowledged was sent; that of the oldest packet if there are several.
     echo: Time,
     syn_echo: Time,
     /// The rate that ports granted to the sender's last packet, in RCP; else zero.
     granted: Rate,
     held: Option<Held>,
-    /// When a delayed acknowledgement leaves.
+    /// The time at which a delayed acknowledgement leaves.
     delay_until: Time,
     delayed_ack: Option<Span>,
     framing: Framing,
     window: u32,
-    /// Segments that arrived in order and are not acknowledged.
+    /// The number of segments that arrived in order and are not acknowledged yet.
     pending: u32,
     ecn: Ecn,
     sack: bool,
     ack_now: bool,
     syn_ack: bool,
-    /// RFC 3168: an echo is due. RFC 8257: the last packet was marked (`DCTCP.CE`).
+    /// True under RFC 3168 if an echo is due, under RFC 8257 if the last packet was marked (`DCTCP.CE`).
     ce: bool,
 }
 
 impl Receiver {
-    /// For a new flow.
+    /// Returns the receiving end of a new flow.
     pub fn new(config: &Config, env: &Env) -> Receiver {
         Receiver {
             rcv_nxt: 0,
@@ -77,12 +77,12 @@ impl Receiver {
         }
     }
 
-    /// The window to advertise from the next acknowledgement on, for schemes that steer a sender with it.
+    /// Sets the window that is advertised from the next acknowledgement on, for schemes that steer a sender with it.
     pub fn set_receive_window(&mut self, window: Bytes) {
         self.window = window_field(window);
     }
 
-    /// The window that is advertised.
+    /// Returns the window that is advertised.
     pub fn receive_window(&self) -> Bytes {
         Bytes::new(self.window as u64)
     }
@@ -143,7 +143,7 @@ impl Receiver {
         }
     }
 
-    /// Notes that the range around `offset` grew last.
+    /// Notes that, of all ranges, the one around `offset` grew last.
     fn remember(&mut self, offset: u64) {
         let range = self.early.containing(offset).expect("inserted just now");
         let same = |&at: &u64| range.start <= at && at < range.end;

@@ -2,7 +2,7 @@
 
 use clearway_units::Span;
 
-/// Largest retransmission timeout (RFC 6298 sec. 2.5 asks for at least 60 s).
+/// The largest retransmission timeout (RFC 6298 sec. 2.5 asks for at least 60 s).
 pub(super) const RTO_MAX: Span = Span::from_secs(60);
 
 /// The estimator of RFC 6298 sec. 2, with a clock granularity `G` of nothing.
@@ -10,9 +10,9 @@ pub(super) const RTO_MAX: Span = Span::from_secs(60);
 pub(super) struct Rtt {
     srtt: Span,
     rttvar: Span,
-    /// Timeout before the first measurement; afterwards the least one.
+    /// The timeout before the first measurement; afterwards the least timeout.
     floor: Span,
-    /// How often the timeout was doubled (RFC 6298 sec. 5.5).
+    /// The number of times that the timeout was doubled (RFC 6298 sec. 5.5).
     pub(super) backoff: u8,
 }
 
@@ -21,13 +21,13 @@ impl Rtt {
         Rtt { srtt: Span::ZERO, rttvar: Span::ZERO, floor: rto_initial, backoff: 0 }
     }
 
-    /// The smoothed round-trip time; zero before the first measurement.
+    /// Returns the smoothed round-trip time; zero before the first measurement.
     #[inline]
     pub(super) fn srtt(&self) -> Span {
         self.srtt
     }
 
-    /// A measurement (sec. 2.2 and 2.3).
+    /// Takes a measurement (sec. 2.2 and 2.3).
     #[inline]
     pub(super) fn sample(&mut self, rtt: Span, rto_min: Span) {
         if self.srtt.is_zero() {
@@ -43,7 +43,7 @@ impl Rtt {
         }
     }
 
-    /// The retransmission timeout, back-off included (sec. 2.3 to 2.5, 5.5).
+    /// Returns the retransmission timeout, back-off included (sec. 2.3 to 2.5, 5.5).
     #[inline]
     pub(super) fn rto(&self) -> Span {
         let rto = (self.srtt + self.rttvar * 4).max(self.floor);

@@ -28,7 +28,7 @@ choice! {
 }
 
 impl Under {
-    /// How its ends treat marks: not at all without `ecn`, else as the controller needs it.
+    /// Returns the treatment of marks: none without `ecn`, else the one that the controller needs.
     pub fn ecn(self, ecn: bool) -> Ecn {
         match self {
             _ if !ecn => Ecn::Off,
@@ -38,34 +38,34 @@ impl Under {
     }
 }
 
-/// Parameters of a transport that is a shim over TCP, which is then [`OverTcp`] of them.
+/// The parameters of a transport that is a shim over TCP, from which [`OverTcp`] makes the transport.
 pub trait ShimParams: Declared + Default {
-    /// As [`Transport::Shim`].
+    /// The shim of a receiving host; see [`Transport::Shim`].
     type Shim: Shim;
-    /// As [`Transport::NAME`].
+    /// The name of the transport; see [`Transport::NAME`].
     const NAME: &'static str;
-    /// As [`Transport::SUMMARY`].
+    /// A sentence on what the transport is; see [`Transport::SUMMARY`].
     const SUMMARY: &'static str;
-    /// As [`Transport::SOURCE`].
+    /// The paper that defines it; see [`Transport::SOURCE`].
     const SOURCE: &'static str;
-    /// As [`Transport::CHECKED`].
+    /// The sources that it was checked against; see [`Transport::CHECKED`].
     const CHECKED: Checked;
-    /// As [`Transport::PROFILES`].
+    /// The named sets of parameters; see [`Transport::PROFILES`].
     const PROFILES: &'static [Profile];
-    /// Which TCP.
+    /// Returns the TCP that runs under the shim.
     fn under(&self) -> Under;
-    /// The settings of that TCP.
+    /// Returns the settings of that TCP.
     fn tcp(&self) -> Config;
-    /// The settings of its sending end, where the shim changes them.
+    /// Returns the settings of its sending end, which a shim may change.
     fn tcp_of_sender(&self, env: &Env) -> Config {
         let _ = env;
         self.tcp()
     }
-    /// The shim of a receiving host.
+    /// Returns the shim of a receiving host.
     fn shim(&self, env: &ShimEnv) -> Self::Shim;
 }
 
-/// The transport of these parameters.
+/// The transport that consists of the TCP and the shim of its parameters.
 pub struct OverTcp<P>(PhantomData<P>);
 
 impl<P: ShimParams> Transport for OverTcp<P> {
@@ -115,7 +115,7 @@ enum AnyController {
 }
 
 impl UnderController {
-    /// For a new flow.
+    /// Returns the controller of a new flow.
     pub fn new(under: Under, config: &Config, env: &Env) -> UnderController {
         let control = match under {
             Under::NewReno => AnyController::NewReno(NewRenoController::new(config, env)),
@@ -153,7 +153,7 @@ impl Controller for UnderController {
 
     #[inline]
     fn on_ack(&mut self, ack: &AckEvent) {
-        // It left one way after the data that it acknowledges, whose round trip ends now.
+        // The acknowledgement left one way after the data that it acknowledges, whose round trip ends now.
         let age = ack.rtt.saturating_sub(ack.one_way).as_ps();
         self.ts_recent = self.ts_recent.max(Time::from_ps(ack.now.as_ps().saturating_sub(age)));
         forward!(self, control => control.on_ack(ack))

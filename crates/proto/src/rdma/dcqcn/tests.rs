@@ -4,6 +4,9 @@ use super::super::family::profiled;
 use super::super::law::UNLIMITED;
 use super::*;
 use crate::endpoint::Framing;
+use crate::rdma::law::{AckEvent, BuildLaw, RateLaw};
+use crate::rdma::scale::plus;
+use clearway_units::Time;
 use proptest::prelude::*;
 
 /// The paper's table of parameters, with increments as they are at any line rate.

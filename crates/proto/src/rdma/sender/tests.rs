@@ -139,6 +139,7 @@ impl<const REPACES: bool> Bench<REPACES> {
             assert_eq!(promised, packet.is_some());
             if let Some(packet) = packet {
                 packets.push(packet);
+                assert!(packets.len() < 1000, "the sender does not stop sending");
                 continue;
             }
             if self.sender.pace_timer == Time::MAX {
@@ -212,6 +213,8 @@ fn selective_repeat_repeats_only_what_is_missing() {
     bench.ack(4);
     bench.ack(6);
     assert_eq!(bench.sends(), [13], "nothing is repeated twice");
+    bench.ack(14);
+    assert!(bench.sender.scoreboard.is_empty(), "no memory of acknowledged bytes is left");
 }
 
 #[test]
@@ -369,6 +372,15 @@ fn the_last_bytes_carry_the_end_of_the_flow_if_it_is_known_by_then() {
     bench.answer(all, Flags::LAST);
     assert!(bench.sender.is_finished());
     assert_eq!(bench.sender.next_timeout(), Time::MAX);
+}
+
+#[test]
+fn a_flow_is_not_finished_before_all_its_bytes_are_acknowledged() {
+    let mut bench = Bench::new(Recovery::GoBackN, 2, 10);
+    bench.input(|sender, cx| sender.close(cx));
+    bench.sends();
+    bench.answer(Header::RdmaAck { ack: S, offset: 0, len: 1000, echo: bench.now }, Flags::LAST);
+    assert!(!bench.sender.is_finished());
 }
 
 #[test]

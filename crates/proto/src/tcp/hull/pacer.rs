@@ -2,16 +2,16 @@
 
 use clearway_units::{Bytes, Span, Time};
 
-/// How a pacer finds its rate.
+/// The constants by which a pacer finds its rate.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PacerConfig {
-    /// Weight of a new measurement.
+    /// The weight of a new measurement of the rate.
     pub eta: f64,
-    /// What a waiting bit adds to the rate at each update, in bit/s.
+    /// The amount that a waiting bit adds to the rate at each update, in bit/s.
     pub beta: f64,
-    /// Time between updates: `T_r`.
+    /// The time between two updates (`T_r`).
     pub interval: Span,
-    /// Depth of the bucket.
+    /// The depth of the bucket.
     pub bucket: Bytes,
 }
 
@@ -21,37 +21,38 @@ pub struct PacerConfig {
 /// R_tb <- (1 - eta) R_tb + eta M / T_r + beta Q_tb
 /// ```
 ///
-/// where `M` came to it since the last update and `Q_tb` waits for tokens. It holds no packets: its owner does.
+/// where `M` is the traffic that came since the last update and `Q_tb` the traffic that waits for tokens. The pacer holds
+/// no packets: its owner does.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     config: PacerConfig,
-    /// `R_tb`, in bit/s.
+    /// The rate `R_tb`, in bit/s.
     rate: f64,
-    /// In bits; at most the bucket's depth.
+    /// The tokens in the bucket as of `updated`, in bits.
     tokens: f64,
-    /// When `tokens` was right.
+    /// The time of the last refill.
     updated: Time,
-    /// Next update of the rate.
+    /// The time of the next update of the rate.
     tick: Time,
-    /// Bytes that came since the last one.
+    /// The bytes that came since the last update.
     came: u64,
-    /// Bytes that wait.
+    /// The bytes that wait for tokens.
     waiting: u64,
 }
 
 impl Pacer {
-    /// An idle pacer with a full bucket.
+    /// Returns an idle pacer with a full bucket.
     pub fn new(config: PacerConfig) -> Pacer {
         let tokens = config.bucket.get() as f64 * 8.0;
         Pacer { config, rate: 0.0, tokens, updated: Time::ZERO, tick: Time::MAX, came: 0, waiting: 0 }
     }
 
-    /// `R_tb`, in bit/s.
+    /// Returns the rate `R_tb`, in bit/s.
     pub fn rate(&self) -> f64 {
         self.rate
     }
 
-    /// Goes through the updates of the rate that are due.
+    /// Makes the updates of the rate that are due. Called before every other method.
     pub fn advance(&mut self, now: Time) {
         while self.tick <= now {
             self.refill(self.tick);
@@ -71,30 +72,30 @@ impl Pacer {
         self.refill(now);
     }
 
-    /// `bytes` came and wait for tokens. Call [`Pacer::advance`] first, as before all that follows.
+    /// Notes that `bytes` came and wait for tokens.
     pub fn hold(&mut self, bytes: u32, now: Time) {
         self.waiting += bytes as u64;
         self.count(bytes, now);
     }
 
-    /// `bytes` went past without waiting; they are measured, and take tokens as far as there are any.
+    /// Notes that `bytes` went past without waiting: they are measured, and take tokens as far as there are any.
     pub fn pass(&mut self, bytes: u32, now: Time) {
         self.tokens = (self.tokens - bytes as f64 * 8.0).max(0.0);
         self.count(bytes, now);
     }
 
-    /// `bytes` that waited leave.
+    /// Notes that `bytes` that waited leave.
     pub fn release(&mut self, bytes: u32) {
         self.waiting -= bytes as u64;
         self.tokens = (self.tokens - bytes as f64 * 8.0).max(0.0);
     }
 
-    /// When there are tokens for `bytes`, or when the rate changes before: time to look again.
+    /// Returns the time to look again for tokens for `bytes`: when there are enough, or when the rate changes before.
     pub fn look_again_at(&self, bytes: u32) -> Time {
         self.ready_at(bytes).min(self.tick)
     }
 
-    /// When there are tokens for `bytes` at the present rate. A packet larger than the bucket needs a full one.
+    /// Returns the time at which there are tokens for `bytes` at the present rate. A packet larger than the bucket needs a full one.
     pub fn ready_at(&self, bytes: u32) -> Time {
         let need = (bytes as f64 * 8.0).min(self.config.bucket.get() as f64 * 8.0) - self.tokens;
         if need <= 0.0 {

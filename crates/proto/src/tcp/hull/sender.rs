@@ -14,32 +14,32 @@ use std::collections::VecDeque;
 pub struct HullSender {
     tcp: Sender<DctcpController>,
     pacer: Pacer,
-    /// What waits for tokens.
+    /// The packets that wait for tokens.
     held: VecDeque<Packet>,
-    /// Whether the pacer paces this flow.
+    /// True while the pacer paces this flow.
     paced: bool,
     p_a: f64,
     association: Span,
-    /// When something was last sent.
+    /// The time at which a packet was last sent.
     last_sent: Time,
-    /// When to look whether there are tokens; never, if it is the network card that is waited for.
+    /// The time to look for tokens; [`Time::MAX`] if the first packet waits for the network card or none waits.
     look_at: Time,
 }
 
 impl HullSender {
-    /// For a new flow; the pacer takes it on with probability `p_a` at each echoed mark, and lets it go after
+    /// Returns the sending end of a new flow. The pacer takes it on with probability `p_a` at each echoed mark, and lets it go after
     /// `association` without anything sent.
     pub fn new(tcp: Sender<DctcpController>, pacer: Pacer, p_a: f64, association: Span) -> HullSender {
         let (held, last_sent) = (VecDeque::new(), Time::ZERO);
         HullSender { tcp, pacer, held, paced: false, p_a, association, last_sent, look_at: Time::MAX }
     }
 
-    /// Whether the pacer paces this flow.
+    /// Returns true while the pacer paces this flow.
     pub fn is_paced(&self) -> bool {
         self.paced
     }
 
-    /// Takes over from TCP what it may send now.
+    /// Moves the packets that TCP may send now into the pacer, if it paces the flow.
     fn take_over(&mut self, cx: &mut Cx<'_>) {
         if self.paced && self.held.is_empty() && cx.now.saturating_since(self.last_sent) > self.association {
             self.paced = false;

@@ -1,8 +1,8 @@
-//! RCP: sends at the rate that the ports on its path granted (Dukkipati, "Rate Control Protocol", Stanford 2008).
+//! RCP: a flow sends at the rate that the ports on its path granted (Dukkipati, "Rate Control Protocol", Stanford 2008).
 //!
-//! The port's part is [`RcpRate`]. A new flow asks with a `SYN` and starts, a round trip later,
-//! at the rate that flows in progress have. Every data packet asks again, and every acknowledgement brings the answer.
-//! Which bytes to send, and again after a loss, is the family's [`Sender`]'s business; there is no window.
+//! The port's part is [`RcpRate`]. A new flow asks with a SYN and starts, a round trip later, at the rate that flows in
+//! progress have. Every data packet asks again, and every acknowledgement brings the answer. The family's [`Sender`]
+//! decides which bytes to send and to repeat; there is no window.
 
 mod port;
 
@@ -96,17 +96,17 @@ impl Transport for Rcp {
     }
 }
 
-/// The rate last granted.
+/// The controller of RCP: it sends at the rate last granted.
 #[derive(Clone, Copy, Debug)]
 pub struct RcpController {
     rate: Rate,
-    /// What the host's own link can do: what it asks for.
+    /// The rate of the host's own link, for which the flow asks.
     line_rate: Rate,
     srtt: Span,
 }
 
 impl RcpController {
-    /// For a new flow.
+    /// Returns the controller of a new flow.
     pub fn new(config: &Config, env: &Env) -> RcpController {
         let window = config.initial_window as u64 * env.framing.wire_max() as u64;
         let rate = over(window, env.base_rtt).min(env.line_rate);
@@ -118,7 +118,7 @@ impl RcpController {
     }
 }
 
-/// `bytes` spread over `span`.
+/// Returns the rate at which `bytes` are sent evenly over `span`.
 fn over(bytes: u64, span: Span) -> Rate {
     Rate::from_bps_f64(bytes as f64 * 8.0 / span.as_secs_f64().max(1e-9))
 }

@@ -1,4 +1,4 @@
-//! The sending end: which bytes may leave, which are lost, and when to give up waiting.
+//! The sending end of TCP: it decides which bytes may leave, which are lost, and when to stop waiting for an answer.
 
 mod recovery;
 
@@ -10,16 +10,16 @@ use crate::packet::{Extra, Flags, Header, Packet};
 use crate::ranges::Ranges;
 use clearway_units::{Bytes, Rate, Span, Time};
 
-/// Whether there is a connection.
+/// The state of the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Connection {
-    /// None, and nothing to open one for.
+    /// There is no connection, and no data to open one for.
     Closed,
-    /// A `SYN` has to leave.
+    /// A SYN is to leave.
     Opening,
-    /// A `SYN` left.
+    /// A SYN left, and is not answered yet.
     SynSent,
-    /// It stands.
+    /// The connection is established.
     Established,
 }
 
@@ -59,46 +59,46 @@ enum SegmentKind {
 pub struct Sender<C> {
     control: C,
 
-    /// Bytes that the application handed over.
+    /// The bytes that the application handed over so far.
     written: u64,
-    /// Oldest byte not acknowledged.
+    /// The oldest byte that is not acknowledged.
     snd_una: u64,
-    /// First byte never sent.
+    /// The first byte never sent.
     snd_nxt: u64,
     /// Lost bytes from here on have not been sent again (`HighRxt` of RFC 6675).
     rtx_next: u64,
-    /// Bytes below that are neither acknowledged nor on the scoreboard are lost.
+    /// Bytes below this one are lost if they are neither acknowledged nor on the scoreboard.
     lost_below: u64,
-    /// Recovery is over once all below is acknowledged (`recover` of RFC 6582, `RecoveryPoint` of RFC 6675).
+    /// Recovery ends once all bytes below this one are acknowledged (`recover` of RFC 6582, `RecoveryPoint` of RFC 6675).
     recover: u64,
-    /// No second reaction to marks until more than this is acknowledged.
+    /// Marks cause no second reaction until more than this is acknowledged.
     ecn_recover: u64,
-    /// `snd_nxt` when the window was last full.
+    /// The value of `snd_nxt` when the window was last full.
     full_until: u64,
-    /// Bytes that arrived out of order; stays empty without SACK.
+    /// The bytes that are known to have arrived out of order; empty without SACK.
     scoreboard: Ranges,
-    /// Bytes in flight (`pipe` of RFC 6675).
+    /// The bytes in flight (`pipe` of RFC 6675).
     pipe: u64,
-    /// Segments that left the network according to duplicate acknowledgements, without SACK (RFC 6582's inflation
-    /// of the window), in bytes.
+    /// Without SACK, the bytes that left the network according to duplicate acknowledgements (RFC 6582's inflation of
+    /// the window).
     inflation: u64,
 
     rtt: Rtt,
     rto_min: Span,
-    /// When the retransmission timer expires.
+    /// The time at which the retransmission timer expires.
     rto_at: Time,
     last_sent: Time,
-    /// With pacing: when the next packet may leave.
+    /// With pacing, the time from which on the next packet may leave.
     pace_at: Time,
-    /// With pacing: when to wake up for it, until that happened.
+    /// With pacing, the time to wake up for that packet; [`Time::MAX`] once that happened.
     pace_timer: Time,
-    /// With pacing: the pace from which `pace_at` was computed.
+    /// With pacing, the pace from which `pace_at` was computed.
     pace: Rate,
 
     framing: Framing,
     /// The receiver takes this many bytes from `snd_una` on.
     peer_window: u32,
-    /// In bytes.
+    /// The window of a new flow, in bytes.
     initial_window: u32,
     dupthresh: u32,
     dupacks: u32,
@@ -111,18 +111,18 @@ pub struct Sender<C> {
     closed: bool,
     last_sent_flag: bool,
     last_acked: bool,
-    /// The next packet with new data says that the window was reduced (RFC 3168 sec. 6.1.2).
+    /// True if the next packet with new data is to tell that the window was reduced (RFC 3168 sec. 6.1.2).
     cwr: bool,
-    /// The first lost segment leaves whatever the window says (RFC 5681 sec. 3.2, step 3).
+    /// True if the first lost segment leaves at once, whatever the window (RFC 5681 sec. 3.2, step 3).
     force: bool,
     rescued: bool,
-    /// A timeout has just been repaired without SACK: duplicate acknowledgements of `recover` may stem from the
-    /// repair itself (RFC 6582 sec. 4).
+    /// True if a timeout has just been repaired without SACK, so that duplicate acknowledgements of `recover` may stem
+    /// from the repair itself (RFC 6582 sec. 4).
     wary: bool,
 }
 
 impl<C: Controller> Sender<C> {
-    /// For a new flow.
+    /// Returns the sending end of a new flow under the controller `control`.
     pub fn new(config: &Config, env: &Env, control: C) -> Sender<C> {
         let mss = env.framing.payload_max;
         assert!(mss > 0, "a segment carries at least a byte");
@@ -169,18 +169,18 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Its controller.
+    /// Returns the controller.
     pub fn control(&self) -> &C {
         &self.control
     }
 
-    /// Bytes in flight, as far as is known.
+    /// Returns the bytes in flight, as far as is known.
     #[inline]
     pub fn in_flight(&self) -> u64 {
         self.pipe.saturating_sub(self.inflation)
     }
 
-    /// Smoothed round-trip time; zero before the first measurement.
+    /// Returns the smoothed round-trip time; zero before the first measurement.
     pub fn srtt(&self) -> Span {
         self.rtt.srtt()
     }
@@ -190,13 +190,13 @@ impl<C: Controller> Sender<C> {
         self.framing.payload_max as u64
     }
 
-    /// Whether something was sent that is not acknowledged.
+    /// Returns true if a packet was sent that is not acknowledged.
     #[inline]
     fn is_outstanding(&self) -> bool {
         self.snd_una < self.snd_nxt || (self.last_sent_flag && !self.last_acked)
     }
 
-    /// `FlightSize` without what limited transmit added (RFC 5681 sec. 3.2, step 2).
+    /// Returns `FlightSize` less the bytes that limited transmit added (RFC 5681 sec. 3.2, step 2).
     fn flight(&self) -> u64 {
         (self.snd_nxt - self.snd_una).min(self.control.limits().cwnd.max(self.mss()))
     }
@@ -205,7 +205,7 @@ impl<C: Controller> Sender<C> {
         CongestionEvent { now, flight: self.flight(), snd_nxt: self.snd_nxt, repeated: self.rtt.backoff > 0 }
     }
 
-    /// The controller's pace may have changed: what is left of the wait for the next packet shrinks or grows with it.
+    /// Takes over a new pace of the controller: the rest of the wait for the next packet shrinks or grows in proportion.
     #[inline]
     fn repace(&mut self, now: Time) {
         let Some(pace) = self.control.limits().pacing.filter(|pace| *pace != self.pace) else { return };
@@ -224,7 +224,7 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Sums up again what is in flight (`SetPipe` of RFC 6675 sec. 4): what is not lost, and what was sent again.
+    /// Computes the bytes in flight anew (`SetPipe` of RFC 6675 sec. 4): those not lost, and those sent again.
     #[inline]
     fn set_pipe(&mut self) {
         self.rtx_next = self.rtx_next.max(self.snd_una);
@@ -236,7 +236,7 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// What may leave now (`NextSeg` of RFC 6675 sec. 4).
+    /// Returns the segment that may leave now (`NextSeg` of RFC 6675 sec. 4).
     #[inline]
     fn next_segment(&self, now: Time) -> Option<Segment> {
         if self.connection != Connection::Established || (C::PACES && now < self.pace_at) {
@@ -248,7 +248,7 @@ impl<C: Controller> Sender<C> {
         let segment = |start, len: u64, kind| Some(Segment { start, len: len as u32, kind });
         let mss = self.mss().min(self.peer_window.max(1) as u64);
 
-        // Rule 1: what is lost.
+        // Rule 1: lost bytes.
         if self.rtx_next < self.lost_below
             && let Some((start, end)) = self.scoreboard.gap(self.rtx_next, self.lost_below)
         {
@@ -259,7 +259,7 @@ impl<C: Controller> Sender<C> {
                 None
             };
         }
-        // Rule 2: what is new.
+        // Rule 2: new bytes.
         let unsent = self.written - self.snd_nxt;
         if unsent > 0 {
             let len = mss.min(unsent);
@@ -270,7 +270,7 @@ impl<C: Controller> Sender<C> {
         } else if self.closed && !self.last_sent_flag {
             return segment(self.snd_nxt, 0, SegmentKind::End);
         }
-        // Rules 3 and 4: what may be lost, while there is nothing better to do.
+        // Rules 3 and 4: bytes that may be lost, while there is nothing better to do.
         if self.phase == Phase::Recovery && self.sack && !self.scoreboard.is_empty() {
             let sacked_end = self.scoreboard.end();
             if let Some((start, end)) = self.scoreboard.gap(self.rtx_next, sacked_end) {

@@ -1,4 +1,4 @@
-//! What acknowledgements and the timer make of what is outstanding.
+//! Loss recovery of the TCP sender: the reactions to acknowledgements and to the retransmission timer.
 
 use super::*;
 
@@ -97,13 +97,13 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// The window was reduced: marks of data sent so far are answered by that, and the receiver is to hear of it.
+    /// Notes that the window was reduced: that answers the marks of all data sent so far, and the receiver is told.
     pub(super) fn reduced(&mut self) {
         self.ecn_recover = self.snd_nxt;
         self.cwr = self.ecn == Ecn::Classic;
     }
 
-    /// Fast retransmit (RFC 6582 sec. 3.2, step 2; RFC 6675 sec. 5, step 4).
+    /// Enters fast recovery by a fast retransmit (RFC 6582 sec. 3.2, step 2; RFC 6675 sec. 5, step 4).
     pub(super) fn enter_recovery(&mut self, now: Time) {
         self.control.on_loss(&self.congestion(now));
         self.reduced();
@@ -123,8 +123,8 @@ impl<C: Controller> Sender<C> {
         self.set_pipe();
     }
 
-    /// Progress within recovery without SACK: the next segment is lost too (RFC 6582 sec. 3.2, step 3). Returns
-    /// whether to restart the timer: only the first time, so that many losses end in a timeout ("impatient").
+    /// Handles progress within recovery without SACK: the next segment is lost too (RFC 6582 sec. 3.2, step 3). Returns
+    /// true if the timer restarts, which it does only the first time, so that many losses end in a timeout ("impatient").
     pub(super) fn partial_ack(&mut self, acked: u64) -> bool {
         let mss = self.mss();
         self.inflation = self.inflation.saturating_sub(acked);
@@ -149,7 +149,7 @@ impl<C: Controller> Sender<C> {
         self.lost_below = self.snd_una;
     }
 
-    /// RFC 6298 sec. 5.4 to 5.7, RFC 5681 sec. 3.1, RFC 6675 sec. 5.1.
+    /// Handles a retransmission timeout (RFC 6298 sec. 5.4 to 5.7, RFC 5681 sec. 3.1, RFC 6675 sec. 5.1).
     pub(super) fn expire(&mut self, cx: &mut Cx<'_>) {
         let now = cx.now;
         if self.snd_una < self.snd_nxt {

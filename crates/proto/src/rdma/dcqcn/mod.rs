@@ -1,0 +1,290 @@
+//! DCQCN: the receiver notifies the sender of marks, and the sender cuts its rate and recovers it by time and by bytes
+//! sent. This file has the parameters and the transport; `law.rs` has the law, the paper's reaction point.
+//!
+//! Source: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, sec. 3 and its eq. (1) to
+//! (4); and `rdma-hw.cc` of the HPCC authors' ns-3 code ("Mellanox's version of DCQCN"), which asks only from time to
+//! time whether there was a notification. PACC's hosts run the same law, and hear its switches.
+
+mod law;
+
+pub use law::DcqcnLaw;
+
+use super::config::CommonParams;
+use super::scale::{LawParams, Step, Windowing};
+use super::{Cnp, Config, Rdma, RdmaParams};
+use crate::endpoint::Env;
+use crate::mechanism::NoMechanism;
+use crate::needs::{MarkingNeeds, Needs};
+use crate::port::RedConfig;
+use crate::transport::Checked;
+use clearway_schema::{Profile, choice, declare};
+use clearway_units::{Bytes, Rate, Span};
+
+choice! {
+    /// The moment at which a notification takes effect.
+    pub enum Reaction {
+        /// At once (the paper): a cut, then `alpha` rises; `alpha` falls after each `alpha_period` without one.
+        OnCnp = "on-cnp",
+        /// At the next of ticks that began with the flow's first notification (HPCC's ns-3 code): `alpha` moves every
+        /// `alpha_period`, and every `decrease_interval` a cut follows if there was a notification since the last.
+        Ticks = "ticks",
+    }
+}
+
+choice! {
+    /// What a law takes for a notification.
+    pub enum Notice {
+        /// A packet of its own (CNP).
+        Cnp = "cnp",
+        /// An acknowledgement that says that its data was marked.
+        MarkedAck = "marked-ack",
+    }
+}
+
+choice! {
+    /// The event from which on `alpha` moves.
+    pub enum AlphaFrom {
+        /// From the flow's first notification, which so meets `alpha` as it began (network cards, HPCC's ns-3 code).
+        Notification = "notification",
+        /// From the flow's first packet, as eq. (2) reads by itself: a flow that was never notified has a small
+        /// `alpha`.
+        Start = "start",
+    }
+}
+
+choice! {
+    /// How the target grows once both counts of increases are past fast recovery.
+    pub enum Hyper {
+        /// As in QCN, to which the paper refers, and in its authors' code: from the step on at which the lesser count has
+        /// reached `F`, by `R_HAI` times `i`, where `i` is that count less `F` plus 1, and after half the time and half
+        /// the bytes.
+        Growing = "growing",
+        /// By `R_HAI` each time once the lesser count is past `F` (HPCC's ns-3 code).
+        Constant = "constant",
+    }
+}
+
+/// The constants of the law, under the paper's names where it has one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct DcqcnConfig {
+    /// The moment at which a notification takes effect.
+    pub reaction: Reaction,
+    /// The event that counts as a notification.
+    pub notice: Notice,
+    /// The weight `g` of one notification, or of one period without, in `alpha`.
+    pub g: f64,
+    /// The `alpha` of a new flow: 1 halves the rate on the first notification.
+    pub alpha_initial: f64,
+    /// The event from which on `alpha` moves.
+    pub alpha_from: AlphaFrom,
+    /// The time without a notification after which `alpha` falls (`K`); with [`Reaction::Ticks`], the time between moves.
+    pub alpha_period: Span,
+    /// The least time between two cuts; [`Reaction::OnCnp`] ignores notifications that come sooner. It is zero in the
+    /// paper, whose receivers space their notifications.
+    pub decrease_interval: Span,
+    /// True if each cut makes the old rate the target. Else a cut does so only if the timer has raised the rate since the
+    /// cut before, and fast recovery goes back to the rate before the first of several cuts (ns-3: `CLAMP_TARGET_RATE 0`).
+    pub clamp_target: bool,
+    /// The time between two increases (`T`).
+    pub increase_timer: Span,
+    /// The bytes on the wire between two increases (`B`); `None` if time alone counts.
+    pub byte_counter: Option<u64>,
+    /// The number of increases of fast recovery, before the target rises (`F`).
+    pub fast_recovery: u32,
+    /// The additive increase of the target (`R_AI`).
+    pub ai: Step,
+    /// The hyper increase of the target (`R_HAI`).
+    pub hai: Step,
+    /// The growth of successive hyper increases.
+    pub hyper: Hyper,
+    /// The least rate of a flow.
+    pub min_rate: Rate,
+    /// The bytes that may be in flight at a rate.
+    pub windowing: Windowing,
+    /// The base round-trip time of windows; `None` for that of the path.
+    pub base_rtt: Option<Span>,
+}
+
+declare! {
+    /// Parameters of `dcqcn`.
+    pub struct Params {
+        /// When a notification takes effect. `on-cnp`: at once; `ticks`: at the next tick of a clock that the flow's first
+        /// notification starts.
+        reaction: Reaction = "on-cnp" from "SIGCOMM'15 sec. 3.1";
+        /// How the receiver tells of marks. `cnp`: by packets of their own, at most one each `cnp_interval`; `marked-ack`:
+        /// by a flag on the acknowledgement of each marked packet.
+        notice: Notice = "cnp" from "SIGCOMM'15 sec. 3.1";
+        /// Least time between two CNPs of a receiver for the same flow (`N`).
+        cnp_interval: Span = "50 us" in "0 s" to "1 s" from "SIGCOMM'15 sec. 3.1";
+        /// Marking: never up to this much in the queue of a port of rate `k_at` (`Kmin`), in proportion at others.
+        k_min: Bytes = "5 KB" in "0 B" to "1 TB" from "SIGCOMM'15";
+        /// Marking: always above this much (`Kmax`), in proportion likewise.
+        k_max: Bytes = "200 KB" in "0 B" to "1 TB" from "SIGCOMM'15";
+        /// Marking: probability at `k_max`, in proportion between (`Pmax`).
+        p_max: f64 = "0.01" in "0" to "1" from "SIGCOMM'15";
+        /// Marking: rate of the port that `k_min` and `k_max` are given for.
+        k_at: Rate = "40 Gbps" in "1 bps" to "1.6 Tbps" from "SIGCOMM'15: its testbed";
+        /// Weight `g` of one notification, or of one period without, in `alpha`.
+        g: f64 = "0.00390625" in "0.000001" to "1" from "SIGCOMM'15: 1/256";
+        /// `alpha` of a new flow: 1 halves the rate on the first notification.
+        alpha_initial: f64 = "1" in "0" to "1" from "SIGCOMM'15 sec. 3.1";
+        /// From when on `alpha` moves. `notification`: from the flow's first notification; `start`: from its first packet,
+        /// so that it is small in a flow that was never notified.
+        alpha_from: AlphaFrom = "notification" from "HPCC's ns-3 code";
+        /// Time without a notification after which `alpha` falls (`K`); with `ticks`, the time between moves of `alpha`.
+        alpha_period: Span = "55 us" in "1 ns" to "1 s" from "SIGCOMM'15 sec. 3.1";
+        /// Least time between two cuts. With `on-cnp`, notifications that come sooner are not heard; with `ticks` it must
+        /// be more than zero. In the paper the receiver sees to it.
+        decrease_interval: Span = "0 s" in "0 s" to "1 s" from "SIGCOMM'15 sec. 3.1";
+        /// Whether each cut makes the old rate the target. Else one does only if `increase_timer` has raised the rate since
+        /// the cut before, and leaves the target where it was if not.
+        clamp_target: bool = "true" from "SIGCOMM'15 eq. (1)";
+        /// Time between increases (`T`).
+        increase_timer: Span = "55 us" in "1 ns" to "1 s" from "SIGCOMM'15 sec. 3.1";
+        /// Bytes on the wire between increases (`B`); 0: time alone counts.
+        byte_counter: Bytes = "10 MB" in "0 B" to "1 TB" from "SIGCOMM'15";
+        /// Increases of fast recovery, before the target rises (`F`).
+        fast_recovery: u32 = "5" in "0" to "1000" from "SIGCOMM'15 sec. 3.1";
+        /// Additive increase of the target (`R_AI`).
+        ai: Rate = "40 Mbps" in "1 bps" to "1.6 Tbps" from "SIGCOMM'15";
+        /// Hyper increase of the target (`R_HAI`): ten times `ai`, as in network cards (5 and 50 Mbps).
+        hai: Rate = "400 Mbps" in "1 bps" to "1.6 Tbps" from "our choice: the paper leaves it open";
+        /// How the target grows once both counts of increases are past fast recovery. `growing`: by `hai` times `i`, the
+        /// lesser count less `fast_recovery` plus 1, and after half the time and half the bytes; `constant`: by `hai`.
+        hyper: Hyper = "growing" from "its authors' ns-3 code; IEEE 802.1Qau";
+        /// Line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold at any.
+        increments_at: Rate = "0 bps" in "" to "1.6 Tbps" from "our choice: the paper has one line rate";
+        ..law: LawParams {
+            windowing from "SIGCOMM'15: none",
+        };
+        ..rdma: CommonParams;
+    }
+}
+
+/// The profile with the constants of HPCC's ns-3 code.
+const HPCC_NS3: Profile = Profile {
+    name: "hpcc-ns3",
+    doc: "HPCC's ns-3 code, as its authors ran it: what the network cards of its time did. Increments are given at \
+          100 Gbps and scaled. For its window variant set `windowing = \"rate\"` and `acks = \"with-data\"` besides",
+    values: &[
+        ("pacing_grain", "1 ns"),
+        ("acks", "first-at-hosts"),
+        ("reaction", "ticks"),
+        ("notice", "marked-ack"),
+        ("k_min", "400 KB"),
+        ("k_max", "1600 KB"),
+        ("p_max", "0.2"),
+        ("k_at", "100 Gbps"),
+        ("alpha_period", "1 us"),
+        ("decrease_interval", "4 us"),
+        ("clamp_target", "false"),
+        ("increase_timer", "300 us"),
+        ("byte_counter", "0 B"),
+        ("fast_recovery", "1"),
+        ("ai", "20 Mbps"),
+        ("hai", "200 Mbps"),
+        ("hyper", "constant"),
+        ("increments_at", "100 Gbps"),
+        ("min_rate", "1 Gbps"),
+    ],
+};
+
+/// The profile with the defaults of network cards.
+const MELLANOX: Profile = Profile {
+    name: "mellanox",
+    doc: "Network cards as shipped, by what their firmware reports: CNPs at most every 4 us, `alpha` each microsecond, a \
+          cut at most every 4 us, increases each 300 us and each 32,767 B, of 5 and 50 Mbps at any line rate. Marking is \
+          the switches' matter, and stays as it is",
+    values: &[
+        ("reaction", "ticks"),
+        ("cnp_interval", "4 us"),
+        ("g", "0.0048828125"),
+        ("alpha_initial", "0.9990234375"),
+        ("alpha_period", "1 us"),
+        ("decrease_interval", "4 us"),
+        ("clamp_target", "false"),
+        ("increase_timer", "300 us"),
+        ("byte_counter", "32767 B"),
+        ("fast_recovery", "1"),
+        ("ai", "5 Mbps"),
+        ("hai", "50 Mbps"),
+        ("hyper", "constant"),
+        ("min_rate", "1 Mbps"),
+    ],
+};
+
+/// The profiles: constants of others than the paper.
+pub const PROFILES: &[Profile] = &[HPCC_NS3, MELLANOX];
+
+/// The transport `dcqcn`.
+pub type Dcqcn = Rdma<Params>;
+
+impl RdmaParams for Params {
+    type Law = DcqcnConfig;
+    type Mechanism = NoMechanism;
+    const NAME: &'static str = "dcqcn";
+    const SUMMARY: &'static str =
+        "DCQCN: receivers of marks notify the sender, which cuts its rate and recovers it";
+    const SOURCE: &'static str = "SIGCOMM'15";
+    const CHECKED: Checked = Checked::Code(
+        "The constants were held against CoNEXT'16, by some of its authors, and the law against HPCC's ns-3 code; the \
+         SIGCOMM'15 text was not at hand.",
+    );
+    const PROFILES: &'static [Profile] = PROFILES;
+    const COUNTS_NOTICES: bool = true;
+
+    fn needs(&self) -> Needs {
+        Needs {
+            marking: Some(MarkingNeeds::Red(self.red())),
+            lossless: self.rdma.lossless,
+            acks: self.rdma.acks,
+            cnps: self.notice == Notice::Cnp,
+            ..Needs::NOTHING
+        }
+    }
+
+    fn settings(&self, env: &Env) -> Config {
+        let cnp = match self.notice {
+            Notice::Cnp => Cnp::Packets(self.cnp_interval),
+            Notice::MarkedAck => Cnp::Flag,
+        };
+        Config { cnp, ..self.rdma.config(env) }
+    }
+
+    fn law(&self) -> DcqcnConfig {
+        DcqcnConfig {
+            reaction: self.reaction,
+            notice: self.notice,
+            g: self.g,
+            alpha_initial: self.alpha_initial,
+            alpha_from: self.alpha_from,
+            alpha_period: self.alpha_period,
+            decrease_interval: self.decrease_interval,
+            clamp_target: self.clamp_target,
+            increase_timer: self.increase_timer,
+            byte_counter: Some(self.byte_counter.get()).filter(|bytes| *bytes > 0),
+            fast_recovery: self.fast_recovery,
+            ai: Step::given(self.ai, self.increments_at),
+            hai: Step::given(self.hai, self.increments_at),
+            hyper: self.hyper,
+            min_rate: self.law.min_rate,
+            windowing: self.law.windowing,
+            base_rtt: self.law.base_rtt.set(),
+        }
+    }
+}
+
+impl Params {
+    /// Returns the marking that ports apply to this transport's data.
+    pub fn red(&self) -> RedConfig {
+        RedConfig {
+            k_min: self.k_min,
+            k_max: self.k_max.max(self.k_min),
+            p_max: self.p_max,
+            at_rate: self.k_at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
