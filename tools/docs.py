@@ -29,43 +29,43 @@ SMALLEST = {
 }
 
 SUMMARY = {
-    "clearway": "Version of Clearway.",
-    "commit": "Git commit that it was built from, with `-dirty` where the sources had changed; null if unknown.",
-    "profile": "How it was compiled: `release` or `debug`.",
-    "scenario": "Name of the scenario.",
-    "seed": "Seed of every random stream.",
-    "overrides": "What was set beside the scenario: `transport` and `set`.",
-    "hash": "Hash of all that the simulated network did: the same for the same scenario, seed and version, whatever "
-    "is sampled. The samples themselves and `measured` are not in it.",
-    "ended": "`complete`: all flows were delivered; `stopped`: the scenario's stop time came; "
+    "clearway": "The version of Clearway.",
+    "commit": "The git commit that Clearway was built from, with `-dirty` if sources had changed; null if unknown.",
+    "profile": "The way in which Clearway was compiled: `release` or `debug`.",
+    "scenario": "The name of the scenario.",
+    "seed": "The seed of every random stream.",
+    "overrides": "The values that replaced those of the scenario: `transport` and `set`.",
+    "hash": "A hash of the tables of flows and ports and of the books. It is the same for the same scenario, seed and "
+    "version, whatever is sampled.",
+    "ended": "The reason why the run ended. `complete`: all flows were delivered; `stopped`: the stop time came; "
     "`stalled`: flows are left, but nothing will ever happen again (a transport without recovery lost data, or links "
     "are down for good); `deadlocked`: flow control has stopped ports in a circle, for ever (see `flow_control`); "
-    "`interrupted`: Ctrl-C, the results are of the part that was simulated.",
-    "simulated_s": "Simulated time at the end, in seconds.",
-    "flows_started": "Flows (messages) that started.",
-    "flows_completed": "Flows (messages) that were delivered in full.",
-    "link_transmissions": "Packets put on a link, data and control; one packet counts on each link of its way.",
-    "events": "Events handled.",
-    "packets": "The books of packets: what was sent is what was delivered, dropped and is in flight.",
-    "bytes": "The books of payload bytes.",
-    "credits": "The books of credits; all zero without credits.",
-    "notices": "Notifications of congestion (CNPs) sent, by receivers and by switches.",
-    "flow_control": "What priority flow control did; only where it is on. `pauses`: pause frames that stopped a class; "
-    "`paused_s`: time that ports were stopped, added up over ports; `longest_pause_s`: the longest without a break; "
-    "`storms`: ports that were stopped without a break for longer than `switch.pfc_storm`; `deadlock`: ports that will "
+    "`interrupted`: Ctrl-C was pressed, and the results cover what was simulated.",
+    "simulated_s": "The simulated time at the end, in seconds.",
+    "flows_started": "The number of flows (messages) that started.",
+    "flows_completed": "The number of flows (messages) that were delivered in full.",
+    "link_transmissions": "The number of packets put on links, data and control; each link of a path counts.",
+    "events": "The number of events that the simulator handled.",
+    "packets": "The books of packets: the number sent equals those delivered, dropped and in flight.",
+    "bytes": "The books of payload, in bytes.",
+    "credits": "The books of credits, which are all zero without credits.",
+    "notices": "The number of congestion notification packets (CNPs) that receivers and switches sent.",
+    "flow_control": "The effects of priority flow control, where it is on. `pauses`: pause frames that paused a class; "
+    "`paused_s`: time for which ports were paused, over all ports; `longest_pause_s`: the longest without a break; "
+    "`storms`: ports that were paused without a break for longer than `switch.pfc_storm`; `deadlock`: ports that will "
     "never go on; `circle`: of these, ports each of which waits for the next, the last for the first. Not in the hash.",
-    "shims": "What stands between the receivers of a host and its network card (PAC, ICTCP, an ACK shaper): an entry "
-    "for each host that has one and part of the traffic, with `traffic`, `host`, `acks_held_max` (most ACKs "
-    "held at a time), `acks_released` (that went through or were released) and `acks_dropped` (because others said the "
-    "same or more); not in the hash.",
-    "measured": "What the run cost, which differs from run to run: `wall_s` and `cpu_s` in seconds, "
+    "shims": "The shims between the receivers of a host and its network card (PAC, ICTCP, an ACK shaper). There is an "
+    "entry for each traffic entry and host, with `traffic`, `host`, `acks_held_max` (most ACKs held at a time), "
+    "`acks_released` (ACKs that went through or were released) and `acks_dropped` (ACKs that others made superfluous). "
+    "Not in the hash.",
+    "measured": "The cost of the run, which differs from run to run: `wall_s` and `cpu_s` in seconds, "
     "`million_link_transmissions_per_cpu_s`, `peak_memory_bytes` of the process during the run.",
 }
 
 #: What comes before columns that not all runs have.
 ONLY = {
-    "flows": "Only with `dcqcn`, `rdma-dctcp` or `pacc`:",
-    "ports": "Only with flow control (`switch.pfc`):",
+    "flows": "This column exists only with `dcqcn`, `rdma-dctcp` or `pacc`:",
+    "ports": "These columns exist only with flow control (`switch.pfc`):",
 }
 
 RESULTS = """# Results
@@ -75,15 +75,15 @@ A run writes a folder, which `clearway.load` and `clearway report` read:
 | file | what is in it |
 |---|---|
 | `scenario.toml` | the scenario with every default filled in, version and seed: a file that gives the same run |
-| `flows.parquet` | a row per flow |
-| `ports.parquet` | a row per output port |
-| `samples.parquet` | a row per sample of each series |
-| `summary.json` | totals, how the run was asked for, what it cost |
+| `flows.parquet` | a row for each flow |
+| `ports.parquet` | a row for each output port |
+| `samples.parquet` | a row for each sample of each series |
+| `summary.json` | the totals, how the run was asked for, and what it cost |
 
 In Python they are `run.flows`, `run.ports`, `run.samples`, `run.summary` and `run.scenario`, and `run.columns()` has
-the tables below. The Parquet files say the unit and meaning of their columns themselves (metadata key
-`clearway.columns`). Scenario, seed and version alone decide what is in all files, to the last byte, but for
-`commit`, `profile` and `measured` in the summary. The folder is whole or not there; `summary.json` is written last.
+the tables below. The Parquet files name the unit and meaning of their columns themselves (metadata key
+`clearway.columns`). Scenario, seed and version alone decide what is in all files, to the last byte, except `commit`,
+`profile` and `measured` in the summary. A folder is complete or does not exist; `summary.json` is written last.
 """
 
 

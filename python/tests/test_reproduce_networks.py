@@ -12,7 +12,7 @@ import pytest
 
 import clearway
 from clearway.reproduce import claim, claims, expresspass, figures, quantities
-from clearway.reproduce.expresspass import fig01a, fig15rcp, fig17, fig19, realistic
+from clearway.reproduce.expresspass import fig01a, fig15rcp, fig17, fig19, fig19_cells, realistic
 from clearway.reproduce.theory import fairness, square_root
 
 
@@ -57,13 +57,13 @@ def cells(**of: list[float]) -> dict[str, pl.DataFrame]:
 
 def test_ratios_are_of_the_others_time_over_ours() -> None:
     tables = cells(expresspass=[2.0, 4.0], dctcp=[3.0, 6.0])
-    found = fig19.slower(tables, ("web-server", "S"), "dctcp")
+    found = fig19_cells.slower(tables, ("web-server", "S"), "dctcp")
     assert (found.mean, found.low, found.high) == pytest.approx((1.5, 1.5, 1.5))
     assert fig19.extremes_text({("web-server", "S"): found}) == "1.50 (Web Server S) to 1.50 (Web Server S)"
 
 
 def test_a_class_counts_where_every_run_has_enough_flows() -> None:
-    assert fig19.classes(cells(expresspass=[1.0]), "web-server") == ["S"]
+    assert fig19_cells.classes(cells(expresspass=[1.0]), "web-server") == ["S"]
 
 
 def test_we_are_compared_with_the_median_of_the_others() -> None:

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from clearway.plan.pacc import Loop
-from clearway.reproduce.pacc import fig07, text
+from clearway.reproduce.pacc import fig07, fig07_cells, text
 from clearway.reproduce.pacc.setup import PAPER, TRANSPORTS
 from clearway.reproduce.stats import SEEDS
 
@@ -20,33 +20,33 @@ AVERAGES = {
 def tables(late: dict[str, float] | None = None) -> dict[str, pl.DataFrame]:
     """Made by hand: every seed scales all times alike."""
     sizes, rows = [], []
-    for workload in fig07.WORKLOADS:
+    for workload in fig07_cells.WORKLOADS:
         for load, averages in AVERAGES.items():
             for name, mean in averages.items():
                 for seed in SEEDS:
                     key = {"workload": workload, "load": load, "transport": name, "seed": seed}
                     rows.append(key)
-                    for bucket in fig07.CLASSES:
+                    for bucket in fig07_cells.CLASSES:
                         times = {"mean_s": mean * seed, "p99_s": (late or averages)[name] * seed}
                         sizes.append({**key, "bucket": bucket, "flows": 1, **times})
     return {"sizes": pl.DataFrame(sizes), "rows": pl.DataFrame(rows)}
 
 
 def test_a_reduction_is_the_largest_over_loads_paired_by_seed_and_negative_where_pacc_is_slower() -> None:
-    found = {name: fig07.reduced(tables(), "WebSearch", other) for name, other in PAPER.items()}
+    found = {name: fig07_cells.reduced(tables(), "WebSearch", other) for name, other in PAPER.items()}
     assert {name: value.mean for name, value in found.items()} == pytest.approx(
         {"DCQCN": 20.0, "TIMELY": 50.0, "HPCC": -50.0}
     )
     assert found["DCQCN"].high - found["DCQCN"].low == pytest.approx(0), "seeds differ, their ratios don't"
-    best = fig07.best_other(tables(), "WebSearch", fig07.ALL, "mean_s")
+    best = fig07_cells.best_other(tables(), "WebSearch", fig07_cells.ALL, "mean_s")
     assert best.mean == pytest.approx(-50.0)
 
 
 def test_a_cell_is_won_only_if_the_interval_says_so() -> None:
-    cell = ("WebSearch", 0.3, fig07.ALL, "mean_s")
-    assert fig07.lower(tables(), cell, "pacc", "dcqcn", 0.0) is True
-    assert fig07.lower(tables(), cell, "pacc", "hpcc", 0.03) is False
-    assert len(fig07.cells(tables(), (fig07.SMALL, fig07.LARGE))) == 2 * 2 * 2 * 2
+    cell = ("WebSearch", 0.3, fig07_cells.ALL, "mean_s")
+    assert fig07_cells.lower(tables(), cell, "pacc", "dcqcn", 0.0) is True
+    assert fig07_cells.lower(tables(), cell, "pacc", "hpcc", 0.03) is False
+    assert len(fig07_cells.cells(tables(), (fig07_cells.SMALL, fig07_cells.LARGE))) == 2 * 2 * 2 * 2
 
 
 def test_the_order_of_the_tail_is_asked_of_pairs_whose_averages_differ() -> None:
@@ -62,7 +62,7 @@ def test_every_workload_transport_and_seed_is_run_and_causes_are_isolated_at_the
     assert table.is_unique().all()
     assert len(quick) == 2 * len(SEEDS) * (len(TRANSPORTS) + len(fig07.BESIDE))
     full = pl.DataFrame([dict(job.params) for job in fig07.jobs("full")])
-    assert set(full.filter(pl.col("transport").is_in(list(fig07.OTHERS)))["load"]) == {fig07.MIDDLE}
+    assert set(full.filter(pl.col("transport").is_in(list(fig07.OTHERS)))["load"]) == {fig07_cells.MIDDLE}
     for job in quick:
         assert job.scenario["seed"] == job.params["seed"], "all transports get the same flows"
 

@@ -1,15 +1,17 @@
-//! Port mechanisms: what a transport has the output ports of switches do, besides queueing, marking and credit limits.
+//! The trait [`PortMechanism`]: the work of a transport at the output ports of switches, besides queueing, marking and credit
+//! limits.
 //!
 //! A mechanism sees the packets that arrive at its port, those that leave it, or both. It may write into the packets
 //! that leave, have a timer, and ask for congestion notification packets (CNPs) to the senders of flows.
 //!
-//! Whoever drives it follows one rule. Each packet that arrives, dropped later or not, goes to
+//! The driver of a mechanism follows one rule. Each packet that arrives, dropped later or not, goes to
 //! [`PortMechanism::on_arrival`] if [`PortMechanism::SEES_ARRIVALS`]; each packet that leaves for the link goes to
 //! [`PortMechanism::on_departure`] if [`PortMechanism::SEES_DEPARTURES`]. [`PortMechanism::on_timeout`] is called at
 //! [`PortMechanism::next_timeout`], and then [`PortMechanism::poll_cnp`] until it returns `None`. A call too early is
 //! harmless.
 
 use crate::packet::{Extra, Packet};
+use clearway_schema::{Declared, Spec, declare};
 use clearway_units::{Rate, Time};
 use std::fmt::Debug;
 
@@ -18,64 +20,108 @@ use std::fmt::Debug;
 pub struct PortState {
     /// The present time.
     pub now: Time,
-    /// Bytes that wait in all classes of data.
+    /// The bytes that wait in all classes of data.
     pub queued: u64,
-    /// Bytes sent so far.
+    /// The bytes sent so far.
     pub sent: u64,
 }
 
-/// A mechanism at one output port of a switch. The module's page says how it is driven.
+/// A mechanism at one output port of a switch. The documentation of the module says how it is driven.
 pub trait PortMechanism: Debug + Sized {
     /// The constants of the mechanism. Transports whose configurations are equal can share the ports of a network.
-    type Config: Clone + PartialEq + Debug + 'static;
+    type Config: Declared + PartialEq + 'static;
     /// The name of the mechanism, for messages.
     const NAME: &'static str;
-    /// The port calls [`PortMechanism::on_arrival`].
+    /// The first word of the mechanism's keys in a scenario's `[switch]`: the constant `drain` of the mechanism `phantom`
+    /// has the key `phantom_drain`.
+    const PREFIX: &'static str = "";
+    /// The names of the constants that have a key in `[switch]`.
+    const KEYS: &'static [&'static str] = &[];
+    /// True if the port calls [`PortMechanism::on_arrival`].
     const SEES_ARRIVALS: bool = false;
-    /// The port calls [`PortMechanism::on_departure`].
+    /// True if the port calls [`PortMechanism::on_departure`].
     const SEES_DEPARTURES: bool = false;
-    /// The mechanism asks for CNPs, which then have a class of their own.
+    /// True if the mechanism asks for CNPs, which then have a class of their own.
     const SENDS_CNPS: bool = false;
 
-    /// A mechanism for a port whose link has this rate.
+    /// Makes the mechanism of a port whose link has this rate.
     fn new(config: &Self::Config, rate: Rate) -> Self;
 
-    /// A packet arrived, and may yet be dropped. `flow` names its flow, and no other flow ever has the same name.
+    /// Handles a packet that arrives and may still be dropped. `flow` names its flow, and no other flow ever has the same
+    /// name.
     fn on_arrival(&mut self, packet: &Packet, flow: u64, port: PortState) {
         let _ = (packet, flow, port);
     }
 
-    /// A packet leaves for the link. `extra` is `None` unless the packet is flagged [`crate::Flags::EXTRA`].
+    /// Handles a packet that leaves for the link. `extra` is `None` unless the packet is flagged [`crate::Flags::EXTRA`].
     fn on_departure(&mut self, packet: &mut Packet, extra: Option<&mut Extra>, port: PortState) {
         let _ = (packet, extra, port);
     }
 
-    /// The time at which [`PortMechanism::on_timeout`] should be called; [`Time::MAX`] for never.
+    /// Returns the time at which [`PortMechanism::on_timeout`] must be called, or [`Time::MAX`] for never.
     fn next_timeout(&self) -> Time {
         Time::MAX
     }
 
-    /// The time of [`PortMechanism::next_timeout`] came, or an earlier one.
+    /// Handles the timer at the time of [`PortMechanism::next_timeout`], or earlier.
     fn on_timeout(&mut self, port: PortState) {
         let _ = port;
     }
 
-    /// The name of the flow whose sender gets the next CNP, as the flow was named on arrival.
+    /// Returns the name of the flow whose sender gets the next CNP, as given on arrival.
     fn poll_cnp(&mut self, now: Time) -> Option<u64> {
         let _ = now;
         None
     }
 }
 
-/// The mechanism of transports that need none: no value of this type exists.
-#[derive(Clone, Copy, PartialEq, Debug)]
+declare! {
+    /// The constants of a mechanism that has none.
+    #[derive(PartialEq)]
+    pub struct NoConstants {}
+}
+
+/// The mechanism of transports that need none. No value of this type exists.
+#[derive(Clone, Copy, Debug)]
 pub enum NoMechanism {}
 
 impl PortMechanism for NoMechanism {
-    type Config = NoMechanism;
+    type Config = NoConstants;
     const NAME: &'static str = "none";
 
-    fn new(config: &NoMechanism, _: Rate) -> NoMechanism {
-        *config
+    fn new(_: &NoConstants, _: Rate) -> NoMechanism {
+        unreachable!("a transport without a mechanism configures none")
+    }
+}
+
+/// The information on a mechanism.
+#[derive(Clone, Copy, Debug)]
+pub struct MechanismInfo {
+    /// The name of the mechanism, as [`PortMechanism::NAME`].
+    pub name: &'static str,
+    /// True if the mechanism asks for CNPs, as [`PortMechanism::SENDS_CNPS`].
+    pub sends_cnps: bool,
+    prefix: &'static str,
+    constants: &'static [Spec],
+    keyed: &'static [&'static str],
+}
+
+impl MechanismInfo {
+    /// Returns the information on the mechanism `M`.
+    pub const fn of<M: PortMechanism>() -> MechanismInfo {
+        MechanismInfo {
+            name: M::NAME,
+            sends_cnps: M::SENDS_CNPS,
+            prefix: M::PREFIX,
+            constants: M::Config::SPECS,
+            keyed: M::KEYS,
+        }
+    }
+
+    /// Returns the keys of the mechanism in a scenario's `[switch]`, each with the constant that it sets.
+    pub fn keys(&self) -> impl Iterator<Item = (String, &'static Spec)> {
+        let MechanismInfo { prefix, keyed, .. } = *self;
+        let keyed = self.constants.iter().filter(|constant| keyed.contains(&constant.name));
+        keyed.map(move |constant| (format!("{prefix}_{}", constant.name), constant))
     }
 }

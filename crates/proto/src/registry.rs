@@ -2,7 +2,7 @@
 //! brings, takes a folder beside this file and a line at its end.
 
 use crate::endpoint::{Env, ReceiverVisitor, SenderVisitor};
-use crate::mechanism::{PortMechanism, PortState};
+use crate::mechanism::{MechanismInfo, PortMechanism, PortState};
 use crate::needs::Needs;
 use crate::packet::{Extra, Packet};
 use crate::shim::{Shim, ShimEnv, ShimStats};
@@ -16,7 +16,7 @@ type ConfigOf<T> = <MechanismOf<T> as PortMechanism>::Config;
 
 macro_rules! transports {
     ($($Variant:ident = $Transport:ty;)+) => {
-        /// A transport with its parameters set: what a part of the traffic names.
+        /// Any transport, with its parameters.
         #[derive(Clone, Debug)]
         pub enum AnyTransport {$(
             #[doc = concat!("`", stringify!($Variant), "`")]
@@ -64,11 +64,12 @@ macro_rules! transports {
             checked: <$Transport>::CHECKED,
             params: <<$Transport as Transport>::Params as Declared>::SPECS,
             profiles: <$Transport>::PROFILES,
+            mechanism: MechanismInfo::of::<MechanismOf<$Transport>>(),
             counts_notices: <$Transport>::COUNTS_NOTICES,
         },)+];
 
         impl AnyTransport {
-            /// The transport of that name with its defaults, or `None`.
+            /// Returns the transport of a name with its default parameters, or `None`.
             pub fn by_name(name: &str) -> Option<AnyTransport> {
                 match name {
                     $(<$Transport>::NAME => Some(AnyTransport::$Variant(Default::default())),)+
@@ -76,13 +77,13 @@ macro_rules! transports {
                 }
             }
 
-            /// What is known of it.
+            /// Returns the information on the transport.
             pub fn info(&self) -> &'static TransportInfo {
                 let name = match self { $(AnyTransport::$Variant(_) => <$Transport>::NAME,)+ };
                 TRANSPORTS.iter().find(|info| info.name == name).expect("every transport is listed")
             }
 
-            /// Sets one parameter. `profile` sets several, so it comes first.
+            /// Sets one parameter. The name `profile` sets all parameters of a profile, so it must be set before others.
             pub fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<(), Error> {
                 let value = value.into();
                 match self {
@@ -90,7 +91,7 @@ macro_rules! transports {
                 }
             }
 
-            /// All parameters with their values in TOML.
+            /// Returns all parameters with their values in TOML.
             pub fn write(&self) -> Vec<(&'static str, String)> {
                 match self { $(AnyTransport::$Variant(params) => params.write(),)+ }
             }
@@ -100,21 +101,21 @@ macro_rules! transports {
                 match self { $(AnyTransport::$Variant(params) => <$Transport>::needs(params),)+ }
             }
 
-            /// A sending end for a new flow.
+            /// Makes the sending end of a new flow.
             pub fn sender(&self, env: &Env) -> AnySender {
                 match self {
                     $(AnyTransport::$Variant(params) => AnySender::$Variant(<$Transport>::sender(params, env)),)+
                 }
             }
 
-            /// A receiving end for a new flow.
+            /// Makes the receiving end of a new flow.
             pub fn receiver(&self, env: &Env) -> AnyReceiver {
                 match self {
                     $(AnyTransport::$Variant(params) => AnyReceiver::$Variant(<$Transport>::receiver(params, env)),)+
                 }
             }
 
-            /// The shim of a host that receives its flows, if it has one.
+            /// Makes the shim of a host that receives flows of the transport, if it has one.
             pub fn shim(&self, env: &ShimEnv) -> Option<AnyShim> {
                 match self {
                     $(AnyTransport::$Variant(params) => {
@@ -123,7 +124,7 @@ macro_rules! transports {
                 }
             }
 
-            /// The configuration of its mechanism at the ports of switches, if it brings one.
+            /// Returns the configuration of the transport's mechanism at the ports of switches, if it has one.
             pub fn mechanism(&self) -> Option<AnyMechanismConfig> {
                 match self {
                     $(AnyTransport::$Variant(params) => {
@@ -134,17 +135,25 @@ macro_rules! transports {
         }
 
         impl AnyMechanismConfig {
-            /// The name of the mechanism, for messages.
-            pub fn name(&self) -> &'static str {
-                match self { $(AnyMechanismConfig::$Variant(_) => <MechanismOf<$Transport>>::NAME,)+ }
+            /// Returns the information on the mechanism.
+            pub fn info(&self) -> MechanismInfo {
+                match self { $(AnyMechanismConfig::$Variant(_) => MechanismInfo::of::<MechanismOf<$Transport>>(),)+ }
             }
 
-            /// Whether the mechanism asks for CNPs.
-            pub fn sends_cnps(&self) -> bool {
-                match self { $(AnyMechanismConfig::$Variant(_) => <MechanismOf<$Transport>>::SENDS_CNPS,)+ }
+            /// Sets one constant.
+            ///
+            /// # Errors
+            /// The mechanism has no such constant, or the value is not one for it.
+            pub fn set(&mut self, constant: &str, value: &Value) -> Result<(), Error> {
+                match self { $(AnyMechanismConfig::$Variant(config) => config.set(constant, value),)+ }
             }
 
-            /// A mechanism for a port whose link has this rate.
+            /// Returns all constants with their values in TOML.
+            pub fn write(&self) -> Vec<(&'static str, String)> {
+                match self { $(AnyMechanismConfig::$Variant(config) => config.write(),)+ }
+            }
+
+            /// Makes the mechanism of a port whose link has this rate.
             #[allow(unreachable_code, reason = "no value of `NoMechanism` exists")]
             pub fn build(&self, rate: Rate) -> AnyMechanism {
                 match self {

@@ -16,6 +16,7 @@ mod error;
 mod field;
 mod files;
 mod lossless;
+mod mechanism;
 mod reference;
 mod resolve;
 mod schema;

@@ -1,5 +1,6 @@
 //! The reference of scenario files, written from the schema, and what `clearway list` shows.
 
+use super::mechanism;
 use super::schema::*;
 use super::shapes::SHAPES;
 use super::traffic::KINDS;
@@ -36,9 +37,9 @@ pub fn workloads() -> &'static [WorkloadInfo] {
 const INTRODUCTION: &str = "\
 # Scenario files
 
-A scenario says what is simulated: a network, its traffic, and what to observe. It is a TOML file; `--set key=value` and
-Python set the same keys. This page is written from the schema that reads the files (`clearway_sim::scenario`), so it is
-complete.
+A scenario describes what to simulate: a network, its traffic, and what to observe. It is a TOML file; `--set key=value` and
+Python set the same keys. `make docs` writes this page from the declarations that read the files, so it names every key. The
+[guide](guide.md) builds a scenario step by step.
 
 ```toml
 [topology]
@@ -56,49 +57,61 @@ size = \"64 KB\"
 ```
 
 **Values.** Times, rates and sizes are texts of a number and a unit: `\"4 us\"` (s, ms, us, ns, ps), `\"10 Gbps\"` (Tbps, Gbps,
-Mbps, Kbps, bps), `\"384.5 KB\"` (TB, GB, MB, KB, B; decimal: 1 KB is 1000 B; GiB, MiB, KiB are binary). A host is its name in
-the network, `\"h0\"`, or its number, `0`. A port is both ends of its link, the sending one first: `\"tor0->h3\"`.
+Mbps, Kbps, bps), `\"384.5 KB\"` (TB, GB, MB, KB, B). 1 KB is 1000 B; GiB, MiB and KiB are binary. A host is written by its name
+in the network, `\"h0\"`, or by its number, `0`. A port is written by both ends of its link, the sending end first: `\"tor0->h3\"`.
 
-**Mistakes.** An unknown key, a wrong unit, a value out of range, a host that does not exist: refused before anything runs, in
-one line with the file, the line, the key, the value, and what would be right. Nothing that is set is ignored: a key that
-means nothing in its scenario is refused too, such as `switch.credit_queue` where no transport uses credits.
+**Mistakes.** Clearway refuses an unknown key, a wrong unit, a value out of range, or a host that does not exist before anything
+runs. The message is one line with the file, the line, the key, the value, and what would be right. No key is ignored: a key
+that has no meaning in its scenario is refused too, such as `switch.credit_queue` where no transport uses credits.
 
-**`--set`.** `--set switch.buffer=\"1 MB\"`, `--set traffic.burst.size=\"1 MB\"` (a part of a list by its name, or by its number
-from 0), `--set transport.alpha=0.25`. A value that is no TOML is a text, so quotes may be left out.
+**`--set`** replaces a key by its path: `--set switch.buffer=\"1 MB\"`, `--set transport.alpha=0.25`. An entry of a list goes by
+its name, or by its number from 0: `--set traffic.burst.size=\"1 MB\"`. A value that is no TOML is read as a text, so its quotes
+may be left out.
 
 **`--transport X`** makes all traffic use X, as `clearway compare` does for each of its transports. What the file sets for X
-itself stays. Parameters that the file sets for other transports are dropped, after a check that those transports have them;
-so are the credit keys (`switch.credit_queue`, `switch.credit_queue_bytes`, `switch.credit_bucket`, `switch.credit_bucket_empty`, `switch.credit_share`,
-`switch.credit_class`, `host.credit_queue`, and `credit_class` of the traffic) if the file's transports use credits and X does
-not. `--set` comes after that, and so is meant for X.
+stays. Parameters that the file sets for other transports are checked and then dropped. If the file's transports use credits
+and X does not, the keys of credits are dropped too: `switch.credit_queue`, `switch.credit_queue_bytes`, `switch.credit_bucket`,
+`switch.credit_bucket_empty`, `switch.credit_share`, `switch.credit_class`, `host.credit_queue`, and `credit_class` of the
+traffic. `--set` is applied afterwards, and so concerns X.
 
-**The resolved scenario** that a run leaves has every default and every parameter filled in, files by their full path with
-their hash, and reads back to the same simulation.
+**The resolved scenario** that a run writes has every default and every parameter filled in, and names files by their full path
+with their hash. Read again, it gives the same simulation.
 ";
 
 /// One line of a table for each key.
 fn keys(out: &mut String, keys: &[Spec]) {
     out.push_str("\n| key | value | default | range | meaning |\n|---|---|---|---|---|\n");
     for key in keys {
-        let default = match key.default {
-            "" => "none".into(),
-            REQUIRED => "**required**".into(),
-            default => format!("`{default}`"),
-        };
-        let range = key.range();
-        let kind = key.kind_and_unit().replace('|', "\\|");
-        let _ = writeln!(
-            out,
-            "| `{}` | {kind} | {default} | {range} | {} |",
-            key.name,
-            key.doc.trim().replace('|', "\\|")
-        );
+        key_line(out, key, key.name, key.doc);
     }
+}
+
+fn key_line(out: &mut String, key: &Spec, name: &str, doc: &str) {
+    let default = match key.default {
+        "" => "none".into(),
+        REQUIRED => "**required**".into(),
+        default => format!("`{default}`"),
+    };
+    let (range, kind) = (key.range(), key.kind_and_unit().replace('|', "\\|"));
+    let _ = writeln!(out, "| `{name}` | {kind} | {default} | {range} | {} |", doc.trim().replace('|', "\\|"));
 }
 
 fn section(out: &mut String, title: &str, doc: &str, specs: &[Spec]) {
     let _ = write!(out, "\n## {title}\n\n{}\n", doc.trim());
     keys(out, specs);
+}
+
+/// The lines of the keys that port mechanisms add to the table `[switch]`.
+fn mechanism_keys(out: &mut String) {
+    for key in mechanism::keys() {
+        let names: Vec<String> = key.transports.iter().map(|name| format!("`{name}`")).collect();
+        let doc = format!(
+            "{} Without it, what the transport asks for. Only with {}.",
+            key.constant.doc.trim(),
+            names.join(" or ")
+        );
+        key_line(out, &Spec { default: "", ..*key.constant }, &key.name, &doc);
+    }
 }
 
 /// The page `docs/scenario.md`: every table with its keys, their kinds of values, defaults, limits and meanings, written
@@ -114,6 +127,7 @@ pub fn reference() -> String {
     section(&mut out, "`[[link]]`", LinkTable::DOC, LinkTable::SPECS);
     section(&mut out, "`[network]`", Network::DOC, Network::SPECS);
     section(&mut out, "`[switch]`", Switch::DOC, Switch::SPECS);
+    mechanism_keys(&mut out);
     section(&mut out, "`[[switch.class]]`", ClassTable::DOC, ClassTable::SPECS);
     section(&mut out, "`[[switch.credit_class]]`", CreditClassTable::DOC, CreditClassTable::SPECS);
     section(&mut out, "`[host]`", Host::DOC, Host::SPECS);

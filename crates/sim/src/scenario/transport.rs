@@ -2,6 +2,7 @@
 
 use super::document::{Document, Path};
 use super::error::ScenarioError;
+use super::mechanism::keys_of;
 use clearway_proto::{Acks, AnyMechanismConfig, AnyTransport, CreditNeeds, MarkingNeeds, TRANSPORTS};
 use clearway_schema::{Entry, Error, Node, Place, Value, one_line, quoted, suggestion};
 
@@ -15,20 +16,6 @@ pub(super) const CREDIT_KEYS: [(&str, &str); 7] = [
     ("switch", "credit_class"),
     ("host", "credit_queue"),
 ];
-
-/// Keys that change what ports of switches do besides queueing, and so mean something only where they do.
-pub(super) const PHANTOM_KEYS: [&str; 2] = ["phantom_drain", "phantom_threshold"];
-/// The same for RCP.
-pub(super) const RCP_KEYS: [&str; 3] = ["rcp_alpha", "rcp_beta", "rcp_gamma"];
-
-/// The keys of `[switch]` that belong to a mechanism.
-pub(super) fn mechanism_keys(mechanism: &AnyMechanismConfig) -> &'static [&'static str] {
-    match mechanism {
-        AnyMechanismConfig::Hull(_) => &PHANTOM_KEYS,
-        AnyMechanismConfig::Rcp(_) => &RCP_KEYS,
-        _ => &[],
-    }
-}
 
 /// The names of all transports, for messages.
 pub(super) fn known() -> String {
@@ -171,13 +158,12 @@ pub(super) fn replace_all(document: &mut Document, name: &str) -> Result<(), Sce
             }
         }
     }
-    let kept = replacement.mechanism().map_or(&[][..], |mechanism| mechanism_keys(&mechanism));
+    let kept = replacement.mechanism().map_or(Vec::new(), |mechanism| keys_of(&mechanism));
     let had = used.iter().filter_map(AnyTransport::mechanism);
-    let idle: Vec<&str> =
-        had.flat_map(|had| mechanism_keys(&had)).copied().filter(|key| !kept.contains(key)).collect();
+    let idle: Vec<String> = had.flat_map(|had| keys_of(&had)).filter(|key| !kept.contains(key)).collect();
     let switch = root.iter_mut().find(|entry| entry.key == "switch").map(|entry| &mut entry.node.value);
     if let Some(Value::Table(entries)) = switch {
-        entries.retain(|entry| !idle.contains(&entry.key.as_str()));
+        entries.retain(|entry| !idle.contains(&entry.key));
     }
     Ok(())
 }

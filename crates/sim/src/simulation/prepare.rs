@@ -66,7 +66,11 @@ impl Simulation {
             sampler: Sampler::default(),
             periodic: model.samples.iter().filter(|sample| is_periodic(sample)).count(),
             watches_rtt: !model.samples.iter().all(is_periodic),
-            switches_notify: model.switch.mechanism.as_ref().is_some_and(|mechanism| mechanism.sends_cnps()),
+            switches_notify: model
+                .switch
+                .mechanism
+                .as_ref()
+                .is_some_and(|mechanism| mechanism.info().sends_cnps),
             events: 0,
             ended: None,
             model: model.clone(),

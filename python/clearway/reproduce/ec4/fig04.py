@@ -175,41 +175,49 @@ def further(tables: Tables, flows: int) -> Estimate:
     return stats.estimate([float(value) for value in both[0] - both[1]])
 
 
+def mixed(tables: Tables, what: str) -> dict[str, list[Estimate]]:
+    """A value of each mix with DCTCP, by number of flows."""
+    return {name: [mean(tables, what, kind="mix", transport=name, flows=flows) for flows in FLOWS] for name in MIXED}
+
+
+def over_expresspass(tables: Tables, what: str, flows: int) -> Estimate:
+    """A value of EC4 beside DCTCP over that of ExpressPass beside it."""
+    ours, theirs = ({"kind": "mix", "transport": name, "flows": flows} for name in ("ec4", "expresspass"))
+    return ratio(tables, what, ours, theirs)
+
+
 def check(tables: Tables) -> list[Finding]:
     """The claims."""
-    seeds = len(stats.SEEDS)
-    mix = {
-        (what, name): [mean(tables, what, kind="mix", transport=name, flows=flows) for flows in FLOWS]
-        for what in ("ratio", "jain", "used", "queue")
-        for name in MIXED
-    }
-    found = []
+    return [check_fairness(tables), check_ratio(tables), check_used(tables), *check_queue(tables)]
+
+
+def check_fairness(tables: Tables) -> Finding:
+    """EC4 beside DCTCP is as fair as ExpressPass beside it."""
     here = claim("ec4", "fig04a-jain-fairness")
-    text = "; ".join(f"{name}: {span(mix['jain', name])}" for name in MIXED)
+    jain = mixed(tables, "jain")
+    text = "; ".join(f"{name}: {span(jain[name])}" for name in MIXED)
     parts = {
-        f"EC4 is as fair with {flows} flows": judge.above(
-            ratio(
-                tables,
-                "jain",
-                {"kind": "mix", "transport": "ec4", "flows": flows},
-                {"kind": "mix", "transport": "expresspass", "flows": flows},
-            ),
-            1,
-            here.tolerance,
-        )
+        f"EC4 is as fair with {flows} flows": judge.above(over_expresspass(tables, "jain", flows), 1, here.tolerance)
         for flows in FLOWS
     }
-    few, many = (mix["jain", "expresspass"][FLOWS.index(flows)].mean for flows in (8, FLOWS[-1]))
+    few, many = (jain["expresspass"][FLOWS.index(flows)].mean for flows in (8, FLOWS[-1]))
     note = f"ExpressPass: {few:.2f} with 8 flows, {many:.2f} with {FLOWS[-1]}"
-    found.append(judge.statement(here, text, parts, seeds=seeds, note=note))
+    return judge.statement(here, text, parts, seeds=len(stats.SEEDS), note=note)
 
+
+def check_ratio(tables: Tables) -> Finding:
+    """EC4's goodput is nearer to DCTCP's than ExpressPass's is."""
     here = claim("ec4", "fig04-protocol-ratio")
-    text = "; ".join(f"{name}: {span(mix['ratio', name])}" for name in MIXED)
+    ratios = mixed(tables, "ratio")
+    text = "; ".join(f"{name}: {span(ratios[name])}" for name in MIXED)
     nearer = {f"EC4 is nearer 1 with {flows} flows": judge.above(further(tables, flows), 0) for flows in FLOWS}
-    near = [flows for flows, one in zip(FLOWS, mix["ratio", "ec4"], strict=True) if abs(one.mean - 1) <= here.tolerance]
+    near = [flows for flows, one in zip(FLOWS, ratios["ec4"], strict=True) if abs(one.mean - 1) <= here.tolerance]
     note = f"EC4 is within 25 % of 1 with {', '.join(map(str, near)) or 'no number of'} flows"
-    found.append(judge.statement(here, text, nearer, seeds=seeds, note=note))
+    return judge.statement(here, text, nearer, seeds=len(stats.SEEDS), note=note)
 
+
+def check_used(tables: Tables) -> Finding:
+    """What mixes use of the link, and DCTCP alone."""
     here = claim("ec4", "sec4a-utilization")
     used = {
         "EC4 + DCTCP": mean(tables, "used", kind="mix", transport="ec4", flows=8),
@@ -223,34 +231,24 @@ def check(tables: Tables) -> list[Finding]:
         {"kind": "alone", "transport": "dctcp alone", "flows": 8},
     )
     ep = ", ".join(f"{name} {mean(tables, 'used', kind='alone', transport=name).mean:.1f} %" for name in ALONE)
-    found.append(judge.number(here, used, trend=judge.below(less, 0.99), form=".1f", note=f"8 flows; {ep}"))
+    return judge.number(here, used, trend=judge.below(less, 0.99), form=".1f", note=f"8 flows; {ep}")
 
+
+def check_queue(tables: Tables) -> list[Finding]:
+    """The average queue of EC4 beside DCTCP: around K, and below 100 KB."""
+    found = []
     here = claim("ec4", "sec3c-average-queue-around-k")
-    queue = dict(zip(FLOWS, mix["queue", "ec4"], strict=True))
+    queue = dict(zip(FLOWS, mixed(tables, "queue")["ec4"], strict=True))
     text = ", ".join(f"{value.mean / 1e3:.0f} KB at {flows}" for flows, value in queue.items())
     within = [flows for flows, value in queue.items() if judge.below(value, K_BYTES, here.tolerance)]
     note = f"K is {K_BYTES / 1e3:.1f} KB; within 40 % with up to {max(within, default=0)} flows"
     if len(within) == len(FLOWS):
-        found.append(judge.statement(here, text, {"around K": True}, seeds=seeds))
+        found.append(judge.statement(here, text, {"around K": True}, seeds=len(stats.SEEDS)))
     else:
         found.append(judge.undecidable(here, "the number of flows", measured=text, note=note))
 
     here = claim("ec4", "sec1-average-buffer-below-100kb")
-    lower = judge.both(
-        *(
-            judge.below(
-                ratio(
-                    tables,
-                    "queue",
-                    {"kind": "mix", "transport": "ec4", "flows": flows},
-                    {"kind": "mix", "transport": "expresspass", "flows": flows},
-                ),
-                1,
-                0.05,
-            )
-            for flows in FLOWS
-        )
-    )
+    lower = judge.both(*(judge.below(over_expresspass(tables, "queue", flows), 1, 0.05) for flows in FLOWS))
     most = max(queue.values(), key=lambda value: value.mean)
     note = f"with the number of flows that queues most; {text}; the same paper has it around K, 154 KB (EC4-9)"
     found.append(judge.number(here, most.scaled(1e-3), trend=lower, note=note))

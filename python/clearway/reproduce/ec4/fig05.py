@@ -192,7 +192,12 @@ def ms(value_s: float) -> str:
 
 def check(tables: Tables) -> list[Finding]:
     """The claims."""
-    seeds = len(stats.SEEDS)
+    checks = (check_sweep, check_range, check_converged, check_faster, check_expresspass, check_alone)
+    return [one(tables) for one in checks]
+
+
+def check_sweep(tables: Tables) -> Finding:
+    """How fair the mix is by `omega_mid`."""
     sweep = {
         label: "; ".join(
             f"{flows} flows "
@@ -201,7 +206,6 @@ def check(tables: Tables) -> list[Finding]:
         )
         for label in SWEEPS
     }
-    found = []
     here = claim("ec4", "fig05-omega-mid-sweep")
     parts: dict[str, judge.Holds] = {
         f"fair with {omega:g}, {flows} flows": reached(tables, "fair_s", f"default, {omega:g}", flows)
@@ -214,15 +218,21 @@ def check(tables: Tables) -> list[Finding]:
     }
     text = f"ratio with omega_mid {', '.join(map(str, OMEGAS))}: {sweep['default']}"
     note = "; ".join(f"{label}: {sweep[label]}" for label in ("K 25", "no HIGH mode"))
-    found.append(judge.statement(here, text, parts, seeds=seeds, note=note))
+    return judge.statement(here, text, parts, seeds=len(stats.SEEDS), note=note)
 
+
+def check_range(tables: Tables) -> Finding:
+    """The `omega_mid` at which the ratio crosses 1 and the edges of what is fair."""
     here = claim("ec4", "sec3c-omega-mid-range")
     bounds = {"min": 0.8, "max": 1.25, "used": 1.0}
     here_range = {name: crossing(tables, "default", 2, at) for name, at in bounds.items()}
     other = ", ".join(f"{crossing(tables, 'no HIGH mode', 2, at):.3f}" for at in bounds.values())
     note = f"the omega_mid with a ratio of 0.8, 1.25 and 1, 2 flows (nan: none); no HIGH mode: {other}"
-    found.append(judge.number(here, here_range, note=note))
+    return judge.number(here, here_range, note=note)
 
+
+def check_converged(tables: Tables) -> Finding:
+    """The time until EC4 and DCTCP have their shares."""
     here = claim("ec4", "sec1-cross-protocol-convergence-ms")
     pairs = [(f"default, {omega:g}", flows) for omega in GOOD for flows in COUNTS]
     fair = [reached(tables, "fair_s", *pair, within_s=0.05) for pair in pairs]
@@ -232,11 +242,13 @@ def check(tables: Tables) -> list[Finding]:
     text = f"shares stand still within {ms(slowest)}, are fair after: {at}"
     if judge.both(*calm) and not judge.both(*fair):
         why = "whether shares must stand still or be fair, and with how many flows"
-        found.append(judge.undecidable(here, why, measured=text))
-    else:
-        parts = {"fair within 50 ms": judge.both(*fair), "settled within 50 ms": judge.both(*calm)}
-        found.append(judge.statement(here, text, parts, seeds=seeds))
+        return judge.undecidable(here, why, measured=text)
+    parts = {"fair within 50 ms": judge.both(*fair), "settled within 50 ms": judge.both(*calm)}
+    return judge.statement(here, text, parts, seeds=len(stats.SEEDS))
 
+
+def check_faster(tables: Tables) -> Finding:
+    """EC4 beside DCTCP converges sooner than DCTCP alone."""
     here = claim("ec4", "fig05-convergence-5ms-faster-than-dctcp")
     text = "; ".join(
         f"{flows} flows: fair {ms(median(tables, 'fair_s', 'default, 0.06', flows))} against "
@@ -247,14 +259,20 @@ def check(tables: Tables) -> list[Finding]:
     )
     why = "the criterion of convergence and the number of flows"
     note = "where DCTCP had a timeout, what settles is its least timeout (table)"
-    found.append(judge.undecidable(here, why, measured=text, note=note))
+    return judge.undecidable(here, why, measured=text, note=note)
 
+
+def check_expresspass(tables: Tables) -> Finding:
+    """ExpressPass beside DCTCP does not converge."""
     here = claim("ec4", "fig05-expresspass-does-not-converge")
     text = "; ".join(f"{n} flows: {ms(median(tables, 'fair_s', 'expresspass + dctcp', n))}" for n in COUNTS)
     parts = {f"never fair, {n} flows": never(reached(tables, "fair_s", "expresspass + dctcp", n)) for n in COUNTS}
     beside = ", ".join(ms(median(tables, "fair_s", "expresspass, ns2 + dctcp", n)) for n in COUNTS)
-    found.append(judge.statement(here, f"fair after: {text}", parts, seeds=seeds, note=f"authors' code: {beside}"))
+    return judge.statement(here, f"fair after: {text}", parts, seeds=len(stats.SEEDS), note=f"authors' code: {beside}")
 
+
+def check_alone(tables: Tables) -> Finding:
+    """EC4 among its like converges as ExpressPass does."""
     here = claim("ec4", "fig05h-all-ec4-equals-expresspass")
     over = {n: both(tables, "fair_fine_s", n) for n in COUNTS}
     text = "; ".join(f"{n} flows: {value.text('.2f')}" for n, value in over.items())
@@ -265,8 +283,7 @@ def check(tables: Tables) -> list[Finding]:
     rates = ", ".join(f"{both(tables, 'both_bps', n).mean:.3f}" for n in COUNTS)
     note = f"goodput of EC4 over that of ExpressPass: {rates}"
     text = f"EC4's time over ExpressPass's: {text}"
-    found.append(judge.statement(here, text, parts, seeds=over[COUNTS[0]].seeds, note=note))
-    return found
+    return judge.statement(here, text, parts, seeds=over[COUNTS[0]].seeds, note=note)
 
 
 def both(tables: Tables, name: str, flows: int) -> stats.Estimate:

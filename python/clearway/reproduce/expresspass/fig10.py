@@ -17,6 +17,7 @@ Unstated, and chosen here:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -50,28 +51,30 @@ def jobs(scale: str) -> list[Job]:
     return [
         Job(
             {"transport": name, "bottlenecks": count, "seed": seed},
-            {
-                "name": "fig10",
-                "seed": seed,
-                "stop": f"{WARM_UP_MS + DURATION_MS[scale]} ms",
-                "topology": {"kind": "parking-lot", "bottlenecks": count, "rate": "10 Gbps", "delay": "4 us"},
-                "transport": transport,
-                "traffic": [{"kind": "long"}],
-                "sample": [
-                    {
-                        "name": "rate",
-                        "what": "rate",
-                        "every": f"{WARM_UP_MS} ms",
-                        "ports": [f"s{i}->s{i + 1}" for i in range(count)],
-                    },
-                    {"name": "throughput", "what": "throughput", "every": f"{WARM_UP_MS} ms"},
-                ],
-            },
+            scenario("fig10", transport, count, seed, DURATION_MS[scale]),
         )
         for name, transport in VARIANTS.items()
         for count in (BOTTLENECKS if scale == "full" or name in ("expresspass", "naive") else ENDS)
         for seed in stats.SEEDS
     ]
+
+
+def scenario(name: str, transport: Mapping[str, Any], bottlenecks: int, seed: int, span_ms: int) -> dict[str, Any]:
+    """One long flow over all bottlenecks and a cross flow on each, measured for `span_ms` after the start-up."""
+    every = f"{WARM_UP_MS} ms"
+    links = [f"s{i}->s{i + 1}" for i in range(bottlenecks)]
+    return {
+        "name": name,
+        "seed": seed,
+        "stop": f"{WARM_UP_MS + span_ms} ms",
+        "topology": {"kind": "parking-lot", "bottlenecks": bottlenecks, "rate": "10 Gbps", "delay": "4 us"},
+        "transport": transport,
+        "traffic": [{"kind": "long"}],
+        "sample": [
+            {"name": "rate", "what": "rate", "every": every, "ports": links},
+            {"name": "throughput", "what": "throughput", "every": every},
+        ],
+    }
 
 
 def measure(_: Job, run: Run) -> Tables:

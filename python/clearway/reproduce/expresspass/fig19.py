@@ -25,7 +25,6 @@ Unstated, and chosen here:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,27 +36,24 @@ from matplotlib.patches import Patch
 from clearway import metrics
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Claim, Finding, claim
+from clearway.reproduce.expresspass.fig19_cells import LOADS, cells, classes, late, mean, named, per_seed, slower
 from clearway.reproduce.expresspass.realistic import (
     BUCKETS,
     COLORS,
     FULL,
     WORKLOADS,
-    Times,
     expresspass,
     p99_ratio,
     scenario,
     seeds,
 )
 from clearway.reproduce.figure import Figure, Job, Tables
-from clearway.reproduce.look import Look, grid
+from clearway.reproduce.look import Look, grid, legend
 from clearway.reproduce.quantities import cost, data_drops, queues, steady
 from clearway.result import Run
 
-LOADS = (0.2, 0.4, 0.6)
 #: Flows of a run at quick scale: about as many packets in each.
 FLOWS = {"web-server": 2_500, "cache-follower": 400, "web-search": 200, "data-mining": 60}
-#: Flows of a class that every run must have for its mean to count.
-ENOUGH = 10
 TRANSPORTS: dict[str, dict[str, Any]] = {
     "expresspass": expresspass(1 / 16),
     "rcp": {"name": "rcp"},
@@ -110,46 +106,6 @@ def measure(job: Job, run: Run) -> Tables:
         **{f"flows_{size}": len(values) for size, values in of.items()},
     }
     return {"rows": pl.DataFrame([row]), "flows": flows if job.params["load"] == LOADS[-1] else flows.clear()}
-
-
-def mean(tables: Tables, value: str, workload: str, transport: str, load: float = LOADS[-1]) -> stats.Estimate:
-    """A measure over the seeds."""
-    return stats.over_seeds(tables["rows"], value, workload=workload, transport=transport, load=load)
-
-
-def per_seed(tables: Tables, value: str, workload: str, transport: str, load: float = LOADS[-1]) -> list[float]:
-    """A measure, one a seed."""
-    return stats.per_seed(tables["rows"], value, workload=workload, transport=transport, load=load)
-
-
-def classes(tables: Tables, workload: str, among: Sequence[str] = tuple(BUCKETS.values())) -> list[str]:
-    """The size classes of which every run has enough flows."""
-    part = tables["rows"].filter((pl.col("workload") == workload) & (pl.col("load") == LOADS[-1]))
-    return [size for size in among if part[f"flows_{size}"].to_numpy().min() >= ENOUGH]
-
-
-def cells(tables: Tables, among: Sequence[str]) -> list[tuple[str, str]]:
-    """Workloads and classes that count."""
-    return [(workload, size) for workload in WORKLOADS for size in classes(tables, workload, among)]
-
-
-def slower(tables: Tables, cell: tuple[str, str], other: str) -> stats.Estimate:
-    """The other's mean time over that of ExpressPass."""
-    workload, size = cell
-    return stats.paired_ratio(*(per_seed(tables, f"fct_{size}", workload, one) for one in (other, "expresspass")))
-
-
-def late(tables: Tables, cell: tuple[str, str], transport: str) -> list[Times]:
-    """Completion times of a class at the highest load, an array for each seed."""
-    workload, size = cell
-    chosen = (pl.col("workload") == workload) & (pl.col("transport") == transport) & (pl.col("size") == size)
-    part = tables["flows"].filter(chosen).sort("seed")
-    return [one["fct_s"].to_numpy() for one in part.partition_by("seed", maintain_order=True)]
-
-
-def named(cell: tuple[str, str]) -> str:
-    """`Web Server S`."""
-    return f"{WORKLOADS[cell[0]]} {cell[1]}"
 
 
 def summarise(tables: Tables) -> Tables:
@@ -464,8 +420,7 @@ def draw_queues(tables: Tables, look: Look) -> Picture:
                 place.set_xlabel("load")
     axes[0].set_ylabel("average queue (KB)")
     axes[4].set_ylabel("maximum queue (KB)")
-    handles, labels = axes[0].get_legend_handles_labels()
-    picture.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=9, handlelength=2.8)
+    legend(picture, axes[0], 5)
     return picture
 
 

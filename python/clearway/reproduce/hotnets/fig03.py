@@ -30,23 +30,7 @@ def jobs(scale: str) -> list[Job]:
     return [
         Job(
             {"transport": name, "bottlenecks": count, "seed": seed, "ceiling": CEILING},
-            {
-                "name": "hotnets-fig03",
-                "seed": seed,
-                "stop": f"{WARM_UP_MS + SPAN_MS[scale]} ms",
-                "topology": {"kind": "parking-lot", "bottlenecks": count, "rate": "10 Gbps", "delay": "4 us"},
-                "transport": transport,
-                "traffic": [{"kind": "long"}],
-                "sample": [
-                    {
-                        "name": "rate",
-                        "what": "rate",
-                        "every": f"{WARM_UP_MS} ms",
-                        "ports": [f"s{i}->s{i + 1}" for i in range(count)],
-                    },
-                    {"name": "throughput", "what": "throughput", "every": f"{WARM_UP_MS} ms"},
-                ],
-            },
+            fig10.scenario("hotnets-fig03", transport, count, seed, SPAN_MS[scale]),
         )
         for name, transport in TRANSPORTS.items()
         for count in BOTTLENECKS

@@ -25,7 +25,7 @@ from clearway.metrics import rtt_percentiles
 from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
-from clearway.reproduce.look import Look, grid
+from clearway.reproduce.look import Look, grid, legend
 from clearway.reproduce.pac import common
 from clearway.reproduce.quantities import incast
 from clearway.reproduce.stats import Estimate, enough, estimate
@@ -186,8 +186,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
         place.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         place.yaxis.set_major_formatter(lambda y, _: f"{y:,g}")
         place.minorticks_off()
-    handles, labels = axes[0].get_legend_handles_labels()
-    picture.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=9, handlelength=2.8)
+    legend(picture, axes[0], 5)
     return {"rtt": picture}
 
 

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure as Picture
 from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
-from clearway.reproduce.look import Look, grid
+from clearway.reproduce.look import Look, grid, legend
 from clearway.reproduce.pac import common
 from clearway.reproduce.stats import SEEDS, Estimate, estimate
 from clearway.result import Run
@@ -153,8 +153,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
         place.set(title=name, xlabel="time in s")
     axes[0].set_ylabel("throughput in Mbps")
     axes[0].set_ylim(0, 1000)
-    handles, labels = axes[0].get_legend_handles_labels()
-    picture.legend(handles, labels, loc="outside lower center", ncols=5, fontsize=9, handlelength=2.8)
+    legend(picture, axes[0], 5)
     return {"throughput": picture}
 
 

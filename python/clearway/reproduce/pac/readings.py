@@ -24,7 +24,7 @@ from clearway.metrics import rtt_percentiles
 from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
-from clearway.reproduce.look import Look, grid
+from clearway.reproduce.look import Look, grid, legend
 from clearway.reproduce.pac import common, fig09, fig11, fig12, fig13, fig14, fig15
 from clearway.reproduce.quantities import incast
 from clearway.reproduce.stats import SEEDS, Estimate, estimate
@@ -180,8 +180,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
         values = [100 * at(tables, f"floor {floor:g}", column).mean / rate for floor in FLOORS]
         axes[0].plot(FLOORS, values, label=column, ms=4, lw=1.6, **look.line(index))
     axes[0].set(xlabel="least threshold, share of the buffer", ylabel="goodput, % of the link", ylim=(0, 100))
-    handles, labels = axes[0].get_legend_handles_labels()
-    picture.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=9, handlelength=2.8)
+    legend(picture, axes[0], 4)
     return {"floors": picture}
 
 

@@ -41,6 +41,24 @@ from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.reproduce.look import Look, grid, legend
+from clearway.reproduce.pacc.fig07_cells import (
+    ALL,
+    CLASSES,
+    HUGE,
+    LARGE,
+    MIDDLE,
+    SMALL,
+    STATISTICS,
+    WORKLOADS,
+    best_other,
+    cells,
+    count,
+    loads,
+    lower,
+    of,
+    reduced,
+    to_pacc,
+)
 from clearway.reproduce.pacc.setup import (
     ABOUT_SETUP,
     COLORS,
@@ -54,19 +72,14 @@ from clearway.reproduce.pacc.setup import (
     scenario,
 )
 from clearway.reproduce.quantities import cost, data_drops
-from clearway.reproduce.stats import SEEDS, Estimate
+from clearway.reproduce.stats import SEEDS
 from clearway.result import Run
 
-#: Name in the paper -> built-in workload.
-WORKLOADS = {"WebSearch": "web-search-hpcc", "FB_Hadoop": "hadoop-hpcc"}
 LOADS = {"quick": (0.5,), "full": (0.3, 0.5, 0.7)}
-MIDDLE = 0.5
 #: Milliseconds in which flows arrive, and those at either end whose flows do not count.
 ARRIVALS_MS = {"quick": {"WebSearch": 10.8, "FB_Hadoop": 5.0}, "full": {"WebSearch": 30.0, "FB_Hadoop": 30.0}}
 ENDS_MS = {"quick": 1.0, "full": 5.0}
 SPLIT, HUGE_FROM = 100_000, 3_000_000
-SMALL, LARGE, HUGE, ALL = "up to 100 KB", "above 100 KB", "above 3 MB", "all"
-CLASSES = (ALL, SMALL, LARGE, HUGE)
 WINDOWED, CONTROL = "pacc, window and ACK class", "rocev2, window and ACK class"
 BESIDE: dict[str, dict[str, Any]] = {
     WINDOWED: {**TRANSPORTS["pacc"], **VARIABLE, **OWN_CLASS},
@@ -82,7 +95,6 @@ OTHERS: dict[str, dict[str, Any]] = {
     "dcqcn, its paper": {"name": "dcqcn"},
     "timely, its paper": {"name": "timely"},
 }
-STATISTICS = {"average": "mean_s", "99th percentile": "p99_s"}
 
 
 def jobs(scale: str) -> list[Job]:
@@ -141,70 +153,6 @@ def measure(job: Job, run: Run) -> Tables:
         "drops": data_drops(run),
     }
     return {"rows": pl.DataFrame([row]), "sizes": pl.DataFrame(sizes)}
-
-
-def of(tables: Tables, workload: str, load: float, name: str, bucket: str = ALL, column: str = "mean_s") -> list[float]:
-    """A statistic of a transport, one value a seed."""
-    part = tables["sizes"].filter(
-        (pl.col("workload") == workload)
-        & (pl.col("load") == load)
-        & (pl.col("transport") == name)
-        & (pl.col("bucket") == bucket)
-    )
-    return [float(value) for value in part.sort("seed")[column]]
-
-
-def loads(tables: Tables) -> list[float]:
-    """The loads of these runs."""
-    return sorted(tables["rows"]["load"].unique())
-
-
-def reduced(
-    tables: Tables, workload: str, other: str, bucket: str = ALL, column: str = "mean_s", ours: str = "pacc"
-) -> Estimate:
-    """By how many percent ours is below the other: the largest over loads."""
-    found = [
-        stats.reduction(
-            of(tables, workload, load, ours, bucket, column), of(tables, workload, load, other, bucket, column)
-        )
-        for load in loads(tables)
-    ]
-    return max(found, key=lambda one: one.mean).scaled(100)
-
-
-def best_other(tables: Tables, workload: str, bucket: str, column: str, ours: str = "pacc") -> Estimate:
-    """By how many percent ours is below the best of the paper's others: the largest over loads."""
-    found = []
-    for load in loads(tables):
-        rivals = {name: of(tables, workload, load, name, bucket, column) for name in PAPER.values()}
-        best = min(rivals, key=lambda name: sum(rivals[name]))
-        found.append(stats.reduction(of(tables, workload, load, ours, bucket, column), rivals[best]))
-    return max(found, key=lambda one: one.mean).scaled(100)
-
-
-def lower(tables: Tables, cell: tuple[str, float, str, str], ours: str, other: str, slack: float) -> judge.Holds:
-    """Whether ours is below the other in a cell: workload, load, class, statistic."""
-    workload, load, bucket, column = cell
-    ratio = stats.paired_ratio(
-        of(tables, workload, load, ours, bucket, column), of(tables, workload, load, other, bucket, column)
-    )
-    return judge.below(ratio, 1.0, slack)
-
-
-def cells(tables: Tables, buckets: tuple[str, ...] = (ALL,)) -> list[tuple[str, float, str, str]]:
-    """Workload, load, class, statistic."""
-    return [
-        (workload, load, bucket, column)
-        for column in STATISTICS.values()
-        for workload in WORKLOADS
-        for load in loads(tables)
-        for bucket in buckets
-    ]
-
-
-def count(held: list[judge.Holds]) -> str:
-    """`9 of 12`."""
-    return f"{sum(one is True for one in held)} of {len(held)}"
 
 
 def summarise(tables: Tables) -> Tables:
@@ -368,12 +316,6 @@ def check_breakdown(tables: Tables) -> Finding:
     )
     text = f"lowest in {count(mine)}"
     return judge.statement(here, text, parts, seeds=len(SEEDS), note=note, reading=READING)
-
-
-def to_pacc(tables: Tables, workload: str, name: str, bucket: str) -> list[float]:
-    """A transport's average over PACC's at the middle load, one value a seed."""
-    pair = (of(tables, workload, MIDDLE, one, bucket) for one in (name, "pacc"))
-    return [a / b for a, b in zip(*pair, strict=True)]
 
 
 def check_trends(tables: Tables) -> Finding:

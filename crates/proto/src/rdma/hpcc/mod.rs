@@ -18,6 +18,7 @@ use super::law::{AckEvent, BuildLaw, RateLaw};
 use super::scale::{LawParams, Step, Window, Windowing, plus};
 use super::{Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
+use crate::mechanism::NoConstants;
 use crate::needs::Needs;
 use crate::packet::{HOPS_MAX, Hop};
 use crate::transport::Checked;
@@ -152,8 +153,8 @@ impl RdmaParams for Params {
         }
     }
 
-    fn mechanism(&self) -> Option<()> {
-        Some(())
+    fn mechanism(&self) -> Option<NoConstants> {
+        Some(NoConstants {})
     }
 
     fn settings(&self, env: &Env) -> Config {

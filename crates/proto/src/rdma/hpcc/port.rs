@@ -1,6 +1,6 @@
 //! HPCC's telemetry at an output port: packets that ask for it carry the state of each link on their way.
 
-use crate::mechanism::{PortMechanism, PortState};
+use crate::mechanism::{NoConstants, PortMechanism, PortState};
 use crate::packet::{Extra, Flags, Hop, Hops, Packet};
 use clearway_units::Rate;
 
@@ -11,11 +11,11 @@ pub struct TelemetryPort {
 }
 
 impl PortMechanism for TelemetryPort {
-    type Config = ();
+    type Config = NoConstants;
     const NAME: &'static str = "telemetry";
     const SEES_DEPARTURES: bool = true;
 
-    fn new((): &(), rate: Rate) -> TelemetryPort {
+    fn new(_: &NoConstants, rate: Rate) -> TelemetryPort {
         TelemetryPort { rate }
     }
 
@@ -47,11 +47,15 @@ mod tests {
         let state = PortState { now: Time::from_ps(7), queued: 3, sent: 5 };
         let mut packet = Packet::data(Header::data(0), 1460, 1538, Time::ZERO);
         let mut extra = Extra::default();
-        TelemetryPort::new(&(), Rate::gbps(25)).on_departure(&mut packet, Some(&mut extra), state);
+        TelemetryPort::new(&NoConstants {}, Rate::gbps(25)).on_departure(
+            &mut packet,
+            Some(&mut extra),
+            state,
+        );
         assert!(!matches!(extra, Extra::Hops(_)), "it did not ask");
         packet.flags = Flags::TELEMETRY;
         for rate in [Rate::gbps(25), Rate::gbps(100)] {
-            TelemetryPort::new(&(), rate).on_departure(&mut packet, Some(&mut extra), state);
+            TelemetryPort::new(&NoConstants {}, rate).on_departure(&mut packet, Some(&mut extra), state);
         }
         let Extra::Hops(hops) = extra else { panic!("entries") };
         let rates: Vec<_> = hops.as_slice().iter().map(|hop| (hop.rate, hop.queued, hop.sent)).collect();

@@ -14,7 +14,7 @@ pub use pi::{PiController, PiForm};
 pub use port::PaccPort;
 pub use table::{Entry, FlowTable};
 
-use clearway_schema::choice;
+use clearway_schema::{Auto, choice, declare};
 use clearway_units::{Bytes, Rate, Span};
 
 choice! {
@@ -37,81 +37,65 @@ choice! {
     }
 }
 
-/// Constants of a port, by the paper's names, and readings of what the paper leaves open.
-///
-/// PACC-3, 4, 5, 14, 15, 16 and 17 are about the analysis and the evaluation, and set nothing here. PACC-12 (no marks,
-/// no notifications from receivers), PACC-18 and 21 to 24 (what hosts do) are the transport's.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct PaccConfig {
-    /// `T`: period of the controller, of the average (PACC-9) and of the table. All end together, in this order: the
-    /// average, the controller, the allotment, the table (PACC-10).
-    pub period: Span,
-    /// `Q_th`; `None`: half of what the port sends in a period (PACC-8: per port, 125 KB at 25 Gbps).
-    pub q_th: Option<Bytes>,
-    /// `Q_burst`; `None`: what the port sends in [`PaccConfig::burst`].
-    pub q_burst: Option<Bytes>,
-    /// `d`: how long a microburst lasts (PACC-19: 1.28 us, so that 4 KB come out at 25 Gbps).
-    pub burst: Span,
-    /// `B_th`: an entry with fewer bytes in a period is deleted; `None`: as `Q_burst`.
-    pub b_th: Option<Bytes>,
-    /// `w`: weight of the present queue in its average.
-    pub w: f64,
-    /// `beta_1`: notifications for each unit of queue above `Q_th`.
-    pub beta1: f64,
-    /// `beta_2`: notifications for each unit by which the queue grew in a period.
-    pub beta2: f64,
-    /// What the queue is counted in for both (PACC-1: KB of 1,000 bytes).
-    pub unit: Bytes,
-    /// Position or incremental (PACC-2).
-    pub form: PiForm,
-    /// Time between two notifications for the same pair.
-    pub cnp_gap: Span,
-    /// Most congested packets that an entry counts (PACC-7: a field of 8 bits).
-    pub n_cong_max: u32,
-    /// Most notifications for a pair in a period, besides the limit of `period / cnp_gap` (a field of 8 bits).
-    pub n_cnp_max: u32,
-    /// Rounding of a pair's share (PACC-20).
-    pub rounding: Rounding,
-    /// What becomes of notifications not sent by the end of a period (PACC-11).
-    pub pending: Pending,
-    /// Pairs that the table has room for. PACC-6: an entry takes 14 bytes by Table I and 21 by the text.
-    pub capacity: u32,
+declare! {
+    /// Constants of a port, by the paper's names, and readings of what the paper leaves open.
+    ///
+    /// PACC-3, 4, 5, 14, 15, 16 and 17 are about the analysis and the evaluation, and set nothing here. PACC-12 (no
+    /// marks, no notifications from receivers), PACC-18 and 21 to 24 (what hosts do) are the transport's. All periods
+    /// end together, in this order: the average (PACC-9), the controller, the allotment, the table (PACC-10).
+    #[derive(Copy, PartialEq)]
+    pub struct PaccConfig {
+        /// Ports: period `T` of the controller, of the average and of the flow table.
+        period: Span = "80 us" in "1 us" to "1 s" from "PACC sec. III-B";
+        /// Ports: the queue that the controller wants (`Q_th`). `auto`: half of what the port sends in a period, 125 KB at
+        /// 25 Gbps.
+        q_th: Auto<Bytes> = "auto" in "0 B" to "1 TB" from "PACC sec. V-A, PACC-8";
+        /// Ports: an average queue up to this is taken for microbursts (`Q_burst`). `auto`: what the port sends in `burst`.
+        q_burst: Auto<Bytes> = "auto" in "0 B" to "1 TB" from "PACC sec. V-A, PACC-8";
+        /// Ports: how long a microburst lasts (`d`): 4 KB at 25 Gbps.
+        burst: Span = "1.28 us" in "0 s" to "1 s" from "PACC sec. V-A, PACC-19";
+        /// Ports: a pair of hosts with fewer bytes in a period is forgotten (`B_th`). `auto`: as `q_burst`.
+        b_th: Auto<Bytes> = "auto" in "0 B" to "1 TB" from "PACC sec. V-A";
+        /// Ports: weight `w` of the present queue in its average.
+        w: f64 = "0.9" in "0.001" to "1" from "PACC sec. V-A";
+        /// Ports: notifications for each `queue_unit` of queue above `q_th` (`beta_1`).
+        beta1: f64 = "0.05" in "0" to "1000" from "PACC sec. V-A";
+        /// Ports: notifications for each `queue_unit` by which the queue grew in a period (`beta_2`).
+        beta2: f64 = "0.1" in "0" to "1000" from "PACC sec. V-A";
+        /// Ports: what the controller counts the queue in.
+        queue_unit: Bytes = "1 KB" in "1 B" to "1 GB" from "PACC-1";
+        /// Ports: `position`: the controller's output is the number of notifications, as Algorithm 1 prints it;
+        /// `incremental`: it is added to that of the period before, as in the paper's analysis.
+        form: PiForm = "position" from "PACC Algorithm 1, PACC-2";
+        /// Ports: time between two notifications for the same pair.
+        cnp_gap: Span = "4 us" in "1 ns" to "1 s" from "PACC sec. III-B";
+        /// Ports: most congested packets that an entry counts.
+        n_cong_max: u32 = "255" in "1" to "4294967295" from "PACC Table I: 8 bits; PACC-7";
+        /// Ports: most notifications for a pair in a period, besides the limit of `period / cnp_gap`.
+        n_cnp_max: u32 = "255" in "1" to "4294967295" from "PACC Table I: 8 bits";
+        /// Ports: what a pair's share of the notifications is rounded to.
+        rounding: Rounding = "down" from "PACC sec. III-B, PACC-20";
+        /// Ports: what becomes of notifications not sent when the next period allots new ones.
+        pending: Pending = "replace" from "PACC-11";
+        /// Ports: pairs that the flow table has room for. Further ones get no notifications in that period.
+        table_entries: u32 = "1024" in "1" to "1000000" from "our choice";
+    }
 }
 
 impl PaccConfig {
-    /// The paper's constants.
-    pub const PAPER: PaccConfig = PaccConfig {
-        period: Span::from_us(80),
-        q_th: None,
-        q_burst: None,
-        burst: Span::from_ns(1280),
-        b_th: None,
-        w: 0.9,
-        beta1: 0.05,
-        beta2: 0.1,
-        unit: Bytes::new(1_000),
-        form: PiForm::Position,
-        cnp_gap: Span::from_us(4),
-        n_cong_max: 255,
-        n_cnp_max: 255,
-        rounding: Rounding::Down,
-        pending: Pending::Replace,
-        capacity: 1_024,
-    };
-
     /// `Q_th` of a port of this rate, in bytes.
     pub fn threshold(&self, rate: Rate) -> u64 {
-        self.q_th.map_or(rate.bytes_in(self.period).get() / 2, Bytes::get)
+        self.q_th.set().map_or(rate.bytes_in(self.period).get() / 2, Bytes::get)
     }
 
     /// `Q_burst` of a port of this rate, in bytes.
     pub fn burst_bytes(&self, rate: Rate) -> u64 {
-        self.q_burst.map_or(rate.bytes_in(self.burst).get(), Bytes::get)
+        self.q_burst.set().map_or(rate.bytes_in(self.burst).get(), Bytes::get)
     }
 
     /// `B_th` of a port of this rate, in bytes.
     pub fn bytes_min(&self, rate: Rate) -> u64 {
-        self.b_th.map_or(self.burst_bytes(rate), Bytes::get)
+        self.b_th.set().map_or(self.burst_bytes(rate), Bytes::get)
     }
 
     /// Most notifications for a pair in a period.
@@ -127,18 +111,18 @@ mod tests {
 
     #[test]
     fn thresholds_are_125_kb_and_4_kb_at_25_gbps_and_follow_the_rate_pacc_8_and_19() {
-        let config = PaccConfig::PAPER;
+        let config = PaccConfig::default();
         let at = |rate| (config.threshold(rate), config.burst_bytes(rate), config.bytes_min(rate));
         assert_eq!(at(Rate::gbps(25)), (125_000, 4_000, 4_000));
         assert_eq!(at(Rate::gbps(100)), (500_000, 16_000, 16_000));
-        let set = PaccConfig { q_th: Some(Bytes::new(7)), q_burst: Some(Bytes::new(8)), ..config };
+        let set = PaccConfig { q_th: Auto::Set(Bytes::new(7)), q_burst: Auto::Set(Bytes::new(8)), ..config };
         assert_eq!((set.threshold(Rate::gbps(1)), set.bytes_min(Rate::gbps(1))), (7, 8));
     }
 
     #[test]
     fn at_most_20_notifications_fit_into_a_period_sec_iii_b() {
-        assert_eq!(PaccConfig::PAPER.cnps_max(), 20);
-        let dense = PaccConfig { cnp_gap: Span::from_ns(100), ..PaccConfig::PAPER };
+        assert_eq!(PaccConfig::default().cnps_max(), 20);
+        let dense = PaccConfig { cnp_gap: Span::from_ns(100), ..PaccConfig::default() };
         assert_eq!(dense.cnps_max(), 255, "N_cnp has 8 bits");
     }
 }

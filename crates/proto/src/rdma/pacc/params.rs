@@ -1,6 +1,6 @@
 //! What `pacc` can be set to: DCQCN's reaction point at hosts, and the mechanism at ports.
 
-use super::{PaccConfig, PaccPort, Pending, PiForm, Rounding};
+use super::{PaccConfig, PaccPort};
 use crate::endpoint::Env;
 use crate::needs::Needs;
 use crate::rdma::config::CommonParams;
@@ -8,46 +8,13 @@ use crate::rdma::dcqcn::{AlphaFrom, DcqcnConfig, Hyper, Notice, Reaction};
 use crate::rdma::scale::{LawParams, Step};
 use crate::rdma::{Config, Rdma, RdmaParams};
 use crate::transport::Checked;
-use clearway_schema::{Auto, Profile, declare};
+use clearway_schema::{Profile, declare};
 use clearway_units::{Bytes, Rate, Span};
 
 declare! {
     /// Parameters of `pacc`.
     pub struct Params {
-        /// Ports: period `T` of the controller, of the average and of the flow table.
-        period: Span = "80 us" in "1 us" to "1 s" from "PACC sec. III-B";
-        /// Ports: the queue that the controller wants (`Q_th`). `auto`: half of what the port sends in a period, 125 KB at
-        /// 25 Gbps.
-        q_th: Auto<Bytes> = "auto" in "0 B" to "1 TB" from "PACC sec. V-A, PACC-8";
-        /// Ports: an average queue up to this is taken for microbursts (`Q_burst`). `auto`: what the port sends in `burst`.
-        q_burst: Auto<Bytes> = "auto" in "0 B" to "1 TB" from "PACC sec. V-A, PACC-8";
-        /// Ports: how long a microburst lasts (`d`): 4 KB at 25 Gbps.
-        burst: Span = "1.28 us" in "0 s" to "1 s" from "PACC sec. V-A, PACC-19";
-        /// Ports: a pair of hosts with fewer bytes in a period is forgotten (`B_th`). `auto`: as `q_burst`.
-        b_th: Auto<Bytes> = "auto" in "0 B" to "1 TB" from "PACC sec. V-A";
-        /// Ports: weight `w` of the present queue in its average.
-        w: f64 = "0.9" in "0.001" to "1" from "PACC sec. V-A";
-        /// Ports: notifications for each `queue_unit` of queue above `q_th` (`beta_1`).
-        beta1: f64 = "0.05" in "0" to "1000" from "PACC sec. V-A";
-        /// Ports: notifications for each `queue_unit` by which the queue grew in a period (`beta_2`).
-        beta2: f64 = "0.1" in "0" to "1000" from "PACC sec. V-A";
-        /// Ports: what the controller counts the queue in.
-        queue_unit: Bytes = "1 KB" in "1 B" to "1 GB" from "PACC-1";
-        /// Ports: `position`: the controller's output is the number of notifications, as Algorithm 1 prints it;
-        /// `incremental`: it is added to that of the period before, as in the paper's analysis.
-        form: PiForm = "position" from "PACC Algorithm 1, PACC-2";
-        /// Ports: time between two notifications for the same pair.
-        cnp_gap: Span = "4 us" in "1 ns" to "1 s" from "PACC sec. III-B";
-        /// Ports: most congested packets that an entry counts.
-        n_cong_max: u32 = "255" in "1" to "4294967295" from "PACC Table I: 8 bits; PACC-7";
-        /// Ports: most notifications for a pair in a period, besides the limit of `period / cnp_gap`.
-        n_cnp_max: u32 = "255" in "1" to "4294967295" from "PACC Table I: 8 bits";
-        /// Ports: what a pair's share of the notifications is rounded to.
-        rounding: Rounding = "down" from "PACC sec. III-B, PACC-20";
-        /// Ports: what becomes of notifications not sent when the next period allots new ones.
-        pending: Pending = "replace" from "PACC-11";
-        /// Ports: pairs that the flow table has room for. Further ones get no notifications in that period.
-        table_entries: u32 = "1024" in "1" to "1000000" from "our choice";
+        ..port: PaccConfig;
         /// Hosts, as in `dcqcn`: when a notification takes effect. `ticks`: at the next tick of a clock that the flow's first
         /// notification starts; `on-cnp`: at once.
         reaction: Reaction = "ticks" from "HPCC's ns-3 code, PACC-22";
@@ -129,24 +96,7 @@ impl RdmaParams for Params {
     }
 
     fn mechanism(&self) -> Option<PaccConfig> {
-        Some(PaccConfig {
-            period: self.period,
-            q_th: self.q_th.set(),
-            q_burst: self.q_burst.set(),
-            burst: self.burst,
-            b_th: self.b_th.set(),
-            w: self.w,
-            beta1: self.beta1,
-            beta2: self.beta2,
-            unit: self.queue_unit,
-            form: self.form,
-            cnp_gap: self.cnp_gap,
-            n_cong_max: self.n_cong_max,
-            n_cnp_max: self.n_cnp_max,
-            rounding: self.rounding,
-            pending: self.pending,
-            capacity: self.table_entries,
-        })
+        Some(self.port)
     }
 
     fn settings(&self, env: &Env) -> Config {
@@ -187,11 +137,6 @@ mod tests {
 
     fn profile(profiles: &'static [Profile], name: &str) -> &'static Profile {
         profiles.iter().find(|profile| profile.name == name).expect("a profile")
-    }
-
-    #[test]
-    fn the_defaults_of_ports_are_the_papers() {
-        assert_eq!(Params::default().mechanism().unwrap(), PaccConfig::PAPER);
     }
 
     #[test]

@@ -50,7 +50,7 @@ impl PortMechanism for PaccPort {
     const SENDS_CNPS: bool = true;
 
     fn new(config: &PaccConfig, rate: Rate) -> PaccPort {
-        let unit = config.unit;
+        let unit = config.queue_unit;
         PaccPort {
             period: config.period.max(Span::from_ps(1)),
             cnp_gap: config.cnp_gap.max(Span::from_ps(1)),
@@ -61,7 +61,7 @@ impl PortMechanism for PaccPort {
             rounding: config.rounding,
             pending: config.pending,
             pi: PiController::new(config.beta1, config.beta2, config.threshold(rate), unit, config.form),
-            table: FlowTable::new(config.capacity, config.n_cong_max),
+            table: FlowTable::new(config.table_entries, config.n_cong_max),
             average: 0.0,
             period_end: Time::MAX,
             due: Vec::new(),
@@ -185,7 +185,7 @@ mod tests {
     const RATE: Rate = Rate::gbps(25);
 
     fn port() -> PaccPort {
-        PaccPort::new(&PaccConfig::PAPER, RATE)
+        PaccPort::new(&PaccConfig::default(), RATE)
     }
 
     fn state(queued: u64, now: Time) -> PortState {
@@ -246,7 +246,7 @@ mod tests {
     fn a_queue_that_is_short_on_average_is_taken_for_microbursts_sec_iii_b() {
         // The queue met 200 KB in between and ends at 4,444 bytes: Q_avg = 3,999.6 against Q_burst = 4,000. With this
         // beta_2, N_all = 0.05 x -120.556 + 5 x 4.444 = 16.2 would be due.
-        let config = PaccConfig { beta2: 5.0, ..PaccConfig::PAPER };
+        let config = PaccConfig { beta2: 5.0, ..PaccConfig::default() };
         let mut port = PaccPort::new(&config, RATE);
         forward(&mut port, 1, 50, 200_000, at(10));
         assert!(run(&mut port, 4_444, at(159)).is_empty());
@@ -283,14 +283,14 @@ mod tests {
     fn what_is_pending_is_replaced_or_added_to_pacc_11() {
         // A gap that leaves notifications over: 80 us / 30 us = 2 fit, at 0 and 30, and a third would come at 60.
         for (pending, expected) in [(Pending::Replace, 2), (Pending::Add, 2)] {
-            let config = PaccConfig { cnp_gap: Span::from_us(30), pending, ..PaccConfig::PAPER };
+            let config = PaccConfig { cnp_gap: Span::from_us(30), pending, ..PaccConfig::default() };
             let mut port = PaccPort::new(&config, RATE);
             forward(&mut port, 1, 50, 2_000_000, at(10));
             assert_eq!(run(&mut port, 2_000_000, at(159)).len(), expected);
         }
         // Beyond what fits, by hand: one left over from before.
         for (pending, expected) in [(Pending::Replace, vec![1, 1]), (Pending::Add, vec![9, 1, 1])] {
-            let config = PaccConfig { cnp_gap: Span::from_us(30), pending, ..PaccConfig::PAPER };
+            let config = PaccConfig { cnp_gap: Span::from_us(30), pending, ..PaccConfig::default() };
             let mut port = PaccPort::new(&config, RATE);
             port.due.push(Due { key: 9, left: 1 });
             port.cnp_at = at(81);

@@ -21,17 +21,13 @@ use crate::endpoint::Env;
 use crate::needs::Needs;
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
-use clearway_schema::{Auto, Profile, declare};
+use clearway_schema::{Profile, declare};
 use clearway_units::{Bytes, Span};
 
 declare! {
     /// Parameters of `hull`.
     pub struct Params {
-        /// Phantom queue: drain rate as a share of the link's (`gamma`).
-        drain: f64 = "0.95" in "0.01" to "1" from "NSDI'12; E16 sec. 5";
-        /// Phantom queue: marking threshold. `auto`: 1 KB up to 1 Gbps, 15 KB at 10 Gbps, and on the straight line
-        /// through both.
-        threshold: Auto<Bytes> = "auto" in "1 B" to "1 GB" from "NSDI'12, unchecked: see the page; the line is our choice";
+        ..phantom: PhantomConfig;
         /// DCTCP: weight `g` of a new measurement of marking.
         g: f64 = "0.0625" in "0" to "1" from "RFC 8257 sec. 4.2";
         /// DCTCP: `alpha` of a new flow.
@@ -81,7 +77,7 @@ impl Transport for Hull {
     }
 
     fn mechanism(params: &Params) -> Option<PhantomConfig> {
-        Some(PhantomConfig { drain: params.drain, threshold: params.threshold })
+        Some(params.phantom)
     }
 
     fn sender(params: &Params, env: &Env) -> HullSender {

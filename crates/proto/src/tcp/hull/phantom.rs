@@ -3,16 +3,19 @@
 
 use crate::mechanism::{PortMechanism, PortState};
 use crate::packet::{Extra, Flags, Packet};
-use clearway_schema::Auto;
+use clearway_schema::{Auto, declare};
 use clearway_units::{Bytes, Rate, Time};
 
-/// The settings of a phantom queue.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct PhantomConfig {
-    /// The drain rate as a share of the link's rate (`gamma` of the paper).
-    pub drain: f64,
-    /// The marking threshold. `Auto` is 1 KB up to 1 Gbps, 15 KB at 10 Gbps and linear in the rate above 1 Gbps.
-    pub threshold: Auto<Bytes>,
+declare! {
+    /// The constants of a phantom queue.
+    #[derive(Copy, PartialEq)]
+    pub struct PhantomConfig {
+        /// Phantom queue: drain rate as a share of the link's (`gamma`).
+        drain: f64 = "0.95" in "0.01" to "1" from "NSDI'12; E16 sec. 5";
+        /// Phantom queue: marking threshold. `auto`: 1 KB up to 1 Gbps, 15 KB at 10 Gbps, and on the straight line
+        /// through both.
+        threshold: Auto<Bytes> = "auto" in "1 B" to "1 GB" from "NSDI'12, unchecked: see the page; the line is our choice";
+    }
 }
 
 /// The phantom queue of one port. Each packet that leaves adds its size, and the counter drains at `gamma` times the
@@ -40,6 +43,8 @@ const BYTE: u128 = 8_000_000_000_000;
 impl PortMechanism for PhantomQueue {
     type Config = PhantomConfig;
     const NAME: &'static str = "phantom queue";
+    const PREFIX: &'static str = "phantom";
+    const KEYS: &'static [&'static str] = &["drain", "threshold"];
     const SEES_DEPARTURES: bool = true;
 
     fn new(config: &PhantomConfig, rate: Rate) -> PhantomQueue {

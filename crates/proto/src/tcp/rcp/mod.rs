@@ -22,21 +22,7 @@ use clearway_units::{Rate, Span, Time};
 declare! {
     /// Parameters of `rcp`.
     pub struct Params {
-        /// Ports: gain `alpha` on spare capacity.
-        alpha: f64 = "0.4" in "0.0001" to "10" from "defaults of the authors' ns-2 code";
-        /// Ports: gain `beta` on the queue.
-        beta: f64 = "0.4" in "0" to "10" from "defaults of the authors' ns-2 code (RCP-1)";
-        /// Ports: share `gamma` of the link to be used.
-        gamma: f64 = "1" in "0.01" to "1" from "defaults of the authors' ns-2 code";
-        /// Ports: rate at the start, as a share of the link's. An idle port soon offers the whole link.
-        initial_rate: f64 = "0.05" in "0.000001" to "1" from "the authors' ns-2 router";
-        /// Ports: mean round-trip time of flows (`d0`) before any packet brought one. The authors' 200 ms are for
-        /// the Internet.
-        initial_rtt: Span = "100 us" in "1 us" to "10 s" from "our choice: E17 sec. 6.1";
-        /// Ports: longest control interval; the mean round-trip time if that is shorter.
-        interval_max: Span = "10 ms" in "1 us" to "10 s" from "the authors' ns-2 router";
-        /// Ports: least rate, in packets of 1000 bytes per mean round-trip time.
-        packets_min: f64 = "0.01" in "0.000001" to "1" from "the authors' ns-2 router";
+        ..port: RcpConfig;
         /// Ask for the rate with a `SYN` before the first byte, even over a connection that stands. Else start
         /// with `initial_window` spread over a round trip.
         ask_first: bool = "true" from "Dukkipati 2008; E17 sec. 6.1";
@@ -68,15 +54,7 @@ impl Transport for Rcp {
     }
 
     fn mechanism(params: &Params) -> Option<RcpConfig> {
-        Some(RcpConfig {
-            alpha: params.alpha,
-            beta: params.beta,
-            gamma: params.gamma,
-            initial_rate: params.initial_rate,
-            initial_rtt: params.initial_rtt,
-            interval_max: params.interval_max,
-            packets_min: params.packets_min,
-        })
+        Some(params.port)
     }
 
     fn sender(params: &Params, env: &Env) -> Sender<RcpController> {

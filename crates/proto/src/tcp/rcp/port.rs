@@ -16,25 +16,29 @@
 
 use crate::mechanism::{PortMechanism, PortState};
 use crate::packet::{Extra, Header, Packet};
+use clearway_schema::declare;
 use clearway_units::{Rate, Span, Time};
 
-/// The gains and limits of a port's rate.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct RcpConfig {
-    /// The gain on spare capacity.
-    pub alpha: f64,
-    /// The gain on the queue.
-    pub beta: f64,
-    /// The share of the link to be used.
-    pub gamma: f64,
-    /// The rate at the start, as a share of the link's rate.
-    pub initial_rate: f64,
-    /// `d0` until a packet states a round-trip time.
-    pub initial_rtt: Span,
-    /// The longest control interval `T`; it is `d0` if that is shorter.
-    pub interval_max: Span,
-    /// The least rate, in packets of 1000 bytes per `d0`.
-    pub packets_min: f64,
+declare! {
+    /// Gains and limits of a port's rate.
+    #[derive(Copy, PartialEq)]
+    pub struct RcpConfig {
+        /// Ports: gain `alpha` on spare capacity.
+        alpha: f64 = "0.4" in "0.0001" to "10" from "defaults of the authors' ns-2 code";
+        /// Ports: gain `beta` on the queue.
+        beta: f64 = "0.4" in "0" to "10" from "defaults of the authors' ns-2 code (RCP-1)";
+        /// Ports: share `gamma` of the link to be used.
+        gamma: f64 = "1" in "0.01" to "1" from "defaults of the authors' ns-2 code";
+        /// Ports: rate at the start, as a share of the link's. An idle port soon offers the whole link.
+        initial_rate: f64 = "0.05" in "0.000001" to "1" from "the authors' ns-2 router";
+        /// Ports: mean round-trip time of flows (`d0`) before any packet brought one. The authors' 200 ms are for
+        /// the Internet.
+        initial_rtt: Span = "100 us" in "1 us" to "10 s" from "our choice: E17 sec. 6.1";
+        /// Ports: longest control interval; the mean round-trip time if that is shorter.
+        interval_max: Span = "10 ms" in "1 us" to "10 s" from "the authors' ns-2 router";
+        /// Ports: least rate, in packets of 1000 bytes per mean round-trip time.
+        packets_min: f64 = "0.01" in "0.000001" to "1" from "the authors' ns-2 router";
+    }
 }
 
 /// The rate of one port.
@@ -64,6 +68,8 @@ pub struct RcpRate {
 impl PortMechanism for RcpRate {
     type Config = RcpConfig;
     const NAME: &'static str = "RCP rate";
+    const PREFIX: &'static str = "rcp";
+    const KEYS: &'static [&'static str] = &["alpha", "beta", "gamma"];
     const SEES_ARRIVALS: bool = true;
     const SEES_DEPARTURES: bool = true;
 
@@ -167,16 +173,6 @@ impl RcpRate {
 mod tests {
     use super::*;
 
-    const CONFIG: RcpConfig = RcpConfig {
-        alpha: 0.4,
-        beta: 0.4,
-        gamma: 1.0,
-        initial_rate: 0.05,
-        initial_rtt: Span::from_us(100),
-        interval_max: Span::from_ms(10),
-        packets_min: 0.01,
-    };
-
     fn state(queued: u64, now: Time) -> PortState {
         PortState { now, queued, sent: 0 }
     }
@@ -196,7 +192,7 @@ mod tests {
     fn fluid(flows: f64, rounds: usize) -> (Vec<f64>, f64) {
         let link = Rate::gbps(10);
         let rtt = Span::from_us(100);
-        let mut port = RcpRate::new(&CONFIG, link);
+        let mut port = RcpRate::new(&RcpConfig::default(), link);
         let step = Span::from_us(1);
         let mut told = std::collections::VecDeque::from(vec![0.0; 100]);
         let (mut queue, mut now, mut rates) = (0.0, Time::ZERO, Vec::new());
@@ -229,7 +225,7 @@ mod tests {
 
     #[test]
     fn an_idle_port_offers_the_whole_link_after_a_while_and_no_more() {
-        let mut port = RcpRate::new(&CONFIG, Rate::gbps(10));
+        let mut port = RcpRate::new(&RcpConfig::default(), Rate::gbps(10));
         assert_eq!(port.rate(), Rate::mbps(500));
         port.on_arrival(&packet(Span::ZERO), 0, state(0, Time::ZERO + Span::from_us(100)));
         assert_eq!(port.rate(), Rate::mbps(700), "one interval: 1 + alpha");
@@ -239,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_queue_lowers_the_rate_by_the_law_of_the_authors_router() {
-        let mut port = RcpRate::new(&CONFIG, Rate::gbps(10));
+        let mut port = RcpRate::new(&RcpConfig::default(), Rate::gbps(10));
         port.rate = 1e9;
         // As much arrives in the interval as the link carries, and 12,500 bytes wait, a tenth of what it carries in d0.
         port.arrived = 125_000;
@@ -250,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_packet_carries_the_least_rate_of_its_path() {
-        let mut port = RcpRate::new(&CONFIG, Rate::gbps(10));
+        let mut port = RcpRate::new(&RcpConfig::default(), Rate::gbps(10));
         let mut asked = packet(Span::ZERO);
         port.on_departure(&mut asked, None, state(0, Time::ZERO));
         assert_eq!(rate_of(&asked), Rate::mbps(500));
@@ -268,7 +264,7 @@ mod tests {
 
     #[test]
     fn the_mean_round_trip_weighs_bytes_and_follows_longer_ones_at_once() {
-        let mut port = RcpRate::new(&CONFIG, Rate::gbps(10));
+        let mut port = RcpRate::new(&RcpConfig::default(), Rate::gbps(10));
         port.on_arrival(&packet(Span::from_us(200)), 0, state(0, Time::ZERO));
         port.on_arrival(&packet(Span::from_us(400)), 0, state(0, Time::ZERO));
         port.on_arrival(&packet(Span::ZERO), 0, state(0, Time::ZERO + Span::from_us(100)));

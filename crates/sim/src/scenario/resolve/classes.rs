@@ -12,7 +12,7 @@ use crate::scenario::transport::AllNeeds;
 use clearway_proto::Acks;
 use clearway_schema::{Declared, quoted};
 
-/// The class of data that nothing allowed.
+/// The name of the class that is made for unscheduled data (sent without a credit).
 const LOW_CLASS: &str = "low-priority";
 /// Eight priorities, and no network card or switch has more queues than this at a port.
 const CLASSES_MAX: usize = 64;
@@ -133,7 +133,7 @@ fn check_acks(document: &Document, parts: &[ReadPart]) -> Result<()> {
     Err(document.error(&Path::default().key("traffic").index(index).key("ack_class"), problem))
 }
 
-/// Adds the class that yields to all others, if a transport sends data that nothing allowed and the scenario has no
+/// Adds the class that yields to all others, if a transport sends unscheduled data and the scenario has no
 /// such class yet.
 pub(super) fn add_low_class(
     document: &Document,
@@ -143,7 +143,7 @@ pub(super) fn add_low_class(
 ) -> Result<()> {
     let Some(&(name, queue)) = needs.unscheduled_queues.first() else { return Ok(()) };
     let at = Path::default().key("switch").key("class");
-    let wanted = format!("the class {LOW_CLASS:?} of {name}, for data that nothing allowed");
+    let wanted = format!("the class {LOW_CLASS:?} of {name}, for unscheduled data");
     let lowest = |classes: &[ClassTable]| classes.iter().map(|class| class.priority).max().unwrap_or(0);
     if let Some(index) = classes.iter().position(|class| class.name.0 == LOW_CLASS) {
         let others = classes.iter().enumerate().filter(|(other, _)| *other != index);

@@ -10,6 +10,7 @@ mod write;
 use super::document::{Document, Path};
 use super::error::ScenarioError;
 use super::lossless::{resolve_marking, resolve_pfc};
+use super::mechanism::{self, resolve_mechanism};
 use super::schema::*;
 use super::shapes::{Shape, check_links};
 use super::traffic::Surroundings;
@@ -20,7 +21,7 @@ use clearway_proto::Framing;
 use clearway_schema::{Auto, Declared};
 use clearway_units::Bytes;
 use links::{change_links, read_faults, read_loss};
-use ports::{resolve_credit, resolve_mechanism, resolve_switch};
+use ports::{resolve_credit, resolve_switch};
 use samples::read_samples;
 use traffic::read_traffic;
 use write::{Written, write_toml};
@@ -61,7 +62,10 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
     let mut network: Network = document.read_table(&top.key("network"))?;
     let framing = framing(document, &mut network)?;
     let switch_at = top.key("switch");
-    let mut switch: Switch = document.read_table(&switch_at)?;
+    let own_keys = Switch::SPECS.iter().map(|key| key.name.to_owned());
+    let keys: Vec<String> = own_keys.chain(mechanism::keys().into_iter().map(|key| key.name)).collect();
+    document.check_keys(&switch_at, &keys.iter().map(String::as_str).collect::<Vec<_>>())?;
+    let mut switch: Switch = document.read(&switch_at)?;
     let host: Host = document.read_table(&top.key("host"))?;
     let mut classes = read_classes(document, &switch_at)?;
     let credit_classes = read_credit_classes(document, &switch_at)?;
@@ -89,7 +93,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
     let credit = resolve_credit(document, &needs, &switch, framing)?;
     let host_credit =
         credit.map(|credit| CreditClass { queue: host.credit_queue.or(credit.queue), ..credit });
-    let mechanism = resolve_mechanism(document, &needs, &switch)?;
+    let mechanism = resolve_mechanism(document, &needs.mechanisms)?;
     add_classes_ahead(document, &needs, &mut classes, &mut parts)?;
     add_low_class(document, &needs, &parts, &mut classes)?;
     resolve_marking(document, &needs, &mut switch, &mut classes)?;
@@ -131,6 +135,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
         links: &link_tables,
         network: &network,
         switch: &switch,
+        mechanism: &mechanism.written,
         classes: &classes,
         credit_classes: &credit_classes,
         host: &host,
@@ -151,7 +156,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
             credit_classes: credit_turns(credit, None),
             classes: model_classes,
             shared,
-            mechanism,
+            mechanism: mechanism.config,
         },
         pfc,
         whole_ns: network.whole_ns,

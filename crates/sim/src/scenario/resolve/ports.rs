@@ -6,9 +6,9 @@ use crate::scenario::document::{Document, Path};
 use crate::scenario::field::BufferWord;
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
-use crate::scenario::transport::{AllNeeds, CREDIT_KEYS, PHANTOM_KEYS, RCP_KEYS, mechanism_keys};
+use crate::scenario::transport::{AllNeeds, CREDIT_KEYS};
 use clearway_proto::port::CreditShaping;
-use clearway_proto::{AnyMechanismConfig, CreditNeeds, Framing};
+use clearway_proto::{CreditNeeds, Framing};
 use clearway_schema::Auto;
 use clearway_topology::Topology;
 use clearway_units::{Bytes, Rate};
@@ -85,61 +85,6 @@ pub(super) fn resolve_credit(
         return Err(document.error(&at.key("credit_bucket"), problem));
     }
     Ok(Some(CreditClass { queue, shaping, share: switch.credit_share }))
-}
-
-/// What ports of switches do besides queueing, from what the transports ask for and what the scenario says.
-pub(super) fn resolve_mechanism(
-    document: &Document,
-    needs: &AllNeeds,
-    switch: &Switch,
-) -> Result<Option<AnyMechanismConfig>> {
-    let at = Path::default().key("switch");
-    let own = needs.mechanisms.first().map_or(&[][..], |(_, mechanism)| mechanism_keys(mechanism));
-    for key in PHANTOM_KEYS.iter().chain(&RCP_KEYS) {
-        if has(document, &at, key) && !own.contains(key) {
-            let problem =
-                "means nothing, since no transport of the scenario asks its ports for this; remove it";
-            return Err(document.error(&at.key(key), problem));
-        }
-    }
-    let told = |mechanism: &AnyMechanismConfig| {
-        let mut mechanism = mechanism.clone();
-        match &mut mechanism {
-            AnyMechanismConfig::Hull(phantom) => {
-                phantom.drain = switch.phantom_drain.unwrap_or(phantom.drain);
-                phantom.threshold = switch.phantom_threshold.map_or(phantom.threshold, Auto::Set);
-            }
-            AnyMechanismConfig::Rcp(rcp) => {
-                rcp.alpha = switch.rcp_alpha.unwrap_or(rcp.alpha);
-                rcp.beta = switch.rcp_beta.unwrap_or(rcp.beta);
-                rcp.gamma = switch.rcp_gamma.unwrap_or(rcp.gamma);
-            }
-            _ => {}
-        }
-        mechanism
-    };
-    let Some((name, first)) = needs.mechanisms.first() else { return Ok(None) };
-    let first = told(first);
-    match needs.mechanisms.iter().find(|(_, other)| told(other) != first) {
-        None => Ok(Some(first)),
-        Some((other, mechanism)) if first.name() == mechanism.name() => Err(document.error(
-            &Path::default().key("traffic"),
-            format!(
-                "{name} and {other} need the same of the ports of switches, {}, but with different parameters; give \
-                 both the same",
-                first.name()
-            ),
-        )),
-        Some((other, mechanism)) => Err(document.error(
-            &Path::default().key("traffic"),
-            format!(
-                "{name} and {other} need different things of the ports of switches, {} and {}; a port does one, so \
-                 write traffic of one of the two transports only",
-                first.name(),
-                mechanism.name()
-            ),
-        )),
-    }
 }
 
 /// Fills in what the switches' keys leave open.

@@ -15,6 +15,8 @@ pub(super) struct Written<'a> {
     pub links: &'a [LinkTable],
     pub network: &'a Network,
     pub switch: &'a Switch,
+    /// Keys of the port mechanism.
+    pub mechanism: &'a [(String, String)],
     pub classes: &'a [ClassTable],
     pub credit_classes: &'a [CreditClassTable],
     pub host: &'a Host,
@@ -48,6 +50,9 @@ pub(super) fn write_toml(written: &Written<'_>) -> String {
     keys(&mut out, written.network.write());
     out.push_str("\n[switch]\n");
     keys(&mut out, credits("switch", written.switch.write()));
+    for (key, value) in written.mechanism {
+        let _ = writeln!(out, "{key} = {value}");
+    }
     for class in written.classes {
         out.push_str("\n[[switch.class]]\n");
         keys(&mut out, class.write());

@@ -112,18 +112,6 @@ declare! {
         /// With `pfc`: a port that is stopped for longer without a break is reported as a pause storm. Without it,
         /// 200 ms.
         pfc_storm: Option<Span> = none in "1 us" to "1000 s";
-        /// Drain rate of phantom queues, as a share of the link's. Without it, what the transport asks for. Only with
-        /// a transport that uses phantom queues, as the next key.
-        phantom_drain: Option<f64> = none in "0.01" to "1";
-        /// Marking threshold of phantom queues. Without it, what the transport asks for.
-        phantom_threshold: Option<Bytes> = none in "1 B" to "1 GB";
-        /// RCP's gain on spare capacity. Without it, what the transport asks for. Only with a transport that uses
-        /// RCP's rates, as the next two keys.
-        rcp_alpha: Option<f64> = none in "0.0001" to "10";
-        /// RCP's gain on the queue. Without it, what the transport asks for.
-        rcp_beta: Option<f64> = none in "0" to "10";
-        /// Share of the link that RCP uses. Without it, what the transport asks for.
-        rcp_gamma: Option<f64> = none in "0.01" to "1";
         /// Classes of packets, each under `[[switch.class]]`. Without any, there is one, named `data`. Credits have a
         /// class of their own.
         class: Tables = none;

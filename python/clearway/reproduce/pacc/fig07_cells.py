@@ -1,0 +1,88 @@
+"""Cells of Fig. 7 and 8: the completion times of a size class at a load, of one transport or beside another's."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from clearway.reproduce import judge, stats
+from clearway.reproduce.figure import Tables
+from clearway.reproduce.pacc.setup import PAPER
+from clearway.reproduce.stats import Estimate
+
+#: Name in the paper -> built-in workload.
+WORKLOADS = {"WebSearch": "web-search-hpcc", "FB_Hadoop": "hadoop-hpcc"}
+MIDDLE = 0.5
+#: Size classes.
+SMALL, LARGE, HUGE, ALL = "up to 100 KB", "above 100 KB", "above 3 MB", "all"
+CLASSES = (ALL, SMALL, LARGE, HUGE)
+STATISTICS = {"average": "mean_s", "99th percentile": "p99_s"}
+
+
+def of(tables: Tables, workload: str, load: float, name: str, bucket: str = ALL, column: str = "mean_s") -> list[float]:
+    """A statistic of a transport, one value a seed."""
+    part = tables["sizes"].filter(
+        (pl.col("workload") == workload)
+        & (pl.col("load") == load)
+        & (pl.col("transport") == name)
+        & (pl.col("bucket") == bucket)
+    )
+    return [float(value) for value in part.sort("seed")[column]]
+
+
+def loads(tables: Tables) -> list[float]:
+    """The loads of these runs."""
+    return sorted(tables["rows"]["load"].unique())
+
+
+def reduced(
+    tables: Tables, workload: str, other: str, bucket: str = ALL, column: str = "mean_s", ours: str = "pacc"
+) -> Estimate:
+    """By how many percent ours is below the other: the largest over loads."""
+    found = [
+        stats.reduction(
+            of(tables, workload, load, ours, bucket, column), of(tables, workload, load, other, bucket, column)
+        )
+        for load in loads(tables)
+    ]
+    return max(found, key=lambda one: one.mean).scaled(100)
+
+
+def best_other(tables: Tables, workload: str, bucket: str, column: str, ours: str = "pacc") -> Estimate:
+    """By how many percent ours is below the best of the paper's others: the largest over loads."""
+    found = []
+    for load in loads(tables):
+        rivals = {name: of(tables, workload, load, name, bucket, column) for name in PAPER.values()}
+        best = min(rivals, key=lambda name: sum(rivals[name]))
+        found.append(stats.reduction(of(tables, workload, load, ours, bucket, column), rivals[best]))
+    return max(found, key=lambda one: one.mean).scaled(100)
+
+
+def lower(tables: Tables, cell: tuple[str, float, str, str], ours: str, other: str, slack: float) -> judge.Holds:
+    """Whether ours is below the other in a cell: workload, load, class, statistic."""
+    workload, load, bucket, column = cell
+    ratio = stats.paired_ratio(
+        of(tables, workload, load, ours, bucket, column), of(tables, workload, load, other, bucket, column)
+    )
+    return judge.below(ratio, 1.0, slack)
+
+
+def cells(tables: Tables, buckets: tuple[str, ...] = (ALL,)) -> list[tuple[str, float, str, str]]:
+    """Workload, load, class, statistic."""
+    return [
+        (workload, load, bucket, column)
+        for column in STATISTICS.values()
+        for workload in WORKLOADS
+        for load in loads(tables)
+        for bucket in buckets
+    ]
+
+
+def count(held: list[judge.Holds]) -> str:
+    """`9 of 12`."""
+    return f"{sum(one is True for one in held)} of {len(held)}"
+
+
+def to_pacc(tables: Tables, workload: str, name: str, bucket: str) -> list[float]:
+    """A transport's average over PACC's at the middle load, one value a seed."""
+    pair = (of(tables, workload, MIDDLE, one, bucket) for one in (name, "pacc"))
+    return [a / b for a, b in zip(*pair, strict=True)]
