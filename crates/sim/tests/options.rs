@@ -119,13 +119,8 @@ fn unscheduled_data_on_an_idle_path_arrives_without_waiting_for_credits() {
 }
 
 #[test]
-<<<<<<< HEAD
 fn flows_with_credits_are_not_slowed_down_by_unscheduled_data() {
     // Four flows with credits run alone, and then beside unscheduled data that fills the bottleneck four times over.
-=======
-fn flows_with_credits_do_not_feel_data_without() {
-    // Four flows with credits alone, and beside unscheduled data that fills the bottleneck four times over.
->>>>>>> main
     let mean = |beside: bool| {
         let plain = expresspass(&[]);
         let dumbbell = Dumbbell { pairs: 8, ..Dumbbell::default() };
