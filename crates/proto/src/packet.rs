@@ -3,7 +3,7 @@
 use clearway_units::{Rate, Span, Time};
 
 /// The kinds of packets, for counters and for the choice of a class: [`Packet::kind`] derives it from the header.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum Kind {
     /// A data packet carries bytes of the flow, or tells that none follow.
@@ -24,8 +24,6 @@ pub enum Kind {
     Nack,
     /// A congestion notification packet (CNP of RoCEv2) tells the sender to slow down; a receiver or a switch sends it.
     Cnp,
-    /// A pause frame stops and resumes classes of the neighbouring port (IEEE 802.1Qbb). Ends of flows never see it.
-    Pause,
 }
 
 impl Kind {
@@ -86,8 +84,6 @@ pub enum Header {
     Credit { number: u64, session: u32, ack: u64, echo: Time },
     /// A congestion notification packet.
     Cnp,
-    /// A pause frame: bit `i` of `stop` stops class `i` of the neighbouring port, bit `i` of `go` resumes it.
-    Pause { stop: u32, go: u32 },
 }
 
 /// The fields of a request for credits.
@@ -135,7 +131,6 @@ impl Header {
             Header::RdmaNack { .. } | Header::CreditNack(_) => Kind::Nack,
             Header::Credit { .. } => Kind::Credit,
             Header::Cnp => Kind::Cnp,
-            Header::Pause { .. } => Kind::Pause,
         }
     }
 

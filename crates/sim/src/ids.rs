@@ -109,11 +109,67 @@ pub struct ClassId(u8);
 impl ClassId {
     /// The first class, which is the only one where there are no others.
     pub const FIRST: ClassId = ClassId(0);
+}
 
-    /// The bit that stands for the class in a set of classes.
+/// A set of classes of a port, of which there are at most 64.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ClassSet(u64);
+
+impl ClassSet {
+    /// The number of classes that a set can hold.
+    pub const MOST: usize = u64::BITS as usize;
+
+    /// The set without any class.
+    pub const EMPTY: ClassSet = ClassSet(0);
+
+    /// Answers whether no class is in the set.
     #[inline]
-    pub const fn bit(self) -> u32 {
-        1 << self.0
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Answers whether a class is in the set.
+    #[inline]
+    pub const fn has(self, class: ClassId) -> bool {
+        self.0 >> class.0 & 1 == 1
+    }
+
+    /// Adds a class.
+    pub const fn add(&mut self, class: ClassId) {
+        self.0 |= 1 << class.0;
+    }
+
+    /// Takes a class out.
+    pub const fn remove(&mut self, class: ClassId) {
+        self.0 &= !(1 << class.0);
+    }
+
+    /// The classes in either set.
+    pub const fn or(self, other: ClassSet) -> ClassSet {
+        ClassSet(self.0 | other.0)
+    }
+
+    /// The classes in both sets.
+    pub const fn and(self, other: ClassSet) -> ClassSet {
+        ClassSet(self.0 & other.0)
+    }
+
+    /// The classes of this set that are not in the other.
+    pub const fn without(self, other: ClassSet) -> ClassSet {
+        ClassSet(self.0 & !other.0)
+    }
+
+    /// The classes in the set.
+    pub fn iter(self) -> impl Iterator<Item = ClassId> {
+        (0..u64::BITS as u8).map(ClassId).filter(move |&class| self.has(class))
+    }
+}
+
+impl FromIterator<ClassId> for ClassSet {
+    fn from_iter<It: IntoIterator<Item = ClassId>>(classes: It) -> ClassSet {
+        let mut set = ClassSet::EMPTY;
+        classes.into_iter().for_each(|class| set.add(class));
+        set
     }
 }
 
@@ -312,6 +368,21 @@ mod tests {
         counts[ClassId::FIRST] = 1;
         counts.cover(ClassId::FIRST, 0);
         assert_eq!(counts.iter().copied().collect::<Vec<_>>(), [1, 7, 7]);
+    }
+
+    #[test]
+    fn sets_of_classes_differ_and_meet() {
+        let set =
+            |classes: &[usize]| classes.iter().map(|&class| ClassId::from_index(class)).collect::<ClassSet>();
+        let (low, high) = (set(&[0, 1]), set(&[1, 63]));
+        assert_eq!(
+            (low.or(high), low.and(high), high.without(low)),
+            (set(&[0, 1, 63]), set(&[1]), set(&[63]))
+        );
+        assert_eq!(high.iter().map(Id::index).collect::<Vec<_>>(), [1, 63]);
+        let mut one = set(&[63]);
+        one.remove(ClassId::from_index(63));
+        assert!(one.is_empty() && !one.has(ClassId::FIRST));
     }
 
     #[test]

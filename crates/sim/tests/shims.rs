@@ -294,3 +294,22 @@ fn senders_of_a_round_start_within_its_spread_in_an_order_of_their_own() {
         assert_eq!(orders.len(), 4);
     }
 }
+
+#[test]
+fn acknowledgements_that_a_shim_held_leave_in_their_own_class() {
+    let shaper = transport("ack-shaper");
+    let topology = Star { hosts: 4, rate: Rate::gbps(10), delay: Span::from_us(1) }.build().unwrap();
+    let mut model = network_for(&shaper, topology);
+    for port in [&mut model.switch, &mut model.host.port] {
+        let data = &mut port.classes[0];
+        data.priority = 1;
+        let acks = Class { name: "acks".into(), priority: 0, ..data.clone() };
+        port.classes.push(acks);
+    }
+    add(&mut model, &shaper, vec![flow(0, 1, 100_000)]);
+    model.traffic[0].ack_class = 1;
+    // Acknowledgements on their way to host 0 meet a queue of data that takes 8 ms to leave.
+    add(&mut model, &transport("blast"), vec![flow(2, 0, 10_000_000), flow(3, 0, 10_000_000)]);
+    let fct = run(&model).flows.f64s("fct_s")[0];
+    assert!(fct < 1e-3, "{fct} s behind data");
+}

@@ -66,8 +66,9 @@ impl EventKind {
         }
     }
 
-    /// The kind and object that [`EventKind::pack`] packed.
-    #[inline]
+    /// The kind and object that [`EventKind::pack`] packed. Inlined wherever kinds are told apart, so that the two matches
+    /// become one: 4 % of all instructions of a run.
+    #[inline(always)]
     fn unpack(kind: u32, id: u32) -> EventKind {
         match kind {
             0 => EventKind::Arrive(PacketId::from_bits(id)),
@@ -132,7 +133,7 @@ impl Event {
     }
 
     /// The kind of event, with its object.
-    #[inline]
+    #[inline(always)]
     pub fn kind(&self) -> EventKind {
         EventKind::unpack(self.origin_kind & ((1 << KIND_BITS) - 1), self.id)
     }

@@ -1,6 +1,6 @@
 //! Fetching into the cache what an event will need, while those before it are handled.
 
-/// Asks for the cache line that `place` starts in. A hint: it changes how long things take and nothing else.
+/// Asks for the cache line in which `place` starts. This is a hint: it changes how long things take and nothing else.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub fn prefetch<T>(place: &T) {

@@ -5,7 +5,7 @@ use clearway_units::Span;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Buckets of the wheel; a power of two.
+/// The number of buckets of the wheel; a power of two.
 const BUCKETS: u64 = 2048;
 
 /// Pending events in their order.
@@ -16,11 +16,11 @@ const BUCKETS: u64 = 2048;
 pub struct Wheel {
     /// The events of the current bucket in order; those before `next` are gone.
     current: Vec<Event>,
-    /// Index of the first event of the current bucket that is still pending.
+    /// The index of the first event of the current bucket that is still pending.
     next: usize,
-    /// Number of the current bucket since the start of time.
+    /// The number of the current bucket, counted from the start of time.
     cursor: u64,
-    /// A bucket is 2^shift picoseconds wide.
+    /// The width of a bucket, as a power of two: 2^shift picoseconds.
     shift: u32,
     /// The events of the buckets after the current one, unsorted; bucket `n` lies at `n` modulo [`BUCKETS`].
     buckets: Vec<Vec<Event>>,
@@ -28,7 +28,7 @@ pub struct Wheel {
     occupied: Vec<u64>,
     /// Events behind the range of the buckets.
     far: BinaryHeap<Far>,
-    /// Number of events that ever went into the heap.
+    /// The number of events that ever went into the heap.
     far_pushed: u64,
 }
 
@@ -124,7 +124,7 @@ impl Wheel {
         true
     }
 
-    /// Number of the first bucket after the current one that holds events.
+    /// The number of the first bucket after the current one that holds events.
     fn next_occupied(&self) -> Option<u64> {
         let words = self.occupied.len();
         let start = ((self.cursor + 1) % BUCKETS) as usize;

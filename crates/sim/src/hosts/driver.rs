@@ -261,3 +261,23 @@ impl Delay {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delays_are_drawn_from_their_distribution() {
+        let mut rng = Rng::stream(1, Entity::Host, 0);
+        let [low, middle, high] = [1, 2, 10].map(Span::from_us);
+        assert_eq!(Delay::Fixed(low).draw(&mut rng), low);
+        let uniform: Vec<Span> = (0..1000).map(|_| Delay::Uniform(low, high).draw(&mut rng)).collect();
+        assert!(uniform.iter().all(|&delay| low <= delay && delay <= high));
+        let mean = uniform.iter().copied().sum::<Span>().as_secs_f64() / 1000.0;
+        assert!((mean - 5.5e-6).abs() < 3e-7, "{mean} s");
+        let quantiles = Delay::Quantiles(vec![(0.0, low), (0.9, middle), (1.0, high)]);
+        let drawn: Vec<Span> = (0..1000).map(|_| quantiles.draw(&mut rng)).collect();
+        let above = drawn.iter().filter(|&&delay| delay > middle).count();
+        assert!((70..130).contains(&above), "{above} of 1000 above the 90 % quantile");
+    }
+}

@@ -209,3 +209,93 @@ impl Flows {
         self.places.iter_mut().filter_map(Option::as_mut)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Id;
+    use clearway_proto::{AnyTransport, Entity, Env, Framing};
+    use clearway_units::{Rate, Span};
+
+    fn flow() -> Flow {
+        let transport = AnyTransport::by_name("blast").unwrap();
+        let env = Env {
+            line_rate: Rate::gbps(10),
+            path_rate: Rate::gbps(10),
+            base_rtt: Span::from_us(10),
+            framing: Framing::ETHERNET,
+            established: false,
+            host_flows: 0,
+        };
+        let end =
+            |host| End::new(Rng::stream(1, Entity::Sender, 0), HostId::from_index(host), Route::default());
+        let [data, ack, credit, cnp, unscheduled] = [0, 1, 2, 3, 4].map(ClassId::from_index);
+        Flow {
+            sender: transport.sender(&env),
+            receiver: transport.receiver(&env),
+            sending: end(0),
+            receiving: end(1),
+            traffic: TrafficId::from_index(0),
+            number: 0,
+            classes: Classes { data, ack, credit, cnp, unscheduled },
+            way_back: None,
+            shim: None,
+            in_turn: false,
+            unscheduled_in_turn: false,
+            ended: false,
+            written: 0,
+            messages: VecDeque::new(),
+            unacknowledged: VecDeque::new(),
+            acknowledged_at: u64::MAX,
+            counted: Stats::default(),
+            record: None,
+        }
+    }
+
+    #[test]
+    fn messages_are_delivered_and_acknowledged_in_order_once_their_last_byte_is() {
+        let mut flows = Flows::default();
+        let slot = flows.insert(flow());
+        let [first, second] = [0, 1].map(RecordId::from_index);
+        let flow = flows.get_mut(slot).unwrap();
+        flow.add_message(100, first);
+        flow.add_message(50, second);
+        assert_eq!((flow.written, flow.acknowledged_at), (150, 100));
+        assert_eq!(flows.pop_delivered(slot, 99), None);
+        assert_eq!(flows.pop_delivered(slot, 150), Some(first));
+        assert_eq!(flows.pop_delivered(slot, 149), None);
+        assert_eq!(flows.pop_delivered(slot, 150), Some(second));
+        assert_eq!(flows.pop_delivered(slot, 150), None);
+        assert_eq!(flows.pop_acknowledged(slot, 149), Some(first));
+        assert_eq!(flows.pop_acknowledged(slot, 149), None);
+        assert_eq!(flows.pop_acknowledged(slot, 150), Some(second));
+        assert_eq!(flows.get_mut(slot).unwrap().acknowledged_at, u64::MAX);
+    }
+
+    #[test]
+    fn a_flow_that_is_cut_ends_its_messages_there() {
+        let mut flow = flow();
+        flow.add_message(1000, RecordId::from_index(0));
+        flow.cut_to(300);
+        assert_eq!((flow.written, flow.acknowledged_at, flow.messages[0].end), (300, 300, 300));
+    }
+
+    #[test]
+    fn the_place_of_a_flow_that_ended_is_used_again() {
+        let mut flows = Flows::default();
+        let (first, second) = (flows.insert(flow()), flows.insert(flow()));
+        flows.remove(first);
+        assert!(flows.get_mut(first).is_none());
+        assert_eq!((flows.live(), flows.slots()), (1, vec![second]));
+        assert_eq!(flows.insert(flow()), first);
+        assert_eq!(flows.slots(), [first, second]);
+    }
+
+    #[test]
+    fn each_kind_of_packet_has_its_class() {
+        let classes = flow().classes;
+        assert_eq!([Kind::Ack, Kind::Nack].map(|kind| classes.of(kind)), [classes.ack; 2]);
+        assert_eq!([Kind::Credit, Kind::Cnp].map(|kind| classes.of(kind)), [classes.credit, classes.cnp]);
+        assert_eq!([Kind::Data, Kind::SynAck].map(|kind| classes.of(kind)), [classes.data; 2]);
+    }
+}

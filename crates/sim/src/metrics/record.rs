@@ -37,7 +37,7 @@ pub struct Record {
     pub flow: Option<FlowSlot>,
 }
 
-/// The table of flows, by start and then by their numbers.
+/// The table of flows, in the order of their starts and then of their numbers.
 pub fn flow_table(model: &Model, mut records: Vec<Record>) -> Table {
     records.sort_by_key(|record| (record.start, record.traffic, record.number));
     let text = |of: &dyn Fn(&Record) -> u32, names: Vec<String>| {
@@ -134,7 +134,7 @@ pub fn flow_table(model: &Model, mut records: Vec<Record>) -> Table {
     table
 }
 
-/// The table of output ports, by number.
+/// The table of output ports, in the order of their ids.
 pub fn port_table(model: &Model, net: &Network) -> Table {
     let (topology, now) = (&model.topology, net.now());
     let names = net.ports.ids().map(|port| topology.port_name(port)).collect();
@@ -247,7 +247,7 @@ pub fn port_table(model: &Model, net: &Network) -> Table {
     table
 }
 
-/// Names of tiers.
+/// The name of a tier in the table of ports.
 fn level_name(tier: u32) -> String {
     match tier {
         0 => "host".into(),
@@ -258,7 +258,7 @@ fn level_name(tier: u32) -> String {
     }
 }
 
-/// A table of (name, unit, meaning, values).
+/// A table whose columns are given as (name, unit, meaning, values).
 pub fn table<const N: usize>(
     name: &'static str,
     columns: [(&'static str, &'static str, &'static str, Values); N],

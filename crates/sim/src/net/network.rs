@@ -250,8 +250,8 @@ impl Network {
         }
         let out = &mut self.ports[port];
         let is_host = out.card.is_some();
-        let card = out.card.map(|card| &self.cards[card]).filter(|card| card.has_any());
-        if out.waiting == 0 && card.is_none() {
+        let card = out.card.map(|card| &self.cards[card]);
+        if out.waiting == 0 && !card.is_some_and(Card::has_any) {
             return Next::Rest;
         }
         let class = if let Some(only) = self.arbiter.only(is_host) {
@@ -263,7 +263,7 @@ impl Network {
             let (queues, first, paused) = (&self.queues, out.queues, out.paused);
             let has = |class: ClassId| {
                 let queued = queues.nth(first, class.index()).queue.packets() > 0;
-                (queued || card.is_some_and(|card| card.has(class))) && paused & class.bit() == 0
+                (queued || card.is_some_and(|card| card.has(class))) && !paused.has(class)
             };
             match self.arbiter.pick(port, is_host, has) {
                 Some(class) => class,

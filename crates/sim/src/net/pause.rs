@@ -7,7 +7,7 @@ use super::paths::Paths;
 use super::port::{ControlWork, Port};
 use super::slab::Parcel;
 use crate::engine::EventKind;
-use crate::ids::{ClassId, Id, PacketId};
+use crate::ids::{ClassId, ClassSet, Id, PacketId};
 use clearway_proto::port::pfc::PAUSE_WIRE;
 use clearway_topology::{PortId, Topology};
 use clearway_units::Span;
@@ -73,13 +73,13 @@ impl Network {
         let out = &mut self.ports[port];
         let before = out.paused;
         if out.up {
-            out.paused = (before | frame.stop) & !frame.go;
+            out.paused = before.or(frame.stop).without(frame.go);
         }
         let paused = out.paused;
-        self.set_work(port, ControlWork::STOPPED, paused != 0);
+        self.set_work(port, ControlWork::STOPPED, !paused.is_empty());
         let control = self.control();
         control.note(port, paused, now);
-        (before & !paused != 0, paused != 0 && control.starts_watch())
+        (!before.without(paused).is_empty(), !paused.is_empty() && control.starts_watch())
     }
 
     /// Puts a packet into a queue where there is flow control.
@@ -105,7 +105,7 @@ impl Network {
             queue.queue.push(&mut self.slab, id, now);
             out.waiting += 1;
             let free = out.busy_until.max(now);
-            if out.paused & class.bit() == 0 {
+            if !out.paused.has(class) {
                 self.arm(port, free);
             }
         } else {
@@ -138,8 +138,7 @@ impl Network {
             queued || out.card.is_some_and(|card| self.cards[card].has(class))
         };
         let mut classes = (0..self.arbiter.classes()).map(ClassId::from_index);
-        out.control.has(ControlWork::FRAME_DUE)
-            || classes.any(|class| out.paused & class.bit() == 0 && waits(class))
+        out.control.has(ControlWork::FRAME_DUE) || classes.any(|class| !out.paused.has(class) && waits(class))
     }
 
     /// A link fails or recovers: both of its ends forget what was asked over it before.
@@ -149,7 +148,7 @@ impl Network {
         let ends = [port, port.reverse()];
         let must_be_told = ends.map(|end| control.forget(end, now));
         for (end, must_be_told) in ends.into_iter().zip(must_be_told) {
-            self.ports[end].paused = 0;
+            self.ports[end].paused = ClassSet::EMPTY;
             self.set_work(end, ControlWork::STOPPED, false);
             if must_be_told {
                 self.set_work(end.reverse(), ControlWork::FRAME_DUE, true);
@@ -166,12 +165,11 @@ impl Network {
     /// The classes of ports that are stopped for ever, in order of ports.
     fn deadlocked(&self, control: &FlowControl) -> Vec<Wait> {
         let mut waits = Vec::new();
-        for (port, out) in self.ports.enumerate().filter(|(_, out)| out.paused != 0) {
+        for (port, out) in self.ports.enumerate().filter(|(_, out)| !out.paused.is_empty()) {
             let switch = self.ports[port.reverse()].owner;
             // Where nothing is asked any more, the frame that lets the port go on is under way.
-            let stopped = out.paused & control.wanted(port);
-            let classes = (0..self.arbiter.classes()).map(ClassId::from_index);
-            for class in classes.filter(|class| stopped & class.bit() != 0) {
+            let stopped = out.paused.and(control.wanted(port));
+            for class in stopped.iter() {
                 let holds = |other: &Port| {
                     let queue = &self.queues.nth(other.queues, class.index()).queue;
                     queue.iter(&self.slab).any(|parcel| came_from(&self.paths, parcel) == port)

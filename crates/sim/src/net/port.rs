@@ -2,7 +2,7 @@
 
 use super::books::ByReason;
 use super::link::{CommonFrames, Link};
-use crate::ids::{CardId, CreditsId, LossId, MechanismId, QueueId};
+use crate::ids::{CardId, ClassSet, CreditsId, LossId, MechanismId, QueueId};
 use clearway_proto::{Framing, Packet};
 use clearway_topology::NodeId;
 use clearway_units::{Span, Time};
@@ -37,8 +37,8 @@ pub struct Port {
     pub queues: QueueId,
     /// The node that the port belongs to.
     pub owner: NodeId,
-    /// The classes that flow control has stopped, one bit each.
-    pub paused: u32,
+    /// The classes that flow control has stopped.
+    pub paused: ClassSet,
     /// The parts of the port that packets meet on the slow path.
     pub special: Special,
     /// The link.
@@ -136,7 +136,7 @@ impl Port {
             control: ControlWork::default(),
             queues,
             owner: port.from,
-            paused: 0,
+            paused: ClassSet::EMPTY,
             special: Special::default(),
             link,
             sent: Sent::default(),

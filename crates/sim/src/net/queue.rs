@@ -13,22 +13,22 @@ pub struct Queue {
     bytes: u64,
     packets_max: u32,
     bytes_max: u64,
-    /// Integral of `bytes` over time, up to `since`, in byte picoseconds.
+    /// The integral of `bytes` over time, up to `since`, in byte picoseconds.
     area: u128,
-    /// Integral of `packets` over time, up to `since`, in packet picoseconds.
+    /// The integral of `packets` over time, up to `since`, in packet picoseconds.
     packets_area: u128,
     /// The time of the last change.
     since: Time,
 }
 
 impl Queue {
-    /// Packets waiting.
+    /// The number of packets that wait.
     #[inline]
     pub fn packets(&self) -> u32 {
         self.packets
     }
 
-    /// Bytes on the wire waiting.
+    /// The bytes on the wire that wait.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -44,12 +44,12 @@ impl Queue {
         self.bytes_max
     }
 
-    /// Bytes waiting, averaged over the time from the start to `now`.
+    /// The number of bytes that waited, averaged over the time from the start to `now`.
     pub fn bytes_mean(&self, now: Time) -> f64 {
         mean(self.area, self.bytes, self.since, now)
     }
 
-    /// Packets waiting, averaged over the time from the start to `now`.
+    /// The number of packets that waited, averaged over the time from the start to `now`.
     pub fn packets_mean(&self, now: Time) -> f64 {
         mean(self.packets_area, self.packets as u64, self.since, now)
     }

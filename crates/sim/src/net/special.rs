@@ -31,7 +31,7 @@ impl Network {
         } else if out.busy_until <= now
             && out.waiting == 0
             && out.wake_at != now
-            && out.paused & parcel.class_at(out.card.is_some()).bit() == 0
+            && !out.paused.has(parcel.class_at(out.card.is_some()))
         {
             self.transmit(port, id);
         } else {

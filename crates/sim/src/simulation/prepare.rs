@@ -7,9 +7,9 @@ use super::shares::Shares;
 use super::source::Sources;
 use crate::engine::{ENTITIES_MAX, EventKind};
 use crate::hosts::Hosts;
-use crate::ids::{FaultId, Id, SeriesId, TrafficId};
+use crate::ids::{ClassSet, FaultId, Id, SeriesId, TrafficId};
 use crate::metrics::Sampler;
-use crate::model::{Model, Probe, Sample};
+use crate::model::{Class, Model, Probe, Sample, Traffic};
 use crate::net::Network;
 
 impl Simulation {
@@ -18,41 +18,7 @@ impl Simulation {
     /// # Errors
     /// If the model contradicts itself; models made from scenario files do not.
     pub fn new(model: &Model) -> Result<Simulation, SimError> {
-        if model.pfc.is_some() && model.switch.shared.is_none() {
-            return Err(SimError::Model(
-                "flow control needs a buffer that the ports of a switch share".into(),
-            ));
-        }
-        if model.switch.classes.len() != model.host.port.classes.len() {
-            return Err(SimError::Model("switches and hosts must have the same classes".into()));
-        }
-        let credit_classes = model.switch.credit_classes.len();
-        if credit_classes != model.host.port.credit_classes.len() {
-            return Err(SimError::Model("switches and hosts must have the same classes of credits".into()));
-        }
-        if model.traffic.iter().any(|part| part.credit_class >= credit_classes.max(1)) {
-            return Err(SimError::Model("traffic names a class of credits that does not exist".into()));
-        }
-        let classes = model.switch.classes.len();
-        let joins = |class: &crate::model::Class| class.at_switches.is_some_and(|other| other >= classes);
-        if model.switch.classes.iter().any(joins)
-            || model.traffic.iter().any(|part| part.ack_class >= classes)
-        {
-            return Err(SimError::Model("a class of packets is named that does not exist".into()));
-        }
-        let low = &model.switch.classes[model.low_class()];
-        let yields = |traffic: &crate::model::Traffic| {
-            traffic.transport.needs().unscheduled_queue.is_none()
-                || low.priority > model.switch.classes[traffic.class].priority
-        };
-        if !model.traffic.iter().all(yields) {
-            return Err(SimError::Model(
-                "data of low priority needs a class that yields to all others".into(),
-            ));
-        }
-        if model.topology.ports().len() + model.topology.hosts() + 2 > ENTITIES_MAX {
-            return Err(SimError::Model("the network has too many ports and hosts".into()));
-        }
+        check(model).map_err(SimError::Model)?;
         let net = Network::new(model);
         let is_periodic = |sample: &Sample| !matches!(sample.what, Probe::Rtt(_));
         let mut sim = Simulation {
@@ -96,4 +62,37 @@ impl Simulation {
         let at = self.net.now() + self.model.samples[series.index()].every;
         self.net.agenda.sample(at, EventKind::Sample(series));
     }
+}
+
+/// Answers in what a model contradicts itself, if it does.
+fn check(model: &Model) -> Result<(), String> {
+    let (switch, host) = (&model.switch, &model.host.port);
+    let (classes, credit_classes) = (switch.classes.len(), switch.credit_classes.len());
+    let joins_none = |class: &Class| class.at_switches.is_some_and(|other| other >= classes);
+    let names_none = |entry: &Traffic| entry.class >= classes || entry.ack_class >= classes;
+    let last = &switch.classes[model.low_class()];
+    let yields = |entry: &Traffic| {
+        let is_unscheduled = entry.transport.needs().unscheduled_queue.is_some();
+        !is_unscheduled || last.priority > switch.classes[entry.class].priority
+    };
+    let problem = if model.pfc.is_some() && switch.shared.is_none() {
+        "flow control needs a buffer that the ports of a switch share"
+    } else if classes != host.classes.len() {
+        "switches and hosts must have the same classes"
+    } else if classes > ClassSet::MOST {
+        "a port can have at most 64 classes"
+    } else if credit_classes != host.credit_classes.len() {
+        "switches and hosts must have the same classes of credits"
+    } else if model.traffic.iter().any(|entry| entry.credit_class >= credit_classes.max(1)) {
+        "traffic names a class of credits that does not exist"
+    } else if switch.classes.iter().any(joins_none) || model.traffic.iter().any(names_none) {
+        "a class of packets is named that does not exist"
+    } else if !model.traffic.iter().all(yields) {
+        "unscheduled data needs a class that yields to all others"
+    } else if model.topology.ports().len() + model.topology.hosts() + 2 > ENTITIES_MAX {
+        "the network has too many ports and hosts"
+    } else {
+        return Ok(());
+    };
+    Err(problem.into())
 }

@@ -12,7 +12,7 @@ mod deadlock;
 pub use deadlock::{Wait, circle, stuck};
 
 use super::slab::Parcel;
-use crate::ids::{ClassId, IdVec};
+use crate::ids::{ClassId, ClassSet, Id, IdVec};
 use crate::model::Model;
 use clearway_proto::port::pfc::{Ingress, PfcMemory, headroom};
 use clearway_topology::{NodeId, PortId, Topology};
@@ -22,22 +22,22 @@ use std::collections::VecDeque;
 /// The time between two looks at whether the network is stuck.
 const WATCH: Span = Span::from_us(500);
 
-/// A pause frame: the classes that shall be stopped, and those that may go on, one bit each.
+/// A pause frame: the classes that shall be stopped, and those that may go on.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Frame {
     /// The classes to stop.
-    pub stop: u32,
+    pub stop: ClassSet,
     /// The classes that may go on.
-    pub go: u32,
+    pub go: ClassSet,
 }
 
 /// A link into a switch, at its far end: what the switch asks of the port that feeds it.
 #[derive(Clone, Default, Debug)]
 struct Ask {
-    /// The classes that shall be stopped, one bit each.
-    wanted: u32,
+    /// The classes that shall be stopped.
+    wanted: ClassSet,
     /// The classes that the last frame stopped.
-    told: u32,
+    told: ClassSet,
     /// The frames that are under way to the port, or that it has yet to obey.
     frames: VecDeque<Frame>,
     /// The time since which the port has been stopped; `None` if it is not.
@@ -78,8 +78,8 @@ pub struct FlowControlSummary {
 
 /// The flow control of all switches.
 pub struct FlowControl {
-    /// The classes that are protected, one bit each.
-    lossless: u32,
+    /// The classes that are protected.
+    lossless: ClassSet,
     /// The share of the free memory that a queue may hold whose class is not protected.
     alpha: f64,
     /// The memory of each class of each link, by the port that feeds it.
@@ -121,7 +121,7 @@ impl FlowControl {
         }
         let memory = |apart: &u64| PfcMemory::new(&pfc.config, shared.size, Bytes::new(*apart));
         Some(FlowControl {
-            lossless: pfc.lossless.iter().enumerate().map(|(class, &on)| u32::from(on) << class).sum(),
+            lossless: (0..pfc.lossless.len()).filter(|&c| pfc.lossless[c]).map(ClassId::from_index).collect(),
             alpha: shared.alpha,
             ingress,
             memory: apart.iter().map(memory).collect(),
@@ -133,7 +133,7 @@ impl FlowControl {
     }
 
     fn protects(&self, parcel: &Parcel) -> bool {
-        self.lossless & parcel.class.bit() != 0
+        self.lossless.has(parcel.class)
     }
 
     /// Takes a packet into a switch's memory; `from` is the port from which it came, and `queued` the bytes in the queue
@@ -147,9 +147,11 @@ impl FlowControl {
         }
         let ingress = &mut self.ingress[from][parcel.class];
         let room = memory.admit(ingress, wire);
-        let (ask, bit) = (&mut self.asks[from], parcel.class.bit());
-        let stops = ask.wanted & bit == 0 && memory.must_pause(ingress);
-        ask.wanted |= if stops { bit } else { 0 };
+        let wanted = &mut self.asks[from].wanted;
+        let stops = !wanted.has(parcel.class) && memory.must_pause(ingress);
+        if stops {
+            wanted.add(parcel.class);
+        }
         (room, stops)
     }
 
@@ -163,21 +165,23 @@ impl FlowControl {
         }
         let ingress = &mut self.ingress[from][parcel.class];
         memory.release(ingress, wire);
-        let (ask, bit) = (&mut self.asks[from], parcel.class.bit());
-        let resumes = ask.wanted & bit != 0 && memory.may_resume(ingress);
-        ask.wanted &= if resumes { !bit } else { u32::MAX };
+        let wanted = &mut self.asks[from].wanted;
+        let resumes = wanted.has(parcel.class) && memory.may_resume(ingress);
+        if resumes {
+            wanted.remove(parcel.class);
+        }
         resumes
     }
 
     /// Sends the frame that is due for a port. Answers false if what was asked for was taken back in the meantime.
     pub fn send_frame(&mut self, port: PortId) -> bool {
         let ask = &mut self.asks[port];
-        let frame = Frame { stop: ask.wanted & !ask.told, go: ask.told & !ask.wanted };
+        let frame = Frame { stop: ask.wanted.without(ask.told), go: ask.told.without(ask.wanted) };
         if frame == Frame::default() {
             return false;
         }
         ask.told = ask.wanted;
-        ask.pauses += u64::from(frame.stop != 0);
+        ask.pauses += u64::from(!frame.stop.is_empty());
         ask.frames.push_back(frame);
         true
     }
@@ -198,23 +202,23 @@ impl FlowControl {
     }
 
     /// The classes of a port that shall be stopped, as far as the switch that it feeds has not taken that back.
-    pub fn wanted(&self, port: PortId) -> u32 {
+    pub fn wanted(&self, port: PortId) -> ClassSet {
         self.asks[port].wanted
     }
 
     /// Forgets what a port was told, because its link failed or recovered. Answers whether it must be told again.
     pub fn forget(&mut self, port: PortId, now: Time) -> bool {
-        self.asks[port].told = 0;
-        self.note(port, 0, now);
-        self.asks[port].wanted != 0
+        self.asks[port].told = ClassSet::EMPTY;
+        self.note(port, ClassSet::EMPTY, now);
+        !self.asks[port].wanted.is_empty()
     }
 
     /// Notes that the `paused` classes of a port are stopped from now on, and no others.
-    pub fn note(&mut self, port: PortId, paused: u32, now: Time) {
+    pub fn note(&mut self, port: PortId, paused: ClassSet, now: Time) {
         let ask = &mut self.asks[port];
         match ask.since {
-            None if paused != 0 => ask.since = Some(now),
-            Some(since) if paused == 0 => {
+            None if !paused.is_empty() => ask.since = Some(now),
+            Some(since) if paused.is_empty() => {
                 ask.stopped += now - since;
                 ask.longest = ask.longest.max(now - since);
                 ask.since = None;
