@@ -1,6 +1,11 @@
+<<<<<<< HEAD
 //! The model that a simulation runs: a scenario with every name resolved and every default filled in.
+=======
+//! The model of a simulation, in which every name is resolved and every default filled in.
+>>>>>>> main
 //!
-//! [`crate::scenario`] makes a [`Model`] from a file; [`crate::Simulation`] runs it. Code may also build one itself.
+//! [`crate::scenario`] makes a [`Model`] from a scenario file, and [`crate::Simulation`] runs it. Code can also build one
+//! directly.
 
 use clearway_proto::port::pfc::PfcConfig;
 use clearway_proto::port::{CreditShaping, MarkAt, RedConfig};
@@ -9,11 +14,12 @@ use clearway_topology::{NodeId, PortId, Topology, routing::Policy};
 use clearway_units::{Bytes, Span, Time};
 use std::sync::Arc;
 
-/// A network, its traffic and what to observe.
+/// A network with its traffic and its samples.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// The seed of all random streams.
     pub seed: u64,
+<<<<<<< HEAD
     /// The time at which the run stops at the latest. Without it the run ends when all flows have ended.
     pub stop: Option<Time>,
     /// The hosts, switches and links.
@@ -35,13 +41,36 @@ pub struct Model {
     /// The changes of link states.
     pub faults: Vec<Fault>,
     /// Random loss as (port, probability per packet).
+=======
+    /// The latest end of the run. With `None`, the run ends when all flows have ended.
+    pub stop: Option<Time>,
+    /// The hosts, switches and links.
+    pub topology: Topology,
+    /// The policy by which a flow's path is chosen.
+    pub routing: Policy,
+    /// The sizes of frames.
+    pub framing: Framing,
+    /// The output ports of switches.
+    pub switch: PortModel,
+    /// The flow control of links into switches, if any. It needs [`PortModel::shared`] at switches.
+    pub pfc: Option<Pfc>,
+    /// If true, serialisation times are truncated to whole nanoseconds, as in HPCC's ns-3 code.
+    pub whole_ns: bool,
+    /// The hosts and their output ports.
+    pub host: HostModel,
+    /// The traffic entries.
+    pub traffic: Vec<Traffic>,
+    /// The links that fail and recover.
+    pub faults: Vec<Fault>,
+    /// The links with random loss, as (port, probability per packet).
+>>>>>>> main
     pub loss: Vec<(PortId, f64)>,
     /// The series to sample.
     pub samples: Vec<Sample>,
 }
 
 impl Model {
-    /// The class of *unscheduled* data (sent without a credit): the class with the lowest priority, of several the last.
+    /// Returns the class of *unscheduled* data (sent without a credit): the last of the classes with the lowest priority.
     pub fn unscheduled_class(&self) -> usize {
         let classes = self.switch.classes.iter().enumerate();
         classes.max_by_key(|(_, class)| class.priority).map_or(0, |(index, _)| index)
@@ -51,18 +80,27 @@ impl Model {
 /// The queues of an output port.
 #[derive(Clone, Debug)]
 pub struct PortModel {
-    /// The limit of all credits together, if any transport uses them.
+    /// The rate limit of all credits together, if any transport uses credits.
     pub credit: Option<CreditClass>,
+<<<<<<< HEAD
     /// The classes of credits, which share that limit. An empty list stands for one class.
     pub credit_classes: Vec<CreditTurn>,
     /// The classes of all other packets, at least one.
     pub classes: Vec<Class>,
     /// The memory that all ports of a switch share under dynamic thresholds, beside the limits of the classes.
+=======
+    /// The classes of credits, which share that limit. If empty, there is a single class.
+    pub credit_classes: Vec<CreditTurn>,
+    /// The classes of all other packets, at least one.
+    pub classes: Vec<Class>,
+    /// The buffer that all ports of a switch share with dynamic thresholds, in addition to the limits of the classes.
+>>>>>>> main
     pub shared: Option<SharedBuffer>,
     /// The mechanism that a transport brings to the ports of switches; `None` at hosts.
     pub mechanism: Option<AnyMechanismConfig>,
 }
 
+<<<<<<< HEAD
 /// The limit of all credits at a port.
 #[derive(Clone, Copy, Debug)]
 pub struct CreditClass {
@@ -71,22 +109,42 @@ pub struct CreditClass {
     /// The rate limit.
     pub shaping: CreditShaping,
     /// The share of the link that credited data may fill; 1 in the papers. The rest is left to data without credits.
+=======
+/// The queue and the rate limit of credits at a port.
+#[derive(Clone, Copy, Debug)]
+pub struct CreditClass {
+    /// The capacity of the queue, in credits.
+    pub queue: u32,
+    /// The rate limit.
+    pub shaping: CreditShaping,
+    /// The share of the link whose capacity the credits schedule; 1 in the papers. A smaller share leaves the rest to data
+    /// without credits.
+>>>>>>> main
     pub share: f64,
 }
 
 impl CreditClass {
+<<<<<<< HEAD
     /// Makes the limit for credited data on the whole link.
+=======
+    /// Makes a credit class for the whole link.
+>>>>>>> main
     pub fn new(queue: u32, shaping: CreditShaping) -> CreditClass {
         CreditClass { queue, shaping, share: 1.0 }
     }
 }
 
+<<<<<<< HEAD
 /// One of several classes of credits at a port, which have priorities and weights (ExpressPass '17, sec. 7, "Multiple
 /// traffic classes").
+=======
+/// One of several classes of credits at a port (ExpressPass '17, sec. 7, "Multiple traffic classes").
+>>>>>>> main
 #[derive(Clone, Debug)]
 pub struct CreditTurn {
     /// The name of the class.
     pub name: String,
+<<<<<<< HEAD
     /// The priority; classes of a lower number go first.
     pub priority: u8,
     /// The weight among classes of the same priority, by credits; at least 1.
@@ -94,6 +152,15 @@ pub struct CreditTurn {
     /// The largest number of its credits that wait.
     pub queue: u32,
     /// The rate limit of the class alone, besides the common one, as a share of the link.
+=======
+    /// The priority; classes with a lower number are served first.
+    pub priority: u8,
+    /// The weight among classes of the same priority, by credits; at least 1.
+    pub weight: u32,
+    /// The capacity of the class's queue, in credits.
+    pub queue: u32,
+    /// The rate limit of this class in addition to the common one, as a share of the link.
+>>>>>>> main
     pub share: Option<f64>,
 }
 
@@ -102,6 +169,7 @@ pub struct CreditTurn {
 pub struct Class {
     /// The name of the class.
     pub name: String,
+<<<<<<< HEAD
     /// The priority; classes of a lower number go first.
     pub priority: u8,
     /// The weight among classes of the same priority, by bytes (deficit round robin); at least 1.
@@ -120,10 +188,31 @@ pub struct Amount {
     /// The number of bytes on the wire.
     pub bytes: Bytes,
     /// The number of packets.
+=======
+    /// The priority; classes with a lower number are served first.
+    pub priority: u8,
+    /// The weight among classes of the same priority, by bytes (deficit round robin); at least 1.
+    pub weight: u32,
+    /// The capacity of the queue.
+    pub limit: Amount,
+    /// The ECN marking, if any.
+    pub marking: Option<Marking>,
+    /// The class that packets of this class join at switches, if this class exists at hosts only.
+    pub at_switches: Option<usize>,
+}
+
+/// A limit of a queue in bytes on the wire and in packets, of which the first reached counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Amount {
+    /// The limit in bytes on the wire.
+    pub bytes: Bytes,
+    /// The limit in packets.
+>>>>>>> main
     pub packets: u32,
 }
 
 impl Amount {
+<<<<<<< HEAD
     /// The amount that no queue reaches.
     pub const UNLIMITED: Amount = Amount { bytes: Bytes::MAX, packets: u32::MAX };
 }
@@ -134,34 +223,60 @@ pub struct Marking {
     /// The threshold that the queue is compared with.
     pub threshold: Threshold,
     /// The moment of the comparison.
+=======
+    /// The limit of an unlimited queue.
+    pub const UNLIMITED: Amount = Amount { bytes: Bytes::MAX, packets: u32::MAX };
+}
+
+/// The ECN marking of a class.
+#[derive(Clone, Copy, Debug)]
+pub struct Marking {
+    /// The marking threshold `K`.
+    pub threshold: Threshold,
+    /// The moment at which the queue is compared with the threshold.
+>>>>>>> main
     pub at: MarkAt,
 }
 
 /// A marking threshold.
 #[derive(Clone, Copy, Debug)]
 pub enum Threshold {
+<<<<<<< HEAD
     /// A step at the same amount at every port: mark above it.
     Fixed(Amount),
     /// A step at 65 full frames per 10 Gbps of the port's rate, at least 10. These are the values of `K` in the DCTCP
     /// and ExpressPass papers (65 at 10 Gbps, 650 at 100 Gbps) and in PAC's (10 at 1 Gbps).
     ByRate,
     /// Random early detection between two thresholds.
+=======
+    /// One threshold for all ports.
+    Fixed(Amount),
+    /// A threshold of 65 full frames per 10 Gbps of the port's rate, at least 10. The DCTCP and ExpressPass papers use 65
+    /// at 10 Gbps and 650 at 100 Gbps, PAC 10 at 1 Gbps.
+    ByRate,
+    /// RED: marks are random between two thresholds.
+>>>>>>> main
     Red(RedConfig),
 }
 
-/// A switch's memory under dynamic thresholds (Choudhury and Hahne, 1998): a queue may hold `alpha` times what is
-/// free.
+/// The memory of a switch under dynamic thresholds (Choudhury and Hahne, 1998), where a queue may hold `alpha` times the
+/// free memory.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedBuffer {
     /// The memory of one switch.
     pub size: Bytes,
+<<<<<<< HEAD
     /// The multiple of the free memory that one queue may hold.
+=======
+    /// The size of one queue as a multiple of the free memory.
+>>>>>>> main
     pub alpha: f64,
 }
 
-/// Priority flow control (IEEE 802.1Qbb).
+/// The settings of priority flow control (IEEE 802.1Qbb).
 #[derive(Clone, Debug)]
 pub struct Pfc {
+<<<<<<< HEAD
     /// The thresholds at which a switch pauses a link and lets it resume.
     pub config: PfcConfig,
     /// The memory for bytes that arrive after a link was paused, for each class of each link. `None`: by rate and delay
@@ -174,6 +289,20 @@ pub struct Pfc {
 }
 
 /// The hosts of a network, which are all alike.
+=======
+    /// The thresholds at which links are paused and resumed.
+    pub config: PfcConfig,
+    /// The headroom of each class of each link. `None` computes it from the link's rate and delay
+    /// ([`headroom`](clearway_proto::port::pfc::headroom)).
+    pub headroom: Option<Bytes>,
+    /// True for each class that flow control protects, by the class's index.
+    pub lossless: Vec<bool>,
+    /// The time for which a port may be paused without a break before it is reported as a storm.
+    pub storm: Span,
+}
+
+/// The hosts of a model.
+>>>>>>> main
 #[derive(Clone, Debug)]
 pub struct HostModel {
     /// The output port of the network card.
@@ -185,6 +314,7 @@ pub struct HostModel {
 /// A distribution of delays.
 #[derive(Clone, Debug)]
 pub enum Delay {
+<<<<<<< HEAD
     /// The same delay for every packet.
     Fixed(Span),
     /// A delay drawn uniformly between two ends.
@@ -194,12 +324,24 @@ pub enum Delay {
 }
 
 /// A traffic entry: flows of one transport.
+=======
+    /// A constant delay.
+    Fixed(Span),
+    /// A delay that is uniform between two bounds.
+    Uniform(Span, Span),
+    /// A distribution given by rising quantiles (probability, delay) from 0 to 1, linear in between.
+    Quantiles(Vec<(f64, Span)>),
+}
+
+/// A traffic entry: flows of one transport that follow one pattern.
+>>>>>>> main
 #[derive(Clone, Debug)]
 pub struct Traffic {
     /// The name of the entry in tables.
     pub name: String,
     /// The transport of the flows, with its parameters.
     pub transport: AnyTransport,
+<<<<<<< HEAD
     /// The class of data: an index into [`PortModel::classes`]. Credits have a class of their own.
     pub class: usize,
     /// The class of credits: an index into [`PortModel::credit_classes`], or 0 if that is empty.
@@ -213,11 +355,26 @@ pub struct Traffic {
 }
 
 /// The flows of a traffic entry.
+=======
+    /// The class of packets other than credits, as an index into [`PortModel::classes`].
+    pub class: usize,
+    /// The class of credits, as an index into [`PortModel::credit_classes`]; 0 if there are none.
+    pub credit_class: usize,
+    /// The class of CNPs, as an index into [`PortModel::classes`].
+    pub notice_class: usize,
+    /// The class of acknowledgements, as an index into [`PortModel::classes`].
+    pub ack_class: usize,
+    /// The pattern of the flows.
+    pub pattern: Pattern,
+}
+
+/// The pattern of a traffic entry's flows.
+>>>>>>> main
 #[derive(Clone, Debug)]
 pub enum Pattern {
-    /// Flows known in advance, in order of their start.
+    /// Flows that are listed, in the order of their start.
     Flows(Vec<Flow>),
-    /// Flows that arrive by a Poisson process between random pairs.
+    /// Flows between random pairs of hosts that arrive by a Poisson process.
     Poisson(Poisson),
     /// Rounds of requests and responses.
     Rounds(Rounds),
@@ -226,15 +383,25 @@ pub enum Pattern {
 /// A flow that is known before the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
+<<<<<<< HEAD
     /// The time at which the flow starts.
+=======
+    /// The start of the flow.
+>>>>>>> main
     pub start: Time,
     /// The host that sends.
     pub src: NodeId,
     /// The host that receives.
     pub dst: NodeId,
+<<<<<<< HEAD
     /// The size of the flow; `None` for a flow that sends until it is stopped.
     pub size: Option<Bytes>,
     /// The time at which the application stops, if ever.
+=======
+    /// The size; `None` for a flow without an end.
+    pub size: Option<Bytes>,
+    /// The time at which the flow stops sending, if it is stopped.
+>>>>>>> main
     pub stop: Option<Time>,
 }
 
@@ -243,6 +410,7 @@ pub struct Flow {
 pub struct Poisson {
     /// The distribution of flow sizes.
     pub sizes: Arc<crate::traffic::Cdf>,
+<<<<<<< HEAD
     /// The mean time between two arrivals, over all hosts, in seconds.
     pub mean_gap_s: f64,
     /// The number of flows.
@@ -281,6 +449,47 @@ pub struct Rounds {
     /// The pause between the end of a round and the start of the next.
     pub pause: Span,
     /// The largest delay after which a worker is asked in a round. Each delay is drawn uniformly from zero on.
+=======
+    /// The mean time between two arrivals in the whole network, in seconds.
+    pub mean_gap_s: f64,
+    /// The number of flows.
+    pub flows: u64,
+    /// The time at which the process starts.
+    pub start: Time,
+    /// The time after which no flows arrive, if there is one.
+    pub stop: Option<Time>,
+    /// The hosts over which source and destination are uniform; the two always differ.
+    pub hosts: Vec<NodeId>,
+}
+
+/// Rounds in which one client sends a request to each of many workers, and each of them answers.
+#[derive(Clone, Debug)]
+pub struct Rounds {
+    /// The host that sends requests and receives responses.
+    pub client: NodeId,
+    /// The hosts that respond. A host that is listed several times has as many connections.
+    pub workers: Vec<NodeId>,
+    /// The size of a request. With zero there are no requests, and workers respond at the start of a round.
+    pub request: Bytes,
+    /// The size of a response.
+    pub response: Bytes,
+    /// The number of workers, counted from the first, whose responses have one byte more, so that a total that does not
+    /// divide evenly is met.
+    pub longer: u32,
+    /// If true, every round opens new connections, with the transport's handshake; else connections stay open from the
+    /// first round to the last.
+    pub reconnect: bool,
+    /// The number of rounds.
+    pub rounds: u32,
+    /// If true, a round starts when all responses of the round before have arrived; else each worker gets its next request
+    /// as soon as its own response has arrived.
+    pub barrier: bool,
+    /// The start of the first round.
+    pub start: Time,
+    /// The pause between the end of a round and the start of the next.
+    pub pause: Span,
+    /// The largest random delay of each worker's request after the start of a round.
+>>>>>>> main
     pub spread: Span,
 }
 
@@ -289,7 +498,11 @@ pub struct Rounds {
 pub struct Fault {
     /// The time of the change.
     pub at: Time,
+<<<<<<< HEAD
     /// The port whose direction of the link changes; a link that fails in both directions is two faults.
+=======
+    /// The direction of the link that changes. A change of both directions is two faults.
+>>>>>>> main
     pub port: PortId,
     /// True if the link comes up, false if it goes down.
     pub up: bool,
@@ -300,6 +513,7 @@ pub struct Fault {
 pub struct Sample {
     /// The name of the series in the results.
     pub name: String,
+<<<<<<< HEAD
     /// The time between samples. [`Probe::Rtt`] ignores it, since each acknowledgement is a sample.
     pub every: Span,
     /// The quantity.
@@ -315,11 +529,27 @@ pub enum Probe {
     /// The congestion window, rate and smoothed RTT of each live flow of a traffic entry.
     Sender(usize),
     /// The round-trip time that each acknowledgement of a traffic entry tells its sender.
+=======
+    /// The time between samples. [`Probe::Rtt`] ignores it, since each acknowledgement gives a sample.
+    pub every: Span,
+    /// The quantity to sample.
+    pub what: Probe,
+}
+
+/// A quantity that is sampled. The index of a traffic entry is its index in [`Model::traffic`].
+#[derive(Clone, Debug)]
+pub enum Probe {
+    /// The rate of in-order delivery since the last sample, in bit/s, for each flow of a traffic entry.
+    Throughput(usize),
+    /// The congestion window, rate and smoothed RTT of each live flow of a traffic entry.
+    Sender(usize),
+    /// The round-trip time that a sender measures with each acknowledgement, for the flows of a traffic entry.
+>>>>>>> main
     Rtt(usize),
-    /// Bytes of data waiting at each of these ports.
+    /// The bytes of data that wait at each of these ports.
     Queue(Vec<PortId>),
-    /// Credits waiting at each of these ports.
+    /// The number of credits that wait at each of these ports.
     CreditQueue(Vec<PortId>),
-    /// Bits per second that left each of these ports since the last sample.
+    /// The rate at which bytes left each of these ports since the last sample, in bit/s.
     PortRate(Vec<PortId>),
 }
