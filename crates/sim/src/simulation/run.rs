@@ -20,7 +20,7 @@ const SLICE: u64 = 1 << 16;
 /// Events between the steps in which what an event needs is fetched: about the time of a miss.
 const AHEAD: usize = 3;
 
-/// Why a run has no result.
+/// The reasons for which a run has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SimError {
     /// Something was lost or made up: a mistake in the simulator or in a protocol, never in the scenario.
@@ -31,7 +31,7 @@ pub enum SimError {
     Model(String),
 }
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// The simulated time.
@@ -70,7 +70,7 @@ pub struct Simulation {
     pub(super) fetches_ahead: bool,
     /// The number of events handled.
     pub(super) events: u64,
-    /// Why the run ended, once it has.
+    /// The reason for which the run ended, once it has.
     pub(super) ended: Option<Ended>,
 }
 
