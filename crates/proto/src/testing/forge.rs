@@ -115,6 +115,6 @@ fn header(true_one: Header, now: Time, rng: &mut Rng) -> Header {
             ack: number(ack, rng),
             echo: time(now, rng),
         },
-        same @ (Header::Syn | Header::Cnp | Header::Pause { .. }) => same,
+        same @ (Header::Syn | Header::Cnp) => same,
     }
 }
