@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-//! The model that a simulation runs: a scenario with every name resolved and every default filled in.
-=======
 //! The model of a simulation, in which every name is resolved and every default filled in.
->>>>>>> main
 //!
 //! [`crate::scenario`] makes a [`Model`] from a scenario file, and [`crate::Simulation`] runs it. Code can also build one
 //! directly.
@@ -19,29 +15,6 @@ use std::sync::Arc;
 pub struct Model {
     /// The seed of all random streams.
     pub seed: u64,
-<<<<<<< HEAD
-    /// The time at which the run stops at the latest. Without it the run ends when all flows have ended.
-    pub stop: Option<Time>,
-    /// The hosts, switches and links.
-    pub topology: Topology,
-    /// The rule that chooses the path of a flow.
-    pub routing: Policy,
-    /// The sizes of frames by payload.
-    pub framing: Framing,
-    /// The output ports of switches.
-    pub switch: PortModel,
-    /// Priority flow control, if any. It needs [`PortModel::shared`] at switches.
-    pub pfc: Option<Pfc>,
-    /// If true, serialisation times are truncated to whole nanoseconds, as in the ns-3 code of HPCC.
-    pub whole_ns: bool,
-    /// The hosts and their network cards.
-    pub host: HostModel,
-    /// The traffic entries, each with its transport.
-    pub traffic: Vec<Traffic>,
-    /// The changes of link states.
-    pub faults: Vec<Fault>,
-    /// Random loss as (port, probability per packet).
-=======
     /// The latest end of the run. With `None`, the run ends when all flows have ended.
     pub stop: Option<Time>,
     /// The hosts, switches and links.
@@ -63,7 +36,6 @@ pub struct Model {
     /// The links that fail and recover.
     pub faults: Vec<Fault>,
     /// The links with random loss, as (port, probability per packet).
->>>>>>> main
     pub loss: Vec<(PortId, f64)>,
     /// The series to sample.
     pub samples: Vec<Sample>,
@@ -82,34 +54,16 @@ impl Model {
 pub struct PortModel {
     /// The rate limit of all credits together, if any transport uses credits.
     pub credit: Option<CreditClass>,
-<<<<<<< HEAD
-    /// The classes of credits, which share that limit. An empty list stands for one class.
-    pub credit_classes: Vec<CreditTurn>,
-    /// The classes of all other packets, at least one.
-    pub classes: Vec<Class>,
-    /// The memory that all ports of a switch share under dynamic thresholds, beside the limits of the classes.
-=======
     /// The classes of credits, which share that limit. If empty, there is a single class.
     pub credit_classes: Vec<CreditTurn>,
     /// The classes of all other packets, at least one.
     pub classes: Vec<Class>,
     /// The buffer that all ports of a switch share with dynamic thresholds, in addition to the limits of the classes.
->>>>>>> main
     pub shared: Option<SharedBuffer>,
     /// The mechanism that a transport brings to the ports of switches; `None` at hosts.
     pub mechanism: Option<AnyMechanismConfig>,
 }
 
-<<<<<<< HEAD
-/// The limit of all credits at a port.
-#[derive(Clone, Copy, Debug)]
-pub struct CreditClass {
-    /// The largest number of credits that wait.
-    pub queue: u32,
-    /// The rate limit.
-    pub shaping: CreditShaping,
-    /// The share of the link that credited data may fill; 1 in the papers. The rest is left to data without credits.
-=======
 /// The queue and the rate limit of credits at a port.
 #[derive(Clone, Copy, Debug)]
 pub struct CreditClass {
@@ -119,40 +73,21 @@ pub struct CreditClass {
     pub shaping: CreditShaping,
     /// The share of the link whose capacity the credits schedule; 1 in the papers. A smaller share leaves the rest to data
     /// without credits.
->>>>>>> main
     pub share: f64,
 }
 
 impl CreditClass {
-<<<<<<< HEAD
-    /// Makes the limit for credited data on the whole link.
-=======
     /// Makes a credit class for the whole link.
->>>>>>> main
     pub fn new(queue: u32, shaping: CreditShaping) -> CreditClass {
         CreditClass { queue, shaping, share: 1.0 }
     }
 }
 
-<<<<<<< HEAD
-/// One of several classes of credits at a port, which have priorities and weights (ExpressPass '17, sec. 7, "Multiple
-/// traffic classes").
-=======
 /// One of several classes of credits at a port (ExpressPass '17, sec. 7, "Multiple traffic classes").
->>>>>>> main
 #[derive(Clone, Debug)]
 pub struct CreditTurn {
     /// The name of the class.
     pub name: String,
-<<<<<<< HEAD
-    /// The priority; classes of a lower number go first.
-    pub priority: u8,
-    /// The weight among classes of the same priority, by credits; at least 1.
-    pub weight: u32,
-    /// The largest number of its credits that wait.
-    pub queue: u32,
-    /// The rate limit of the class alone, besides the common one, as a share of the link.
-=======
     /// The priority; classes with a lower number are served first.
     pub priority: u8,
     /// The weight among classes of the same priority, by credits; at least 1.
@@ -160,7 +95,6 @@ pub struct CreditTurn {
     /// The capacity of the class's queue, in credits.
     pub queue: u32,
     /// The rate limit of this class in addition to the common one, as a share of the link.
->>>>>>> main
     pub share: Option<f64>,
 }
 
@@ -169,26 +103,6 @@ pub struct CreditTurn {
 pub struct Class {
     /// The name of the class.
     pub name: String,
-<<<<<<< HEAD
-    /// The priority; classes of a lower number go first.
-    pub priority: u8,
-    /// The weight among classes of the same priority, by bytes (deficit round robin); at least 1.
-    pub weight: u32,
-    /// The largest amount that waits.
-    pub limit: Amount,
-    /// The rule that sets ECN marks, if any.
-    pub marking: Option<Marking>,
-    /// The class that its packets join at switches. `None`: the same class. A class with this set is one of hosts alone.
-    pub at_switches: Option<usize>,
-}
-
-/// An amount of packets in a queue, in bytes on the wire and in packets. A queue is at the limit once it reaches either.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Amount {
-    /// The number of bytes on the wire.
-    pub bytes: Bytes,
-    /// The number of packets.
-=======
     /// The priority; classes with a lower number are served first.
     pub priority: u8,
     /// The weight among classes of the same priority, by bytes (deficit round robin); at least 1.
@@ -207,23 +121,10 @@ pub struct Amount {
     /// The limit in bytes on the wire.
     pub bytes: Bytes,
     /// The limit in packets.
->>>>>>> main
     pub packets: u32,
 }
 
 impl Amount {
-<<<<<<< HEAD
-    /// The amount that no queue reaches.
-    pub const UNLIMITED: Amount = Amount { bytes: Bytes::MAX, packets: u32::MAX };
-}
-
-/// The rule by which a class sets ECN marks.
-#[derive(Clone, Copy, Debug)]
-pub struct Marking {
-    /// The threshold that the queue is compared with.
-    pub threshold: Threshold,
-    /// The moment of the comparison.
-=======
     /// The limit of an unlimited queue.
     pub const UNLIMITED: Amount = Amount { bytes: Bytes::MAX, packets: u32::MAX };
 }
@@ -234,28 +135,18 @@ pub struct Marking {
     /// The marking threshold `K`.
     pub threshold: Threshold,
     /// The moment at which the queue is compared with the threshold.
->>>>>>> main
     pub at: MarkAt,
 }
 
 /// A marking threshold.
 #[derive(Clone, Copy, Debug)]
 pub enum Threshold {
-<<<<<<< HEAD
-    /// A step at the same amount at every port: mark above it.
-    Fixed(Amount),
-    /// A step at 65 full frames per 10 Gbps of the port's rate, at least 10. These are the values of `K` in the DCTCP
-    /// and ExpressPass papers (65 at 10 Gbps, 650 at 100 Gbps) and in PAC's (10 at 1 Gbps).
-    ByRate,
-    /// Random early detection between two thresholds.
-=======
     /// One threshold for all ports.
     Fixed(Amount),
     /// A threshold of 65 full frames per 10 Gbps of the port's rate, at least 10. The DCTCP and ExpressPass papers use 65
     /// at 10 Gbps and 650 at 100 Gbps, PAC 10 at 1 Gbps.
     ByRate,
     /// RED: marks are random between two thresholds.
->>>>>>> main
     Red(RedConfig),
 }
 
@@ -265,31 +156,13 @@ pub enum Threshold {
 pub struct SharedBuffer {
     /// The memory of one switch.
     pub size: Bytes,
-<<<<<<< HEAD
-    /// The multiple of the free memory that one queue may hold.
-=======
     /// The size of one queue as a multiple of the free memory.
->>>>>>> main
     pub alpha: f64,
 }
 
 /// The settings of priority flow control (IEEE 802.1Qbb).
 #[derive(Clone, Debug)]
 pub struct Pfc {
-<<<<<<< HEAD
-    /// The thresholds at which a switch pauses a link and lets it resume.
-    pub config: PfcConfig,
-    /// The memory for bytes that arrive after a link was paused, for each class of each link. `None`: by rate and delay
-    /// ([`headroom`](clearway_proto::port::pfc::headroom)).
-    pub headroom: Option<Bytes>,
-    /// True for each class, by index, that flow control protects.
-    pub lossless: Vec<bool>,
-    /// The time after which a port that is paused without a break is reported as a pause storm.
-    pub storm: Span,
-}
-
-/// The hosts of a network, which are all alike.
-=======
     /// The thresholds at which links are paused and resumed.
     pub config: PfcConfig,
     /// The headroom of each class of each link. `None` computes it from the link's rate and delay
@@ -302,7 +175,6 @@ pub struct Pfc {
 }
 
 /// The hosts of a model.
->>>>>>> main
 #[derive(Clone, Debug)]
 pub struct HostModel {
     /// The output port of the network card.
@@ -314,17 +186,6 @@ pub struct HostModel {
 /// A distribution of delays.
 #[derive(Clone, Debug)]
 pub enum Delay {
-<<<<<<< HEAD
-    /// The same delay for every packet.
-    Fixed(Span),
-    /// A delay drawn uniformly between two ends.
-    Uniform(Span, Span),
-    /// A delay drawn by quantiles (probability, delay), which rise from probability 0 to 1 with straight lines between.
-    Quantiles(Vec<(f64, Span)>),
-}
-
-/// A traffic entry: flows of one transport.
-=======
     /// A constant delay.
     Fixed(Span),
     /// A delay that is uniform between two bounds.
@@ -334,28 +195,12 @@ pub enum Delay {
 }
 
 /// A traffic entry: flows of one transport that follow one pattern.
->>>>>>> main
 #[derive(Clone, Debug)]
 pub struct Traffic {
     /// The name of the entry in tables.
     pub name: String,
     /// The transport of the flows, with its parameters.
     pub transport: AnyTransport,
-<<<<<<< HEAD
-    /// The class of data: an index into [`PortModel::classes`]. Credits have a class of their own.
-    pub class: usize,
-    /// The class of credits: an index into [`PortModel::credit_classes`], or 0 if that is empty.
-    pub credit_class: usize,
-    /// The class of congestion notification packets (CNPs).
-    pub notice_class: usize,
-    /// The class of acknowledgements.
-    pub ack_class: usize,
-    /// The flows and their times.
-    pub pattern: Pattern,
-}
-
-/// The flows of a traffic entry.
-=======
     /// The class of packets other than credits, as an index into [`PortModel::classes`].
     pub class: usize,
     /// The class of credits, as an index into [`PortModel::credit_classes`]; 0 if there are none.
@@ -369,7 +214,6 @@ pub struct Traffic {
 }
 
 /// The pattern of a traffic entry's flows.
->>>>>>> main
 #[derive(Clone, Debug)]
 pub enum Pattern {
     /// Flows that are listed, in the order of their start.
@@ -380,28 +224,18 @@ pub enum Pattern {
     Rounds(Rounds),
 }
 
-/// A flow that is known before the run.
+/// One flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
-<<<<<<< HEAD
-    /// The time at which the flow starts.
-=======
     /// The start of the flow.
->>>>>>> main
     pub start: Time,
     /// The host that sends.
     pub src: NodeId,
     /// The host that receives.
     pub dst: NodeId,
-<<<<<<< HEAD
-    /// The size of the flow; `None` for a flow that sends until it is stopped.
-    pub size: Option<Bytes>,
-    /// The time at which the application stops, if ever.
-=======
     /// The size; `None` for a flow without an end.
     pub size: Option<Bytes>,
     /// The time at which the flow stops sending, if it is stopped.
->>>>>>> main
     pub stop: Option<Time>,
 }
 
@@ -410,46 +244,6 @@ pub struct Flow {
 pub struct Poisson {
     /// The distribution of flow sizes.
     pub sizes: Arc<crate::traffic::Cdf>,
-<<<<<<< HEAD
-    /// The mean time between two arrivals, over all hosts, in seconds.
-    pub mean_gap_s: f64,
-    /// The number of flows.
-    pub flows: u64,
-    /// The time at which arrivals begin.
-    pub start: Time,
-    /// The time after which no flow arrives.
-    pub stop: Option<Time>,
-    /// The hosts between which flows run. Sender and receiver differ and are uniform over these.
-    pub hosts: Vec<NodeId>,
-}
-
-/// Rounds in which one client asks many workers and each answers, as in incast.
-#[derive(Clone, Debug)]
-pub struct Rounds {
-    /// The host that asks and collects the answers.
-    pub client: NodeId,
-    /// The hosts that answer. A host that stands here several times has a connection for each.
-    pub workers: Vec<NodeId>,
-    /// The size of a request. Zero: workers start by themselves at once.
-    pub request: Bytes,
-    /// The size of a response.
-    pub response: Bytes,
-    /// The number of first workers that answer with one byte more, since a total need not divide evenly.
-    pub longer: u32,
-    /// If true, every round opens new connections, with the handshake of the transport; else connections stay open from
-    /// the first round to the last and count as established.
-    pub reconnect: bool,
-    /// The number of rounds.
-    pub rounds: u32,
-    /// If true, a round starts only when all responses of the last have arrived; else each worker is asked again as soon as
-    /// its own response has.
-    pub barrier: bool,
-    /// The time at which the first round starts.
-    pub start: Time,
-    /// The pause between the end of a round and the start of the next.
-    pub pause: Span,
-    /// The largest delay after which a worker is asked in a round. Each delay is drawn uniformly from zero on.
-=======
     /// The mean time between two arrivals in the whole network, in seconds.
     pub mean_gap_s: f64,
     /// The number of flows.
@@ -489,7 +283,6 @@ pub struct Rounds {
     /// The pause between the end of a round and the start of the next.
     pub pause: Span,
     /// The largest random delay of each worker's request after the start of a round.
->>>>>>> main
     pub spread: Span,
 }
 
@@ -498,11 +291,7 @@ pub struct Rounds {
 pub struct Fault {
     /// The time of the change.
     pub at: Time,
-<<<<<<< HEAD
-    /// The port whose direction of the link changes; a link that fails in both directions is two faults.
-=======
     /// The direction of the link that changes. A change of both directions is two faults.
->>>>>>> main
     pub port: PortId,
     /// True if the link comes up, false if it goes down.
     pub up: bool,
@@ -513,23 +302,6 @@ pub struct Fault {
 pub struct Sample {
     /// The name of the series in the results.
     pub name: String,
-<<<<<<< HEAD
-    /// The time between samples. [`Probe::Rtt`] ignores it, since each acknowledgement is a sample.
-    pub every: Span,
-    /// The quantity.
-    pub what: Probe,
-}
-
-/// The quantity that a series shows.
-#[derive(Clone, Debug)]
-pub enum Probe {
-    /// Bits per second delivered in order since the last sample, a series for each flow of a traffic entry (an index into
-    /// [`Model::traffic`]).
-    Throughput(usize),
-    /// The congestion window, rate and smoothed RTT of each live flow of a traffic entry.
-    Sender(usize),
-    /// The round-trip time that each acknowledgement of a traffic entry tells its sender.
-=======
     /// The time between samples. [`Probe::Rtt`] ignores it, since each acknowledgement gives a sample.
     pub every: Span,
     /// The quantity to sample.
@@ -544,7 +316,6 @@ pub enum Probe {
     /// The congestion window, rate and smoothed RTT of each live flow of a traffic entry.
     Sender(usize),
     /// The round-trip time that a sender measures with each acknowledgement, for the flows of a traffic entry.
->>>>>>> main
     Rtt(usize),
     /// The bytes of data that wait at each of these ports.
     Queue(Vec<PortId>),
