@@ -1,4 +1,4 @@
-//! The two ends of a flow: what a transport implements, and what it is given.
+//! The two ends of a flow: the traits that a transport implements, and the context that its ends are given.
 //!
 //! Whoever drives an end (the simulator, the Linux datapath, a test) follows one rule after every input
 //! ([`Endpoint::handle_packet`], [`Endpoint::handle_timeout`], [`Sender::write`], ...):
@@ -16,24 +16,24 @@ use crate::packet::{Extra, Packet};
 use crate::rng::Rng;
 use clearway_units::{Rate, Span, Time};
 
-/// What an end may use while it handles an input.
+/// The context of an end while it handles an input.
 pub struct Cx<'a> {
     /// The time of the input.
     pub now: Time,
     /// The end's own stream of randomness.
     pub rng: &'a mut Rng,
-    /// What the end has done so far.
+    /// The counters of the end.
     pub stats: &'a mut Stats,
 }
 
-/// What an end has done: counters that the transports share, so that tables can compare them.
+/// Counters of an end that all transports share, so that tables can compare them.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Stats {
     /// Data packets sent, retransmissions included.
     pub data_packets: u64,
     /// Data packets that carried bytes sent before.
     pub retransmits: u64,
-    /// Times that a retransmission timer expired with data outstanding.
+    /// Number of times that a retransmission timer expired with data outstanding.
     pub timeouts: u64,
     /// Credits that left this end.
     pub credits_sent: u64,
@@ -43,9 +43,9 @@ pub struct Stats {
     pub credits_wasted: u64,
     /// Bytes of data that arrived a second time.
     pub duplicate_bytes: u64,
-    /// Notifications of congestion that this end heard of: CNPs and, where they count as such, acknowledgements of
+    /// Congestion notifications that reached this end: CNPs and, in transports that react to them, acknowledgements of
     /// marked data.
-    pub notices: u64,
+    pub notifications: u64,
 }
 
 macro_rules! each_counter {
@@ -56,7 +56,7 @@ macro_rules! each_counter {
                 Stats { $($name: self.$name + other.$name),+ }
             }
 
-            /// What was counted since `earlier`, counter by counter.
+            /// The difference to `earlier`, counter by counter.
             pub fn minus(&self, earlier: &Stats) -> Stats {
                 Stats { $($name: self.$name - earlier.$name),+ }
             }
@@ -71,7 +71,7 @@ each_counter!(
     credits_used,
     credits_wasted,
     duplicate_bytes,
-    notices
+    notifications
 );
 
 /// Where a flow runs: what an end may know of its network when it starts.
@@ -85,7 +85,7 @@ pub struct Env {
     pub base_rtt: Span,
     /// How payload becomes frames.
     pub framing: Framing,
-    /// Whether a connection stands already (persistent connections); else the flow opens one.
+    /// True if the connection is already open (persistent connections); otherwise the flow opens one.
     pub established: bool,
     /// Flows of any transport that this end's host is already sending as the flow starts, of which data is not yet
     /// delivered: what the host knows of the load on its own network card. 0 for a receiving end.
@@ -97,7 +97,7 @@ pub struct Env {
 pub struct Framing {
     /// Most payload that a data packet carries (the MSS), in bytes.
     pub payload_max: u32,
-    /// What a packet adds to its payload: headers, frame check sequence, preamble and gap, in bytes.
+    /// The bytes that a packet adds to its payload: headers, frame check sequence, preamble and gap.
     pub overhead: u32,
     /// Size of the smallest frame on the wire, preamble and gap included, in bytes.
     pub wire_min: u32,
@@ -122,7 +122,7 @@ impl Framing {
     }
 }
 
-/// What a sampled series shows of an end. `NaN` where the transport has no such quantity.
+/// The quantities of an end that sampled series show. `NaN` where the transport has no such quantity.
 #[derive(Clone, Copy, Debug)]
 pub struct Gauges {
     /// Congestion window, in bytes.
@@ -134,7 +134,7 @@ pub struct Gauges {
 }
 
 impl Gauges {
-    /// Nothing to show.
+    /// The gauges of an end that has none of these quantities.
     pub const NONE: Gauges = Gauges { cwnd: f64::NAN, rate: f64::NAN, srtt: f64::NAN };
 }
 
@@ -151,15 +151,15 @@ pub trait Endpoint {
     /// packet if it needs one.
     fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet>;
 
-    /// When this end wants [`Endpoint::handle_timeout`]; [`Time::MAX`] if never. A time that is not in the future means at
+    /// The time at which this end wants [`Endpoint::handle_timeout`]; [`Time::MAX`] for never. A time that is not in the future means at
     /// once: the driver then calls [`Endpoint::handle_timeout`] without letting time pass, but not before the input at
     /// hand is dealt with. So an end whose timeout never moves on stops the clock.
     fn next_timeout(&self) -> Time;
 
-    /// Whether this end has nothing left to do and needs nothing more from its peer. It must still bear packets.
+    /// True if this end has nothing left to do and needs nothing more from its peer. It must still bear packets.
     fn is_finished(&self) -> bool;
 
-    /// What a sampled series shows.
+    /// The quantities that sampled series show.
     fn gauges(&self) -> Gauges {
         Gauges::NONE
     }
@@ -167,13 +167,13 @@ pub trait Endpoint {
 
 /// The sending end. It alone sends data.
 pub trait Sender: Endpoint {
-    /// Whether [`Sender::poll_transmit`] would return a packet.
+    /// True if [`Sender::poll_transmit`] would return a packet.
     fn wants_transmit(&self, now: Time) -> bool;
 
     /// The next data packet; the network card has room for it now.
     fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet>;
 
-    /// Whether [`Sender::poll_unscheduled`] would return a packet.
+    /// True if [`Sender::poll_unscheduled`] would return a packet.
     fn wants_unscheduled(&self) -> bool {
         false
     }
@@ -205,23 +205,24 @@ pub trait Sender: Endpoint {
     }
 }
 
-/// The receiving end.
+/// The receiving end. It sends control packets alone.
 pub trait Receiver: Endpoint {
     /// Bytes handed to the application so far: without gaps and in order.
     fn delivered(&self) -> u64;
 }
 
-/// Code to be run on a sender whose type is not known: one instance per transport, chosen by one jump.
+/// Code to be run on the sender inside an [`AnySender`](crate::AnySender). The compiler makes one instance per transport,
+/// and a single jump chooses among them.
 pub trait SenderVisitor {
-    /// What it returns.
+    /// The result of the code.
     type Output;
     /// The code.
     fn visit<S: Sender>(self, sender: &mut S) -> Self::Output;
 }
 
-/// The same for a receiver.
+/// Code to be run on the receiver inside an [`AnyReceiver`](crate::AnyReceiver), as [`SenderVisitor`] on a sender.
 pub trait ReceiverVisitor {
-    /// What it returns.
+    /// The result of the code.
     type Output;
     /// The code.
     fn visit<R: Receiver>(self, receiver: &mut R) -> Self::Output;

@@ -92,7 +92,7 @@ impl PortMechanism for NoMechanism {
     }
 }
 
-/// What is known of a mechanism.
+/// The facts of a mechanism that do not depend on its constants.
 #[derive(Clone, Copy, Debug)]
 pub struct MechanismInfo {
     /// As [`PortMechanism::NAME`].
@@ -118,8 +118,10 @@ impl MechanismInfo {
 
     /// The keys of the mechanism in a scenario's `[switch]`, each with the constant that it sets.
     pub fn keys(&self) -> impl Iterator<Item = (String, &'static Spec)> {
-        let MechanismInfo { prefix, keyed, .. } = *self;
-        let keyed = self.constants.iter().filter(|constant| keyed.contains(&constant.name));
-        keyed.map(move |constant| (format!("{prefix}_{}", constant.name), constant))
+        let MechanismInfo { prefix, constants, keyed, .. } = *self;
+        let constant = move |name: &&str| constants.iter().find(|constant| constant.name == *name);
+        keyed.iter().map(move |name| {
+            (format!("{prefix}_{name}"), constant(name).expect("each key is one of the constants"))
+        })
     }
 }

@@ -16,7 +16,7 @@ type ConfigOf<T> = <MechanismOf<T> as PortMechanism>::Config;
 
 macro_rules! transports {
     ($($Variant:ident = $Transport:ty;)+) => {
-        /// A transport with its parameters set: what a part of the traffic names.
+        /// A transport with its parameters set, as a traffic entry names it.
         #[derive(Clone, Debug)]
         pub enum AnyTransport {$(
             #[doc = concat!("`", stringify!($Variant), "`")]
@@ -65,7 +65,7 @@ macro_rules! transports {
             params: <<$Transport as Transport>::Params as Declared>::SPECS,
             profiles: <$Transport>::PROFILES,
             mechanism: MechanismInfo::of::<MechanismOf<$Transport>>(),
-            counts_notices: <$Transport>::COUNTS_NOTICES,
+            counts_notifications: <$Transport>::COUNTS_NOTIFICATIONS,
         },)+];
 
         impl AnyTransport {
@@ -77,7 +77,7 @@ macro_rules! transports {
                 }
             }
 
-            /// What is known of it.
+            /// The facts of the transport.
             pub fn info(&self) -> &'static TransportInfo {
                 let name = match self { $(AnyTransport::$Variant(_) => <$Transport>::NAME,)+ };
                 TRANSPORTS.iter().find(|info| info.name == name).expect("every transport is listed")
@@ -96,7 +96,7 @@ macro_rules! transports {
                 match self { $(AnyTransport::$Variant(params) => params.write(),)+ }
             }
 
-            /// What its packets need from the ports on their way.
+            /// As [`Transport::needs`].
             pub fn needs(&self) -> Needs {
                 match self { $(AnyTransport::$Variant(params) => <$Transport>::needs(params),)+ }
             }
@@ -115,7 +115,7 @@ macro_rules! transports {
                 }
             }
 
-            /// The shim of a host that receives its flows, if it has one.
+            /// As [`Transport::shim`].
             pub fn shim(&self, env: &ShimEnv) -> Option<AnyShim> {
                 match self {
                     $(AnyTransport::$Variant(params) => {
@@ -124,7 +124,7 @@ macro_rules! transports {
                 }
             }
 
-            /// The configuration of its mechanism at the ports of switches, if it brings one.
+            /// As [`Transport::mechanism`].
             pub fn mechanism(&self) -> Option<AnyMechanismConfig> {
                 match self {
                     $(AnyTransport::$Variant(params) => {
@@ -168,7 +168,8 @@ macro_rules! transports {
             }
         }
 
-        /// Equal are configurations of one kind of mechanism with equal constants, whichever transports they come from.
+        /// Two configurations are equal if they are of one kind of mechanism with equal constants, even if different
+        /// transports bring them.
         impl PartialEq for AnyMechanismConfig {
             fn eq(&self, other: &AnyMechanismConfig) -> bool {
                 match self {

@@ -1,4 +1,4 @@
-//! Shims: what sits at a host between its network card and the receivers of its flows, and changes no TCP code.
+//! Shims, which sit at a host between its network card and the receivers of its flows, and change no TCP code.
 //!
 //! A shim sees the packets that arrive for the receivers, before they do, and the acknowledgements that these send.
 //! It may rewrite an acknowledgement, or hold it and release it later. Its state spans all flows of a host.
@@ -14,16 +14,16 @@ use crate::endpoint::Framing;
 use crate::packet::{Extra, Packet};
 use clearway_units::{Rate, Time};
 
-/// Where a shim sits.
+/// The host at which a shim sits.
 #[derive(Clone, Copy, Debug)]
 pub struct ShimEnv {
     /// Rate of the host's network card.
     pub line_rate: Rate,
-    /// How payload becomes frames.
+    /// The sizes of frames and of what they carry.
     pub framing: Framing,
 }
 
-/// What a shim has held so far.
+/// The counters of a shim.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ShimStats {
     /// Acknowledgements held now.
@@ -51,13 +51,13 @@ pub trait Shim: std::fmt::Debug {
     /// The time of [`Shim::next_timeout`] came, or an earlier one.
     fn handle_timeout(&mut self, now: Time);
 
-    /// When this shim wants [`Shim::handle_timeout`]; [`Time::MAX`] if never.
+    /// The time at which this shim wants [`Shim::handle_timeout`]; [`Time::MAX`] for never.
     fn next_timeout(&self) -> Time;
 
-    /// Both ends of a flow are done with it: whatever is held of it is dropped, and nothing of it stays behind.
+    /// Both ends of a flow are done. The shim drops the packets that it holds of the flow, and forgets it.
     fn forget(&mut self, flow: u32);
 
-    /// What it has held so far.
+    /// The counters so far.
     fn stats(&self) -> ShimStats;
 }
 

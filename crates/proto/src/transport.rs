@@ -8,31 +8,31 @@ use clearway_schema::{Declared, Error, Profile, Spec, Value};
 
 /// A transport: a kind of sender and a kind of receiver that belong together, with their parameters.
 pub trait Transport {
-    /// Its parameters.
+    /// The parameters that a scenario may set.
     type Params: Declared + Default;
-    /// Its sending end.
+    /// The sending end of a flow.
     type Sender: Sender;
-    /// Its receiving end.
+    /// The receiving end of a flow.
     type Receiver: Receiver;
-    /// The shim of its receiving hosts; [`NoShim`](crate::NoShim) for a transport without one.
+    /// The shim at hosts that receive flows; [`NoShim`](crate::NoShim) for a transport without one.
     type Shim: Shim;
     /// The mechanism at the ports of switches; [`NoMechanism`](crate::NoMechanism) for a transport without one.
     type Mechanism: PortMechanism;
-    /// Its name, as in scenario files.
+    /// The name, as in scenario files.
     const NAME: &'static str;
-    /// What it is, in a sentence.
+    /// One sentence that says what the transport is.
     const SUMMARY: &'static str;
-    /// Paper or RFC that defines it.
+    /// The paper or RFC that defines the transport.
     const SOURCE: &'static str;
-    /// What it was checked against, with a sentence on what that covers.
+    /// The reference that the transport was checked against, with a sentence on what that covers.
     const CHECKED: Checked;
     /// Named sets of parameters.
     const PROFILES: &'static [Profile] = &[];
-    /// Whether its senders count the notifications of congestion that they hear of ([`Stats::notices`]).
+    /// True if senders count the congestion notifications that reach them ([`Stats::notifications`]).
     ///
-    /// [`Stats::notices`]: crate::Stats::notices
-    const COUNTS_NOTICES: bool = false;
-    /// Queues, marks and classes that its packets need at the ports on their way.
+    /// [`Stats::notifications`]: crate::Stats::notifications
+    const COUNTS_NOTIFICATIONS: bool = false;
+    /// The queues, marks and classes that packets of the transport need at the ports on their way.
     fn needs(params: &Self::Params) -> Needs;
     /// A sending end for a new flow.
     fn sender(params: &Self::Params, env: &Env) -> Self::Sender;
@@ -54,21 +54,21 @@ pub trait Transport {
     }
 }
 
-/// What a transport was checked against, each with a sentence that says what was read and what was not.
+/// The kind of reference that a transport was checked against, with a sentence that says what was read and what was not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Checked {
     /// The text of the paper or RFC that defines it.
     Paper(&'static str),
-    /// Code of its authors, or of the authors of the paper that it is reproduced from.
+    /// Code of the transport's authors, or of the authors of the paper that it is reproduced from.
     Code(&'static str),
-    /// Both.
+    /// The text and code.
     PaperAndCode(&'static str),
-    /// Neither was at hand.
+    /// No reference: neither text nor code was at hand.
     Neither(&'static str),
 }
 
 impl Checked {
-    /// What it was checked against: "paper", "code", "paper and code" or "neither".
+    /// The kind of reference in words: "paper", "code", "paper and code" or "neither".
     pub const fn against(&self) -> &'static str {
         match self {
             Checked::Paper(_) => "paper",
@@ -88,24 +88,24 @@ impl Checked {
     }
 }
 
-/// What `clearway list transports` shows of a transport.
+/// The facts of a transport that `clearway list transports` shows.
 #[derive(Clone, Copy, Debug)]
 pub struct TransportInfo {
-    /// Its name.
+    /// As [`Transport::NAME`].
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// As [`Transport::SUMMARY`].
     pub summary: &'static str,
-    /// Paper or RFC that defines it.
+    /// As [`Transport::SOURCE`].
     pub source: &'static str,
-    /// What it was checked against.
+    /// As [`Transport::CHECKED`].
     pub checked: Checked,
-    /// Its parameters.
+    /// The parameters, in the order of their declaration.
     pub params: &'static [Spec],
-    /// Its named sets of parameters.
+    /// As [`Transport::PROFILES`].
     pub profiles: &'static [Profile],
-    /// Whether its flows count the notifications of congestion that they hear of.
-    pub counts_notices: bool,
-    /// Its mechanism at the ports of switches; one without keys where it brings none.
+    /// As [`Transport::COUNTS_NOTIFICATIONS`].
+    pub counts_notifications: bool,
+    /// The mechanism at the ports of switches; [`NoMechanism`](crate::NoMechanism), without keys, if there is none.
     pub mechanism: MechanismInfo,
 }
 

@@ -26,8 +26,8 @@ pub trait RdmaParams: Declared + Default {
     const CHECKED: Checked;
     /// As [`Transport::PROFILES`].
     const PROFILES: &'static [Profile] = &[];
-    /// As [`Transport::COUNTS_NOTICES`].
-    const COUNTS_NOTICES: bool = false;
+    /// As [`Transport::COUNTS_NOTIFICATIONS`].
+    const COUNTS_NOTIFICATIONS: bool = false;
     /// As [`Transport::needs`].
     fn needs(&self) -> Needs;
     /// As [`Transport::mechanism`].
@@ -54,7 +54,7 @@ impl<P: RdmaParams> Transport for Rdma<P> {
     const SOURCE: &'static str = P::SOURCE;
     const CHECKED: Checked = P::CHECKED;
     const PROFILES: &'static [Profile] = P::PROFILES;
-    const COUNTS_NOTICES: bool = P::COUNTS_NOTICES;
+    const COUNTS_NOTIFICATIONS: bool = P::COUNTS_NOTIFICATIONS;
 
     fn needs(params: &P) -> Needs {
         params.needs()
