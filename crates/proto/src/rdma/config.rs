@@ -1,4 +1,4 @@
-//! What all RDMA transports can be set to.
+//! Settings and parameters that all RDMA transports share.
 
 use crate::Acks;
 use crate::endpoint::Env;
@@ -6,7 +6,7 @@ use clearway_schema::{Auto, choice, declare};
 use clearway_units::{Bytes, Span};
 
 choice! {
-    /// What happens to data that follows a loss.
+    /// The treatment of data that follows a loss.
     pub enum Recovery {
         /// The receiver drops it and the sender goes back to the loss.
         GoBackN = "go-back-n",
@@ -15,44 +15,44 @@ choice! {
     }
 }
 
-/// How a receiver tells of marks.
+/// The way in which a receiver reports marks to the sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cnp {
-    /// Not at all.
+    /// The receiver does not report marks, and data takes no part in ECN.
     Never,
-    /// By packets of their own, at most one in this time (DCQCN's notification point).
+    /// The receiver sends CNPs, at most one in this time (DCQCN's notification point).
     Packets(Span),
-    /// By a flag on the acknowledgement of each marked packet.
+    /// The acknowledgement of each marked packet has a flag.
     Flag,
 }
 
-/// Settings of a flow, whatever its law.
+/// The settings of a flow, whatever its law.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// What happens after a loss.
+    /// The treatment of data that follows a loss.
     pub recovery: Recovery,
-    /// With going back: least time between two negative acknowledgements for the same loss.
+    /// With go-back-N, the least time between two negative acknowledgements for the same loss.
     pub nack_interval: Span,
     /// The time between two packets is rounded down to a multiple of this.
     pub pacing_grain: Span,
-    /// Without progress for so long, the sender starts again from what is acknowledged. `None`: never.
+    /// The time without progress after which the sender repeats all that is not acknowledged; `None` if it never does.
     pub rto: Option<Span>,
-    /// Bytes that each data packet carries besides payload and the network's headers.
+    /// The bytes that each data packet carries besides payload and the network's headers.
     pub stamp: u32,
-    /// Bytes of the stamp that an acknowledgement returns.
+    /// The bytes of that stamp which an acknowledgement returns.
     pub stamp_echo: u32,
-    /// Whether data may be marked, and how the receiver tells.
+    /// The way in which the receiver reports marks; data may be marked unless this is [`Cnp::Never`].
     pub cnp: Cnp,
-    /// Whether ports write what they know into data packets.
+    /// True if ports write telemetry into data packets.
     pub telemetry: bool,
 }
 
-/// Bytes that the slowest link sends while a sender waits for progress: more than the memory of a switch, 4 ms at
+/// The bytes that the slowest link sends while a sender waits for progress: more than the memory of a switch, 4 ms at
 /// 100 Gbps.
 const RTO_BYTES: Bytes = Bytes::new(50_000_000);
 
-/// The default retransmission timeout: what a deep queue takes to drain, since with flow control no data is lost and
-/// a timeout would only repeat what waits.
+/// Returns the default retransmission timeout, the time in which a deep queue drains: under flow control no data is lost,
+/// and a shorter timeout would only repeat data that waits.
 pub(crate) fn auto_rto(env: &Env) -> Span {
     env.base_rtt * 4 + env.path_rate.time_to_send(RTO_BYTES)
 }

@@ -15,20 +15,21 @@ use crate::transport::Checked;
 use clearway_schema::{Auto, Profile, declare};
 use clearway_units::{Bytes, Rate, Span, Time};
 
-/// Constants of the law.
+/// The constants of the law.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DctcpConfig {
-    /// Weight of the share of marks of one round trip in `alpha`.
+    /// The weight of the share of marks of one round trip in `alpha`.
     pub g: f64,
-    /// `alpha` of a new flow: 1 halves the rate on the first mark.
+    /// The `alpha` of a new flow: 1 halves the rate on the first mark.
     pub alpha_initial: f64,
-    /// Step up in each round trip without a cut; `None`: a full packet's payload in each base round-trip time.
+    /// The increase of the rate in each round trip without a cut; `None` for a full packet's payload in each base
+    /// round-trip time.
     pub ai: Option<Rate>,
-    /// The rate falls no lower.
+    /// The least rate of a flow.
     pub min_rate: Rate,
-    /// How much may be in flight.
+    /// The bytes that may be in flight at a rate.
     pub windowing: Windowing,
-    /// Base round-trip time of windows; `None`: the path's.
+    /// The base round-trip time of windows; `None` for that of the path.
     pub base_rtt: Option<Span>,
 }
 
@@ -64,7 +65,7 @@ pub const PROFILES: &[Profile] = &[Profile {
     values: &[("pacing_grain", "1 ns"), ("ai", "615 Mbps"), ("min_rate", "1 Gbps")],
 }];
 
-/// The transport.
+/// The transport `rdma-dctcp`.
 pub type RdmaDctcp = Rdma<Params>;
 
 impl RdmaParams for Params {
@@ -104,13 +105,13 @@ impl RdmaParams for Params {
 }
 
 impl Params {
-    /// A step at `K`: marking at random between two thresholds that are the same.
+    /// Returns marking by a step at `K`: at random between two equal thresholds.
     fn step(&self) -> RedConfig {
         RedConfig { k_min: self.k, k_max: self.k, p_max: 1.0, at_rate: self.k_at }
     }
 }
 
-/// The law of one flow.
+/// The rate law of one flow under DCTCP over RDMA.
 #[derive(Clone, Debug)]
 pub struct RdmaDctcpLaw {
     config: DctcpConfig,
@@ -121,11 +122,11 @@ pub struct RdmaDctcpLaw {
     payload_max: u64,
     rate: Rate,
     alpha: f64,
-    /// Marked acknowledgements since `alpha` moved.
+    /// The marked acknowledgements since `alpha` moved.
     marked: u64,
-    /// Packets whose acknowledgements are expected in this round trip.
+    /// The number of packets whose acknowledgements are expected in this round trip.
     batch: u64,
-    /// A round trip ends when more than this is acknowledged; `None` before the first acknowledgement.
+    /// The round trip ends when more than this is acknowledged; `None` before the first acknowledgement.
     round_end: Option<u64>,
     /// After a cut there is neither another nor an increase until more than this is acknowledged.
     cut_end: Option<u64>,
@@ -157,12 +158,12 @@ impl BuildLaw for DctcpConfig {
 }
 
 impl RdmaDctcpLaw {
-    /// The moving average of the share of marked acknowledgements.
+    /// Returns the moving average of the share of marked acknowledgements (`alpha`).
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
 
-    /// Whether this acknowledgement ends a round trip. If so, `alpha` moves.
+    /// Returns true if this acknowledgement ends a round trip. If so, `alpha` moves.
     fn ends_round(&mut self, ack: &AckEvent<'_>) -> bool {
         let Some(end) = self.round_end else {
             // The first round trip ends with its first acknowledgement, and its marks count for the next.

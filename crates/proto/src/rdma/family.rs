@@ -1,4 +1,4 @@
-//! What all RDMA transports have in common: their parameters choose settings and a law; the ends follow from these.
+//! The construction of RDMA transports: their parameters choose settings and a law, from which both ends are made.
 
 use super::law::BuildLaw;
 use super::{Config, Receiver, Sender};
@@ -10,37 +10,37 @@ use crate::transport::{Checked, Transport};
 use clearway_schema::{Declared, Profile};
 use std::marker::PhantomData;
 
-/// Parameters of an RDMA transport, which is then [`Rdma`] of them.
+/// The parameters of an RDMA transport, from which [`Rdma`] makes the transport.
 pub trait RdmaParams: Declared + Default {
-    /// What the law of a new flow is built from.
+    /// The constants from which the law of a new flow is built.
     type Law: BuildLaw;
-    /// As [`Transport::Mechanism`].
+    /// The mechanism at ports; see [`Transport::Mechanism`].
     type Mechanism: PortMechanism;
-    /// As [`Transport::NAME`].
+    /// The name of the transport; see [`Transport::NAME`].
     const NAME: &'static str;
-    /// As [`Transport::SUMMARY`].
+    /// A sentence on what the transport is; see [`Transport::SUMMARY`].
     const SUMMARY: &'static str;
-    /// As [`Transport::SOURCE`].
+    /// The paper that defines it; see [`Transport::SOURCE`].
     const SOURCE: &'static str;
-    /// As [`Transport::CHECKED`].
+    /// The sources that it was checked against; see [`Transport::CHECKED`].
     const CHECKED: Checked;
-    /// As [`Transport::PROFILES`].
+    /// The named sets of parameters; see [`Transport::PROFILES`].
     const PROFILES: &'static [Profile] = &[];
-    /// As [`Transport::COUNTS_NOTIFICATIONS`].
+    /// True if senders count CNPs; see [`Transport::COUNTS_NOTIFICATIONS`].
     const COUNTS_NOTIFICATIONS: bool = false;
-    /// As [`Transport::needs`].
+    /// Returns the needs of its packets; see [`Transport::needs`].
     fn needs(&self) -> Needs;
-    /// As [`Transport::mechanism`].
+    /// Returns the settings of the mechanism at ports; see [`Transport::mechanism`].
     fn mechanism(&self) -> Option<<Self::Mechanism as PortMechanism>::Config> {
         None
     }
-    /// The settings of both ends.
+    /// Returns the settings of both ends.
     fn settings(&self, env: &Env) -> Config;
-    /// The law's constants.
+    /// Returns the constants of the law.
     fn law(&self) -> Self::Law;
 }
 
-/// The transport of these parameters.
+/// The transport whose ends and law the parameters `P` choose.
 pub struct Rdma<P>(PhantomData<P>);
 
 impl<P: RdmaParams> Transport for Rdma<P> {

@@ -21,7 +21,7 @@ declare! {
     }
 }
 
-/// The transport.
+/// The transport `rocev2`.
 pub type Rocev2 = Rdma<Params>;
 
 impl RdmaParams for Params {
@@ -57,7 +57,7 @@ impl BuildLaw for Params {
     }
 }
 
-/// A rate and a window that never change.
+/// The law of a constant rate and a constant window.
 #[derive(Clone, Copy, Debug)]
 pub struct Rocev2Law {
     rate: Rate,

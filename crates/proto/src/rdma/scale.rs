@@ -1,4 +1,4 @@
-//! What the laws share: windows that follow a rate, increments given for one line rate, and rates in whole bits per
+//! Arithmetic that the laws share: windows that follow a rate, increments given for one line rate, and rates in whole bits per
 //! second.
 
 use super::law::UNLIMITED;
@@ -6,13 +6,13 @@ use clearway_schema::{Auto, choice, declare};
 use clearway_units::{Rate, Span};
 
 choice! {
-    /// How much a law lets be in flight.
+    /// The rule for the bytes that a law allows in flight.
     pub enum Windowing {
-        /// Any amount: the rate alone counts.
+        /// There is no limit: the rate alone counts.
         None = "none",
-        /// What line rate sends in a base round-trip time.
+        /// The limit is the bytes that line rate sends in a base round-trip time.
         Fixed = "fixed",
-        /// Of that, the share that the rate has of line rate.
+        /// The limit is the bytes that the flow's rate sends in a base round-trip time.
         Rate = "rate",
     }
 }
@@ -31,27 +31,28 @@ declare! {
     }
 }
 
-/// A window that belongs to a rate.
+/// The window that belongs to each rate of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     windowing: Windowing,
-    /// Bytes at line rate.
+    /// The window at line rate, in bytes.
     full: u64,
     line: Rate,
 }
 
 impl Window {
-    /// Of a flow with this line rate and base round-trip time. The window at line rate is rounded down to a byte.
+    /// Returns the windows of a flow with this line rate and base round-trip time. The window at line rate is rounded down
+    /// to a byte.
     pub fn new(windowing: Windowing, line: Rate, base_rtt: Span) -> Window {
         Window { windowing, full: line.bytes_in(base_rtt).get().max(1), line }
     }
 
-    /// Bytes at line rate.
+    /// Returns the window at line rate, in bytes.
     pub fn full(&self) -> u64 {
         self.full
     }
 
-    /// Bytes at `rate`, rounded down, and at least one.
+    /// Returns the window at `rate` in bytes, rounded down, and at least one.
     pub fn at(&self, rate: Rate) -> u64 {
         match self.windowing {
             Windowing::None => UNLIMITED,
@@ -66,24 +67,24 @@ impl Window {
 /// An increment of the rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// The same at any line rate.
+    /// The increment does not depend on the line rate.
     Fixed(Rate),
-    /// `step` where the line rate is `line`, and in proportion elsewhere.
+    /// The increment is `step` at line rate `line`, and in proportion at others.
     PerLine {
-        /// The increment there.
+        /// The increment at line rate `line`.
         step: Rate,
-        /// The line rate that it was given for.
+        /// The line rate for which `step` was given.
         line: Rate,
     },
 }
 
 impl Step {
-    /// `step`, given for the line rate `line`, or for any if that is zero.
+    /// Returns the increment `step`, given for the line rate `line`, or for any if `line` is zero.
     pub fn given(step: Rate, line: Rate) -> Step {
         if line.is_zero() { Step::Fixed(step) } else { Step::PerLine { step, line } }
     }
 
-    /// The increment at a line rate, rounded down, and at least 1 bit/s so that no law stands still.
+    /// Returns the increment at a line rate, rounded down, and at least 1 bit/s so that no law stands still.
     pub fn at(self, line_rate: Rate) -> Rate {
         match self {
             Step::Fixed(step) => step,
@@ -95,7 +96,7 @@ impl Step {
     }
 }
 
-/// `rate` times `factor`, rounded down to a whole bit per second as in HPCC's ns-3 code; never negative.
+/// Returns `rate` times `factor`, rounded down to a whole bit per second as in HPCC's ns-3 code; never negative.
 pub(super) fn times(rate: Rate, factor: f64) -> Rate {
     Rate::bps((rate.as_bps_f64() * factor) as u64)
 }

@@ -1,4 +1,4 @@
-//! TIMELY: steers by the slope of the round-trip time.
+//! TIMELY: a law that steers the rate by the slope of the round-trip time.
 //!
 //! Source: Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015, Algorithm 1; its
 //! authors' code as eRPC carries it (for the count of falls and the scaling of updates); Zhu, Ghobadi, Misra, Padhye, "ECN
@@ -22,7 +22,7 @@ use clearway_schema::{Auto, Profile, choice, declare};
 use clearway_units::{Bytes, Rate, Span, Time};
 
 choice! {
-    /// When the rate is updated.
+    /// The moments at which the rate is updated.
     pub enum UpdateAt {
         /// Each time that a segment's worth of bytes is acknowledged (the paper).
         Segment = "segment",
@@ -32,7 +32,7 @@ choice! {
 }
 
 choice! {
-    /// What leads to large steps up.
+    /// The events that are counted towards large increases of the rate.
     pub enum HurryAfter {
         /// Updates in a row, this one included, whose round-trip time is below that of the update before. Below `t_low`
         /// the step is always the small one (the paper; the count is that of its authors' code).
@@ -53,52 +53,52 @@ choice! {
 }
 
 choice! {
-    /// Which law holds between the two thresholds.
+    /// The law that holds between the two thresholds.
     pub enum Variant {
-        /// The paper's: by the slope alone.
+        /// The law of the paper, by the slope alone.
         Original = "original",
-        /// By the slope and by the distance from `t_low` ("Patched TIMELY", CoNEXT'16): rates and queue have a fixed
-        /// point.
+        /// The law of "Patched TIMELY" (CoNEXT'16), by the slope and by the distance from `t_low`: rates and queue have a
+        /// fixed point.
         Patched = "patched",
     }
 }
 
-/// Constants of the law, by the paper's names.
+/// The constants of the law, under the paper's names.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct TimelyConfig {
-    /// Which law.
+    /// The law that holds between the two thresholds.
     pub variant: Variant,
     /// The rate of a new flow.
     pub start: Start,
-    /// Whether steps and cuts shrink with the time since the last update.
+    /// True if increases and decreases shrink with the time since the last update.
     pub scale_updates: bool,
-    /// When the rate is updated.
+    /// The moments at which the rate is updated.
     pub update: UpdateAt,
-    /// Bytes of the flow in a segment.
+    /// The bytes of the flow in a segment.
     pub segment: u64,
-    /// Weight of a new difference between round-trip times.
+    /// The weight of a new difference between round-trip times.
     pub alpha: f64,
-    /// Weight of a decrease.
+    /// The weight of a decrease.
     pub beta: f64,
     /// Round-trip times below this always raise the rate.
     pub t_low: Span,
     /// Round-trip times above this always lower it.
     pub t_high: Span,
-    /// What differences are measured in.
+    /// The round-trip time by which differences are divided.
     pub min_rtt: Span,
-    /// The small step up (`delta`).
+    /// The small increase (`delta`).
     pub ai: Step,
-    /// The large step up (`N delta`).
+    /// The large increase (`N delta`).
     pub hai: Step,
-    /// How many it takes for large steps.
+    /// The count from which on increases are large.
     pub hurry_after: u32,
-    /// What is counted for that.
+    /// The events that are counted for that.
     pub hurry: HurryAfter,
-    /// The rate falls no lower.
+    /// The least rate of a flow.
     pub min_rate: Rate,
-    /// How much may be in flight.
+    /// The bytes that may be in flight at a rate.
     pub windowing: Windowing,
-    /// Base round-trip time of windows; `None`: the path's.
+    /// The base round-trip time of windows; `None` for that of the path.
     pub base_rtt: Option<Span>,
 }
 
@@ -169,7 +169,7 @@ pub const PROFILES: &[Profile] = &[Profile {
     ],
 }];
 
-/// The transport.
+/// The transport `timely`.
 pub type Timely = Rdma<Params>;
 
 impl RdmaParams for Params {
@@ -220,7 +220,7 @@ impl RdmaParams for Params {
     }
 }
 
-/// The law of one flow.
+/// The rate law of one TIMELY flow.
 #[derive(Clone, Debug)]
 pub struct TimelyLaw {
     config: TimelyConfig,
@@ -230,17 +230,17 @@ pub struct TimelyLaw {
     hai: Rate,
     window: Window,
     rate: Rate,
-    /// Round-trip time of the last update; `None` before the first.
+    /// The round-trip time of the last update; `None` before the first.
     last_rtt: Option<Span>,
-    /// When it was.
+    /// The time of the last update.
     last_update: Time,
-    /// Smoothed difference between round-trip times, in picoseconds.
+    /// The smoothed difference between round-trip times, in picoseconds.
     rtt_diff: f64,
-    /// What leads to large steps, counted.
+    /// The events counted towards large increases ([`HurryAfter`]).
     count: u32,
-    /// Segment: bytes acknowledged since the last update.
+    /// With [`UpdateAt::Segment`], the bytes acknowledged since the last update.
     acked: u64,
-    /// Round trip: the next update comes when more than this is acknowledged.
+    /// With [`UpdateAt::RoundTrip`], the next update comes when more than this is acknowledged.
     update_after: u64,
 }
 
@@ -273,7 +273,7 @@ impl BuildLaw for TimelyConfig {
 }
 
 impl TimelyLaw {
-    /// Whether this acknowledgement brings an update. If so, the wait for the next begins.
+    /// Returns true if this acknowledgement brings an update. If so, the wait for the next begins.
     fn is_due(&mut self, ack: &AckEvent<'_>) -> bool {
         match self.config.update {
             UpdateAt::Segment => {
@@ -288,8 +288,8 @@ impl TimelyLaw {
         }
     }
 
-    /// Algorithm 1 of the paper or, patched, of CoNEXT'16. `scale` is what the time since the last update leaves of a
-    /// step: 1 for a whole `min_rtt` and more.
+    /// Updates the rate by Algorithm 1 of the paper or, patched, of CoNEXT'16. `scale` shrinks the update: it is 1 if at
+    /// least `min_rtt` has passed since the last one.
     fn update(&mut self, rtt: Span, last: Span, scale: f64) {
         let config = &self.config;
         let new_diff = rtt.as_ps() as f64 - last.as_ps() as f64;
@@ -353,7 +353,7 @@ impl RateLaw for TimelyLaw {
             self.update(ack.rtt, last, if short { elapsed.ratio(self.config.min_rtt) } else { 1.0 });
         }
         self.last_update = now;
-        // While the sender goes back over a loss, `next` may be behind: then ns-3 keeps the old reference.
+        // While the sender goes back over a loss, `snd_nxt` may be behind: then ns-3 keeps the old reference.
         if self.config.update == UpdateAt::Segment || ack.snd_nxt > self.update_after {
             self.update_after = ack.snd_nxt;
             self.last_rtt = Some(ack.rtt);

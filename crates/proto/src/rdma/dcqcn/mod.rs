@@ -23,16 +23,18 @@ use clearway_units::{Bytes, Rate, Span};
 choice! {
     /// The moment at which a notification takes effect.
     pub enum Reaction {
-        /// At once (the paper): a cut, then `alpha` rises; `alpha` falls after each `alpha_period` without one.
+        /// A notification takes effect at once (the paper): a cut, then `alpha` rises. `alpha` falls after each
+        /// `alpha_period` without a notification.
         OnCnp = "on-cnp",
-        /// At the next of ticks that began with the flow's first notification (HPCC's ns-3 code): `alpha` moves every
-        /// `alpha_period`, and every `decrease_interval` a cut follows if there was a notification since the last.
+        /// A notification takes effect at the next of ticks that began with the flow's first notification (HPCC's ns-3
+        /// code): `alpha` moves every `alpha_period`, and every `decrease_interval` a cut follows if there was a
+        /// notification since the last.
         Ticks = "ticks",
     }
 }
 
 choice! {
-    /// What a law takes for a notification.
+    /// The event that the law takes for a notification.
     pub enum Notice {
         /// A packet of its own (CNP).
         Cnp = "cnp",
@@ -44,22 +46,21 @@ choice! {
 choice! {
     /// The event from which on `alpha` moves.
     pub enum AlphaFrom {
-        /// From the flow's first notification, which so meets `alpha` as it began (network cards, HPCC's ns-3 code).
+        /// The flow's first notification, which so meets `alpha` as it began (network cards, HPCC's ns-3 code).
         Notification = "notification",
-        /// From the flow's first packet, as eq. (2) reads by itself: a flow that was never notified has a small
-        /// `alpha`.
+        /// The flow's first packet, as eq. (2) reads by itself: a flow that was never notified has a small `alpha`.
         Start = "start",
     }
 }
 
 choice! {
-    /// How the target grows once both counts of increases are past fast recovery.
+    /// The growth of the target once both counts of increases are past fast recovery.
     pub enum Hyper {
-        /// As in QCN, to which the paper refers, and in its authors' code: from the step on at which the lesser count has
-        /// reached `F`, by `R_HAI` times `i`, where `i` is that count less `F` plus 1, and after half the time and half
-        /// the bytes.
+        /// The target grows as in QCN, to which the paper refers, and in its authors' code: from the increase on at which
+        /// the lesser count has reached `F`, by `R_HAI` times `i`, where `i` is that count less `F` plus 1, and after half
+        /// the time and half the bytes.
         Growing = "growing",
-        /// By `R_HAI` each time once the lesser count is past `F` (HPCC's ns-3 code).
+        /// The target grows by `R_HAI` each time once the lesser count is past `F` (HPCC's ns-3 code).
         Constant = "constant",
     }
 }

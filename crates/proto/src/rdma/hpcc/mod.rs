@@ -26,7 +26,7 @@ use clearway_schema::{Auto, Profile, choice, declare};
 use clearway_units::{Bytes, Rate, Span, Time};
 
 choice! {
-    /// What the law reacts to.
+    /// The acknowledgements to which the law reacts.
     pub enum ReactTo {
         /// Every acknowledgement, against a reference that moves once in a round trip (the paper).
         Ack = "ack",
@@ -36,46 +36,46 @@ choice! {
 }
 
 choice! {
-    /// How finely the law reads what ports wrote.
+    /// The resolution at which the law reads telemetry.
     pub enum Telemetry {
-        /// As it was.
+        /// The law reads the exact values.
         Exact = "exact",
-        /// As it fits the fields of the authors' ns-3 header: time in whole nanoseconds (24 bits), bytes sent in units
+        /// The law reads them as they fit the fields of the authors' ns-3 header: time in whole nanoseconds (24 bits), bytes sent in units
         /// of 128 B (20 bits), the queue in units of 80 B; both units times the multiple of 25 Gbps that the line
         /// rate is (`INT_MULTI`). The count of bytes sent leaves the packet itself out.
         Fields = "fields",
     }
 }
 
-/// Constants of the law, by the paper's names.
+/// The constants of the law, under the paper's names.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct HpccConfig {
-    /// What the law reacts to.
+    /// The acknowledgements to which the law reacts.
     pub react: ReactTo,
-    /// Target utilisation.
+    /// The target utilisation.
     pub eta: f64,
-    /// Additive increases in a row after which even an idle link is measured anew.
+    /// The number of additive increases in a row after which even an idle link is measured anew.
     pub max_stage: u32,
-    /// Additive increase.
+    /// The additive increase.
     pub ai: Increase,
-    /// The rate falls no lower.
+    /// The least rate of a flow.
     pub min_rate: Rate,
-    /// How much may be in flight.
+    /// The bytes that may be in flight at a rate.
     pub windowing: Windowing,
-    /// Base round-trip time `T`, the same for all flows of a network; `None`: the path's.
+    /// The base round-trip time `T`, one for all flows of a network; `None` for that of the path.
     pub base_rtt: Option<Span>,
-    /// How finely the law reads telemetry.
+    /// The resolution at which the law reads telemetry.
     pub telemetry: Telemetry,
-    /// Bytes of telemetry in each data packet.
+    /// The bytes of telemetry in each data packet.
     pub stamp: u32,
 }
 
 /// An additive increase, of the window or of the rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Increase {
-    /// `W_AI`: of the window.
+    /// The additive increase `W_AI` of the window.
     Window(Bytes),
-    /// `R_AI`: of the rate.
+    /// The additive increase `R_AI` of the rate.
     Rate(Step),
 }
 
@@ -129,7 +129,7 @@ pub const PROFILES: &[Profile] = &[Profile {
     ],
 }];
 
-/// The transport.
+/// The transport `hpcc`.
 pub type Hpcc = Rdma<Params>;
 
 impl RdmaParams for Params {
@@ -184,10 +184,10 @@ impl RdmaParams for Params {
     }
 }
 
-/// Line rate for which the units of the ns-3 header are 128 and 80 bytes.
+/// The line rate, in bit/s, for which the units of the ns-3 header are 128 and 80 bytes.
 const FIELDS_LINE: u64 = 25_000_000_000;
 
-/// The law of one flow.
+/// The rate law of one HPCC flow.
 #[derive(Clone, Debug)]
 pub struct HpccLaw {
     config: HpccConfig,
@@ -195,28 +195,30 @@ pub struct HpccLaw {
     min: Rate,
     ai: Rate,
     window: Window,
-    /// `T`, in picoseconds.
+    /// The base round-trip time `T`, in picoseconds.
     base_rtt: f64,
     units: Option<Units>,
     rate: Rate,
-    /// The reference: `W^c / T`.
+    /// The reference rate, `W^c / T`.
     reference: Rate,
-    /// `U`: normalised bytes in flight, smoothed.
+    /// The smoothed estimate `U` of the bytes in flight, as a share of the bandwidth-delay product.
     u: f64,
     stage: u32,
     /// The reference moves when more than this is acknowledged; `None` before the first acknowledgement.
     update_after: Option<u64>,
-    /// Aside, so that the ends of flows under other laws take no room for it.
+    /// The telemetry of the last acknowledgement; boxed, so that the ends of flows under other laws are no larger for it.
     last: Box<[Hop; HOPS_MAX]>,
     hops: usize,
 }
 
-/// Units of the ns-3 header.
+/// The units of the ns-3 header's fields.
 #[derive(Clone, Copy, Debug)]
 struct Units {
+    /// The unit of the count of bytes sent.
     bytes: u64,
+    /// The unit of the queue, in bytes.
     queue: u64,
-    /// A full data packet, which the count of bytes sent leaves out.
+    /// The size of a full data packet on the wire, which the count of bytes sent leaves out.
     own: u64,
 }
 

@@ -1,4 +1,4 @@
-//! PACC: the switch counts who fills its queue, and sends the notifications of [DCQCN](super::dcqcn) itself.
+//! PACC: a switch counts the flows that fill its queue, and sends the notifications of [DCQCN](super::dcqcn) itself.
 //!
 //! Source: Zhong et al., "PACC: Proactive and Accurate Congestion Feedback for RDMA Congestion Control", INFOCOM 2022,
 //! sec. III and Algorithm 1. What the paper leaves open is named PACC-1 to PACC-24, in the fields of [`PaccConfig`] and
@@ -18,27 +18,27 @@ use clearway_schema::{Auto, choice, declare};
 use clearway_units::{Bytes, Rate, Span};
 
 choice! {
-    /// What a flow's share of the notifications is rounded to (PACC-20).
+    /// The rounding of a flow's share of the notifications (PACC-20).
     pub enum Rounding {
-        /// Down, as the text says.
+        /// The share is rounded down, as the text says.
         Down = "down",
-        /// To the nearest, half up: Algorithm 1 prints an assignment without a floor.
+        /// The share is rounded to the nearest integer, half up: Algorithm 1 prints an assignment without a floor.
         Nearest = "nearest",
     }
 }
 
 choice! {
-    /// What happens to notifications still to be sent when the next period allots new ones (PACC-11).
+    /// The fate of notifications still to be sent when the next period allots new ones (PACC-11).
     pub enum Pending {
-        /// The new ones take their place.
+        /// The new notifications take their place.
         Replace = "replace",
-        /// They are added, within [`PaccConfig::n_cnp_max`].
+        /// The new notifications are added to them, within [`PaccConfig::n_cnp_max`].
         Add = "add",
     }
 }
 
 declare! {
-    /// Constants of a port, by the paper's names, and readings of what the paper leaves open.
+    /// The constants of a port, under the paper's names, and our readings of what the paper leaves open.
     ///
     /// PACC-3, 4, 5, 14, 15, 16 and 17 are about the analysis and the evaluation, and set nothing here. PACC-12 (no
     /// marks, no notifications from receivers), PACC-18 and 21 to 24 (what hosts do) are the transport's. All periods
@@ -83,22 +83,22 @@ declare! {
 }
 
 impl PaccConfig {
-    /// `Q_th` of a port of this rate, in bytes.
+    /// Returns `Q_th` of a port of this rate, in bytes.
     pub fn threshold(&self, rate: Rate) -> u64 {
         self.q_th.set().map_or(rate.bytes_in(self.period).get() / 2, Bytes::get)
     }
 
-    /// `Q_burst` of a port of this rate, in bytes.
+    /// Returns `Q_burst` of a port of this rate, in bytes.
     pub fn burst_bytes(&self, rate: Rate) -> u64 {
         self.q_burst.set().map_or(rate.bytes_in(self.burst).get(), Bytes::get)
     }
 
-    /// `B_th` of a port of this rate, in bytes.
+    /// Returns `B_th` of a port of this rate, in bytes.
     pub fn bytes_min(&self, rate: Rate) -> u64 {
         self.b_th.set().map_or(self.burst_bytes(rate), Bytes::get)
     }
 
-    /// Most notifications for a pair in a period.
+    /// Returns the largest number of notifications for a pair in a period.
     pub fn cnps_max(&self) -> u32 {
         let fit = self.period.as_ps() / self.cnp_gap.as_ps().max(1);
         fit.min(self.n_cnp_max as u64) as u32

@@ -1,14 +1,14 @@
-//! PACC's controller: how many notifications a queue deserves.
+//! PACC's controller, which computes the number of notifications from the queue.
 
 use clearway_schema::choice;
 use clearway_units::Bytes;
 
 choice! {
-    /// What the controller's output is added to (PACC-2).
+    /// The form of the controller: the value to which its output is added (PACC-2).
     pub enum PiForm {
-        /// Nothing: eq. (2) and Algorithm 1, line 12, as printed.
+        /// The output is added to nothing: eq. (2) and Algorithm 1, line 12, as printed.
         Position = "position",
-        /// The output of the period before, as in RoCC. The paper's analysis (eq. (7)) is of this form.
+        /// The output is added to that of the period before, as in RoCC. The paper's analysis (eq. (7)) is of this form.
         Incremental = "incremental",
     }
 }
@@ -40,19 +40,19 @@ pub struct PiController {
 }
 
 impl PiController {
-    /// With weights of the distance to the threshold (`beta1`) and of the queue's growth in a period (`beta2`), both
+    /// Returns a controller with weights of the distance to the threshold (`beta1`) and of the queue's growth in a period (`beta2`), both
     /// for queues in units of `unit`.
     pub fn new(beta1: f64, beta2: f64, threshold: u64, unit: Bytes, form: PiForm) -> PiController {
         let unit = unit.get().max(1) as f64;
         PiController { beta1, beta2, threshold, unit, form, last_queue: 0, output: 0.0 }
     }
 
-    /// The queue that the controller wants (`Q_th`), in bytes.
+    /// Returns the queue at which the controller aims (`Q_th`), in bytes.
     pub fn threshold(&self) -> u64 {
         self.threshold
     }
 
-    /// A period has passed, and the queue is this long: the number of notifications (`N_all`), never negative.
+    /// Ends a period with a queue of this length; returns the number of notifications (`N_all`), never negative.
     pub fn step(&mut self, queue: u64) -> f64 {
         let units = |from: u64| (queue as f64 - from as f64) / self.unit;
         let change = self.beta1 * units(self.threshold) + self.beta2 * units(self.last_queue);
@@ -64,7 +64,8 @@ impl PiController {
         self.output
     }
 
-    /// Whether it has forgotten the past: the next step with an empty queue gives what a new controller would.
+    /// Returns true if the controller has forgotten the past: the next step with an empty queue gives what a new controller
+    /// would give.
     pub fn is_at_rest(&self) -> bool {
         self.last_queue == 0 && (self.form == PiForm::Position || self.output == 0.0)
     }

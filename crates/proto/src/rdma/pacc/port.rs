@@ -1,18 +1,18 @@
-//! PACC at one output port: Algorithm 1 and its schedule of notifications.
+//! PACC at one output port: Algorithm 1 of the paper and the schedule of notifications.
 
 use super::{FlowTable, PaccConfig, Pending, PiController, Rounding};
 use crate::mechanism::{PortMechanism, PortState};
 use crate::packet::{Kind, Packet};
 use clearway_units::{Rate, Span, Time};
 
-/// Notifications to be sent to one pair's sender.
+/// The notifications to be sent to the sender of one pair of hosts.
 #[derive(Clone, Copy, Debug)]
 struct Due {
     key: u64,
     left: u32,
 }
 
-/// The mechanism of one output port. It tells pairs of hosts apart by the names of their flows.
+/// The mechanism of PACC at one output port. It tells pairs of hosts apart by the names of their flows.
 ///
 /// Periods end at multiples of `T`, at all ports together. A port without entries, without a queue and without a
 /// memory of one has no timeout.
@@ -28,15 +28,15 @@ pub struct PaccPort {
     pending: Pending,
     pi: PiController,
     table: FlowTable,
-    /// `Q_avg`, in bytes.
+    /// The average queue `Q_avg`, in bytes.
     average: f64,
-    /// End of the current period; [`Time::MAX`] at rest.
+    /// The end of the current period; [`Time::MAX`] at rest.
     period_end: Time,
-    /// Notifications to be sent, one to each every `cnp_gap`.
+    /// The notifications to be sent, one to each pair every `cnp_gap`.
     due: Vec<Due>,
-    /// When the next round of them leaves.
+    /// The time at which the next round of notifications leaves.
     cnp_at: Time,
-    /// The round that is leaving: those before are done.
+    /// The place of the next notification in the round that is leaving.
     leaving: usize,
 }
 
@@ -70,7 +70,7 @@ impl PortMechanism for PaccPort {
         }
     }
 
-    /// Data of a pair joins the queue (`RECEIVE_PACKET`).
+    /// Counts a data packet of a pair that joins the queue (`RECEIVE_PACKET`).
     #[inline]
     fn on_arrival(&mut self, packet: &Packet, pair: u64, port: PortState) {
         if packet.kind() != Kind::Data {
@@ -116,7 +116,7 @@ impl PortMechanism for PaccPort {
 }
 
 impl PaccPort {
-    /// Packets of pairs for which the table had no room.
+    /// Returns the number of packets of pairs for which the table had no room.
     pub fn missed(&self) -> u64 {
         self.table.missed()
     }
@@ -141,7 +141,7 @@ impl PaccPort {
         self.period_end = if is_at_rest { Time::MAX } else { self.next_multiple(now) };
     }
 
-    /// Shares out `n_all` notifications by the packets that met congestion (Algorithm 1, lines 1 to 9).
+    /// Shares out `n_all` notifications in proportion to the packets that met congestion (Algorithm 1, lines 1 to 9).
     fn allot(&mut self, n_all: f64, now: Time) {
         let packets: u64 = self.table.entries().iter().map(|entry| entry.congested as u64).sum();
         if packets == 0 {

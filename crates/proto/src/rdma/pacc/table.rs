@@ -1,26 +1,26 @@
-//! PACC's flow table: what each pair of hosts sent through a port in this period.
+//! PACC's flow table, which counts the bytes and packets that each pair of hosts sent through a port in this period.
 
-/// One pair of hosts.
+/// The counts of one pair of hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// Who: PACC takes source and destination, not ports.
+    /// The name of the pair: PACC tells pairs apart by source and destination, not by transport ports.
     pub key: u64,
-    /// Bytes on the wire in this period.
+    /// The bytes on the wire in this period.
     pub bytes: u64,
-    /// Packets in this period that met a queue above the threshold; it stays at the largest value that its field
+    /// The packets in this period that met a queue above the threshold; the count stays at the largest value that its field
     /// holds (PACC-7).
     pub congested: u32,
 }
 
-/// Slots for each entry. Half full at most, a probe is short.
+/// The number of slots for each entry. The table is at most half full, so that probes are short.
 const SLOTS_PER_ENTRY: usize = 2;
 
-/// Entries that a table has room for before it first grows.
+/// The number of entries for which a table has room before it first grows.
 const ENTRIES_FIRST: usize = 32;
 
 const EMPTY: u32 = u32::MAX;
 
-/// The table. Entries lie in the order in which they came, so that walking over them does not depend on the hash;
+/// The table of one port. Entries lie in the order in which they came, so that walking over them does not depend on the hash;
 /// slots beside them say where each is (open addressing, linear probing).
 ///
 /// It grows by doubling up to its capacity. A full table does not know further pairs: their packets are counted as
@@ -42,7 +42,7 @@ fn spread(key: u64) -> usize {
 }
 
 impl FlowTable {
-    /// Room for `capacity` pairs; counts of congested packets stay at `congested_max`.
+    /// Returns a table with room for `capacity` pairs; counts of congested packets stay at `congested_max`.
     pub fn new(capacity: u32, congested_max: u32) -> FlowTable {
         FlowTable {
             entries: Vec::new(),
@@ -53,7 +53,7 @@ impl FlowTable {
         }
     }
 
-    /// A packet of `wire` bytes passes.
+    /// Counts a packet of `wire` bytes that passes.
     #[inline]
     pub fn count(&mut self, key: u64, wire: u32, is_congested: bool) {
         let Some(index) = self.find_or_insert(key) else {
@@ -96,7 +96,7 @@ impl FlowTable {
         Some(self.entries.len() - 1)
     }
 
-    /// Twice the room, within the capacity. Answers whether there is any.
+    /// Doubles the room, within the capacity. Returns true if there is room then.
     #[cold]
     fn grow(&mut self) -> bool {
         if self.capacity == 0 {
@@ -109,7 +109,7 @@ impl FlowTable {
         true
     }
 
-    /// Fills the slots, all empty, with what there is.
+    /// Enters all entries into the slots, which are empty.
     fn place(&mut self) {
         let mask = self.slots.len() - 1;
         for (index, entry) in self.entries.iter().enumerate() {
@@ -121,13 +121,12 @@ impl FlowTable {
         }
     }
 
-    /// The entries, in the order in which they came.
+    /// Returns the entries, in the order in which they came.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The end of a period: entries with fewer bytes than `bytes_min` go, the others begin anew (Algorithm 1,
-    /// line 33).
+    /// Ends a period: entries with fewer bytes than `bytes_min` are deleted, the others begin anew (Algorithm 1, line 33).
     pub fn end_period(&mut self, bytes_min: u64) {
         let before = self.entries.len();
         self.entries.retain(|entry| entry.bytes >= bytes_min);
@@ -140,7 +139,7 @@ impl FlowTable {
         }
     }
 
-    /// Packets of pairs that a full table had no room for.
+    /// Returns the number of packets of pairs for which the full table had no room.
     pub fn missed(&self) -> u64 {
         self.missed
     }
