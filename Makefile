@@ -44,7 +44,7 @@ wheel: .venv/.dependencies ## Builds the wheel into dist/ and checks that it ins
 lint: build ## Checks formatting, lints, types and documentation; whatever they find is an error.
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --features clearway-proto/testing --no-deps --locked --quiet
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

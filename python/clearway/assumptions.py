@@ -1,4 +1,4 @@
-"""What a comparison depends on besides congestion control: how connections start, first rates, buffers, marks, frames.
+"""The assumptions of a comparison besides congestion control: connection setup, first rates, buffers, marks, frames.
 
 Two transports that start differently are told apart by how they start; so every comparison says it above its table.
 """
@@ -20,7 +20,7 @@ STARTS: tuple[tuple[str, str], ...] = (
 
 
 def assumption_texts(runs: Mapping[str, Run]) -> list[str]:
-    """What the runs of a comparison assume: a line for the network, then one for each transport.
+    """The assumptions that the runs of a comparison make: a line for the network, then one for each transport.
 
     A parameter is named once, with its value, in each transport's line; the network's line is that of the first run,
     since a comparison changes the transport alone.
@@ -44,7 +44,7 @@ def transports(scenario: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def start_text(transport: Mapping[str, Any]) -> str:
-    """How flows of a transport start."""
+    """The words for how flows of a transport start."""
     opened = transport.get("handshake")
     handshake = {
         True: "connections open with a handshake",
@@ -79,7 +79,7 @@ def delay_text(delay: object) -> str:
 
 
 def marks_text(scenario: Mapping[str, Any]) -> str:
-    """Where queues begin to mark, if they do."""
+    """The words for the queue length from which packets are marked; empty if none are."""
     marking = scenario.get("switch", {}).get("marking")
     words = {None: "", "off": "", "by-rate": ", marks by the link's rate (65 frames at 10 Gbps)"}
     return words.get(marking, f", marks from {marking} on") if not isinstance(marking, Mapping) else ", marks by RED"

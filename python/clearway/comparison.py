@@ -1,4 +1,4 @@
-"""The same scenario under several transports, and a run in a few numbers."""
+"""Comparisons: one scenario under several transports, and each run in a few numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Comparison:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended it; the transports after that were not run."""
+        """True if Ctrl-C ended the comparison; the transports after that were not run."""
         return any(run.interrupted for run in self.runs.values())
 
     @property

@@ -1,4 +1,8 @@
-"""What a run costs: seconds and memory."""
+"""The cost of a run: seconds and memory.
+
+What a run found is in `clearway.metrics` (functions on its tables) and in `clearway.reproduce.quantities` (what the
+figures of papers take from it).
+"""
 
 from __future__ import annotations
 

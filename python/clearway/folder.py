@@ -15,7 +15,7 @@ SUMMARY = "summary.json"
 
 
 def is_run(path: Path) -> bool:
-    """Whether a folder holds a run."""
+    """True if a folder holds a run."""
     try:
         return "clearway" in json.loads((path / SUMMARY).read_text("utf-8"))
     except (OSError, TypeError, ValueError):

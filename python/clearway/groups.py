@@ -1,4 +1,4 @@
-"""Which runs belong together: the same scenario under several transports, or a sweep over one of its keys."""
+"""Groups of runs: one scenario under several transports, or a sweep over one of its keys."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def group(runs: Iterable[Run]) -> list[Group | Sweep]:
 
 
 def settings(run: Run) -> dict[str, str]:
-    """What was set beside the scenario."""
+    """The keys of the scenario that a run set otherwise."""
     return dict(run.summary["overrides"]["set"])
 
 

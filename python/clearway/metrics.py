@@ -1,4 +1,4 @@
-"""Measures of a run, as functions on its data frames.
+"""Metrics of a run, as functions on its data frames: the public ones, which mean the same for every scenario.
 
 Times are in seconds, sizes in bytes, rates in bits per second, as the columns' names say.
 """

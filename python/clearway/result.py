@@ -1,4 +1,4 @@
-"""What a run found out: data frames, totals, and the scenario that gave them."""
+"""Runs: their data frames and totals, the scenario that gave them, and their folders."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Run:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C (or the progress callback) ended the run before its end."""
+        """True if Ctrl-C (or the progress callback) ended the run before its end."""
         return str(self.summary["ended"]) == "interrupted"
 
     @property

@@ -41,7 +41,7 @@ def fct_texts(runs: Mapping[str, Run]) -> Texts:
 
 
 def network_texts(runs: Mapping[str, Run]) -> Texts:
-    """What the network saw and what the run cost: a row a measure, a column a run.
+    """Totals of the network and cost of the runs: a row a measure, a column a run.
 
     What flow control did and notifications of congestion have rows where a run has them.
     """
@@ -78,20 +78,20 @@ def network_texts(runs: Mapping[str, Run]) -> Texts:
 
 
 def drops_text(total: int, by_reason: Mapping[str, int]) -> str:
-    """How many packets were dropped, and why if there were any."""
+    """The number of packets dropped, with the reasons if there were any."""
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in by_reason.items() if count)
     return f"{total:,} ({reasons})" if reasons else "0"
 
 
 def control_text(head: Mapping[str, Any], text: str) -> str:
-    """What flow control did, or that there was none."""
+    """A number of flow control, or `off` where there was none."""
     return "off" if head["pauses"] is None else text
 
 
 #: Most ports that a warning names.
 NAMED = 8
 
-#: What to do against ports that wait for each other.
+#: Remedies for ports that wait for each other.
 AGAINST_DEADLOCK = (
     "What helps: paths that cannot lead around in a circle (in a tree: up, then down), memory for more data "
     "(switch.shared_buffer), a congestion control that keeps queues short (such as transport hpcc), or no flow control "
@@ -100,7 +100,7 @@ AGAINST_DEADLOCK = (
 
 
 def warning_texts(runs: Mapping[str, Run]) -> list[str]:
-    """What must not be overlooked in the runs: ports that flow control stopped for ever, or for very long."""
+    """Warnings that must not be overlooked: ports that flow control stopped for ever, or for very long."""
     found = []
     for name, run in runs.items():
         control = run.summary.get("flow_control") or {}
@@ -165,7 +165,7 @@ def sweep_texts(part: Sweep) -> Texts:
 
 
 def sweep_row(run: Run) -> list[str]:
-    """What a row of a sweep says of a run."""
+    """The cells of a run in a row of a sweep."""
     head, flows = headline(run), metrics.fct_by_size(run.flows).to_dicts()[-1]
     return [
         units.count(head["flows_completed"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-#: What is printed where there is no number.
+#: Text that is printed where there is no number.
 NONE = "-"
 
 

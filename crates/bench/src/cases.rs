@@ -2,13 +2,12 @@
 //! one on the 320-host tree under RDMA transports.
 
 use crate::usage::{cpu_seconds, peak_bytes};
-use clearway_proto::{AnyTransport, Entity, Framing, MarkingNeeds, Rng, port::MarkAt};
+use clearway_proto::{AnyTransport, Entity, Rng};
 use clearway_sim::bare::Bare;
 use clearway_sim::model::*;
 use clearway_sim::scenario::{Overrides, Scenario};
 use clearway_sim::traffic::Cdf;
-use clearway_sim::{Simulation, Summary};
-use clearway_topology::routing::Policy;
+use clearway_sim::{Simulation, Summary, ports};
 use clearway_topology::{FatTree, NodeId, OversubscribedFatTree, Topology};
 use clearway_units::{Bytes, Rate, Span, Time};
 use std::path::Path;
@@ -180,46 +179,9 @@ fn transport(name: &str) -> AnyTransport {
 
 /// Makes a model without traffic whose ports have what a transport needs. `buffer` is the size of a switch's data queues.
 fn network(transport: &AnyTransport, topology: Topology, buffer: Bytes) -> Model {
-    let needs = transport.needs();
-    let marking = needs.marking.map(|marking| match marking {
-        MarkingNeeds::Step => Marking { threshold: Threshold::ByRate, at: MarkAt::Enqueue },
-        MarkingNeeds::Red(red) => Marking { threshold: Threshold::Red(red), at: MarkAt::Dequeue },
-    });
-    let class = |limit, marking| Class {
-        name: "data".into(),
-        priority: 0,
-        weight: 1,
-        limit,
-        marking,
-        at_switches: None,
-    };
-    let credit = needs.credits.map(|needs| CreditClass::new(needs.queue, needs.shaping));
-    let port = |class| PortModel {
-        credit,
-        credit_classes: Vec::new(),
-        classes: vec![class],
-        shared: None,
-        mechanism: None,
-    };
-    let limit = Amount { bytes: buffer, packets: u32::MAX };
-    Model {
-        seed: 1,
-        stop: None,
-        topology,
-        routing: Policy::SymmetricEcmp,
-        framing: Framing::ETHERNET,
-        pfc: None,
-        whole_ns: false,
-        switch: port(class(limit, marking)),
-        host: HostModel {
-            port: port(class(Amount::UNLIMITED, None)),
-            processing_delay: Delay::Fixed(Span::ZERO),
-        },
-        traffic: Vec::new(),
-        faults: Vec::new(),
-        loss: Vec::new(),
-        samples: Vec::new(),
-    }
+    let mut model = ports::network_for(topology, [transport]).expect("one transport agrees with itself");
+    model.switch.classes[0].limit.bytes = buffer;
+    model
 }
 
 /// Makes the permutation on the fat tree of `k`: every host sends one flow and receives one, until the run ends.
@@ -244,15 +206,7 @@ fn permutation(k: u32, transport: &AnyTransport, scale: f64) -> Model {
     let mut flows: Vec<Flow> = flows.collect();
     flows.sort_by_key(|flow| flow.start);
     let pattern = Pattern::Flows(flows);
-    model.traffic.push(Traffic {
-        name: "permutation".into(),
-        transport: transport.clone(),
-        class: 0,
-        credit_class: 0,
-        notice_class: 0,
-        ack_class: 0,
-        pattern,
-    });
+    model.add_traffic("permutation", transport, pattern);
     model
 }
 
@@ -273,15 +227,7 @@ fn web_search(transport: &AnyTransport, scale: f64) -> Model {
         stop: None,
         hosts: (0..192).map(NodeId).collect(),
     });
-    model.traffic.push(Traffic {
-        name: "web-search".into(),
-        transport: transport.clone(),
-        class: 0,
-        credit_class: 0,
-        notice_class: 0,
-        ack_class: 0,
-        pattern,
-    });
+    model.add_traffic("web-search", transport, pattern);
     model
 }
 

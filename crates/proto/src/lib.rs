@@ -32,6 +32,8 @@ mod registry;
 mod rng;
 mod shim;
 pub mod tcp;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod transport;
 
 pub use endpoint::{

@@ -3,7 +3,7 @@
 use clearway_units::{Rate, Span, Time};
 
 /// The kinds of packets, for counters and for the choice of a class: [`Packet::kind`] derives it from the header.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum Kind {
     /// A data packet carries bytes of the flow, or tells that none follow.

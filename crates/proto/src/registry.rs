@@ -1,7 +1,7 @@
 //! The list of all transports, and enums over them. Adding a transport, with the shim and the port mechanism that it
 //! brings, takes a folder beside this file and a line at its end.
 
-use crate::endpoint::{Env, ReceiverVisitor, SenderVisitor};
+use crate::endpoint::{Env, Receiver, ReceiverVisitor, Sender, SenderVisitor};
 use crate::mechanism::{MechanismInfo, PortMechanism, PortState};
 use crate::needs::Needs;
 use crate::packet::{Extra, Packet};
@@ -252,6 +252,11 @@ macro_rules! transports {
         }
 
         impl AnySender {
+            /// The sender inside, for callers to whom a virtual call costs nothing.
+            pub fn into_dyn(self) -> Box<dyn Sender> {
+                match self { $(AnySender::$Variant(sender) => Box::new(sender),)+ }
+            }
+
             /// Runs `visitor` on the sender inside.
             #[inline]
             pub fn visit<V: SenderVisitor>(&mut self, visitor: V) -> V::Output {
@@ -260,6 +265,11 @@ macro_rules! transports {
         }
 
         impl AnyReceiver {
+            /// The receiver inside, for callers to whom a virtual call costs nothing.
+            pub fn into_dyn(self) -> Box<dyn Receiver> {
+                match self { $(AnyReceiver::$Variant(receiver) => Box::new(receiver),)+ }
+            }
+
             /// Runs `visitor` on the receiver inside.
             #[inline]
             pub fn visit<V: ReceiverVisitor>(&mut self, visitor: V) -> V::Output {

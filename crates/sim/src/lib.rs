@@ -13,6 +13,7 @@ mod metrics;
 pub mod model;
 mod net;
 mod oracle;
+pub mod ports;
 pub mod scenario;
 mod simulation;
 mod timer;

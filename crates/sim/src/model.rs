@@ -42,8 +42,8 @@ pub struct Model {
 }
 
 impl Model {
-    /// The class of *unscheduled* data (sent without a credit), which is the class with the lowest priority.
-    pub fn low_class(&self) -> usize {
+    /// The class of *unscheduled* data (sent without a credit): the class with the lowest priority, of several the last.
+    pub fn unscheduled_class(&self) -> usize {
         let classes = self.switch.classes.iter().enumerate();
         classes.max_by_key(|(_, class)| class.priority).map_or(0, |(index, _)| index)
     }

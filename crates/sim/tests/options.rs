@@ -133,7 +133,7 @@ fn flows_with_credits_do_not_feel_data_without() {
                 &transport("blast"),
                 (4..8).map(|pair| Flow { stop, ..endless(pair, 8 + pair) }).collect(),
             );
-            model.traffic[1].class = model.low_class();
+            model.traffic[1].class = model.unscheduled_class();
         }
         let results = run(&model);
         let lost = results.ports.u64s("drops_buffer").iter().sum::<u64>();

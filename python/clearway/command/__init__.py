@@ -87,7 +87,7 @@ def guarded() -> int:
 
 
 def hint(context: click.Context | None) -> str:
-    """Where to read on after a wrong use."""
+    """A pointer to the help of the command that was used wrongly."""
     return f" (see {context.command_path} --help)" if context else ""
 
 

@@ -1,4 +1,4 @@
-"""`clearway compare`."""
+"""The command `clearway compare`: one scenario under several transports."""
 
 from __future__ import annotations
 

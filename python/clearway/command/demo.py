@@ -39,7 +39,7 @@ class Job:
 
     @property
     def label(self) -> str:
-        """What the progress bar calls it."""
+        """The name of this simulation in the progress bar."""
         return " ".join([Path(self.scenario).stem, *self.set.values(), self.transport])
 
 
@@ -60,7 +60,9 @@ def jobs(quick: bool) -> Iterator[Job]:
     show_default=True,
     help="Folder of the repository's scenarios.",
 )
-@click.option("--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True, help="Results go here.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True, help="Folder for the results."
+)
 @click.option("--quick", is_flag=True, help="Fewer and smaller simulations.")
 def demo(scenarios: Path, out: Path, quick: bool) -> int:
     """Run the main job: ExpressPass against DCTCP, and a report with pictures.
@@ -94,7 +96,7 @@ def demo(scenarios: Path, out: Path, quick: bool) -> int:
 
 
 def board_html(records: Path) -> str:
-    """How the papers' claims fare, from the records of the repository; empty where there are none."""
+    """The verdicts on the papers' claims as HTML, from the records of the repository; empty where there are none."""
     from clearway.reproduce import figures, scoreboard
 
     if not records.exists():

@@ -1,4 +1,4 @@
-"""`clearway list`."""
+"""The command `clearway list`: transports, topologies, workloads and figures."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def list_(what: str, name: str | None, as_json: bool) -> None:
 
 
 def catalog(what: str) -> list[dict[str, Any]]:
-    """What there is of a kind."""
+    """The entries of a kind, by name."""
     of: dict[str, Callable[[], Sequence[Mapping[str, Any]]]] = {
         "transports": _clearway.transports,
         "topologies": _clearway.topologies,

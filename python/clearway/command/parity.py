@@ -1,4 +1,4 @@
-"""`clearway parity`."""
+"""The command `clearway parity`: completion times beside those of the authors' simulators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`clearway plan`."""
+"""The command `clearway plan`: answers of the papers' formulas."""
 
 from __future__ import annotations
 
@@ -56,15 +56,35 @@ def stability() -> None:
 
 
 @stability.command("pacc", epilog=PACC_EXAMPLES)
-@click.option("--beta1", type=Number(0, 100, open_low=True), default=0.05, show_default=True, help="Of Q - Q_th.")
-@click.option("--beta2", type=Number(0, 100), default=0.1, show_default=True, help="Of the change of Q.")
-@click.option("--rate", type=Quantity("rate", RATES, "25 Gbps"), default="25 Gbps", show_default=True, help="C.")
-@click.option("--period", type=TIME, default="80 us", show_default=True, help="T of the controller.")
-@click.option("--alpha", type=Number(0, 1, open_low=True), help="alpha*.  [default: from --tau and --timer, 0.04714]")
-@click.option("--tau", type=TIME, help="tau' of DCQCN's alpha (Appendix A); its g cancels out.  [default: 1 us]")
-@click.option("--timer", type=TIME, help="T_i, DCQCN's timer of rate increases (Appendix A).  [default: 300 us]")
-@click.option("--queue-unit", type=click.Choice(get_args(fluid.Unit)), default="KB", show_default=True, help="Of Q.")
-@click.option("--sign", type=click.Choice(fluid.SIGNS), default="printed", show_default=True, help="Sign of (16).")
+@click.option(
+    "--beta1",
+    type=Number(0, 100, open_low=True),
+    default=0.05,
+    show_default=True,
+    help="Gain of the queue's distance from its threshold, Q - Q_th.",
+)
+@click.option("--beta2", type=Number(0, 100), default=0.1, show_default=True, help="Gain of the change of the queue Q.")
+@click.option(
+    "--rate", type=Quantity("rate", RATES, "25 Gbps"), default="25 Gbps", show_default=True, help="Rate C of the link."
+)
+@click.option("--period", type=TIME, default="80 us", show_default=True, help="Period T of the controller.")
+@click.option(
+    "--alpha",
+    type=Number(0, 1, open_low=True),
+    help="Operating point alpha* of the senders.  [default: from --tau and --timer, 0.04714]",
+)
+@click.option(
+    "--tau", type=TIME, help="Time constant tau' of DCQCN's alpha (Appendix A), whose g cancels out.  [default: 1 us]"
+)
+@click.option("--timer", type=TIME, help="DCQCN's timer of rate increases, T_i (Appendix A).  [default: 300 us]")
+@click.option(
+    "--queue-unit",
+    type=click.Choice(get_args(fluid.Unit)),
+    default="KB",
+    show_default=True,
+    help="Unit of the queue Q.",
+)
+@click.option("--sign", type=click.Choice(fluid.SIGNS), default="printed", show_default=True, help="Sign of eq. (16).")
 @click.option("--out", type=Picture(), help="Draw the Bode diagram and Fig. 5 into FILE.svg or FILE.png.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def pacc(
@@ -116,7 +136,7 @@ def pacc(
 
 
 def pacc_rows(loop: fluid.Loop, found: fluid.Margins) -> list[tuple[str, str, str]]:
-    """The numbers."""
+    """The margins of the loop as rows of text."""
     none = found.gain_db != found.gain_db
     formula = "90 + atan(w/z) - 2wT" if loop.sign == "printed" else "-90 + atan(w/z) - 2wT"
     return [
@@ -131,27 +151,41 @@ def pacc_rows(loop: fluid.Loop, found: fluid.Margins) -> list[tuple[str, str, st
 
 
 @stability.command("expresspass", epilog=EXPRESSPASS_EXAMPLES)
-@click.option("--flows", type=click.IntRange(2, 10_000), required=True, help="N, from 2.")
-@click.option("--w-min", type=Number(0, 1, open_low=True), default=0.01, show_default=True, help="Least w.")
-@click.option("--w-max", type=Number(0, 1, open_low=True), default=0.5, show_default=True, help="Largest w.")
-@click.option("--target-loss", type=Number(0, 0.9), default=0.1, show_default=True, help="Credit loss put up with.")
+@click.option("--flows", type=click.IntRange(2, 10_000), required=True, help="Number N of flows, 2 or more.")
+@click.option(
+    "--w-min", type=Number(0, 1, open_low=True), default=0.01, show_default=True, help="Least aggressiveness w."
+)
+@click.option(
+    "--w-max", type=Number(0, 1, open_low=True), default=0.5, show_default=True, help="Largest aggressiveness w."
+)
+@click.option(
+    "--target-loss",
+    type=Number(0, 0.9),
+    default=0.1,
+    show_default=True,
+    help="Share of credits whose loss is accepted.",
+)
 @click.option(
     "--alpha", type=Number(0, 1, open_low=True), default=0.0625, show_default=True, help="First rate / max_rate."
 )
-@click.option("--w-init", type=Number(0, 1, open_low=True), default=0.0625, show_default=True, help="First w.")
-@click.option("--periods", type=click.IntRange(4, 10_000), default=100, show_default=True, help="Update periods.")
+@click.option(
+    "--w-init", type=Number(0, 1, open_low=True), default=0.0625, show_default=True, help="First aggressiveness w."
+)
+@click.option(
+    "--periods", type=click.IntRange(4, 10_000), default=100, show_default=True, help="Number of update periods."
+)
 @click.option(
     "--start",
     type=click.Choice(discrete.STARTS),
     default="together",
     show_default=True,
-    help="Whether all flows start at once, or one joins others that have settled.",
+    help="Start of the flows: all at once, or one that joins others that have settled.",
 )
 @click.option("--simulate", is_flag=True, help="Run as many flows in the simulator beside the model.")
 @click.option(
     "--feedback",
     type=click.Choice(get_args(discrete.Feedback)),
-    help="The simulator's reading of the decrease.  [default: sigcomm17-printed, which the model has]",
+    help="Reading of the decrease in the simulator.  [default: sigcomm17-printed, which the model has]",
 )
 @click.option("--out", type=Picture(), help="Draw rates and steps into FILE.svg or FILE.png.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")

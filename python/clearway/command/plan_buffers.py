@@ -65,10 +65,10 @@ TIME = TimeOrZero("time", TIMES, "5.1 us")
     "--host-delay",
     type=(TIME, TIME),
     metavar="MIN MAX",
-    help="From a credit's arrival at a host to its data.  [default: a scenario file's; for others 0 and 5.1 us]",
+    help="Delay of hosts from a credit's arrival to its data.  [default: a scenario file's; for others 0 and 5.1 us]",
 )
 @click.option(
-    "--switch-delay", type=TIME, default="0 s", help="A switch's own, for a credit and its data.  [default: 0 s]"
+    "--switch-delay", type=TIME, default="0 s", help="Delay of a switch for a credit and its data.  [default: 0 s]"
 )
 @click.option(
     "--flows",
@@ -85,7 +85,7 @@ TIME = TimeOrZero("time", TIMES, "5.1 us")
     type=click.Choice(["turns", "fifo"]),
     default="turns",
     show_default=True,
-    help="How a host's card serves its flows: by turns, as the simulator's; or all frames in order.",
+    help="Order in which a host's card serves its flows: by turns, as the simulator's; or all frames in order.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print all ports and readings as JSON.")
 def buffers(
@@ -177,7 +177,7 @@ def headline(plan: model.Plan) -> str:
 
 
 def inputs_line(plan: model.Plan) -> str:
-    """What the bounds are for."""
+    """The network and credits that the bounds hold for, in one line."""
     used = plan.inputs
     least, most = used["credit_sizes_bytes"]
     sizes = f"{least} B" if least == most else f"{least} to {most} B, busy for {units.seconds(used['busy_s'])}"
@@ -203,7 +203,7 @@ def class_texts(plan: model.Plan, by: model.Reading) -> tuple[list[str], list[li
 
 
 def part_texts(rows: list[tuple[str, model.PortBound]], reading: model.Reading) -> tuple[list[str], list[list[str]]]:
-    """Where each bound comes from, in KB."""
+    """The terms of each bound in KB: hosts, credit queues, paths."""
     parts = {part: name for part, name in model.PARTS.items() if any(port.bounds[reading][part] for _, port in rows)}
     texts = [
         [name, *(f"{port.bounds[reading][part] / 1e3:,.1f}" for part in parts), f"{port.bytes(reading) / 1e3:,.1f}"]
@@ -213,7 +213,7 @@ def part_texts(rows: list[tuple[str, model.PortBound]], reading: model.Reading) 
 
 
 def as_dict(plan: model.Plan, chosen: list[model.PortBound] | None) -> dict[str, Any]:
-    """Everything."""
+    """The answer for `--json`: inputs, bounds, and the terms of each."""
     ports = plan.ports if chosen is None else chosen
     classes = [
         {

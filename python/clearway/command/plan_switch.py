@@ -26,7 +26,7 @@ ENDINGS = {"linux-tc": "sh", "sonic": "json"}
 
 @click.command("switch", epilog=EXAMPLES)
 @click.argument("topology", nargs=-1, required=True, metavar="TOPOLOGY [KEY=VALUE]...")
-@click.option("--target", type=click.Choice(list(DEVICES)), required=True, help="What the switches run.")
+@click.option("--target", type=click.Choice(list(DEVICES)), required=True, help="System that the switches run.")
 @click.option("--switch", "names", multiple=True, help="Only this switch; repeatable.")
 @click.option("--dev", "pattern", help="Names of devices: {switch}, {port}, {lane}, {to}.  [default: by target]")
 @click.option("--dscp", type=click.IntRange(0, 63), help="DSCP of credits.  [default: linux-tc none, sonic 46]")
@@ -35,7 +35,7 @@ ENDINGS = {"linux-tc": "sh", "sonic": "json"}
     type=click.IntRange(0, 10_000_000),
     default=16,
     show_default=True,
-    help="As for `plan buffers`, from which the data queue's limit comes.",
+    help="Delay of hosts, as for `plan buffers`, from which the data queue's limit comes.",
 )
 @click.option("--ecn", is_flag=True, help="linux-tc: mark data at K by RED (which the kernel must have).")
 @click.option("--pfc/--no-pfc", default=None, help="sonic: flow control.  [default: if the scenario has it]")

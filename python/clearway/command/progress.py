@@ -51,7 +51,7 @@ def move(shown: Progress, task: TaskID, progress: _clearway.Progress, elapsed_s:
 
 
 def fraction(progress: _clearway.Progress) -> float:
-    """How much of the run is done: of its time or of its flows, whichever ends it first. Zero if nobody knows."""
+    """The share of the run that is done, by time or by flows, whichever ends it first. Zero if nobody knows."""
     of_time = progress.now_s / progress.stop_s if progress.stop_s else 0.0
     of_flows = progress.flows_completed / progress.flows_expected if progress.flows_expected else 0.0
     return min(max(of_time, of_flows), 1.0)

@@ -1,4 +1,4 @@
-"""`clearway report`."""
+"""The command `clearway report`: one HTML page about result folders."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Examples:
     type=click.Path(path_type=Path),
     default=Path("out/report/index.html"),
     show_default=True,
-    help="The page.",
+    help="File of the page.",
 )
 @click.option("--title", default="Clearway report", help="Title of the page.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")

@@ -1,4 +1,4 @@
-"""`clearway reproduce`."""
+"""The command `clearway reproduce`: figures of papers, and whether their pages are stale."""
 
 from __future__ import annotations
 
@@ -30,13 +30,23 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("what", required=False, metavar="[PAPER[/FIGURE]]")
-@click.option("--scale", type=click.Choice(["quick", "full"]), default="quick", show_default=True, help="How much.")
 @click.option(
-    "--out", type=click.Path(path_type=Path), default=Path("out/reproduce"), show_default=True, help="Results go here."
+    "--scale",
+    type=click.Choice(["quick", "full"]),
+    default="quick",
+    show_default=True,
+    help="Size of the simulations: quick, or those of the papers.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("out/reproduce"),
+    show_default=True,
+    help="Folder for the results.",
 )
 @click.option("--docs", type=click.Path(path_type=Path), help="Write pages and pictures to this folder of documents.")
 @click.option("--jobs", "-j", type=click.IntRange(min=1), help="Simulations at a time.  [default: one a processor]")
-@click.option("--check", is_flag=True, help="Compute nothing but pages in --docs that may be stale, and say which are.")
+@click.option("--check", is_flag=True, help="Compute only those pages in --docs that may be stale, and say which are.")
 @click.option("--json", "as_json", is_flag=True, help="Print the claims and verdicts as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 def reproduce(

@@ -1,4 +1,4 @@
-"""`clearway run`."""
+"""The command `clearway run`: one simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several commands have in common: options, and where results go."""
+"""Options that several commands share, and the consoles that they print to."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def run_options(function: F) -> F:
             default=1,
             show_default=True,
             callback=one_thread,
-            help="Threads; 1 for now.",
+            help="Threads of the simulator, which has one for now.",
         ),
         click.option("--json", "as_json", is_flag=True, help="Print the results as JSON."),
         click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors."),
@@ -77,13 +77,13 @@ def settings_dict(settings: tuple[tuple[str, str], ...], stacks: str | None = No
 
 
 def console(*, quiet: bool = False) -> Console:
-    """Where tables go."""
+    """The console for results, on standard output; 120 columns wide where that is no terminal."""
     width = None if sys.stdout.isatty() else 120
     return Console(quiet=quiet, width=width, highlight=False, emoji=False)
 
 
 def notes(*, quiet: bool = False) -> Console:
-    """Where what is not a result goes."""
+    """The console for everything but results, on standard error."""
     return Console(stderr=True, quiet=quiet, highlight=False, emoji=False, soft_wrap=True)
 
 

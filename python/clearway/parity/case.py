@@ -1,4 +1,4 @@
-"""What a case of parity consists of: lists of flows, the scenario that runs one, and reference numbers."""
+"""Cases of parity: lists of flows, the scenario that runs one, and reference numbers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class FlowList:
 
 @dataclass(frozen=True)
 class Reference:
-    """What the authors' simulator made of a list."""
+    """The authors' simulator's results for a list."""
 
     #: SHA-256 of the list as `csv` writes it.
     sha256: str
@@ -44,7 +44,7 @@ class Reference:
 
 
 def fct_s(run: Run) -> pl.Series:
-    """From the start of a flow to the arrival of its last byte."""
+    """Completion times from the start of a flow to the arrival of its last byte, in seconds."""
     return run.flows["fct_s"]
 
 
@@ -56,7 +56,7 @@ class Case:
     title: str
     #: Whose simulator, and which commit of it.
     simulator: str
-    #: From when to when a completion time counts, on both sides.
+    #: The span that a completion time covers, in words; it is the same on both sides.
     counted: str
     lists: tuple[FlowList, ...]
     #: The scenario that runs the list of flows in this CSV file.

@@ -18,7 +18,7 @@ from clearway.runner import ProgressCallback, load_scenario, simulate
 #: Seeds of a list's runs: 1 and so many after it. What is compared is the median over them.
 SEEDS = 3
 
-#: How far mean and 99th percentile may be from the reference, as a share of it.
+#: Limits of the difference from the reference, as a share of it, of mean and 99th percentile.
 BUCKET_LIMITS = {"mean_s": 0.10, "p99_s": 0.20}
 
 #: Makes the callback of a run from its label.
@@ -26,7 +26,7 @@ Progress = Callable[[str], ProgressCallback | None]
 
 
 def no_progress(_: str) -> None:
-    """Shows nothing."""
+    """A callback that shows no progress."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Row:
     p99_s: float
     #: Mean and 99th percentile of each seed.
     seeds: list[tuple[float, float]] = field(default_factory=list)
-    #: Of the authors' simulator; NaN if nobody measured it.
+    #: Numbers of the authors' simulator; NaN if nobody measured them.
     reference_mean_s: float = float("nan")
     reference_p99_s: float = float("nan")
 
@@ -58,7 +58,7 @@ class Row:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether both are within their limits and every flow ended; `None` without a reference."""
+        """True if mean and percentile are within their limits and every flow ended; `None` without a reference."""
         if np.isnan(self.reference_mean_s):
             return None
         near = abs(self.mean_ratio - 1) <= BUCKET_LIMITS["mean_s"] and abs(self.p99_ratio - 1) <= BUCKET_LIMITS["p99_s"]

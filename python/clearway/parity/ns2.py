@@ -16,7 +16,7 @@ LOAD = 0.6
 #: Three hosts to an uplink at each ToR.
 OVERSUBSCRIPTION = 3
 
-#: How many lists of each workload were measured.
+#: Number of lists of each workload that were measured with ns-2.
 LISTS = {"web-search": 2, "cache-follower": 2, "web-server": 3}
 
 #: Distributions of sizes in the files `workloads/*.tcl` of ns2-xpass, and the means that its script states for them.

@@ -39,7 +39,7 @@ class PortBound:
     bounds: dict[Reading, dict[str, float]]
 
     def bytes(self, reading: Reading) -> float:
-        """The bound."""
+        """The bound on data that waits at the port, in bytes."""
         return self.bounds[reading]["bytes"]
 
 
@@ -83,7 +83,7 @@ class Plan:
 
 
 def tier(number: int) -> str:
-    """What nodes of a tier are called."""
+    """The name of the nodes of a tier."""
     return TIERS.get(number, f"tier{number}")
 
 
@@ -121,8 +121,8 @@ def path_and_hosts(scenario: _clearway.Scenario, port: str) -> float:
 SPEEDS = ((10, 40), (40, 100), (100, 100))
 #: Networks of Table 1 by pods, ToRs and aggregation switches of a pod, and hosts of a ToR.
 NETWORKS = {"32-ary fat tree": (32, 16, 16, 16, 1), "3-tier Clos": (16, 64, 8, 8, 2)}
-#: As many tiers with two of everything. Bounds depend on tiers, rates and delays and not on numbers of nodes, so they
-#: are those of the networks above.
+#: Topologies with as many tiers and two of everything. Bounds depend on tiers, rates and delays and not on numbers of
+#: nodes, so they are those of the networks above.
 SMALL = "two of everything"
 SHAPES = {**NETWORKS, SMALL: (2, 2, 2, 2, 1)}
 #: Ports of Table 1 as classes of ports.

@@ -19,7 +19,7 @@ Start = Literal["together", "newcomer"]
 Feedback = Literal["sigcomm17-printed", "sigcomm17", "sigcomm17-matched"]
 STARTS: tuple[Start, ...] = get_args(Start)
 
-#: How close to the fair share counts as settled.
+#: Distance from the fair share, relative, within which a rate counts as settled.
 BAND = 0.1
 #: Periods after which the flows that a newcomer meets have settled.
 ESTABLISHED = 200
@@ -27,7 +27,7 @@ ESTABLISHED = 200
 
 @dataclass(frozen=True)
 class Parameters:
-    """What Algorithm 1 needs."""
+    """Parameters of Algorithm 1 and of its network."""
 
     flows: int
     w_min: float = 0.01
@@ -58,7 +58,7 @@ class Parameters:
 
     @property
     def needed(self) -> float:
-        """What (N-1) w must exceed for an increase from C to be seen as congestion: t^2 / (1 - t^2), t the target loss.
+        """The least (N-1) w at which an increase from C is seen as congestion: t^2 / (1 - t^2), t the target loss.
 
         The sum after it is C (1 + (N-1) w), and a decrease needs a loss above t: a sum above max_rate / (1 - t).
         """
@@ -66,7 +66,7 @@ class Parameters:
 
     @property
     def alternates(self) -> bool:
-        """Whether increase and decrease alternate at w_min, as sec. 4 takes for granted (E17-4)."""
+        """True if increase and decrease alternate at w_min, as sec. 4 takes for granted (E17-4)."""
         return (self.flows - 1) * self.w_min > self.needed
 
 
@@ -77,7 +77,7 @@ class Trajectory:
     parameters: Parameters
     rates: Floats
     w: Floats
-    #: Whether the step into a period was an increase; the first row says nothing.
+    #: True where the step into a period was an increase; the first row says nothing.
     increased: npt.NDArray[np.bool_]
 
     @property
@@ -87,7 +87,7 @@ class Trajectory:
 
     @property
     def off(self) -> Floats:
-        """How far the flow farthest from C/N is from it, relative, at each period."""
+        """The relative distance from C/N of the flow that is farthest from it, at each period."""
         return np.asarray(np.abs(self.rates / self.parameters.fair - 1).max(axis=1), dtype=np.float64)
 
     @property

@@ -15,7 +15,7 @@ ETHERTYPE = "0x88b5"
 OVERHEAD, MPU, QUANTUM = 24, 84, 1514
 #: tc counts buckets in whole microseconds, rounded down.
 TICK_S = 1e-6
-#: How long a port's own bucket lasts: HTB's timer is late now and then, and what it missed must fit.
+#: Time that a port's own bucket lasts: HTB's timer is late now and then, and what it missed must fit.
 PORT_BURST_S = 48e-6
 FILTER = 'tc filter add dev "$1" parent 1: protocol'
 

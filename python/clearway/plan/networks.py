@@ -1,4 +1,4 @@
-"""What `clearway plan` takes for a network: a scenario file, a topology file, or a shape with its keys."""
+"""Networks as `clearway plan` takes them: a scenario file, a topology file, or a shape with its keys."""
 
 from __future__ import annotations
 

@@ -34,13 +34,13 @@ def alpha_star(tau: float = 1.0, timer: float = 300.0) -> float:
 
 @dataclass(frozen=True)
 class Margins:
-    """What the Bode diagram of a loop says."""
+    """The margins that the Bode diagram of a loop shows."""
 
-    #: Where |G| = 1.
+    #: Frequency at which |G| = 1.
     crossover_rad_s: float
     #: Distance of the phase to -180 degrees there.
     phase_deg: float
-    #: Where the phase passes -180 degrees from above, and the gain left there; NaN if it never does.
+    #: Frequency at which the phase passes -180 degrees from above, and the gain left there; NaN if it never does.
     phase_crossover_rad_s: float
     gain_db: float
 
@@ -53,9 +53,9 @@ class Loop:
     beta2: float = 0.1
     #: Capacity C of the port, bits per second.
     rate_bps: float = 25e9
-    #: T, seconds.
+    #: Period T of the switch, seconds.
     period_s: float = 80e-6
-    #: alpha*.
+    #: Operating point alpha* of the senders.
     alpha: float = alpha_star()
     unit: Unit = "KB"
     sign: Sign = "printed"
@@ -95,7 +95,7 @@ class Loop:
         return np.asarray(continuous - np.degrees(2 * omega * self.period_s), dtype=np.float64)
 
     def crossover(self) -> float:
-        """Where |G| = 1, rad/s."""
+        """The frequency at which |G| = 1, in rad/s."""
         # |G| is between 1 and sqrt(2) here, as both of its terms are at most 1, and falls from here on.
         low = max(self.gain ** (1 / 3), math.sqrt(self.gain / self.zero))
         return self._root(lambda omega: math.log(float(self.magnitude(np.array([omega]))[0])), low * 0.999, low * 1.5)

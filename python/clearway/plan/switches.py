@@ -1,4 +1,4 @@
-"""What the ports of each switch are set to, and the names of their devices."""
+"""Settings of the ports of each switch, and the names of their devices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from clearway import _clearway
 from clearway.plan import buffers
 
-#: What Linux takes for the name of a device.
+#: Names that Linux accepts for a device.
 DEVICE = re.compile(r"[A-Za-z0-9_.:@-]{1,15}")
 #: Full frames of data where there is no bound: the paper's 384.5 KB.
 FRAMES = 250
@@ -92,12 +92,12 @@ def bounds(scenario: _clearway.Scenario, flows: int) -> buffers.Plan | None:
 
 
 def has_host_delay(scenario: _clearway.Scenario) -> bool:
-    """Whether the scenario says how long hosts take."""
+    """True if the scenario says how long hosts take."""
     return bool(tomllib.loads(scenario.to_toml()).get("host", {}).get("processing_delay", "0 s") != "0 s")
 
 
 def lossless(scenario: _clearway.Scenario) -> bool:
-    """Whether the scenario has flow control."""
+    """True if the scenario has flow control."""
     return tomllib.loads(scenario.to_toml()).get("switch", {}).get("pfc") is True
 
 

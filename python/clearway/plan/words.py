@@ -1,4 +1,4 @@
-"""What the planner answers, in words."""
+"""The answers of the planner in words."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def expresspass(model: Trajectory, simulated: Floats | None) -> list[str]:
 
 
 def settling(model: Trajectory) -> str:
-    """When the rates are fair."""
+    """The period from which on the rates are fair, in words."""
     p, periods = model.parameters, len(model.rates) - 1
     if model.settled is None:
         return (
@@ -98,7 +98,7 @@ def settling(model: Trajectory) -> str:
 
 
 def beside(model: Trajectory, simulated: Floats) -> str:
-    """How the simulator's end compares with the model's."""
+    """The simulator's end beside the model's, in words."""
     p = model.parameters
     late = simulated[len(simulated) // 2 :] / p.fair
     d = float(np.abs(np.diff(late, axis=0)).mean()) * p.fair

@@ -73,13 +73,13 @@ def section(part: Group, palette: Palette) -> str:
 
 
 def assumptions(runs: Mapping[str, Run]) -> str:
-    """What a comparison assumes, above its tables."""
+    """The assumptions of a comparison, shown above its tables."""
     lines = assumption_texts(runs) if len(runs) > 1 else []
     return f'<p class="muted">{"<br>".join(map(escape, lines))}</p>' if lines else ""
 
 
 def warnings(runs: Mapping[str, Run]) -> list[str]:
-    """What must not be overlooked, a card each."""
+    """Warnings that must not be overlooked, a card each."""
     return [card(f'<p class="warning">{escape(text)}</p>') for text in warning_texts(runs)]
 
 
@@ -138,7 +138,7 @@ def sampled_section(part: Sweep, last: Mapping[str, Run], palette: Palette) -> s
 
 
 def sources(runs: Mapping[str, Run]) -> str:
-    """Where the numbers come from: seed, version, hash, and the whole scenario."""
+    """The origin of the numbers: seed, version, hash, and the whole scenario."""
     parts = []
     for label, run in runs.items():
         made = run.summary
@@ -156,7 +156,7 @@ def picture(figure: Figure) -> str:
 
 
 def card(content: str) -> str:
-    """A box."""
+    """A box with a border around some HTML."""
     return f'<div class="card">{content}</div>'
 
 

@@ -1,4 +1,4 @@
-"""How pictures look: one colour per transport everywhere, on light and on dark paper.
+"""The style of pictures: one colour per transport everywhere, on light and on dark paper.
 
 Pictures are drawn with stand-in colours that become CSS variables, so that the page's theme colours them.
 """
@@ -81,7 +81,7 @@ class Palette:
             self._index[label] = OWN[label] if label in OWN else free.pop(0) if free else len(self._index) % len(PAIRS)
 
     def knows(self, label: str) -> bool:
-        """Whether a text is the label of a run."""
+        """True if a text is the label of a run."""
         return label in self._index
 
     def color(self, label: str) -> str:
@@ -89,15 +89,15 @@ class Palette:
         return stand_in(self._index[label])
 
     def line(self, label: str) -> str | tuple[int, tuple[float, ...]]:
-        """Its line style, for those who can't tell the colours."""
+        """The line style of a run, for those who can't tell the colours."""
         return LINES[self._index[label] % len(LINES)]
 
     def marker(self, label: str) -> str:
-        """Its marker."""
+        """The marker of a run."""
         return MARKERS[self._index[label] % len(MARKERS)]
 
     def css(self, label: str) -> str:
-        """Its colour in CSS."""
+        """The colour of a run in CSS."""
         return f"var(--t{self._index[label]})"
 
 

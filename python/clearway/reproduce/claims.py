@@ -1,4 +1,4 @@
-"""What papers claim, as facts copied into `claims/<paper>.toml`, and what became of it here."""
+"""Claims of papers, as facts copied into `claims/<paper>.toml`, and the findings on them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from clearway._clearway import Error
 
-#: What became of a claim; `docs/verdicts.md` says when each is given.
+#: Verdicts on a claim; `docs/verdicts.md` says when each is given.
 Verdict = Literal["reproduced", "trend reproduced", "not reproduced", "undecidable", "arithmetic", "not applicable"]
 #: All verdicts, in the order of the scoreboard's columns.
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
@@ -86,7 +86,7 @@ class Claim:
         return low, math.inf if most is None else most + self.tolerance * abs(most)
 
     def holds(self, measured: float, case: str | None = None) -> bool:
-        """Whether a measured number is the claimed one within tolerance, or within the claimed bound."""
+        """True if a measured number is the claimed one within tolerance, or within the claimed bound."""
         low, high = self.band(case)
         return not math.isnan(measured) and low <= measured <= high
 
@@ -97,7 +97,7 @@ class Claim:
 
 
 def is_band(value: dict[str, Any]) -> bool:
-    """Whether a claimed value is a lower and an upper limit."""
+    """True if a claimed value is a lower and an upper limit."""
     return bool(value) and set(value) <= {"min", "max"} and not any(isinstance(one, dict) for one in value.values())
 
 

@@ -1,4 +1,4 @@
-"""What a figure is made of.
+"""Figures: the parts that one is made of.
 
 A figure is a module of `clearway.reproduce.<paper>` that ends with `FIGURE = Figure(...)`; that line is its whole
 registration. Its docstring says what the paper did, what it leaves open, and what was chosen there.
@@ -29,14 +29,14 @@ Tables = dict[str, pl.DataFrame]
 class Job:
     """One simulation of a figure."""
 
-    #: What tells it apart from the figure's others: columns of its rows.
+    #: Parameters that tell this simulation apart from the figure's others: columns of its rows.
     params: Mapping[str, Any]
     #: The scenario, as a dict of the schema of `docs/scenario.md`.
     scenario: Mapping[str, Any]
 
     @property
     def label(self) -> str:
-        """What the progress bar calls it."""
+        """The name of this simulation in the progress bar and in records."""
         return ", ".join(f"{key} {value}" for key, value in self.params.items())
 
 
@@ -44,21 +44,21 @@ class Job:
 class Figure:
     """A figure of a paper, or a claim in its text, that one command reproduces."""
 
-    #: `paper/figure`.
+    #: Name of the figure, as `paper/figure`.
     name: str
     title: str
-    #: What the paper did, what it leaves open, what was chosen: Markdown, usually the module's docstring.
+    #: Account of what the paper did, what it leaves open, what was chosen: Markdown, usually the module's docstring.
     doc: str
     #: The simulations at a scale, `quick` or `full`.
     jobs: Callable[[str], list[Job]]
-    #: What is kept of a run. It runs in another process. Its code and all code of this package that it uses are part
-    #: of the key under which its result is kept.
+    #: Function that measures a run, in another process; its tables are kept. Its code and all code of this package that
+    #: it uses are part of the key under which they are.
     measure: Callable[[Job, Run], Tables]
-    #: What the figure says of its tables: claims beside measured values.
+    #: Findings on the claims, from the tables.
     check: Callable[[Tables], list[Finding]]
     #: name -> picture.
     draw: Callable[[Tables, Look], dict[str, Picture]]
-    #: From the tables of all runs to those that checks, pictures and files show.
+    #: Function from the tables of all runs to those that checks, pictures and files show.
     summarise: Callable[[Tables], Tables] = lambda tables: tables
     #: Tables that the page shows, in order, with a caption each.
     shown: Mapping[str, str] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Figure:
     alone: bool = False
 
     def prose(self, tables: Tables) -> str:
-        """What agrees, what does not, and why, with its numbers filled in from the tables."""
+        """The prose of the page (what agrees, what does not, and why), its numbers filled in from the tables."""
         facts = {name: Text(value) for name, value in self.facts(tables).items()}
         try:
             return self.template.format_map(facts)
@@ -94,7 +94,7 @@ class Figure:
 
     @property
     def slug(self) -> str:
-        """Its name in file names."""
+        """The name of the figure in names of files."""
         return self.name.replace("/", "-")
 
 

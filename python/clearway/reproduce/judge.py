@@ -17,7 +17,7 @@ from clearway.reproduce.stats import Estimate, exact
 #: A measured number, with an interval where something was drawn.
 Measured = float | int | Estimate
 
-#: What a condition says: it holds, it does not, or the interval does not decide.
+#: Answer of a condition: it holds, it does not, or (None) the interval does not decide.
 Holds = bool | None
 
 
@@ -111,7 +111,7 @@ def estimate_of(value: Measured) -> Estimate:
 
 
 def inside(value: Estimate, low: float, high: float) -> Holds:
-    """Whether the whole interval lies within the band; False if the mean's whole interval lies outside."""
+    """True if the whole interval lies within the band; False if the mean's whole interval lies outside."""
     if math.isnan(value.mean):
         return False
     if low <= value.low and value.high <= high:
@@ -122,7 +122,7 @@ def inside(value: Estimate, low: float, high: float) -> Holds:
 
 
 def above(value: Estimate, limit: float, slack: float = 0.0) -> Holds:
-    """Whether a value exceeds a limit; a near-tie within `slack` of it is not counted as a violation."""
+    """True if a value exceeds a limit; a near-tie within `slack` of it is not counted as a violation."""
     if math.isnan(value.mean):
         return False
     if value.low >= limit * (1 - slack):
@@ -131,7 +131,7 @@ def above(value: Estimate, limit: float, slack: float = 0.0) -> Holds:
 
 
 def below(value: Estimate, limit: float, slack: float = 0.0) -> Holds:
-    """Whether a value stays under a limit; a near-tie within `slack` of it is not counted as a violation."""
+    """True if a value stays under a limit; a near-tie within `slack` of it is not counted as a violation."""
     if math.isnan(value.mean):
         return False
     if value.high <= limit * (1 + slack):
@@ -140,7 +140,7 @@ def below(value: Estimate, limit: float, slack: float = 0.0) -> Holds:
 
 
 def both(*conditions: Holds) -> Holds:
-    """Whether all hold: False if one fails, None if none fails and one is open."""
+    """True if all hold, False if one fails, None if none fails and one is open."""
     if any(one is False for one in conditions):
         return False
     return None if any(one is None for one in conditions) else True

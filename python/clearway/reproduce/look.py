@@ -1,4 +1,4 @@
-"""How pictures of figures look: as SVG that follows its reader's theme, and as PNG on white."""
+"""The look of pictures of figures: SVG that follows its reader's theme, and PNG on white."""
 
 from __future__ import annotations
 

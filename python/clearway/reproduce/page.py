@@ -64,7 +64,7 @@ def page(found: Reproduction, images: Path, at: Path, result: str) -> str:
 
 
 def runs_text(found: Reproduction) -> str:
-    """How many simulations a figure took, with which seeds."""
+    """The words for how many simulations a figure took, with how many seeds."""
     if not found.runs:
         return "no simulation"
     seeds = sorted({one.seeds for one in found.findings if one.seeds > 1})
@@ -73,7 +73,7 @@ def runs_text(found: Reproduction) -> str:
 
 
 def bold(verdict: str) -> str:
-    """What was not reproduced stands out."""
+    """A verdict in Markdown; one that was not reproduced stands out."""
     return f"**{verdict}**" if verdict == "not reproduced" else verdict
 
 

@@ -1,4 +1,4 @@
-"""What is kept of a run. The source of this module is part of the key under which it is kept."""
+"""Quantities that several figures of papers take from a run, built on `clearway.metrics`; none is public."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Floats = NDArray[np.float64]
 CREDIT, FRAME, PAYLOAD = 84, 1538, 1460
 #: Share of a link that data may take beside its credits.
 CEILING = FRAME / (CREDIT + FRAME)
-#: The same where credits are 84 to 92 bytes and the limiter counts bytes (E17-8).
+#: Share of a link that data may take beside credits of 84 to 92 bytes, where the limiter counts bytes (E17-8).
 CEILING_RANDOM = CEILING * CREDIT / 88
 
 
 @dataclass(frozen=True)
 class Convergence:
-    """When flows reached their share: averages counted from the joining of the last, NaN if never."""
+    """The times at which flows reached their share, in averages since the last one joined; NaN if never."""
 
     first: float
     held: float
@@ -48,7 +48,7 @@ def binned(run: Run, series: str, start_s: float, width_s: float) -> tuple[list[
 
 
 def convergence(rates: Floats, share: float, *, tolerance: float = 0.1, hold: int = 3) -> Convergence:
-    """When all rates (rows of averages) are within `tolerance` of the share.
+    """The first average in which all rates (rows of averages) are within `tolerance` of the share.
 
     `first`: the number of the first such average, from 1 on. `held`: that of the first from which on `hold` in a row
     are. NaN if there is none.
@@ -94,12 +94,12 @@ def data_drops(run: Run) -> int:
 
 
 def books_balance(run: Run) -> bool:
-    """Whether what was sent is what was delivered, dropped and is in flight; the engine refuses a run otherwise."""
+    """True if all that was sent was delivered, dropped or is in flight; the engine refuses a run otherwise."""
     return all(balanced(run.summary[book]) for book in ("packets", "bytes", "credits"))
 
 
 def balanced(book: dict[str, int]) -> bool:
-    """Whether one book balances. What credits were used for is a part of those delivered."""
+    """True if one book balances. Credits that were used or wasted are a part of those delivered."""
     return book["sent"] == sum(value for key, value in book.items() if key not in ("sent", "used", "wasted"))
 
 
@@ -136,7 +136,7 @@ def first_above(points: list[int], values: list[float], limit: float = 0.0) -> i
 
 
 def queues(run: Run) -> dict[str, float]:
-    """What waited at the switches: averages over the time of arrivals, of three sets of ports, and the maximum.
+    """Queues at the switches in bytes: averages over the time of arrivals, of three sets of ports, and the maximum.
 
     The integral over the whole run counts, divided by the time until the last flow arrives. What is sent after that
     does not thin the average out, as a few large flows at the end of a short run would.
@@ -156,7 +156,7 @@ def queues(run: Run) -> dict[str, float]:
 
 
 def cost(run: Run) -> dict[str, float]:
-    """What a run took."""
+    """The cost of a run: flows, link transmissions in millions, simulated and CPU seconds."""
     return {
         "flows": int(run.summary["flows_started"]),
         "finished": int(run.summary["flows_completed"]),

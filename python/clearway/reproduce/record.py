@@ -1,4 +1,4 @@
-"""What is kept of a reproduced figure beside its page: verdicts for the scoreboard, hashes against staleness."""
+"""Records of reproduced figures, beside their pages: verdicts for the scoreboard, hashes against staleness."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Row:
         return cls(one.claim.id, paper, one.measured, one.verdict, one.note, one.reading, one.seeds)
 
     def finding(self) -> Finding:
-        """Back to the claim itself."""
+        """The finding that this row was made from."""
         claim = claims(self.paper)[self.claim]
         return Finding(claim, self.measured, self.verdict, self.note, self.reading, self.seeds)
 
@@ -72,7 +72,7 @@ def page_sources(figure: Figure) -> str:
 
 
 def record(found: Reproduction) -> Record:
-    """What to keep of a reproduction."""
+    """The record of a reproduction."""
     rows = [Row.of(one, found.figure.paper) for one in found.findings]
     hashes = {label: one for label, (one, _) in found.hashes.items()}
     cheapest = min(found.hashes, key=lambda one: (found.hashes[one][1], one), default="")

@@ -22,7 +22,7 @@ PAPERS = {
     "pacc": "PACC",
 }
 
-#: From the verdict that weighs most to the one that weighs least, where several figures judge one claim.
+#: Verdicts from the one that weighs most to the one that weighs least, where several figures judge one claim.
 WEIGHT: tuple[Verdict, ...] = (
     "not reproduced", "undecidable", "trend reproduced", "reproduced", "arithmetic", "not applicable",
 )  # fmt: skip
@@ -61,7 +61,7 @@ def score(paper: str, claim: Claim, records: Mapping[str, Record]) -> Score:
 
 
 def counts(of: Iterable[Score]) -> Counter[str]:
-    """How many claims got each verdict; `none` for those without."""
+    """The number of claims by verdict; `none` for those without."""
     return Counter(one.finding.verdict if one.finding else "none" for one in of)
 
 

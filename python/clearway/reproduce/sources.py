@@ -28,7 +28,7 @@ from clearway import _clearway
 
 #: Functions, classes and constants of this package are followed; what lies outside of it is not.
 PACKAGE = "clearway"
-#: Where the package lies. No hash depends on it.
+#: Folder of the package. No hash depends on it.
 HOME = str(Path(clearway.__file__).parent)
 
 
@@ -150,7 +150,7 @@ class Source:
 
 
 def is_followed(module: ModuleType) -> bool:
-    """Whether a module is Python code of this package. The simulator is part of `engine_hash`."""
+    """True if a module is Python code of this package. The simulator is part of `engine_hash`."""
     return module.__name__.partition(".")[0] == PACKAGE and module is not _clearway
 
 

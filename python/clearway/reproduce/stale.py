@@ -1,4 +1,4 @@
-"""Whether the pages in `docs` are still what the code computes: `clearway reproduce --check`.
+"""The check that pages in `docs` are still what the code computes: `clearway reproduce --check`.
 
 Each page has a record with a hash of its sources, a hash of its result, and the hash of each of its simulations. A page
 is looked at again if its sources changed, or if the simulation that is cheapest to run gives another hash than it did;
@@ -20,12 +20,12 @@ from clearway.runner import run
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a page."""
+    """The answer of the check for a page."""
 
     figure: str
     #: Why the page is stale; empty if it is not.
     stale: str
-    #: Whether it was computed anew, or its cheapest simulation alone.
+    #: True if the page was computed anew, False if only its cheapest simulation was.
     anew: bool
 
 
@@ -61,7 +61,7 @@ def look_at(figure: Figure, docs: Path, processes: int | None, progress: Progres
 
 
 def spot_check(figure: Figure, kept: record.Record) -> bool:
-    """Whether the cheapest simulation of a page still gives the hash that it gave."""
+    """True if the cheapest simulation of a page still gives the hash that it gave."""
     jobs = figure.jobs(kept.scale)
     if record.jobs_hash(jobs) != kept.jobs:
         return False
@@ -70,7 +70,7 @@ def spot_check(figure: Figure, kept: record.Record) -> bool:
 
 
 def difference(old: record.Record, new: record.Record) -> str:
-    """What came out otherwise, in a line."""
+    """The first thing that came out otherwise, in a line."""
     before = {row.claim: row for row in old.rows}
     for row in new.rows:
         was = before.get(row.claim)

@@ -39,7 +39,7 @@ class Estimate:
         return f"{self.mean:{form}} ({self.low:{form}} to {self.high:{form}}){after}"
 
     def scaled(self, factor: float) -> Estimate:
-        """The same in another unit."""
+        """The estimate in another unit: all of it times a factor."""
         ends = sorted((self.low * factor, self.high * factor))
         return Estimate(self.mean * factor, ends[0], ends[1], self.seeds)
 
@@ -93,13 +93,13 @@ def paired_ratio(numerators: Sequence[float], denominators: Sequence[float]) -> 
 
 
 def reduction(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:
-    """How much lower ours is than theirs, paired by seed: 1 - ours / theirs."""
+    """The share by which ours is lower than theirs, paired by seed: 1 - ours / theirs."""
     ratio = paired_ratio(ours, theirs)
     return Estimate(1 - ratio.mean, 1 - ratio.high, 1 - ratio.low, ratio.seeds)
 
 
 def enough(count: int, percent: float) -> bool:
-    """Whether so many values support the percentile: `BEYOND` of them lie beyond it."""
+    """True if so many values support the percentile: `BEYOND` of them lie beyond it."""
     return count * (1 - percent / 100) >= BEYOND - 1e-9
 
 

@@ -28,7 +28,7 @@ DONE = "done.json"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the jobs of a figure gave."""
+    """The results of all jobs of a figure."""
 
     tables: Tables
     cached: int
@@ -70,7 +70,7 @@ def measured(figure: Figure) -> str:
 
 
 def key(figure: Figure, job: Job, how: str) -> str:
-    """What the result of a job depends on: scenario, files that it names, simulator, and `how` it is measured."""
+    """The key of a job's result: hash of its scenario, files that it names, simulator, and `how` it is measured."""
     scenario = sources.scenario_text({"params": job.params, "scenario": job.scenario})
     return sources.digest(figure.name, scenario, sources.engine_hash(), how)
 
@@ -181,7 +181,7 @@ def clean(of: Batch) -> None:
 
 
 def is_running(process: str) -> bool:
-    """Whether a process with this number exists, so that its unfinished result may still become one."""
+    """True if a process with this number exists, so that its unfinished result may still become one."""
     try:
         os.kill(int(process), 0)
     except (ValueError, ProcessLookupError):
@@ -192,7 +192,7 @@ def is_running(process: str) -> bool:
 
 
 def outcome(of: Batch, cached: int) -> Outcome:
-    """What a batch gave, all of whose jobs are done."""
+    """The results of a batch all of whose jobs are done."""
     kept = [read(path) for path in of.kept]
     hashes = {job.label: (one["hash"], one["cpu_s"]) for job, (one, _) in zip(of.jobs, kept, strict=True)}
     tables = collect(of.jobs, [tables for _, tables in kept])

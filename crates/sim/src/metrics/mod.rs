@@ -1,10 +1,12 @@
 //! What a run measured.
 
+mod ports;
 mod record;
 mod sampler;
 mod table;
 
-pub use record::{Record, flow_table, port_table};
+pub use ports::port_table;
+pub use record::{Record, flow_table};
 pub use sampler::Sampler;
 pub use table::{Column, Table, Values};
 

@@ -3,9 +3,8 @@
 use super::table::{Column, Table, Values};
 use crate::ids::{FlowSlot, Id, TrafficId};
 use crate::model::Model;
-use crate::net::{DropReason, Network};
 use clearway_proto::Stats;
-use clearway_topology::{NodeId, PortId};
+use clearway_topology::NodeId;
 use clearway_units::{Span, Time};
 
 /// A flow or, on connections that stay open, a message.
@@ -122,7 +121,7 @@ pub fn flow_table(model: &Model, mut records: Vec<Record>) -> Table {
             ints(&|r| r.stats.credits_wasted),
         ),
     ];
-    let mut table = table("flows", columns);
+    let mut table = Table::new("flows", columns);
     if model.traffic.iter().any(|traffic| traffic.transport.info().counts_notifications) {
         table.columns.push(Column {
             name: "notices",
@@ -132,138 +131,4 @@ pub fn flow_table(model: &Model, mut records: Vec<Record>) -> Table {
         });
     }
     table
-}
-
-/// The table of output ports, in the order of their ids.
-pub fn port_table(model: &Model, net: &Network) -> Table {
-    let (topology, now) = (&model.topology, net.now());
-    let names = net.ports.ids().map(|port| topology.port_name(port)).collect();
-    let tier = |port: PortId| {
-        let port = topology.port(port);
-        let level = |node: NodeId| topology.nodes()[node.index()].tier as u32;
-        level(port.from) * 256 + level(port.to)
-    };
-    let mut tiers: Vec<u32> = net.ports.ids().map(tier).collect();
-    tiers.sort_unstable();
-    tiers.dedup();
-    let tier_names =
-        tiers.iter().map(|tier| format!("{}->{}", level_name(tier / 256), level_name(tier % 256))).collect();
-    let tier_of = |port| tiers.binary_search(&tier(port)).expect("listed above") as u32;
-    let texts = |of: &dyn Fn(PortId) -> u32, names| Values::Text(net.ports.ids().map(of).collect(), names);
-    let ints = |of: &dyn Fn(PortId) -> u64| Values::U64(net.ports.ids().map(of).collect());
-    let reals = |of: &dyn Fn(PortId) -> f64| Values::F64(net.ports.ids().map(of).collect());
-    let sent = |port: PortId| &net.ports[port].sent;
-    let utilisation = |port: PortId| {
-        let capacity = net.ports[port].link.rate.as_bps_f64() / 8.0 * now.as_secs_f64();
-        if capacity > 0.0 { sent(port).bytes as f64 / capacity } else { 0.0 }
-    };
-    let columns = [
-        ("port", "", "the port, as node->next node", texts(&|p| p.0, names)),
-        ("tier", "", "tiers that it joins", texts(&tier_of, tier_names)),
-        ("rate_bps", "bit/s", "rate of its link", ints(&|p| net.ports[p].link.rate.as_bps())),
-        ("tx_packets", "packets", "packets sent, data and control", ints(&|p| sent(p).packets)),
-        ("tx_bytes", "B", "bytes sent, as on the wire", ints(&|p| sent(p).bytes)),
-        (
-            "tx_data_bytes",
-            "B",
-            "bytes of flows in the packets sent, retransmissions included",
-            ints(&|p| sent(p).payload),
-        ),
-        ("tx_credits", "credits", "credits sent", ints(&|p| sent(p).credits)),
-        ("utilisation", "1", "share of the run during which the link was busy", reals(&utilisation)),
-        (
-            "queue_max_bytes",
-            "B",
-            "most bytes that waited in any one class but the credits'; the frame being sent is not counted",
-            ints(&|p| net.data_queues(p).iter().map(|c| c.queue.bytes_max()).max().unwrap_or(0)),
-        ),
-        (
-            "queue_mean_bytes",
-            "B",
-            "bytes that waited, all classes but the credits', averaged over the run",
-            reals(&|p| net.data_queues(p).iter().map(|c| c.queue.bytes_mean(now)).sum()),
-        ),
-        (
-            "credit_queue_max",
-            "credits",
-            "most credits that waited in any one class of them",
-            ints(&|p| net.credit_queues(p).map(|queue| queue.packets_max() as u64).max().unwrap_or(0)),
-        ),
-        (
-            "credit_queue_mean",
-            "credits",
-            "credits that waited, averaged over the run",
-            reals(&|p| net.credit_queues(p).fold(0.0, |sum, queue| sum + queue.packets_mean(now))),
-        ),
-        (
-            "marks",
-            "packets",
-            "packets that got an ECN mark here",
-            ints(&|p| net.data_queues(p).iter().map(|c| c.marks).sum()),
-        ),
-        (
-            "drops_buffer",
-            "packets",
-            "packets dropped because the queue was full",
-            ints(&|p| net.ports[p].drops[DropReason::Buffer]),
-        ),
-        (
-            "drops_credit",
-            "credits",
-            "credits dropped by the credit limit: the normal fate of excess credits",
-            ints(&|p| net.ports[p].drops[DropReason::Credit]),
-        ),
-        (
-            "drops_loss",
-            "packets",
-            "packets lost on the link at random",
-            ints(&|p| net.ports[p].drops[DropReason::Loss]),
-        ),
-        (
-            "drops_down",
-            "packets",
-            "packets dropped because the link was down",
-            ints(&|p| net.ports[p].drops[DropReason::Down]),
-        ),
-    ];
-    let mut table = table("ports", columns);
-    if net.stopped(PortId(0)).is_some() {
-        let stopped = |port: PortId| net.stopped(port).unwrap_or_default();
-        table.columns.extend([
-            Column {
-                name: "pauses",
-                unit: "",
-                doc: "times that flow control stopped a class of this port",
-                values: ints(&|p| stopped(p).0),
-            },
-            Column {
-                name: "paused_s",
-                unit: "s",
-                doc: "time for which flow control had a class of this port stopped",
-                values: reals(&|p| stopped(p).1.as_secs_f64()),
-            },
-        ]);
-    }
-    table
-}
-
-/// The name of a tier in the table of ports.
-fn level_name(tier: u32) -> String {
-    match tier {
-        0 => "host".into(),
-        1 => "tor".into(),
-        2 => "agg".into(),
-        3 => "core".into(),
-        other => format!("tier{other}"),
-    }
-}
-
-/// A table whose columns are given as (name, unit, meaning, values).
-pub fn table<const N: usize>(
-    name: &'static str,
-    columns: [(&'static str, &'static str, &'static str, Values); N],
-) -> Table {
-    let columns =
-        columns.into_iter().map(|(name, unit, doc, values)| Column { name, unit, doc, values }).collect();
-    Table { name, columns }
 }

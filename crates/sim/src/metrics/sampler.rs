@@ -1,6 +1,5 @@
 //! Series sampled at intervals. Looking changes nothing: a sampler only reads.
 
-use super::record::table;
 use super::table::{Table, Values};
 use crate::hosts::Flows;
 use crate::ids::{Id, SeriesId, TrafficId};
@@ -131,7 +130,7 @@ impl Sampler {
     pub fn table(self, model: &Model) -> Table {
         let names = model.samples.iter().map(|sample| sample.name.clone()).collect();
         let quantities = QUANTITIES.map(String::from).to_vec();
-        table(
+        Table::new(
             "samples",
             [
                 ("series", "", "name of the sample in the scenario", Values::Text(self.series, names)),

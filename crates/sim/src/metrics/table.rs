@@ -22,6 +22,9 @@ pub struct Column {
     pub values: Values,
 }
 
+/// A column as (name, unit, meaning, values).
+pub type Described = (&'static str, &'static str, &'static str, Values);
+
 /// The values of a column.
 #[derive(Clone, Debug)]
 pub enum Values {
@@ -50,6 +53,12 @@ impl Values {
 }
 
 impl Table {
+    /// A table of these columns.
+    pub fn new(name: &'static str, columns: impl IntoIterator<Item = Described>) -> Table {
+        let column = |(name, unit, doc, values)| Column { name, unit, doc, values };
+        Table { name, columns: columns.into_iter().map(column).collect() }
+    }
+
     /// How many rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.values.len())

@@ -4,6 +4,9 @@ use clearway_schema::one_line;
 use std::fmt;
 use thiserror::Error;
 
+/// A part of a scenario, or why it was refused.
+pub(super) type Result<T> = std::result::Result<T, ScenarioError>;
+
 /// Why a scenario was refused. Its text is one line: file, line, key, value, and what would be right.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub struct ScenarioError {

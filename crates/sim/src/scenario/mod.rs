@@ -15,7 +15,6 @@ mod document;
 mod error;
 mod field;
 mod files;
-mod lossless;
 mod mechanism;
 mod reference;
 mod resolve;

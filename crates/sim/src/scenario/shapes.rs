@@ -103,24 +103,21 @@ fn read_file(
     base: &std::path::Path,
     kind: &str,
 ) -> Result<(Shape, Topology), ScenarioError> {
-    let mut table = document.read::<TopologyFile>(at)?;
-    let text = named_file(
-        document,
-        at,
-        base,
-        Named {
-            key: "path",
-            path: &mut table.path,
-            hash_key: "hash",
-            hash: &mut table.hash,
-            max: files::TEXT_MAX,
-        },
-    )?;
+    let table = document.read::<TopologyFile>(at)?;
+    let named = Named {
+        key: "path",
+        path: &table.path,
+        hash_key: "hash",
+        hash: table.hash.as_deref(),
+        max: files::TEXT_MAX,
+    };
+    let Found { text, path, hash } = named_file(document, at, base, &named)?;
     let read = if kind == FILE { from_toml(&text.text) } else { from_hpcc(&text.text) };
     let topology = read.map_err(|error| match error {
         TopologyError::Line { line, problem } => text.error(line, &problem),
         other => ScenarioError::file(&text.path.display().to_string(), other.to_string()),
     })?;
+    let table = TopologyFile { path, hash: Some(hash) };
     let shape = if kind == FILE { Shape::File(table) } else { Shape::HpccFile(table) };
     Ok((shape, topology))
 }
@@ -227,38 +224,45 @@ fn refused(document: &Document, at: &Path, error: TopologyError) -> ScenarioErro
     }
 }
 
-/// A file that a key names.
+/// The keys that name a file and its hash, with their values.
 pub(super) struct Named<'a> {
     pub key: &'static str,
-    pub path: &'a mut String,
+    pub path: &'a str,
     pub hash_key: &'static str,
-    pub hash: &'a mut Option<String>,
+    pub hash: Option<&'a str>,
     pub max: u64,
 }
 
-/// Reads a file that a key names, holds it against its hash, and fills in where it is and its hash.
+/// A file that was found, with what the resolved scenario says of it.
+pub(super) struct Found {
+    pub text: Text,
+    /// The full path.
+    pub path: String,
+    /// The hash of the content.
+    pub hash: String,
+}
+
+/// Reads a file that a key names, and holds it against its hash.
 pub(super) fn named_file(
     document: &Document,
     at: &Path,
     base: &std::path::Path,
-    named: Named<'_>,
-) -> Result<Text, ScenarioError> {
+    named: &Named<'_>,
+) -> Result<Found, ScenarioError> {
     let key = at.key(named.key);
-    let text = files::read(&base.join(&*named.path), named.max).map_err(|error| {
+    let text = files::read(&base.join(named.path), named.max).map_err(|error| {
         let line = error.line.map_or(String::new(), |line| format!("line {line} "));
         document.error(&key, format!("{line}{}", error.problem))
     })?;
-    let Some(path) = text.path.to_str() else {
+    let Some(path) = text.path.to_str().map(str::to_owned) else {
         return Err(document.error(&key, "lies under a name that is not UTF-8; move it"));
     };
-    *named.path = path.into();
     let hash = text.hash();
-    if named.hash.as_ref().is_some_and(|expected| *expected != hash) {
+    if named.hash.is_some_and(|expected| expected != hash) {
         let problem = format!("the file has changed: its hash is {hash}; correct or remove this key");
         return Err(document.error(&at.key(named.hash_key), problem));
     }
-    *named.hash = Some(hash);
-    Ok(text)
+    Ok(Found { text, path, hash })
 }
 
 /// Whether a key is there.

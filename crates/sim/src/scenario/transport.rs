@@ -3,7 +3,7 @@
 use super::document::{Document, Path};
 use super::error::ScenarioError;
 use super::mechanism::keys_of;
-use clearway_proto::{Acks, AnyMechanismConfig, AnyTransport, CreditNeeds, MarkingNeeds, TRANSPORTS};
+use clearway_proto::{AnyTransport, TRANSPORTS};
 use clearway_schema::{Entry, Error, Node, Place, Value, one_line, quoted, suggestion};
 
 /// Keys that mean something only where credits are used: (table, key).
@@ -166,49 +166,4 @@ pub(super) fn replace_all(document: &mut Document, name: &str) -> Result<(), Sce
         entries.retain(|entry| !idle.contains(&entry.key));
     }
     Ok(())
-}
-
-/// What the transports of a scenario need from ports: credits, with the name of the transport that asks, and marks.
-pub(super) struct AllNeeds {
-    pub credits: Vec<(&'static str, CreditNeeds)>,
-    pub markings: Vec<(&'static str, MarkingNeeds)>,
-    pub lossless: bool,
-    pub cnps: bool,
-    /// Transports whose acknowledgements travel another way than their data, and how.
-    pub acks: Vec<(&'static str, Acks)>,
-    /// The most of what data packets carry besides.
-    pub stamp: u32,
-    /// Size in frames of the queue of unscheduled data, with the name of the transport that sends such data.
-    pub unscheduled_queues: Vec<(&'static str, u32)>,
-    pub mechanisms: Vec<(&'static str, AnyMechanismConfig)>,
-}
-
-impl AllNeeds {
-    pub fn of<'a>(transports: impl Iterator<Item = &'a AnyTransport>) -> AllNeeds {
-        let mut all = AllNeeds {
-            credits: Vec::new(),
-            markings: Vec::new(),
-            lossless: false,
-            cnps: false,
-            acks: Vec::new(),
-            stamp: 0,
-            unscheduled_queues: Vec::new(),
-            mechanisms: Vec::new(),
-        };
-        for transport in transports {
-            let needs = transport.needs();
-            all.credits.extend(needs.credits.map(|credits| (transport.info().name, credits)));
-            all.markings.extend(needs.marking.map(|marking| (transport.info().name, marking)));
-            all.lossless |= needs.lossless;
-            all.cnps |= needs.cnps;
-            if needs.acks != Acks::WithData {
-                all.acks.push((transport.info().name, needs.acks));
-            }
-            all.stamp = all.stamp.max(needs.stamp);
-            all.unscheduled_queues
-                .extend(needs.unscheduled_queue.map(|queue| (transport.info().name, queue)));
-            all.mechanisms.extend(transport.mechanism().map(|mechanism| (transport.info().name, mechanism)));
-        }
-        all
-    }
 }

@@ -91,7 +91,7 @@ impl Simulation {
                 ack: ClassId::from_index(entry.ack_class),
                 credit: ClassId::from_index(entry.credit_class),
                 cnp: ClassId::from_index(entry.notice_class),
-                unscheduled: ClassId::from_index(model.low_class()),
+                unscheduled: ClassId::from_index(model.unscheduled_class()),
             },
             way_back: self.switches_notify.then(|| self.net.paths.add_reverse(forward)),
             shim,

@@ -70,7 +70,7 @@ fn check(model: &Model) -> Result<(), String> {
     let (classes, credit_classes) = (switch.classes.len(), switch.credit_classes.len());
     let joins_none = |class: &Class| class.at_switches.is_some_and(|other| other >= classes);
     let names_none = |entry: &Traffic| entry.class >= classes || entry.ack_class >= classes;
-    let last = &switch.classes[model.low_class()];
+    let last = &switch.classes[model.unscheduled_class()];
     let yields = |entry: &Traffic| {
         let is_unscheduled = entry.transport.needs().unscheduled_queue.is_some();
         !is_unscheduled || last.priority > switch.classes[entry.class].priority

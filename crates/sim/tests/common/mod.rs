@@ -3,74 +3,21 @@
 
 pub mod shares;
 
-use clearway_proto::{AnyTransport, Framing, MarkingNeeds};
+use clearway_proto::AnyTransport;
 use clearway_sim::model::*;
-use clearway_sim::{Ended, Results, Simulation};
+use clearway_sim::{Ended, Results, Simulation, ports};
 use clearway_topology::routing::Policy;
 use clearway_topology::{NodeId, Topology};
-use clearway_units::{Bytes, Span, Time};
+use clearway_units::{Bytes, Time};
 
 /// A network of unlimited queues without traffic.
 pub fn quiet(topology: Topology) -> Model {
-    let class = Class {
-        name: "data".into(),
-        priority: 0,
-        weight: 1,
-        limit: Amount::UNLIMITED,
-        marking: None,
-        at_switches: None,
-    };
-    let port = PortModel {
-        credit: None,
-        credit_classes: Vec::new(),
-        classes: vec![class],
-        shared: None,
-        mechanism: None,
-    };
-    Model {
-        seed: 1,
-        stop: None,
-        topology,
-        routing: Policy::SymmetricEcmp,
-        framing: Framing::ETHERNET,
-        pfc: None,
-        whole_ns: false,
-        switch: port.clone(),
-        host: HostModel { port, processing_delay: Delay::Fixed(Span::ZERO) },
-        traffic: Vec::new(),
-        faults: Vec::new(),
-        loss: Vec::new(),
-        samples: Vec::new(),
-    }
+    ports::network_for(topology, []).expect("nothing is asked for")
 }
 
-/// The same with what a transport needs at the ports.
+/// A network without traffic whose ports have what a transport needs.
 pub fn network_for(transport: &AnyTransport, topology: Topology) -> Model {
-    let mut model = quiet(topology);
-    let needs = transport.needs();
-    if let Some(needs) = needs.credits {
-        let class = CreditClass::new(needs.queue, needs.shaping);
-        model.switch.credit = Some(class);
-        model.host.port.credit = Some(class);
-    }
-    if let Some(packets) = needs.unscheduled_queue {
-        let class = Class { name: "low".into(), priority: 7, ..model.switch.classes[0].clone() };
-        model.host.port.classes.push(class.clone());
-        let limit = Amount { packets, ..Amount::UNLIMITED };
-        model.switch.classes.push(Class { limit, ..class });
-    }
-    model.switch.mechanism = transport.mechanism();
-    use clearway_proto::port::{MarkAt, pfc::PfcConfig};
-    model.switch.classes[0].marking = needs.marking.map(|marking| match marking {
-        MarkingNeeds::Step => Marking { threshold: Threshold::ByRate, at: MarkAt::Enqueue },
-        MarkingNeeds::Red(red) => Marking { threshold: Threshold::Red(red), at: MarkAt::Dequeue },
-    });
-    if needs.lossless {
-        model.switch.shared = Some(SharedBuffer { size: Bytes::new(32_000_000), alpha: 1.0 });
-        let (config, storm) = (PfcConfig::DEFAULT, Span::from_ms(200));
-        model.pfc = Some(Pfc { config, headroom: None, lossless: vec![true], storm });
-    }
-    model
+    ports::network_for(topology, [transport]).expect("one transport agrees with itself")
 }
 
 /// A transport with its defaults.
@@ -93,15 +40,7 @@ pub fn flow(src: u32, dst: u32, bytes: u64) -> Flow {
 /// Adds flows of a transport.
 pub fn add(model: &mut Model, transport: &AnyTransport, flows: Vec<Flow>) {
     let name = format!("traffic{}", model.traffic.len());
-    model.traffic.push(Traffic {
-        name,
-        transport: transport.clone(),
-        class: 0,
-        credit_class: 0,
-        notice_class: 0,
-        ack_class: 0,
-        pattern: Pattern::Flows(flows),
-    });
+    model.add_traffic(name, transport, Pattern::Flows(flows));
 }
 
 /// Runs to the end.

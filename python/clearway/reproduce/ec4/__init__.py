@@ -1,1 +1,1 @@
-"""EC4."""
+"""The figures of EC4."""

@@ -1,4 +1,4 @@
-"""What the figures of the paper share: its dumbbell, transports and their readings, estimates over seeds, colours."""
+"""The common ground of the paper's figures: dumbbell, transports and their readings, estimates over seeds, colours."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DCTCP: dict[str, Any] = {"name": "dctcp", "g": 0.0625}
 EXPRESSPASS: dict[str, Any] = {"name": "expresspass"}
 NS2: dict[str, Any] = {"name": "expresspass", "profile": "ns2"}
 
-#: What shares a queue with DCTCP.
+#: Transports that share a queue with DCTCP.
 MIXED: dict[str, dict[str, Any]] = {"ec4": EC4, "expresspass": EXPRESSPASS, "expresspass, ns2": NS2}
 
 #: Algorithm 1 of EC4 to the letter.

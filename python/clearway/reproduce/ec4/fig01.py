@@ -129,7 +129,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     here = claim("ec4", "fig01-congestion-information-isolation")
     loss = {load: of_seeds(tables, "credit_loss", case="fig01", dctcp=load) for load in LOADS}
     gaps = {

@@ -85,7 +85,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     seeds = len(stats.SEEDS)
     share = {
         (name, other, case): mean(tables, "share", transport=name, other=other, case=case)

@@ -87,7 +87,7 @@ def job(
     other: dict[str, object] = DCTCP,
     k: dict[str, object] = SWITCH,
 ) -> Job:
-    """One run."""
+    """The job of one run."""
     return Job(
         {"kind": kind, "transport": name, "flows": flows, "seed": seed},
         {
@@ -167,7 +167,7 @@ def wide(rows: pl.DataFrame, kind: str) -> pl.DataFrame:
 
 
 def further(tables: Tables, flows: int) -> Estimate:
-    """How much further from 1 ExpressPass's ratio is than EC4's, as logarithms, paired by seed."""
+    """The distance by which ExpressPass's ratio is further from 1 than EC4's, as logarithms, paired by seed."""
     both = [
         np.abs(np.log(of_seeds(tables, "ratio", kind="mix", transport=name, flows=flows)))
         for name in ("expresspass", "ec4")
@@ -187,12 +187,12 @@ def over_expresspass(tables: Tables, what: str, flows: int) -> Estimate:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     return [check_fairness(tables), check_ratio(tables), check_used(tables), *check_queue(tables)]
 
 
 def check_fairness(tables: Tables) -> Finding:
-    """EC4 beside DCTCP is as fair as ExpressPass beside it."""
+    """The verdict on the claim that EC4 beside DCTCP is as fair as ExpressPass beside it."""
     here = claim("ec4", "fig04a-jain-fairness")
     jain = mixed(tables, "jain")
     text = "; ".join(f"{name}: {span(jain[name])}" for name in MIXED)
@@ -206,7 +206,7 @@ def check_fairness(tables: Tables) -> Finding:
 
 
 def check_ratio(tables: Tables) -> Finding:
-    """EC4's goodput is nearer to DCTCP's than ExpressPass's is."""
+    """The verdict on the claim that EC4's goodput is nearer to DCTCP's than ExpressPass's is."""
     here = claim("ec4", "fig04-protocol-ratio")
     ratios = mixed(tables, "ratio")
     text = "; ".join(f"{name}: {span(ratios[name])}" for name in MIXED)
@@ -217,7 +217,7 @@ def check_ratio(tables: Tables) -> Finding:
 
 
 def check_used(tables: Tables) -> Finding:
-    """What mixes use of the link, and DCTCP alone."""
+    """The verdict on what mixes use of the link, and DCTCP alone."""
     here = claim("ec4", "sec4a-utilization")
     used = {
         "EC4 + DCTCP": mean(tables, "used", kind="mix", transport="ec4", flows=8),
@@ -235,7 +235,7 @@ def check_used(tables: Tables) -> Finding:
 
 
 def check_queue(tables: Tables) -> list[Finding]:
-    """The average queue of EC4 beside DCTCP: around K, and below 100 KB."""
+    """The verdicts on the average queue of EC4 beside DCTCP: around K, and below 100 KB."""
     found = []
     here = claim("ec4", "sec3c-average-queue-around-k")
     queue = dict(zip(FLOWS, mixed(tables, "queue")["ec4"], strict=True))

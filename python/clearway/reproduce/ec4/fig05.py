@@ -110,7 +110,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def measure(job: Job, run: Run) -> Tables:
-    """When both halves are fair, when they settle; their throughput in time for the pictures."""
+    """The times at which both halves are fair and settled; their throughput in time for the pictures."""
     total = run.samples.group_by("series", "time_s").agg(pl.col("value").sum()).sort("series", "time_s")
     table = total.pivot(on="series", index="time_s", values="value").sort("time_s").fill_null(0)
     rates = table.filter(pl.col("time_s") > JOIN_S + 1e-4).select("joins", "there").to_numpy().T
@@ -159,13 +159,13 @@ def median(tables: Tables, name: str, pair: str, flows: int) -> float:
 
 
 def reached(tables: Tables, name: str, pair: str, flows: int, within_s: float = math.inf) -> judge.Holds:
-    """Whether all seeds get there in time; open if some do."""
+    """True if all seeds get there in time, False if none does, None (open) otherwise."""
     got = [value <= within_s for value in of_seeds(tables, name, pair=pair, flows=flows)]
     return True if all(got) else None if any(got) else False
 
 
 def never(holds: judge.Holds) -> judge.Holds:
-    """The opposite."""
+    """The opposite of a condition; what is open stays open."""
     return None if holds is None else not holds
 
 
@@ -191,13 +191,13 @@ def ms(value_s: float) -> str:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     checks = (check_sweep, check_range, check_converged, check_faster, check_expresspass, check_alone)
     return [one(tables) for one in checks]
 
 
 def check_sweep(tables: Tables) -> Finding:
-    """How fair the mix is by `omega_mid`."""
+    """The verdict on how fair the mix is, by `omega_mid`."""
     sweep = {
         label: "; ".join(
             f"{flows} flows "
@@ -222,7 +222,7 @@ def check_sweep(tables: Tables) -> Finding:
 
 
 def check_range(tables: Tables) -> Finding:
-    """The `omega_mid` at which the ratio crosses 1 and the edges of what is fair."""
+    """The verdict on the `omega_mid` at which the ratio crosses 1 and the edges of what is fair."""
     here = claim("ec4", "sec3c-omega-mid-range")
     bounds = {"min": 0.8, "max": 1.25, "used": 1.0}
     here_range = {name: crossing(tables, "default", 2, at) for name, at in bounds.items()}
@@ -232,7 +232,7 @@ def check_range(tables: Tables) -> Finding:
 
 
 def check_converged(tables: Tables) -> Finding:
-    """The time until EC4 and DCTCP have their shares."""
+    """The verdict on the time until EC4 and DCTCP have their shares."""
     here = claim("ec4", "sec1-cross-protocol-convergence-ms")
     pairs = [(f"default, {omega:g}", flows) for omega in GOOD for flows in COUNTS]
     fair = [reached(tables, "fair_s", *pair, within_s=0.05) for pair in pairs]
@@ -248,7 +248,7 @@ def check_converged(tables: Tables) -> Finding:
 
 
 def check_faster(tables: Tables) -> Finding:
-    """EC4 beside DCTCP converges sooner than DCTCP alone."""
+    """The verdict on the claim that EC4 beside DCTCP converges sooner than DCTCP alone."""
     here = claim("ec4", "fig05-convergence-5ms-faster-than-dctcp")
     text = "; ".join(
         f"{flows} flows: fair {ms(median(tables, 'fair_s', 'default, 0.06', flows))} against "
@@ -263,7 +263,7 @@ def check_faster(tables: Tables) -> Finding:
 
 
 def check_expresspass(tables: Tables) -> Finding:
-    """ExpressPass beside DCTCP does not converge."""
+    """The verdict on the claim that ExpressPass beside DCTCP does not converge."""
     here = claim("ec4", "fig05-expresspass-does-not-converge")
     text = "; ".join(f"{n} flows: {ms(median(tables, 'fair_s', 'expresspass + dctcp', n))}" for n in COUNTS)
     parts = {f"never fair, {n} flows": never(reached(tables, "fair_s", "expresspass + dctcp", n)) for n in COUNTS}
@@ -272,7 +272,7 @@ def check_expresspass(tables: Tables) -> Finding:
 
 
 def check_alone(tables: Tables) -> Finding:
-    """EC4 among its like converges as ExpressPass does."""
+    """The verdict on the claim that EC4 alone converges as ExpressPass does."""
     here = claim("ec4", "fig05h-all-ec4-equals-expresspass")
     over = {n: both(tables, "fair_fine_s", n) for n in COUNTS}
     text = "; ".join(f"{n} flows: {value.text('.2f')}" for n, value in over.items())

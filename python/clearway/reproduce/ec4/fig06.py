@@ -96,7 +96,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     seeds = len(stats.SEEDS)
     here = claim("ec4", "fig06-max-queue-256-flows")
     most = mean(tables, "maximum", transport="ec4", flows=256)

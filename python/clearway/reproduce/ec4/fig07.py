@@ -123,7 +123,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def scale_of(tables: Tables) -> float:
-    """How many times more bytes a server of the paper sends."""
+    """The factor by which a server of the paper sends more bytes."""
     repeats, size = tables["rows"].select("repeats", "size_bytes").row(0)
     return PAPER_TIMES * PAPER_SIZE / (int(repeats) * int(size))
 
@@ -142,7 +142,7 @@ def against(tables: Tables, column: str, weight: str = "heavy", also: str = "") 
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     found = []
     factor = scale_of(tables)
     for name, column in MEASURES.items():

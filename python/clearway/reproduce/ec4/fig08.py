@@ -34,7 +34,7 @@ LOAD = 0.6
 FLOWS = {"web-search": 500, "cache-follower": 4_300, "data-mining": 200}
 #: Seeds, where five do not decide.
 SEEDS = {"data-mining": range(1, 13)}
-#: What EC4's losses depend on: its half, the other, the switch.
+#: Changes that EC4's losses may depend on: its half, the other, the switch.
 ISOLATED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "ec4 everywhere": (EC4, EC4, {}),
     "from 1/16 of the rate": ({**EC4, "initial_rate": 0.0625}, COLD, {}),
@@ -134,7 +134,7 @@ def listed(values: Callable[[str], stats.Estimate], form: str = ".2f") -> str:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     seeds = len(stats.SEEDS)
     here = claim("ec4", "fig08-average-fct")
     slack = here.tolerance

@@ -99,7 +99,7 @@ def over(tables: Tables, name: str, load: float, other: str) -> stats.Estimate:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     seeds = len(stats.SEEDS)
     here = claim("ec4", "fig09-expresspass-max-queue")
     most = {str(load): mean(tables, "maximum", load=load, case="expresspass") for load in LOADS}

@@ -1,4 +1,4 @@
-"""What Fig. 8 and 9 share: the tree of 192 hosts at 40 Gbps, half of whose hosts speak DCTCP."""
+"""The common ground of Fig. 8 and 9: the tree of 192 hosts at 40 Gbps, half of whose hosts speak DCTCP."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMES = {"web-search": "Web Search", "cache-follower": "Cache Follower", "data-m
 COLD: dict[str, Any] = {**DCTCP, "handshake": True, "rto_initial": "10 ms"}
 #: alpha = w_init = 1/16, as E17 6.3 has it for such networks.
 EXPRESSPASS: dict[str, Any] = {"name": "expresspass", "alpha": 0.0625, "w_init": 0.0625}
-#: What half of the hosts speak.
+#: Transports of the half of the hosts that does not speak DCTCP.
 CASES: dict[str, dict[str, Any]] = {"ec4": EC4, "expresspass": EXPRESSPASS, "dctcp": COLD}
 COLORS = {"ec4": 0, "dctcp": 1, "expresspass": 3}
 

@@ -1,5 +1,5 @@
-"""What section III derives and sets: the split of a link, the modes, K and g (eq. (1), (2)), and the input of section
-IV-C (Table I).
+"""The parameters that section III derives and sets: the split of a link, the modes, K and g (eq. (1), (2)), and the
+input of section IV-C (Table I).
 
 * **Eq. (1), (2)**: at 10 Gbps and the 30 us of the dumbbell of Fig. 2 (a), whose RTT the paper does not state.
 * **Transients**: the paper saw more than 100 packets in queues under Data Mining at a load of 0.6 and 10 Gbps when K
@@ -80,7 +80,7 @@ def equations(k_packets: float) -> dict[str, float]:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     share = CREDIT / (CREDIT + FRAME)
     found = [
         judge.arithmetic(

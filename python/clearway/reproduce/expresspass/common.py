@@ -1,4 +1,4 @@
-"""What several figures of the paper share: networks, and the readings of its credit control that are compared."""
+"""The common ground of several figures of the paper: networks, and the compared readings of its credit control."""
 
 from __future__ import annotations
 

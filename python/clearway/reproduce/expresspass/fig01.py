@@ -46,13 +46,13 @@ TRANSPORTS: dict[str, dict[str, object]] = {
     "dctcp": {"name": "dctcp", "g": 0.0625},
 }
 DELAYS: dict[str, object] = {"none": "0 s", "0.9-6.2 us": {"uniform": ["0.9 us", "6.2 us"]}}
-#: What ours takes for flat: the maximum grows by less than the square root of the fan-out, from 32 to 2,048.
+#: Growth that counts as flat: the maximum grows by less than the square root of the fan-out, from 32 to 2,048.
 FLAT = 8
 DURATION_MS = {"quick": 4, "full": 20}
 
 
 def bounds() -> dict[str, float]:
-    """What path lengths and host delays bound the queue to, in bytes, by host delay."""
+    """The bounds on the queue by path lengths and host delays, in bytes, by host delay."""
     scenarios = {
         delay: partition_aggregate("fig01", 1, 1, TRANSPORTS["expresspass"], host={"processing_delay": value})
         for delay, value in DELAYS.items()
@@ -141,7 +141,7 @@ def largest(tables: Tables, transport: str) -> float:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     limits = bounds()
     conditions: dict[str, judge.Holds] = {}
     for delay in DELAYS:

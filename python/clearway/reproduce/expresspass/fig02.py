@@ -96,7 +96,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     times = {name: stats.over_seeds(tables["rows"], "rtts", transport=name) for name in SETTINGS}
     naive = stats.per_seed(tables["rows"], "rtts", transport="naive-credit")
     longer = {

@@ -114,7 +114,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     default = "naive-credit"
     arriving = pl.col("credits_passed") + pl.col("credits_dropped")
     per_window = 4 * pl.col("credits_passed") / arriving

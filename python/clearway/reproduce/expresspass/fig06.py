@@ -1,5 +1,5 @@
-"""How much jitter of credits fairness needs (Fig. 6 a), and what random sizes of credits are for (sec. 3.1). The
-paper varies the number of flows over one bottleneck and the jitter, and shows Jain's index of the throughput in
+"""The jitter of credits that fairness needs (Fig. 6 a), and the purpose of random credit sizes (sec. 3.1). The paper
+varies the number of flows over one bottleneck and the jitter, and shows Jain's index of the throughput in
 each millisecond; and it says that host jitter alone is not enough where credits of several switches compete.
 
 Unstated, and chosen here:
@@ -59,7 +59,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def job(network: str, flows: int, jitter: float, size: str, seed: int) -> Job:
-    """One run."""
+    """The job of one run."""
     transport: dict[str, Any] = {"name": "expresspass", "jitter": jitter, "randomize_size": SIZES[size]}
     traffic: dict[str, Any] = {"name": "flows", "kind": "long", "spread": "2 ms"}
     if network == "several switches":
@@ -102,7 +102,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     rows = tables["rows"]
     counts = sorted(rows.filter(pl.col("network") == "one link")["flows"].unique().to_list())
 

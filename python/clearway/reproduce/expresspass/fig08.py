@@ -1,4 +1,4 @@
-"""What the first rate of credits costs and gains. Fig. 8 (a): how long a new flow takes to share a link with an
+"""The cost and gain of the first rate of credits. Fig. 8 (a): how long a new flow takes to share a link with an
 existing one; Fig. 8 (b): how many credits a flow of one packet wastes in an idle network; both against the initial
 rate. And Fig. 7: what the start of a flow costs with the request on the SYN, and as a packet of its own.
 
@@ -77,7 +77,7 @@ def one_packet(name: str, w_init: float) -> Job:
 
 
 def start(way: str) -> Job:
-    """How a flow begins: `syn` for a new connection, `request` for one that stands."""
+    """The way in which a flow begins: `syn` for a new connection, `request` for one that stands."""
     flow = {"src": "h0", "dst": "h1", "size": f"{PAYLOAD} B"}
     handshake = "syn" if way == "syn" else "none"
     return Job(
@@ -131,7 +131,7 @@ def wasted(tables: Tables, alpha: str, w_init: float) -> float:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     ends = {case: joined(tables, case, "default") for case in ("1", "1/32")}
     means = [joined(tables, name, "default").mean for name in ALPHAS]
     printed = {case: joined(tables, case, "printed") for case in ("1", "1/32")}

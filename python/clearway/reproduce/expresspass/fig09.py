@@ -1,6 +1,6 @@
-"""How many credits must fit into a port's queue. 2 to 32 flows come from different ports and leave by one; the paper
-shows the share of the link that stays unused against the credit queue's size, with feedback, and says that eight
-are enough. The credit loss at steady state, the target of the feedback, is measured in the same runs.
+"""The number of credits that must fit into a port's queue. 2 to 32 flows come from different ports and leave by one;
+the paper shows the share of the link that stays unused against the credit queue's size, with feedback, and says that
+eight are enough. The credit loss at steady state, the target of the feedback, is measured in the same runs.
 
 Unstated, and chosen here:
 
@@ -37,7 +37,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def job(scale: str, reading: str, flows: int, queue: int, seed: int) -> Job:
-    """One run."""
+    """The job of one run."""
     return Job(
         {"reading": reading, "flows": flows, "queue": queue, "seed": seed},
         {
@@ -84,7 +84,7 @@ def unused(tables: Tables, flows: int, queue: int, reading: str = "default") -> 
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     at = {queue: [unused(tables, flows, queue) for flows in FLOWS] for queue in QUEUES}
     worst = {queue: max(values, key=lambda one: one.mean) for queue, values in at.items()}
     text = ", ".join(f"{queue}: {one.mean:.1f} %" for queue, one in worst.items())

@@ -33,9 +33,9 @@ from clearway.reproduce.quantities import CEILING, data_drops
 from clearway.result import Run
 
 BOTTLENECKS = (1, 2, 3, 4, 5, 6)
-#: Those that the paper gives numbers for.
+#: Numbers of bottlenecks that the paper gives numbers for.
 ENDS = (2, 6)
-#: What is run: the readings of ExpressPass with feedback, and naive credits.
+#: Transports that are run: the readings of ExpressPass with feedback, and naive credits.
 VARIANTS: dict[str, dict[str, Any]] = {
     **READINGS,
     "fixed sizes": {"name": "expresspass", "randomize_size": False},
@@ -118,7 +118,7 @@ def used(tables: Tables, transport: str, bottlenecks: int) -> stats.Estimate:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     measured = {name: {str(count): used(tables, name, count) for count in ENDS} for name in VARIANTS}
 
     def beside(*names: str) -> str:

@@ -49,7 +49,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def job(what: str, reading: str, flows: int, seed: int) -> Job:
-    """One run."""
+    """The job of one run."""
     topology: dict[str, Any] = dumbbell(flows, "10 Gbps")
     more: dict[str, Any] = {}
     if what == "bottlenecks":
@@ -107,7 +107,7 @@ def of(tables: Tables, value: str | pl.Expr, what: str, flows: int, reading: str
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     several = tables["rows"].filter((pl.col("what") == "bottlenecks") & (pl.col("reading") == "default"))
     counts = sorted(several["flows"].unique().to_list())
     here = claim("expresspass", "fig11-multibottleneck-fairness")

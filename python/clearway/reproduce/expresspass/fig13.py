@@ -177,7 +177,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     note = "simulated, with the testbed's round trip and host delays"
     ours, theirs = (of(tables, "queue_KB", "come and go", name) for name in TRANSPORTS)
     less = stats.paired_ratio(

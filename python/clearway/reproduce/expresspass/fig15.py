@@ -37,11 +37,11 @@ from clearway.reproduce.quantities import FRAME, binned, data_drops, fairness, p
 from clearway.result import Run
 
 FLOWS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
-#: Those of ExpressPass at quick scale.
+#: Numbers of flows at quick scale under ExpressPass.
 FEW = (4, 16, 64, 256, 1024)
 WITH_DELAY = "host delay"
 NAMES = (*READINGS, WITH_DELAY, "dctcp")
-#: When measuring starts, how long it lasts, and intervals of fairness, in ms.
+#: Start and length of the measurement, and intervals of fairness, in ms.
 SPAN_MS = {"quick": (40, 100, 100), "full": (40, 500, 100)}
 #: "Very good" fairness: 1 less the tolerance of the claim.
 GOOD = 0.95
@@ -61,7 +61,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def job(scale: str, flows: int, name: str, transport: dict[str, object], delay: object, seed: int) -> Job:
-    """One run."""
+    """The job of one run."""
     start, span, interval = SPAN_MS[scale]
     return Job(
         {"transport": name, "flows": flows, "seed": seed, "start_ms": start, "interval_ms": interval},
@@ -150,7 +150,7 @@ def span(of: Mapping[int, stats.Estimate], form: str = ".1f") -> str:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     percent = 100 * pl.col("utilisation")
     used = {name: each(tables, name, percent) for name in NAMES}
     fair = {name: each(tables, name, "fairness") for name in NAMES}

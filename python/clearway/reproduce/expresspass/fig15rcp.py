@@ -30,7 +30,7 @@ from clearway.reproduce.quantities import binned, data_drops, fairness, port
 from clearway.result import Run
 
 FLOWS = {"quick": (4, 32, 64, 256, 512, 1024), "full": (4, 8, 16, 32, 64, 128, 256, 512, 1024)}
-#: What a run without drops at any number of flows counts as: twice the most.
+#: Number of flows that stands for no drops at any number: twice the most.
 NEVER = 2048.0
 #: Beyond so many RCP is under-utilised, by the paper.
 MANY = 256
@@ -137,7 +137,7 @@ def less(tables: Tables, flows: int, other: int) -> stats.Estimate:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     seeds = len(stats.SEEDS)
     used = {name: each(tables, name, 100 * pl.col("utilisation")) for name in VARIANTS}
     texts = {}

@@ -51,7 +51,7 @@ OFFSETS = {"quick": 5, "full": 20}
 #: RTTs of the series before the second flow joins.
 LEAD = 10
 KEY = ["rate_gbps", "transport", "alpha", "w_init"]
-#: By rate: marking threshold, g, RTTs before the second flow joins and RTTs after, what offsets are multiples of.
+#: Settings by rate: marking threshold, g, RTTs before the second flow joins and after, unit of the offsets.
 DCTCP = {10: ("65 packets", 0.0625, 200, 2000, 120), 100: ("650 packets", 0.01976, 1000, 8000, 310)}
 
 
@@ -116,7 +116,7 @@ def scenario(rate: int, transport: dict[str, object], start_us: int, rtts: int) 
 
 
 def measure(job: Job, run: Run) -> Tables:
-    """When the flows converged; of the first offset also their throughput."""
+    """The time at which the flows converged; of the first offset also their throughput."""
     params = job.params
     averaged, start_s = params["averaged_rtts"], params["start_us"] * 1e-6
     width_s = averaged * RTT_US * 1e-6
@@ -197,7 +197,7 @@ def ratio(tables: Tables, rate: int, which: str = "held_rtts") -> stats.Estimate
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     held = {(rate, name): taken(tables, rate, name) for rate in RATES for name in ("expresspass", "dctcp")}
     ratios = {rate: ratio(tables, rate) for rate in RATES}
     faster = judge.above(ratios[10], 10)
@@ -337,7 +337,7 @@ def heat_maps(summary: pl.DataFrame) -> Picture:
 
 
 def fraction(value: float) -> str:
-    """`1/16`."""
+    """A number as a fraction, such as `1/16`."""
     return "1" if value == 1 else f"1/{round(1 / value)}"
 
 

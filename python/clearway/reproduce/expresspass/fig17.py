@@ -35,7 +35,7 @@ from clearway.reproduce.quantities import cost, data_drops
 from clearway.result import Run
 
 STAR: dict[str, Any] = {"kind": "star", "hosts": 40, "rate": "10 Gbps", "delay": "4 us"}
-#: The same with a switch in front of each host, which is its card.
+#: Hosts with a switch in front of each, which stands for its card.
 CARDS: dict[str, Any] = {"kind": "hpcc-file", "path": str(Path(__file__).with_name("cards.txt"))}
 TASKS = {"quick": 2, "full": 8}
 SIZE = {"quick": 62_500, "full": 1_000_000}
@@ -50,7 +50,7 @@ COLORS = {"expresspass": 0, "printed": 7, "dctcp": 1, FIFO: 6}
 
 
 def fewer(tasks: int, size_bytes: int) -> float:
-    """By how much the bytes of a run are fewer than the paper's."""
+    """The factor by which the bytes of a run are fewer than the paper's."""
     return (TASKS["full"] / tasks) ** 2 * SIZE["full"] / size_bytes
 
 
@@ -64,7 +64,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def job(name: str, tasks: int, size_bytes: int, seed: int = 1) -> Job:
-    """One shuffle."""
+    """The job of one shuffle."""
     traffic = {"name": "flows", "kind": "shuffle", "tasks": tasks, "size": f"{size_bytes} B", "spread": "1 ms"}
     transport = TRANSPORTS[name]
     if name == FIFO:
@@ -131,7 +131,7 @@ def ratio(tables: Tables, column: str, other: str = "dctcp") -> stats.Estimate:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     row = tables["rows"].row(0, named=True)
     times = fewer(row["tasks"], row["size_bytes"])
     note = "" if times == 1 else f"with 1/{times:.0f} of the bytes, scaled up in proportion"

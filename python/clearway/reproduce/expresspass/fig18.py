@@ -120,7 +120,7 @@ def wasted_ratio(tables: Tables, workload: str, ours: tuple[int, float], other: 
 
 
 def fraction(alpha: float) -> str:
-    """`1/16`."""
+    """A number as a fraction, such as `1/16`."""
     return f"1/{round(1 / alpha)}"
 
 
@@ -150,7 +150,7 @@ def late(tables: Tables, workload: str, size: str, alpha: float) -> float | None
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     runs = tables["rows"]["seed"].n_unique()
     rises = {name: change(tables, name, "S", 1 / 16, 1 / 2) for name in known(tables, "S", FAST)}
     falls = {name: change(tables, name, "L", 1 / 16, 1 / 2) for name in known(tables, "L", FAST)}
@@ -181,7 +181,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def check_waste(tables: Tables) -> list[Finding]:
-    """Fig. 20."""
+    """The verdict on Fig. 20, wasted credits."""
     cells = {
         f"{name}/{rate} Gbps": waste(tables, "web-server", rate, alpha)
         for name, alpha in (("default", 1 / 2), ("alpha 1/16", 1 / 16))

@@ -62,7 +62,7 @@ TRANSPORTS: dict[str, dict[str, Any]] = {
     "hull": {"name": "hull"},
 }
 OTHERS = ("rcp", "dctcp", "dx", "hull")
-#: Beside them at the highest load: name -> transport, stacks.
+#: Transports that are run beside them at the highest load: name -> transport, stacks.
 HALF, OWN = "expresspass, 1/2", "dctcp, own stack"
 BESIDE: dict[str, tuple[dict[str, Any], str]] = {
     HALF: (expresspass(1 / 2), "equal"),
@@ -166,7 +166,7 @@ def extremes_text(values: dict[tuple[str, str], stats.Estimate]) -> str:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     lost = tables["rows"].filter(pl.col("transport").str.starts_with("expresspass"))["drops"]
     here = claim("expresspass", "sec1-zero-data-loss")
     zero = judge.number(here, int(lost.sum()), note=f"in {lost.len()} runs")
@@ -229,7 +229,7 @@ def check_order(tables: Tables) -> list[Finding]:
 
 
 def count(tables: Tables) -> int:
-    """How many seeds there are."""
+    """The number of seeds."""
     return tables["rows"]["seed"].n_unique()
 
 
@@ -251,7 +251,7 @@ def versus_others(tables: Tables, workload: str) -> list[float]:
 
 
 def check_queues(tables: Tables) -> list[Finding]:
-    """Table 3."""
+    """The verdicts on Table 3, queues."""
     places = [(workload, load) for workload in WORKLOADS for load in LOADS]
     here = claim("expresspass", "table3-average-queue")
     ordering = claim("expresspass", "table3-average-queue-ordering")

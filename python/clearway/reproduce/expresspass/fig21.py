@@ -1,5 +1,5 @@
-"""How much faster flows are when links go from 10 to 40 Gbps: the average completion time at 10 Gbps over that at 40
-Gbps, by size class (S below 10 KB, M below 100 KB, L below 1 MB, XL), for ExpressPass, RCP, DCTCP, DX and HULL, on
+"""The speed-up of flows when links go from 10 to 40 Gbps: the average completion time at 10 Gbps over that at 40 Gbps,
+by size class (S below 10 KB, M below 100 KB, L below 1 MB, XL), for ExpressPass, RCP, DCTCP, DX and HULL, on
 the 192-host tree at a load of 0.6, with the Web Search and Web Server workloads.
 
 Unstated, and chosen here:
@@ -100,7 +100,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     cells = [(workload, size) for workload in FLOWS for size in sizes(tables, workload)]
     ups = {(*cell, name): speed_up(tables, *cell[:1], name, cell[1]) for cell in cells for name in TRANSPORTS}
     ours = {cell: ups[*cell, "expresspass"] for cell in cells}

@@ -1,4 +1,4 @@
-"""What the figures of section 6.3 share: the tree of 192 hosts, its workloads, connections as ns-2 opens them."""
+"""The common ground of section 6.3's figures: the tree of 192 hosts, its workloads, connections as ns-2 opens them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORKLOADS = {
     "data-mining": "Data Mining",
 }
 FULL = 100_000
-#: Colours (`Look.color`).
+#: Colours of the transports, as numbers of `Look.color`.
 COLORS = {"expresspass": 0, "dctcp": 1, "rcp": 2, "dx": 3, "hull": 6}
 BUCKETS = {"S (< 10 KB)": "S", "M (10-100 KB)": "M", "L (100 KB-1 MB)": "L", "XL (> 1 MB)": "XL"}
 

@@ -49,7 +49,7 @@ SHARED = {
 CASES = {**LONE, **SHARED}
 CEILINGS = ("own-link", "path")
 END_S = 0.04
-#: What two flows are called unfair below: one has 1.6 times what the other has.
+#: Jain's index below which two flows count as unfair: one has 1.6 times what the other has.
 UNFAIR = 0.95
 
 
@@ -92,7 +92,7 @@ def jobs(scale: str) -> list[Job]:  # noqa: ARG001
 
 
 def measure(job: Job, run: Run) -> Tables:
-    """What each flow got of its max-min share in the second half, and credits."""
+    """The share that each flow got of its max-min share in the second half, and its credits."""
     names, rates = binned(run, "goodput", END_S / 2, END_S / 2)
     order = sorted(range(len(names)), key=lambda i: int("".join(c for c in names[i] if c.isdigit()) or 0))
     got = [float(rates[i, 0]) * FRAME / PAYLOAD / CEILING / 1e9 for i in order]
@@ -136,7 +136,7 @@ def jain(tables: Tables, case: str, ceiling: str = "own-link") -> stats.Estimate
 
 
 def check(tables: Tables) -> list[Finding]:
-    """Not fair, as the paper says."""
+    """The verdict on the claim that flows of different speeds are not fair."""
     found = {case: jain(tables, case) for case in SHARED}
     text = ", ".join(f"{case}: {index:.3f}" for case, index in found.items())
     lost = tables["rows"]["drops"]
@@ -177,7 +177,7 @@ def facts(tables: Tables) -> dict[str, object]:
 
 
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
-    """What flows got over their max-min share."""
+    """The goodput of flows over their max-min share."""
     picture, axes = grid(1, 2, width=10.0, height=3.2)
     flows = tables["means"]
     for i, ceiling in enumerate(CEILINGS):

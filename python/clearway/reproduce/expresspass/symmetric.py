@@ -105,7 +105,7 @@ def ratio(tables: Tables, value: str) -> stats.Estimate:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     here = claim("expresspass", "sec31-path-symmetry-neutral")
     fct, use = ratio(tables, "fct_mean"), ratio(tables, "uplinks")
     slack = here.tolerance

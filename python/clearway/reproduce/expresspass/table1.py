@@ -110,7 +110,7 @@ def ordered(tables: Tables, where: str, reading: buffers.Reading) -> bool:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     rows = tables["table1"]
     cases = list(dict.fromkeys(rows["case"]))
     needs = {f"{row['case']}/{row['port']}": row["paper_KB"] for row in rows.iter_rows(named=True)}

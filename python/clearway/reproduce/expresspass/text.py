@@ -82,7 +82,7 @@ def sizes(workload: str) -> dict[str, Any]:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     return [*arithmetic(), *workloads(tables), *networks(), *section4(tables["section4"]), *hardware()]
 
 
@@ -105,7 +105,7 @@ def facts(tables: Tables) -> dict[str, object]:
 
 
 def arithmetic() -> list[Finding]:
-    """What follows from sizes, rates and distances in sections 2 and 3."""
+    """The verdicts that follow from sizes, rates and distances in sections 2 and 3."""
     share = CREDIT / (CREDIT + FRAME)
     gap_ns = 8 * (CREDIT + FRAME) / 10
     bdp = {rate: float(rate.split()[0]) * 1e9 * 50e-6 / 8 / 1500 for rate in ("100 Gbps", "10 Gbps")}
@@ -143,7 +143,7 @@ def arithmetic() -> list[Finding]:
 
 
 def workloads(tables: Tables) -> list[Finding]:
-    """The sizes of flows in section 6.3, by the authors' files."""
+    """The verdicts on the sizes of flows in section 6.3, by the authors' files."""
     by_size = {row["workload"]: row for row in tables["sizes"].to_dicts()}
     table2 = claim("expresspass", "table2-flow-size-distribution")
     shares = {case: by_size[case.split("/")[0]][case.split("/")[1]] for case in table2.cases}
@@ -160,7 +160,7 @@ def workloads(tables: Tables) -> list[Finding]:
 
 
 def networks() -> list[Finding]:
-    """What follows from the rates, distances and buffers of section 6.3."""
+    """The verdicts that follow from the rates, distances and buffers of section 6.3."""
     credits_per_bdp = 100e-6 * 10e9 / 8 / (CREDIT + FRAME)
     return [
         judge.arithmetic(
@@ -186,7 +186,7 @@ def bucket(defaults: dict[str, str]) -> float:
 
 
 def transport(name: str) -> dict[str, Any]:
-    """What is known of a transport."""
+    """The entry of a transport in the registry."""
     return next(dict(one) for one in _clearway.transports() if one["name"] == name)
 
 
@@ -222,7 +222,7 @@ def section4(table: pl.DataFrame) -> list[Finding]:
 
 
 def hardware() -> list[Finding]:
-    """What only the paper's hosts and switches have."""
+    """The verdicts on claims about hardware, which a simulator can't judge."""
     reasons = {
         "sec2-host-credit-processing-range": "the delay of the authors' SoftNIC hosts; an input of our runs "
         "(`host.processing_delay`), not a result",

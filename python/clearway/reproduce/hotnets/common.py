@@ -1,4 +1,4 @@
-"""What the figures of HotNets'16 share: its transport, and networks with its credit queue of 16."""
+"""The common ground of the figures of HotNets'16: its transport, and networks with its credit queue of 16."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ LONG, SECOND, THIRD = pl.col("first"), pl.col("second"), pl.col("third")
 
 
 def jobs(scale: str) -> list[Job]:
-    """Those of Fig. 4 of the later paper, with 16 credits a port."""
+    """The jobs of Fig. 4 of the later paper, with 16 credits a port."""
     return [
         replace(job, scenario={**job.scenario, "name": "hotnets-fig02", "transport": NAIVE})
         for job in fig04.jobs(scale)
@@ -30,7 +30,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def measure(job: Job, run: Run) -> Tables:
-    """As there."""
+    """The measurements of the later paper's figure."""
     return fig04.measure(job, run)
 
 
@@ -48,7 +48,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     arriving = pl.col("credits_passed") + pl.col("credits_dropped")
     passed = of(tables, "one link", 4 * pl.col("credits_passed") / arriving)
     data = of(tables, "one link", (LONG + SECOND) * 2)

@@ -39,7 +39,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def measure(job: Job, run: Run) -> Tables:
-    """As Fig. 10 of the later paper."""
+    """The measurements of Fig. 10 of the later paper."""
     return fig10.measure(job, run)
 
 
@@ -59,7 +59,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     found = []
     for name, label in (("feedback", "feedback"), ("naive", "naive")):
         here = claim("hotnets", f"fig03-parking-lot-{label}")

@@ -32,7 +32,7 @@ MANY = (2, 8, 64)
 
 
 def jobs(scale: str) -> list[Job]:
-    """Both sweeps."""
+    """The jobs of both sweeps."""
     found = [queue_job(scale, flows, queue, seed) for flows in FLOWS for queue in QUEUES for seed in stats.SEEDS]
     return found + [jitter_job(flows, jitter, seed) for flows in MANY for jitter in JITTERS for seed in stats.SEEDS]
 
@@ -71,7 +71,7 @@ def jitter_job(flows: int, jitter: float, seed: int) -> Job:
 
 
 def measure(job: Job, run: Run) -> Tables:
-    """As the figures of the later paper."""
+    """The measurements of the later paper's figures."""
     if job.params["figure"] == "queue":
         return {"queues": fig09.measure(job, run)["rows"]}
     return {"jitters": fig06.measure(job, run)["rows"]}
@@ -83,7 +83,7 @@ def unused(tables: Tables, flows: int, queue: int) -> stats.Estimate:
 
 
 def worst(tables: Tables, queue: int) -> stats.Estimate:
-    """That of the worst number of flows."""
+    """The value at the number of flows where it is worst."""
     return max((unused(tables, flows, queue) for flows in FLOWS), key=lambda one: one.mean)
 
 
@@ -106,7 +106,7 @@ def maxes_out(tables: Tables) -> int:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     here = claim("hotnets", "fig04-credit-queue-size")
     at, sixteen = maxes_out(tables), worst(tables, 16)
     within = judge.both(
@@ -145,7 +145,7 @@ def facts(tables: Tables) -> dict[str, object]:
 
 
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
-    """Both sweeps."""
+    """The picture of both sweeps."""
     picture, axes = grid(1, 2, width=9.4, height=2.8)
     for number, flows in enumerate(FLOWS):
         values = [unused(tables, flows, size).mean for size in QUEUES]

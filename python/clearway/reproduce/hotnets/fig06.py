@@ -27,7 +27,7 @@ CLOSE_UNTIL = 4
 
 
 def jobs(scale: str) -> list[Job]:
-    """Those of Fig. 11 of the later paper, and two flows of different hosts."""
+    """The jobs of Fig. 11 of the later paper, and two flows of different hosts."""
     found = [
         replace(
             job,
@@ -58,7 +58,7 @@ def speeds(rate: int, seed: int) -> Job:
 
 
 def measure(job: Job, run: Run) -> Tables:
-    """As there."""
+    """The measurements of the later paper's figure."""
     return fig11.measure(job, run)
 
 
@@ -80,7 +80,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     here = claim("hotnets", "fig06-multibottleneck-fairness")
     slack, most = here.tolerance, counts(tables)[-1]
     conditions = {

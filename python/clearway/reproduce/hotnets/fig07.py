@@ -50,7 +50,7 @@ def jobs(_: str) -> list[Job]:
 
 
 def job(rate: int, name: str, seed: int, start_us: int, transport: dict[str, Any], rtts: int) -> Job:
-    """One run."""
+    """The job of one run."""
     params = {
         "rate_gbps": rate,
         "transport": name,
@@ -64,7 +64,7 @@ def job(rate: int, name: str, seed: int, start_us: int, transport: dict[str, Any
 
 
 def measure(job: Job, run: Run) -> Tables:
-    """As Fig. 16 of the later paper."""
+    """The measurements of Fig. 16 of the later paper."""
     return {"rows": fig16.measure(job, run)["rows"]}
 
 
@@ -97,7 +97,7 @@ def ratio(tables: Tables, rate: int) -> stats.Estimate:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     ours = {rate: rtts(tables, rate, DEFAULT) for rate in RATES}
     theirs = {rate: rtts(tables, rate, "dctcp") for rate in RATES}
     slower = {rate: ratio(tables, rate) for rate in RATES}

@@ -65,7 +65,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def params(what: str, transport: str, flows: int, seed: int) -> dict[str, Any]:
-    """What tells a run apart."""
+    """The parameters that tell a run apart."""
     return {"what": what, "transport": transport, "flows": flows, "seed": seed}
 
 
@@ -127,7 +127,7 @@ def spread(seed: int) -> Job:
 
 
 def measure(job: Job, run: Run) -> Tables:
-    """What each part needs."""
+    """The tables that each part of the figure needs."""
     row = {
         "jain": 0.0,
         "use": 0.0,
@@ -197,7 +197,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     return [*many_flows(tables), *others(tables)]
 
 

@@ -68,7 +68,7 @@ def job(scale: str, workload: str, rate: int, name: str, seed: int) -> Job:
 
 
 def shuffle(scale: str, name: str, seed: int) -> Job:
-    """One shuffle."""
+    """The job of one shuffle."""
     body = fig17.job("dctcp", fig17.TASKS[scale], fig17.SIZE[scale], seed).scenario
     return Job(
         {"case": "shuffle", "rate": 10, "transport": name, "seed": seed, "bytes": fig17.SIZE[scale]},
@@ -140,12 +140,12 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     return [*completion(tables), *occupancy(tables), *credits_and_loss(tables), *shuffled(tables)]
 
 
 def completion(tables: Tables) -> list[Finding]:
-    """Fig. 11."""
+    """The verdicts on Fig. 11, completion times."""
     rows = {
         (size, rate): {name: slower(tables, name, size, rate) for name in list(TRANSPORTS)[1:]}
         for size in CLASSES
@@ -205,7 +205,7 @@ def completion(tables: Tables) -> list[Finding]:
 
 
 def occupancy(tables: Tables) -> list[Finding]:
-    """Table 1."""
+    """The verdicts on Table 1, queues."""
     mean = {name: of(tables, "queue_mean", "data-mining", name) for name in TRANSPORTS}
     most = {name: of(tables, "queue_max", "data-mining", name) for name in TRANSPORTS}
     here = claim("hotnets", "table1-queue-occupancy")
@@ -249,7 +249,7 @@ def credits_and_loss(tables: Tables) -> list[Finding]:
 
 
 def shuffled(tables: Tables) -> list[Finding]:
-    """Fig. 8."""
+    """The verdict on Fig. 8, the shuffle."""
     full = fig17.SIZE["full"] == tables["rows"].filter(pl.col("case") == "shuffle")["bytes"][0]
     scale = 1.0 if full else fig17.fewer(fig17.TASKS["quick"], fig17.SIZE["quick"])
     note = "" if full else f"measured with 1/{scale:.0f} of the bytes, and scaled up"

@@ -43,7 +43,7 @@ def fragmentation(name: str) -> dict[str, float]:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     share = CREDIT / (CREDIT + FRAME)
     empty = {row["workload"]: row for row in tables["empty"].to_dicts()}
     ramp = 100 * float(tables["ramp"]["share_of_max_rate"][4])

@@ -62,7 +62,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def job(part: str, name: str, flows: int, seed: int, body: dict[str, Any]) -> Job:
-    """One run."""
+    """The job of one run."""
     params = {"part": part, "transport": name, "flows": flows, "seed": seed}
     return Job(params, {**body, "seed": seed, "transport": {"name": name}})
 
@@ -84,7 +84,7 @@ def long(name: str, flows: int, seed: int) -> Job:
 
 
 def measure(job: Job, run: Run) -> Tables:
-    """What each part shows."""
+    """The tables that each part of the page shows."""
     row = {name: float("nan") for name in ("use", "jain", "last_ms", *(f"fct_{size}_ms" for size in BUCKETS.values()))}
     row["queue_KB"] = float(metrics.switch_ports(run.ports)["queue_max_bytes"].max()) / 1e3  # type: ignore[arg-type]
     row["waste"] = metrics.credit_waste(run.flows)

@@ -59,7 +59,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def job(part: str, rate: int, name: str, seed: int, body: dict[str, Any]) -> Job:
-    """One run."""
+    """The job of one run."""
     params = {"part": part, "Gbps": rate, "transport": name, "seed": seed}
     return Job(params, {**body, "seed": seed, "stacks": "equal", "transport": TRANSPORTS[name]})
 

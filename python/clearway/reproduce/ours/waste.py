@@ -1,4 +1,4 @@
-"""What telling the end of a flow in advance saves (ExpressPass '17, sec. 7 proposes it): credits that reach a sender
+"""The gain from telling the end of a flow in advance, as ExpressPass '17, sec. 7 proposes: credits that reach a sender
 with nothing left to send, against the first rate of credits, with and without it. The paper shows neither.
 
 * **Load**: 2,000 flows of Web Server (64 KB on average) and 300 of Web Search (1.6 MB) on the 192-host tree, load

@@ -1,4 +1,4 @@
-"""What the figures of the paper share: networks, transports and their readings, tables, pictures."""
+"""The common ground of the paper's figures: networks, transports and their readings, tables, pictures."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from clearway.result import Run
 ROUNDS = {"quick": 1, "full": 4}
 #: Kept at every host, for each packet: the paper's "random delay", whose distribution it does not say.
 DELAY = {"uniform": ["0 s", "10 us"]}
-#: What a profile sets for a network, and not as a reading of the protocol.
+#: Keys that a profile sets for a network, and not as a reading of the protocol.
 NETWORK = ("buffer", "initial_window", "min_cwnd", "rto_min", "rtt_initial")
-#: What ns-2 adds to a payload, and its least packet: IP and TCP, no Ethernet.
+#: Bytes that ns-2 adds to a payload, and its least packet: IP and TCP, no Ethernet.
 NS2_FRAMES = {"overhead": "40 B", "wire_min": "40 B"}
 #: The testbed's: its ACKs have 66 B (sec. IV-A), 12 of which are TCP options, and data has these too.
 TESTBED_FRAMES = {"payload": "1448 B", "overhead": "90 B", "wire_min": "90 B"}
@@ -34,7 +34,7 @@ CAPACITY = 1e3 * 1448 / 1538
 
 
 def profile(name: str) -> dict[str, Any]:
-    """What a profile of `pac` says of the protocol, to be used on any network."""
+    """The settings of a profile of `pac` that concern the protocol, to be used on any network."""
     (pac,) = (one for one in clearway.transports() if one["name"] == "pac")
     (values,) = (one["values"] for one in pac["profiles"] if one["name"] == name)
     return {key: value for key, value in values.items() if key not in NETWORK}
@@ -51,7 +51,7 @@ READINGS: dict[str, dict[str, Any]] = {
     "pac, print": profile("print"),
     "pac, code": profile("code"),
 }
-#: Those that the figures of goodput show.
+#: Readings that the figures of goodput show.
 SHOWN = ("pac", "pac, eq. (6)", "pac, no marks", "pac, print", "pac, code")
 
 COLORS = {
@@ -206,12 +206,12 @@ def falls_at(one: pl.DataFrame, share: float = 0.9) -> int | None:
 
 
 def fall(rows: pl.DataFrame, transport: str) -> Estimate:
-    """Where goodput starts to fall: the mean over the seeds."""
+    """The number of senders at which goodput starts to fall: the mean over the seeds."""
     return each(rows, transport, falls_at)
 
 
 def holds_everywhere(rows: pl.DataFrame, transport: str, share: float = 0.5) -> bool:
-    """Whether goodput, averaged over the seeds, never falls below a share of its highest so far."""
+    """True if goodput, averaged over the seeds, never falls below a share of its highest so far."""
     return falls_at(means(rows.filter(pl.col("transport") == transport)).sort("senders"), share) is None
 
 

@@ -1,5 +1,5 @@
-"""How many senders a window-based scheme could support at best: all windows fixed at one segment, 64 KB per sender,
-1 Gbps, buffers of 80 and 100 KB, on the paper's testbed, simulated.
+"""The number of senders that a window-based scheme could support at best: all windows fixed at one segment, 64 KB per
+sender, 1 Gbps, buffers of 80 and 100 KB, on the paper's testbed, simulated.
 
 Unstated, and chosen here:
 
@@ -27,12 +27,12 @@ from clearway.reproduce.stats import Estimate
 SENDERS = (4, 8, 16, 24, 32, 40, *range(48, 85), 90, 100)
 BUFFERS = {"80K": "80 KB", "100K": "100 KB"}
 TRANSPORT = {"name": "fixed-window", "profile": "pac-testbed", "handshake": True}
-#: What a round trip of 100 us carries at 1 Gbps, and a full frame, in bytes.
+#: Bytes that a round trip of 100 us carries at 1 Gbps, and those of a full frame.
 BDP, FRAME = 12_500, 1538
 
 
 def jobs(scale: str) -> list[Job]:
-    """Both buffers."""
+    """The jobs of both buffers."""
 
     def scenario(buffer: Mapping[str, Any], senders: int) -> dict[str, Any]:
         return common.incast(
@@ -63,7 +63,7 @@ def equation_1(buffer: str) -> float:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     last = supported(tables)
     here = claim("pac", "fig02-one-mss-sender-limit")
     note = "first timeouts: " + ", ".join(

@@ -34,7 +34,7 @@ from clearway.reproduce.stats import Estimate
 from clearway.result import Run
 
 SENDERS = (4, 8, 12, 16, 20, 24, 28, 32, 36)
-#: From here on the shaper decides, not the round trip of a few flows.
+#: Number of senders from which on the shaper decides, not the round trip of a few flows.
 FEW = 8
 BUFFERS = ("100 KB", "150 KB")
 RATES = {"40K/s": 40_000, "60K/s": 60_000, "80K/s": 80_000}
@@ -90,7 +90,7 @@ def part(tables: Tables, buffer: str = BUFFERS[0], kind: str = "open") -> pl.Dat
 
 
 def summarise(tables: Tables) -> Tables:
-    """For reading."""
+    """Means over the seeds, as the page shows them, beside the tables of the runs."""
     return {**tables, "shown": common.shown(tables["rows"], "buffer", "kind")}
 
 
@@ -101,7 +101,7 @@ def average(rows: pl.DataFrame, transport: str, name: str = "goodput_bps") -> Es
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     rows, new = part(tables), part(tables, kind="new")
     slow, middle = average(rows, "40K/s"), average(rows, "60K/s")
     hit = {name: average(rows, name, "timeout_ratio") for name in RATES}

@@ -42,7 +42,7 @@ from clearway.reproduce.pac.common import (
 )
 
 SENDERS = (3, 5, 10, 15, 20, 24, 28, 36, 44, 52, 60, 80, 100)
-#: Where the window-based schemes are run besides: one by one around the fall.
+#: Further numbers of senders for window-based schemes: one by one around the fall.
 AROUND = range(25, 60)
 BUFFER = "150 KB"
 FRAMES = common.TESTBED_FRAMES
@@ -87,7 +87,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def summarise(tables: Tables) -> Tables:
-    """For reading."""
+    """Means over the seeds, as the page shows them, beside the tables of the runs."""
     rows = tables["rows"]
     coarse = rows.filter(pl.col("senders").is_in(SENDERS))
     near = rows.filter(
@@ -97,7 +97,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     parts = {name: tables["rows"].filter(pl.col("workload") == name) for name in WORKLOADS}
     rows = parts[MAIN]
     here = claim("pac", "fig05-edge-topology")

@@ -34,7 +34,7 @@ from clearway.reproduce.stats import SEEDS
 from clearway.result import Run
 
 SENDERS = (4, 8, 12, 16, 20, 28, 40, 60, 80, 100)
-#: Where DCTCP is run besides: one by one around its fall.
+#: Further numbers of connections for DCTCP: one by one around its fall.
 AROUND = range(17, 40)
 #: "Within 20 connections."
 FEW = 20
@@ -75,7 +75,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def job(scale: str, name: str, senders: int, seed: int) -> Job:
-    """One run."""
+    """The job of one run."""
     transport, background = TRANSPORTS[name]
     topology = {"kind": "hpcc-file", "path": str(Path(__file__).with_name("core.txt"))}
     scenario = common.incast(
@@ -112,7 +112,7 @@ def measure(job: Job, run: Run) -> Tables:
 
 
 def summarise(tables: Tables) -> Tables:
-    """For reading."""
+    """Means over the seeds, as the page shows them, beside the tables of the runs."""
     rows = tables["rows"]
     core = rows.filter(~pl.col("transport").is_in(list(EDGE)))
     near = rows.filter(pl.col("senders").is_in(AROUND) & pl.col("transport").is_in(["dctcp", "dctcp, edge"]))
@@ -120,7 +120,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     rows = tables["rows"]
     here = claim("pac", "fig06-core-topology")
     before = rows.filter(pl.col("background_before_bps").is_not_nan())

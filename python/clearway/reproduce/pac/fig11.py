@@ -118,7 +118,7 @@ def spurious(tables: Tables, name: str) -> int:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
 
     def both(name: str) -> dict[str, Estimate]:
         return {"p50": at_100(tables, name, "rtt_p50_s", 1e3), "p99": at_100(tables, name, "rtt_p99_s", 1e3)}

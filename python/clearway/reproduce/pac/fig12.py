@@ -66,7 +66,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def measure(_: Job, run: Run) -> Tables:
-    """The series."""
+    """The samples of throughput."""
     series = run.samples.filter(pl.col("series") == "rate").select("time_s", "entity", "value")
     return {"series": series}
 
@@ -110,7 +110,7 @@ def worst(tables: Tables, name: str, column: str) -> Estimate:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     here = claim("pac", "fig12-long-term-goodput")
     total = {name: worst(tables, name, "least_total_Mbps") for name in READINGS}
     note = "; ".join(f"{name}: {total[name].mean:.0f}" for name in READINGS[1:])

@@ -36,7 +36,7 @@ WINDOWS = {
     "ictcp": {"name": "ictcp", "profile": "ns2", "handshake": True},
 }
 TRANSPORTS: dict[str, dict[str, Any]] = {**common.readings({"profile": "ns2-1g"}), **WINDOWS}
-#: Where the window-based schemes are run besides: one by one around the fall.
+#: Further numbers of senders for window-based schemes: one by one around the fall.
 AROUND = {"96 KB": range(25, 48), "150 KB": range(40, 66)}
 #: DCTCP and ICTCP also at the testbed's buffer, for what the paper says of the difference.
 LARGER = "150 KB"
@@ -85,7 +85,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     rows = tables["rows"].filter(pl.col("buffer") == "96 KB")
     larger = tables["rows"].filter(pl.col("buffer") == LARGER)
     at = {name: fall(rows, name) for name in WINDOWS}

@@ -24,9 +24,9 @@ WINDOWS = {
     "ictcp": {"name": "ictcp", "profile": "ns2", "handshake": True},
 }
 TRANSPORTS: dict[str, dict[str, Any]] = {**common.readings({"profile": "ns2-10g"}), **WINDOWS}
-#: Where the window-based schemes are run besides: one by one around the fall.
+#: Further numbers of senders for window-based schemes: one by one around the fall.
 AROUND = range(112, 152)
-#: Where both have collapsed.
+#: Number of senders at which both have collapsed.
 BEYOND = 160
 
 
@@ -59,7 +59,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     rows = tables["rows"]
     at = {name: fall(rows, name) for name in WINDOWS}
     here = claim("pac", "fig14-10g-collapse-points")

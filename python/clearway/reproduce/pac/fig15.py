@@ -1,4 +1,4 @@
-"""How many senders PAC supports at 1 Gbps: a fixed total volume, divided over up to 2,816 senders; else as
+"""The number of senders that PAC supports at 1 Gbps: a fixed total volume, divided over up to 2,816 senders; else as
 [Fig. 13](pac-fig13.md).
 
 Unstated, and what decides the answer here, so it is swept:
@@ -30,7 +30,7 @@ SENDERS = (100, 400, 800, 1200, 1600, 1800, 2048, 2304, 2560, 2816)
 TOTALS = ("4 MB", "16 MB", "64 MB")
 SPREADS = ("0 ms", "1 ms", "2.5 ms", "5 ms")
 TRANSPORTS: dict[str, dict[str, Any]] = {**common.readings({"profile": "ns2-1g"}), **fig13.WINDOWS}
-#: What the readings are compared at, and all that is run over all spreads at the quick scale.
+#: Number of senders at which the readings are compared; at quick scale nothing else is run over all spreads.
 TOTAL = "16 MB"
 #: The paper's frames.
 FRAMES = {"overhead": "40 B", "wire_min": "66 B"}
@@ -84,7 +84,7 @@ def chosen(rows: pl.DataFrame, **values: str | int) -> pl.DataFrame:
 
 
 def summarise(tables: Tables) -> Tables:
-    """For reading."""
+    """Means over the seeds, as the page shows them, beside the tables of the runs."""
     rows = tables["rows"]
     middle = chosen(rows, total=TOTAL, spread=SPREADS[-1])
     settings = chosen(rows, transport="pac").with_columns(
@@ -110,7 +110,7 @@ def lost(rows: pl.DataFrame) -> Estimate:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     rows = tables["rows"]
     at = {one: chosen(rows, transport="pac", total=one[0], spread=one[1]) for one in settings(rows)}
     begins = {one: lost(part) for one, part in at.items()}
@@ -176,7 +176,7 @@ def facts(tables: Tables) -> dict[str, object]:
 
 
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
-    """By spread, and the readings."""
+    """The pictures of goodput by spread of the SYNs, and of the readings."""
     rows = tables["rows"]
     ticks = (100, 400, 800, 1600, 2816)
     by_spread = {

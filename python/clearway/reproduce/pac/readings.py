@@ -30,7 +30,7 @@ from clearway.reproduce.quantities import incast
 from clearway.reproduce.stats import SEEDS, Estimate, estimate
 from clearway.result import Run
 
-#: What each network's threshold starts at, in KB.
+#: Threshold that each network starts with, in KB.
 BUFFERS = {"testbed": 80, "ns2-1g": 96, "ns2-10g": 375}
 FLOORS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0)
 #: Departures from the default, by the words of the table.

@@ -1,6 +1,6 @@
-"""Whether PAC's feedback queue prefers short flows without knowing sizes (sec. III-D), for which the paper shows no
-experiment: long flows and short ones to one host on the testbed of Table I, simulated, with the paper's two levels and
-with one.
+"""A test of the claim that PAC's feedback queue prefers short flows without knowing sizes (sec. III-D), for which the
+paper shows no experiment: long flows and short ones to one host on the testbed of Table I, simulated, with the
+paper's two levels and with one.
 
 Chosen here:
 
@@ -110,14 +110,14 @@ def summarise(tables: Tables) -> Tables:
 
 
 def saved(tables: Tables, discipline: str, column: str = "mean_ms") -> Estimate:
-    """By how much two levels shorten the short flows' time, paired by seed."""
+    """The share by which two levels shorten the short flows' time, paired by seed."""
     return reduction(
         values(tables, f"two levels, {discipline}", column), values(tables, f"one level, {discipline}", column)
     )
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claim."""
+    """The verdict on the figure's claim."""
     less, turns = saved(tables, "in order"), saved(tables, "turns")
     two, one = (estimate(values(tables, name, "mean_ms")) for name in (TWO, ONE))
     lost = reduction(values(tables, TWO, "long_bytes"), values(tables, ONE, "long_bytes"))

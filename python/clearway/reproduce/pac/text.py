@@ -97,7 +97,7 @@ def summarise(_: Tables) -> Tables:
 
 
 def check(_: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     limit = {name: (BUFFER + GBPS * 100e-6) / (window * SEGMENT) for name, window in (("ICTCP", 2), ("DCTCP", 3))}
     bdp = {name: GBPS * rtt / 1e3 for name, rtt in RTTS.items()}
     note = "what the figures are simulated with"

@@ -1,4 +1,4 @@
-"""What Fig. 1, 2 and 3 share: bursts of nine hosts into one port, and how their end is measured."""
+"""The common ground of Fig. 1, 2 and 3: bursts of nine hosts into one port, and how their end is measured."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PACC = TRANSPORTS["pacc"]
 #: A tenth of the period with the same queue wanted.
 SHORT = {"period": "8 us", "q_th": "125 KB"}
 
-#: What isolates causes: the transports of the paper with one thing changed, by what is changed.
+#: Variants that isolate causes: the transports of the paper with one thing changed, by what is changed.
 VARIANTS: dict[str, dict[str, Any]] = {
     "dcqcn, as its paper": {"name": "dcqcn"},
     "dcqcn, window": TRANSPORTS["dcqcn"] | VARIABLE,
@@ -88,7 +88,7 @@ def sampled(run: Run, series: str, entity: str | None = None) -> tuple[Floats, F
 
 
 def recovery(times: Floats, values: Floats, start: float, level: float) -> float:
-    """How long after `start` the values are at `level` or above for good; infinite if the last of them is not.
+    """The time after `start` at which the values are at `level` or above for good; infinite if the last of them is not.
 
     A sample is the mean of the interval that it ends.
     """
@@ -99,7 +99,7 @@ def recovery(times: Floats, values: Floats, start: float, level: float) -> float
 
 
 def suppression(times: Floats, values: Floats, start: float, level: float, *, within: float, hold: int) -> float:
-    """How long after `start` a suppression ends: from when on `hold` values in a row are at `level` or above again.
+    """The time after `start` at which a suppression ends: `hold` values in a row are at `level` or above.
 
     It is the first that begins `within` so long after `start`: 0 if none does, infinite if it does not end.
     """

@@ -159,7 +159,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def phase(late_us: int) -> int:
-    """How long after the bursts begin a period ends."""
+    """The time from the start of the bursts to the end of a period."""
     return 80 - (BURST_US + late_us) % 80
 
 
@@ -169,7 +169,7 @@ def of_draws(tables: Tables, name: str, column: str) -> list[float]:
 
 
 def back(tables: Tables, name: str) -> Estimate:
-    """When a transport's throughput is back."""
+    """The time at which a transport's throughput is back."""
     return over_draws(of(tables["rows"], name)[f"recovery_{BACK}_us"])
 
 
@@ -179,7 +179,7 @@ def shares_text(part: pl.DataFrame) -> str:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     rows = tables["rows"]
     rtt = 2 * float(tables["probe"]["one_way_us"].item())
     note = "six links of 1 us each way and the smallest frames; HPCC's code computes 12.96"
@@ -226,7 +226,7 @@ def check_peaks(tables: Tables) -> Finding:
 
 
 def check_recovery(tables: Tables) -> Finding:
-    """How long until the throughput is back."""
+    """The verdicts on the time until the throughput is back."""
     rows = tables["rows"]
     times = {paper: back(tables, name) for paper, name in PAPER.items()}
     lasts = over_draws(of(rows, "dcqcn")["burst_us"])

@@ -138,7 +138,7 @@ def values(tables: Tables, name: str, column: str) -> list[float]:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     rows = tables["rows"]
     dcqcn, pacc = of(rows, "dcqcn"), of(rows, "pacc")
     draws, window = len(pacc), of(rows, "dcqcn, window")

@@ -83,7 +83,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def job(name: str, draw: int) -> Job:
-    """One run."""
+    """The job of one run."""
     samples = [
         {"name": "queue", "what": "queue", "ports": [BOTTLENECK], "every": "1 us"},
         {"name": "rate", "what": "rate", "ports": [BOTTLENECK], "every": "20 us"},
@@ -174,7 +174,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def back(tables: Tables, name: str, which: str, share: int = BACK) -> Estimate:
-    """How long long flows (`long`) or short-long ones (`later`) are held back."""
+    """The time for which long flows (`long`) or short-long ones (`later`) are held back."""
     return over_draws(of(tables["rows"], name)[f"{which}_{share}_us"])
 
 
@@ -184,7 +184,7 @@ def times_text(part: pl.DataFrame, which: str) -> str:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     rows = tables["rows"]
     long, later = back(tables, "dcqcn", "long"), back(tables, "dcqcn", "later")
     both_held = judge.both(judge.above(long, SAMPLE_US), judge.above(later, SAMPLE_US))
@@ -215,7 +215,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def apart(ours: Estimate, theirs: Estimate) -> judge.Holds:
-    """Whether ours is sooner; None where the intervals overlap."""
+    """True if ours is sooner; None where the intervals overlap."""
     return True if ours.high < theirs.low else False if theirs.high < ours.low else None
 
 

@@ -115,7 +115,7 @@ def active(step: int) -> range:
 
 
 def settled(rates: Floats, share: float) -> float:
-    """From which sample on, counted from 0, all rates are within 20 % of the share five times in a row."""
+    """The sample, counted from 0, from which on all rates are within 20 % of the share five times in a row."""
     inside = np.all(np.abs(rates - share) <= 0.2 * share, axis=0)
     for index in range(len(inside) - 4):
         if inside[index : index + 5].all():
@@ -187,14 +187,14 @@ def of(rows: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def changes(tables: Tables, name: str) -> str:
-    """How long after each change a scheme settles."""
+    """The time after each change until a scheme settles."""
     times = of(tables["rows"], name)["settles_ms"]
     joined, left = ([settles(value) for value in part] for part in (times[1:FLOWS], times[FLOWS:]))
     return f"shares of 2, 3, 4 flows after {', '.join(joined)} ms, of 3, 2, 1 after {', '.join(left)} ms"
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     shown = {row["transport"]: row for row in tables["shown"].to_dicts()}
     far, own, jain = "deviation from the fair share (Gbps)", "from its own share (Gbps)", "Jain, mean"
     here = claim("pacc", "fig06-fairness-long-flows")

@@ -193,7 +193,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """The claims."""
+    """The verdicts on the figure's claims."""
     return [
         *check_averages(tables),
         check_order(tables),
@@ -205,7 +205,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def beside(tables: Tables, workload: str) -> str:
-    """The same reductions with a window, and those of the control."""
+    """The reductions with a window and those of the control, for a remark."""
     texts = []
     for name in (WINDOWED, CONTROL):
         found = {paper: reduced(tables, workload, other, ours=name) for paper, other in PAPER.items()}
@@ -259,7 +259,7 @@ def check_order(tables: Tables) -> Finding:
 
 
 def check_similar(tables: Tables) -> Finding:
-    """Whether any two transports that differ on average stand to each other in the tail as there."""
+    """The verdict on whether two transports that differ on average stand in the tail as there."""
     here = claim("pacc", "fig07-fig08-p99-similar")
     held: list[judge.Holds] = []
     for workload in WORKLOADS:
@@ -319,7 +319,7 @@ def check_breakdown(tables: Tables) -> Finding:
 
 
 def check_trends(tables: Tables) -> Finding:
-    """How the others' times relative to PACC's change with size."""
+    """The verdict on how the others' times relative to PACC's change with size."""
     here = claim("pacc", "fig09-fig10-baseline-trends")
     texts, parts = [], {}
     for workload in WORKLOADS:

@@ -37,7 +37,7 @@ def loads(tables: Tables) -> list[float]:
 def reduced(
     tables: Tables, workload: str, other: str, bucket: str = ALL, column: str = "mean_s", ours: str = "pacc"
 ) -> Estimate:
-    """By how many percent ours is below the other: the largest over loads."""
+    """The percentage by which ours is below the other: the largest over loads."""
     found = [
         stats.reduction(
             of(tables, workload, load, ours, bucket, column), of(tables, workload, load, other, bucket, column)
@@ -48,7 +48,7 @@ def reduced(
 
 
 def best_other(tables: Tables, workload: str, bucket: str, column: str, ours: str = "pacc") -> Estimate:
-    """By how many percent ours is below the best of the paper's others: the largest over loads."""
+    """The percentage by which ours is below the best of the paper's others: the largest over loads."""
     found = []
     for load in loads(tables):
         rivals = {name: of(tables, workload, load, name, bucket, column) for name in PAPER.values()}
@@ -58,7 +58,7 @@ def best_other(tables: Tables, workload: str, bucket: str, column: str, ours: st
 
 
 def lower(tables: Tables, cell: tuple[str, float, str, str], ours: str, other: str, slack: float) -> judge.Holds:
-    """Whether ours is below the other in a cell: workload, load, class, statistic."""
+    """True if ours is below the other in a cell: workload, load, class, statistic."""
     workload, load, bucket, column = cell
     ratio = stats.paired_ratio(
         of(tables, workload, load, ours, bucket, column), of(tables, workload, load, other, bucket, column)

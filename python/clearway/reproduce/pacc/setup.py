@@ -1,4 +1,4 @@
-"""What the figures of the paper share: its network, framing, switches and transports, as keys of scenarios."""
+"""The common ground of the paper's figures: its network, framing, switches and transports, as keys of scenarios."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SWITCH: dict[str, Any] = {"pfc": True, "shared_buffer": "32 MB"}
 #: The longest base round-trip time of the tree, computed as that code does: twice six links of 1 us, and 1,000 bytes
 #: on each once: 2 x 320 ns at hosts, 4 x 80 ns between switches.
 BASE_RTT = "12.96 us"
-#: What 25 Gbps carry in that time: the window at line rate.
+#: Window at line rate: what 25 Gbps carry in that time.
 WINDOW = "40500 B"
 
 #: The four transports that the paper compares, as HPCC's code runs them at 25 Gbps.
@@ -42,7 +42,7 @@ PRINT = {"name": "pacc", "profile": "print"}
 VARIABLE = {"windowing": "rate", "base_rtt": BASE_RTT}
 OWN_CLASS = {"acks": "own-class"}
 
-#: Colours (`Look.color`).
+#: Colours of the transports, as numbers of `Look.color`.
 COLORS = {"dcqcn": 1, "timely": 3, "hpcc": 4, "pacc": 2}
 
 ABOUT_SETUP = """\

@@ -1,4 +1,4 @@
-"""What follows from the paper's text by calculation: its parameters, the flow table, the analysis of sec. IV with
+"""Claims that follow from the paper's text by calculation: its parameters, the flow table, the analysis of sec. IV with
 Fig. 5, Appendix A. Nothing is simulated.
 
 * Parameters are those that `clearway list transports` shows for `pacc`, put into the paper's formulas.
@@ -65,7 +65,7 @@ def linearised(loop: Loop, flows: int, s: complex) -> complex:
 
 
 def printed(loop: Loop, s: complex) -> complex:
-    """Eq. (16)."""
+    """The phase margin by eq. (16) as printed."""
     return complex(-loop.gain * (1 + s / loop.zero) / s**3 * np.exp(-2 * s * loop.period_s))
 
 
@@ -100,7 +100,7 @@ def summarise(_: Tables) -> Tables:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """Each claim."""
+    """The verdicts on the figure's claims."""
     own = values("pacc")
     period, gap = seconds(own["period"]), seconds(own["cnp_gap"])
     n_cong, n_cnp = (int(own[name]).bit_length() for name in ("n_cong_max", "n_cnp_max"))
@@ -191,7 +191,7 @@ def check_reaction() -> Finding:
 
 
 def fixed_point(threshold_kb: float) -> dict[str, float]:
-    """Where the left sides of (4), (6) and (7) are zero: (7) gives Q, (6) gives N_cnp, (4) gives R."""
+    """The point at which the left sides of (4), (6) and (7) are zero: (7) gives Q, (6) gives N_cnp, (4) gives R."""
     loop = Loop()
     # (7) is beta1 / T (Q - Q_th) = 0 there, (6) is R alpha N_cnp / (2 T) = 0, (4) is N R = C.
     slope = loop.beta1 / loop.period_s
@@ -213,7 +213,7 @@ def check_transfer(tables: Tables) -> Finding:
 
 
 def check_margin(tables: Tables) -> Finding:
-    """Fig. 5."""
+    """The verdict on the phase margins of Fig. 5."""
     table = tables["margins"]
     along = table.filter(pl.col("pairs") == "beta_2 as in the paper")["margin_deg"].to_list()
     pairs = table.filter(pl.col("pairs") == "beta_1 = beta_2")
@@ -249,7 +249,7 @@ def facts(tables: Tables) -> dict[str, object]:
 
 
 def draw(_: Tables, look: Look) -> dict[str, Picture]:
-    """Fig. 5."""
+    """The picture of the phase margins of Fig. 5."""
     picture, (axes,) = grid(1, 1, width=6.0, height=3.9)
     field = margin_grid(Loop(), GRID, GRID)
     colors: Any = axes.pcolormesh(GRID, GRID, field, cmap="RdBu", norm=TwoSlopeNorm(0, -150, 80), rasterized=True)
@@ -262,12 +262,12 @@ def draw(_: Tables, look: Look) -> dict[str, Picture]:
 
 
 def jobs(_: str) -> list[Job]:
-    """None."""
+    """No simulation: nothing is measured."""
     return []
 
 
 def measure(_: Job, __: Run) -> Tables:
-    """Nothing."""
+    """No tables, as nothing is simulated."""
     return {}
 
 

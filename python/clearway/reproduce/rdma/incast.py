@@ -59,7 +59,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def measure(_: Job, run: Run) -> Tables:
-    """What was lost, stopped and repeated."""
+    """The packets lost and repeated, and the pauses."""
     control = run.summary.get("flow_control", {})
     done = run.flows.filter(pl.col("delivered_bytes") == pl.col("size_bytes"))
     row = {
@@ -76,7 +76,7 @@ def measure(_: Job, run: Run) -> Tables:
 
 
 def summarise(tables: Tables) -> Tables:
-    """As people read it: means over seeds, with the last completion over the least possible."""
+    """The page's table: means over seeds, with the last completion over the least possible."""
     numbers = [name for name, type_ in tables["rows"].schema.items() if type_.is_numeric() and name != "seed"]
     rows = tables["rows"].group_by("transport", "mode", maintain_order=True).agg(pl.col(numbers).mean())
     # Frames of 1,460 bytes, all through one link, and the way of the last one.
@@ -129,7 +129,7 @@ def facts(tables: Tables) -> dict[str, object]:
 
 
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
-    """When the last flow ends, and what was sent again."""
+    """The picture of when the last flow ends and of what was sent again."""
     picture, places = grid(1, 2, width=9.6, height=3.4)
     at = np.arange(len(TRANSPORTS))
     for index, mode in enumerate(MODES):

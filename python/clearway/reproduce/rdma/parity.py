@@ -35,7 +35,7 @@ def transport(name: str, flows: int) -> dict[str, str]:
 
 
 def job(name: str, flows: int, size: str, seed: int, serialisation: str) -> Job:
-    """One run."""
+    """The job of one run."""
     return Job(
         {"transport": name, "flows": flows, "size": size, "seed": seed, "serialisation": serialisation},
         {
@@ -111,7 +111,7 @@ def of(tables: Tables, case: str, serialisation: str) -> list[float]:
 
 
 def _cases() -> dict[str, float]:
-    """What there is to compare with."""
+    """The cases for which there is a reference."""
     return {**claim("rdma", "ns3-single-flow").value, **claim("rdma", "ns3-two-flows").value}
 
 

@@ -1,1 +1,1 @@
-"""What theory says of congestion control."""
+"""Figures of what theory says of congestion control."""

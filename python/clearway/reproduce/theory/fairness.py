@@ -126,7 +126,7 @@ def least(tables: Tables, transport: str, column: str = "jain") -> Estimate:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """What papers say."""
+    """The verdicts on what papers say."""
     found = []
     for name in CLAIMED:
         here = claim("theory", f"fairness-{name}")

@@ -6,7 +6,7 @@ impl<C: Controller> Sender<C> {
     pub(super) fn handle_ack(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
         let Header::Ack { ack, window, rate, echo } = packet.header else { return };
         let now = cx.now;
-        debug_assert!(ack <= self.snd_nxt, "acknowledgement of bytes never sent");
+        // RFC 9293 sec. 3.10.7.4: an acknowledgement of bytes that were never sent is ignored.
         if ack > self.snd_nxt {
             return;
         }

@@ -1,19 +1,17 @@
 //! Classes of data and of credits.
 
-use super::Result;
+use super::marking::marking;
 use super::traffic::ReadPart;
-use crate::model::{Amount, Class, CreditTurn, Marking, Threshold};
+use crate::model::{Amount, Class, CreditTurn, Traffic};
+use crate::ports::{self, Ahead, AllNeeds, DATA, UNSCHEDULED};
 use crate::scenario::document::{Document, Path};
+use crate::scenario::error::Result;
 use crate::scenario::field::{BufferWord, MarkingWord, Name};
-use crate::scenario::lossless::red_config;
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
-use crate::scenario::transport::AllNeeds;
 use clearway_proto::Acks;
 use clearway_schema::{Declared, quoted};
 
-/// The name of the class that is made for unscheduled data (sent without a credit).
-const LOW_CLASS: &str = "low-priority";
 /// Eight priorities, and no network card or switch has more queues than this at a port.
 const CLASSES_MAX: usize = 64;
 /// The priority of a class that goes last (`ClassTable`).
@@ -22,7 +20,7 @@ const PRIORITY_MAX: u8 = 7;
 pub(super) fn read_classes(document: &Document, switch_at: &Path) -> Result<Vec<ClassTable>> {
     let tables = read_named(document, switch_at, "class", |table: &ClassTable| &table.name)?;
     if tables.is_empty() {
-        let name = Name("data".into());
+        let name = Name(DATA.into());
         return Ok(vec![ClassTable {
             name,
             priority: 0,
@@ -72,51 +70,42 @@ impl CreditClassTable {
     }
 }
 
-/// Makes classes ahead of data, where a transport asks for them and the scenario has no classes of its own: one for
-/// notifications of congestion, and one for acknowledgements, at all ports or at hosts alone.
-pub(super) fn add_classes_ahead(
+/// Adds classes ahead of data, where a transport asks for them and the scenario has no classes of its own: one for CNPs,
+/// and one for acknowledgements, at all ports or at hosts alone. Returns those that were added, with all classes.
+pub(super) fn with_classes_ahead(
     document: &Document,
     needs: &AllNeeds,
-    classes: &mut Vec<ClassTable>,
-    parts: &mut [ReadPart],
-) -> Result<()> {
+    parts: &[ReadPart],
+    classes: Vec<ClassTable>,
+) -> Result<(Vec<Ahead>, Vec<ClassTable>)> {
     if has(document, &Path::default().key("switch"), "class") {
-        return check_acks(document, parts);
+        check_acks(document, parts)?;
+        return Ok((Vec::new(), classes));
     }
-    let ahead = |name: &str, priority| ClassTable {
-        name: Name(name.into()),
-        priority,
+    let ahead = needs.ahead();
+    let data = &classes[0];
+    let made = ahead.iter().map(|ahead| ClassTable {
+        name: Name(ahead.name.into()),
+        priority: ahead.priority,
         marking: Some(MarkingWord::Off),
-        ..classes[0].clone()
+        lossless: if ahead.is_lossless() { data.lossless } else { Some(false) },
+        at_switches: ahead.joins_data().then(|| data.name.clone()),
+        ..data.clone()
+    });
+    let data = ClassTable { priority: needs.data_priority(), ..data.clone() };
+    let all = std::iter::once(data).chain(made).collect();
+    Ok((ahead, all))
+}
+
+/// The part of the traffic with its CNPs and acknowledgements in the classes `ahead`, which follow data's.
+pub(super) fn placed(part: ReadPart, ahead: &[Ahead]) -> ReadPart {
+    let needs = part.traffic.transport.needs();
+    let find = |holds: &dyn Fn(&Ahead) -> bool, other: usize| {
+        ahead.iter().position(holds).map_or(other, |index| 1 + index)
     };
-    let wanted = |acks| needs.acks.iter().any(|(_, wanted)| *wanted == acks);
-    let of_acks = u8::from(needs.cnps);
-    let mut made = Vec::new();
-    if needs.cnps {
-        made.push((None, ClassTable { lossless: Some(false), ..ahead("notices", 0) }));
-    }
-    if wanted(Acks::OwnClass) {
-        made.push((Some(Acks::OwnClass), ahead("acks", of_acks)));
-    }
-    if wanted(Acks::FirstAtHosts) {
-        let at_switches = Some(classes[0].name.clone());
-        let class = ClassTable { lossless: Some(false), at_switches, ..ahead("acks-of-hosts", of_acks) };
-        made.push((Some(Acks::FirstAtHosts), class));
-    }
-    classes[0].priority = of_acks + u8::from(!needs.acks.is_empty());
-    for (acks, class) in made {
-        let index = classes.len();
-        classes.push(class);
-        for part in &mut *parts {
-            let needs = part.traffic.transport.needs();
-            match acks {
-                None if needs.cnps => part.traffic.notice_class = index,
-                Some(acks) if acks == needs.acks => part.traffic.ack_class = index,
-                _ => {}
-            }
-        }
-    }
-    Ok(())
+    let notice_class = find(&|ahead| ahead.holds_cnps_of(&needs), part.traffic.notice_class);
+    let ack_class = find(&|ahead| ahead.holds_acks_of(&needs), part.traffic.ack_class);
+    ReadPart { traffic: Traffic { notice_class, ack_class, ..part.traffic }, ..part }
 }
 
 /// Where the scenario has classes of its own, it must say which one holds the acknowledgements of a transport that asks
@@ -133,46 +122,44 @@ fn check_acks(document: &Document, parts: &[ReadPart]) -> Result<()> {
     Err(document.error(&Path::default().key("traffic").index(index).key("ack_class"), problem))
 }
 
-/// Adds the class that yields to all others, if a transport sends unscheduled data and the scenario has no
-/// such class yet.
-pub(super) fn add_low_class(
+/// Adds the class of unscheduled data, which yields to all others, if a transport sends such data and the scenario has
+/// no such class yet.
+pub(super) fn with_unscheduled_class(
     document: &Document,
     needs: &AllNeeds,
     parts: &[ReadPart],
-    classes: &mut Vec<ClassTable>,
-) -> Result<()> {
-    let Some(&(name, queue)) = needs.unscheduled_queues.first() else { return Ok(()) };
+    classes: Vec<ClassTable>,
+) -> Result<Vec<ClassTable>> {
+    let Some(&(name, _)) = needs.unscheduled_queues.first() else { return Ok(classes) };
     let at = Path::default().key("switch").key("class");
-    let wanted = format!("the class {LOW_CLASS:?} of {name}, for unscheduled data");
-    let lowest = |classes: &[ClassTable]| classes.iter().map(|class| class.priority).max().unwrap_or(0);
-    if let Some(index) = classes.iter().position(|class| class.name.0 == LOW_CLASS) {
-        let others = classes.iter().enumerate().filter(|(other, _)| *other != index);
-        if others.into_iter().any(|(_, other)| other.priority >= classes[index].priority) {
-            let problem = format!("{wanted}, must yield to all others; write a priority above theirs");
+    let wanted = format!("the class {UNSCHEDULED:?} of {name}, for unscheduled data,");
+    if let Some(index) = classes.iter().position(|class| class.name.0 == UNSCHEDULED) {
+        let mut others = classes.iter().enumerate().filter(|(other, _)| *other != index);
+        if others.any(|(_, other)| other.priority >= classes[index].priority) {
+            let problem = format!("{wanted} must yield to all others; write a priority above theirs");
             return Err(document.error(&at.index(index).key("priority"), problem));
         }
         if parts.iter().any(|part| part.traffic.class == index) {
-            let problem = format!("{wanted}, can hold no other traffic; write another class for it");
+            let problem = format!("{wanted} can hold no other traffic; write another class for it");
             return Err(document.error(&at.index(index).key("name"), problem));
         }
-        return Ok(());
+        return Ok(classes);
     }
-    if let Some((other, theirs)) = needs.unscheduled_queues.iter().find(|(_, theirs)| *theirs != queue) {
+    let queue = ports::agreed(&needs.unscheduled_queues, |queue| *queue).map_err(|conflict| {
+        let problem =
+            format!("{conflict} frames in the class {UNSCHEDULED:?}; write it with a buffer for both");
+        document.error(&at, problem)
+    })?;
+    let lowest = classes.iter().map(|class| class.priority).max().unwrap_or(0);
+    if classes.len() == CLASSES_MAX || lowest == PRIORITY_MAX {
         let problem = format!(
-            "the transports {name} and {other} ask for {queue} and {theirs} frames in the class {LOW_CLASS:?}; write \
-             it with a buffer for both"
+            "leaves no room for {wanted} write priorities below {PRIORITY_MAX} and fewer than {CLASSES_MAX} classes"
         );
         return Err(document.error(&at, problem));
     }
-    if classes.len() == CLASSES_MAX || lowest(classes) == PRIORITY_MAX {
-        let problem = format!(
-            "leaves no room for {wanted}; write priorities below {PRIORITY_MAX} and fewer than {CLASSES_MAX} classes"
-        );
-        return Err(document.error(&at, problem));
-    }
-    classes.push(ClassTable {
-        name: Name(LOW_CLASS.into()),
-        priority: lowest(classes) + 1,
+    let made = queue.map(|queue| ClassTable {
+        name: Name(UNSCHEDULED.into()),
+        priority: lowest + 1,
         weight: 1,
         buffer: Some(BufferWord::Slots(queue)),
         marking: Some(MarkingWord::Off),
@@ -180,7 +167,7 @@ pub(super) fn add_low_class(
         lossless: Some(false),
         at_switches: None,
     });
-    Ok(())
+    Ok(classes.into_iter().chain(made).collect())
 }
 
 /// For each class the one that its packets join at switches, if another.
@@ -203,22 +190,13 @@ fn check_joins(document: &Document, switch_at: &Path, tables: &[ClassTable]) -> 
 
 /// A class of `all` whose every key is filled in; a full data frame has `frame` bytes on the wire.
 pub(super) fn model_class(class: &ClassTable, all: &[ClassTable], switch: &Switch, frame: u32) -> Class {
-    let at = class.marking_at.expect("filled in");
-    let threshold = match class.marking.expect("filled in") {
-        MarkingWord::Off | MarkingWord::Auto => None,
-        MarkingWord::ByRate => Some(Threshold::ByRate),
-        MarkingWord::Red => Some(Threshold::Red(red_config(switch))),
-        MarkingWord::Above(amount) => Some(Threshold::Fixed(amount)),
-    };
+    let position = |name: &Name| all.iter().position(|other| other.name == *name);
     Class {
         name: class.name.0.clone(),
         priority: class.priority,
         weight: class.weight,
         limit: class.buffer.map_or(Amount::UNLIMITED, |buffer| buffer.limit(frame)),
-        marking: threshold.map(|threshold| Marking { threshold, at }),
-        at_switches: class
-            .at_switches
-            .as_ref()
-            .and_then(|name| all.iter().position(|other| other.name == *name)),
+        marking: marking(class, switch),
+        at_switches: class.at_switches.as_ref().and_then(position),
     }
 }

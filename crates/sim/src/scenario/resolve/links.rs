@@ -1,8 +1,8 @@
 //! Links that differ, fail, or lose packets.
 
-use super::{Both, Result};
 use crate::model::Fault;
 use crate::scenario::document::{Document, Path};
+use crate::scenario::error::Result;
 use crate::scenario::field::{Direction, Links, Pair};
 use crate::scenario::schema::*;
 use clearway_schema::suggestion;
@@ -10,12 +10,15 @@ use clearway_topology::{PortId, Topology};
 use clearway_units::Time;
 use std::collections::BTreeMap;
 
-/// Makes the links that differ from the shape's what they are to be.
-pub(super) fn change_links(document: &Document, topology: &mut Topology) -> Result<Vec<LinkTable>> {
-    let mut tables = Vec::new();
+/// A port that loses packets, and the probability that it loses one.
+type Loss = (PortId, f64);
+
+/// The network with the links that `[[link]]` changes, and those tables.
+pub(super) fn with_links(document: &Document, described: Topology) -> Result<(Topology, Vec<LinkTable>)> {
+    let (mut topology, mut tables) = (described, Vec::new());
     for (at, table) in document.read_list::<LinkTable>(&Path::default().key("link"))? {
         let port =
-            link(topology, &table.link.0).map_err(|problem| document.error(&at.key("link"), problem))?;
+            link(&topology, &table.link.0).map_err(|problem| document.error(&at.key("link"), problem))?;
         if table.rate.is_none() && table.delay.is_none() {
             return Err(document.error(&at, "changes nothing; write a rate or a delay"));
         }
@@ -23,7 +26,7 @@ pub(super) fn change_links(document: &Document, topology: &mut Topology) -> Resu
         topology.set_link(port, table.rate.unwrap_or(is.rate), table.delay.unwrap_or(is.delay));
         tables.push(table);
     }
-    Ok(tables)
+    Ok((topology, tables))
 }
 
 /// The port of the first end of a link towards the second.
@@ -54,7 +57,7 @@ pub(super) fn read_faults(
     document: &Document,
     topology: &Topology,
     stop: Option<Time>,
-) -> Result<Both<Fault, FaultTable>> {
+) -> Result<(Vec<Fault>, Vec<FaultTable>)> {
     let tables = document.read_list::<FaultTable>(&Path::default().key("fault"))?;
     let mut faults = Vec::new();
     // The times at which each port is down already.
@@ -84,7 +87,7 @@ pub(super) fn read_faults(
     Ok((faults, tables.into_iter().map(|(_, table)| table).collect()))
 }
 
-pub(super) fn read_loss(document: &Document, topology: &Topology) -> Result<Both<(PortId, f64), LossTable>> {
+pub(super) fn read_loss(document: &Document, topology: &Topology) -> Result<(Vec<Loss>, Vec<LossTable>)> {
     let tables = document.read_list::<LossTable>(&Path::default().key("loss"))?;
     let ports = || (0..topology.ports().len() as u32).map(PortId);
     let mut loss: BTreeMap<PortId, f64> = ports().map(|port| (port, topology.loss(port))).collect();

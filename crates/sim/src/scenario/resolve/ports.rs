@@ -1,20 +1,25 @@
 //! What ports do, from what the transports ask for and what the scenario says.
 
-use super::Result;
-use crate::model::{CreditClass, SharedBuffer};
+use super::classes::{
+    model_class, placed, read_classes, read_credit_classes, with_classes_ahead, with_unscheduled_class,
+};
+use super::lossless::{with_buffers, with_pfc};
+use super::marking::with_marking;
+use super::traffic::ReadPart;
+use crate::model::{Class, CreditClass, CreditTurn, Pfc, PortModel};
+use crate::ports::{self, AllNeeds};
 use crate::scenario::document::{Document, Path};
-use crate::scenario::field::BufferWord;
+use crate::scenario::error::Result;
+use crate::scenario::mechanism::{self, resolve_mechanism};
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
-use crate::scenario::transport::{AllNeeds, CREDIT_KEYS};
+use crate::scenario::transport::CREDIT_KEYS;
 use clearway_proto::port::CreditShaping;
 use clearway_proto::{CreditNeeds, Framing};
-use clearway_schema::Auto;
+use clearway_schema::{Auto, Declared};
 use clearway_topology::Topology;
-use clearway_units::{Bytes, Rate};
+use std::fmt::Debug;
 
-/// The buffer of a port by default, for each 10 Gbps of the fastest link: 250 full frames.
-const BUFFER_PER_10_GBPS: u64 = 384_500;
 /// A token bucket is counted in 64 bits (`CreditLimiter::new`).
 const BUCKET_FACTOR: u64 = u64::MAX / 8_000_000_000_000;
 
@@ -26,105 +31,154 @@ pub(super) fn resolve_credit(
     framing: Framing,
 ) -> Result<Option<CreditClass>> {
     let top = Path::default();
-    let Some(&(name, first)) = needs.credits.first() else {
-        for (table, key) in CREDIT_KEYS {
-            if has(document, &top.key(table), key) {
-                let problem = "means nothing, since no transport of the scenario uses credits; remove it";
-                return Err(document.error(&top.key(table).key(key), problem));
-            }
-        }
-        return Ok(None);
-    };
-    let at = top.key("switch");
-    let agree = |key: &str, is_set: bool, value: &dyn Fn(&CreditNeeds) -> u32| {
-        let other = needs.credits.iter().find(|(_, other)| value(other) != value(&first));
-        match other.filter(|_| !is_set) {
-            None => Ok(value(&first)),
-            Some((other_name, other)) => {
-                let problem = format!(
-                    "the transports {name} and {other_name} ask for {} and {}; write a value for both",
-                    value(&first),
-                    value(other)
-                );
-                Err(document.error(&at.key(key), problem))
-            }
-        }
-    };
-    let is_set = |key: &str| has(document, &at, key);
-    let queue = agree("credit_queue", !matches!(switch.credit_queue, Auto::Auto), &|needs| needs.queue)?;
-    let bucket =
-        agree("credit_bucket", !matches!(switch.credit_bucket, Auto::Auto), &|needs| needs.shaping.bucket)?;
-    let empty = agree("credit_bucket_empty", is_set("credit_bucket_empty"), &|needs| {
-        u32::from(needs.shaping.starts_empty)
-    })?;
-    let in_bytes = agree("credit_queue_bytes", is_set("credit_queue_bytes"), &|needs| {
-        u32::from(needs.shaping.queue_in_bytes)
-    })?;
-    let credit = agree("credit_queue", false, &|needs| needs.shaping.credit)?;
-    let bucket = match switch.credit_bucket {
-        Auto::Set(bucket) => bucket.get() as u32,
-        Auto::Auto => bucket,
-    };
-    let queue = switch.credit_queue.or(queue);
-    let starts_empty = switch.credit_bucket_empty.or(empty == 1);
-    // A credit releases one full frame of this scenario.
-    let queue_in_bytes = switch.credit_queue_bytes.or(in_bytes == 1);
-    let shaping = CreditShaping { credit, data: framing.wire_max(), bucket, starts_empty, queue_in_bytes };
-    let deepest = BUCKET_FACTOR / u64::from(credit + shaping.data);
-    if u64::from(bucket) > deepest {
-        let problem = format!(
-            "the bucket of {bucket} B is too deep for frames of {} B; at most {deepest} B can \
-             be counted exactly",
-            shaping.data
-        );
-        return Err(document.error(&at.key("credit_bucket"), problem));
+    if needs.credits.is_empty() {
+        let mut given = CREDIT_KEYS.into_iter().filter(|(table, key)| has(document, &top.key(table), key));
+        let Some((table, key)) = given.next() else { return Ok(None) };
+        let problem = "means nothing, since no transport of the scenario uses credits; remove it";
+        return Err(document.error(&top.key(table).key(key), problem));
     }
-    if bucket < framing.wire_min.max(credit) {
-        let problem =
-            format!("the bucket of {bucket} B never holds a credit of {} B", framing.wire_min.max(credit));
-        return Err(document.error(&at.key("credit_bucket"), problem));
-    }
+    let asked = Asked { document, needs };
+    let queue = asked.value("credit_queue", switch.credit_queue, |needs| needs.queue)?;
+    let bucket = switch.credit_bucket.set().map_or(Auto::Auto, |bucket| Auto::Set(bucket.get() as u32));
+    let shaping = CreditShaping {
+        credit: asked.value("credit_queue", Auto::Auto, |needs| needs.shaping.credit)?,
+        // A credit releases one full frame of this scenario.
+        data: framing.wire_max(),
+        bucket: asked.value("credit_bucket", bucket, |needs| needs.shaping.bucket)?,
+        starts_empty: asked
+            .value("credit_bucket_empty", switch.credit_bucket_empty, |needs| needs.shaping.starts_empty)?,
+        queue_in_bytes: asked
+            .value("credit_queue_bytes", switch.credit_queue_bytes, |needs| needs.shaping.queue_in_bytes)?,
+    };
+    check_bucket(document, &shaping, framing)?;
     Ok(Some(CreditClass { queue, shaping, share: switch.credit_share }))
 }
 
-/// Fills in what the switches' keys leave open.
-pub(super) fn resolve_switch(
+/// The wishes of transports for their credits.
+struct Asked<'a> {
+    document: &'a Document,
+    needs: &'a AllNeeds,
+}
+
+impl Asked<'_> {
+    /// The value of a key: the scenario's own, else the one that all transports ask for.
+    fn value<T: Copy + PartialEq + Debug>(
+        &self,
+        key: &str,
+        own: Auto<T>,
+        of: impl Fn(&CreditNeeds) -> T,
+    ) -> Result<T> {
+        if let Auto::Set(own) = own {
+            return Ok(own);
+        }
+        let agreed = ports::agreed(&self.needs.credits, of).map_err(|conflict| {
+            let at = Path::default().key("switch").key(key);
+            self.document.error(&at, format!("{conflict}; write a value for both"))
+        })?;
+        Ok(agreed.expect("some transport uses credits"))
+    }
+}
+
+/// Refuses a token bucket that can't be counted exactly, or that never holds a credit.
+fn check_bucket(document: &Document, shaping: &CreditShaping, framing: Framing) -> Result<()> {
+    let CreditShaping { credit, data, bucket, .. } = *shaping;
+    let deepest = BUCKET_FACTOR / u64::from(credit + data);
+    let least = framing.wire_min.max(credit);
+    let problem = if u64::from(bucket) > deepest {
+        format!(
+            "the bucket of {bucket} B is too deep for frames of {data} B; at most {deepest} B can be counted exactly"
+        )
+    } else if bucket < least {
+        format!("the bucket of {bucket} B never holds a credit of {least} B")
+    } else {
+        return Ok(());
+    };
+    Err(document.error(&Path::default().key("switch").key("credit_bucket"), problem))
+}
+
+/// The tables of ports, with what a scenario says there.
+#[derive(Clone, Debug)]
+pub(super) struct PortTables {
+    pub switch: Switch,
+    pub classes: Vec<ClassTable>,
+    pub credit_classes: Vec<CreditClassTable>,
+    pub host: Host,
+}
+
+impl PortTables {
+    pub fn read(document: &Document) -> Result<PortTables> {
+        let at = Path::default().key("switch");
+        let own = Switch::SPECS.iter().map(|key| key.name.to_owned());
+        let keys: Vec<String> = own.chain(mechanism::keys().into_iter().map(|key| key.name)).collect();
+        document.check_keys(&at, &keys.iter().map(String::as_str).collect::<Vec<_>>())?;
+        Ok(PortTables {
+            switch: document.read(&at)?,
+            host: document.read_table(&Path::default().key("host"))?,
+            classes: read_classes(document, &at)?,
+            credit_classes: read_credit_classes(document, &at)?,
+        })
+    }
+}
+
+/// The ports of switches and hosts.
+pub(super) struct Ports {
+    /// The tables with every key filled in.
+    pub tables: PortTables,
+    /// The keys of the port mechanism that the scenario sets, with their values in TOML.
+    pub mechanism: Vec<(String, String)>,
+    pub switch: PortModel,
+    pub host: PortModel,
+    pub pfc: Option<Pfc>,
+    /// The traffic, in the classes that were made for it.
+    pub parts: Vec<ReadPart>,
+}
+
+/// Makes the ports that the traffic needs.
+pub(super) fn resolve_ports(
     document: &Document,
-    at: &Path,
-    switch: &mut Switch,
-    classes: &mut [ClassTable],
+    tables: PortTables,
+    parts: Vec<ReadPart>,
     topology: &Topology,
-) -> Result<Option<SharedBuffer>> {
-    let shared = match (switch.shared_buffer, switch.alpha) {
-        (None, Some(_)) => {
-            return Err(
-                document.error(&at.key("alpha"), "means nothing without shared_buffer; set both or none")
-            );
-        }
-        (None, None) => None,
-        (Some(size), alpha) => {
-            let alpha = alpha.unwrap_or(1.0);
-            switch.alpha = Some(alpha);
-            Some(SharedBuffer { size, alpha })
-        }
+    framing: Framing,
+) -> Result<Ports> {
+    let needs = AllNeeds::of(parts.iter().map(|part| &part.traffic.transport));
+    let PortTables { switch, classes, credit_classes, host } = tables;
+    let credit = resolve_credit(document, &needs, &switch, framing)?;
+    let mechanism = resolve_mechanism(document, &needs.mechanisms)?;
+    let (ahead, classes) = with_classes_ahead(document, &needs, &parts, classes)?;
+    let parts: Vec<ReadPart> = parts.into_iter().map(|part| placed(part, &ahead)).collect();
+    let classes = with_unscheduled_class(document, &needs, &parts, classes)?;
+    let (switch, classes) = with_marking(document, &needs, switch, classes)?;
+    let (switch, classes, pfc) = with_pfc(document, &needs, switch, classes, topology, framing)?;
+    let (switch, classes, shared) = with_buffers(document, switch, classes, topology)?;
+
+    let frame = framing.wire_max() + needs.stamp;
+    let of_switch: Vec<Class> =
+        classes.iter().map(|class| model_class(class, &classes, &switch, frame)).collect();
+    let limit = host.buffer.limit(frame);
+    let of_host = of_switch.iter().map(|class| Class { limit, marking: None, ..class.clone() }).collect();
+    let host_credit =
+        credit.map(|credit| CreditClass { queue: host.credit_queue.or(credit.queue), ..credit });
+    let turns = |credit: Option<CreditClass>, own: Option<u32>| -> Vec<CreditTurn> {
+        let turn = |class: &CreditClassTable, credit: &CreditClass| {
+            class.turn(own.or(class.queue).unwrap_or(credit.queue))
+        };
+        credit.map_or(Vec::new(), |credit| credit_classes.iter().map(|class| turn(class, &credit)).collect())
     };
-    let buffer = match switch.buffer {
-        Auto::Set(buffer) => buffer,
-        Auto::Auto if shared.is_some() => BufferWord::Unlimited,
-        Auto::Auto => {
-            let fastest = topology.ports().iter().map(|port| port.rate).max().unwrap_or(Rate::ZERO);
-            let scaled = u128::from(BUFFER_PER_10_GBPS) * u128::from(fastest.as_bps())
-                / u128::from(Rate::gbps(10).as_bps());
-            BufferWord::Bytes(Bytes::new((scaled as u64).max(BUFFER_PER_10_GBPS)))
-        }
+    let switch_port = PortModel {
+        credit,
+        credit_classes: turns(credit, None),
+        classes: of_switch,
+        shared,
+        mechanism: mechanism.config,
     };
-    // Under flow control a class of a port has no limit, and saying so would contradict it.
-    let protects = matches!(switch.pfc, Auto::Set(true));
-    if !protects {
-        switch.buffer = Auto::Set(buffer);
-    }
-    for class in classes.iter_mut().filter(|_| !protects) {
-        class.buffer.get_or_insert(buffer);
-    }
-    Ok(shared)
+    let host_port = PortModel {
+        credit: host_credit,
+        credit_classes: turns(host_credit, host.credit_queue.set()),
+        classes: of_host,
+        shared: None,
+        mechanism: None,
+    };
+    let tables = PortTables { switch, classes, credit_classes, host };
+    Ok(Ports { tables, mechanism: mechanism.written, switch: switch_port, host: host_port, pfc, parts })
 }

@@ -1,14 +1,15 @@
 //! What is watched, and how often.
 
 use super::links::link;
+use super::names::free_name;
 use super::traffic::ReadPart;
-use super::{Both, Result, free_name};
 use crate::model::{Probe, Sample};
 use crate::scenario::document::{Document, Path};
+use crate::scenario::error::Result;
 use crate::scenario::field::{Name, Pair, Ports, What};
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
-use clearway_schema::{Field, suggestion};
+use clearway_schema::{quoted, suggestion};
 use clearway_topology::{PortId, Topology};
 use clearway_units::Span;
 
@@ -20,21 +21,12 @@ pub(super) fn read_samples(
     topology: &Topology,
     parts: &[ReadPart],
     has_credits: bool,
-) -> Result<Both<Sample, SampleTable>> {
-    let mut tables = document.read_list::<SampleTable>(&Path::default().key("sample"))?;
+) -> Result<(Vec<Sample>, Vec<SampleTable>)> {
+    let tables = document.read_list::<SampleTable>(&Path::default().key("sample"))?;
     let given: Vec<Option<Name>> = tables.iter().map(|(_, table)| table.name.clone()).collect();
-    let mut samples: Vec<Sample> = Vec::new();
-    for (index, (at, table)) in tables.iter_mut().enumerate() {
-        let word = table.what.write().unwrap_or_default();
-        let of_traffic = matches!(table.what, What::Throughput | What::Sender | What::Rtt);
-        let misplaced = [
-            (if of_traffic { "ports" } else { "traffic" }, true),
-            // It is the acknowledgements that say when.
-            ("every", table.what == What::Rtt),
-        ];
-        if let Some((key, _)) = misplaced.into_iter().find(|(key, is)| *is && has(document, at, key)) {
-            return Err(document.error(&at.key(key), format!("means nothing with what = {word}; remove it")));
-        }
+    let (mut samples, mut written): (Vec<Sample>, Vec<SampleTable>) = (Vec::new(), Vec::new());
+    for (index, (at, table)) in tables.into_iter().enumerate() {
+        check_place(document, &at, &table)?;
         let name = match &table.name {
             Some(name) if given[..index].contains(&Some(name.clone())) => {
                 return Err(
@@ -42,62 +34,88 @@ pub(super) fn read_samples(
                 );
             }
             Some(name) => name.0.clone(),
-            None => free_name(word.trim_matches('"'), |name| {
-                given.contains(&Some(Name(name.into()))) || samples.iter().any(|sample| sample.name == name)
+            None => free_name(&table.what.to_string(), |name| {
+                given.contains(&Some(Name(name.into())))
+                    || samples.iter().any(|sample: &Sample| sample.name == name)
             }),
         };
-        let what = match table.what {
-            What::Throughput => Probe::Throughput(sampled_traffic(document, at, table, parts)?),
-            What::Sender => Probe::Sender(sampled_traffic(document, at, table, parts)?),
-            What::Rtt => Probe::Rtt(sampled_traffic(document, at, table, parts)?),
-            What::Queue => Probe::Queue(sampled_ports(document, at, table, topology)?),
-            What::CreditQueue if !has_credits => {
-                let problem = "there are no credits, since no transport of the scenario uses them";
-                return Err(document.error(&at.key("what"), problem));
-            }
-            What::CreditQueue => Probe::CreditQueue(sampled_ports(document, at, table, topology)?),
-            What::Rate => Probe::PortRate(sampled_ports(document, at, table, topology)?),
-        };
-        table.name = Some(Name(name.clone()));
-        let every = match what {
-            Probe::Rtt(_) => Span::MAX,
-            _ => *table.every.get_or_insert(SAMPLE_EVERY),
-        };
-        samples.push(Sample { name, every, what });
+        let (what, table) = probe(document, &at, table, topology, parts, has_credits)?;
+        let every = table.every.unwrap_or(SAMPLE_EVERY);
+        let is_timed = !matches!(what, Probe::Rtt(_));
+        let table = SampleTable { name: Some(Name(name.clone())), every: is_timed.then_some(every), ..table };
+        samples.push(Sample { name, every: if is_timed { every } else { Span::MAX }, what });
+        written.push(table);
     }
-    Ok((samples, tables.into_iter().map(|(_, table)| table).collect()))
+    Ok((samples, written))
 }
 
-fn sampled_traffic(
+/// Refuses keys that mean nothing for what the series shows.
+fn check_place(document: &Document, at: &Path, table: &SampleTable) -> Result<()> {
+    let of_traffic = matches!(table.what, What::Throughput | What::Sender | What::Rtt);
+    // An RTT is sampled when an acknowledgement arrives, and at no other time.
+    let misplaced =
+        [(if of_traffic { "ports" } else { "traffic" }, true), ("every", table.what == What::Rtt)];
+    match misplaced.into_iter().find(|(key, is)| *is && has(document, at, key)) {
+        None => Ok(()),
+        Some((key, _)) => {
+            let problem = format!("means nothing with what = {}; remove it", quoted(&table.what.to_string()));
+            Err(document.error(&at.key(key), problem))
+        }
+    }
+}
+
+/// The series of a table, and the table with its traffic or its ports filled in.
+fn probe(
     document: &Document,
     at: &Path,
-    table: &mut SampleTable,
+    table: SampleTable,
+    topology: &Topology,
     parts: &[ReadPart],
-) -> Result<usize> {
+    has_credits: bool,
+) -> Result<(Probe, SampleTable)> {
+    let of_traffic = |probe: fn(usize) -> Probe, table: SampleTable| {
+        let index = sampled_traffic(document, at, &table, parts)?;
+        let traffic = Some(Name(parts[index].traffic.name.clone()));
+        Ok((probe(index), SampleTable { traffic, ..table }))
+    };
+    let of_ports = |probe: fn(Vec<PortId>) -> Probe, table: SampleTable| {
+        let chosen = table.ports.clone().unwrap_or(Ports::Switches);
+        let ports = sampled_ports(document, at, &chosen, topology)?;
+        Ok((probe(ports), SampleTable { ports: Some(chosen), ..table }))
+    };
+    match table.what {
+        What::Throughput => of_traffic(Probe::Throughput, table),
+        What::Sender => of_traffic(Probe::Sender, table),
+        What::Rtt => of_traffic(Probe::Rtt, table),
+        What::Queue => of_ports(Probe::Queue, table),
+        What::Rate => of_ports(Probe::PortRate, table),
+        What::CreditQueue if has_credits => of_ports(Probe::CreditQueue, table),
+        What::CreditQueue => {
+            let problem = "there are no credits, since no transport of the scenario uses them";
+            Err(document.error(&at.key("what"), problem))
+        }
+    }
+}
+
+/// The index of the part of the traffic that a table names, which may be left out if there is only one.
+fn sampled_traffic(document: &Document, at: &Path, table: &SampleTable, parts: &[ReadPart]) -> Result<usize> {
     let names = || parts.iter().map(|part| part.traffic.name.as_str());
     let path = at.key("traffic");
     let known = || names().take(20).collect::<Vec<_>>().join(", ");
-    let index = match &table.traffic {
-        None if parts.len() == 1 => 0,
-        None => return Err(document.error(&path, format!("is missing; write one of {}", known()))),
+    match &table.traffic {
+        None if parts.len() == 1 => Ok(0),
+        None => Err(document.error(&path, format!("is missing; write one of {}", known()))),
         Some(name) => names().position(|other| other == name.0).ok_or_else(|| {
             let hint = suggestion(&name.0, names());
             document.error(&path, format!("is no part of the traffic{hint} (known: {})", known()))
-        })?,
-    };
-    table.traffic = Some(Name(parts[index].traffic.name.clone()));
-    Ok(index)
+        }),
+    }
 }
 
-fn sampled_ports(
-    document: &Document,
-    at: &Path,
-    table: &mut SampleTable,
-    topology: &Topology,
-) -> Result<Vec<PortId>> {
+/// The ports that a table names.
+fn sampled_ports(document: &Document, at: &Path, ports: &Ports, topology: &Topology) -> Result<Vec<PortId>> {
     let all = || (0..topology.ports().len() as u32).map(PortId);
     let of_host = |port: &PortId| topology.is_host(topology.port(*port).from);
-    let ports = table.ports.get_or_insert(Ports::Switches);
     Ok(match ports {
         Ports::All => all().collect(),
         Ports::Hosts => all().filter(of_host).collect(),

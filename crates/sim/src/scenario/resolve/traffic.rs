@@ -1,8 +1,9 @@
 //! The parts of the traffic, each with its name, its transport and its classes.
 
-use super::{Result, free_name};
+use super::names::free_name;
 use crate::model::Traffic;
 use crate::scenario::document::Path;
+use crate::scenario::error::Result;
 use crate::scenario::field::Name;
 use crate::scenario::schema::*;
 use crate::scenario::shapes::text_at;

@@ -1,5 +1,6 @@
 //! The resolved scenario as a file.
 
+use super::ports::PortTables;
 use super::traffic::ReadPart;
 use crate::scenario::schema::*;
 use crate::scenario::shapes::Shape;
@@ -14,12 +15,9 @@ pub(super) struct Written<'a> {
     pub shape: &'a Shape,
     pub links: &'a [LinkTable],
     pub network: &'a Network,
-    pub switch: &'a Switch,
+    pub ports: &'a PortTables,
     /// Keys of the port mechanism.
     pub mechanism: &'a [(String, String)],
-    pub classes: &'a [ClassTable],
-    pub credit_classes: &'a [CreditClassTable],
-    pub host: &'a Host,
     pub has_credits: bool,
     pub default: Option<&'a AnyTransport>,
     pub parts: &'a [ReadPart],
@@ -49,20 +47,20 @@ pub(super) fn write_toml(written: &Written<'_>) -> String {
     out.push_str("\n[network]\n");
     keys(&mut out, written.network.write());
     out.push_str("\n[switch]\n");
-    keys(&mut out, credits("switch", written.switch.write()));
+    keys(&mut out, credits("switch", written.ports.switch.write()));
     for (key, value) in written.mechanism {
         let _ = writeln!(out, "{key} = {value}");
     }
-    for class in written.classes {
+    for class in &written.ports.classes {
         out.push_str("\n[[switch.class]]\n");
         keys(&mut out, class.write());
     }
-    for class in written.credit_classes {
+    for class in &written.ports.credit_classes {
         out.push_str("\n[[switch.credit_class]]\n");
         keys(&mut out, class.write());
     }
     out.push_str("\n[host]\n");
-    keys(&mut out, credits("host", written.host.write()));
+    keys(&mut out, credits("host", written.ports.host.write()));
     if let Some(default) = written.default {
         out.push_str("\n[transport]\n");
         keys(&mut out, transport::write(default));
@@ -77,18 +75,20 @@ pub(super) fn write_toml(written: &Written<'_>) -> String {
         if let Some(own) = &part.own {
             let _ = writeln!(out, "transport = {}", transport::write_inline(own));
         }
-        let class = part.class.as_ref().unwrap_or(&written.classes[part.traffic.class].name);
+        let class = part.class.as_ref().unwrap_or(&written.ports.classes[part.traffic.class].name);
         let _ = writeln!(out, "class = {}", quoted(&class.0));
         let uses_credits = part.traffic.transport.needs().credits.is_some();
-        if let Some(class) = written.credit_classes.get(part.traffic.credit_class).filter(|_| uses_credits) {
+        if let Some(class) =
+            written.ports.credit_classes.get(part.traffic.credit_class).filter(|_| uses_credits)
+        {
             let _ = writeln!(out, "credit_class = {}", quoted(&class.name.0));
         }
         if part.traffic.notice_class != part.traffic.class {
-            let notices = &written.classes[part.traffic.notice_class].name;
+            let notices = &written.ports.classes[part.traffic.notice_class].name;
             let _ = writeln!(out, "notice_class = {}", quoted(&notices.0));
         }
         if part.traffic.ack_class != part.traffic.class || part.names_acks {
-            let acks = &written.classes[part.traffic.ack_class].name;
+            let acks = &written.ports.classes[part.traffic.ack_class].name;
             let _ = writeln!(out, "ack_class = {}", quoted(&acks.0));
         }
         keys(&mut out, part.written.clone());

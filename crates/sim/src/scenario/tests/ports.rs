@@ -87,7 +87,10 @@ fn transports_that_disagree_on_credits_need_a_word_from_the_scenario() {
 fn a_class_for_data_that_nothing_allowed_comes_by_itself_or_is_the_scenarios() {
     let asked = parse(&VALID.replace("alpha = 0.5", "low_priority = 1"));
     let classes = &asked.model.switch.classes;
-    assert_eq!((classes.len(), asked.model.low_class(), classes[1].name.as_str()), (2, 1, "low-priority"));
+    assert_eq!(
+        (classes.len(), asked.model.unscheduled_class(), classes[1].name.as_str()),
+        (2, 1, "low-priority")
+    );
     assert_eq!((classes[1].priority, classes[1].limit.packets), (1, 32));
     assert_eq!(asked.model.host.port.classes[1].priority, 1);
     assert!(asked.model.traffic.iter().all(|part| part.class == 0));
@@ -98,7 +101,7 @@ fn a_class_for_data_that_nothing_allowed_comes_by_itself_or_is_the_scenarios() {
         VALID.replace("alpha = 0.5", "low_priority = 1").replace("[transport]", &class)
     };
     let own = parse(&with("[[switch.class]]\nname = \"low-priority\"\npriority = 4\nbuffer = \"5 KB\""));
-    assert_eq!(own.model.switch.classes[own.model.low_class()].limit.bytes, Bytes::new(5_000));
+    assert_eq!(own.model.switch.classes[own.model.unscheduled_class()].limit.bytes, Bytes::new(5_000));
     check_reads_back(&own);
     assert_eq!(parse(&with("")).model.switch.classes[1].priority, 4);
     let error = refused(&with("[[switch.class]]\nname = \"low-priority\"\npriority = 3"));

@@ -1,12 +1,13 @@
 //! Lists of flows: known in advance, drawn, or read.
 
-use super::{LATEST, Result, Surroundings};
+use super::{LATEST, Surroundings};
 use crate::model::{Flow, Pattern};
 use crate::scenario::document::Path;
+use crate::scenario::error::Result;
 use crate::scenario::field::{Chosen, HostRef, ListFormat, Pair, Pairs};
 use crate::scenario::files;
 use crate::scenario::schema::*;
-use crate::scenario::shapes::{Named, named_file};
+use crate::scenario::shapes::{Found, Named, named_file};
 use crate::traffic::{parse_csv, parse_hpcc, random_pair, random_permutation};
 use clearway_proto::Rng;
 use clearway_schema::Declared;
@@ -14,46 +15,47 @@ use clearway_topology::NodeId;
 use clearway_units::{Bytes, Time};
 
 impl Surroundings<'_> {
-    pub(super) fn long(&self, at: &Path, table: &Long, rng: &mut Rng) -> Result<Pattern> {
+    /// The pairs of hosts that a table names; none where they are drawn for each flow.
+    fn pairs(&self, at: &Path, chosen: &Pairs) -> Result<Vec<(NodeId, NodeId)>> {
         let path = at.key("pairs");
-        let pairs = match &table.pairs {
-            Pairs::Auto | Pairs::Share(_) => match self.shape.pairs() {
-                pairs if pairs.is_empty() => {
-                    let problem = format!(
+        let refuse = |problem: String| Err(self.document.error(&path, problem));
+        match chosen {
+            Pairs::Auto | Pairs::Share(_) => {
+                let pairs = self.shape.pairs();
+                if pairs.is_empty() {
+                    return refuse(format!(
                         "a {} has no pairs of its own; write \"random\" or a list such as [[\"h0\", \"h1\"]]",
                         self.shape.kind()
-                    );
-                    return Err(self.document.error(&path, problem));
+                    ));
                 }
-                pairs => match &table.pairs {
-                    Pairs::Share(share) if share.range(pairs.len()).is_empty() => {
-                        let problem = format!("comes to none of {} pairs; write a larger share", pairs.len());
-                        return Err(self.document.error(&path, problem));
-                    }
-                    Pairs::Share(share) => pairs[share.range(pairs.len())].to_vec(),
-                    _ => pairs,
-                },
-            },
-            Pairs::Random if self.topology.hosts() < 2 => {
-                return Err(self.document.error(&path, "a flow needs two hosts; build at least 2"));
+                let Pairs::Share(share) = chosen else { return Ok(pairs) };
+                let shared = &pairs[share.range(pairs.len())];
+                if shared.is_empty() {
+                    return refuse(format!("comes to none of {} pairs; write a larger share", pairs.len()));
+                }
+                Ok(shared.to_vec())
             }
-            Pairs::Random => Vec::new(),
+            Pairs::Random if self.topology.hosts() < 2 => {
+                refuse("a flow needs two hosts; build at least 2".into())
+            }
+            Pairs::Random => Ok(Vec::new()),
+            Pairs::List(list) if list.is_empty() => {
+                refuse("is empty; write a list such as [[\"h0\", \"h1\"]]".into())
+            }
             Pairs::List(list) => {
-                let mut pairs = Vec::new();
-                for (index, Pair(src, dst)) in list.iter().enumerate() {
+                let look_up = |(index, Pair(src, dst)): (usize, &Pair<HostRef>)| {
                     let path = path.index(index);
                     let pair = (self.host(&path, src)?, self.host(&path, dst)?);
                     self.check_pair(&path, pair)?;
-                    pairs.push(pair);
-                }
-                if pairs.is_empty() {
-                    return Err(self
-                        .document
-                        .error(&path, "is empty; write a list such as [[\"h0\", \"h1\"]]"));
-                }
-                pairs
+                    Ok(pair)
+                };
+                list.iter().enumerate().map(look_up).collect()
             }
-        };
+        }
+    }
+
+    pub(super) fn long(&self, at: &Path, table: &Long, rng: &mut Rng) -> Result<Pattern> {
+        let pairs = self.pairs(at, &table.pairs)?;
         if table.pairs == Pairs::Random && table.count.is_none() {
             let problem = "is missing; with pairs = \"random\" say how many flows";
             return Err(self.document.error(&at.key("count"), problem));
@@ -152,15 +154,15 @@ impl Surroundings<'_> {
         Ok((self.flows(flows), vec![("list", format!("[\n{}]", written.concat()))]))
     }
 
-    pub(super) fn file(&self, at: &Path, table: &mut ListFile) -> Result<Pattern> {
+    pub(super) fn file(&self, at: &Path, table: ListFile) -> Result<(Pattern, ListFile)> {
         let named = Named {
             key: "path",
-            path: &mut table.path,
+            path: &table.path,
             hash_key: "hash",
-            hash: &mut table.hash,
+            hash: table.hash.as_deref(),
             max: files::LIST_MAX,
         };
-        let text = named_file(self.document, at, self.base, named)?;
+        let Found { text, path, hash } = named_file(self.document, at, self.base, &named)?;
         let is_hpcc = table.format == ListFormat::Hpcc;
         let rows = if is_hpcc { parse_hpcc(&text.text) } else { parse_csv(&text.text) };
         let rows = rows.map_err(|error| text.error(error.line, &error.problem))?;
@@ -187,6 +189,6 @@ impl Surroundings<'_> {
             }
             flows.push(Flow { start: row.start, src, dst, size: Some(row.size), stop: None });
         }
-        Ok(self.flows(flows))
+        Ok((self.flows(flows), ListFile { path, hash: Some(hash), ..table }))
     }
 }

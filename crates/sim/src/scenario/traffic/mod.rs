@@ -4,11 +4,11 @@ mod flows;
 mod rounds;
 
 use super::document::{Document, Path};
-use super::error::ScenarioError;
+use super::error::Result;
 use super::field::{Chosen, HostRef};
 use super::files;
 use super::schema::*;
-use super::shapes::{KindInfo, Named, Shape, has, named_file, read_kind};
+use super::shapes::{Found, KindInfo, Named, Shape, has, named_file, read_kind};
 use crate::model::{Flow, Pattern, Poisson};
 use crate::traffic::{Cdf, WORKLOADS, WorkloadInfo};
 use clearway_proto::{Entity, Framing, Rng};
@@ -55,8 +55,6 @@ pub(super) struct Surroundings<'a> {
     pub stop: Option<Time>,
 }
 
-type Result<T> = std::result::Result<T, ScenarioError>;
-
 impl Surroundings<'_> {
     /// Reads the part number `index`, which stands at `at`.
     pub fn read(&self, at: &Path, index: usize) -> Result<Part> {
@@ -72,16 +70,16 @@ impl Surroundings<'_> {
                 (self.long(at, &table, &mut rng)?, table.write())
             }
             "poisson" => {
-                let mut table = self.document.read::<PoissonTable>(at)?;
-                (self.poisson(at, &mut table)?, table.write())
+                let (pattern, table) = self.poisson(at, self.document.read(at)?)?;
+                (pattern, table.write())
             }
             "permutation" => {
                 let table = self.document.read::<Permutation>(at)?;
                 (self.permutation(at, &table, &mut rng)?, table.write())
             }
             "incast" => {
-                let mut table = self.document.read::<Incast>(at)?;
-                (self.incast(at, &mut table)?, table.write())
+                let (pattern, table) = self.incast(at, self.document.read(at)?)?;
+                (pattern, table.write())
             }
             "partition-aggregate" => {
                 let table = self.document.read::<PartitionAggregate>(at)?;
@@ -96,8 +94,8 @@ impl Surroundings<'_> {
                 self.listed(at)?
             }
             _ => {
-                let mut table = self.document.read::<ListFile>(at)?;
-                (self.file(at, &mut table)?, table.write())
+                let (pattern, table) = self.file(at, self.document.read(at)?)?;
+                (pattern, table.write())
             }
         };
         self.check_end(at, &pattern)?;
@@ -248,7 +246,9 @@ impl Surroundings<'_> {
         Ok(())
     }
 
-    fn poisson(&self, at: &Path, table: &mut PoissonTable) -> Result<Pattern> {
+    /// The distribution of flow sizes of a table, the mean that its authors use if they state one, and the table with its
+    /// file filled in.
+    fn sizes(&self, at: &Path, table: PoissonTable) -> Result<(Cdf, Option<f64>, PoissonTable)> {
         let refuse = |key: &str, problem: String| Err(self.document.error(&at.key(key), problem));
         let given = ["workload", "cdf", "size"].into_iter().filter(|key| has(self.document, at, key));
         let given: Vec<&str> = given.collect();
@@ -262,29 +262,33 @@ impl Surroundings<'_> {
         if table.cdf.is_none() && table.cdf_hash.is_some() {
             return refuse("cdf_hash", "means nothing without cdf".into());
         }
-        let mut published = None;
-        let sizes = if let Some(name) = &table.workload {
+        if let Some(name) = &table.workload {
             let Some(workload) = WorkloadInfo::by_name(name) else {
                 let names = || WORKLOADS.iter().map(|workload| workload.name);
                 let hint = suggestion(name, names());
                 let known = names().collect::<Vec<_>>().join(", ");
                 return refuse("workload", format!("is no workload{hint} (known: {known})"));
             };
-            published = workload.published_mean;
-            workload.cdf()
-        } else if let Some(path) = &mut table.cdf {
-            let named = Named {
-                key: "cdf",
-                path,
-                hash_key: "cdf_hash",
-                hash: &mut table.cdf_hash,
-                max: files::TEXT_MAX,
-            };
-            let text = named_file(self.document, at, self.base, named)?;
-            Cdf::parse(&text.text).map_err(|error| text.error(error.line, &error.problem))?
-        } else {
-            Cdf::fixed(table.size.expect("one of the three is given"))
+            return Ok((workload.cdf(), workload.published_mean, table));
+        }
+        let Some(path) = &table.cdf else {
+            return Ok((Cdf::fixed(table.size.expect("one of the three is given")), None, table));
         };
+        let named = Named {
+            key: "cdf",
+            path,
+            hash_key: "cdf_hash",
+            hash: table.cdf_hash.as_deref(),
+            max: files::TEXT_MAX,
+        };
+        let Found { text, path, hash } = named_file(self.document, at, self.base, &named)?;
+        let sizes = Cdf::parse(&text.text).map_err(|error| text.error(error.line, &error.problem))?;
+        Ok((sizes, None, PoissonTable { cdf: Some(path), cdf_hash: Some(hash), ..table }))
+    }
+
+    fn poisson(&self, at: &Path, table: PoissonTable) -> Result<(Pattern, PoissonTable)> {
+        let refuse = |key: &str, problem: String| Err(self.document.error(&at.key(key), problem));
+        let (sizes, published, table) = self.sizes(at, table)?;
         let load = table.load;
         if !(load > 0.0 && load <= 1.0) {
             return refuse("load", "must be above 0 and at most 1".into());
@@ -309,7 +313,7 @@ impl Surroundings<'_> {
             return refuse("load", format!("is so low that the flows arrive over more than {LATEST}"));
         }
         let sizes = Arc::new(sizes);
-        Ok(Pattern::Poisson(Poisson { sizes, mean_gap_s, flows, start, stop, hosts }))
+        Ok((Pattern::Poisson(Poisson { sizes, mean_gap_s, flows, start, stop, hosts }), table))
     }
 }
 

@@ -1,8 +1,9 @@
 //! Patterns of rounds: one host and many that answer it.
 
-use super::{Result, Surroundings};
+use super::Surroundings;
 use crate::model::{Pattern, Rounds};
 use crate::scenario::document::Path;
+use crate::scenario::error::Result;
 use crate::scenario::field::{Connections, Workers};
 use crate::scenario::schema::*;
 use clearway_topology::NodeId;
@@ -41,7 +42,7 @@ impl Surroundings<'_> {
         Ok(Pattern::Rounds(rounds))
     }
 
-    pub(super) fn incast(&self, at: &Path, table: &mut Incast) -> Result<Pattern> {
+    pub(super) fn incast(&self, at: &Path, table: Incast) -> Result<(Pattern, Incast)> {
         let client = self.host(&at.key("receiver"), &table.receiver)?;
         let path = at.key("senders");
         let workers = match &table.senders {
@@ -59,8 +60,8 @@ impl Surroundings<'_> {
                 workers
             }
         };
-        let (response, longer) = self.per_sender(at, table, workers.len() as u64)?;
-        let Incast { request, rounds, barrier, start, pause, spread, .. } = *table;
+        let (size, response, longer) = self.per_sender(at, &table, workers.len() as u64)?;
+        let Incast { request, rounds, barrier, start, pause, spread, .. } = table;
         let reconnect = table.connections == Connections::PerRound;
         let rounds = Rounds {
             client,
@@ -75,19 +76,22 @@ impl Surroundings<'_> {
             pause,
             spread,
         };
-        self.rounds(at, rounds)
+        Ok((self.rounds(at, rounds)?, Incast { size, ..table }))
     }
 
-    /// What each of `senders` sends, and how many send a byte more.
-    fn per_sender(&self, at: &Path, table: &mut Incast, senders: u64) -> Result<(Bytes, u32)> {
+    /// The key `size` filled in, the bytes that each of `senders` sends, and how many of them send a byte more.
+    fn per_sender(&self, at: &Path, table: &Incast, senders: u64) -> Result<(Option<Bytes>, Bytes, u32)> {
         let refuse = |problem: String| Err(self.document.error(&at.key("total"), problem));
         match (table.size, table.total.map(Bytes::get)) {
             (Some(_), Some(_)) => refuse("stands beside size; write one of them".into()),
-            (_, None) => Ok((*table.size.get_or_insert(SENDER_SIZE), 0)),
+            (size, None) => {
+                let size = size.unwrap_or(SENDER_SIZE);
+                Ok((Some(size), size, 0))
+            }
             (None, Some(total)) if total < senders => {
                 refuse(format!("is less than a byte for each of {senders} senders"))
             }
-            (None, Some(total)) => Ok((Bytes::new(total / senders), (total % senders) as u32)),
+            (None, Some(total)) => Ok((None, Bytes::new(total / senders), (total % senders) as u32)),
         }
     }
 

@@ -1,0 +1,229 @@
+//! One end of a flow with the things that its driver keeps for it, and the checks that its interface asks for.
+
+use super::stream::Operation;
+use crate::{
+    AnyTransport, Cx, Endpoint, Entity, Env, Extra, Flags, Framing, Gauges, Kind, Packet, Receiver, Rng,
+    Sender, Stats,
+};
+use clearway_units::Time;
+
+/// Most control packets that an end may send after one input.
+const CONTROL_MAX: u32 = 10_000;
+/// Most calls of a timer at one time.
+const TIMEOUTS_MAX: u32 = 1_000;
+
+/// One end of a flow. Its driver calls it through this type alone, so that every rule is checked at every call.
+///
+/// # Panics
+/// Every method panics if the end breaks a rule of its interface.
+pub struct End<E: ?Sized> {
+    end: Box<E>,
+    framing: Framing,
+    rng: Rng,
+    stats: Stats,
+    /// Time of the last input.
+    now: Time,
+    /// Calls of the timer at that time.
+    timeouts: u32,
+    /// Control packets sent since the last input.
+    control: u32,
+    /// Counters of the packets that the end sent, to hold its own against.
+    seen: Stats,
+    /// Bytes that the application wrote and did not take back: a sending end.
+    written: u64,
+}
+
+impl End<dyn Sender> {
+    /// A sending end of a transport.
+    pub fn sender(transport: &AnyTransport, env: &Env, seed: u64) -> End<dyn Sender> {
+        End::of_sender(transport.sender(env).into_dyn(), env, seed)
+    }
+
+    /// A sending end that was built by hand.
+    pub fn of_sender(end: Box<dyn Sender>, env: &Env, seed: u64) -> End<dyn Sender> {
+        End::new(end, env, Rng::stream(seed, Entity::Sender, 0))
+    }
+
+    /// The application, or the oracle, acts.
+    pub fn operate(&mut self, operation: Operation, now: Time) {
+        self.begin(now);
+        let mut cx = Cx { now, rng: &mut self.rng, stats: &mut self.stats };
+        match operation {
+            Operation::Write(bytes) => {
+                self.written = self.written.saturating_add(bytes);
+                self.end.write(bytes, &mut cx);
+            }
+            Operation::Close => self.end.close(&mut cx),
+            Operation::Truncate => {
+                let total = self.end.truncate(&mut cx);
+                assert!(total <= self.written, "a flow does not grow when it is truncated");
+                self.written = total;
+            }
+            Operation::SetRate(rate) => self.end.set_rate(rate, &mut cx),
+        }
+    }
+
+    /// The next data packet that the end sends now: unscheduled data only if there is no other.
+    pub fn poll_data(&mut self, now: Time) -> Option<Packet> {
+        assert_eq!(now, self.now, "data is pulled after an input at the same time");
+        let (wants, unscheduled) = (self.end.wants_transmit(now), self.end.wants_unscheduled());
+        let mut cx = Cx { now, rng: &mut self.rng, stats: &mut self.stats };
+        let packet = if wants || !unscheduled {
+            self.end.poll_transmit(&mut cx)
+        } else {
+            self.end.poll_unscheduled(&mut cx)
+        };
+        assert_eq!(
+            packet.is_some(),
+            wants || unscheduled,
+            "a packet is sent if and only if the end wants to"
+        );
+        let packet = packet?;
+        assert!(packet.range().end <= self.written, "no byte is sent that was not written");
+        assert!(packet.payload() <= self.framing.payload_max, "no packet is larger than the framing allows");
+        assert!(packet.wire >= self.framing.wire(packet.payload()), "a packet has its headers");
+        self.count(&packet);
+        Some(packet)
+    }
+
+    /// The number of bytes that the application wrote and did not take back.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// As [`Sender::acknowledged`].
+    pub fn acknowledged(&self) -> u64 {
+        self.end.acknowledged()
+    }
+}
+
+impl End<dyn Receiver> {
+    /// A receiving end of a transport.
+    pub fn receiver(transport: &AnyTransport, env: &Env, seed: u64) -> End<dyn Receiver> {
+        End::of_receiver(transport.receiver(env).into_dyn(), env, seed)
+    }
+
+    /// A receiving end that was built by hand.
+    pub fn of_receiver(end: Box<dyn Receiver>, env: &Env, seed: u64) -> End<dyn Receiver> {
+        End::new(end, env, Rng::stream(seed, Entity::Receiver, 0))
+    }
+
+    /// As [`Receiver::delivered`].
+    pub fn delivered(&self) -> u64 {
+        self.end.delivered()
+    }
+}
+
+impl<E: Endpoint + ?Sized> End<E> {
+    fn new(end: Box<E>, env: &Env, rng: Rng) -> End<E> {
+        End {
+            end,
+            framing: env.framing,
+            rng,
+            stats: Stats::default(),
+            now: Time::ZERO,
+            timeouts: 0,
+            control: 0,
+            seen: Stats::default(),
+            written: 0,
+        }
+    }
+
+    /// A packet arrives.
+    pub fn handle_packet(&mut self, packet: &Packet, extra: &Extra, now: Time) {
+        self.begin(now);
+        self.end.handle_packet(packet, extra, &mut Cx { now, rng: &mut self.rng, stats: &mut self.stats });
+    }
+
+    /// The timer fires, at its time or too early.
+    pub fn handle_timeout(&mut self, now: Time) {
+        let is_early = self.end.next_timeout() > now;
+        let before = self.stats;
+        self.begin(now);
+        self.timeouts += 1;
+        assert!(self.timeouts <= TIMEOUTS_MAX, "the timer does not move on from {now}");
+        self.end.handle_timeout(&mut Cx { now, rng: &mut self.rng, stats: &mut self.stats });
+        assert!(!is_early || self.stats == before, "a timer that fires too early does no harm");
+    }
+
+    /// The next control packet that the end sends now.
+    pub fn poll_control(&mut self, now: Time) -> Option<(Packet, Extra)> {
+        assert_eq!(now, self.now, "control packets are polled after an input at the same time");
+        let mut extra = Extra::default();
+        let mut cx = Cx { now, rng: &mut self.rng, stats: &mut self.stats };
+        let packet = self.end.poll_control(&mut extra, &mut cx)?;
+        self.control += 1;
+        assert!(self.control <= CONTROL_MAX, "the end does not stop sending {:?}", packet.header);
+        assert!(packet.wire > 0 && packet.payload() == 0, "a control packet has a size, and carries no data");
+        self.count(&packet);
+        // Without the flag it is not carried, and no transport may rely on it.
+        let extra = if packet.flags.has(Flags::EXTRA) { extra } else { Extra::default() };
+        Some((packet, extra))
+    }
+
+    /// Checks the rules that hold whenever the end has been polled for all that it sends.
+    pub fn check(&mut self) {
+        let (stats, seen) = (&self.stats, &self.seen);
+        let all = stats.data_packets >= seen.data_packets && stats.retransmits >= seen.retransmits;
+        assert!(all, "each packet sent is counted: {stats:?}, but {seen:?}");
+        let Gauges { cwnd, rate, srtt } = self.end.gauges();
+        assert!(
+            [cwnd, rate, srtt].iter().all(|gauge| gauge.is_nan() || *gauge >= 0.0),
+            "{:?}",
+            self.end.gauges()
+        );
+    }
+
+    /// Checks the rules that hold when the end has sent all that it will send.
+    pub fn check_finished(&self) {
+        assert!(self.end.is_finished(), "the end is not finished, and nothing will happen any more");
+        assert_eq!(self.end.next_timeout(), Time::MAX, "a timer of the end is left");
+        // Until now a pacer may have held packets that were counted.
+        let Stats { data_packets, retransmits, credits_sent, .. } = self.stats;
+        let counted = Stats { data_packets, retransmits, credits_sent, ..Stats::default() };
+        assert_eq!(counted, self.seen, "the counters are those of the packets that were sent");
+    }
+
+    /// As [`Endpoint::next_timeout`].
+    pub fn next_timeout(&self) -> Time {
+        self.end.next_timeout()
+    }
+
+    /// As [`Endpoint::is_finished`].
+    pub fn is_finished(&self) -> bool {
+        self.end.is_finished()
+    }
+
+    /// As [`Endpoint::gauges`].
+    pub fn gauges(&self) -> Gauges {
+        self.end.gauges()
+    }
+
+    /// The time of the last input.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The counters of the end.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// Opens the turn of data at a time at which there was no input: the network card became free.
+    pub(super) fn begin(&mut self, now: Time) {
+        assert!(now >= self.now, "time does not run backwards");
+        if now > self.now {
+            self.timeouts = 0;
+        }
+        self.now = now;
+        self.control = 0;
+    }
+
+    fn count(&mut self, packet: &Packet) {
+        // A pacer holds packets that carry the time at which it got them.
+        assert!(packet.sent <= self.now, "a packet says when it was sent");
+        self.seen.data_packets += (packet.kind() == Kind::Data) as u64;
+        self.seen.retransmits += packet.flags.has(Flags::RETRANSMIT) as u64;
+        self.seen.credits_sent += packet.is_credit() as u64;
+    }
+}

@@ -1,4 +1,0 @@
-//! What the tests of transports share.
-
-pub mod stream;
-pub mod wire;

@@ -1,0 +1,178 @@
+//! The table of output ports.
+
+use super::table::{Described, Table, Values};
+use crate::model::Model;
+use crate::net::{DropReason, Network};
+use clearway_topology::{NodeId, PortId};
+
+/// The table of output ports, in the order of their ids.
+pub fn port_table(model: &Model, net: &Network) -> Table {
+    let ports = Ports { model, net };
+    let columns = ports.places().into_iter().chain(ports.sent()).chain(ports.queues()).chain(ports.losses());
+    Table::new("ports", columns.chain(ports.pauses()))
+}
+
+/// The ports of a network at the end of a run.
+struct Ports<'a> {
+    model: &'a Model,
+    net: &'a Network,
+}
+
+impl Ports<'_> {
+    fn texts(&self, of: impl Fn(PortId) -> u32, names: Vec<String>) -> Values {
+        Values::Text(self.net.ports.ids().map(of).collect(), names)
+    }
+
+    fn ints(&self, of: impl Fn(PortId) -> u64) -> Values {
+        Values::U64(self.net.ports.ids().map(of).collect())
+    }
+
+    fn reals(&self, of: impl Fn(PortId) -> f64) -> Values {
+        Values::F64(self.net.ports.ids().map(of).collect())
+    }
+
+    /// The columns that tell ports apart.
+    fn places(&self) -> [Described; 3] {
+        let topology = &self.model.topology;
+        let names = self.net.ports.ids().map(|port| topology.port_name(port)).collect();
+        let tiers = self.tiers();
+        let tier_names = tiers.iter().map(|tier| tier_name(*tier)).collect();
+        let tier = |port| tiers.binary_search(&self.tier(port)).expect("listed above") as u32;
+        [
+            ("port", "", "the port, as node->next node", self.texts(|port| port.0, names)),
+            ("tier", "", "tiers that it joins", self.texts(tier, tier_names)),
+            ("rate_bps", "bit/s", "rate of its link", self.ints(|p| self.net.ports[p].link.rate.as_bps())),
+        ]
+    }
+
+    /// The tiers that a port joins, the sending one first.
+    fn tier(&self, port: PortId) -> (u8, u8) {
+        let topology = &self.model.topology;
+        let level = |node: NodeId| topology.nodes()[node.index()].tier;
+        (level(topology.port(port).from), level(topology.port(port).to))
+    }
+
+    /// All pairs of tiers that ports join, in order.
+    fn tiers(&self) -> Vec<(u8, u8)> {
+        let mut tiers: Vec<(u8, u8)> = self.net.ports.ids().map(|port| self.tier(port)).collect();
+        tiers.sort_unstable();
+        tiers.dedup();
+        tiers
+    }
+
+    /// The columns of packets sent.
+    fn sent(&self) -> [Described; 5] {
+        let sent = |port: PortId| &self.net.ports[port].sent;
+        let seconds = self.net.now().as_secs_f64();
+        let utilisation = |port: PortId| {
+            let capacity = self.net.ports[port].link.rate.as_bps_f64() / 8.0 * seconds;
+            if capacity > 0.0 { sent(port).bytes as f64 / capacity } else { 0.0 }
+        };
+        [
+            ("tx_packets", "packets", "packets sent, data and control", self.ints(|p| sent(p).packets)),
+            ("tx_bytes", "B", "bytes sent, as on the wire", self.ints(|p| sent(p).bytes)),
+            (
+                "tx_data_bytes",
+                "B",
+                "bytes of flows in the packets sent, retransmissions included",
+                self.ints(|p| sent(p).payload),
+            ),
+            ("tx_credits", "credits", "credits sent", self.ints(|p| sent(p).credits)),
+            ("utilisation", "1", "share of the run during which the link was busy", self.reals(utilisation)),
+        ]
+    }
+
+    /// The columns of packets and credits that waited.
+    fn queues(&self) -> [Described; 4] {
+        let (net, now) = (self.net, self.net.now());
+        [
+            (
+                "queue_max_bytes",
+                "B",
+                "most bytes that waited in any one class but the credits'; the frame being sent is not counted",
+                self.ints(|p| net.data_queues(p).iter().map(|c| c.queue.bytes_max()).max().unwrap_or(0)),
+            ),
+            (
+                "queue_mean_bytes",
+                "B",
+                "bytes that waited, all classes but the credits', averaged over the run",
+                self.reals(|p| net.data_queues(p).iter().map(|c| c.queue.bytes_mean(now)).sum()),
+            ),
+            (
+                "credit_queue_max",
+                "credits",
+                "most credits that waited in any one class of them",
+                self.ints(|p| {
+                    net.credit_queues(p).map(|queue| queue.packets_max() as u64).max().unwrap_or(0)
+                }),
+            ),
+            (
+                "credit_queue_mean",
+                "credits",
+                "credits that waited, averaged over the run",
+                self.reals(|p| net.credit_queues(p).fold(0.0, |sum, queue| sum + queue.packets_mean(now))),
+            ),
+        ]
+    }
+
+    /// The columns of marks and of dropped packets.
+    fn losses(&self) -> [Described; 5] {
+        let dropped = |reason| self.ints(move |p| self.net.ports[p].drops[reason]);
+        [
+            (
+                "marks",
+                "packets",
+                "packets that got an ECN mark here",
+                self.ints(|p| self.net.data_queues(p).iter().map(|c| c.marks).sum()),
+            ),
+            (
+                "drops_buffer",
+                "packets",
+                "packets dropped because the queue was full",
+                dropped(DropReason::Buffer),
+            ),
+            (
+                "drops_credit",
+                "credits",
+                "credits dropped by the credit limit: the normal fate of excess credits",
+                dropped(DropReason::Credit),
+            ),
+            ("drops_loss", "packets", "packets lost on the link at random", dropped(DropReason::Loss)),
+            ("drops_down", "packets", "packets dropped because the link was down", dropped(DropReason::Down)),
+        ]
+    }
+
+    /// The columns of flow control, where there is any.
+    fn pauses(&self) -> Vec<Described> {
+        if self.net.stopped(PortId(0)).is_none() {
+            return Vec::new();
+        }
+        let stopped = |port: PortId| self.net.stopped(port).unwrap_or_default();
+        vec![
+            (
+                "pauses",
+                "",
+                "times that flow control stopped a class of this port",
+                self.ints(|port| stopped(port).0),
+            ),
+            (
+                "paused_s",
+                "s",
+                "time for which flow control had a class of this port stopped",
+                self.reals(|port| stopped(port).1.as_secs_f64()),
+            ),
+        ]
+    }
+}
+
+/// The names of the tiers that a port joins.
+fn tier_name((from, to): (u8, u8)) -> String {
+    let level = |tier| match tier {
+        0 => "host".into(),
+        1 => "tor".into(),
+        2 => "agg".into(),
+        3 => "core".into(),
+        other => format!("tier{other}"),
+    };
+    format!("{}->{}", level(from), level(to))
+}

@@ -1,0 +1,160 @@
+//! Flow control and buffers of switches, from what the transports ask for and what the scenario says.
+
+use crate::model::{Pfc, SharedBuffer};
+use crate::ports::{self, AllNeeds, STORM};
+use crate::scenario::document::{Document, Path};
+use crate::scenario::error::Result;
+use crate::scenario::field::BufferWord;
+use crate::scenario::schema::{ClassTable, Switch};
+use crate::scenario::shapes::has;
+use clearway_proto::Framing;
+use clearway_proto::port::pfc::PfcConfig;
+use clearway_schema::Auto;
+use clearway_topology::Topology;
+use clearway_units::{Bytes, Rate};
+
+/// Keys that mean something only with flow control.
+const PFC_KEYS: [&str; 6] =
+    ["pfc_headroom", "pfc_alpha", "pfc_reserve", "pfc_resume_offset", "pfc_response", "pfc_storm"];
+/// The buffer of a port by default, for each 10 Gbps of the fastest link: 250 full frames.
+const BUFFER_PER_10_GBPS: u64 = 384_500;
+
+/// The tables of switches and classes with every key of flow control filled in, and the flow control, if there is any.
+pub(super) fn with_pfc(
+    document: &Document,
+    needs: &AllNeeds,
+    switch: Switch,
+    classes: Vec<ClassTable>,
+    topology: &Topology,
+    framing: Framing,
+) -> Result<(Switch, Vec<ClassTable>, Option<Pfc>)> {
+    let has_limit = switch.buffer.set().is_some() || classes.iter().any(|class| class.buffer.is_some());
+    // Limits of ports that the scenario gives are meant: packets that exceed them are lost, as without flow control.
+    let on = switch.pfc.or(needs.lossless && !has_limit);
+    if !on {
+        check_without(document, needs, &switch, &classes)?;
+        return Ok((Switch { pfc: Auto::Set(false), ..switch }, classes, None));
+    }
+    let filled = |class: ClassTable| {
+        let lossless = class.lossless.unwrap_or(class.at_switches.is_none());
+        ClassTable { lossless: Some(lossless), ..class }
+    };
+    let classes: Vec<ClassTable> = classes.into_iter().map(filled).collect();
+    check_with(document, &switch, &classes)?;
+    let lossless: Vec<bool> = classes.iter().map(|class| class.lossless == Some(true)).collect();
+    let protected = lossless.iter().filter(|&&on| on).count() as u64;
+    let default = PfcConfig::DEFAULT;
+    let config = PfcConfig {
+        alpha: switch.pfc_alpha.unwrap_or(default.alpha),
+        reserve: switch.pfc_reserve.unwrap_or(default.reserve),
+        resume_offset: switch.pfc_resume_offset.unwrap_or(default.resume_offset),
+        response: switch.pfc_response.unwrap_or(default.response),
+    };
+    let headroom = switch.pfc_headroom.unwrap_or(Auto::Auto);
+    let own = headroom.set();
+    let (node, apart) = ports::memory_apart(topology, framing, needs.stamp, &config, own, protected);
+    let size = switch.shared_buffer.unwrap_or(ports::memory(apart));
+    if size <= apart {
+        let name = node.map_or("", |node| topology.name(node));
+        let problem = format!(
+            "is too small for flow control: the headrooms and reserves of {name} alone take {apart}; write more, or a \
+             smaller pfc_headroom",
+        );
+        return Err(document.error(&Path::default().key("switch").key("shared_buffer"), problem));
+    }
+    let storm = switch.pfc_storm.unwrap_or(STORM);
+    let switch = Switch {
+        pfc: Auto::Set(true),
+        pfc_alpha: Some(config.alpha),
+        pfc_reserve: Some(config.reserve),
+        pfc_resume_offset: Some(config.resume_offset),
+        pfc_response: Some(config.response),
+        pfc_headroom: Some(headroom),
+        pfc_storm: Some(storm),
+        shared_buffer: Some(size),
+        ..switch
+    };
+    Ok((switch, classes, Some(Pfc { config, headroom: own, lossless, storm })))
+}
+
+/// Refuses keys that mean something only with flow control.
+fn check_without(
+    document: &Document,
+    needs: &AllNeeds,
+    switch: &Switch,
+    classes: &[ClassTable],
+) -> Result<()> {
+    let at = Path::default().key("switch");
+    if let Some(key) = PFC_KEYS.into_iter().find(|key| has(document, &at, key)) {
+        let problem = if switch.pfc == Auto::Auto && needs.lossless {
+            "means nothing, since a buffer of ports is given and so there is no flow control; remove that \
+             buffer, or this key"
+        } else {
+            "means nothing without flow control; set pfc = true, or remove it"
+        };
+        return Err(document.error(&at.key(key), problem));
+    }
+    if let Some(index) = classes.iter().position(|class| class.lossless == Some(true)) {
+        let problem = "means nothing without flow control; set switch.pfc = true, or remove it";
+        return Err(document.error(&at.key("class").index(index).key("lossless"), problem));
+    }
+    Ok(())
+}
+
+/// Refuses keys that contradict flow control.
+fn check_with(document: &Document, switch: &Switch, classes: &[ClassTable]) -> Result<()> {
+    let at = Path::default().key("switch");
+    if classes.iter().all(|class| class.lossless == Some(false)) {
+        return Err(document.error(&at.key("pfc"), "protects nothing, since no class is lossless"));
+    }
+    let is_limited = |class: &ClassTable| class.buffer.is_some() && class.lossless == Some(true);
+    if let Some(index) = classes.iter().position(is_limited) {
+        let problem = "contradicts flow control, under which a class of a port has no limit; set lossless = false, \
+                       or remove it and set switch.shared_buffer";
+        return Err(document.error(&at.key("class").index(index).key("buffer"), problem));
+    }
+    if switch.buffer.set().is_some() {
+        let problem = "contradicts flow control, under which a class of a port has no limit; set shared_buffer, or \
+                       pfc = false";
+        return Err(document.error(&at.key("buffer"), problem));
+    }
+    Ok(())
+}
+
+/// The tables of switches and classes with every buffer filled in, and the buffer that ports share, if there is any.
+pub(super) fn with_buffers(
+    document: &Document,
+    switch: Switch,
+    classes: Vec<ClassTable>,
+    topology: &Topology,
+) -> Result<(Switch, Vec<ClassTable>, Option<SharedBuffer>)> {
+    let at = Path::default().key("switch");
+    let shared = match (switch.shared_buffer, switch.alpha) {
+        (None, Some(_)) => {
+            let problem = "means nothing without shared_buffer; set both or none";
+            return Err(document.error(&at.key("alpha"), problem));
+        }
+        (None, None) => None,
+        (Some(size), alpha) => Some(SharedBuffer { size, alpha: alpha.unwrap_or(1.0) }),
+    };
+    let switch = Switch { alpha: shared.map(|shared| shared.alpha), ..switch };
+    // Under flow control a class of a port has no limit, and saying so would contradict it.
+    if switch.pfc == Auto::Set(true) {
+        return Ok((switch, classes, shared));
+    }
+    let buffer = switch.buffer.or(match shared {
+        Some(_) => BufferWord::Unlimited,
+        None => default_buffer(topology),
+    });
+    let filled = |class: ClassTable| ClassTable { buffer: class.buffer.or(Some(buffer)), ..class };
+    let classes = classes.into_iter().map(filled).collect();
+    Ok((Switch { buffer: Auto::Set(buffer), ..switch }, classes, shared))
+}
+
+/// The buffer of a port where the scenario says none, by the fastest link of the network.
+fn default_buffer(topology: &Topology) -> BufferWord {
+    let fastest = topology.ports().iter().map(|port| port.rate).max().unwrap_or(Rate::ZERO);
+    let scaled =
+        u128::from(BUFFER_PER_10_GBPS) * u128::from(fastest.as_bps()) / u128::from(Rate::gbps(10).as_bps());
+    BufferWord::Bytes(Bytes::new((scaled as u64).max(BUFFER_PER_10_GBPS)))
+}
