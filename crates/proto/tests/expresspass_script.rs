@@ -3,15 +3,15 @@
 //! A line is a time and what happens then: what the application does, `<` a frame that arrives, `>` a frame that
 //! must leave at exactly that time. No other frame may leave. Timers fire by themselves in between.
 
+use clearway_proto::expresspass;
 use clearway_proto::expresspass::hotnets::Hotnets16;
-use clearway_proto::expresspass::{self, ExpressPass};
+use clearway_proto::testing::{Operation, Replay, Replayed};
 use clearway_proto::{
-    CreditAnswer, CreditRequest, Cx, Endpoint, Entity, Env, Extra, Flags, Framing, Header, Kind, Packet, Rng,
-    SackBlock, Sender, Stats, Transport,
+    AnyTransport, CreditAnswer, CreditRequest, Env, Extra, Flags, Framing, Header, Kind, Packet, SackBlock,
+    Stats, Transport,
 };
 use clearway_schema::Declared;
 use clearway_units::{Rate, Span, Time};
-use std::collections::VecDeque;
 
 /// A link on which the credit rate is one per microsecond, and a round trip of 10 us.
 fn env() -> Env {
@@ -25,12 +25,12 @@ fn env() -> Env {
     }
 }
 
-fn params(values: &[(&str, &str)]) -> expresspass::Params {
+fn params(values: &[(&str, &str)]) -> AnyTransport {
     let mut params = expresspass::Params::default();
     for (name, value) in [("jitter", "0"), ("alpha", "1")].iter().chain(values) {
         params.set(name, *value).unwrap();
     }
-    params
+    AnyTransport::ExpressPass(params)
 }
 
 /// A frame as the scripts write it.
@@ -122,89 +122,60 @@ fn read(text: &str) -> (Packet, Extra) {
     (Packet::control(header, 84, sent).with_flags(flags), Extra::Sack(blocks))
 }
 
-struct Player<E> {
-    end: E,
-    rng: Rng,
-    stats: Stats,
-    left: VecDeque<(Time, String)>,
-    /// Takes the next data packet: [`Sender::poll_transmit`], or nothing of a receiver.
-    data: fn(&mut E, &mut Cx<'_>) -> Option<Packet>,
-}
-
-impl<E: Endpoint> Player<E> {
-    fn act(&mut self, now: Time, act: impl FnOnce(&mut E, &mut Cx<'_>)) {
-        act(&mut self.end, &mut Cx { now, rng: &mut self.rng, stats: &mut self.stats });
-        let mut cx = Cx { now, rng: &mut self.rng, stats: &mut self.stats };
-        let mut extra = Extra::default();
-        while let Some(packet) = self.end.poll_control(&mut extra, &mut cx) {
-            self.left.push_back((now, show(&packet, &extra)));
+/// Plays a script against an end; the application of a sender does what a line without a sign says.
+fn play<E: Replayed + ?Sized>(
+    mut replay: Replay<E>,
+    script: &str,
+    application: impl Fn(&mut Replay<E>, Time, &str),
+) -> Stats {
+    let shown =
+        |left: Option<&(Time, Packet, Extra)>| left.map(|(at, packet, extra)| (*at, show(packet, extra)));
+    for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let (time, what) = line.split_once(" us ").expect(line);
+        let at = Time::ZERO + format!("{time} us").parse::<Span>().unwrap();
+        let what = what.trim();
+        replay.run_until(at);
+        if let Some(expected) = what.strip_prefix("> ") {
+            assert_eq!(shown(replay.next().as_ref()), Some((at, expected.into())), "{line:?}");
+            continue;
         }
-        while let Some(packet) = (self.data)(&mut self.end, &mut cx) {
-            self.left.push_back((now, show(&packet, &extra)));
+        assert_eq!(shown(replay.peek()), None, "left unexpectedly before {line:?}");
+        match what.strip_prefix("< ") {
+            Some(frame) => {
+                let (packet, extra) = read(frame);
+                replay.arrive(at, &packet, &extra);
+            }
+            None if what == "finished" => assert!(replay.end.is_finished(), "{line:?}"),
+            None if what == "quiet" => assert_eq!(replay.end.next_timeout(), Time::MAX, "{line:?}"),
+            None => application(&mut replay, at, what),
         }
     }
-
-    fn play(&mut self, script: &str, application: impl Fn(&mut E, &str, &mut Cx<'_>)) {
-        for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            let (time, what) = line.split_once(" us ").expect(line);
-            let at = Time::ZERO + format!("{time} us").parse::<Span>().unwrap();
-            while self.end.next_timeout() <= at {
-                let due = self.end.next_timeout();
-                self.act(due, |end, cx| end.handle_timeout(cx));
-                assert!(self.end.next_timeout() > due, "before {line:?}");
-            }
-            let what = what.trim();
-            if let Some(expected) = what.strip_prefix("> ") {
-                assert_eq!(self.left.pop_front(), Some((at, expected.into())), "{line:?}");
-                continue;
-            }
-            assert_eq!(self.left.front(), None, "left unexpectedly before {line:?}");
-            match what.strip_prefix("< ") {
-                Some(frame) => {
-                    let (packet, extra) = read(frame);
-                    self.act(at, |end, cx| end.handle_packet(&packet, &extra, cx));
-                }
-                None if what == "finished" => assert!(self.end.is_finished(), "{line:?}"),
-                None if what == "quiet" => assert_eq!(self.end.next_timeout(), Time::MAX, "{line:?}"),
-                None => self.act(at, |end, cx| application(end, what, cx)),
-            }
-        }
-        assert_eq!(self.left.front(), None, "left unexpectedly at the end");
-    }
+    assert_eq!(shown(replay.peek()), None, "left unexpectedly at the end");
+    *replay.end.stats()
 }
 
-fn sender<T: Transport>(params: &T::Params, established: bool, script: &str) -> Stats {
-    let end = T::sender(params, &Env { established, ..env() });
-    let rng = Rng::stream(1, Entity::Sender, 0);
-    let data = |end: &mut T::Sender, cx: &mut Cx<'_>| {
-        let wanted = end.wants_transmit(cx.now);
-        let packet = end.poll_transmit(cx);
-        assert_eq!(packet.is_some(), wanted);
-        packet
-    };
-    let mut player = Player { end, rng, stats: Stats::default(), left: VecDeque::new(), data };
-    player.play(script, |end, what, cx| match what.split_once(' ') {
-        Some(("write", bytes)) => end.write(bytes.parse().unwrap(), cx),
-        None if what == "close" => end.close(cx),
-        None if what == "truncate" => drop(end.truncate(cx)),
-        _ => panic!("{what:?}"),
-    });
-    player.stats
+fn sender(transport: &AnyTransport, established: bool, script: &str) -> Stats {
+    let replay = Replay::sender(transport, &Env { established, ..env() }, 1);
+    play(replay, script, |replay, at, what| {
+        let operation = match what.split_once(' ') {
+            Some(("write", bytes)) => Operation::Write(bytes.parse().unwrap()),
+            None if what == "close" => Operation::Close,
+            None if what == "truncate" => Operation::Truncate,
+            _ => panic!("{what:?}"),
+        };
+        replay.operate(at, operation);
+    })
 }
 
-fn receiver<T: Transport>(params: &T::Params, script: &str) -> Stats {
-    let end = T::receiver(params, &env());
-    let rng = Rng::stream(1, Entity::Receiver, 0);
-    let mut player = Player { end, rng, stats: Stats::default(), left: VecDeque::new(), data: |_, _| None };
-    player.play(script, |_, what, _| panic!("{what:?}"));
-    player.stats
+fn receiver(transport: &AnyTransport, script: &str) -> Stats {
+    play(Replay::receiver(transport, &env(), 1), script, |_, _, what| panic!("{what:?}"))
 }
 
 #[test]
 fn a_short_flow_without_loss_asks_sends_stops_and_ends() {
     // E17 Fig. 7: the request rides on the SYN; each credit releases one frame; a credit without data is
     // wasted; one round trip without data later the sender stops the credits.
-    let stats = sender::<ExpressPass>(
+    let stats = sender(
         &params(&[]),
         false,
         "
@@ -231,7 +202,7 @@ fn a_short_flow_without_loss_asks_sends_stops_and_ends() {
 
 #[test]
 fn a_request_that_is_lost_is_sent_again_and_the_credits_settle_it() {
-    sender::<ExpressPass>(
+    sender(
         &params(&[]),
         true,
         "
@@ -248,7 +219,7 @@ fn a_request_that_is_lost_is_sent_again_and_the_credits_settle_it() {
 
 #[test]
 fn a_stop_that_is_lost_is_sent_again_until_it_is_answered() {
-    sender::<ExpressPass>(
+    sender(
         &params(&[]),
         true,
         "
@@ -271,7 +242,7 @@ fn a_stop_that_is_lost_is_sent_again_until_it_is_answered() {
 
 #[test]
 fn a_gap_that_a_credit_reports_is_filled_with_that_credit() {
-    let stats = sender::<ExpressPass>(
+    let stats = sender(
         &params(&[]),
         true,
         "
@@ -294,7 +265,7 @@ fn a_gap_that_a_credit_reports_is_filled_with_that_credit() {
 
 #[test]
 fn a_tail_that_is_lost_shows_in_the_answer_to_the_stop_and_opens_a_new_session() {
-    sender::<ExpressPass>(
+    sender(
         &params(&[]),
         true,
         "
@@ -319,8 +290,8 @@ fn a_tail_that_is_lost_shows_in_the_answer_to_the_stop_and_opens_a_new_session()
 
 #[test]
 fn the_sender_of_2016_marks_its_last_packet_and_sends_no_stop() {
-    sender::<Hotnets16>(
-        &Default::default(),
+    sender(
+        &AnyTransport::ExpressPassHotnets16(Default::default()),
         true,
         "
          0 us write 2000
@@ -342,7 +313,7 @@ fn the_sender_of_2016_marks_its_last_packet_and_sends_no_stop() {
 fn a_receiver_paces_credits_by_its_feedback_and_stops_when_told() {
     // alpha 1/2: a credit every 2 us; w_init 1/2: after the first loss-free update every 1 / 0.8 us.
     let law = ("feedback", "sigcomm17-printed");
-    let stats = receiver::<ExpressPass>(
+    let stats = receiver(
         &params(&[law, ("alpha", "0.5"), ("w_init", "0.5"), ("update_period", "10 us")]),
         "
          0    us < request session 1 wants 9
@@ -367,7 +338,7 @@ fn a_receiver_paces_credits_by_its_feedback_and_stops_when_told() {
 
 #[test]
 fn a_receiver_reports_gaps_on_its_credits_and_answers_a_stop_with_them() {
-    receiver::<ExpressPass>(
+    receiver(
         &params(&[("update_period", "1 ms"), ("alpha", "0.1")]),
         "
          0 us < syn session 1 wants 3
@@ -395,7 +366,7 @@ fn a_receiver_reports_gaps_on_its_credits_and_answers_a_stop_with_them() {
 fn credits_of_which_nothing_is_heard_slow_a_receiver_to_one_per_update_period() {
     // E17-5. The first update is at 10 us. Before a round trip is measured, credits are overdue after four
     // periods: those of the first period at 50 us. Then the loss is 1 and one credit per 10 us remains.
-    receiver::<ExpressPass>(
+    receiver(
         &params(&[("alpha", "0.2"), ("update_period", "10 us")]),
         "
           0 us < request session 1 wants 9
@@ -418,7 +389,7 @@ fn credits_of_which_nothing_is_heard_slow_a_receiver_to_one_per_update_period() 
 
 #[test]
 fn a_receiver_that_goes_back_throws_data_beyond_a_gap_away_and_says_so_once_a_round_trip() {
-    receiver::<ExpressPass>(
+    receiver(
         &params(&[("recovery", "go-back-n"), ("alpha", "0.01"), ("update_period", "1 ms")]),
         "
          0 us < request session 1 wants 9
@@ -441,8 +412,8 @@ fn the_receiver_of_2016_stops_on_the_mark_and_does_not_hear_a_mark_beyond_a_gap(
     for (name, value) in [("jitter", "0"), ("alpha", "0.1"), ("update_period", "1 ms")] {
         params.set(name, value).unwrap();
     }
-    receiver::<Hotnets16>(
-        &params,
+    receiver(
+        &AnyTransport::ExpressPassHotnets16(params),
         "
          0 us < request session 1 wants 2
          0 us > credit 0 ack 0 session 1

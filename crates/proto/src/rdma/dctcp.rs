@@ -35,7 +35,7 @@ pub struct DctcpConfig {
 
 declare! {
     /// Parameters of `rdma-dctcp`.
-    pub struct Params {
+    pub struct RdmaDctcpParams {
         /// Marking threshold `K` of a port of rate `k_at`, in proportion at others, compared as a packet leaves.
         k: Bytes = "300 KB" in "0 B" to "1 TB" from "HPCC's ns-3 code: 30 KB for each 10 Gbps";
         /// Rate of the port that `k` is given for.
@@ -66,9 +66,9 @@ pub const PROFILES: &[Profile] = &[Profile {
 }];
 
 /// The transport `rdma-dctcp`.
-pub type RdmaDctcp = Rdma<Params>;
+pub type RdmaDctcp = Rdma<RdmaDctcpParams>;
 
-impl RdmaParams for Params {
+impl RdmaParams for RdmaDctcpParams {
     type Law = DctcpConfig;
     type Mechanism = NoMechanism;
     const NAME: &'static str = "rdma-dctcp";
@@ -104,7 +104,7 @@ impl RdmaParams for Params {
     }
 }
 
-impl Params {
+impl RdmaDctcpParams {
     /// Returns marking by a step at `K`: at random between two equal thresholds.
     fn step(&self) -> RedConfig {
         RedConfig { k_min: self.k, k_max: self.k, p_max: 1.0, at_rate: self.k_at }

@@ -12,7 +12,7 @@ use clearway_units::{Bytes, Rate, Time};
 
 declare! {
     /// Parameters of `rocev2`.
-    pub struct Params {
+    pub struct Rocev2Params {
         /// Pace of a flow's packets. `auto`: line rate.
         rate: Auto<Rate> = "auto" in "1 bps" to "1.6 Tbps" from "our choice";
         /// Most bytes in flight. `auto`: no limit.
@@ -22,10 +22,10 @@ declare! {
 }
 
 /// The transport `rocev2`.
-pub type Rocev2 = Rdma<Params>;
+pub type Rocev2 = Rdma<Rocev2Params>;
 
-impl RdmaParams for Params {
-    type Law = Params;
+impl RdmaParams for Rocev2Params {
+    type Law = Rocev2Params;
     type Mechanism = NoMechanism;
     const NAME: &'static str = "rocev2";
     const SUMMARY: &'static str =
@@ -43,12 +43,12 @@ impl RdmaParams for Params {
         self.rdma.config(env)
     }
 
-    fn law(&self) -> Params {
+    fn law(&self) -> Rocev2Params {
         self.clone()
     }
 }
 
-impl BuildLaw for Params {
+impl BuildLaw for Rocev2Params {
     type Law = Rocev2Law;
 
     fn build(&self, env: &Env) -> Rocev2Law {

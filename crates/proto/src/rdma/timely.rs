@@ -104,7 +104,7 @@ pub struct TimelyConfig {
 
 declare! {
     /// Parameters of `timely`.
-    pub struct Params {
+    pub struct TimelyParams {
         /// Which law holds between `t_low` and `t_high`. `original`: by the slope of the round-trip time alone; `patched`: by
         /// the slope and by the distance from `t_low`, so that rates and queue have a fixed point, and without large steps up.
         variant: Variant = "original" from "SIGCOMM'15 Algorithm 1; CoNEXT'16, \"Patched TIMELY\"";
@@ -170,9 +170,9 @@ pub const PROFILES: &[Profile] = &[Profile {
 }];
 
 /// The transport `timely`.
-pub type Timely = Rdma<Params>;
+pub type Timely = Rdma<TimelyParams>;
 
-impl RdmaParams for Params {
+impl RdmaParams for TimelyParams {
     type Law = TimelyConfig;
     type Mechanism = NoMechanism;
     const NAME: &'static str = "timely";

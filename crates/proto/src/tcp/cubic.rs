@@ -13,7 +13,7 @@ use clearway_units::Time;
 
 declare! {
     /// Parameters of `cubic`.
-    pub struct Params {
+    pub struct CubicParams {
         /// Take part in ECN as RFC 3168 says: marks cut the window by `beta`, once per window.
         ecn: bool = "false" from "RFC 3168; off as in the papers' baselines";
         /// Aggressiveness `C`, in segments per second cubed.
@@ -32,7 +32,7 @@ declare! {
 pub struct Cubic;
 
 impl Transport for Cubic {
-    type Params = Params;
+    type Params = CubicParams;
     type Sender = Sender<CubicController>;
     type Receiver = Receiver;
     type Shim = NoShim;
@@ -45,21 +45,21 @@ impl Transport for Cubic {
         Checked::Paper("Held against the text of RFC 9438's last draft, section by section.");
     const PROFILES: &'static [Profile] = super::config::PROFILES;
 
-    fn needs(params: &Params) -> Needs {
+    fn needs(params: &CubicParams) -> Needs {
         if params.ecn { Needs::ECN } else { Needs::NOTHING }
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<CubicController> {
+    fn sender(params: &CubicParams, env: &Env) -> Sender<CubicController> {
         let config = config(params);
         Sender::new(&config, env, CubicController::new(params, &config, env))
     }
 
-    fn receiver(params: &Params, env: &Env) -> Receiver {
+    fn receiver(params: &CubicParams, env: &Env) -> Receiver {
         Receiver::new(&config(params), env)
     }
 }
 
-fn config(params: &Params) -> Config {
+fn config(params: &CubicParams) -> Config {
     params.tcp.config(if params.ecn { Ecn::Classic } else { Ecn::Off })
 }
 
@@ -92,7 +92,7 @@ pub struct CubicController {
 
 impl CubicController {
     /// Returns the controller of a new flow.
-    pub fn new(params: &Params, config: &Config, env: &Env) -> CubicController {
+    pub fn new(params: &CubicParams, config: &Config, env: &Env) -> CubicController {
         CubicController {
             cwnd: config.initial_window as f64,
             ssthresh: f64::INFINITY,
@@ -258,7 +258,7 @@ mod tests {
             established: true,
             host_flows: 0,
         };
-        let params = Params::default();
+        let params = CubicParams::default();
         CubicController { cwnd, ..CubicController::new(&params, &config(&params), &env) }
     }
 

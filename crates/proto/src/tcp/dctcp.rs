@@ -12,7 +12,7 @@ use clearway_schema::{Profile, declare};
 
 declare! {
     /// Parameters of `dctcp`.
-    pub struct Params {
+    pub struct DctcpParams {
         /// Weight `g` of a new measurement in the moving average `alpha`. The ExpressPass papers use 0.0625 at
         /// 10 Gbps and 0.01976 at 100 Gbps.
         g: f64 = "0.0625" in "0" to "1" from "RFC 8257 sec. 4.2; SIGCOMM'10 sec. 4";
@@ -29,7 +29,7 @@ declare! {
 pub struct Dctcp;
 
 impl Transport for Dctcp {
-    type Params = Params;
+    type Params = DctcpParams;
     type Sender = Sender<DctcpController>;
     type Receiver = Receiver;
     type Shim = NoShim;
@@ -43,17 +43,17 @@ impl Transport for Dctcp {
     );
     const PROFILES: &'static [Profile] = super::config::PROFILES;
 
-    fn needs(_: &Params) -> Needs {
+    fn needs(_: &DctcpParams) -> Needs {
         Needs::ECN
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<DctcpController> {
+    fn sender(params: &DctcpParams, env: &Env) -> Sender<DctcpController> {
         let config = params.tcp.config(Ecn::Exact);
         let control = DctcpController::new(params.g, params.alpha_initial, &config, env);
         Sender::new(&config, env, control.marks_to_one(params.marks_to_one))
     }
 
-    fn receiver(params: &Params, env: &Env) -> Receiver {
+    fn receiver(params: &DctcpParams, env: &Env) -> Receiver {
         Receiver::new(&params.tcp.config(Ecn::Exact), env)
     }
 }

@@ -36,7 +36,7 @@ choice! {
 
 declare! {
     /// Parameters of `dx`.
-    pub struct Params {
+    pub struct DxParams {
         /// How deep a cut is (`V`). `drain`: to `W R / (R + Q)`, which leaves just no queue; `increase`: to
         /// `W (1 - Q / V)` with `V = R W / (W - 1)`, which takes back the last increase of equal flows. The two agree
         /// where each of `N` flows has one packet waiting, and `increase` cuts deeper where more waits.
@@ -55,7 +55,7 @@ declare! {
 pub struct Dx;
 
 impl Transport for Dx {
-    type Params = Params;
+    type Params = DxParams;
     type Sender = Sender<DxController>;
     type Receiver = Receiver;
     type Shim = NoShim;
@@ -69,16 +69,16 @@ impl Transport for Dx {
     );
     const PROFILES: &'static [Profile] = super::config::PROFILES;
 
-    fn needs(_: &Params) -> Needs {
+    fn needs(_: &DxParams) -> Needs {
         Needs::NOTHING
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<DxController> {
+    fn sender(params: &DxParams, env: &Env) -> Sender<DxController> {
         let config = params.tcp.config(Ecn::Off);
         Sender::new(&config, env, DxController::new(params, &config, env))
     }
 
-    fn receiver(params: &Params, env: &Env) -> Receiver {
+    fn receiver(params: &DxParams, env: &Env) -> Receiver {
         Receiver::new(&params.tcp.config(Ecn::Off), env)
     }
 }
@@ -108,7 +108,7 @@ pub struct DxController {
 
 impl DxController {
     /// Returns the controller of a new flow.
-    pub fn new(params: &Params, config: &Config, env: &Env) -> DxController {
+    pub fn new(params: &DxParams, config: &Config, env: &Env) -> DxController {
         DxController {
             w: config.initial_window as f64,
             mss: env.framing.payload_max,
@@ -214,7 +214,7 @@ mod tests {
             established: true,
             host_flows: 0,
         };
-        let mut params = Params::default();
+        let mut params = DxParams::default();
         params.set("slow_start", "false").unwrap();
         let mut control = DxController::new(&params, &params.tcp.config(Ecn::Off), &env);
         control.w = w;

@@ -12,7 +12,7 @@ use clearway_schema::{Profile, declare};
 
 declare! {
     /// Parameters of `fixed-window`.
-    pub struct Params {
+    pub struct FixedWindowParams {
         /// The window, in segments: what may be in flight from the first packet to the last, loss or not.
         /// `initial_window` and `min_cwnd` mean nothing here.
         window: u32 = "1" in "1" to "1000000" from "PAC sec. II-B, Fig. 2";
@@ -24,7 +24,7 @@ declare! {
 pub struct FixedWindow;
 
 impl Transport for FixedWindow {
-    type Params = Params;
+    type Params = FixedWindowParams;
     type Sender = Sender<FixedWindowController>;
     type Receiver = Receiver;
     type Shim = NoShim;
@@ -36,16 +36,16 @@ impl Transport for FixedWindow {
     const CHECKED: Checked = Checked::Paper("PAC, sec. II-B, says all that there is to it.");
     const PROFILES: &'static [Profile] = super::config::PROFILES;
 
-    fn needs(_: &Params) -> Needs {
+    fn needs(_: &FixedWindowParams) -> Needs {
         Needs::NOTHING
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<FixedWindowController> {
+    fn sender(params: &FixedWindowParams, env: &Env) -> Sender<FixedWindowController> {
         let cwnd = params.window as u64 * env.framing.payload_max as u64;
         Sender::new(&params.tcp.config(Ecn::Off), env, FixedWindowController { cwnd })
     }
 
-    fn receiver(params: &Params, env: &Env) -> Receiver {
+    fn receiver(params: &FixedWindowParams, env: &Env) -> Receiver {
         Receiver::new(&params.tcp.config(Ecn::Off), env)
     }
 }

@@ -18,7 +18,7 @@ use clearway_units::Rate;
 
 declare! {
     /// Parameters of `ideal`.
-    pub struct Params {
+    pub struct IdealParams {
         ..tcp: TcpParams;
     }
 }
@@ -27,7 +27,7 @@ declare! {
 pub struct Ideal;
 
 impl Transport for Ideal {
-    type Params = Params;
+    type Params = IdealParams;
     type Sender = Sender<IdealController>;
     type Receiver = Receiver;
     type Shim = NoShim;
@@ -40,15 +40,15 @@ impl Transport for Ideal {
         "ExpressPass '17, sec. 2, says what the ideal rate control does; max-min shares are checked by closed forms.",
     );
 
-    fn needs(_: &Params) -> Needs {
+    fn needs(_: &IdealParams) -> Needs {
         Needs { oracle: true, ..Needs::NOTHING }
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<IdealController> {
+    fn sender(params: &IdealParams, env: &Env) -> Sender<IdealController> {
         Sender::new(&params.tcp.config(Ecn::Off), env, IdealController { rate: env.path_rate })
     }
 
-    fn receiver(params: &Params, env: &Env) -> Receiver {
+    fn receiver(params: &IdealParams, env: &Env) -> Receiver {
         Receiver::new(&params.tcp.config(Ecn::Off), env)
     }
 }
@@ -101,7 +101,7 @@ mod tests {
             established: true,
             host_flows: 0,
         };
-        let mut sender = Ideal::sender(&Params::default(), &env);
+        let mut sender = Ideal::sender(&IdealParams::default(), &env);
         let (mut rng, mut stats) = (Rng::stream(1, Entity::Sender, 1), Stats::default());
         let mut cx = Cx { now: Time::ZERO, rng: &mut rng, stats: &mut stats };
         sender.write(1_000_000, &mut cx);

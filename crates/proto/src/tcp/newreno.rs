@@ -13,7 +13,7 @@ use clearway_schema::{Profile, declare};
 
 declare! {
     /// Parameters of `newreno`.
-    pub struct Params {
+    pub struct NewRenoParams {
         /// Take part in ECN as RFC 3168 says: marks halve the window, once per window.
         ecn: bool = "false" from "RFC 3168; off as in the papers' baselines";
         ..tcp: TcpParams;
@@ -24,7 +24,7 @@ declare! {
 pub struct NewReno;
 
 impl Transport for NewReno {
-    type Params = Params;
+    type Params = NewRenoParams;
     type Sender = Sender<NewRenoController>;
     type Receiver = Receiver;
     type Shim = NoShim;
@@ -38,21 +38,21 @@ impl Transport for NewReno {
     );
     const PROFILES: &'static [Profile] = super::config::PROFILES;
 
-    fn needs(params: &Params) -> Needs {
+    fn needs(params: &NewRenoParams) -> Needs {
         if params.ecn { Needs::ECN } else { Needs::NOTHING }
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<NewRenoController> {
+    fn sender(params: &NewRenoParams, env: &Env) -> Sender<NewRenoController> {
         let config = config(params);
         Sender::new(&config, env, NewRenoController::new(&config, env))
     }
 
-    fn receiver(params: &Params, env: &Env) -> Receiver {
+    fn receiver(params: &NewRenoParams, env: &Env) -> Receiver {
         Receiver::new(&config(params), env)
     }
 }
 
-fn config(params: &Params) -> Config {
+fn config(params: &NewRenoParams) -> Config {
     params.tcp.config(if params.ecn { Ecn::Classic } else { Ecn::Off })
 }
 

@@ -249,7 +249,7 @@ impl crate::endpoint::Receiver for Receiver {
 
 #[cfg(test)]
 mod tests {
-    use super::super::newreno::{NewReno, Params};
+    use super::super::newreno::{NewReno, NewRenoParams};
     use super::*;
     use crate::endpoint::Stats;
     use crate::rng::{Entity, Rng};
@@ -272,7 +272,7 @@ mod tests {
                 established: true,
                 host_flows: 0,
             };
-            let mut params = Params::default();
+            let mut params = NewRenoParams::default();
             values.iter().for_each(|(name, value)| params.set(name, *value).unwrap());
             Bench { receiver: NewReno::receiver(&params, &env), stats: Stats::default() }
         }

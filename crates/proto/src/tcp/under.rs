@@ -120,10 +120,10 @@ impl UnderController {
         let control = match under {
             Under::NewReno => AnyController::NewReno(NewRenoController::new(config, env)),
             Under::Cubic => {
-                AnyController::Cubic(CubicController::new(&cubic::Params::default(), config, env))
+                AnyController::Cubic(CubicController::new(&cubic::CubicParams::default(), config, env))
             }
             Under::Dctcp => {
-                let dctcp::Params { g, alpha_initial, .. } = dctcp::Params::default();
+                let dctcp::DctcpParams { g, alpha_initial, .. } = dctcp::DctcpParams::default();
                 AnyController::Dctcp(DctcpController::new(g, alpha_initial, config, env))
             }
         };
@@ -206,7 +206,7 @@ mod tests {
             established: true,
             host_flows: 0,
         };
-        let config = super::super::newreno::Params::default().tcp.config(Ecn::Off);
+        let config = super::super::newreno::NewRenoParams::default().tcp.config(Ecn::Off);
         let mut control = UnderController::new(Under::NewReno, &config, &env);
         let data = |echo| Header::Data { offset: 1460, echo };
         control.on_open(Span::from_us(100), Rate::ZERO, us(60));

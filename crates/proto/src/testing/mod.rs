@@ -52,5 +52,5 @@ pub use forge::forge;
 pub use network::{Departure, Fate, Network, PortConfig, Way, Wire};
 pub use pair::{Flow, Logged, Pair, Side};
 pub use port::QueueSeen;
-pub use replay::Replay;
+pub use replay::{Replay, Replayed};
 pub use stream::{Operation, Stream};

@@ -55,7 +55,11 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
-fn survives<T: Transport>(case: &Case, own: &[(&str, &str)]) {
+fn survives<T: Transport>(case: &Case, own: &[(&str, &str)])
+where
+    T::Sender: 'static,
+    T::Receiver: 'static,
+{
     let mut values = vec![
         ("receive_window", format!("{} B", case.window)),
         ("sack", case.sack.to_string()),
@@ -65,37 +69,34 @@ fn survives<T: Transport>(case: &Case, own: &[(&str, &str)]) {
     ];
     values.extend(own.iter().map(|(name, value)| (*name, value.to_string())));
     let values: Vec<_> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let mut actions: Vec<_> = case.writes.iter().map(|(at, bytes)| (at_us(*at), Do::Write(*bytes))).collect();
+    let mut actions: Vec<_> =
+        case.writes.iter().map(|(at, bytes)| (at_us(*at), Operation::Write(*bytes))).collect();
     actions.sort_by_key(|(at, _)| *at);
     let last = actions.last().expect("at least one write").0;
-    let end = if case.truncate { Do::Truncate } else { Do::Close };
+    let end = if case.truncate { Operation::Truncate } else { Operation::Close };
     actions.push((last + Span::from_us(case.close_us), end));
-    let wire = Wire {
-        loss: case.loss,
-        jitter: Span::from_us(case.jitter_us),
-        rate: case.bottleneck.then_some(Rate::gbps(1)),
-        buffer: 30_000,
-        k: 15_000,
-        ..Wire::IDEAL
-    };
-    let mut world = world::<T>(&values, wire, case.seed, &[actions]);
+    let wire = Wire { loss: case.loss, jitter: Span::from_us(case.jitter_us), ..ideal_wire() };
+    let port = PortConfig { rate: Rate::gbps(1), buffer: 30_000, mark_above: 15_000 };
+    let to_receiver = Wire { port: case.bottleneck.then_some(port), ..wire.clone() };
+    let network = Network { to_receiver, ..both(wire) };
+    let mut world = world::<T>(&values, network, case.seed, &[actions]);
     world.finish();
     let flow = &world.flows[0];
     if case.loss == 0.0 && case.jitter_us == 0 && !case.bottleneck {
-        assert_eq!(flow.stats[0].retransmits, 0);
-        assert_eq!(flow.stats[1].duplicate_bytes, 0);
+        assert_eq!(flow.sender.stats().retransmits, 0);
+        assert_eq!(flow.receiver.stats().duplicate_bytes, 0);
     }
     // New bytes leave once and in order; all that is sent again says so.
     let mut next = 0;
-    for (_, seq, payload, flags) in &flow.sent {
+    for (_, seq, payload, flags) in sent(flow) {
         if flags.has(Flags::RETRANSMIT) {
-            assert!(seq + *payload as u64 <= next);
+            assert!(seq + payload as u64 <= next);
         } else {
-            assert_eq!(*seq, next);
-            next += *payload as u64;
+            assert_eq!(seq, next);
+            next += payload as u64;
         }
     }
-    assert_eq!(next, flow.written);
+    assert_eq!(next, flow.sender.written());
 }
 
 proptest! {
@@ -114,10 +115,10 @@ proptest! {
 fn ten_megabytes_arrive_through_heavy_loss() {
     for (seed, sack) in [(1, "true"), (2, "false")] {
         for loss in [0.01, 0.1, 0.3] {
-            let wire = Wire { loss, jitter: Span::from_us(5), ..Wire::IDEAL };
-            let mut world = world::<NewReno>(&[("sack", sack)], wire, seed, &[one_write(10_000_000)]);
+            let network = both(Wire { loss, jitter: Span::from_us(5), ..ideal_wire() });
+            let mut world = world::<NewReno>(&[("sack", sack)], network, seed, &[one_write(10_000_000)]);
             world.finish();
-            let sent = world.flows[0].stats[0].data_packets as f64;
+            let sent = world.flows[0].sender.stats().data_packets as f64;
             assert!(sent < 10_000_000.0 / 1460.0 / (1.0 - loss) * 1.8);
         }
     }

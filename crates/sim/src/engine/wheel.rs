@@ -194,6 +194,21 @@ mod tests {
     }
 
     #[test]
+    fn a_crowded_bucket_keeps_the_order_in_which_equal_events_were_scheduled() {
+        // An unstable sort leaves short runs as they are; it reorders equal events among 200 of two times.
+        let mut wheel = Wheel::new(Span::from_us(1));
+        for tag in 0..200u32 {
+            let at = Time::from_ps(900_000 + u64::from(tag % 3 == 0));
+            wheel.push(Event::new(at, 7, EventKind::Wake(PortId(tag))));
+        }
+        let order: Vec<_> = std::iter::from_fn(|| wheel.pop()).map(|event| event.kind()).collect();
+        let (later, first): (Vec<u32>, Vec<u32>) = (0..200).partition(|tag| tag % 3 == 0);
+        let expected: Vec<_> =
+            first.into_iter().chain(later).map(|tag| EventKind::Wake(PortId(tag))).collect();
+        assert_eq!(order, expected);
+    }
+
+    #[test]
     fn of_events_of_one_time_packets_that_arrive_come_first_whoever_scheduled_them() {
         let mut wheel = Wheel::new(Span::from_us(1));
         let events = [

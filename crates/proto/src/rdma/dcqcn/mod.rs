@@ -108,7 +108,7 @@ pub struct DcqcnConfig {
 
 declare! {
     /// Parameters of `dcqcn`.
-    pub struct Params {
+    pub struct DcqcnParams {
         /// When a notification takes effect. `on-cnp`: at once; `ticks`: at the next tick of a clock that the flow's first
         /// notification starts.
         reaction: Reaction = "on-cnp" from "SIGCOMM'15 sec. 3.1";
@@ -218,9 +218,9 @@ const MELLANOX: Profile = Profile {
 pub const PROFILES: &[Profile] = &[HPCC_NS3, MELLANOX];
 
 /// The transport `dcqcn`.
-pub type Dcqcn = Rdma<Params>;
+pub type Dcqcn = Rdma<DcqcnParams>;
 
-impl RdmaParams for Params {
+impl RdmaParams for DcqcnParams {
     type Law = DcqcnConfig;
     type Mechanism = NoMechanism;
     const NAME: &'static str = "dcqcn";
@@ -275,7 +275,7 @@ impl RdmaParams for Params {
     }
 }
 
-impl Params {
+impl DcqcnParams {
     /// Returns the marking that ports apply to this transport's data.
     pub fn red(&self) -> RedConfig {
         RedConfig {

@@ -86,9 +86,9 @@ fn run(law: &mut DcqcnLaw, until: Time) {
 
 #[test]
 fn defaults_are_the_papers_and_the_profile_is_hpccs_code() {
-    let defaults = DcqcnConfig { min_rate: Rate::mbps(100), ..Params::default().law() };
+    let defaults = DcqcnConfig { min_rate: Rate::mbps(100), ..DcqcnParams::default().law() };
     assert_eq!(defaults, PAPER, "the tests here have another least rate");
-    assert_eq!(profiled::<Params>(&PROFILES[0]).law(), NS3);
+    assert_eq!(profiled::<DcqcnParams>(&PROFILES[0]).law(), NS3);
 }
 
 #[test]

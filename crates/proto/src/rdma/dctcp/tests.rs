@@ -45,13 +45,15 @@ fn ack(law: &mut RdmaDctcpLaw, acked: u64, next: u64, marked: bool) {
 #[test]
 fn defaults_and_profile_are_the_constants_tested_here() {
     let defaults = DctcpConfig { ai: None, min_rate: Rate::mbps(10), base_rtt: None, ..NS3 };
-    assert_eq!(Params::default().law(), defaults);
-    assert_eq!(profiled::<Params>(&PROFILES[0]).law(), DctcpConfig { base_rtt: None, ..NS3 });
+    assert_eq!(RdmaDctcpParams::default().law(), defaults);
+    assert_eq!(profiled::<RdmaDctcpParams>(&PROFILES[0]).law(), DctcpConfig { base_rtt: None, ..NS3 });
 }
 
 #[test]
 fn ports_mark_above_300_kb_at_100_gbps_as_a_packet_leaves_run_py() {
-    let MarkingNeeds::Red(step) = Params::default().needs().marking.unwrap() else { panic!("not by size") };
+    let MarkingNeeds::Red(step) = RdmaDctcpParams::default().needs().marking.unwrap() else {
+        panic!("not by size")
+    };
     let marker = |gbps| crate::port::RedMarker::new(&step, Rate::gbps(gbps));
     let undrawn = || unreachable!("a step needs no draw");
     assert!(!marker(100).marks(300_000, undrawn) && marker(100).marks(300_001, undrawn));

@@ -81,7 +81,7 @@ pub enum Increase {
 
 declare! {
     /// Parameters of `hpcc`.
-    pub struct Params {
+    pub struct HpccParams {
         /// What the law reacts to. `ack`: every acknowledgement, against a reference that moves once in a round trip;
         /// `round-trip`: one acknowledgement in a round trip.
         react: ReactTo = "ack" from "SIGCOMM'19 sec. 3.2";
@@ -130,9 +130,9 @@ pub const PROFILES: &[Profile] = &[Profile {
 }];
 
 /// The transport `hpcc`.
-pub type Hpcc = Rdma<Params>;
+pub type Hpcc = Rdma<HpccParams>;
 
-impl RdmaParams for Params {
+impl RdmaParams for HpccParams {
     type Law = HpccConfig;
     type Mechanism = TelemetryPort;
     const NAME: &'static str = "hpcc";

@@ -52,9 +52,9 @@ fn ack(law: &mut HpccLaw, acked: u64, next: u64, hops: &[Hop]) {
 #[test]
 fn defaults_and_profile_are_the_constants_tested_here() {
     let paper = HpccConfig { max_stage: 0, stamp: 42, min_rate: Rate::mbps(10), base_rtt: None, ..PAPER };
-    assert_eq!(Params::default().law(), paper);
+    assert_eq!(HpccParams::default().law(), paper);
     let ns3 = HpccConfig { stamp: 42, base_rtt: None, telemetry: Telemetry::Fields, ..NS3 };
-    assert_eq!(profiled::<Params>(&PROFILES[0]).law(), ns3);
+    assert_eq!(profiled::<HpccParams>(&PROFILES[0]).law(), ns3);
 }
 
 #[test]

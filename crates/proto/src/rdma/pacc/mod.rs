@@ -9,7 +9,7 @@ mod pi;
 mod port;
 mod table;
 
-pub use params::{Pacc, Params};
+pub use params::{Pacc, PaccParams};
 pub use pi::{PiController, PiForm};
 pub use port::PaccPort;
 pub use table::{Entry, FlowTable};

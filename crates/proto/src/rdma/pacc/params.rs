@@ -13,7 +13,7 @@ use clearway_units::{Bytes, Rate, Span};
 
 declare! {
     /// Parameters of `pacc`.
-    pub struct Params {
+    pub struct PaccParams {
         ..port: PaccConfig;
         /// Hosts, as in `dcqcn`: when a notification takes effect. `ticks`: at the next tick of a clock that the flow's first
         /// notification starts; `on-cnp`: at once.
@@ -78,9 +78,9 @@ pub const PROFILES: &[Profile] = &[
 ];
 
 /// The transport.
-pub type Pacc = Rdma<Params>;
+pub type Pacc = Rdma<PaccParams>;
 
-impl RdmaParams for Params {
+impl RdmaParams for PaccParams {
     type Law = DcqcnConfig;
     type Mechanism = PaccPort;
     const NAME: &'static str = "pacc";
@@ -141,28 +141,28 @@ mod tests {
 
     #[test]
     fn hosts_are_those_of_hpccs_ns3_code_but_for_the_least_rate_pacc_18_and_22() {
-        let dcqcn: dcqcn::Params = profiled(profile(dcqcn::PROFILES, "hpcc-ns3"));
+        let dcqcn: dcqcn::DcqcnParams = profiled(profile(dcqcn::PROFILES, "hpcc-ns3"));
         let ns3 = DcqcnConfig { notice: Notice::Cnp, ..dcqcn.law() };
-        assert_eq!(profiled::<Params>(profile(PROFILES, "hpcc-ns3")).law(), ns3);
-        assert_eq!(Params::default().law(), DcqcnConfig { min_rate: Rate::mbps(100), ..ns3 });
+        assert_eq!(profiled::<PaccParams>(profile(PROFILES, "hpcc-ns3")).law(), ns3);
+        assert_eq!(PaccParams::default().law(), DcqcnConfig { min_rate: Rate::mbps(100), ..ns3 });
     }
 
     #[test]
     fn the_print_cuts_at_once_and_takes_the_target_along_eq_1() {
-        let print: Params = profiled(profile(PROFILES, "print"));
+        let print: PaccParams = profiled(profile(PROFILES, "print"));
         let expected = DcqcnConfig {
             reaction: Reaction::OnCnp,
             decrease_interval: Span::ZERO,
             clamp_target: true,
             min_rate: Rate::mbps(10),
-            ..Params::default().law()
+            ..PaccParams::default().law()
         };
         assert_eq!(print.law(), expected);
     }
 
     #[test]
     fn windows_are_offered_as_other_laws_have_them() {
-        let mut params = Params::default();
+        let mut params = PaccParams::default();
         assert_eq!(params.law().windowing, Windowing::None);
         params.set("windowing", "rate").unwrap();
         params.set("base_rtt", "12.96 us").unwrap();

@@ -66,9 +66,9 @@ fn updates(law: &mut TimelyLaw, rtts: &[f64]) {
 
 #[test]
 fn defaults_and_profile_are_the_constants_tested_here() {
-    let defaults = Params::default();
+    let defaults = TimelyParams::default();
     assert_eq!(defaults.law(), TimelyConfig { segment: 16_000, ..PAPER });
-    assert_eq!(profiled::<Params>(&PROFILES[0]).law(), TimelyConfig { segment: 16_000, ..NS3 });
+    assert_eq!(profiled::<TimelyParams>(&PROFILES[0]).law(), TimelyConfig { segment: 16_000, ..NS3 });
 }
 
 #[test]

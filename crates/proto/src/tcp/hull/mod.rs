@@ -26,7 +26,7 @@ use clearway_units::{Bytes, Span};
 
 declare! {
     /// Parameters of `hull`.
-    pub struct Params {
+    pub struct HullParams {
         ..phantom: PhantomConfig;
         /// DCTCP: weight `g` of a new measurement of marking.
         g: f64 = "0.0625" in "0" to "1" from "RFC 8257 sec. 4.2";
@@ -57,7 +57,7 @@ declare! {
 pub struct Hull;
 
 impl Transport for Hull {
-    type Params = Params;
+    type Params = HullParams;
     type Sender = HullSender;
     type Receiver = Receiver;
     type Shim = NoShim;
@@ -72,15 +72,15 @@ impl Transport for Hull {
     );
     const PROFILES: &'static [Profile] = super::config::PROFILES;
 
-    fn needs(_: &Params) -> Needs {
+    fn needs(_: &HullParams) -> Needs {
         Needs::NOTHING
     }
 
-    fn mechanism(params: &Params) -> Option<PhantomConfig> {
+    fn mechanism(params: &HullParams) -> Option<PhantomConfig> {
         Some(params.phantom)
     }
 
-    fn sender(params: &Params, env: &Env) -> HullSender {
+    fn sender(params: &HullParams, env: &Env) -> HullSender {
         let config = params.tcp.config(Ecn::Exact);
         let control = DctcpController::new(params.g, params.alpha_initial, &config, env);
         let control = control.marks_to_one(params.marks_to_one);
@@ -94,7 +94,7 @@ impl Transport for Hull {
         HullSender::new(Sender::new(&config, env, control), Pacer::new(pacer), p_a, params.association)
     }
 
-    fn receiver(params: &Params, env: &Env) -> Receiver {
+    fn receiver(params: &HullParams, env: &Env) -> Receiver {
         Receiver::new(&params.tcp.config(Ecn::Exact), env)
     }
 }

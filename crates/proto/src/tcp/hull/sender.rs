@@ -148,7 +148,7 @@ impl crate::endpoint::Sender for HullSender {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Hull, Params};
+    use super::super::{Hull, HullParams};
     use super::*;
     use crate::endpoint::{Env, Framing, Stats};
     use crate::rng::{Entity, Rng};
@@ -166,7 +166,7 @@ mod tests {
             established: true,
             host_flows: 0,
         };
-        let mut params = Params::default();
+        let mut params = HullParams::default();
         params.set("p_a", "1").unwrap();
         params.set("bucket", "1538 B").unwrap();
         params.set("initial_window", "40").unwrap();

@@ -21,7 +21,7 @@ use clearway_units::{Rate, Span, Time};
 
 declare! {
     /// Parameters of `rcp`.
-    pub struct Params {
+    pub struct RcpParams {
         ..port: RcpConfig;
         /// Ask for the rate with a `SYN` before the first byte, even over a connection that stands. Else start
         /// with `initial_window` spread over a round trip.
@@ -34,7 +34,7 @@ declare! {
 pub struct Rcp;
 
 impl Transport for Rcp {
-    type Params = Params;
+    type Params = RcpParams;
     type Sender = Sender<RcpController>;
     type Receiver = Receiver;
     type Shim = NoShim;
@@ -49,15 +49,15 @@ impl Transport for Rcp {
     );
     const PROFILES: &'static [Profile] = super::config::PROFILES;
 
-    fn needs(_: &Params) -> Needs {
+    fn needs(_: &RcpParams) -> Needs {
         Needs::NOTHING
     }
 
-    fn mechanism(params: &Params) -> Option<RcpConfig> {
+    fn mechanism(params: &RcpParams) -> Option<RcpConfig> {
         Some(params.port)
     }
 
-    fn sender(params: &Params, env: &Env) -> Sender<RcpController> {
+    fn sender(params: &RcpParams, env: &Env) -> Sender<RcpController> {
         let mut config = params.tcp.config(Ecn::Off);
         let mut env = *env;
         if params.ask_first {
@@ -69,7 +69,7 @@ impl Transport for Rcp {
         Sender::new(&config, &env, RcpController::new(&config, &env))
     }
 
-    fn receiver(params: &Params, env: &Env) -> Receiver {
+    fn receiver(params: &RcpParams, env: &Env) -> Receiver {
         Receiver::new(&params.tcp.config(Ecn::Off), env)
     }
 }
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_flow_asks_before_its_first_byte_and_then_sends_at_the_rate_granted_expresspass_17_section_6_1() {
-        let mut sender = Rcp::sender(&Params::default(), &ENV);
+        let mut sender = Rcp::sender(&RcpParams::default(), &ENV);
         let (mut rng, mut stats) = (Rng::stream(1, Entity::Sender, 1), Stats::default());
         let mut cx = Cx { now: Time::ZERO, rng: &mut rng, stats: &mut stats };
         let mut extra = Extra::default();
@@ -192,13 +192,13 @@ mod tests {
 
     #[test]
     fn the_gains_are_those_of_the_authors_code_and_not_xcps() {
-        let config = Rcp::mechanism(&Params::default()).unwrap();
+        let config = Rcp::mechanism(&RcpParams::default()).unwrap();
         assert_eq!((config.alpha, config.beta, config.gamma), (0.4, 0.4, 1.0));
     }
 
     #[test]
     fn loss_changes_nothing_but_the_bytes_to_be_sent() {
-        let mut rcp = RcpController::new(&Params::default().tcp.config(Ecn::Off), &ENV);
+        let mut rcp = RcpController::new(&RcpParams::default().tcp.config(Ecn::Off), &ENV);
         rcp.on_ack(&AckEvent { granted: Rate::gbps(5), ..ack(1460) });
         let event = crate::tcp::controller::tests::congestion(100_000);
         rcp.on_loss(&event);
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn after_a_pause_a_window_over_a_round_trip_until_the_next_answer() {
-        let mut rcp = RcpController::new(&Params::default().tcp.config(Ecn::Off), &ENV);
+        let mut rcp = RcpController::new(&RcpParams::default().tcp.config(Ecn::Off), &ENV);
         rcp.on_ack(&AckEvent { granted: Rate::gbps(10), ..ack(1460) });
         rcp.on_restart(&RestartEvent { now: Time::ZERO, idle: Span::from_secs(1), window: 12_500 });
         assert_eq!(rcp.limits().pacing, Some(Rate::gbps(1)));

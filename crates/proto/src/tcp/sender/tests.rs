@@ -4,7 +4,7 @@ use super::*;
 use crate::endpoint::{Sender as _, Stats};
 use crate::packet::SackBlock;
 use crate::rng::{Entity, Rng};
-use crate::tcp::newreno::{NewRenoController, Params};
+use crate::tcp::newreno::{NewRenoController, NewRenoParams};
 use clearway_schema::Declared;
 use clearway_units::Rate;
 
@@ -30,7 +30,7 @@ impl Bench {
             established: false,
             host_flows: 0,
         };
-        let mut params = Params::default();
+        let mut params = NewRenoParams::default();
         values.iter().for_each(|(name, value)| params.set(name, *value).unwrap());
         let config = params.tcp.config(ecn);
         let sender = Sender::new(&config, &env, NewRenoController::new(&config, &env));
