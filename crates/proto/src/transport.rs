@@ -1,4 +1,5 @@
-//! Transports: a kind of sender and a kind of receiver that belong together, with what they bring along.
+//! The trait [`Transport`], which ties a kind of sender to a kind of receiver, with their parameters, shim and port
+//! mechanism.
 
 use crate::endpoint::{Env, Receiver, Sender};
 use crate::mechanism::{MechanismInfo, PortMechanism};
@@ -6,47 +7,47 @@ use crate::needs::Needs;
 use crate::shim::{Shim, ShimEnv};
 use clearway_schema::{Declared, Error, Profile, Spec, Value};
 
-/// A transport: a kind of sender and a kind of receiver that belong together, with their parameters.
+/// A transport: a kind of sender and a kind of receiver, with their parameters.
 pub trait Transport {
-    /// The parameters that a scenario may set.
+    /// The parameters.
     type Params: Declared + Default;
-    /// The sending end of a flow.
+    /// The sending end.
     type Sender: Sender;
-    /// The receiving end of a flow.
+    /// The receiving end.
     type Receiver: Receiver;
-    /// The shim at hosts that receive flows; [`NoShim`](crate::NoShim) for a transport without one.
+    /// The shim at receiving hosts; [`NoShim`](crate::NoShim) for a transport without one.
     type Shim: Shim;
     /// The mechanism at the ports of switches; [`NoMechanism`](crate::NoMechanism) for a transport without one.
     type Mechanism: PortMechanism;
-    /// The name, as in scenario files.
+    /// The name in scenario files.
     const NAME: &'static str;
-    /// One sentence that says what the transport is.
+    /// A summary of the transport in a sentence.
     const SUMMARY: &'static str;
     /// The paper or RFC that defines the transport.
     const SOURCE: &'static str;
-    /// The reference that the transport was checked against, with a sentence on what that covers.
+    /// The paper or code against which the transport was checked.
     const CHECKED: Checked;
     /// Named sets of parameters.
     const PROFILES: &'static [Profile] = &[];
-    /// True if senders count the congestion notifications that reach them ([`Stats::notifications`]).
+    /// True if senders count the notifications of congestion that they receive ([`Stats::notifications`]).
     ///
     /// [`Stats::notifications`]: crate::Stats::notifications
     const COUNTS_NOTIFICATIONS: bool = false;
-    /// The queues, marks and classes that packets of the transport need at the ports on their way.
+    /// Returns the queues, marks and classes that the packets need at the ports on their path.
     fn needs(params: &Self::Params) -> Needs;
-    /// A sending end for a new flow.
+    /// Makes the sending end of a new flow.
     fn sender(params: &Self::Params, env: &Env) -> Self::Sender;
-    /// A receiving end for a new flow.
+    /// Makes the receiving end of a new flow.
     fn receiver(params: &Self::Params, env: &Env) -> Self::Receiver;
-    /// The shim of a host that receives flows of the transport. A transport whose [`Transport::Shim`] is not [`NoShim`]
-    /// overrides this.
+    /// Makes the shim of a host that receives flows of the transport. A transport whose [`Transport::Shim`] is not
+    /// [`NoShim`] overrides this.
     ///
     /// [`NoShim`]: crate::NoShim
     fn shim(_: &Self::Params, _: &ShimEnv) -> Option<Self::Shim> {
         None
     }
-    /// The configuration of the mechanism at the ports of switches. A transport whose [`Transport::Mechanism`] is not
-    /// [`NoMechanism`] overrides this.
+    /// Returns the configuration of the mechanism at the ports of switches. A transport whose [`Transport::Mechanism`] is
+    /// not [`NoMechanism`] overrides this.
     ///
     /// [`NoMechanism`]: crate::NoMechanism
     fn mechanism(_: &Self::Params) -> Option<<Self::Mechanism as PortMechanism>::Config> {
@@ -54,21 +55,21 @@ pub trait Transport {
     }
 }
 
-/// The kind of reference that a transport was checked against, with a sentence that says what was read and what was not.
+/// The evidence against which a transport was checked, with a sentence on what was compared and what was not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Checked {
-    /// The text of the paper or RFC that defines it.
+    /// The transport was checked against the text of the paper or RFC that defines it.
     Paper(&'static str),
-    /// Code of the transport's authors, or of the authors of the paper that it is reproduced from.
+    /// The transport was checked against code of its authors, or of the authors of the paper that is reproduced.
     Code(&'static str),
-    /// The text and code.
+    /// The transport was checked against text and code.
     PaperAndCode(&'static str),
-    /// No reference: neither text nor code was at hand.
+    /// Neither text nor code was available.
     Neither(&'static str),
 }
 
 impl Checked {
-    /// The kind of reference in words: "paper", "code", "paper and code" or "neither".
+    /// Returns the kind of evidence: "paper", "code", "paper and code" or "neither".
     pub const fn against(&self) -> &'static str {
         match self {
             Checked::Paper(_) => "paper",
@@ -78,7 +79,7 @@ impl Checked {
         }
     }
 
-    /// The sentence that says what was read and what was not.
+    /// Returns the sentence on what was compared and what was not.
     pub const fn how(&self) -> &'static str {
         match self {
             Checked::Paper(how) | Checked::Code(how) | Checked::PaperAndCode(how) | Checked::Neither(how) => {
@@ -88,28 +89,28 @@ impl Checked {
     }
 }
 
-/// The facts of a transport that `clearway list transports` shows.
+/// The information on a transport that `clearway list transports` shows.
 #[derive(Clone, Copy, Debug)]
 pub struct TransportInfo {
-    /// As [`Transport::NAME`].
+    /// The name in scenario files.
     pub name: &'static str,
-    /// As [`Transport::SUMMARY`].
+    /// A summary of the transport in a sentence.
     pub summary: &'static str,
-    /// As [`Transport::SOURCE`].
+    /// The paper or RFC that defines the transport.
     pub source: &'static str,
-    /// As [`Transport::CHECKED`].
+    /// The evidence against which the transport was checked.
     pub checked: Checked,
-    /// The parameters, in the order of their declaration.
+    /// The parameters.
     pub params: &'static [Spec],
-    /// As [`Transport::PROFILES`].
+    /// Named sets of parameters.
     pub profiles: &'static [Profile],
-    /// As [`Transport::COUNTS_NOTIFICATIONS`].
+    /// True if flows count the notifications of congestion that they receive.
     pub counts_notifications: bool,
-    /// The mechanism at the ports of switches; [`NoMechanism`](crate::NoMechanism), without keys, if there is none.
+    /// The mechanism at the ports of switches; one without keys if the transport has none.
     pub mechanism: MechanismInfo,
 }
 
-/// Sets one parameter. `profile` sets several, so it comes first.
+/// Sets one parameter. The name `profile` sets all parameters of a profile, so it must be set before others.
 pub(crate) fn set_param<T: Transport>(
     params: &mut T::Params,
     name: &str,
