@@ -60,8 +60,8 @@ def linearised(loop: Loop, flows: int, s: complex) -> complex:
     late = np.exp(-s * loop.period_s)
     queue = flows * late / s
     rate = -(loop.capacity / flows) * loop.alpha / (2 * loop.period_s) * late / s
-    notices = (loop.beta1 / loop.period_s + (loop.beta2 + loop.beta1 / 2) * s) / s
-    return complex(queue * rate * notices)
+    cnps = (loop.beta1 / loop.period_s + (loop.beta2 + loop.beta1 / 2) * s) / s
+    return complex(queue * rate * cnps)
 
 
 def printed(loop: Loop, s: complex) -> complex:
