@@ -136,7 +136,7 @@ def ended_text(ended: str) -> str:
 
 
 def speed_text(million: float) -> str:
-    """Millions per second."""
+    """A speed in millions per second as text."""
     return f"{units.digits(million)} M"
 
 

@@ -72,7 +72,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     return {f"{name}_{count}": used(tables, name, count) for name in TRANSPORTS for count in (2, 6)}
 
 

@@ -23,9 +23,8 @@ from clearway import _clearway
 from clearway.plan.pacc import Loop, alpha_star, margin_grid
 from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
-from clearway.reproduce.figure import Figure, Job, Tables
+from clearway.reproduce.figure import Figure, Tables, no_jobs, no_measure
 from clearway.reproduce.look import Look, grid
-from clearway.result import Run
 
 #: The link of the paper's hosts, in bits per second.
 LINK = 25e9
@@ -261,22 +260,12 @@ def draw(_: Tables, look: Look) -> dict[str, Picture]:
     return {"margin": picture}
 
 
-def jobs(_: str) -> list[Job]:
-    """No simulation: nothing is measured."""
-    return []
-
-
-def measure(_: Job, __: Run) -> Tables:
-    """No tables, as nothing is simulated."""
-    return {}
-
-
 FIGURE = Figure(
     name="pacc/text",
     title="PACC: parameters, Table I, the analysis and Fig. 5",
     doc=__doc__ or "",
-    jobs=jobs,
-    measure=measure,
+    jobs=no_jobs,
+    measure=no_measure,
     summarise=summarise,
     check=check,
     facts=facts,
