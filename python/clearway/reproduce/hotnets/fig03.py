@@ -22,7 +22,6 @@ from clearway.result import Run
 TRANSPORTS = {"feedback": EXPRESSPASS, "naive": NAIVE}
 BOTTLENECKS = (1, 2, 3, 4, 5, 6)
 SPAN_MS = {"quick": 40, "full": 100}
-WARM_UP_MS = 10
 
 
 def jobs(scale: str) -> list[Job]:
