@@ -1,4 +1,4 @@
-//! What is noted of each flow or message, and the tables made of it.
+//! The row of a flow or message, and the tables of flows and ports.
 
 use super::table::{Column, Table, Values};
 use crate::ids::{FlowSlot, Id, TrafficId};
