@@ -96,7 +96,7 @@ macro_rules! transports {
                 match self { $(AnyTransport::$Variant(params) => params.write(),)+ }
             }
 
-            /// What its packets need from the ports on their way.
+            /// Returns the needs of the transport's packets at the ports on their path.
             pub fn needs(&self) -> Needs {
                 match self { $(AnyTransport::$Variant(params) => <$Transport>::needs(params),)+ }
             }

@@ -1,4 +1,4 @@
-//! What is noted of each flow or message, and the tables made of it.
+//! The record of each flow or message, and the table made of the records.
 
 use super::table::{Column, Table, Values};
 use crate::ids::{FlowSlot, Id, TrafficId};

@@ -5,7 +5,7 @@ use crate::ids::IdVec;
 use crate::model::{Model, SharedBuffer};
 use clearway_topology::NodeId;
 
-/// How the queues of a switch share its memory.
+/// The sharing of a switch's memory among its queues.
 pub enum Memory {
     /// Each queue has memory of its own.
     Apart,

@@ -20,7 +20,7 @@ use clearway_proto::{Extra, Flags, Packet};
 use clearway_topology::PortId;
 use clearway_units::Time;
 
-/// What a port does next.
+/// The next step of a port.
 pub enum Next {
     /// It sends this packet, which was just taken from its queue.
     Send(PacketId),

@@ -1,11 +1,11 @@
-//! How far a run has come, and what it comes to.
+//! The progress and the results of a run.
 
 use super::run::{Progress, SimError, Simulation};
 use crate::ids::Id;
 use crate::metrics::{Ended, Results, ShimSummary, Summary, flow_table, port_table};
 
 impl Simulation {
-    /// How far the run has come.
+    /// Returns the progress of the run.
     pub fn progress(&self) -> Progress {
         Progress {
             now: self.net.now(),

@@ -1,4 +1,4 @@
-//! What is noted of flows for the results while they live.
+//! The records of live flows, from which the table of flows is made.
 
 use crate::hosts::Flow;
 use crate::ids::{IdVec, RecordId};

@@ -1,4 +1,4 @@
-//! What the network does by itself: links fail, neighbours stop each other, mechanisms notify senders.
+//! The events of the network itself: links fail and recover, ports pause each other, and mechanisms send CNPs.
 
 use super::run::Simulation;
 use crate::engine::EventKind;

@@ -31,7 +31,7 @@ pub enum SimError {
     Model(String),
 }
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// The simulated time.

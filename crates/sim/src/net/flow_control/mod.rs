@@ -86,7 +86,7 @@ pub struct FlowControl {
     ingress: IdVec<PortId, IdVec<ClassId, Ingress>>,
     /// The memory of each switch.
     memory: IdVec<NodeId, PfcMemory>,
-    /// What switches ask of ports that feed them.
+    /// The pauses that switches have asked of the ports that feed them.
     asks: IdVec<PortId, Ask>,
     /// The time from the arrival of a pause frame until its port obeys.
     response: Span,
