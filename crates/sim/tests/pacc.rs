@@ -122,3 +122,16 @@ fn with_rounding_down_a_small_buffer_sends_no_cnps_to_many_flows_pacc_20() {
     );
     assert!(kept < 0.2, "{kept}");
 }
+
+#[test]
+fn notifications_in_a_class_that_only_hosts_have_join_another_one_at_switches() {
+    let (rate, delay) = (Rate::gbps(25), Span::from_us(1));
+    let mut model = long(&pacc(&[]), 4, rate, delay, Span::from_ms(5));
+    for port in [&mut model.switch, &mut model.host.port] {
+        let cnps = Class { name: "cnps".into(), at_switches: Some(0), ..port.classes[0].clone() };
+        port.classes.push(cnps);
+    }
+    model.pfc.as_mut().unwrap().lossless.push(true);
+    model.traffic[0].notice_class = 1;
+    assert!(run(&model).summary.notices > 0);
+}

@@ -1,4 +1,4 @@
-//! The event queue, which returns events in their total order.
+//! The engine: pending events in their total order.
 
 mod agenda;
 mod event;

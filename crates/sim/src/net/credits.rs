@@ -25,7 +25,7 @@ struct PortCredits {
     room: CreditRoom,
 }
 
-/// The decision of a port on a credit.
+/// A port's answer to a credit that was handed to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Offered {
     /// It sends this credit at once, which may be another one.

@@ -5,7 +5,7 @@ use crate::ids::IdVec;
 use crate::model::{Model, SharedBuffer};
 use clearway_topology::NodeId;
 
-/// The sharing of a switch's memory among its queues.
+/// The memory of switches, by the way in which queues share it.
 pub enum Memory {
     /// Each queue has memory of its own.
     Apart,

@@ -1,11 +1,11 @@
-//! The progress and the results of a run.
+//! The progress of a run, and its results.
 
 use super::run::{Progress, SimError, Simulation};
 use crate::ids::Id;
 use crate::metrics::{Ended, Results, ShimSummary, Summary, flow_table, port_table};
 
 impl Simulation {
-    /// Returns the progress of the run.
+    /// The progress of the run so far.
     pub fn progress(&self) -> Progress {
         Progress {
             now: self.net.now(),

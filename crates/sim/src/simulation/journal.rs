@@ -1,4 +1,4 @@
-//! The records of live flows, from which the table of flows is made.
+//! The rows of the table of flows while the run goes on, and the sums over all flows.
 
 use crate::hosts::Flow;
 use crate::ids::{IdVec, RecordId};

@@ -1,4 +1,4 @@
-//! The events of the network itself: links fail and recover, ports pause each other, and mechanisms send CNPs.
+//! Events of the network itself: links fail, neighbours stop each other, mechanisms notify senders.
 
 use super::run::Simulation;
 use crate::engine::EventKind;

@@ -86,7 +86,7 @@ pub struct FlowControl {
     ingress: IdVec<PortId, IdVec<ClassId, Ingress>>,
     /// The memory of each switch.
     memory: IdVec<NodeId, PfcMemory>,
-    /// The pauses that switches have asked of the ports that feed them.
+    /// The state of each port that feeds a switch, and what that switch asks of it.
     asks: IdVec<PortId, Ask>,
     /// The time from the arrival of a pause frame until its port obeys.
     response: Span,
