@@ -25,28 +25,27 @@ pub struct Cdf {
     points: Vec<(u64, f64)>,
 }
 
-/// The error for points that are not a distribution.
+/// The reason why points are no distribution.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{problem}")]
 pub struct CdfError {
     /// The number of the line of the text, from 1, or of the point, from 1, if there was no text.
     pub line: usize,
-    /// A message that says what is wrong and what would be right.
+    /// The fault, and what would be right.
     pub problem: String,
 }
 
 impl Cdf {
-    /// Makes the distribution through `points`, which are sizes in bytes with the probability of a size up to this one.
+    /// Makes the distribution through `points`: sizes in bytes, each with the probability of a size up to it.
     ///
     /// # Errors
-    /// Returns an error if there are no points, if a size or a probability is less than the one before, if the last
-    /// probability is not 1, or if a size is above 1 TB.
+    /// There are no points, a size or a probability falls, the last probability is not 1, or a size is above 1 TB.
     pub fn new(points: Vec<(u64, f64)>) -> Result<Cdf, CdfError> {
         let lines: Vec<usize> = (1..=points.len()).collect();
         Cdf::checked(points, &lines)
     }
 
-    /// Makes the distribution in which all flows have one size.
+    /// Makes the distribution of one size alone.
     pub fn fixed(size: Bytes) -> Cdf {
         Cdf { points: vec![(size.get().clamp(1, SIZE_MAX), 1.0)] }
     }
@@ -54,7 +53,7 @@ impl Cdf {
     /// Reads lines of `bytes,cumulative_probability`. That header and lines that start with `#` are skipped.
     ///
     /// # Errors
-    /// Returns an error for a line that is not of that form, and for points that [`Cdf::new`] refuses.
+    /// A line is not of that form, or [`Cdf::new`] refuses the points.
     pub fn parse(text: &str) -> Result<Cdf, CdfError> {
         let (mut points, mut lines) = (Vec::new(), Vec::new());
         for (line, content) in (1..).zip(text.lines()) {
@@ -112,7 +111,7 @@ impl Cdf {
         &self.points
     }
 
-    /// Returns the mean size, in bytes.
+    /// Returns the mean size in bytes, with straight lines between the points.
     pub fn mean(&self) -> f64 {
         let (first, at_first) = self.points[0];
         let pairs = self.points.windows(2);
@@ -133,7 +132,7 @@ impl Cdf {
         Bytes::new((size.round() as u64).max(1))
     }
 
-    /// Returns a random size.
+    /// Draws a size.
     pub fn sample(&self, rng: &mut Rng) -> Bytes {
         self.quantile(rng.unit())
     }

@@ -1,4 +1,4 @@
-//! The sources of traffic: distributions of flow sizes, lists of flows, and patterns of senders and receivers.
+//! The traffic of applications: flow sizes, lists of flows, and patterns of senders and receivers.
 
 mod cdf;
 mod lists;

@@ -5,34 +5,34 @@ use super::Cdf;
 /// A built-in workload.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkloadInfo {
-    /// The name in scenario files.
+    /// The name, as in scenario files.
     pub name: &'static str,
-    /// A sentence on the workload and its source.
+    /// A sentence that says where the sizes come from.
     pub summary: &'static str,
-    /// The mean from which its authors set the load, in bytes, if it differs from that of the distribution.
+    /// The mean size by which the authors set the load, in bytes, if it is not that of the distribution.
     pub published_mean: Option<f64>,
-    /// The file in `workloads/`.
+    /// The content of the file in `workloads/`.
     pub file: &'static str,
     text: &'static str,
 }
 
 impl WorkloadInfo {
-    /// Returns the workload of a name.
+    /// Returns the workload of that name.
     pub fn by_name(name: &str) -> Option<&'static WorkloadInfo> {
         WORKLOADS.iter().find(|workload| workload.name == name)
     }
 
-    /// Returns the distribution.
+    /// Returns the distribution of sizes.
     pub fn cdf(&self) -> Cdf {
         Cdf::parse(self.text).expect("the built-in distributions are valid")
     }
 
-    /// Returns the mean size from which the load is set, in bytes: the published one, or else that of the distribution.
+    /// Returns the mean size that sets the load, in bytes: the published one, else that of the distribution.
     pub fn mean(&self) -> f64 {
         self.published_mean.unwrap_or_else(|| self.cdf().mean())
     }
 
-    /// Returns the lines of the file that state its source.
+    /// Returns the lines of the file that tell its source.
     pub fn notes(&self) -> impl Iterator<Item = &'static str> {
         self.text.lines().filter_map(|line| line.strip_prefix('#')).map(str::trim)
     }
