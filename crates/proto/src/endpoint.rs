@@ -45,7 +45,7 @@ pub struct Stats {
     pub duplicate_bytes: u64,
     /// The number of notifications of congestion that this end received: CNPs and, in some transports, acknowledgements of
     /// marked data.
-    pub notices: u64,
+    pub notifications: u64,
 }
 
 macro_rules! each_counter {
@@ -71,7 +71,7 @@ each_counter!(
     credits_used,
     credits_wasted,
     duplicate_bytes,
-    notices
+    notifications
 );
 
 /// The environment of a flow: the facts about its network that an end knows at the start.

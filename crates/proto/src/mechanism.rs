@@ -120,8 +120,10 @@ impl MechanismInfo {
 
     /// Returns the keys of the mechanism in a scenario's `[switch]`, each with the constant that it sets.
     pub fn keys(&self) -> impl Iterator<Item = (String, &'static Spec)> {
-        let MechanismInfo { prefix, keyed, .. } = *self;
-        let keyed = self.constants.iter().filter(|constant| keyed.contains(&constant.name));
-        keyed.map(move |constant| (format!("{prefix}_{}", constant.name), constant))
+        let MechanismInfo { prefix, constants, keyed, .. } = *self;
+        let constant = move |name: &&str| constants.iter().find(|constant| constant.name == *name);
+        keyed.iter().map(move |name| {
+            (format!("{prefix}_{name}"), constant(name).expect("each key is one of the constants"))
+        })
     }
 }

@@ -65,7 +65,7 @@ macro_rules! transports {
             params: <<$Transport as Transport>::Params as Declared>::SPECS,
             profiles: <$Transport>::PROFILES,
             mechanism: MechanismInfo::of::<MechanismOf<$Transport>>(),
-            counts_notices: <$Transport>::COUNTS_NOTICES,
+            counts_notifications: <$Transport>::COUNTS_NOTIFICATIONS,
         },)+];
 
         impl AnyTransport {
@@ -96,7 +96,7 @@ macro_rules! transports {
                 match self { $(AnyTransport::$Variant(params) => params.write(),)+ }
             }
 
-            /// What its packets need from the ports on their way.
+            /// As [`Transport::needs`].
             pub fn needs(&self) -> Needs {
                 match self { $(AnyTransport::$Variant(params) => <$Transport>::needs(params),)+ }
             }
@@ -168,7 +168,8 @@ macro_rules! transports {
             }
         }
 
-        /// Equal are configurations of one kind of mechanism with equal constants, whichever transports they come from.
+        /// Two configurations are equal if they are of one kind of mechanism with equal constants, even if different
+        /// transports bring them.
         impl PartialEq for AnyMechanismConfig {
             fn eq(&self, other: &AnyMechanismConfig) -> bool {
                 match self {

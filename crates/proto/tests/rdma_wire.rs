@@ -104,7 +104,7 @@ fn a_receiver_of_marks_sends_at_most_one_cnp_in_an_interval() {
     let times: Vec<Time> = cnps.map(|logged| logged.at).collect();
     assert!(times.len() > 10, "{times:?}");
     assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= Span::from_us(50)), "{times:?}");
-    assert_eq!(pair.flows[flow].sender.stats().notices, times.len() as u64);
+    assert_eq!(pair.flows[flow].sender.stats().notifications, times.len() as u64);
 }
 
 proptest! {

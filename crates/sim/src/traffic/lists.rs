@@ -1,31 +1,31 @@
-//! Flows known in advance: files that list them, and patterns of senders and receivers.
+//! Flows that are known in advance: files that list them, and patterns of senders and receivers.
 
 use clearway_proto::Rng;
 use clearway_units::{Bytes, Time};
 use thiserror::Error;
 
-/// A flow of a file, its hosts not yet looked up.
+/// A flow of a file, whose hosts are not yet looked up.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ListedFlow {
-    /// The line, counted from 1.
+    /// The line of the file, counted from 1.
     pub line: usize,
-    /// When it starts.
+    /// The time at which the flow starts.
     pub start: Time,
-    /// Who sends.
+    /// The host that sends.
     pub src: String,
-    /// Who receives.
+    /// The host that receives.
     pub dst: String,
-    /// How much.
+    /// The size of the flow.
     pub size: Bytes,
 }
 
-/// Why a file is no list of flows.
+/// The reason why a file is no list of flows.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{problem}")]
 pub struct ListError {
-    /// The line, counted from 1.
+    /// The line of the file, counted from 1.
     pub line: usize,
-    /// What is wrong, and what would be right.
+    /// The fault, and what would be right.
     pub problem: String,
 }
 
@@ -33,7 +33,7 @@ fn fail<T>(line: usize, problem: impl Into<String>) -> Result<T, ListError> {
     Err(ListError { line, problem: problem.into() })
 }
 
-/// The text of a unit error without the value that it repeats.
+/// Returns the text of a unit error without the value, which the message shows already.
 fn read<T: std::str::FromStr<Err = clearway_units::UnitError>>(
     line: usize,
     column: &str,
@@ -47,7 +47,7 @@ fn read<T: std::str::FromStr<Err = clearway_units::UnitError>>(
 /// `start_ps`, `size_bytes`. Empty lines and lines that start with `#` are skipped.
 ///
 /// # Errors
-/// The first line that is not of that form.
+/// A line is not of that form; the first such line is named.
 pub fn parse_csv(text: &str) -> Result<Vec<ListedFlow>, ListError> {
     const COLUMNS: &str = "write a first line such as start,src,dst,size";
     let mut lines = (1..)
@@ -103,7 +103,7 @@ pub fn parse_csv(text: &str) -> Result<Vec<ListedFlow>, ListError> {
 /// that code's own `mix/flow.txt`.
 ///
 /// # Errors
-/// The first counted line that is not of that form, or a count of more lines than there are.
+/// A counted line is not of that form, or the count is above the number of lines.
 pub fn parse_hpcc(text: &str) -> Result<Vec<ListedFlow>, ListError> {
     const FORM: &str = "write src dst priority dport bytes start-in-seconds";
     let mut lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, content)| !content.is_empty());
@@ -139,8 +139,8 @@ pub fn parse_hpcc(text: &str) -> Result<Vec<ListedFlow>, ListError> {
     Ok(flows)
 }
 
-/// For each of `count` hosts the one it sends to: a random cycle through all, so that nobody sends to itself and
-/// everybody receives from one (Sattolo's algorithm). `count` is at least 2.
+/// Returns for each of `count` hosts the host that it sends to. They form a random cycle, so that no host sends to itself
+/// and each receives from one (Sattolo's algorithm). `count` is at least 2.
 pub fn random_permutation(count: usize, rng: &mut Rng) -> Vec<usize> {
     let mut to: Vec<usize> = (0..count).collect();
     for last in (1..count).rev() {
@@ -149,7 +149,7 @@ pub fn random_permutation(count: usize, rng: &mut Rng) -> Vec<usize> {
     to
 }
 
-/// Two different numbers below `count`, uniform over all such pairs. `count` is at least 2.
+/// Draws two different numbers below `count`, uniformly over all such pairs. `count` is at least 2.
 pub fn random_pair(count: usize, rng: &mut Rng) -> (usize, usize) {
     let first = rng.below(count as u64) as usize;
     let second = rng.below(count as u64 - 1) as usize;

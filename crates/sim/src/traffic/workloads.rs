@@ -5,34 +5,34 @@ use super::Cdf;
 /// A built-in workload.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkloadInfo {
-    /// Its name, as in scenario files.
+    /// The name, as in scenario files.
     pub name: &'static str,
-    /// What it is and where it comes from, in a sentence.
+    /// A sentence that says where the sizes come from.
     pub summary: &'static str,
-    /// The mean that its authors use to set the load, in bytes, if it is not that of the distribution.
+    /// The mean size by which the authors set the load, in bytes, if it is not that of the distribution.
     pub published_mean: Option<f64>,
-    /// The file in `workloads/`.
+    /// The content of the file in `workloads/`.
     pub file: &'static str,
     text: &'static str,
 }
 
 impl WorkloadInfo {
-    /// The workload of that name.
+    /// Returns the workload of that name.
     pub fn by_name(name: &str) -> Option<&'static WorkloadInfo> {
         WORKLOADS.iter().find(|workload| workload.name == name)
     }
 
-    /// Its distribution.
+    /// Returns the distribution of sizes.
     pub fn cdf(&self) -> Cdf {
         Cdf::parse(self.text).expect("the built-in distributions are valid")
     }
 
-    /// The mean size that sets the load, in bytes: the published one, else that of the distribution.
+    /// Returns the mean size that sets the load, in bytes: the published one, else that of the distribution.
     pub fn mean(&self) -> f64 {
         self.published_mean.unwrap_or_else(|| self.cdf().mean())
     }
 
-    /// The lines of the file that tell its source.
+    /// Returns the lines of the file that tell its source.
     pub fn notes(&self) -> impl Iterator<Item = &'static str> {
         self.text.lines().filter_map(|line| line.strip_prefix('#')).map(str::trim)
     }
@@ -50,7 +50,7 @@ macro_rules! workload {
     };
 }
 
-/// All of them.
+/// All built-in workloads.
 pub const WORKLOADS: &[WorkloadInfo] = &[
     workload!(
         "web-search",

@@ -232,7 +232,7 @@ impl RdmaParams for DcqcnParams {
          SIGCOMM'15 text was not at hand.",
     );
     const PROFILES: &'static [Profile] = PROFILES;
-    const COUNTS_NOTICES: bool = true;
+    const COUNTS_NOTIFICATIONS: bool = true;
 
     fn needs(&self) -> Needs {
         Needs {

@@ -430,7 +430,7 @@ fn the_law_hears_of_acknowledgements_marks_notifications_and_departures() {
         "after the second one the sender goes back"
     );
     bench.answer(Header::Cnp, Flags::NONE);
-    assert_eq!((bench.sender.law().cnps, bench.stats.notices), (1, 2));
+    assert_eq!((bench.sender.law().cnps, bench.stats.notifications), (1, 2));
 }
 
 #[test]
