@@ -1,4 +1,4 @@
-//! Distributions of flow sizes.
+//! The distribution of flow sizes.
 
 use clearway_proto::Rng;
 use clearway_units::Bytes;
@@ -7,10 +7,10 @@ use thiserror::Error;
 /// The largest size in a distribution, in bytes.
 const SIZE_MAX: u64 = 1_000_000_000_000;
 
-/// A cumulative distribution of sizes, with straight lines between its points.
+/// A cumulative distribution of sizes, linear between its points.
 ///
-/// Two points of the same size are a jump: the probability between them belongs to exactly that size. So is a first
-/// point above probability 0. Two points of the same probability are a gap: no size between them occurs.
+/// Two points of the same size are a jump: the probability between them belongs to exactly that size. A first point above
+/// probability 0 is a jump too. Two points of the same probability are a gap, in which no sizes occur.
 ///
 /// ```
 /// use clearway_sim::traffic::Cdf;
@@ -29,7 +29,7 @@ pub struct Cdf {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{problem}")]
 pub struct CdfError {
-    /// The line of the text, counted from 1, or the point, counted from 1, if there was no text.
+    /// The number of the line of the text, from 1, or of the point, from 1, if there was no text.
     pub line: usize,
     /// The fault, and what would be right.
     pub problem: String,
@@ -50,7 +50,7 @@ impl Cdf {
         Cdf { points: vec![(size.get().clamp(1, SIZE_MAX), 1.0)] }
     }
 
-    /// Reads lines of `bytes,cumulative_probability`; lines that start with `#` and that header are skipped.
+    /// Reads lines of `bytes,cumulative_probability`. That header and lines that start with `#` are skipped.
     ///
     /// # Errors
     /// A line is not of that form, or [`Cdf::new`] refuses the points.
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_have_the_mean_of_the_lines() {
+    fn samples_have_the_mean_of_the_distribution() {
         let cdf = Cdf::new(vec![(100, 0.2), (100, 0.3), (5_000, 0.9), (20_000, 1.0)]).unwrap();
         let mut rng = Rng::stream(3, Entity::Traffic, 0);
         let mean = (0..200_000).map(|_| cdf.sample(&mut rng).get() as f64).sum::<f64>() / 200_000.0;
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_distribution_is_refused_with_its_line() {
+    fn points_that_are_not_a_distribution_are_refused_with_their_line() {
         assert_eq!(refused("# nothing\n"), (1, "the distribution is empty; write at least one point".into()));
         assert_eq!(
             refused("bytes,cumulative_probability\n1,0.5\n2,0.4\n3,1"),

@@ -42,8 +42,8 @@ fn read<T: std::str::FromStr<Err = clearway_units::UnitError>>(
     text.parse().or_else(|error| fail(line, format!("{column}: {error}")))
 }
 
-/// Reads a CSV file with the columns `start`, `src`, `dst`, `size` in any order, named on the first line. Values
-/// carry their units (`10 us`, `1 MB`) unless the column's name does: `start_s`, `start_ms`, `start_us`, `start_ns`,
+/// Reads a CSV file with the columns `start`, `src`, `dst` and `size` in any order, named on the first line. Values have
+/// units (`10 us`, `1 MB`) unless the column's name states the unit: `start_s`, `start_ms`, `start_us`, `start_ns`,
 /// `start_ps`, `size_bytes`. Empty lines and lines that start with `#` are skipped.
 ///
 /// # Errors
@@ -98,9 +98,9 @@ pub fn parse_csv(text: &str) -> Result<Vec<ListedFlow>, ListError> {
     Ok(flows)
 }
 
-/// Reads the flow text format of HPCC's ns-3: a count, then `src dst priority dport bytes start-seconds` a line.
-/// Priority and port mean nothing here. Only as many lines are read as the count says; what follows is a comment, as in
-/// that code's own `mix/flow.txt`.
+/// Reads the flow format of HPCC's ns-3 fork: a line with the number of flows, and then a line
+/// `src dst priority dport bytes start-seconds` for each. Priority and port are ignored, and so is all text after the
+/// last counted flow, which is a comment in the fork's `mix/flow.txt`.
 ///
 /// # Errors
 /// A counted line is not of that form, or the count is above the number of lines.
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_beyond_the_counted_ones_and_what_is_written_below_are_not_read() {
+    fn text_after_the_last_counted_flow_is_ignored() {
         let text = "2\n2 1 3 100 200000000 2\n3 1 3 100 5000000 2\n4 1 3 100 150000000 2\n...\n\n\
                     Please order the flows in ascending start_time!\n";
         let flows = parse_hpcc(text).unwrap();

@@ -1,4 +1,4 @@
-//! The flow-size distributions that papers use, built in. Their sources stand in the files of `workloads/`.
+//! The built-in flow-size distributions that papers use. The files in `workloads/` state their sources.
 
 use super::Cdf;
 
@@ -138,7 +138,7 @@ pub const WORKLOADS: &[WorkloadInfo] = &[
 mod tests {
     use super::*;
 
-    /// `mean_bytes_linear_interpolation=...` of the file's notes.
+    /// Returns the value of `mean_bytes_linear_interpolation` in the file's notes.
     fn mean_in_notes(workload: &WorkloadInfo) -> f64 {
         let mut words = workload.notes().flat_map(str::split_whitespace);
         let mean = words.find_map(|word| word.strip_prefix("mean_bytes_linear_interpolation="));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_published_means_are_1_to_4_percent_below_those_of_the_lines() {
+    fn the_published_means_are_1_to_4_percent_below_those_of_the_distributions() {
         for workload in WORKLOADS {
             if let Some(published) = workload.published_mean {
                 let above = workload.cdf().mean() / published - 1.0;
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique_and_every_file_tells_its_source() {
+    fn names_are_unique_and_every_file_states_its_source() {
         for (at, workload) in WORKLOADS.iter().enumerate() {
             assert!(WORKLOADS[..at].iter().all(|other| other.name != workload.name), "{}", workload.name);
             assert!(workload.notes().any(|note| note.starts_with("source:")), "{}", workload.name);

@@ -1,4 +1,4 @@
-//! What `pacc` can be set to: DCQCN's reaction point at hosts, and the mechanism at ports.
+//! The parameters of `pacc`: those of DCQCN's reaction point at hosts, and those of the mechanism at ports.
 
 use super::{PaccConfig, PaccPort};
 use crate::endpoint::Env;

@@ -150,7 +150,7 @@ impl<const REPACES: bool> Bench<REPACES> {
         }
     }
 
-    /// The same packets by their numbers in the flow.
+    /// Returns the packets that leave now, by their numbers in the flow.
     fn sends(&mut self) -> Vec<u64> {
         self.packets().iter().map(|packet| packet.range().start / S).collect()
     }
