@@ -30,7 +30,7 @@ class Sweep:
 
     @property
     def values(self) -> list[float]:
-        """All values, rising."""
+        """All values of the key, rising."""
         return sorted({x for line in self.lines.values() for x, _ in line})
 
 

@@ -53,14 +53,14 @@ def network_texts(runs: Mapping[str, Run]) -> Texts:
         ("longest pause of a port", lambda h: control_text(h, units.seconds(h["longest_pause_s"] or 0))),
         ("ports in a pause storm", lambda h: control_text(h, units.count(h["storms"] or 0))),
     )
-    notice_rows = (("notifications of congestion (CNPs)", lambda h: units.count(h["notices"])),)
+    cnp_rows = (("notifications of congestion (CNPs)", lambda h: units.count(h["notices"])),)
     for label, show in (
         ("flows completed", lambda h: f"{h['flows_completed']:,} of {h['flows_started']:,}"),
         ("maximum queue (worst switch port)", lambda h: units.size(h["queue_max_bytes"])),
         ("average queue (worst switch port)", lambda h: units.size(h["queue_mean_bytes"])),
         ("packets dropped", lambda h: drops_text(h["drops"], h["drops_by_reason"])),
         *(control_rows if has_control else ()),
-        *(notice_rows if any(head["notices"] for head in heads.values()) else ()),
+        *(cnp_rows if any(head["notices"] for head in heads.values()) else ()),
         ("credits dropped (by design)", lambda h: units.count(h["credit_drops"])),
         ("utilisation (busiest port)", lambda h: units.share(h["utilisation_max"])),
         ("credit waste", lambda h: units.share(h["credit_waste"])),
@@ -93,7 +93,7 @@ NAMED = 8
 
 #: Remedies for ports that wait for each other.
 AGAINST_DEADLOCK = (
-    "What helps: paths that cannot lead around in a circle (in a tree: up, then down), memory for more data "
+    "Remedies: paths that cannot lead around in a circle (in a tree: up, then down), memory for more data "
     "(switch.shared_buffer), a congestion control that keeps queues short (such as transport hpcc), or no flow control "
     "(switch.pfc = false), so that switches drop what has no room and senders repeat it."
 )
@@ -115,7 +115,7 @@ def warning_texts(runs: Mapping[str, Run]) -> list[str]:
             left = run.summary["flows_started"] - run.summary["flows_completed"]
             text += f"Flows not delivered: {left:,} of {run.summary['flows_started']:,}. {AGAINST_DEADLOCK}"
             found.append(text)
-        # What is stopped for ever has been told.
+        # Ports that are stopped for ever are in the warning above.
         if storms := [port for port in control.get("storms", ()) if port not in control["deadlock"]]:
             found.append(
                 f"{name}: PAUSE STORM. Flow control stopped these ports without a break for longer than "
@@ -136,7 +136,7 @@ def ended_text(ended: str) -> str:
 
 
 def speed_text(million: float) -> str:
-    """Millions per second."""
+    """A speed in millions per second as text."""
     return f"{units.digits(million)} M"
 
 

@@ -9,7 +9,7 @@ NONE = "-"
 
 
 def seconds(value: float) -> str:
-    """A time: `12.3 us`."""
+    """A time as text, such as `12.3 us`."""
     return scaled(value, ((1, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")))
 
 
@@ -19,7 +19,7 @@ def size(value: float) -> str:
 
 
 def rate(value: float) -> str:
-    """A rate: `9.48 Gbps`."""
+    """A rate as text, such as `9.48 Gbps`."""
     return scaled(value, ((1e9, "Gbps"), (1e6, "Mbps"), (1e3, "Kbps"), (1, "bps")))
 
 
@@ -49,5 +49,5 @@ def share(value: float) -> str:
 
 
 def count(value: float) -> str:
-    """A count: `12,345`."""
+    """A count as text, such as `12,345`."""
     return NONE if math.isnan(value) else f"{int(value):,}"

@@ -53,12 +53,17 @@ def test_the_transport_of_the_page_builds_and_works(tmp_path: Path) -> None:
         put(tmp_path, name, code)
     # Dependencies are taken from the repository's own target folder, where they are built already.
     target = os.environ.get("CARGO_TARGET_DIR", str(REPOSITORY / "target"))
-    done = subprocess.run(
-        ["cargo", "test", "--locked", "--quiet", "-p", "clearway-sim", "--test", "tortoise"],
-        cwd=tmp_path,
-        env={**os.environ, "CARGO_TARGET_DIR": target},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 passed" in done.stdout
+    for which, passed in (
+        ("clearway-proto --lib tortoise", "2 passed"),
+        ("clearway-proto --test operations", " 0 failed"),
+        ("clearway-sim --test tortoise", "2 passed"),
+    ):
+        done = subprocess.run(
+            ["cargo", "test", "--locked", "--quiet", "-p", *which.split()],
+            cwd=tmp_path,
+            env={**os.environ, "CARGO_TARGET_DIR": target},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert passed in done.stdout

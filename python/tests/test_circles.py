@@ -21,7 +21,7 @@ def crate(tmp_path: Path, **files: str) -> tuple[int, str]:
     return run(tmp_path, {f"crates/toy/src/{name.replace('__', '/')}.rs": text for name, text in files.items()})
 
 
-def test_this_repository_has_no_circle_but_the_known_ones() -> None:
+def test_no_files_of_this_repository_import_each_other_in_a_circle() -> None:
     done = subprocess.run([TOOL], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -127,6 +127,8 @@ BAD_CALLS = [
     ["parity", "ns2", "--write", "small.toml"],
     ["parity", "ns2", "--docs", "nowhere.md"],
     ["plan", "buffers", "fat-tree", "k=4", "k=4"],
+    ["plan", "stability", "pacc", "--period", "1e-300 us"],
+    ["plan", "stability", "pacc", "--rate", "1e30 Gbps"],
     ["demo", "--scenarios", "small.toml"],
     ["frobnicate"],
 ]

@@ -103,6 +103,8 @@ def test_a_list_of_ones_own_comes_as_csv_or_as_the_authors_script_writes_it(cli:
     [
         ("\n0.1 0 12\n", "bad.txt:2: '0.1 0 12': write start-in-seconds src dst bytes"),
         ("inf 0 1 12\n", "bad.txt:1: 'inf 0 1 12': write start-in-seconds src dst bytes"),
+        ("0.1 0 -1 12\n", "bad.txt:1: '0.1 0 -1 12': write start-in-seconds src dst bytes"),
+        ("0.1 0 1 1e30\n", "bad.txt:1: '0.1 0 1 1e30': write start-in-seconds src dst bytes"),
         ("start_ns,src,dst,size_bytes\n0,0,192,5\n", "bad.txt"),
         ("", "bad.txt"),
     ],

@@ -16,6 +16,24 @@ fn rates() -> impl Strategy<Value = Rate> {
     prop_oneof![Just(Rate::gbps(1)), Just(Rate::gbps(10)), Just(Rate::gbps(40)), Just(Rate::gbps(100))]
 }
 
+/// Returns a network of two pods of two ToRs, with two hosts each, whose links to the cores differ from the others.
+fn clos(rate: Rate, delay: Span, core_rate: Rate, core_delay: Span) -> Clos3 {
+    Clos3 {
+        pods: 2,
+        tors_per_pod: 2,
+        aggs_per_pod: 2,
+        hosts_per_tor: 2,
+        cores: 2,
+        uplinks_per_agg: 1,
+        rate,
+        delay,
+        agg_rate: rate,
+        agg_delay: delay,
+        core_rate,
+        core_delay,
+    }
+}
+
 /// Generates a shape with links of two rates and two delays, some of which are then changed at random.
 fn topologies() -> impl Strategy<Value = Topology> {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), rates(), 0u64..20_000), 0..4);
@@ -45,21 +63,7 @@ fn topologies() -> impl Strategy<Value = Topology> {
                     uplink_delay: far,
                 }
                 .build(),
-                _ => Clos3 {
-                    pods: 2,
-                    tors_per_pod: 2,
-                    aggs_per_pod: 2,
-                    hosts_per_tor: 2,
-                    cores: 2,
-                    uplinks_per_agg: 1,
-                    rate,
-                    delay,
-                    agg_rate: rate,
-                    agg_delay: delay,
-                    core_rate: fast,
-                    core_delay: far,
-                }
-                .build(),
+                _ => clos(rate, delay, fast, far).build(),
             };
             let mut topology = made.expect("the shape is valid");
             for (which, rate, ns) in changes {
@@ -223,20 +227,7 @@ fn a_far_host_fills_half_of_its_bound_and_exceeds_the_bound_of_a_near_host() {
 #[test]
 fn waiting_credits_go_before_data_that_arrives_at_line_rate() {
     let (rate, delay) = (Rate::gbps(10), Span::from_ns(3_228));
-    let clos = Clos3 {
-        pods: 2,
-        tors_per_pod: 2,
-        aggs_per_pod: 2,
-        hosts_per_tor: 2,
-        cores: 2,
-        uplinks_per_agg: 1,
-        rate,
-        delay,
-        agg_rate: rate,
-        agg_delay: delay,
-        core_rate: Rate::gbps(1),
-        core_delay: Span::ZERO,
-    };
+    let clos = clos(rate, delay, Rate::gbps(1), Span::ZERO);
     let mut transport = transport("naive-credit");
     transport.set("randomize_size", "false").unwrap();
     transport.set("credit_queue", "16").unwrap();

@@ -23,12 +23,13 @@ use clearway_units::Time;
 declare! {
     /// Parameters of `blast`.
     pub struct Params {
-        /// Answer each frame with a credit that releases nothing, so that the credits of others make room for it.
+        /// If true, the receiver answers each frame with a credit that releases no data, so that credits of other flows make
+        /// room for it.
         accounting: bool = "false" from "E17 7 (our reading)";
         ..credit: CreditParams [credit_queue, bucket] {
-            /// With `accounting`: most credits that wait at a port.
+            /// The capacity of a port's credit queue, in credits, with `accounting`.
             credit_queue,
-            /// With `accounting`: depth of the token bucket at a port.
+            /// The size of a port's token bucket, with `accounting`.
             bucket,
         };
     }

@@ -1,62 +1,62 @@
-//! The two ends of a flow: what a transport implements, and what it is given.
+//! The two ends of a flow: the traits that a transport implements, and the types that its ends are given.
 //!
-//! Whoever drives an end (the simulator, the Linux datapath, a test) follows one rule after every input
+//! The driver of an end (the simulator, the Linux datapath, a test) follows one rule after every input
 //! ([`Endpoint::handle_packet`], [`Endpoint::handle_timeout`], [`Sender::write`], ...):
 //!
-//! 1. [`Endpoint::poll_control`] until it returns `None`, sending each packet at once;
-//! 2. if a sender's [`Sender::wants_transmit`], put the flow in the network card's round robin, which calls
-//!    [`Sender::poll_transmit`] once each time that it is the flow's turn; likewise with
-//!    [`Sender::wants_unscheduled`], whose turn comes when nothing else waits;
-//! 3. call [`Endpoint::handle_timeout`] at [`Endpoint::next_timeout`]. A call too early is harmless.
+//! 1. It calls [`Endpoint::poll_control`] until that returns `None`, and sends each packet at once.
+//! 2. If [`Sender::wants_transmit`] returns true, it puts the flow into the network card's round robin, which calls
+//!    [`Sender::poll_transmit`] once each time that it is the flow's turn. The same holds for
+//!    [`Sender::wants_unscheduled`], whose turn comes when no other data waits.
+//! 3. It calls [`Endpoint::handle_timeout`] at [`Endpoint::next_timeout`]. A call too early is harmless.
 //!
-//! Control packets leave at once because holding them back would hide congestion; data waits for its turn so
-//! that a fast sender does not bury its host's other flows.
+//! Control packets leave at once because holding them back would hide congestion. Data waits for its turn so that a fast
+//! sender does not delay its host's other flows.
 
 use crate::packet::{Extra, Packet};
 use crate::rng::Rng;
 use clearway_units::{Rate, Span, Time};
 
-/// What an end may use while it handles an input.
+/// The context in which an end handles an input.
 pub struct Cx<'a> {
     /// The time of the input.
     pub now: Time,
     /// The end's own stream of randomness.
     pub rng: &'a mut Rng,
-    /// What the end has done so far.
+    /// The counters of the end.
     pub stats: &'a mut Stats,
 }
 
-/// What an end has done: counters that the transports share, so that tables can compare them.
+/// The counters of an end. All transports share them, so that tables can compare transports.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Stats {
-    /// Data packets sent, retransmissions included.
+    /// The number of data packets sent, including retransmissions.
     pub data_packets: u64,
-    /// Data packets that carried bytes sent before.
+    /// The number of data packets sent with bytes that had been sent before.
     pub retransmits: u64,
-    /// Times that a retransmission timer expired with data outstanding.
+    /// The number of times that a retransmission timer expired with data outstanding.
     pub timeouts: u64,
-    /// Credits that left this end.
+    /// The number of credits that left this end.
     pub credits_sent: u64,
-    /// Credits that arrived at this end and released a data packet.
+    /// The number of credits that arrived at this end and released a data packet.
     pub credits_used: u64,
-    /// Credits that arrived at this end and found nothing to send.
+    /// The number of credits that arrived at this end and found no data to send.
     pub credits_wasted: u64,
-    /// Bytes of data that arrived a second time.
+    /// The bytes of data that arrived a second time.
     pub duplicate_bytes: u64,
-    /// Notifications of congestion that this end heard of: CNPs and, where they count as such, acknowledgements of
+    /// The number of notifications of congestion that this end received: CNPs and, in some transports, acknowledgements of
     /// marked data.
-    pub notices: u64,
+    pub notifications: u64,
 }
 
 macro_rules! each_counter {
     ($($name:ident),+) => {
         impl Stats {
-            /// The sum of both, counter by counter.
+            /// Returns the sum of both, counter by counter.
             pub fn plus(&self, other: &Stats) -> Stats {
                 Stats { $($name: self.$name + other.$name),+ }
             }
 
-            /// What was counted since `earlier`, counter by counter.
+            /// Returns the difference from `earlier`, counter by counter.
             pub fn minus(&self, earlier: &Stats) -> Stats {
                 Stats { $($name: self.$name - earlier.$name),+ }
             }
@@ -71,158 +71,159 @@ each_counter!(
     credits_used,
     credits_wasted,
     duplicate_bytes,
-    notices
+    notifications
 );
 
-/// Where a flow runs: what an end may know of its network when it starts.
+/// The environment of a flow: the facts about its network that an end knows at the start.
 #[derive(Clone, Copy, Debug)]
 pub struct Env {
-    /// Rate of this end's own network card.
+    /// The rate of this end's network card.
     pub line_rate: Rate,
-    /// Lowest rate of a link on the path, for windows and rates that start from it.
+    /// The lowest rate of a link on the path, from which windows and rates start.
     pub path_rate: Rate,
-    /// Round-trip time of a full frame and its answer through an idle network, host processing left out.
+    /// The round-trip time of a full frame and its answer through an idle network, without processing at hosts.
     pub base_rtt: Span,
-    /// How payload becomes frames.
+    /// The sizes of frames.
     pub framing: Framing,
-    /// Whether a connection stands already (persistent connections); else the flow opens one.
+    /// True if the connection is open already (persistent connections); else the flow opens one.
     pub established: bool,
-    /// Flows of any transport that this end's host is already sending as the flow starts, of which data is not yet
-    /// delivered: what the host knows of the load on its own network card. 0 for a receiving end.
+    /// The number of flows, of any transport, that this end's host is sending when the flow starts. It tells a sender the
+    /// load on its own network card, and is 0 for a receiving end.
     pub host_flows: u32,
 }
 
-/// How payload becomes bytes on the wire.
+/// The sizes of packets on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Framing {
-    /// Most payload that a data packet carries (the MSS), in bytes.
+    /// The largest payload of a data packet (the MSS), in bytes.
     pub payload_max: u32,
-    /// What a packet adds to its payload: headers, frame check sequence, preamble and gap, in bytes.
+    /// The bytes that a packet adds to its payload: headers, frame check sequence, preamble and gap.
     pub overhead: u32,
-    /// Size of the smallest frame on the wire, preamble and gap included, in bytes.
+    /// The size of the smallest frame on the wire, including preamble and gap, in bytes.
     pub wire_min: u32,
 }
 
 impl Framing {
-    /// Ethernet with TCP/IPv4 as in the ExpressPass papers: 1460 bytes in a frame of 1538, at least 84.
+    /// Ethernet with TCP/IPv4 as in the ExpressPass papers: 1460 bytes in a frame of 1538, and frames of at least 84.
     pub const ETHERNET: Framing = Framing { payload_max: 1460, overhead: 78, wire_min: 84 };
 
-    /// TCP/IPv4 as ns-2 counts it: 1460 bytes in a packet of 1500, an acknowledgement of 40, nothing for Ethernet.
+    /// TCP/IPv4 as ns-2 counts it: 1460 bytes in a packet of 1500, acknowledgements of 40, and no Ethernet headers.
     pub const NS2: Framing = Framing { payload_max: 1460, overhead: 40, wire_min: 40 };
 
-    /// Size on the wire of a packet with `payload` bytes.
+    /// Returns the size on the wire of a packet with `payload` bytes, in bytes.
     pub const fn wire(&self, payload: u32) -> u32 {
         let wire = payload + self.overhead;
         if wire < self.wire_min { self.wire_min } else { wire }
     }
 
-    /// Size on the wire of a full data packet.
+    /// Returns the size on the wire of a full data packet, in bytes.
     pub const fn wire_max(&self) -> u32 {
         self.wire(self.payload_max)
     }
 }
 
-/// What a sampled series shows of an end. `NaN` where the transport has no such quantity.
+/// The quantities of an end that samples record. A quantity that the transport does not have is `NaN`.
 #[derive(Clone, Copy, Debug)]
 pub struct Gauges {
-    /// Congestion window, in bytes.
+    /// The congestion window, in bytes.
     pub cwnd: f64,
-    /// Sending rate or, for a credit sender, the data rate that its credits ask for, in bit/s.
+    /// The sending rate or, for a sender of credits, the rate of the data that its credits release, in bit/s.
     pub rate: f64,
-    /// Smoothed round-trip time, in seconds.
+    /// The smoothed round-trip time, in seconds.
     pub srtt: f64,
 }
 
 impl Gauges {
-    /// Nothing to show.
+    /// The gauges of an end that has none of the quantities.
     pub const NONE: Gauges = Gauges { cwnd: f64::NAN, rate: f64::NAN, srtt: f64::NAN };
 }
 
-/// One end of a flow. The module's page says how it is driven.
+/// One end of a flow. The documentation of the module says how it is driven.
 pub trait Endpoint {
-    /// A packet for this end arrived. `extra` means something only if the packet is flagged
-    /// [`crate::Flags::EXTRA`].
+    /// Handles a packet that arrived for this end. `extra` is valid only if the packet is flagged [`crate::Flags::EXTRA`].
     fn handle_packet(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>);
 
-    /// The time of [`Endpoint::next_timeout`] came, or an earlier one.
+    /// Handles the timer at the time of [`Endpoint::next_timeout`], or earlier.
     fn handle_timeout(&mut self, cx: &mut Cx<'_>);
 
-    /// The next packet that must leave now: acknowledgements, credits, requests. Fills `extra` and flags the
-    /// packet if it needs one.
+    /// Returns the next control packet, such as an acknowledgement, a credit or a request, which must leave at once. If the
+    /// packet needs `extra`, the end fills that and flags the packet.
     fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet>;
 
-    /// When this end wants [`Endpoint::handle_timeout`]; [`Time::MAX`] if never. A time that is not in the future means at
-    /// once: the driver then calls [`Endpoint::handle_timeout`] without letting time pass, but not before the input at
-    /// hand is dealt with. So an end whose timeout never moves on stops the clock.
+    /// Returns the time at which [`Endpoint::handle_timeout`] must be called, or [`Time::MAX`] for never. For a time that is
+    /// not in the future, the driver calls [`Endpoint::handle_timeout`] in the same instant, after the present input. So an
+    /// end whose timeout never advances would stop the clock.
     fn next_timeout(&self) -> Time;
 
-    /// Whether this end has nothing left to do and needs nothing more from its peer. It must still bear packets.
+    /// Returns true if this end has nothing left to do and needs nothing more from its peer. Packets may still arrive.
     fn is_finished(&self) -> bool;
 
-    /// What a sampled series shows.
+    /// Returns the quantities that samples record.
     fn gauges(&self) -> Gauges {
         Gauges::NONE
     }
 }
 
-/// The sending end. It alone sends data.
+/// The sending end of a flow, which alone sends data.
 pub trait Sender: Endpoint {
-    /// Whether [`Sender::poll_transmit`] would return a packet.
+    /// Returns true if [`Sender::poll_transmit`] would return a packet.
     fn wants_transmit(&self, now: Time) -> bool;
 
-    /// The next data packet; the network card has room for it now.
+    /// Returns the next data packet, for which the network card has room now.
     fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet>;
 
-    /// Whether [`Sender::poll_unscheduled`] would return a packet.
+    /// Returns true if [`Sender::poll_unscheduled`] would return a packet.
     fn wants_unscheduled(&self) -> bool {
         false
     }
 
-    /// The next packet of *unscheduled* data (sent without a credit), for the class that yields to all others. Only
-    /// transports whose [`Needs`](crate::Needs) ask for that class send any.
+    /// Returns the next packet of *unscheduled* data (sent without a credit), for the class of the lowest priority. Only
+    /// transports whose [`Needs`](crate::Needs) ask for that class send such data.
     fn poll_unscheduled(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         let _ = cx;
         None
     }
 
-    /// The application hands over `bytes` more.
+    /// Adds `bytes` that the application writes to the data to send.
     fn write(&mut self, bytes: u64, cx: &mut Cx<'_>);
 
-    /// The application will write no more: once all is delivered the flow ends.
+    /// Closes the flow, which ends when all data is delivered. The application writes no more.
     fn close(&mut self, cx: &mut Cx<'_>);
 
-    /// The application takes back what was not yet sent for the first time, and closes. Returns how many bytes
-    /// the flow then has in all.
+    /// Takes back the bytes that have never been sent, and closes the flow. Returns the number of bytes that the flow then
+    /// has in all.
     fn truncate(&mut self, cx: &mut Cx<'_>) -> u64;
 
-    /// Bytes from the start of the flow that this end knows to have arrived. 0 in a transport that never learns.
+    /// Returns the bytes from the start of the flow that this end knows to have arrived; 0 in a transport without
+    /// acknowledgements.
     fn acknowledged(&self) -> u64;
 
-    /// The flow's max-min fair share is `rate` from now on, in bytes on the wire. Only transports whose
-    /// [`Needs`](crate::Needs) ask for an oracle hear of it.
+    /// Tells the flow's max-min fair share, as a rate on the wire, to transports whose [`Needs`](crate::Needs) ask for an
+    /// oracle.
     fn set_rate(&mut self, rate: Rate, cx: &mut Cx<'_>) {
         let _ = (rate, cx);
     }
 }
 
-/// The receiving end.
+/// The receiving end of a flow.
 pub trait Receiver: Endpoint {
-    /// Bytes handed to the application so far: without gaps and in order.
+    /// Returns the bytes that have been delivered to the application, in order and without gaps.
     fn delivered(&self) -> u64;
 }
 
-/// Code to be run on a sender whose type is not known: one instance per transport, chosen by one jump.
+/// A generic function on a sender whose type is not known. It is compiled once per transport, so that calls inside are
+/// direct.
 pub trait SenderVisitor {
-    /// What it returns.
+    /// The result of the function.
     type Output;
-    /// The code.
+    /// Calls the function.
     fn visit<S: Sender>(self, sender: &mut S) -> Self::Output;
 }
 
-/// The same for a receiver.
+/// A generic function on a receiver whose type is not known, as [`SenderVisitor`].
 pub trait ReceiverVisitor {
-    /// What it returns.
+    /// The result of the function.
     type Output;
-    /// The code.
+    /// Calls the function.
     fn visit<R: Receiver>(self, receiver: &mut R) -> Self::Output;
 }

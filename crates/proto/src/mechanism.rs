@@ -1,9 +1,10 @@
-//! Port mechanisms: what a transport has the output ports of switches do, besides queueing, marking and credit limits.
+//! The trait [`PortMechanism`]: the work of a transport at the output ports of switches, besides queueing, marking and credit
+//! limits.
 //!
 //! A mechanism sees the packets that arrive at its port, those that leave it, or both. It may write into the packets
 //! that leave, have a timer, and ask for congestion notification packets (CNPs) to the senders of flows.
 //!
-//! Whoever drives it follows one rule. Each packet that arrives, dropped later or not, goes to
+//! The driver of a mechanism follows one rule. Each packet that arrives, dropped later or not, goes to
 //! [`PortMechanism::on_arrival`] if [`PortMechanism::SEES_ARRIVALS`]; each packet that leaves for the link goes to
 //! [`PortMechanism::on_departure`] if [`PortMechanism::SEES_DEPARTURES`]. [`PortMechanism::on_timeout`] is called at
 //! [`PortMechanism::next_timeout`], and then [`PortMechanism::poll_cnp`] until it returns `None`. A call too early is
@@ -19,13 +20,13 @@ use std::fmt::Debug;
 pub struct PortState {
     /// The present time.
     pub now: Time,
-    /// Bytes that wait in all classes of data.
+    /// The bytes that wait in all classes of data.
     pub queued: u64,
-    /// Bytes sent so far.
+    /// The bytes sent so far.
     pub sent: u64,
 }
 
-/// A mechanism at one output port of a switch. The module's page says how it is driven.
+/// A mechanism at one output port of a switch. The documentation of the module says how it is driven.
 pub trait PortMechanism: Debug + Sized {
     /// The constants of the mechanism. Transports whose configurations are equal can share the ports of a network.
     type Config: Declared + PartialEq + 'static;
@@ -36,37 +37,38 @@ pub trait PortMechanism: Debug + Sized {
     const PREFIX: &'static str = "";
     /// The names of the constants that have a key in `[switch]`.
     const KEYS: &'static [&'static str] = &[];
-    /// The port calls [`PortMechanism::on_arrival`].
+    /// True if the port calls [`PortMechanism::on_arrival`].
     const SEES_ARRIVALS: bool = false;
-    /// The port calls [`PortMechanism::on_departure`].
+    /// True if the port calls [`PortMechanism::on_departure`].
     const SEES_DEPARTURES: bool = false;
-    /// The mechanism asks for CNPs, which then have a class of their own.
+    /// True if the mechanism asks for CNPs, which then have a class of their own.
     const SENDS_CNPS: bool = false;
 
-    /// A mechanism for a port whose link has this rate.
+    /// Makes the mechanism of a port whose link has this rate.
     fn new(config: &Self::Config, rate: Rate) -> Self;
 
-    /// A packet arrived, and may yet be dropped. `flow` names its flow, and no other flow ever has the same name.
+    /// Handles a packet that arrives and may still be dropped. `flow` names its flow, and no other flow ever has the same
+    /// name.
     fn on_arrival(&mut self, packet: &Packet, flow: u64, port: PortState) {
         let _ = (packet, flow, port);
     }
 
-    /// A packet leaves for the link. `extra` is `None` unless the packet is flagged [`crate::Flags::EXTRA`].
+    /// Handles a packet that leaves for the link. `extra` is `None` unless the packet is flagged [`crate::Flags::EXTRA`].
     fn on_departure(&mut self, packet: &mut Packet, extra: Option<&mut Extra>, port: PortState) {
         let _ = (packet, extra, port);
     }
 
-    /// The time at which [`PortMechanism::on_timeout`] should be called; [`Time::MAX`] for never.
+    /// Returns the time at which [`PortMechanism::on_timeout`] must be called, or [`Time::MAX`] for never.
     fn next_timeout(&self) -> Time {
         Time::MAX
     }
 
-    /// The time of [`PortMechanism::next_timeout`] came, or an earlier one.
+    /// Handles the timer at the time of [`PortMechanism::next_timeout`], or earlier.
     fn on_timeout(&mut self, port: PortState) {
         let _ = port;
     }
 
-    /// The name of the flow whose sender gets the next CNP, as the flow was named on arrival.
+    /// Returns the name of the flow whose sender gets the next CNP, as given on arrival.
     fn poll_cnp(&mut self, now: Time) -> Option<u64> {
         let _ = now;
         None
@@ -79,7 +81,7 @@ declare! {
     pub struct NoConstants {}
 }
 
-/// The mechanism of transports that need none: no value of this type exists.
+/// The mechanism of transports that need none. No value of this type exists.
 #[derive(Clone, Copy, Debug)]
 pub enum NoMechanism {}
 
@@ -92,12 +94,12 @@ impl PortMechanism for NoMechanism {
     }
 }
 
-/// What is known of a mechanism.
+/// The information on a mechanism.
 #[derive(Clone, Copy, Debug)]
 pub struct MechanismInfo {
-    /// As [`PortMechanism::NAME`].
+    /// The name of the mechanism, as [`PortMechanism::NAME`].
     pub name: &'static str,
-    /// As [`PortMechanism::SENDS_CNPS`].
+    /// True if the mechanism asks for CNPs, as [`PortMechanism::SENDS_CNPS`].
     pub sends_cnps: bool,
     prefix: &'static str,
     constants: &'static [Spec],
@@ -105,7 +107,7 @@ pub struct MechanismInfo {
 }
 
 impl MechanismInfo {
-    /// The information on the mechanism `M`.
+    /// Returns the information on the mechanism `M`.
     pub const fn of<M: PortMechanism>() -> MechanismInfo {
         MechanismInfo {
             name: M::NAME,
@@ -116,10 +118,12 @@ impl MechanismInfo {
         }
     }
 
-    /// The keys of the mechanism in a scenario's `[switch]`, each with the constant that it sets.
+    /// Returns the keys of the mechanism in a scenario's `[switch]`, each with the constant that it sets.
     pub fn keys(&self) -> impl Iterator<Item = (String, &'static Spec)> {
-        let MechanismInfo { prefix, keyed, .. } = *self;
-        let keyed = self.constants.iter().filter(|constant| keyed.contains(&constant.name));
-        keyed.map(move |constant| (format!("{prefix}_{}", constant.name), constant))
+        let MechanismInfo { prefix, constants, keyed, .. } = *self;
+        let constant = move |name: &&str| constants.iter().find(|constant| constant.name == *name);
+        keyed.iter().map(move |name| {
+            (format!("{prefix}_{name}"), constant(name).expect("each key is one of the constants"))
+        })
     }
 }

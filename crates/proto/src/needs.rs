@@ -1,34 +1,35 @@
-//! What a transport needs from the ports on the way of its packets.
+//! The needs of a transport at the ports on the path of its packets.
 
 use crate::port::{CreditShaping, RedConfig};
 use clearway_schema::choice;
 
-/// What a transport needs from ports, unless the scenario says otherwise.
+/// The needs of a transport at ports, which hold unless the scenario sets something else.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Needs {
-    /// A rate-limited class for credits.
+    /// The rate-limited class for credits, if the transport sends any.
     pub credits: Option<CreditNeeds>,
-    /// ECN marks on the data queue.
+    /// The ECN marking of data queues, if the transport reacts to marks.
     pub marking: Option<MarkingNeeds>,
-    /// A network that loses nothing for want of buffer: priority flow control.
+    /// True if the transport needs a network without loss from full buffers, which priority flow control provides.
     pub lossless: bool,
-    /// A class for CNPs ([`Kind::Cnp`](crate::Kind::Cnp)), in which they overtake data.
+    /// True if CNPs ([`Kind::Cnp`](crate::Kind::Cnp)) need a class of their own, in which they overtake data.
     pub cnps: bool,
-    /// The way of acknowledgements: with data or ahead of it.
+    /// The class of acknowledgements: that of data or one ahead of it.
     pub acks: Acks,
-    /// The size in frames of the queue of *unscheduled* data (sent without a credit), a class that yields to all
-    /// others. `None`: the transport sends no such data.
+    /// The size, in frames, of the queue of *unscheduled* data (sent without a credit), which has the lowest priority.
+    /// `None` if the transport sends no such data.
     pub unscheduled_queue: Option<u32>,
-    /// Bytes that data packets carry besides payload and the network's headers.
+    /// The number of bytes that data packets carry besides payload and the network's headers.
     pub stamp: u32,
-    /// An oracle that tells senders their max-min fair share ([`Sender::set_rate`]), which no real network has.
+    /// True if senders need an oracle that tells them their max-min fair share ([`Sender::set_rate`]). No real network has
+    /// one.
     ///
     /// [`Sender::set_rate`]: crate::Sender::set_rate
     pub oracle: bool,
 }
 
 impl Needs {
-    /// Plain drop-tail queues.
+    /// The needs of a transport that runs with drop-tail queues.
     pub const NOTHING: Needs = Needs {
         credits: None,
         marking: None,
@@ -39,37 +40,37 @@ impl Needs {
         unscheduled_queue: None,
         oracle: false,
     };
-    /// Marks by a step at `K`.
+    /// The needs of a transport that runs with marking above a threshold `K`.
     pub const ECN: Needs = Needs { marking: Some(MarkingNeeds::Step), ..Needs::NOTHING };
 }
 
-/// How a port marks.
+/// The marking that a transport needs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum MarkingNeeds {
-    /// By a step at `K`, which the scenario knows.
+    /// Packets are marked above a threshold `K`, which the scenario sets.
     Step,
-    /// At random between two thresholds.
+    /// Packets are marked by RED, at random between two thresholds.
     Red(RedConfig),
 }
 
-/// The credit class of a port.
+/// The credit class that a transport needs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CreditNeeds {
-    /// Most credits that wait.
+    /// The capacity of the queue, in credits.
     pub queue: u32,
-    /// The token bucket in front of the link.
+    /// The rate limit of credits.
     pub shaping: CreditShaping,
 }
 
 choice! {
-    /// How acknowledgements travel.
+    /// The class of acknowledgements.
     pub enum Acks {
-        /// In the class of their data.
+        /// Acknowledgements are in the class of their data.
         WithData = "with-data",
-        /// Hosts send them ahead of data and while flow control has data stopped; in switches they are in the class of
-        /// their data. `ACK_HIGH_PRIO 1` of HPCC's ns-3 code: its script sets it at hosts alone.
+        /// Hosts send acknowledgements ahead of data, also while data is paused; in switches they are in the class of their
+        /// data. It is `ACK_HIGH_PRIO 1` of HPCC's ns-3 code, whose script sets it at hosts only.
         FirstAtHosts = "first-at-hosts",
-        /// In a class of their own ahead of data, at every port.
+        /// Acknowledgements have a class of their own ahead of data at every port.
         OwnClass = "own-class",
     }
 }

@@ -16,7 +16,7 @@ type ConfigOf<T> = <MechanismOf<T> as PortMechanism>::Config;
 
 macro_rules! transports {
     ($($Variant:ident = $Transport:ty;)+) => {
-        /// A transport with its parameters set: what a part of the traffic names.
+        /// Any transport, with its parameters.
         #[derive(Clone, Debug)]
         pub enum AnyTransport {$(
             #[doc = concat!("`", stringify!($Variant), "`")]
@@ -65,11 +65,11 @@ macro_rules! transports {
             params: <<$Transport as Transport>::Params as Declared>::SPECS,
             profiles: <$Transport>::PROFILES,
             mechanism: MechanismInfo::of::<MechanismOf<$Transport>>(),
-            counts_notices: <$Transport>::COUNTS_NOTICES,
+            counts_notifications: <$Transport>::COUNTS_NOTIFICATIONS,
         },)+];
 
         impl AnyTransport {
-            /// The transport of that name with its defaults, or `None`.
+            /// Returns the transport of a name with its default parameters, or `None`.
             pub fn by_name(name: &str) -> Option<AnyTransport> {
                 match name {
                     $(<$Transport>::NAME => Some(AnyTransport::$Variant(Default::default())),)+
@@ -77,13 +77,13 @@ macro_rules! transports {
                 }
             }
 
-            /// What is known of it.
+            /// Returns the information on the transport.
             pub fn info(&self) -> &'static TransportInfo {
                 let name = match self { $(AnyTransport::$Variant(_) => <$Transport>::NAME,)+ };
                 TRANSPORTS.iter().find(|info| info.name == name).expect("every transport is listed")
             }
 
-            /// Sets one parameter. `profile` sets several, so it comes first.
+            /// Sets one parameter. The name `profile` sets all parameters of a profile, so it must be set before others.
             pub fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<(), Error> {
                 let value = value.into();
                 match self {
@@ -91,31 +91,31 @@ macro_rules! transports {
                 }
             }
 
-            /// All parameters with their values in TOML.
+            /// Returns all parameters with their values in TOML.
             pub fn write(&self) -> Vec<(&'static str, String)> {
                 match self { $(AnyTransport::$Variant(params) => params.write(),)+ }
             }
 
-            /// What its packets need from the ports on their way.
+            /// As [`Transport::needs`].
             pub fn needs(&self) -> Needs {
                 match self { $(AnyTransport::$Variant(params) => <$Transport>::needs(params),)+ }
             }
 
-            /// A sending end for a new flow.
+            /// Makes the sending end of a new flow.
             pub fn sender(&self, env: &Env) -> AnySender {
                 match self {
                     $(AnyTransport::$Variant(params) => AnySender::$Variant(<$Transport>::sender(params, env)),)+
                 }
             }
 
-            /// A receiving end for a new flow.
+            /// Makes the receiving end of a new flow.
             pub fn receiver(&self, env: &Env) -> AnyReceiver {
                 match self {
                     $(AnyTransport::$Variant(params) => AnyReceiver::$Variant(<$Transport>::receiver(params, env)),)+
                 }
             }
 
-            /// The shim of a host that receives its flows, if it has one.
+            /// Makes the shim of a host that receives flows of the transport, if it has one.
             pub fn shim(&self, env: &ShimEnv) -> Option<AnyShim> {
                 match self {
                     $(AnyTransport::$Variant(params) => {
@@ -124,7 +124,7 @@ macro_rules! transports {
                 }
             }
 
-            /// The configuration of its mechanism at the ports of switches, if it brings one.
+            /// Returns the configuration of the transport's mechanism at the ports of switches, if it has one.
             pub fn mechanism(&self) -> Option<AnyMechanismConfig> {
                 match self {
                     $(AnyTransport::$Variant(params) => {
@@ -135,7 +135,7 @@ macro_rules! transports {
         }
 
         impl AnyMechanismConfig {
-            /// The information on the mechanism.
+            /// Returns the information on the mechanism.
             pub fn info(&self) -> MechanismInfo {
                 match self { $(AnyMechanismConfig::$Variant(_) => MechanismInfo::of::<MechanismOf<$Transport>>(),)+ }
             }
@@ -148,12 +148,12 @@ macro_rules! transports {
                 match self { $(AnyMechanismConfig::$Variant(config) => config.set(constant, value),)+ }
             }
 
-            /// All constants with their values in TOML.
+            /// Returns all constants with their values in TOML.
             pub fn write(&self) -> Vec<(&'static str, String)> {
                 match self { $(AnyMechanismConfig::$Variant(config) => config.write(),)+ }
             }
 
-            /// A mechanism for a port whose link has this rate.
+            /// Makes the mechanism of a port whose link has this rate.
             #[allow(unreachable_code, reason = "no value of `NoMechanism` exists")]
             pub fn build(&self, rate: Rate) -> AnyMechanism {
                 match self {
@@ -168,7 +168,8 @@ macro_rules! transports {
             }
         }
 
-        /// Equal are configurations of one kind of mechanism with equal constants, whichever transports they come from.
+        /// Two configurations are equal if they are of one kind of mechanism with equal constants, even if different
+        /// transports bring them.
         impl PartialEq for AnyMechanismConfig {
             fn eq(&self, other: &AnyMechanismConfig) -> bool {
                 match self {

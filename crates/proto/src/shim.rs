@@ -1,67 +1,68 @@
-//! Shims: what sits at a host between its network card and the receivers of its flows, and changes no TCP code.
+//! The trait [`Shim`]: a layer at a host between its network card and the receivers of its flows, which needs no change to
+//! TCP.
 //!
 //! A shim sees the packets that arrive for the receivers, before they do, and the acknowledgements that these send.
 //! It may rewrite an acknowledgement, or hold it and release it later. Its state spans all flows of a host.
 //!
-//! Whoever drives it follows one rule. A packet for a receiver goes to [`Shim::handle_incoming`], then to the
-//! receiver; each packet that the receiver answers with goes to [`Shim::handle_outgoing`], and leaves if that returns
-//! it. After all of that, and after [`Shim::handle_timeout`], [`Shim::poll_release`] is called until it returns
-//! `None`, and what it returns leaves; then the timer is set to [`Shim::next_timeout`]. Calls too early are harmless.
+//! The driver of a shim follows one rule. A packet for a receiver goes to [`Shim::handle_incoming`], and then to the
+//! receiver. Each packet of the receiver goes to [`Shim::handle_outgoing`], and leaves if that returns it. After these, and
+//! after [`Shim::handle_timeout`], the driver calls [`Shim::poll_release`] until it returns `None` and sends each packet
+//! that it returns; then it sets the timer to [`Shim::next_timeout`]. Calls too early are harmless.
 //!
-//! Flows are told apart by numbers that the driver chooses. A number may be used again after [`Shim::forget`].
+//! The driver chooses a number for each flow, and may use it again after [`Shim::forget`].
 
 use crate::endpoint::Framing;
 use crate::packet::{Extra, Packet};
 use clearway_units::{Rate, Time};
 
-/// Where a shim sits.
+/// The environment of a shim.
 #[derive(Clone, Copy, Debug)]
 pub struct ShimEnv {
-    /// Rate of the host's network card.
+    /// The rate of the host's network card.
     pub line_rate: Rate,
-    /// How payload becomes frames.
+    /// The sizes of frames.
     pub framing: Framing,
 }
 
-/// What a shim has held so far.
+/// The counters of a shim.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ShimStats {
-    /// Acknowledgements held now.
+    /// The number of acknowledgements that are held.
     pub held: u64,
-    /// The most that were held at a time.
+    /// The largest number of acknowledgements held at a time.
     pub held_max: u64,
-    /// Acknowledgements that went through, or were released.
+    /// The number of acknowledgements that were passed on or released.
     pub released: u64,
-    /// Acknowledgements that were dropped, because others that stayed or left said the same or more.
+    /// The number of acknowledgements that were dropped because others supersede them.
     pub dropped: u64,
 }
 
-/// A shim. The module's page says how it is driven.
+/// A shim at one host. The documentation of the module says how it is driven.
 pub trait Shim: std::fmt::Debug {
-    /// A packet for a receiver arrived: data, or one of a handshake. The receiver has not seen it yet.
+    /// Handles a packet for a receiver, data or part of a handshake, before the receiver sees it.
     fn handle_incoming(&mut self, flow: u32, packet: &Packet, now: Time);
 
-    /// A receiver sends a packet: an acknowledgement, or the answer to a handshake. It leaves as returned; `None`:
-    /// the shim holds it.
+    /// Handles a packet that a receiver sends, an acknowledgement or part of a handshake. The packet that is returned
+    /// leaves; `None` means that the shim holds it.
     fn handle_outgoing(&mut self, flow: u32, packet: Packet, extra: &Extra, now: Time) -> Option<Packet>;
 
-    /// The next packet held that may leave now.
+    /// Returns the next packet held that may leave now, with its flow.
     fn poll_release(&mut self, now: Time) -> Option<(u32, Packet, Extra)>;
 
-    /// The time of [`Shim::next_timeout`] came, or an earlier one.
+    /// Handles the timer at the time of [`Shim::next_timeout`], or earlier.
     fn handle_timeout(&mut self, now: Time);
 
-    /// When this shim wants [`Shim::handle_timeout`]; [`Time::MAX`] if never.
+    /// Returns the time at which [`Shim::handle_timeout`] must be called, or [`Time::MAX`] for never.
     fn next_timeout(&self) -> Time;
 
-    /// Both ends of a flow are done with it: whatever is held of it is dropped, and nothing of it stays behind.
+    /// Drops the packets and the state of a flow that both of its ends have finished.
     fn forget(&mut self, flow: u32);
 
-    /// What it has held so far.
+    /// Returns the counters.
     fn stats(&self) -> ShimStats;
 }
 
-/// The shim of transports without one: no value of this type exists.
+/// The shim of transports without one. No value of this type exists.
 #[derive(Clone, Copy, Debug)]
 pub enum NoShim {}
 

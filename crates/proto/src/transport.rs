@@ -1,4 +1,5 @@
-//! Transports: a kind of sender and a kind of receiver that belong together, with what they bring along.
+//! The trait [`Transport`], which ties a kind of sender to a kind of receiver, with their parameters, shim and port
+//! mechanism.
 
 use crate::endpoint::{Env, Receiver, Sender};
 use crate::mechanism::{MechanismInfo, PortMechanism};
@@ -6,47 +7,47 @@ use crate::needs::Needs;
 use crate::shim::{Shim, ShimEnv};
 use clearway_schema::{Declared, Error, Profile, Spec, Value};
 
-/// A transport: a kind of sender and a kind of receiver that belong together, with their parameters.
+/// A transport: a kind of sender and a kind of receiver, with their parameters.
 pub trait Transport {
-    /// Its parameters.
+    /// The parameters.
     type Params: Declared + Default;
-    /// Its sending end.
+    /// The sending end.
     type Sender: Sender;
-    /// Its receiving end.
+    /// The receiving end.
     type Receiver: Receiver;
-    /// The shim of its receiving hosts; [`NoShim`](crate::NoShim) for a transport without one.
+    /// The shim at receiving hosts; [`NoShim`](crate::NoShim) for a transport without one.
     type Shim: Shim;
     /// The mechanism at the ports of switches; [`NoMechanism`](crate::NoMechanism) for a transport without one.
     type Mechanism: PortMechanism;
-    /// Its name, as in scenario files.
+    /// The name in scenario files.
     const NAME: &'static str;
-    /// What it is, in a sentence.
+    /// A summary of the transport in a sentence.
     const SUMMARY: &'static str;
-    /// Paper or RFC that defines it.
+    /// The paper or RFC that defines the transport.
     const SOURCE: &'static str;
-    /// What it was checked against, with a sentence on what that covers.
+    /// The paper or code against which the transport was checked.
     const CHECKED: Checked;
     /// Named sets of parameters.
     const PROFILES: &'static [Profile] = &[];
-    /// Whether its senders count the notifications of congestion that they hear of ([`Stats::notices`]).
+    /// True if senders count the notifications of congestion that they receive ([`Stats::notifications`]).
     ///
-    /// [`Stats::notices`]: crate::Stats::notices
-    const COUNTS_NOTICES: bool = false;
-    /// Queues, marks and classes that its packets need at the ports on their way.
+    /// [`Stats::notifications`]: crate::Stats::notifications
+    const COUNTS_NOTIFICATIONS: bool = false;
+    /// Returns the queues, marks and classes that the packets need at the ports on their path.
     fn needs(params: &Self::Params) -> Needs;
-    /// A sending end for a new flow.
+    /// Makes the sending end of a new flow.
     fn sender(params: &Self::Params, env: &Env) -> Self::Sender;
-    /// A receiving end for a new flow.
+    /// Makes the receiving end of a new flow.
     fn receiver(params: &Self::Params, env: &Env) -> Self::Receiver;
-    /// The shim of a host that receives flows of the transport. A transport whose [`Transport::Shim`] is not [`NoShim`]
-    /// overrides this.
+    /// Makes the shim of a host that receives flows of the transport. A transport whose [`Transport::Shim`] is not
+    /// [`NoShim`] overrides this.
     ///
     /// [`NoShim`]: crate::NoShim
     fn shim(_: &Self::Params, _: &ShimEnv) -> Option<Self::Shim> {
         None
     }
-    /// The configuration of the mechanism at the ports of switches. A transport whose [`Transport::Mechanism`] is not
-    /// [`NoMechanism`] overrides this.
+    /// Returns the configuration of the mechanism at the ports of switches. A transport whose [`Transport::Mechanism`] is
+    /// not [`NoMechanism`] overrides this.
     ///
     /// [`NoMechanism`]: crate::NoMechanism
     fn mechanism(_: &Self::Params) -> Option<<Self::Mechanism as PortMechanism>::Config> {
@@ -54,21 +55,21 @@ pub trait Transport {
     }
 }
 
-/// What a transport was checked against, each with a sentence that says what was read and what was not.
+/// The evidence against which a transport was checked, with a sentence on what was compared and what was not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Checked {
-    /// The text of the paper or RFC that defines it.
+    /// The transport was checked against the text of the paper or RFC that defines it.
     Paper(&'static str),
-    /// Code of its authors, or of the authors of the paper that it is reproduced from.
+    /// The transport was checked against code of its authors, or of the authors of the paper that is reproduced.
     Code(&'static str),
-    /// Both.
+    /// The transport was checked against text and code.
     PaperAndCode(&'static str),
-    /// Neither was at hand.
+    /// Neither text nor code was available.
     Neither(&'static str),
 }
 
 impl Checked {
-    /// What it was checked against: "paper", "code", "paper and code" or "neither".
+    /// Returns the kind of evidence: "paper", "code", "paper and code" or "neither".
     pub const fn against(&self) -> &'static str {
         match self {
             Checked::Paper(_) => "paper",
@@ -78,7 +79,7 @@ impl Checked {
         }
     }
 
-    /// The sentence that says what was read and what was not.
+    /// Returns the sentence on what was compared and what was not.
     pub const fn how(&self) -> &'static str {
         match self {
             Checked::Paper(how) | Checked::Code(how) | Checked::PaperAndCode(how) | Checked::Neither(how) => {
@@ -88,28 +89,28 @@ impl Checked {
     }
 }
 
-/// What `clearway list transports` shows of a transport.
+/// The information on a transport that `clearway list transports` shows.
 #[derive(Clone, Copy, Debug)]
 pub struct TransportInfo {
-    /// Its name.
+    /// The name in scenario files.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// A summary of the transport in a sentence.
     pub summary: &'static str,
-    /// Paper or RFC that defines it.
+    /// The paper or RFC that defines the transport.
     pub source: &'static str,
-    /// What it was checked against.
+    /// The evidence against which the transport was checked.
     pub checked: Checked,
-    /// Its parameters.
+    /// The parameters.
     pub params: &'static [Spec],
-    /// Its named sets of parameters.
+    /// Named sets of parameters.
     pub profiles: &'static [Profile],
-    /// Whether its flows count the notifications of congestion that they hear of.
-    pub counts_notices: bool,
-    /// Its mechanism at the ports of switches; one without keys where it brings none.
+    /// True if flows count the notifications of congestion that they receive.
+    pub counts_notifications: bool,
+    /// The mechanism at the ports of switches; one without keys if the transport has none.
     pub mechanism: MechanismInfo,
 }
 
-/// Sets one parameter. `profile` sets several, so it comes first.
+/// Sets one parameter. The name `profile` sets all parameters of a profile, so it must be set before others.
 pub(crate) fn set_param<T: Transport>(
     params: &mut T::Params,
     name: &str,

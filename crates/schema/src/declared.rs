@@ -1,4 +1,4 @@
-//! What a declared set of fields can do.
+//! The trait of a declared set of fields.
 
 use crate::error::Error;
 use crate::field::Field;

@@ -1,6 +1,6 @@
 //! Parameters of transports, shapes of networks and tables of scenario files, each declared once.
 //!
-//! The same lines give the struct, the reader, the limits, the defaults and the documentation. Everything that a user
+//! One declaration gives the struct, the reader, the limits, the defaults and the documentation. Everything that a user
 //! can set goes through this crate, so that a value is read, refused and written in one way wherever it stands.
 //!
 //! | item | what it is |

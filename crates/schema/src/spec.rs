@@ -1,15 +1,15 @@
-//! What is known of a field, and how the fields of one set are included in another. All of it is computed by the
+//! The description of fields, and the inclusion of the fields of one set in another. All of it is computed by the
 //! compiler: an include that names a field which its group lacks does not compile.
 
 /// The default of a field that must be given.
 pub const REQUIRED: &str = "required";
 
-/// What is known of one field.
+/// The description of one field.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
     /// The name of the field, as in scenario files.
     pub name: &'static str,
-    /// What the field does.
+    /// The documentation of the field.
     pub doc: &'static str,
     /// Says how a value is written: "number", "time", "rate", ...
     pub kind: fn() -> String,
@@ -68,11 +68,11 @@ pub struct Group {
     pub specs: &'static [Spec],
     /// The names of the fields that users see; `None`: all.
     pub shown: Option<&'static [&'static str]>,
-    /// What differs, for fields that users see and for those that they don't.
+    /// The differences, for fields that users see and for those that they don't.
     pub changes: &'static [Change],
 }
 
-/// What differs from the declaration of a field where a set includes it. Empty texts change nothing.
+/// The differences from the declaration of a field where a set includes it. Empty texts change nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Change {
     /// The name of the field.
@@ -86,7 +86,7 @@ pub struct Change {
 }
 
 impl Group {
-    /// Whether users see the field.
+    /// Returns true if users see the field.
     pub fn shows(&self, name: &str) -> bool {
         match self.shown {
             Some(shown) => shown.contains(&name),
@@ -141,7 +141,7 @@ const fn position(specs: &[Spec], name: &str) -> usize {
     panic!("the group has no field of this name")
 }
 
-/// Whether two texts are equal, for the compiler.
+/// Returns true if two texts are equal, at compile time.
 const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     if a.len() != b.len() {
@@ -157,7 +157,7 @@ const fn same(a: &str, b: &str) -> bool {
     true
 }
 
-/// How many fields users see of these parts.
+/// Returns the number of fields of these parts that users see.
 pub const fn count(parts: &[Part]) -> usize {
     let (mut at, mut sum) = (0, 0);
     while at < parts.len() {

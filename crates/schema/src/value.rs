@@ -3,7 +3,7 @@
 use crate::text::one_line;
 use std::fmt::Write;
 
-/// Where a value was given, for messages.
+/// The place at which a value was given, for messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// A line of the file, counted from 1.
@@ -88,7 +88,7 @@ impl Value {
         }
     }
 
-    /// Whether the value fits into a line of a message: everything but a table does.
+    /// Returns true if the value fits into a line of a message, as all values but tables do.
     pub fn is_short(&self) -> bool {
         !matches!(self, Value::Table(_))
     }

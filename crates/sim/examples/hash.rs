@@ -1,4 +1,5 @@
-//! Prints the hash of a scenario's results: `cargo run --example hash -- scenarios/incast.toml [key=value ...]`.
+//! Prints the hash of a scenario's results. Run it with
+//! `cargo run --example hash -- scenarios/incast.toml [key=value ...]`.
 
 use clearway_sim::Simulation;
 use clearway_sim::scenario::{Overrides, Scenario};

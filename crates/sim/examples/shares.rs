@@ -1,8 +1,8 @@
-//! How well long flows use and share one link: a row for each cell, a column for each transport.
+//! Prints a table of how long flows use and share one link, with a row for each network and a column for each transport.
 //!
-//! `cargo run --release --example shares -- [rates=10,25,100] [flows=2,4,8,16,32,64] [rtts=25]
-//! [nets=plain,delay,rtt2] [seeds=3] SETTING ...`, where a SETTING is `transport` or `transport,parameter=value,...`. A cell is written `use, Jain's index
-//! over 1 ms, over 10 ms`.
+//! Run it with `cargo run --release --example shares -- [rates=10,25,100] [flows=2,4,8,16,32,64] [rtts=25]
+//! [nets=plain,delay,rtt2] [seeds=3] SETTING ...`, where a SETTING is `transport` or `transport,parameter=value,...`. A
+//! cell of the table holds the utilisation, and Jain's fairness index over 1 ms and over 10 ms.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -12,8 +12,9 @@ use common::shares::{Cell, Net};
 use std::error::Error;
 use std::io::Write;
 
-/// Round-trip times whose extremes are as 1 to 2, and as 1 to 4.
+/// Round-trip times of which the longest is twice the shortest.
 const RTT2: Net = Net::UnequalRtts(67, 133);
+/// Round-trip times of which the longest is four times the shortest.
 const RTT4: Net = Net::UnequalRtts(40, 160);
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -1,5 +1,5 @@
 //! The bare forwarding loop: packets that circle on their paths, with the wheel, the slab and the ports' clocks and
-//! nothing else. What it reaches bounds every simulation on this engine; `make bench` shows both.
+//! nothing else. Its speed bounds that of every simulation on this engine; `make bench` shows both.
 
 use crate::engine::{Agenda, EventKind};
 use crate::ids::{ClassId, FlowSlot, Id, IdVec, PacketId};

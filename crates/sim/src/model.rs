@@ -1,6 +1,7 @@
-//! What is simulated, with every name resolved and every default filled in: what a scenario file comes to.
+//! The model of a simulation, in which every name is resolved and every default filled in.
 //!
-//! [`crate::scenario`] makes a [`Model`] from a file; [`crate::Simulation`] runs it. Code may also build one itself.
+//! [`crate::scenario`] makes a [`Model`] from a scenario file, and [`crate::Simulation`] runs it. Code can also build one
+//! directly.
 
 use clearway_proto::port::pfc::PfcConfig;
 use clearway_proto::port::{CreditShaping, MarkAt, RedConfig};
@@ -9,216 +10,215 @@ use clearway_topology::{NodeId, PortId, Topology, routing::Policy};
 use clearway_units::{Bytes, Span, Time};
 use std::sync::Arc;
 
-/// A network, its traffic and what to observe.
+/// A network with its traffic and its samples.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Seed of every random stream.
+    /// The seed of all random streams.
     pub seed: u64,
-    /// When to stop at the latest; without it the run ends when every flow has.
+    /// The latest end of the run. With `None`, the run ends when all flows have ended.
     pub stop: Option<Time>,
-    /// Hosts, switches and links.
+    /// The hosts, switches and links.
     pub topology: Topology,
-    /// How a flow's path is chosen.
+    /// The policy by which a flow's path is chosen.
     pub routing: Policy,
-    /// How payload becomes frames.
+    /// The sizes of frames.
     pub framing: Framing,
-    /// Output ports of switches.
+    /// The output ports of switches.
     pub switch: PortModel,
-    /// Flow control between switches and who feeds them, if any. Needs [`PortModel::shared`] at switches.
+    /// The flow control of links into switches, if any. It needs [`PortModel::shared`] at switches.
     pub pfc: Option<Pfc>,
-    /// Whether a fraction of a nanosecond in the time that a frame takes on a link is dropped, as the ns-3 code of
-    /// HPCC does.
+    /// If true, serialisation times are truncated to whole nanoseconds, as in HPCC's ns-3 code.
     pub whole_ns: bool,
-    /// Hosts and their output ports.
+    /// The hosts and their output ports.
     pub host: HostModel,
-    /// Who sends what to whom.
+    /// The traffic entries.
     pub traffic: Vec<Traffic>,
-    /// Links that fail.
+    /// The links that fail and recover.
     pub faults: Vec<Fault>,
-    /// Random loss on links: (port, probability per packet).
+    /// The links with random loss, as (port, probability per packet).
     pub loss: Vec<(PortId, f64)>,
-    /// What to sample.
+    /// The series to sample.
     pub samples: Vec<Sample>,
 }
 
 impl Model {
-    /// The class of *unscheduled* data (sent without a credit): the class with the lowest priority, of several the last.
+    /// Returns the class of *unscheduled* data (sent without a credit): the last of the classes with the lowest priority.
     pub fn unscheduled_class(&self) -> usize {
         let classes = self.switch.classes.iter().enumerate();
         classes.max_by_key(|(_, class)| class.priority).map_or(0, |(index, _)| index)
     }
 }
 
-/// An output port's queues.
+/// The queues of an output port.
 #[derive(Clone, Debug)]
 pub struct PortModel {
-    /// The limit of all credits together, if any transport uses them.
+    /// The rate limit of all credits together, if any transport uses credits.
     pub credit: Option<CreditClass>,
-    /// Classes of credits, which share that limit. Empty: there is one.
+    /// The classes of credits, which share that limit. If empty, there is a single class.
     pub credit_classes: Vec<CreditTurn>,
-    /// Classes of all other packets, at least one.
+    /// The classes of all other packets, at least one.
     pub classes: Vec<Class>,
-    /// A buffer that all ports of a switch share, with dynamic thresholds, beside the limits of the classes.
+    /// The buffer that all ports of a switch share with dynamic thresholds, in addition to the limits of the classes.
     pub shared: Option<SharedBuffer>,
     /// The mechanism that a transport brings to the ports of switches; `None` at hosts.
     pub mechanism: Option<AnyMechanismConfig>,
 }
 
-/// Credits at a port.
+/// The queue and the rate limit of credits at a port.
 #[derive(Clone, Copy, Debug)]
 pub struct CreditClass {
-    /// Most credits that wait.
+    /// The capacity of the queue, in credits.
     pub queue: u32,
-    /// Rate limit.
+    /// The rate limit.
     pub shaping: CreditShaping,
-    /// Share of the link that the rate limit takes for the whole; 1 as in the papers. Less leaves the rest to data
+    /// The share of the link whose capacity the credits schedule; 1 in the papers. A smaller share leaves the rest to data
     /// without credits.
     pub share: f64,
 }
 
 impl CreditClass {
-    /// Credits for the whole link.
+    /// Makes a credit class for the whole link.
     pub fn new(queue: u32, shaping: CreditShaping) -> CreditClass {
         CreditClass { queue, shaping, share: 1.0 }
     }
 }
 
-/// One of several classes of credits at a port: who goes first (ExpressPass '17, sec. 7, "Multiple traffic classes").
+/// One of several classes of credits at a port (ExpressPass '17, sec. 7, "Multiple traffic classes").
 #[derive(Clone, Debug)]
 pub struct CreditTurn {
-    /// Its name.
+    /// The name of the class.
     pub name: String,
-    /// Classes of a lower number go first.
+    /// The priority; classes with a lower number are served first.
     pub priority: u8,
-    /// Share among classes of the same priority, by credits; at least 1.
+    /// The weight among classes of the same priority, by credits; at least 1.
     pub weight: u32,
-    /// Most credits of it that wait.
+    /// The capacity of the class's queue, in credits.
     pub queue: u32,
-    /// A limit of its own, besides the common one, as a share of the link.
+    /// The rate limit of this class in addition to the common one, as a share of the link.
     pub share: Option<f64>,
 }
 
 /// A class of packets at a port.
 #[derive(Clone, Debug)]
 pub struct Class {
-    /// Its name.
+    /// The name of the class.
     pub name: String,
-    /// Classes of a lower number go first.
+    /// The priority; classes with a lower number are served first.
     pub priority: u8,
-    /// Share among classes of the same priority, by bytes (deficit round robin); at least 1.
+    /// The weight among classes of the same priority, by bytes (deficit round robin); at least 1.
     pub weight: u32,
-    /// How much may wait.
+    /// The capacity of the queue.
     pub limit: Amount,
-    /// Marks, if any.
+    /// The ECN marking, if any.
     pub marking: Option<Marking>,
-    /// The class that its packets join at switches, if another: such a class is one of hosts alone.
+    /// The class that packets of this class join at switches, if this class exists at hosts only.
     pub at_switches: Option<usize>,
 }
 
-/// An amount of packets in a queue, counted in bytes on the wire or in packets; the first reached counts.
+/// A limit of a queue in bytes on the wire and in packets, of which the first reached counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Amount {
-    /// Bytes on the wire.
+    /// The limit in bytes on the wire.
     pub bytes: Bytes,
-    /// Packets.
+    /// The limit in packets.
     pub packets: u32,
 }
 
 impl Amount {
-    /// No limit.
+    /// The limit of an unlimited queue.
     pub const UNLIMITED: Amount = Amount { bytes: Bytes::MAX, packets: u32::MAX };
 }
 
-/// Step marking of a class.
+/// The ECN marking of a class.
 #[derive(Clone, Copy, Debug)]
 pub struct Marking {
-    /// Marking threshold `K`.
+    /// The marking threshold `K`.
     pub threshold: Threshold,
-    /// When to compare.
+    /// The moment at which the queue is compared with the threshold.
     pub at: MarkAt,
 }
 
 /// A marking threshold.
 #[derive(Clone, Copy, Debug)]
 pub enum Threshold {
-    /// The same at every port: mark above this.
+    /// One threshold for all ports.
     Fixed(Amount),
-    /// 65 full frames per 10 Gbps of the port's rate, at least 10 (the DCTCP and ExpressPass papers' K: 65 at
-    /// 10 Gbps, 650 at 100 Gbps; PAC's 10 at 1 Gbps).
+    /// A threshold of 65 full frames per 10 Gbps of the port's rate, at least 10. The DCTCP and ExpressPass papers use 65
+    /// at 10 Gbps and 650 at 100 Gbps, PAC 10 at 1 Gbps.
     ByRate,
-    /// At random between two thresholds.
+    /// RED: marks are random between two thresholds.
     Red(RedConfig),
 }
 
-/// A switch's memory under dynamic thresholds (Choudhury and Hahne, 1998): a queue may hold `alpha` times what is
-/// free.
+/// The memory of a switch under dynamic thresholds (Choudhury and Hahne, 1998), where a queue may hold `alpha` times the
+/// free memory.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedBuffer {
-    /// Memory of one switch.
+    /// The memory of one switch.
     pub size: Bytes,
-    /// Share of the free memory that one queue may hold.
+    /// The size of one queue as a multiple of the free memory.
     pub alpha: f64,
 }
 
-/// Priority flow control (IEEE 802.1Qbb).
+/// The settings of priority flow control (IEEE 802.1Qbb).
 #[derive(Clone, Debug)]
 pub struct Pfc {
-    /// When to stop and to go on.
+    /// The thresholds at which links are paused and resumed.
     pub config: PfcConfig,
-    /// Memory for what arrives after a link was stopped, for each class of each link. `None`: by rate and delay
+    /// The headroom of each class of each link. `None` computes it from the link's rate and delay
     /// ([`headroom`](clearway_proto::port::pfc::headroom)).
     pub headroom: Option<Bytes>,
-    /// Which classes it protects, by index.
+    /// True for each class that flow control protects, by the class's index.
     pub lossless: Vec<bool>,
-    /// A port that is stopped for longer without a break is reported.
+    /// The time for which a port may be paused without a break before it is reported as a storm.
     pub storm: Span,
 }
 
-/// A host.
+/// The hosts of a model.
 #[derive(Clone, Debug)]
 pub struct HostModel {
-    /// Its network card's output port.
+    /// The output port of the network card.
     pub port: PortModel,
-    /// Time between the arrival of a packet and its handling. Packets of one flow keep their order.
+    /// The time between the arrival of a packet and its handling. Packets of one flow keep their order.
     pub processing_delay: Delay,
 }
 
 /// A distribution of delays.
 #[derive(Clone, Debug)]
 pub enum Delay {
-    /// Always the same; zero by default.
+    /// A constant delay.
     Fixed(Span),
-    /// Uniform between two ends.
+    /// A delay that is uniform between two bounds.
     Uniform(Span, Span),
-    /// Quantiles (probability, delay), rising, from 0 to 1, with straight lines between.
+    /// A distribution given by rising quantiles (probability, delay) from 0 to 1, linear in between.
     Quantiles(Vec<(f64, Span)>),
 }
 
-/// A part of the traffic.
+/// A traffic entry: flows of one transport that follow one pattern.
 #[derive(Clone, Debug)]
 pub struct Traffic {
-    /// Its name, for tables.
+    /// The name of the entry in tables.
     pub name: String,
-    /// The transport of its flows, parameters set.
+    /// The transport of the flows, with its parameters.
     pub transport: AnyTransport,
-    /// The class of its packets: an index into [`PortModel::classes`]. Credits have a class of their own.
+    /// The class of packets other than credits, as an index into [`PortModel::classes`].
     pub class: usize,
-    /// The class of its credits: an index into [`PortModel::credit_classes`]; 0 where there are none.
+    /// The class of credits, as an index into [`PortModel::credit_classes`]; 0 if there are none.
     pub credit_class: usize,
-    /// The class of its notifications of congestion.
+    /// The class of CNPs, as an index into [`PortModel::classes`].
     pub notice_class: usize,
-    /// The class of its acknowledgements.
+    /// The class of acknowledgements, as an index into [`PortModel::classes`].
     pub ack_class: usize,
-    /// What it sends.
+    /// The pattern of the flows.
     pub pattern: Pattern,
 }
 
-/// What a part of the traffic sends.
+/// The pattern of a traffic entry's flows.
 #[derive(Clone, Debug)]
 pub enum Pattern {
-    /// Flows known in advance, in order of their start.
+    /// Flows that are listed, in the order of their start.
     Flows(Vec<Flow>),
-    /// Flows that arrive by a Poisson process between random pairs.
+    /// Flows between random pairs of hosts that arrive by a Poisson process.
     Poisson(Poisson),
     /// Rounds of requests and responses.
     Rounds(Rounds),
@@ -227,100 +227,100 @@ pub enum Pattern {
 /// One flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
-    /// When it starts.
+    /// The start of the flow.
     pub start: Time,
-    /// Who sends.
+    /// The host that sends.
     pub src: NodeId,
-    /// Who receives.
+    /// The host that receives.
     pub dst: NodeId,
-    /// How much; `None` for as long as it may.
+    /// The size; `None` for a flow without an end.
     pub size: Option<Bytes>,
-    /// When it sends no more, if ever.
+    /// The time at which the flow stops sending, if it is stopped.
     pub stop: Option<Time>,
 }
 
-/// Poisson arrivals.
+/// Flows that arrive by a Poisson process.
 #[derive(Clone, Debug)]
 pub struct Poisson {
-    /// Flow sizes.
+    /// The distribution of flow sizes.
     pub sizes: Arc<crate::traffic::Cdf>,
-    /// Mean time between two arrivals, over all hosts, in seconds.
+    /// The mean time between two arrivals in the whole network, in seconds.
     pub mean_gap_s: f64,
-    /// How many flows arrive.
+    /// The number of flows.
     pub flows: u64,
-    /// First arrival process time.
+    /// The time at which the process starts.
     pub start: Time,
-    /// No arrivals after this.
+    /// The time after which no flows arrive, if there is one.
     pub stop: Option<Time>,
-    /// Hosts that send and receive; source and destination differ and are uniform over these.
+    /// The hosts over which source and destination are uniform; the two always differ.
     pub hosts: Vec<NodeId>,
 }
 
-/// Barrier-synchronised or free-running rounds: one client asks many workers, each answers.
+/// Rounds in which one client sends a request to each of many workers, and each of them answers.
 #[derive(Clone, Debug)]
 pub struct Rounds {
-    /// Who asks and collects.
+    /// The host that sends requests and receives responses.
     pub client: NodeId,
-    /// Who answers; a host may stand here several times, each is a connection of its own.
+    /// The hosts that respond. A host that is listed several times has as many connections.
     pub workers: Vec<NodeId>,
-    /// Size of a request; zero: workers start by themselves at once.
+    /// The size of a request. With zero there are no requests, and workers respond at the start of a round.
     pub request: Bytes,
-    /// Size of a response.
+    /// The size of a response.
     pub response: Bytes,
-    /// So many of the first workers answer with a byte more: what is left of a total that does not divide.
+    /// The number of workers, counted from the first, whose responses have one byte more, so that a total that does not
+    /// divide evenly is met.
     pub longer: u32,
-    /// Whether every round opens connections of its own, with whatever handshake the transport has; else they stay
-    /// open from the first round to the last and count as established.
+    /// If true, every round opens new connections, with the transport's handshake; else connections stay open from the
+    /// first round to the last.
     pub reconnect: bool,
-    /// How many rounds.
+    /// The number of rounds.
     pub rounds: u32,
-    /// Whether a round starts only when all responses of the last have arrived; else each worker is asked again as
-    /// soon as its own has.
+    /// If true, a round starts when all responses of the round before have arrived; else each worker gets its next request
+    /// as soon as its own response has arrived.
     pub barrier: bool,
-    /// When the first round starts.
+    /// The start of the first round.
     pub start: Time,
-    /// Pause between the end of a round and the next.
+    /// The pause between the end of a round and the start of the next.
     pub pause: Span,
-    /// When a round starts, each worker is asked later by a random time up to this.
+    /// The largest random delay of each worker's request after the start of a round.
     pub spread: Span,
 }
 
 /// A change of a link's state.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault {
-    /// When.
+    /// The time of the change.
     pub at: Time,
-    /// Which direction; both directions are two faults.
+    /// The direction of the link that changes. A change of both directions is two faults.
     pub port: PortId,
-    /// Up again, or down.
+    /// True if the link comes up, false if it goes down.
     pub up: bool,
 }
 
 /// A sampled series.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// Its name in the results.
+    /// The name of the series in the results.
     pub name: String,
-    /// Time between samples. [`Probe::Rtt`] does not heed it: acknowledgements say when.
+    /// The time between samples. [`Probe::Rtt`] ignores it, since each acknowledgement gives a sample.
     pub every: Span,
-    /// What to sample.
+    /// The quantity to sample.
     pub what: Probe,
 }
 
-/// What a series shows.
+/// A quantity that is sampled. The index of a traffic entry is its index in [`Model::traffic`].
 #[derive(Clone, Debug)]
 pub enum Probe {
-    /// Bits per second delivered in order since the last sample, a series for each flow of a part of the traffic
-    /// (index into [`Model::traffic`]).
+    /// The rate of in-order delivery since the last sample, in bit/s, for each flow of a traffic entry.
     Throughput(usize),
-    /// Congestion window, rate and smoothed RTT of each live flow of a part of the traffic.
+    /// The congestion window, rate and smoothed RTT of each live flow of a traffic entry.
     Sender(usize),
-    /// The round-trip time that each acknowledgement of a part of the traffic tells its sender.
+    /// The round-trip time that a sender measures with each acknowledgement, for the flows of a traffic entry.
     Rtt(usize),
-    /// Bytes of data waiting at each of these ports.
+    /// The bytes of data that wait at each of these ports.
     Queue(Vec<PortId>),
-    /// Credits waiting at each of these ports.
+    /// The number of credits that wait at each of these ports.
     CreditQueue(Vec<PortId>),
-    /// Bits per second that left each of these ports since the last sample.
+    /// The rate at which bytes left each of these ports since the last sample, in bit/s.
     PortRate(Vec<PortId>),
 }

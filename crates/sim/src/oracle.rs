@@ -16,7 +16,7 @@ pub struct Oracle {
     capacity: IdVec<PortId, f64>,
     /// The active flows, in the order of their start.
     active: Vec<Active>,
-    /// Where each active flow stands in `active`.
+    /// The index of each active flow in `active`.
     position: IdVec<FlowSlot, Option<usize>>,
     /// Set if something changed since the last computation.
     changed: bool,

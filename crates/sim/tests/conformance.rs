@@ -1,7 +1,7 @@
-//! One matrix for all transports: what any of them must bear. In every cell each byte is delivered once and in order,
-//! every flow ends, the books balance, and nothing is left behind.
+//! Conformance tests of all transports on a matrix of conditions. In every cell each byte is delivered once and in order,
+//! every flow ends, the books balance, and the network is empty at the end.
 //!
-//! The last cell is random: `CLEARWAY_SEED=... cargo test -p clearway-sim --test conformance` repeats it.
+//! The last test is random; `CLEARWAY_SEED=... cargo test -p clearway-sim --test conformance` repeats it.
 
 mod common;
 
@@ -30,7 +30,7 @@ fn at(us: u64, flow: Flow) -> Flow {
     Flow { start: Time::ZERO + Span::from_us(us), ..flow }
 }
 
-/// Options that change how data is sent or recovered: rows of their own.
+/// Transports with options that change how data is sent or recovered, which are rows of the matrix of their own.
 const VARIANTS: [(&str, &[(&str, &str)]); 6] = [
     ("rocev2", &[("lossless", "false")]),
     ("dcqcn", &[("lossless", "false"), ("recovery", "selective-repeat")]),
@@ -40,7 +40,7 @@ const VARIANTS: [(&str, &[(&str, &str)]); 6] = [
     ("expresspass", &[("tell_end", "true"), ("low_priority", "2"), ("handshake", "none")]),
 ];
 
-/// Every transport but the one that does not recover, and the variants.
+/// Returns every transport but `blast`, which does not recover lost data, and the variants.
 fn transports() -> impl Iterator<Item = AnyTransport> {
     let variants = VARIANTS.iter().map(|(name, values)| {
         let mut variant = transport(name);
@@ -73,7 +73,7 @@ fn lossy(probability: f64) -> impl Fn(&mut Model) {
 }
 
 #[test]
-fn sizes_from_a_byte_to_ten_megabytes_on_an_idle_path() {
+fn every_transport_delivers_one_byte_to_ten_megabytes_on_an_idle_path() {
     for bytes in [1, 2, 1459, 1460, 1461, 14_600, 123_457, 10_000_000] {
         cell(&star(2), &[flow(0, 1, bytes)], |_| {});
     }
@@ -81,33 +81,33 @@ fn sizes_from_a_byte_to_ten_megabytes_on_an_idle_path() {
 
 #[test]
 #[ignore = "slow: a hundred megabytes under every transport"]
-fn a_hundred_megabytes_on_an_idle_path_and_under_loss() {
+fn every_transport_delivers_a_hundred_megabytes_with_and_without_loss() {
     cell(&star(2), &[flow(0, 1, 100_000_000)], |_| {});
     cell(&star(2), &[flow(0, 1, 100_000_000)], lossy(0.001));
 }
 
 #[test]
-fn one_bottleneck() {
+fn every_transport_delivers_its_flows_over_one_bottleneck() {
     let flows: Vec<Flow> =
         (0..8).map(|pair| at(pair * 50, flow(pair as u32, 8 + pair as u32, 500_000))).collect();
     cell(&dumbbell(8), &flows, |_| {});
 }
 
 #[test]
-fn incast() {
+fn every_transport_delivers_its_flows_in_an_incast() {
     let flows: Vec<Flow> = (1..65).map(|sender| flow(sender, 0, 40_000)).collect();
     cell(&star(65), &flows, |_| {});
 }
 
 #[test]
-fn many_hops_and_two_way_traffic() {
+fn every_transport_delivers_its_flows_over_many_hops_in_both_directions() {
     let there = (0..8).map(|host| flow(host, 15 - host, 200_000));
     let back = (0..8).map(|host| flow(15 - host, host, 150_000));
     cell(&tree(), &there.chain(back).collect::<Vec<_>>(), |_| {});
 }
 
 #[test]
-fn random_loss_from_a_tenth_of_a_percent_to_five_percent() {
+fn every_transport_recovers_from_random_loss_of_up_to_five_percent() {
     for probability in [0.001, 0.01, 0.05] {
         let flows = [flow(0, 3, 300_000), flow(1, 3, 100_000), flow(3, 2, 1), flow(2, 0, 30_000)];
         cell(&star(4), &flows, lossy(probability));
@@ -115,7 +115,7 @@ fn random_loss_from_a_tenth_of_a_percent_to_five_percent() {
 }
 
 #[test]
-fn reordering_by_spraying() {
+fn every_transport_delivers_its_flows_despite_reordering_by_spraying() {
     let flows: Vec<Flow> = (0..8).map(|host| flow(host, 15 - host, 400_000)).collect();
     cell(&tree(), &flows, |model| {
         model.routing = Policy::Spray;
@@ -138,7 +138,7 @@ fn processing_delays_never_reorder_the_packets_of_a_flow() {
 }
 
 #[test]
-fn links_that_fail_and_recover() {
+fn every_transport_recovers_when_links_fail_and_come_back() {
     let flows: Vec<Flow> = (0..8).map(|host| flow(host, 15 - host, 400_000)).collect();
     let us = |us| Time::ZERO + Span::from_us(us);
     cell(&tree(), &flows, |model| {
@@ -149,7 +149,7 @@ fn links_that_fail_and_recover() {
         let both = |port: PortId, at, up| [port, port.reverse()].map(|port| Fault { at, port, up });
         model.faults =
             [both(link, us(100), false), both(own, us(200), false), both(own, us(3_000), true)].concat();
-        // And one direction alone.
+        // One link fails in one direction only.
         let port = topology.port_between(node("tor2"), node("agg2")).expect("a link");
         model.faults.push(Fault { at: us(150), port, up: false });
         model.faults.push(Fault { at: us(5_000), port: link, up: true });
@@ -159,7 +159,7 @@ fn links_that_fail_and_recover() {
 }
 
 #[test]
-fn buffers_of_one_and_two_frames() {
+fn every_transport_delivers_its_flows_with_buffers_of_one_or_two_frames() {
     for packets in [1, 2] {
         let flows: Vec<Flow> = (1..9).map(|sender| flow(sender, 0, 60_000)).collect();
         cell(&star(9), &flows, |model| {
@@ -169,7 +169,7 @@ fn buffers_of_one_and_two_frames() {
 }
 
 #[test]
-fn a_random_cell() {
+fn every_transport_delivers_its_flows_under_random_conditions() {
     #[allow(clippy::disallowed_methods, reason = "the seed of a test, printed, may come from outside")]
     let seed = std::env::var("CLEARWAY_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed: u64 = seed.unwrap_or_else(|| {

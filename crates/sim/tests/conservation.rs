@@ -1,4 +1,5 @@
-//! Whatever the network, the traffic and the faults: flows end, bytes arrive once and in order, books balance.
+//! Property tests of conservation: in any network, with any traffic and faults, flows end, bytes arrive once and in order,
+//! and the books balance.
 
 mod common;
 
@@ -26,7 +27,7 @@ fn topologies() -> impl Strategy<Value = Topology> {
     })
 }
 
-/// What may go wrong in a case.
+/// The faults and limits of a random case.
 #[derive(Clone, Debug)]
 struct Trouble {
     loss: f64,
@@ -87,7 +88,7 @@ fn case(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn every_flow_of_every_transport_is_delivered_whatever_happens(
+    fn every_flow_of_every_transport_is_delivered_despite_loss_small_buffers_and_failed_links(
         topology in topologies(),
         policy in prop_oneof![Just(Policy::SymmetricEcmp), Just(Policy::Ecmp), Just(Policy::Spray)],
         flows in prop::collection::vec((0u32..100, 0u32..100, 1u64..300_000, 0u64..2000), 1..12),
@@ -101,7 +102,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_model_gives_the_same_bytes_and_looking_changes_nothing(
+    fn a_model_gives_the_same_results_twice_and_with_samples(
         topology in topologies(),
         flows in prop::collection::vec((0u32..100, 0u32..100, 1u64..100_000, 0u64..500), 1..8),
         trouble in troubles(),

@@ -1,4 +1,4 @@
-//! Classes of credits, shares of a link for credits, and traffic that has none (ExpressPass '17, sec. 7).
+//! Tests of classes of credits, credits for a share of a link, and traffic without credits (ExpressPass '17, sec. 7).
 
 mod common;
 
@@ -13,7 +13,7 @@ const FRAME: f64 = 1538.0;
 const CREDIT: f64 = 84.0;
 const RATE: f64 = 10e9;
 
-/// Data frames in a second where credits take their share of a link for the whole.
+/// The number of data frames per second on a link whose credits are for the whole of it.
 const FRAMES_PER_S: f64 = RATE / 8.0 / (FRAME + CREDIT);
 
 fn shape(pairs: u32) -> Dumbbell {
@@ -25,7 +25,8 @@ fn turn(priority: u8, weight: u32, share: Option<f64>) -> CreditTurn {
     CreditTurn { name: format!("p{priority} w{weight}"), priority, weight, queue: 8, share }
 }
 
-/// A dumbbell with classes of credits and two flows of each, which never end; `stops`: but for that class.
+/// Makes a dumbbell with classes of credits and two flows in each, which never end, except that `stops` names a class and
+/// the time at which its flows stop.
 fn classes(
     transport: &AnyTransport,
     turns: &[CreditTurn],
@@ -54,15 +55,15 @@ fn classes(
     model
 }
 
-/// Frames delivered to each class.
+/// Returns the number of frames delivered to each class.
 fn frames(results: &Results, classes: usize) -> Vec<f64> {
     let bytes = results.flows.u64s("delivered_bytes");
     (0..classes).map(|class| (bytes[2 * class] + bytes[2 * class + 1]) as f64 / 1460.0).collect()
 }
 
 #[test]
-fn weights_share_credits_and_so_data_exactly() {
-    // Credits come at the link's rate whatever becomes of them, so that every class always has some.
+fn classes_share_data_exactly_by_the_weights_of_their_credits() {
+    // Naive credits arrive at the link's rate without feedback, so that credits of every class always wait.
     let weights = [1, 3, 4];
     let turns: Vec<CreditTurn> = weights.iter().map(|&weight| turn(0, weight, None)).collect();
     let naive = even_credits("naive-credit");
@@ -70,45 +71,45 @@ fn weights_share_credits_and_so_data_exactly() {
     let total = FRAMES_PER_S * 0.020;
     for (class, weight) in weights.iter().enumerate() {
         let (got, expected) = (late[class] - early[class], total * f64::from(*weight) / 8.0);
-        // Either end of the measurement may fall into a turn of the eight.
+        // The start and the end of the measurement may each lie inside a round of eight credits.
         assert!((got - expected).abs() <= 4.0, "weight {weight}: {got} frames for {expected}");
     }
 }
 
 #[test]
-fn a_class_of_higher_priority_takes_all_and_its_end_gives_all_to_the_next() {
+fn a_class_of_higher_priority_takes_the_link_until_it_ends() {
     let turns = [turn(1, 1, None), turn(0, 1, None)];
     let naive = transport("naive-credit");
     let alone = run(&classes(&naive, &turns, Span::from_ms(10), None));
     let got = frames(&alone, 2);
-    // The lower class gets what passes before the first credit of the higher.
+    // The lower class gets only the frames before the first credit of the higher class.
     assert!(got[0] < 10.0 && got[1] > 0.99 * FRAMES_PER_S * 0.01, "{got:?}");
     let until = Span::from_ms(5);
     let got = frames(&run(&classes(&naive, &turns, Span::from_ms(10), Some((1, until)))), 2);
-    // Until the stop has reached the receivers, credits of the higher class pass and find nothing to send.
+    // Until the stop has reached the receivers, credits of the higher class pass and release no data.
     let (half, idle) = (FRAMES_PER_S * 0.005, FRAMES_PER_S * 200e-6);
     assert!(got.iter().all(|&got| (half - idle..half + 2.0).contains(&got)), "{got:?} for {half}");
 }
 
 #[test]
-fn a_class_with_a_limit_of_its_own_gets_that_share_even_if_it_goes_first() {
+fn a_class_with_a_limit_gets_that_share_at_most_even_at_the_highest_priority() {
     let turns = [turn(0, 1, Some(0.25)), turn(1, 1, None)];
     let got = frames(&run(&classes(&transport("naive-credit"), &turns, Span::from_ms(20), None)), 2);
     let total = FRAMES_PER_S * 0.02;
     assert!((got[0] / (0.25 * total) - 1.0).abs() < 0.006, "{got:?} of {total}");
     assert!((got[1] / (0.75 * total) - 1.0).abs() < 0.006, "{got:?} of {total}");
-    // Alone it still gets no more.
+    // The class gets no more if it is alone.
     let got = frames(&run(&classes(&transport("naive-credit"), &turns[..1], Span::from_ms(20), None)), 1);
     assert!((got[0] / (0.25 * total) - 1.0).abs() < 0.006, "{got:?} of {total}");
 }
 
 #[test]
-fn with_feedback_weights_and_priorities_hold_too_and_nothing_is_lost() {
+fn weights_and_priorities_hold_with_feedback_too_and_no_data_is_lost() {
     let expresspass = transport("expresspass");
     let weighted =
         run(&classes(&expresspass, &[turn(0, 3, None), turn(0, 1, None)], Span::from_ms(40), None));
     let got = frames(&weighted, 2);
-    // Feedback leaves a part of what a class may have unused, and the other takes that.
+    // Feedback leaves a part of a class's share unused, and the other class takes that.
     let share = got[0] / (got[0] + got[1]);
     assert!((0.65..0.80).contains(&share), "{got:?}");
     let strict = run(&classes(&expresspass, &[turn(0, 1, None), turn(1, 1, None)], Span::from_ms(40), None));
@@ -121,7 +122,7 @@ fn with_feedback_weights_and_priorities_hold_too_and_nothing_is_lost() {
 }
 
 #[test]
-fn classes_survive_a_link_that_fails() {
+fn flows_of_all_classes_continue_after_a_link_failed() {
     let mut model =
         classes(&transport("expresspass"), &[turn(0, 3, None), turn(1, 1, None)], Span::from_ms(5), None);
     let port =
@@ -149,14 +150,14 @@ fn credits_for_a_share_of_the_link_release_data_for_exactly_that_share() {
     }
 }
 
-/// How a burst of 300 frames without credits meets a flow with: the longest queue, and how long more than 20 KB
-/// wait after it came.
+/// Sends a burst of 300 frames without credits into the path of a flow with credits. Returns the longest queue, in bytes,
+/// and the time for which more than 20 KB waited after the burst began.
 fn burst(accounting: bool) -> (f64, Span) {
     let mut blast = transport("blast");
     blast.set("accounting", if accounting { "true" } else { "false" }).unwrap();
     let dumbbell = shape(5);
     let mut expresspass = even_credits("expresspass");
-    // The default law takes data that a queue delays for credits that did not pass, once one of them is lost.
+    // The default law mistakes data that a queue delays for credits that did not pass, once one of them is lost.
     expresspass.set("feedback", "sigcomm17-printed").unwrap();
     let mut model = network_for(&expresspass, dumbbell.build().unwrap());
     let pair = |pair: u32, size| Flow {
@@ -166,7 +167,7 @@ fn burst(accounting: bool) -> (f64, Span) {
         size,
         stop: None,
     };
-    // One flow keeps the link full: with several, feedback leaves some of it unused.
+    // A single flow keeps the link full; with several, feedback leaves some of it unused.
     add(&mut model, &expresspass, vec![pair(0, None)]);
     let at = Span::from_ms(10);
     let size = Some(clearway_units::Bytes::new(300 * 1460));
@@ -187,16 +188,16 @@ fn burst(accounting: bool) -> (f64, Span) {
 }
 
 #[test]
-fn traffic_without_credits_is_absorbed_and_then_drained_by_fewer_credits() {
-    // The burst comes at the link's rate, beside data for 94.8 % of it, for the time of 300 frames.
+fn a_burst_without_credits_is_absorbed_and_accounting_drains_it_faster() {
+    // The burst arrives at the link's rate for the time of 300 frames, beside data for 94.8 % of the link.
     let data = FRAME / (FRAME + CREDIT);
     let expected = 300.0 * FRAME * data;
     let (most, slow) = burst(false);
     assert!((0.95 * expected..1.01 * expected).contains(&most), "{most} B for {expected}");
-    // Only what credits leave of the link drains the queue, if nothing accounts for the burst.
+    // Without accounting, only the part of the link that credits take drains the queue.
     let slowest = (most - 20_000.0) / (RATE / 8.0 * (1.0 - data));
     assert!((0.9 * slowest..1.1 * slowest).contains(&slow.as_secs_f64()), "{slow} for {slowest} s");
-    // Accounted for, the burst displaces data while it still comes, and is gone almost when it ends.
+    // With accounting, the burst displaces data while it still arrives, and the queue is empty soon after its end.
     let (less, fast) = burst(true);
     let length = 300.0 * FRAME * 8.0 / RATE;
     assert!(less > 50.0 * FRAME && less < 0.6 * most, "{less} B for {most}");

@@ -1,4 +1,4 @@
-//! On idle paths the simulator must agree with the closed form to the picosecond.
+//! Tests of exactness: on idle paths the simulator agrees with the closed form to the picosecond.
 
 mod common;
 
@@ -8,7 +8,7 @@ use clearway_units::{Bytes, Rate, Span};
 use common::*;
 
 #[test]
-fn a_frame_takes_its_serialisation_and_propagation_on_every_link_and_not_a_picosecond_more() {
+fn a_frame_takes_exactly_its_serialisation_and_propagation_on_every_link() {
     for (mbps, payload) in
         [(1, 1460), (100, 1), (10_000, 1460), (56_000, 700), (400_000, 1460), (1_600_000, 6)]
     {
@@ -26,7 +26,7 @@ fn a_frame_takes_its_serialisation_and_propagation_on_every_link_and_not_a_picos
 }
 
 #[test]
-fn frames_of_two_hosts_to_one_share_its_link_one_after_the_other() {
+fn frames_of_two_hosts_to_one_leave_its_port_back_to_back() {
     let rate = Rate::gbps(10);
     let topology = Star { hosts: 3, rate, delay: Span::from_us(1) }.build().unwrap();
     let mut model = quiet(topology);
@@ -40,11 +40,11 @@ fn frames_of_two_hosts_to_one_share_its_link_one_after_the_other() {
 }
 
 #[test]
-fn each_acknowledgement_tells_its_sender_the_round_trip_of_the_data_that_it_answers() {
+fn a_sender_measures_the_exact_round_trip_from_each_acknowledgement() {
     let rate = Rate::gbps(10);
     let delay = Span::from_us(1);
     let mut model = quiet(Star { hosts: 3, rate, delay }.build().unwrap());
-    // Windows of ten segments: no more than one frame waits anywhere, in its own host's card, before it is sent.
+    // With windows of ten segments at most one frame waits, and only in the card of its own host.
     add(&mut model, &transport("newreno"), vec![flow(0, 2, 9 * 1460)]);
     add(&mut model, &transport("newreno"), vec![flow(1, 0, 1460)]);
     model.samples = vec![Sample { name: "rtt".into(), every: Span::MAX, what: Probe::Rtt(0) }];

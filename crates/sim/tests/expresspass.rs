@@ -1,4 +1,4 @@
-//! What ExpressPass promises of a network: exact shares, bounded queues, no loss.
+//! Tests of the properties that ExpressPass promises: exact shares, bounded queues and no loss of data.
 
 mod common;
 
@@ -8,19 +8,19 @@ use clearway_topology::{Dumbbell, FatTree, NodeId, ParkingLot, PortId, Star};
 use clearway_units::{Bytes, Rate, Span, Time};
 use common::*;
 
-/// Data frames' share of a link under credits: 1538 of every 1622 bytes.
+/// The share of data frames in a link under credits: 1538 of every 1622 bytes.
 const DATA_SHARE: f64 = 1538.0 / 1622.0;
 
 fn endless(src: u32, dst: u32, start: Span) -> Flow {
     Flow { start: Time::ZERO + start, src: NodeId(src), dst: NodeId(dst), size: None, stop: None }
 }
 
-/// Adds a sample of what leaves a port.
+/// Adds a sample of the rate at which bytes leave a port.
 fn watch(model: &mut Model, port: PortId, every: Span) {
     model.samples.push(Sample { name: "rate".into(), every, what: Probe::PortRate(vec![port]) });
 }
 
-/// The sampled rates, the first few left out.
+/// Returns the sampled rates without the first `skip`.
 fn settled(results: &Results, skip: usize) -> Vec<f64> {
     results.samples.f64s("value")[skip..].to_vec()
 }
@@ -34,7 +34,7 @@ fn a_lone_long_flow_carries_94_82_percent_of_its_link() {
         let expresspass = even_credits("expresspass");
         let mut model = network_for(&expresspass, topology);
         let to_receiver = model.topology.ports_of(NodeId(1))[0].reverse();
-        // Long enough for a thousand frames a sample.
+        // The interval is long enough for a thousand frames per sample.
         let sample = rate.time_to_send(Bytes::new(1_622_000));
         watch(&mut model, to_receiver, sample);
         model.stop = Some(Time::ZERO + Span::from_ms(4) + sample * 12);
@@ -53,14 +53,14 @@ fn a_credit_limiter_in_the_network_passes_84_of_1622_bytes_at_every_rate() {
         let topology = Star { hosts: 3, rate, delay: Span::from_ns(500) }.build().unwrap();
         let naive = even_credits("naive-credit");
         let mut model = network_for(&naive, topology);
-        // Two receivers ask one sender at full rate: its link lets half of the credits through, all of them its own.
+        // Two receivers send credits to one sender at the full rate; the port to it passes half of them.
         let to_sender = model.topology.ports_of(NodeId(0))[0].reverse();
         let interval = rate.time_to_send(Bytes::new(1_622_000));
         model.stop = Some(Time::ZERO + interval * 20);
         add(&mut model, &naive, vec![endless(0, 1, Span::ZERO), endless(0, 2, Span::ZERO)]);
         let results = run(&model);
         let credits = results.ports.u64s("tx_credits")[to_sender.index()];
-        // 20,000 frame times, less those before the first credit, plus the bucket's two.
+        // The number is that of 20,000 frame times, less those before the first credit, plus the bucket's two.
         let start = rate.bytes_in(Span::from_us(3)).get() / 1622 + 6;
         assert!(credits <= 20_002 && credits + start >= 20_000, "{rate}: {credits}");
         assert!(results.ports.u64s("drops_credit")[to_sender.index()] > 10_000);
@@ -68,7 +68,7 @@ fn a_credit_limiter_in_the_network_passes_84_of_1622_bytes_at_every_rate() {
 }
 
 #[test]
-fn the_queue_of_an_incast_is_bounded_whatever_the_fan_out_and_nothing_is_lost() {
+fn the_queue_of_an_incast_is_bounded_at_any_fan_in_and_no_data_is_lost() {
     let mut queues = Vec::new();
     for fan_out in [16u32, 64, 256] {
         let topology = FatTree { k: 8, rate: Rate::gbps(10), delay: Span::from_us(5), ..FatTree::default() }
@@ -103,7 +103,7 @@ fn the_queue_of_an_incast_is_bounded_whatever_the_fan_out_and_nothing_is_lost() 
         let last_hop = model.topology.ports_of(NodeId(0))[0].reverse();
         queues.push(results.ports.u64s("queue_max_bytes")[last_hop.index()]);
     }
-    // The round-trip times of the tree differ by 40 us: 50 KB at 10 Gbps.
+    // The round-trip times of the tree differ by 40 us, which are 50 KB at 10 Gbps.
     assert!(queues.iter().all(|&bytes| bytes < 60_000), "{queues:?}");
 }
 
@@ -128,14 +128,14 @@ fn naive_credits_leave_much_of_a_two_link_parking_lot_unused_and_feedback_does_n
         rates.into_iter().fold(f64::INFINITY, f64::min) / 10e9 / DATA_SHARE
     };
     let (naive, feedback) = (utilisation("naive-credit"), utilisation("expresspass"));
-    // A fluid leaves 1/6. Evenly spaced credits that meet at a full queue leave up to 1/4: the flow that comes through
-    // another switch at half the rate is first in its turn less often than a third of the time.
+    // In a fluid model 1/6 is unused. With evenly spaced credits at a full queue up to 1/4 is unused, since the flow that
+    // arrives through another switch at half the rate gets a place in the queue less often than a third of the time.
     assert!((0.72..0.86).contains(&naive), "{naive}");
     assert!(feedback > 0.9, "{feedback}");
 }
 
 #[test]
-fn an_interrupted_run_closes_its_books_and_says_so() {
+fn an_interrupted_run_balances_its_books_and_is_reported_as_interrupted() {
     let topology = Star { hosts: 3, rate: Rate::gbps(10), delay: Span::from_us(1) }.build().unwrap();
     let expresspass = transport("expresspass");
     let mut model = network_for(&expresspass, topology);

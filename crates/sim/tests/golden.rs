@@ -1,4 +1,5 @@
-//! Fixed scenarios whose results may change only on purpose: bounds that must always hold, and the very bytes.
+//! Golden tests: fixed scenarios whose results have bounds that must always hold, and a hash that may change only on
+//! purpose.
 //!
 //! If a change alters a hash on purpose, put the new one here in the commit that makes the change, and say why there
 //! and in CHANGELOG.md. `cargo test -p clearway-sim --test golden -- --nocapture` prints the hashes.
@@ -10,7 +11,7 @@ use clearway_sim::scenario::{Overrides, Scenario};
 use common::run;
 use std::path::Path;
 
-/// A 4-ary fat tree with a web-search load, some loss, a link that fails, and processing delays.
+/// The scenario: a 4-ary fat tree with a web-search load, random loss, a link that fails, and processing delays.
 const SCENARIO: &str = r#"
     seed = 7
     [topology]
@@ -44,7 +45,7 @@ fn results(transport: &str) -> Results {
     run(&scenario.model)
 }
 
-/// The mean of a column's numbers.
+/// Returns the mean of a column's numbers.
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }

@@ -1,7 +1,7 @@
-//! Parity with the HPCC authors' ns-3 code: completion times on one switch at 100 Gbps with links of 1 us, which we
-//! measured there. Its serialisation drops fractions of nanoseconds, so ours does here.
+//! Tests of parity with the HPCC authors' ns-3 code: completion times on one switch at 100 Gbps with links of 1 us, which
+//! we measured with that code. Serialisation times here are truncated to whole nanoseconds, as there.
 //!
-//! The ns-3 code's completion time ends when the last acknowledgement arrives at the sender, which is our `acked_s`.
+//! A completion time of the ns-3 code ends when the last acknowledgement arrives at the sender, which is our `acked_s`.
 
 mod common;
 
@@ -10,7 +10,7 @@ use clearway_topology::{Star, Topology};
 use clearway_units::{Rate, Span};
 use common::*;
 
-/// Headers of its frames: 1,000 B of payload are 1,048 B on the wire, an acknowledgement 60 B.
+/// The framing of the ns-3 code: 1,000 B of payload are 1,048 B on the wire, and an acknowledgement is 60 B.
 const FRAMING: Framing = Framing { payload_max: 1000, overhead: 48, wire_min: 60 };
 
 fn star(hosts: u32) -> Topology {
@@ -24,7 +24,7 @@ fn authors(name: &str, settings: &[(&str, &str)]) -> AnyTransport {
     transport
 }
 
-/// Completion times in nanoseconds as the ns-3 code counts them, of `flows` flows of `bytes` to one host.
+/// Returns the completion times, in nanoseconds and as the ns-3 code counts them, of `flows` flows of `bytes` to one host.
 fn fcts(transport: &AnyTransport, flows: u32, bytes: u64, whole_ns: bool, seed: u64) -> Vec<f64> {
     let mut model = network_for(transport, star(flows + 1));
     model.seed = seed;
@@ -38,18 +38,18 @@ fn fcts(transport: &AnyTransport, flows: u32, bytes: u64, whole_ns: bool, seed: 
     fcts
 }
 
-/// Its script takes the payload alone: twice 80 ns and four times 1 us.
+/// The base round-trip time of the ns-3 code's script, which counts the payload only: twice 80 ns and four times 1 us.
 const BASE_RTT: (&str, &str) = ("base_rtt", "4.16 us");
 
-/// Times in nanoseconds of the ns-3 code.
+/// The completion times of one transport in the ns-3 code, in nanoseconds.
 struct Theirs {
     transport: &'static str,
-    /// What is set besides its profile.
+    /// The parameters that are set besides the profile.
     settings: &'static [(&'static str, &'static str)],
     ns: [f64; 2],
 }
 
-/// A flow of 1 KB and one of 10 MB, each alone.
+/// The times of a flow of 1 KB and of one of 10 MB, each alone.
 const ALONE: [Theirs; 4] = [
     Theirs { transport: "hpcc", settings: &[("ai", "40 Mbps"), BASE_RTT], ns: [4_188.0, 921_111.0] },
     Theirs { transport: "dcqcn", settings: &[], ns: [4_174.0, 834_091.0] },
@@ -57,7 +57,7 @@ const ALONE: [Theirs; 4] = [
     Theirs { transport: "rdma-dctcp", settings: &[], ns: [4_174.0, 834_091.0] },
 ];
 
-/// Two flows of 10 MB to one host: the first to end, and the last.
+/// The times of two flows of 10 MB to one host: that of the first to end, and that of the last.
 const TWO: [Theirs; 4] = [
     Theirs { transport: "hpcc", settings: &[("ai", "50 Mbps"), BASE_RTT], ns: [1_594_745.0, 1_842_893.0] },
     Theirs { transport: "dcqcn", settings: &[], ns: [2_115_615.0, 2_177_851.0] },
@@ -85,8 +85,8 @@ fn single_flows_take_as_long_as_in_hpccs_ns3_code_to_the_nanosecond() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// The middle of the times of the first flow to end, and of the last, over seeds: DCQCN's marks are drawn at random,
-/// there as here, so that one run of theirs is one draw.
+/// Returns the medians over seeds of the time of the first flow to end and of the last. DCQCN's marks are random in both
+/// simulators, so that one run of the ns-3 code is one draw.
 fn medians(transport: &AnyTransport, whole_ns: bool) -> [f64; 2] {
     let seeds = if transport.info().name == "dcqcn" { 51 } else { 1 };
     let runs: Vec<Vec<f64>> = (0..seeds).map(|seed| fcts(transport, 2, 10_000_000, whole_ns, seed)).collect();
@@ -104,7 +104,7 @@ fn two_flows_to_one_host_take_as_long_as_in_hpccs_ns3_code() {
         let transport = authors(name, settings);
         let (ours, exact) = (medians(&transport, true), medians(&transport, false));
         println!("{name}: {ours:.0?} ns, there {ns:?}; exact {exact:.0?}");
-        // What draws nothing and meets no tie agrees to the nanosecond.
+        // Transports without random draws and ties of events agree to the nanosecond.
         let most = |theirs: f64| if matches!(name, "timely" | "rdma-dctcp") { 0.5 } else { 0.05 * theirs };
         for (ours, theirs) in ours.into_iter().zip(ns) {
             if (ours - theirs).abs() >= most(theirs) {

@@ -1,8 +1,8 @@
-//! Transports of different kinds in one network: who gets what, and who pays.
+//! Tests of transports of different kinds that share one bottleneck.
 //!
-//! The dumbbell of EC4's Fig. 2 (a): 10 Gbps, 5 us a link, half of the flows with credits, half DCTCP, marks above 100
-//! frames, room for 250. `cargo test -p clearway-sim --test mixed -- --nocapture` prints what is measured;
-//! docs/protocols/ec4.md discusses it.
+//! The network is the dumbbell of EC4's Fig. 2 (a): 10 Gbps, links of 5 us, marks above 100 frames and room for 250. Half
+//! of the flows use credits, half DCTCP. `cargo test -p clearway-sim --test mixed -- --nocapture` prints the
+//! measurements, which docs/protocols/ec4.md discusses.
 
 mod common;
 
@@ -16,17 +16,17 @@ use common::*;
 const FRAME: u64 = 1538;
 const COUNTS: [u32; 6] = [2, 4, 8, 16, 32, 64];
 
-/// Data frames' share of a link under credits.
+/// The share of data frames in a link under credits.
 const DATA_SHARE: f64 = 1538.0 / 1622.0;
 
-/// The paper's interval for averages: the first warms up, the second counts.
+/// The paper's interval for averages. Runs last two; the first is for warm-up, and the second is measured.
 const INTERVAL: Span = Span::from_ms(100);
 
 struct Mix {
-    /// Goodput of both halves, in Gbps.
+    /// The goodput of either half of the flows, in Gbps.
     first: f64,
     second: f64,
-    /// Jain's index over all flows.
+    /// Jain's fairness index over all flows.
     jain: f64,
     queue_mean: f64,
     queue_max: u64,
@@ -38,7 +38,7 @@ impl Mix {
         self.first / self.second
     }
 
-    /// Share of the bottleneck that carried frames of data.
+    /// Returns the share of the bottleneck that carried data frames.
     fn utilisation(&self) -> f64 {
         (self.first + self.second) / 10.0 * 1538.0 / 1460.0
     }
@@ -60,7 +60,7 @@ fn expresspass() -> AnyTransport {
     transport("expresspass")
 }
 
-/// As its authors' code.
+/// Returns ExpressPass as in its authors' ns-2 code.
 fn expresspass_ns2() -> AnyTransport {
     with("expresspass", &[("profile", "ns2")])
 }
@@ -84,7 +84,7 @@ fn endless(pairs: std::ops::Range<u32>, of: u32, start: Span, stop: Option<Span>
         .collect()
 }
 
-/// A dumbbell for credits and marks.
+/// Makes a dumbbell with queues for credits and with marking.
 fn network(credits: &AnyTransport, pairs: u32) -> Model {
     let mut model = network_for(credits, shape(pairs).build().unwrap());
     mark_above(&mut model, 100);
@@ -97,7 +97,7 @@ fn mark_above(model: &mut Model, packets: u32) {
     model.switch.classes[0].marking = Some(Marking { threshold, at: MarkAt::Enqueue });
 }
 
-/// Runs for two intervals and measures in the second.
+/// Runs the model for two intervals and measures the second.
 fn measure(about: &str, mut model: Model) -> Mix {
     model.stop = Some(Time::ZERO + INTERVAL * 2);
     for part in 0..2 {
@@ -109,11 +109,10 @@ fn measure(about: &str, mut model: Model) -> Mix {
     let (_, last) = values.split_at(values.len() / 2);
     let (first, second) = last.split_at(last.len() / 2);
     let sum = |values: &[f64]| values.iter().sum::<f64>() / 1e9;
-    let squares: f64 = last.iter().map(|value| value * value / 1e18).sum();
     let mix = Mix {
         first: sum(first),
         second: sum(second),
-        jain: sum(last) * sum(last) / (last.len() as f64 * squares),
+        jain: jain(last),
         queue_mean: results.ports.f64s("queue_mean_bytes").iter().copied().fold(0.0, f64::max),
         queue_max: *results.ports.u64s("queue_max_bytes").iter().max().unwrap(),
         drops: results.ports.u64s("drops_buffer").iter().sum(),
@@ -132,7 +131,7 @@ fn measure(about: &str, mut model: Model) -> Mix {
     mix
 }
 
-/// Half of the flows with credits, half `other`, in one queue.
+/// Measures half of the flows with credits and half of them with `other` in one queue.
 fn one_queue(about: &str, credits: &AnyTransport, other: &AnyTransport, flows: u32) -> Mix {
     let mut model = network(credits, flows);
     add(&mut model, credits, endless(0..flows / 2, flows, Span::ZERO, None));
@@ -141,12 +140,12 @@ fn one_queue(about: &str, credits: &AnyTransport, other: &AnyTransport, flows: u
 }
 
 #[test]
-fn expresspass_starves_dctcp_whatever_the_number_of_flows_and_so_does_its_authors_code() {
+fn expresspass_starves_dctcp_at_any_number_of_flows_and_so_does_its_authors_code() {
     // EC4 Fig. 3, Fig. 4.
     for flows in COUNTS {
         for (about, credits) in [("expresspass", expresspass()), ("expresspass ns2", expresspass_ns2())] {
             let mix = one_queue(&format!("{about} : dctcp"), &credits, &transport("dctcp"), flows);
-            // What is left are DCTCP's least windows of two frames a flow.
+            // DCTCP gets no more than its least windows of two frames per flow.
             let bound = if flows <= 32 { 0.1 } else { 0.2 };
             assert!(mix.second / (mix.first + mix.second) < bound, "{about}, {flows}: {}", mix.second);
             assert!(mix.jain < 0.7, "{about}, {flows}: {}", mix.jain);
@@ -155,14 +154,14 @@ fn expresspass_starves_dctcp_whatever_the_number_of_flows_and_so_does_its_author
 }
 
 #[test]
-fn ec4_leaves_dctcp_its_share_to_a_factor_of_two_and_expresspass_a_tenth_of_that() {
+fn ec4_leaves_dctcp_its_share_within_a_factor_of_two_and_expresspass_a_tenth_of_that() {
     // EC4 Fig. 4: "near 1".
     for flows in COUNTS {
         let mix = one_queue("ec4 : dctcp", &ec4(), &transport("dctcp"), flows);
         assert!((0.8..2.0).contains(&mix.ratio()), "{flows}: {}", mix.ratio());
         assert!(mix.jain > 0.9, "{flows}: {}", mix.jain);
         assert!(mix.utilisation() > 0.99, "{flows}: {}", mix.utilisation());
-        // Around K up to sixteen flows (EC4-9); DCTCP's least windows then hold it above.
+        // The queue is near K with up to sixteen flows (EC4-9); with more, DCTCP's least windows keep it above K.
         let queue = 100.0 * FRAME as f64;
         assert!(
             flows > 16 || (0.6 * queue..1.4 * queue).contains(&mix.queue_mean),
@@ -173,8 +172,8 @@ fn ec4_leaves_dctcp_its_share_to_a_factor_of_two_and_expresspass_a_tenth_of_that
 }
 
 #[test]
-fn with_a_k_of_25_frames_ec4_and_dctcp_share_to_a_third_up_to_32_flows() {
-    // The K that eq. (1) of EC4 asks for is 20 packets at 10 Gbps.
+fn with_a_k_of_25_frames_ec4_and_dctcp_share_within_a_third_up_to_32_flows() {
+    // Eq. (1) of EC4 asks for a K of 20 packets at 10 Gbps.
     for flows in [2, 4, 8, 16, 32] {
         let mut model = network(&ec4(), flows);
         mark_above(&mut model, 25);
@@ -186,9 +185,9 @@ fn with_a_k_of_25_frames_ec4_and_dctcp_share_to_a_third_up_to_32_flows() {
 }
 
 #[test]
-fn as_printed_ec4_takes_more_since_marked_periods_raise_its_rate_and_marks_speed_its_increase() {
-    // EC4-4, EC4-17: nothing is lost here (K of 25 frames, a buffer that never fills), so that marks alone decide; eleven
-    // flows whose data is always marked take the whole link.
+fn ec4_as_printed_takes_more_of_the_link_than_our_reading() {
+    // EC4-4, EC4-17: no data is lost here (a K of 25 frames, a buffer that never fills), so that only marks matter. As
+    // printed, eleven flows whose data is always marked take the whole link.
     let dctcp = transport("dctcp");
     let ratio = |about: &str, values: &[(&str, &str)], flows: u32| {
         let credits = with("ec4", values);
@@ -206,11 +205,11 @@ fn as_printed_ec4_takes_more_since_marked_periods_raise_its_rate_and_marks_speed
 }
 
 #[test]
-fn eight_flows_of_ec4_behind_slow_hosts_do_not_lock_one_another_out() {
-    // They did in one of eight seeds (Jain 0.13), with credits of one size and HIGH mode by the printed law of
-    // ExpressPass, which keeps a rate that loses less than a tenth of its credits. One flow's card then sent its credits
-    // at just the rate of the next limiter, all gaps even; as soon as a place was free there its next credit took it, and
-    // those of the others, one in a round trip each, found none. Random sizes end it, and so does the law in force.
+fn eight_flows_of_ec4_behind_slow_hosts_all_get_a_share() {
+    // In one of eight seeds one flow locked the others out (Jain 0.13), with credits of one size and HIGH mode by the
+    // printed law of ExpressPass, which keeps a rate that loses less than a tenth of its credits. One flow's card sent its
+    // credits evenly at the rate of the next limiter, so that its next credit took each place that became free there, and
+    // credits of the others, one per round trip each, found none. Random sizes prevent this, and so does the present law.
     let least = |random: &str| {
         let credits = with("ec4", &[("randomize_size", random)]);
         let jain = (1..=8).map(|seed| {
@@ -225,9 +224,7 @@ fn eight_flows_of_ec4_behind_slow_hosts_do_not_lock_one_another_out() {
             });
             let results = run(&model);
             let values = results.samples.f64s("value");
-            let last = &values[values.len() / 2..];
-            let squares: f64 = last.iter().map(|value| value * value).sum();
-            last.iter().sum::<f64>().powi(2) / (last.len() as f64 * squares)
+            jain(&values[values.len() / 2..])
         });
         jain.fold(1.0, f64::min)
     };
@@ -237,7 +234,7 @@ fn eight_flows_of_ec4_behind_slow_hosts_do_not_lock_one_another_out() {
 }
 
 #[test]
-fn ec4_alone_loses_nothing_queues_nothing_and_uses_what_expresspass_uses() {
+fn ec4_alone_uses_as_much_as_expresspass_without_loss_or_queues() {
     for flows in COUNTS {
         let alone = one_queue("ec4 : ec4", &ec4(), &ec4(), flows);
         assert_eq!(alone.drops, 0);
@@ -250,7 +247,7 @@ fn ec4_alone_loses_nothing_queues_nothing_and_uses_what_expresspass_uses() {
 }
 
 #[test]
-fn the_shares_do_not_depend_on_who_came_first() {
+fn the_shares_do_not_depend_on_which_transport_started_first() {
     // EC4 Fig. 3 (a) and (b), with EC4 in place of ExpressPass.
     let shares = [(0, 50), (50, 0)].map(|(ec4_at, dctcp_at)| {
         let mut model = network(&ec4(), 8);
@@ -262,7 +259,7 @@ fn the_shares_do_not_depend_on_who_came_first() {
 }
 
 #[test]
-fn when_dctcp_has_left_ec4_takes_the_whole_link_again() {
+fn ec4_takes_the_whole_link_again_when_dctcp_has_stopped() {
     let mut model = network(&ec4(), 2);
     add(&mut model, &ec4(), endless(0..1, 2, Span::ZERO, None));
     add(&mut model, &transport("dctcp"), endless(1..2, 2, Span::ZERO, Some(Span::from_ms(40))));
@@ -271,11 +268,12 @@ fn when_dctcp_has_left_ec4_takes_the_whole_link_again() {
     model.samples.push(Sample { name: "ec4".into(), every, what: Probe::Throughput(0) });
     let results = run(&model);
     let rates = results.samples.f64s("value");
-    // 94.8 % of the link for frames, 90.0 % for payload.
+    // Frames get 94.8 % of the link, and payload 90.0 %.
     assert!(rates[7] < 8.0e9 && rates[9] > 8.9e9, "{rates:?}");
 }
 
-/// ExpressPass in a class of its own beside another's, `weight` to 1; credits for a share of the links.
+/// Measures ExpressPass in a class of weight `weight` beside `other` in a class of weight 1, with credits for `share` of
+/// the links.
 fn two_classes(other: &str, weight: u32, share: f64) -> Mix {
     let mut model = network(&expresspass_ns2(), 8);
     let mut own = model.switch.classes[0].clone();
@@ -294,12 +292,12 @@ fn two_classes(other: &str, weight: u32, share: f64) -> Mix {
 }
 
 #[test]
-fn in_classes_of_their_own_expresspass_and_windows_get_what_their_weights_say_if_credits_know_the_share() {
+fn expresspass_and_tcp_in_classes_share_by_weight_if_credits_are_for_that_share() {
     for weight in [1, 3] {
         let share = weight as f64 / (weight + 1) as f64;
         for other in ["dctcp", "cubic"] {
             let mix = two_classes(other, weight, share);
-            // Credits pass for 94.8 % of the share; the other gets the rest too.
+            // Data of credits takes 94.8 % of its share; the other class gets the rest too.
             let got = mix.first / 10.0 * 1538.0 / 1460.0 / DATA_SHARE;
             assert!((0.85 * share..1.01 * share).contains(&got), "{other}, {weight}: {got}");
             assert!(mix.utilisation() > 0.99);
@@ -311,8 +309,8 @@ fn in_classes_of_their_own_expresspass_and_windows_get_what_their_weights_say_if
 }
 
 #[test]
-fn beside_expresspass_cubic_fills_the_buffer_and_frames_are_lost() {
-    // EC4 sec. I: ExpressPass is unfriendly to CUBIC as well. No mark tells CUBIC to make room.
+fn cubic_beside_expresspass_fills_the_buffer_and_frames_are_lost() {
+    // EC4 sec. I: ExpressPass is unfriendly to CUBIC as well. CUBIC reduces its window for losses only.
     let with = |about: &str, credits: &AnyTransport| {
         let mix = one_queue(&format!("expresspass {about} : cubic"), credits, &transport("cubic"), 8);
         assert!(mix.drops > 1000, "{about}: {} lost", mix.drops);
@@ -327,8 +325,8 @@ fn beside_expresspass_cubic_fills_the_buffer_and_frames_are_lost() {
 }
 
 #[test]
-fn beside_expresspass_timely_gets_little_of_one_queue_and_its_share_in_a_class_of_its_own() {
-    // EC4 sec. I names TIMELY too. Its round-trip times grow with the queue that credits do not see.
+fn timely_beside_expresspass_starves_in_one_queue_and_gets_its_share_in_a_class_of_its_own() {
+    // EC4 sec. I names TIMELY too. TIMELY backs off as the queue delays its packets; credits do not react to that queue.
     let mut timely = transport("timely");
     timely.set("lossless", "false").unwrap();
     let one = one_queue("expresspass ns2 : timely", &expresspass_ns2(), &timely, 8);

@@ -1,4 +1,4 @@
-//! ExpressPass sec. 7's improvements at work: the end of a flow told in advance, data without credits at low priority,
+//! Tests of the options of ExpressPass sec. 7: the end of a flow told in advance, unscheduled data at low priority, and
 //! hosts of different speeds.
 
 mod common;
@@ -10,7 +10,7 @@ use clearway_topology::{Dumbbell, NodeId, Star, Topology};
 use clearway_units::{Rate, Span, Time};
 use common::*;
 
-/// Data frames' share of a link under credits: 1538 of every 1622 bytes.
+/// The share of data frames in a link under credits: 1538 of every 1622 bytes.
 const DATA_SHARE: f64 = 1538.0 / 1622.0;
 
 fn expresspass(values: &[(&str, &str)]) -> AnyTransport {
@@ -19,7 +19,7 @@ fn expresspass(values: &[(&str, &str)]) -> AnyTransport {
     made
 }
 
-/// A star whose hosts' links have these rates, in Gbps.
+/// Makes a star whose hosts' links have these rates, in Gbps.
 fn star(rates: &[u64]) -> Topology {
     let shape = Star { hosts: rates.len() as u32, rate: Rate::gbps(10), delay: Span::from_us(2) };
     let mut topology = shape.build().unwrap();
@@ -34,7 +34,7 @@ fn endless(src: u32, dst: u32) -> Flow {
     Flow { size: None, ..flow(src, dst, 1) }
 }
 
-/// Goodput of endless flows on a star in the second half of 20 ms, as a share of 10 Gbps of data on the wire.
+/// Returns the goodput of endless flows on a star in the second half of 20 ms, as a share of 10 Gbps of data on the wire.
 fn shares(ceiling: &str, rates: &[u64], flows: &[(u32, u32)]) -> (Vec<f64>, Results) {
     shares_of(&expresspass(&[("ceiling", ceiling)]), rates, flows)
 }
@@ -52,7 +52,7 @@ fn shares_of(credits: &AnyTransport, rates: &[u64], flows: &[(u32, u32)]) -> (Ve
 }
 
 #[test]
-fn a_flow_between_hosts_of_different_speeds_runs_at_the_slower_ones() {
+fn a_flow_between_hosts_of_different_speeds_runs_at_the_speed_of_the_slower_one() {
     for (sender, receiver) in [(10, 100), (100, 10), (10, 40), (25, 100), (100, 25)] {
         let (shares, _) = shares("path", &[sender, receiver], &[(0, 1)]);
         let expected = sender.min(receiver) as f64 / 10.0 * DATA_SHARE;
@@ -61,7 +61,7 @@ fn a_flow_between_hosts_of_different_speeds_runs_at_the_slower_ones() {
 }
 
 #[test]
-fn a_fast_receiver_wastes_no_credit_on_a_slow_sender_and_hardly_any_is_dropped() {
+fn few_credits_of_a_fast_receiver_to_a_slow_sender_are_wasted_or_dropped() {
     let (_, results) = shares("path", &[10, 100], &[(0, 1)]);
     let sum = |column: &str| results.flows.u64s(column).iter().sum::<u64>() as f64;
     let dropped = results.ports.u64s("drops_credit").iter().sum::<u64>() as f64 / sum("credits_sent");
@@ -71,7 +71,7 @@ fn a_fast_receiver_wastes_no_credit_on_a_slow_sender_and_hardly_any_is_dropped()
 }
 
 #[test]
-fn slow_senders_share_a_fast_receiver_max_min_where_each_or_the_receiver_is_the_limit() {
+fn slow_senders_get_max_min_shares_of_a_fast_receiver() {
     for (senders, expected) in [(4u32, DATA_SHARE), (20, DATA_SHARE / 2.0)] {
         let rates = [vec![10; senders as usize], vec![100]].concat();
         let flows: Vec<(u32, u32)> = (0..senders).map(|sender| (sender, senders)).collect();
@@ -84,8 +84,8 @@ fn slow_senders_share_a_fast_receiver_max_min_where_each_or_the_receiver_is_the_
 }
 
 #[test]
-fn flows_whose_hosts_differ_in_speed_are_not_fair_under_the_printed_law_as_the_paper_says_of_its_feedback() {
-    // Max-min: four senders of 10 Gbps take all they can, and two of 40 Gbps share what is left of 100.
+fn flows_between_hosts_of_different_speeds_are_unfair_under_the_printed_law() {
+    // By max-min, four senders of 10 Gbps send at their full rate, and two of 40 Gbps share the rest of 100 Gbps.
     let flows: Vec<(u32, u32)> = (0..6).map(|sender| (sender, 6)).collect();
     for ceiling in ["own-link", "path"] {
         let under = |law| {
@@ -102,7 +102,7 @@ fn flows_whose_hosts_differ_in_speed_are_not_fair_under_the_printed_law_as_the_p
 }
 
 #[test]
-fn data_without_credits_arrives_as_soon_as_a_wire_allows_where_nothing_else_is() {
+fn unscheduled_data_on_an_idle_path_arrives_without_waiting_for_credits() {
     for bytes in [1, 1_460, 14_600, 60_000] {
         let time = |values: &[(&str, &str)]| {
             let credits = expresspass(&[&[("handshake", "none")], values].concat());
@@ -110,7 +110,7 @@ fn data_without_credits_arrives_as_soon_as_a_wire_allows_where_nothing_else_is()
             add(&mut model, &credits, vec![flow(0, 1, bytes)]);
             run(&model).flows.f64s("slowdown")[0]
         };
-        // The request goes first: 84 bytes.
+        // The request of 84 bytes leaves before the data.
         let limit = if bytes < 10_000 { 1.05 } else { 1.01 };
         let fast = time(&[("low_priority", "10")]);
         assert!((1.0..limit).contains(&fast), "{bytes}: {fast}");
@@ -119,8 +119,8 @@ fn data_without_credits_arrives_as_soon_as_a_wire_allows_where_nothing_else_is()
 }
 
 #[test]
-fn flows_with_credits_do_not_feel_data_without() {
-    // Four flows with credits alone, and beside unscheduled data that fills the bottleneck four times over.
+fn flows_with_credits_are_not_slowed_down_by_unscheduled_data() {
+    // Four flows with credits run alone, and then beside unscheduled data that fills the bottleneck four times over.
     let mean = |beside: bool| {
         let plain = expresspass(&[]);
         let dumbbell = Dumbbell { pairs: 8, ..Dumbbell::default() };
@@ -146,7 +146,7 @@ fn flows_with_credits_do_not_feel_data_without() {
 }
 
 #[test]
-fn what_is_lost_at_low_priority_goes_again_with_credits() {
+fn lost_unscheduled_data_is_sent_again_with_credits() {
     let credits = expresspass(&[("low_priority", "1"), ("tell_end", "true")]);
     let mut model = network_for(&credits, star(&[10; 33]));
     add(&mut model, &credits, (1..33).map(|sender| flow(sender, 0, 100_000)).collect());
@@ -156,6 +156,6 @@ fn what_is_lost_at_low_priority_goes_again_with_credits() {
     let lost = results.ports.u64s("drops_buffer").iter().sum::<u64>();
     assert!(lost > 100, "thirty-two senders meet at one port: {lost}");
     assert!(sum("retransmits") >= lost, "{lost}");
-    // A credit for each frame at most, but for those that the margin wastes.
+    // At most one credit leaves for each frame, besides those of the margin.
     assert!(sum("credits_used") <= 32 * 69);
 }

@@ -1,4 +1,4 @@
-//! PACC end to end: what the reading of its hosts decides, what a window does, and where its switches fall silent.
+//! Tests of PACC in the simulator: the readings of its hosts, the effect of a window, and the limits of its switches.
 
 mod common;
 
@@ -9,18 +9,19 @@ use clearway_topology::{Dumbbell, Star};
 use clearway_units::{Bytes, Rate, Span, Time};
 use common::*;
 
-/// PACC with parameters set.
+/// Returns PACC with some parameters set.
 fn pacc(set: &[(&str, &str)]) -> AnyTransport {
     let mut pacc = transport("pacc");
     set.iter().for_each(|(name, value)| pacc.set(name, value).unwrap());
     pacc
 }
 
-/// Eq. (1) as printed: the profile `print`.
+/// The parameters of the profile `print`, which follows eq. (1) as printed.
 const PRINT: [(&str, &str); 4] =
     [("min_rate", "10 Mbps"), ("reaction", "on-cnp"), ("decrease_interval", "0 s"), ("clamp_target", "true")];
 
-/// Flows without an end over a dumbbell, each from a host of its own, and their payload rate in 20 parts of the run.
+/// Makes a model of endless flows over a dumbbell, each from a host of its own, with samples of their payload rates in 20
+/// parts of the run.
 fn long(transport: &AnyTransport, flows: u32, rate: Rate, delay: Span, stop: Span) -> Model {
     let shape = Dumbbell { pairs: flows, rate, delay, bottleneck_rate: rate, bottleneck_delay: delay * 2 };
     let mut model = network_for(transport, shape.build().unwrap());
@@ -33,7 +34,7 @@ fn long(transport: &AnyTransport, flows: u32, rate: Rate, delay: Span, stop: Spa
     model
 }
 
-/// Mean payload rate of each flow in the second half of a run, in bits per second.
+/// Runs a model and returns the mean payload rate of each flow in the second half, in bits per second.
 fn second_half(model: &Model) -> Vec<f64> {
     let results = run(model);
     let (times, values) = (results.samples.f64s("time_s"), results.samples.f64s("value"));
@@ -49,13 +50,8 @@ fn second_half(model: &Model) -> Vec<f64> {
     rates
 }
 
-fn jain(rates: &[f64]) -> f64 {
-    let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
-    rates.iter().sum::<f64>().powi(2) / (rates.len() as f64 * squares)
-}
-
 #[test]
-fn two_flows_fill_a_link_and_by_eq_1_as_printed_less_than_half_of_it_pacc_22() {
+fn two_flows_fill_a_link_and_less_than_half_of_it_by_eq_1_as_printed_pacc_22() {
     let used = |transport: &AnyTransport| {
         let rate = Rate::gbps(25);
         let rates = second_half(&long(transport, 2, rate, Span::from_us(1), Span::from_ms(40)));
@@ -66,12 +62,12 @@ fn two_flows_fill_a_link_and_by_eq_1_as_printed_less_than_half_of_it_pacc_22() {
     println!("from 20 to 40 ms: {default:.3}, by eq. (1) {print:.3}");
     assert!(default > 0.98, "{default}");
     assert!(print < 0.5, "{print}");
-    // The target alone decides: leaving it where it was, and nothing else, fills the link.
+    // The target rate makes the difference: with an unchanged target, and eq. (1) as printed otherwise, the link is full.
     let kept = used(&pacc(&PRINT[..3]));
     assert!(kept > 0.98, "{kept}");
 }
 
-/// 16 hosts send 200 KB each to one at once, at 25 Gbps.
+/// Runs an incast at 25 Gbps: 16 hosts send 200 KB each to one host at once.
 fn incast(transport: &AnyTransport) -> Results {
     let star = Star { hosts: 17, rate: Rate::gbps(25), delay: Span::from_us(1) }.build().unwrap();
     let mut model = network_for(transport, star);
@@ -80,19 +76,19 @@ fn incast(transport: &AnyTransport) -> Results {
 }
 
 #[test]
-fn a_window_keeps_what_it_does_not_allow_at_the_hosts() {
+fn a_window_moves_the_queue_from_the_switch_to_the_hosts() {
     let queue = |set: &[(&str, &str)]| {
         let results = incast(&pacc(set));
         results.ports.u64s("queue_max_bytes").iter().copied().max().unwrap()
     };
-    // What line rate sends in the base round-trip time set: 12.5 KB of payload a flow.
+    // The window is what the line sends in the base round-trip time that is set: 12.5 KB of payload per flow.
     let fixed = queue(&[("windowing", "fixed"), ("base_rtt", "4 us")]);
     let none = queue(&[]);
     assert!(fixed <= 16 * 9 * 1538, "{fixed}");
     assert!(none > 10 * fixed, "{none} {fixed}");
 }
 
-/// Flows that share 10 Gbps and a buffer of 384.5 KB without flow control.
+/// Makes a model of flows that share 10 Gbps and a buffer of 384.5 KB without flow control.
 fn lossy(transport: &AnyTransport, flows: u32, stop: Span) -> Model {
     let mut model = long(transport, flows, Rate::gbps(10), Span::from_ns(12_500), stop);
     (model.pfc, model.switch.shared) = (None, None);
@@ -102,27 +98,40 @@ fn lossy(transport: &AnyTransport, flows: u32, stop: Span) -> Model {
 }
 
 #[test]
-fn rounding_down_silences_a_switch_whose_buffer_is_too_small_for_the_number_of_flows_pacc_20() {
+fn with_rounding_down_a_small_buffer_sends_no_cnps_to_many_flows_pacc_20() {
     let fair =
         |set: &[(&str, &str)], flows| jain(&second_half(&lossy(&pacc(set), flows, Span::from_ms(120))));
     let notices = |flows, ms| run(&lossy(&pacc(&[]), flows, Span::from_ms(ms))).summary.notices;
-    // A full buffer is worth 0.05 x (384.5 - 50) = 16.7 notifications: one for each of 16 flows, none for 18.
+    // A full buffer gives 0.05 x (384.5 - 50) = 16.7 CNPs, which are one for each of 16 flows and none for 18.
     let few = fair(&[], 16);
     assert!(few > 0.95, "{few}");
     assert!(notices(16, 80) > notices(16, 40) + 1000, "16 flows are notified all the time");
     assert_eq!(notices(18, 80), notices(18, 40), "no notification leaves any more");
     let many = fair(&[], 32);
     assert!(many < 0.1, "one flow keeps the link: {many}");
-    // Rounding to the nearest notifies up to 33 flows.
+    // With rounding to the nearest, up to 33 flows get a CNP.
     let nearest = fair(&[("rounding", "nearest")], 32);
     assert!(nearest > 0.8, "{nearest}");
-    // Without any congestion control it is as with PACC that says nothing.
+    // PACC without CNPs performs as no congestion control does.
     let none = jain(&second_half(&lossy(&transport("rocev2"), 32, Span::from_ms(120))));
     assert!(none < 0.1, "{none}");
-    // Keeping what follows a loss does not help: nothing is wrong with the recovery of losses.
+    // Selective repeat does not help, so the recovery of losses is not the cause.
     let kept = fair(&[("recovery", "selective-repeat")], 32);
     println!(
         "Jain: 16 flows {few:.3}, 32 flows {many:.3}, to the nearest {nearest:.3}, selective repeat {kept:.3}"
     );
     assert!(kept < 0.2, "{kept}");
+}
+
+#[test]
+fn notifications_in_a_class_that_only_hosts_have_join_another_one_at_switches() {
+    let (rate, delay) = (Rate::gbps(25), Span::from_us(1));
+    let mut model = long(&pacc(&[]), 4, rate, delay, Span::from_ms(5));
+    for port in [&mut model.switch, &mut model.host.port] {
+        let cnps = Class { name: "cnps".into(), at_switches: Some(0), ..port.classes[0].clone() };
+        port.classes.push(cnps);
+    }
+    model.pfc.as_mut().unwrap().lossless.push(true);
+    model.traffic[0].notice_class = 1;
+    assert!(run(&model).summary.notices > 0);
 }

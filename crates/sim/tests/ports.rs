@@ -1,4 +1,5 @@
-//! Transports that ports or an oracle help, and DX: shares, queues and utilisation against their papers.
+//! Tests of the shares, queues and utilisation of transports with a mechanism at ports, of `ideal` and of DX, against their
+//! papers.
 
 mod common;
 
@@ -10,18 +11,18 @@ use clearway_units::{Bytes, Rate, Span, Time};
 use common::*;
 
 const RATE: Rate = Rate::gbps(10);
-/// The bottleneck of the dumbbells below carries this share of payload.
+/// The share of payload in a full frame.
 const PAYLOAD: f64 = 1460.0 / 1538.0;
 
 fn ms(ms: u64) -> Time {
     Time::ZERO + Span::from_ms(ms)
 }
 
-/// What long flows do in the second half of a run.
+/// The measurements of long flows.
 struct Steady {
-    /// Mean payload rate of each flow, in Gbps.
+    /// The mean payload rate of each flow in the second half of the run, in Gbps.
     gbps: Vec<f64>,
-    /// Longest and mean queue at the bottleneck, in bytes, over the whole run.
+    /// The longest and the mean queue at the bottleneck over the whole run, in bytes.
     queue_max: u64,
     queue_mean: f64,
     drops: u64,
@@ -32,14 +33,13 @@ impl Steady {
         self.gbps.iter().sum()
     }
 
-    /// Jain's index.
+    /// Returns Jain's fairness index of the rates.
     fn jain(&self) -> f64 {
-        let squares: f64 = self.gbps.iter().map(|rate| rate * rate).sum();
-        self.total().powi(2) / (self.gbps.len() as f64 * squares)
+        jain(&self.gbps)
     }
 }
 
-/// A network with what the transport needs, and long flows between these pairs, each `stagger` after the one before.
+/// Makes a model with long flows between these pairs, each of which starts `stagger` after the one before.
 fn long(
     transport: &AnyTransport,
     topology: Topology,
@@ -85,7 +85,7 @@ fn steady(model: &Model, flows: usize) -> Steady {
     }
 }
 
-/// Equal long flows over a dumbbell of 10 Gbps with a round trip of some 50 us.
+/// Measures equal long flows over a dumbbell of 10 Gbps with a round trip of about 50 us.
 fn dumbbell(name: &str, flows: u32) -> Steady {
     let topology =
         Dumbbell { pairs: flows, rate: RATE, bottleneck_rate: RATE, ..Dumbbell::default() }.build().unwrap();
@@ -95,12 +95,12 @@ fn dumbbell(name: &str, flows: u32) -> Steady {
 }
 
 #[test]
-fn four_to_32_equal_long_flows_share_a_link() {
-    // (transport, least Jain index, least utilisation of the link, most mean queue in bytes)
+fn four_to_32_equal_long_flows_share_a_link_fairly_and_fill_it() {
+    // The columns are: transport, least Jain index, least utilisation of the link, largest mean queue in bytes.
     let bounds = [
-        // Alone and in step, four DCTCP flows keep the shares that slow start gave them for long.
+        // Four synchronised DCTCP flows keep the shares of slow start for a long time.
         ("dctcp", 0.80, 0.99, 110_000.0),
-        // At 32 flows the least windows (two segments; one for dx) fill more than the path, so there is a queue.
+        // With 32 flows the least windows (two segments; one for dx) exceed the path's capacity, so there is a queue.
         ("hull", 0.99, 0.88, 70_000.0),
         ("dx", 0.99, 0.90, 35_000.0),
         ("rcp", 0.999, 0.93, 10_000.0),
@@ -125,7 +125,7 @@ fn four_to_32_equal_long_flows_share_a_link() {
 }
 
 #[test]
-fn a_phantom_queue_keeps_a_lone_flow_at_gamma_with_hardly_a_queue_hull() {
+fn a_phantom_queue_keeps_a_lone_flow_at_gamma_with_hardly_any_queue() {
     for (drain, most) in [("0.95", 0.955), ("0.8", 0.805)] {
         let mut hull = transport("hull");
         hull.set("drain", drain).unwrap();
@@ -134,15 +134,15 @@ fn a_phantom_queue_keeps_a_lone_flow_at_gamma_with_hardly_a_queue_hull() {
         let steady = steady(&model, 2);
         let used = steady.total() / (10.0 * PAYLOAD);
         println!("hull {drain}: {used:.3}, mean queue {:.0}", steady.queue_mean);
-        // Acknowledgements of the other direction do not pass here: what is used is data alone.
+        // No acknowledgements pass in this direction, so only data uses the link.
         assert!(used <= most && used >= most - 0.15, "{drain}: {used}");
         assert!(steady.queue_mean < 10_000.0, "{}", steady.queue_mean);
     }
 }
 
 #[test]
-fn ideal_rates_are_max_min_fair_over_several_bottlenecks() {
-    // Fig. 11 (a) of ExpressPass '17: Flow 0 crosses Link 2 only, flows 1 to N cross both.
+fn the_rates_of_ideal_are_max_min_fair_over_several_bottlenecks() {
+    // In Fig. 11 (a) of ExpressPass '17, Flow 0 crosses Link 2 only and flows 1 to N cross both links.
     for flows in [1u32, 3, 7] {
         let shape = MultiBottleneck { flows, rate: RATE, ..MultiBottleneck::default() };
         let topology = shape.build().unwrap();
@@ -153,7 +153,7 @@ fn ideal_rates_are_max_min_fair_over_several_bottlenecks() {
             assert!((rate / share - 1.0).abs() < 0.01, "{flows}: {:?}", steady.gbps);
         }
     }
-    // A parking lot: the long flow and each cross flow have half.
+    // In a parking lot the long flow and each cross flow get half of a link.
     let topology = ParkingLot { bottlenecks: 3, rate: RATE, delay: Span::from_us(4) }.build().unwrap();
     let pairs = [(0, 1), (2, 3), (4, 5), (6, 7)];
     let steady = steady(&long(&transport("ideal"), topology, &pairs, Span::ZERO, ms(20)), 4);
@@ -163,10 +163,10 @@ fn ideal_rates_are_max_min_fair_over_several_bottlenecks() {
 }
 
 #[test]
-fn a_flow_that_ends_leaves_its_share_at_once_with_ideal_rates() {
+fn under_ideal_the_share_of_a_flow_that_ends_is_used_at_once() {
     let topology = Star { hosts: 3, rate: RATE, delay: Span::from_us(4) }.build().unwrap();
     let mut model = network_for(&transport("ideal"), topology);
-    // The first is alone after the second has ended: 1 MB at half the rate, then 1 MB at the full one.
+    // The first flow sends 1 MB at half the rate and, after the second has ended, 1 MB at the full rate.
     add(&mut model, &transport("ideal"), vec![flow(0, 2, 2_000_000), flow(1, 2, 1_000_000)]);
     let fct = run(&model).flows.f64s("fct_s").to_vec();
     let megabyte = 1e6 * 8.0 / (10e9 * PAYLOAD);
@@ -174,7 +174,8 @@ fn a_flow_that_ends_leaves_its_share_at_once_with_ideal_rates() {
     assert!((fct[0] / (3.0 * megabyte) - 1.0).abs() < 0.02, "{fct:?}");
 }
 
-/// Fan-in of persistent connections over a fat tree, as in ExpressPass '17, Fig. 1: the longest queue, in packets.
+/// Runs requests from one host to workers on persistent connections over a fat tree, as in ExpressPass '17, Fig. 1.
+/// Returns the longest queue, in packets.
 fn partition_aggregate(name: &str, workers: u32, rounds: u32) -> u64 {
     let topology =
         FatTree { k: 8, rate: RATE, delay: Span::from_us(5), ..FatTree::default() }.build().unwrap();
@@ -207,7 +208,7 @@ fn partition_aggregate(name: &str, workers: u32, rounds: u32) -> u64 {
 }
 
 #[test]
-fn even_ideal_rates_queue_in_proportion_to_the_fan_in_expresspass_17_figure_1_a() {
+fn even_under_ideal_the_queue_grows_with_the_fan_in_expresspass_17_figure_1_a() {
     let queues: Vec<u64> = [32, 128, 512].map(|workers| partition_aggregate("ideal", workers, 4)).to_vec();
     println!("ideal, longest queue by fan-in 32, 128, 512: {queues:?} packets");
     assert!(queues[1] > 2 * queues[0] && queues[2] > 2 * queues[1], "{queues:?}");
@@ -215,8 +216,8 @@ fn even_ideal_rates_queue_in_proportion_to_the_fan_in_expresspass_17_figure_1_a(
 }
 
 #[test]
-fn rcp_gives_a_new_flow_the_rate_of_those_in_progress_expresspass_17_section_6_1() {
-    // 32 flows at once into an idle port that offers each of them the whole link: the queue overflows.
+fn rcp_gives_a_new_flow_the_rate_of_the_present_flows_expresspass_17_section_6_1() {
+    // 32 flows start at once at an idle port that offers each of them the whole link, so the queue overflows.
     let topology = Star { hosts: 33, rate: RATE, delay: Span::from_us(12) }.build().unwrap();
     let pairs: Vec<(u32, u32)> = (0..32).map(|host| (host, 32)).collect();
     let mut model = long(&transport("rcp"), topology, &pairs, Span::ZERO, ms(50));

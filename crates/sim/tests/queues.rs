@@ -1,4 +1,4 @@
-//! Queues against closed forms: limits, thresholds, marks, priorities, weights, failed links.
+//! Tests of queues against closed forms: limits, thresholds, marks, priorities, weights and failed links.
 
 mod common;
 
@@ -15,7 +15,7 @@ fn star(hosts: u32) -> Topology {
     Star { hosts, rate: Rate::gbps(10), delay: Span::from_us(1) }.build().unwrap()
 }
 
-/// The switch's port to a host.
+/// Returns the switch's port to a host.
 fn port_to(topology: &Topology, host: u32) -> PortId {
     topology.ports_of(NodeId(host))[0].reverse()
 }
@@ -24,19 +24,19 @@ fn of(results: &Results, column: &str, port: PortId) -> u64 {
     results.ports.u64s(column)[port.index()]
 }
 
-/// Two hosts send `frames` each to a third at twice the rate of its link.
+/// Adds traffic of two hosts that each send `frames` to a third, at twice the rate of its link together.
 fn overload(model: &mut Model, frames: u64) {
     add(model, &transport("blast"), vec![flow(0, 2, 1460 * frames), flow(1, 2, 1460 * frames)]);
 }
 
 #[test]
-fn a_full_queue_drops_what_does_not_fit_and_nothing_else() {
+fn a_full_queue_drops_exactly_the_frames_that_do_not_fit() {
     let mut model = quiet(star(3));
     model.switch.classes[0].limit = Amount { bytes: Bytes::MAX, packets: 10 };
     overload(&mut model, 100);
     let results = run(&model);
     let port = port_to(&model.topology, 2);
-    // The port sends one frame for each two that come: 99 when the last two come, and then the ten that wait.
+    // The port sends one frame for each two that arrive: 99 until the last two arrive, and then the ten that wait.
     assert_eq!(of(&results, "queue_max_bytes", port), 10 * FRAME);
     assert_eq!(of(&results, "tx_packets", port) + of(&results, "drops_buffer", port), 200);
     let sent = of(&results, "tx_packets", port);
@@ -45,14 +45,14 @@ fn a_full_queue_drops_what_does_not_fit_and_nothing_else() {
 }
 
 #[test]
-fn a_queue_under_dynamic_thresholds_holds_alpha_times_what_is_free() {
+fn a_queue_under_dynamic_thresholds_holds_alpha_times_the_free_memory() {
     for (alpha, share) in [(1.0, 0.5), (0.5, 1.0 / 3.0), (8.0, 8.0 / 9.0)] {
         let size = 300 * FRAME;
         let mut model = quiet(star(3));
         model.switch.shared = Some(SharedBuffer { size: Bytes::new(size), alpha });
         overload(&mut model, 2000);
         let results = run(&model);
-        // q = alpha (size - q) at the limit.
+        // At the limit, q = alpha (size - q).
         let queue = of(&results, "queue_max_bytes", port_to(&model.topology, 2));
         let expected = share * size as f64;
         assert!((queue as f64 - expected).abs() <= 2.0 * FRAME as f64, "{alpha}: {queue} {expected}");
@@ -60,7 +60,7 @@ fn a_queue_under_dynamic_thresholds_holds_alpha_times_what_is_free() {
 }
 
 #[test]
-fn a_port_marks_just_those_frames_that_meet_more_than_the_threshold() {
+fn a_port_marks_exactly_the_frames_that_find_more_than_the_threshold() {
     let marks = |name: &str, at: MarkAt, frames: u64| {
         let mut model = quiet(star(3));
         let threshold = Threshold::Fixed(Amount { bytes: Bytes::new(10 * FRAME), packets: u32::MAX });
@@ -69,7 +69,7 @@ fn a_port_marks_just_those_frames_that_meet_more_than_the_threshold() {
         run(&model).ports.u64s("marks").iter().sum::<u64>()
     };
     for at in [MarkAt::Enqueue, MarkAt::Dequeue] {
-        // Two windows of ten frames that meet make at most ten wait.
+        // Where two windows of ten frames meet, at most ten frames wait.
         assert_eq!(marks("dctcp", at, 10), 0);
         assert!(marks("dctcp", at, 100) > 0);
         assert_eq!(marks("blast", at, 100), 0, "blast is not ECN-capable");
@@ -115,14 +115,14 @@ fn a_class_of_higher_priority_goes_first_and_equal_ones_share_by_weight() {
 }
 
 #[test]
-fn what_waits_at_a_link_that_fails_is_lost_and_what_is_on_the_wire_arrives() {
+fn frames_that_wait_for_a_failed_link_are_lost_and_those_on_the_wire_arrive() {
     let mut model = quiet(star(3));
     let port = port_to(&model.topology, 2);
     let down = Time::ZERO + Span::from_us(40);
     model.faults.push(Fault { at: down, port, up: false });
     overload(&mut model, 100);
     let results = run(&model);
-    // First byte after two hops' first frame and propagation; then a frame every 1.2304 us until the link fails.
+    // The first frame arrives after two hops, and then one every 1.2304 us until the link fails.
     let frame = Rate::gbps(10).time_to_send(Bytes::new(FRAME));
     let sending = down - (Time::ZERO + frame + Span::from_us(1));
     let sent = sending.as_ps().div_ceil(frame.as_ps());

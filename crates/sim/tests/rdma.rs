@@ -1,5 +1,5 @@
-//! RDMA and flow control, end to end: nothing is lost where flow control works, all is delivered where it does not,
-//! and a network that is stuck says so.
+//! Tests of RDMA and flow control in the simulator: no packet is lost with flow control, all data is delivered without it,
+//! and deadlocks and storms are reported.
 
 mod common;
 
@@ -14,7 +14,7 @@ use common::*;
 use proptest::prelude::*;
 use std::path::Path;
 
-/// Transports that are made for a lossless network.
+/// Returns the transports that need a lossless network.
 fn lossless() -> Vec<AnyTransport> {
     let all = clearway_proto::TRANSPORTS.iter().map(|info| transport(info.name));
     all.filter(|transport| transport.needs().lossless).collect()
@@ -24,7 +24,7 @@ fn star(hosts: u32) -> Topology {
     Star { hosts, rate: Rate::gbps(100), delay: Span::from_us(1) }.build().unwrap()
 }
 
-/// Everyone sends to the last host at once.
+/// Makes an incast: all other hosts send to the last host at once.
 fn incast(transport: &AnyTransport, senders: u32, bytes: u64) -> Model {
     let mut model = network_for(transport, star(senders + 1));
     add(&mut model, transport, (0..senders).map(|src| flow(src, senders, bytes)).collect());
@@ -36,7 +36,7 @@ fn count(results: &Results, name: &str) -> u64 {
 }
 
 #[test]
-fn a_lone_packet_takes_its_serialisation_and_delay_on_each_link_and_nothing_else() {
+fn a_lone_packet_takes_exactly_its_serialisation_and_delay_on_each_link() {
     let transport = transport("rocev2");
     let mut model = network_for(&transport, star(2));
     add(&mut model, &transport, vec![flow(0, 1, 1000)]);
@@ -47,7 +47,7 @@ fn a_lone_packet_takes_its_serialisation_and_delay_on_each_link_and_nothing_else
 }
 
 #[test]
-fn a_sender_knows_of_the_last_byte_when_its_acknowledgement_is_back() {
+fn the_acknowledged_time_is_when_the_last_acknowledgement_is_back() {
     let transport = transport("rocev2");
     let mut model = network_for(&transport, star(2));
     add(&mut model, &transport, vec![flow(0, 1, 1000)]);
@@ -57,7 +57,7 @@ fn a_sender_knows_of_the_last_byte_when_its_acknowledgement_is_back() {
 }
 
 #[test]
-fn a_sender_that_hears_of_nothing_never_knows() {
+fn a_transport_without_acknowledgements_has_no_acknowledged_time() {
     let transport = transport("blast");
     let mut model = network_for(&transport, star(2));
     add(&mut model, &transport, vec![flow(0, 1, 1000)]);
@@ -66,7 +66,7 @@ fn a_sender_that_hears_of_nothing_never_knows() {
 }
 
 #[test]
-fn every_other_transport_knows_after_the_last_byte_arrived_and_each_message_has_its_own_time() {
+fn the_acknowledged_time_of_each_message_is_after_its_last_byte_arrived() {
     let all = clearway_proto::TRANSPORTS.iter().map(|info| info.name).filter(|name| *name != "blast");
     for transport in all.map(transport) {
         let mut model = network_for(&transport, star(4));
@@ -91,7 +91,7 @@ fn every_other_transport_knows_after_the_last_byte_arrived_and_each_message_has_
         let name = transport.info().name;
         assert_eq!(results.summary.flows_completed, 3 + 2 * 2 * 3, "{name}");
         let ends = results.flows.f64s("fct_s").iter().zip(results.flows.f64s("acked_s"));
-        // A connection that stays open may end a run before its last message is known to have arrived.
+        // A run may end before the last message of a connection that stays open is acknowledged.
         let known = ends.clone().filter(|(_, acked)| !acked.is_nan()).count();
         assert!(known >= 3 + 2 * 2 * 2, "{name}: {known}");
         assert!(ends.clone().all(|(fct, acked)| acked.is_nan() || acked > fct), "{name}");
@@ -99,7 +99,7 @@ fn every_other_transport_knows_after_the_last_byte_arrived_and_each_message_has_
 }
 
 #[test]
-fn a_lone_flow_uses_the_whole_link() {
+fn a_lone_flow_fills_its_link() {
     let transport = transport("rocev2");
     let mut model = network_for(&transport, star(2));
     add(&mut model, &transport, vec![flow(0, 1, 14_600_000)]);
@@ -110,26 +110,27 @@ fn a_lone_flow_uses_the_whole_link() {
 }
 
 #[test]
-fn a_packet_takes_four_arrivals_and_one_timer_though_a_far_timer_is_pending_besides() {
+fn the_retransmission_timer_costs_no_event_per_packet() {
     let mut transport = transport("rocev2");
     transport.set("rto", "1 ms").unwrap();
     let mut model = network_for(&transport, star(2));
     add(&mut model, &transport, vec![flow(0, 1, 36_500_000)]);
     let results = run(&model);
-    // 25,000 packets in 3 ms: a timeout scheduled anew with each would be 17,000 events more.
+    // A timeout scheduled anew with each of 25,000 packets in 3 ms would be 17,000 events more.
     let each = results.summary.events as f64 / 25_000.0;
     assert!((5.0..5.1).contains(&each), "{each} events a packet");
 }
 
 #[test]
-fn a_packet_that_leaves_is_marked_by_what_joins_the_queue_at_that_instant_as_in_the_authors_code() {
-    // Two trains of 20 frames meet at a port, two frames each time that one leaves. The k-th to leave, from 0, leaves
-    // k + 1 behind, two of which have just come. More than 5.5 frames behind: 15 marks while frames come, 14 after.
+fn a_leaving_packet_is_marked_by_frames_that_arrive_at_that_instant_as_in_the_authors_code() {
+    // Two trains of 20 frames meet at a port, where two frames arrive each time that one leaves. The k-th to leave, from
+    // 0, leaves k + 1 frames behind, two of which have just arrived. More than 5.5 frames are left behind by 15 frames
+    // while frames arrive, and by 14 after that.
     let mut transport = transport("dcqcn");
     for (key, value) in [("k_min", "8459 B"), ("k_max", "8459 B"), ("k_at", "100 Gbps")] {
         transport.set(key, value).unwrap();
     }
-    // Whether the port that sends or those that feed it come first in the topology must not matter.
+    // The order of the sending port and those that feed it in the topology must not matter.
     for (sources, dst) in [([0, 1], 2), ([1, 2], 0), ([0, 2], 1)] {
         let mut model = network_for(&transport, star(3));
         add(&mut model, &transport, sources.map(|src| flow(src, dst, 29_200)).to_vec());
@@ -151,7 +152,7 @@ fn flows_of_a_host_share_its_card_fairly_frame_by_frame() {
 }
 
 #[test]
-fn nothing_is_lost_in_a_255_to_1_incast_under_any_rdma_transport_with_flow_control() {
+fn no_packet_is_lost_in_a_255_to_1_incast_with_flow_control_under_any_rdma_transport() {
     for transport in lossless() {
         let name = transport.info().name;
         let results = run(&incast(&transport, 255, 320_000));
@@ -165,22 +166,22 @@ fn nothing_is_lost_in_a_255_to_1_incast_under_any_rdma_transport_with_flow_contr
 }
 
 #[test]
-fn flow_control_stops_senders_where_nothing_else_does() {
-    // 255 times 640 KB are far more than the memory of the switch.
+fn flow_control_alone_keeps_an_incast_lossless_and_its_bottleneck_busy() {
+    // The 255 times 640 KB are far more than the memory of the switch.
     let results = run(&incast(&transport("rocev2"), 255, 640_000));
     let control = results.summary.flow_control.as_ref().expect("there is flow control");
     assert!(control.pauses > 255, "{control:?}");
     assert!(control.storms.is_empty() && control.deadlock.is_empty(), "{control:?}");
     assert_eq!(count(&results, "dropped, buffer"), 0);
     assert_eq!(results.ports.u64s("pauses").iter().sum::<u64>(), control.pauses);
-    // The bottleneck never idles: 255 x 439 frames one after the other.
+    // The bottleneck never idles, so the last flow ends after 255 x 439 frames back to back.
     let end = results.flows.f64s("fct_s").iter().fold(0.0f64, |a, &b| a.max(b));
     let least = Rate::gbps(100).time_to_send(Bytes::new(255 * (640_000 + 439 * 78))).as_secs_f64();
     assert!(end > least && end < least * 1.001 + 10e-6, "{end} {least}");
 }
 
 #[test]
-fn a_headroom_that_counts_the_time_to_obey_a_pause_is_enough_and_one_that_does_not_is_too_small() {
+fn the_headroom_must_count_the_time_to_obey_a_pause() {
     let lost = |counted: Span| {
         let transport = transport("rocev2");
         let mut model = incast(&transport, 16, 1_000_000);
@@ -196,8 +197,8 @@ fn a_headroom_that_counts_the_time_to_obey_a_pause_is_enough_and_one_that_does_n
     assert!(lost(Span::ZERO) > 0);
 }
 
-/// How long a flow of TIMELY takes from a host that sends three other flows, a segment a round trip each, if those carry
-/// so many bytes.
+/// Returns the completion time of a flow of TIMELY from a host that sends three other flows of `others` bytes, at one
+/// segment per round trip each.
 fn timely_beside_three(start: &str, others: u64) -> Span {
     let mut timely = transport("timely");
     timely.set("start", start).unwrap();
@@ -211,9 +212,9 @@ fn timely_beside_three(start: &str, others: u64) -> Span {
 }
 
 #[test]
-fn a_flow_of_timely_starts_with_its_share_beside_flows_of_its_host_that_are_not_yet_delivered_timely_1() {
+fn a_flow_of_timely_starts_with_its_share_beside_active_flows_of_its_host_timely_1() {
     let at = |gbps: u64| Rate::mbps(gbps * 1000).time_to_send(Bytes::new(1_053_450)).as_secs_f64();
-    // The others take a tenth of the card.
+    // The other flows take a tenth of the card's rate.
     let near = |span: Span, seconds: f64| (span.as_secs_f64() / seconds - 1.0).abs() < 0.12;
     let beside = timely_beside_three("share", 1_460_000);
     assert!(near(beside, at(25)), "{beside}");
@@ -223,7 +224,7 @@ fn a_flow_of_timely_starts_with_its_share_beside_flows_of_its_host_that_are_not_
 }
 
 #[test]
-fn without_flow_control_what_is_lost_is_sent_again() {
+fn lost_packets_are_sent_again_without_flow_control() {
     for transport in lossless() {
         for recovery in ["go-back-n", "selective-repeat"] {
             let mut transport = transport.clone();
@@ -242,7 +243,7 @@ fn without_flow_control_what_is_lost_is_sent_again() {
 }
 
 #[test]
-fn selective_repeat_sends_less_again_than_going_back() {
+fn selective_repeat_retransmits_less_than_go_back_n() {
     let again = |recovery: &str| {
         let mut transport = transport("rocev2");
         transport.set("recovery", recovery).unwrap();
@@ -256,12 +257,12 @@ fn selective_repeat_sends_less_again_than_going_back() {
         results.flows.u64s("retransmits")[0]
     };
     let (back, selective) = (again("go-back-n"), again("selective-repeat"));
-    // Two links lose 1 % each of 6,850 frames; going back repeats a round trip's worth for each loss.
+    // Two links lose 1 % each of 6,850 frames, and going back repeats the data of a round trip for each loss.
     assert!((100..220).contains(&selective), "{selective}");
     assert!(back > 10 * selective, "{back} {selective}");
 }
 
-/// A ring of five switches with a host each; each host sends to the one two switches on.
+/// Makes a ring of five switches with one host each, where each host sends to the host two switches further.
 fn ring(pfc: bool) -> Model {
     let mut text = String::from("10 5 10\n5 6 7 8 9\n");
     for at in 0..5 {
@@ -280,7 +281,7 @@ fn ring(pfc: bool) -> Model {
 }
 
 #[test]
-fn a_ring_of_full_buffers_is_reported_as_a_deadlock_and_does_not_hang() {
+fn a_ring_of_full_buffers_ends_the_run_as_a_deadlock() {
     let model = ring(true);
     let mut sim = clearway_sim::Simulation::new(&model).unwrap();
     sim.run(&mut |_| true);
@@ -296,7 +297,7 @@ fn a_ring_of_full_buffers_is_reported_as_a_deadlock_and_does_not_hang() {
 }
 
 #[test]
-fn a_port_that_is_stopped_for_long_is_reported_as_a_storm() {
+fn a_port_that_is_paused_for_long_is_reported_as_a_storm() {
     let mut model = incast(&transport("rocev2"), 64, 2_000_000);
     let storm = Span::from_us(100);
     model.pfc = Some(Pfc { config: PfcConfig::DEFAULT, headroom: None, lossless: vec![true], storm });
@@ -307,8 +308,8 @@ fn a_port_that_is_stopped_for_long_is_reported_as_a_storm() {
 }
 
 #[test]
-fn a_class_that_is_stopped_does_not_stop_another() {
-    // The victim's class is not protected by flow control and shares its card with a class that is stopped.
+fn a_paused_class_does_not_stop_another_class() {
+    // The victim's class has no flow control and shares its card with a class that is paused.
     let roce = transport("rocev2");
     let blast = transport("blast");
     let mut model = incast(&roce, 64, 2_000_000);
@@ -327,7 +328,7 @@ fn a_class_that_is_stopped_does_not_stop_another() {
         pattern,
     });
     let results = run(&model);
-    // Alternating with the other class at the worst, while that may send.
+    // At worst the victim alternates with the other class while that may send.
     let alone = Rate::gbps(100).time_to_send(Bytes::new(1538 * 1000)).as_secs_f64();
     let victim = *results.flows.f64s("fct_s").last().unwrap();
     assert!(victim < 2.0 * alone + 3e-6, "{victim} against {alone}");
@@ -335,7 +336,7 @@ fn a_class_that_is_stopped_does_not_stop_another() {
 }
 
 #[test]
-fn a_flow_counts_the_notifications_that_it_hears_of() {
+fn a_flow_counts_the_cnps_that_it_receives() {
     let with = |name: &str, values: &[(&str, &str)]| {
         let mut transport = transport(name);
         values.iter().for_each(|(key, value)| transport.set(key, value).unwrap());
@@ -345,11 +346,11 @@ fn a_flow_counts_the_notifications_that_it_hears_of() {
     for name in ["dcqcn", "pacc"] {
         let results = with(name, &[]);
         assert!(heard(&results) > 0, "{name}");
-        // What was sent to a flow that had ended meanwhile reaches nobody.
+        // A CNP to a flow that has ended meanwhile reaches no sender.
         assert!(heard(&results) <= results.summary.notices, "{name}");
         assert!(heard(&results) + 8 * 20 >= results.summary.notices, "{name}");
     }
-    // Each marked packet is acknowledged by a packet that says so.
+    // Each marked packet is acknowledged by a packet that echoes the mark.
     let results =
         with("dcqcn", &[("notice", "marked-ack"), ("reaction", "ticks"), ("decrease_interval", "4 us")]);
     assert_eq!(heard(&results), results.ports.u64s("marks").iter().sum::<u64>());
@@ -360,7 +361,7 @@ fn a_flow_counts_the_notifications_that_it_hears_of() {
     }
 }
 
-/// Memory that headrooms and reserves of the largest switch take.
+/// Returns the memory that headrooms and reserves take at the switch where they take most, in bytes.
 fn apart(model: &Model, response: Span) -> u64 {
     let mut apart = vec![0; model.topology.nodes().len()];
     for port in model.topology.ports() {
@@ -373,10 +374,10 @@ fn apart(model: &Model, response: Span) -> u64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Whatever the rates, the delays, the time to obey a pause, and the little that is left beside the headrooms: nothing is lost, and in a tree,
-    /// where no buffers can wait for each other in a circle, all ends.
+    /// No packet is lost at any rate, delay, response time and size of shared memory. All flows end, since buffers
+    /// cannot wait for each other in a cycle in a tree.
     #[test]
-    fn the_headroom_is_enough_in_any_tree(
+    fn the_headroom_prevents_loss_in_any_tree(
         (shape, rate, delay_ns) in (0..3, prop::sample::select(vec![1u64, 10, 25, 100, 400]), 0u64..20_000),
         (shared, seed, name) in (1000u64..200_000, any::<u64>(), 0usize..6),
         response_ns in prop_oneof![Just(0u64), 0u64..20_000],
@@ -410,8 +411,8 @@ proptest! {
     }
 }
 
-/// The times from the arrival of single packets, from h11 to h0 every 3 us, until their sender knows of them, the
-/// longest last; and what became of the run. Up to eight hosts send 2 MB each to `busy`, h0 one of them if `h0_sends`.
+/// Sends single packets from h11 to h0 every 3 us, while up to eight hosts (h0 among them if `h0_sends`) send 2 MB each to
+/// `busy`. Returns the times from each packet's arrival to its acknowledgement, in seconds and sorted, and the results.
 fn ack_times(acks: &str, busy: &str, h0_sends: bool) -> (Vec<f64>, Results) {
     let watched = (0..8).map(|number| 50 + 3 * number);
     let watched: Vec<String> = watched
@@ -455,14 +456,15 @@ fn ack_times(acks: &str, busy: &str, h0_sends: bool) -> (Vec<f64>, Results) {
     (times, results)
 }
 
-/// The way of an acknowledgement through the idle network, and the frame that may be on each of its links.
+/// Returns the range of times of an acknowledgement that does not wait: from that in an idle network to that with a frame
+/// on each of its links.
 fn idle_ack_times() -> std::ops::Range<f64> {
     let time = |wire| Rate::gbps(100).time_to_send(Bytes::new(wire)).as_secs_f64();
     let idle = 2.0 * (time(84) + 1e-6);
     idle - 1e-12..idle + 2.0 * time(1538) + 1e-12
 }
 
-/// Whether some acknowledgement waits for long; if not, that none waits at all.
+/// Returns true if an acknowledgement waits for long; otherwise asserts that none waits at all.
 fn waits(times: &[f64]) -> bool {
     let waits = times[7] > 10e-6;
     assert!(waits || times.iter().all(|time| idle_ack_times().contains(time)), "{times:?}");
@@ -470,7 +472,7 @@ fn waits(times: &[f64]) -> bool {
 }
 
 #[test]
-fn an_acknowledgement_waits_behind_data_in_switches_unless_it_has_a_class_of_its_own() {
+fn acknowledgements_wait_behind_data_in_switches_unless_they_have_a_class_of_their_own() {
     for (acks, expected) in [("with-data", true), ("first-at-hosts", true), ("own-class", false)] {
         let (times, results) = ack_times(acks, "h11", false);
         assert_eq!(waits(&times), expected, "{acks}: {times:?}");
@@ -479,7 +481,7 @@ fn an_acknowledgement_waits_behind_data_in_switches_unless_it_has_a_class_of_its
 }
 
 #[test]
-fn an_acknowledgement_waits_at_a_host_whose_data_is_stopped_unless_it_is_of_another_class_there() {
+fn acknowledgements_wait_at_a_paused_host_unless_they_have_another_class_there() {
     for (acks, expected) in [("with-data", true), ("first-at-hosts", false), ("own-class", false)] {
         let (times, results) = ack_times(acks, "h10", true);
         assert_eq!(waits(&times), expected, "{acks}: {times:?}");
@@ -489,7 +491,7 @@ fn an_acknowledgement_waits_at_a_host_whose_data_is_stopped_unless_it_is_of_anot
 }
 
 #[test]
-fn classes_of_credits_are_none_of_those_that_join_others_at_switches() {
+fn classes_of_credits_are_not_counted_among_classes_that_merge_at_switches() {
     let text = r#"
         [topology]
         kind = "star"
@@ -527,8 +529,8 @@ fn classes_of_credits_are_none_of_those_that_join_others_at_switches() {
     assert_eq!(results.summary.flows_completed, 5);
 }
 
-/// DCQCN's fluid fixed point (Zhu et al., CoNEXT'16): the queue at which `flows` flows at 40 Gbps neither grow nor
-/// shrink, in bytes. In packets of 1,000 B: `p^3 = R_AI N^2 / (tau' C^2) (1/B + N/(T C))^2`.
+/// Returns the queue at the fixed point of DCQCN's fluid model (Zhu et al., CoNEXT'16), at which the rates of `flows` flows
+/// at 40 Gbps neither grow nor shrink, in bytes. With packets of 1,000 B, `p^3 = R_AI N^2 / (tau' C^2) (1/B + N/(T C))^2`.
 fn dcqcn_queue(flows: f64) -> f64 {
     let (rate, step, bytes) = (40e9 / 8e3, 40e6 / 8e3, 10e6 / 1e3);
     let (timer, alpha) = (55e-6, 55e-6);
@@ -549,7 +551,7 @@ fn dcqcns_mean_queue_is_that_of_its_fluid_model_within_a_factor_of_two() {
         let what = Probe::Queue(vec![clearway_topology::PortId(port as u32)]);
         model.samples = vec![Sample { name: "queue".into(), every: Span::from_us(10), what }];
         let results = run(&model);
-        // The first third belongs to the start at line rate.
+        // The first third of the run is left out, as flows start at line rate.
         let queue = results.samples.f64s("value");
         let queue = &queue[queue.len() / 3..];
         let (mean, fluid) = (queue.iter().sum::<f64>() / queue.len() as f64, dcqcn_queue(flows.into()));

@@ -1,11 +1,11 @@
-//! Every scenario that is shipped runs as it stands and under other transports, and its books balance.
+//! Tests of the scenarios that are shipped.
 
 use clearway_sim::Simulation;
 use clearway_sim::scenario::{Overrides, Scenario};
 use std::path::Path;
 
 #[test]
-fn every_shipped_scenario_runs_and_its_books_balance() {
+fn every_shipped_scenario_runs_under_several_transports_and_its_books_balance() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
@@ -18,7 +18,7 @@ fn every_shipped_scenario_runs_and_its_books_balance() {
             let about = format!("{} under {transport:?}", scenario.name);
             let mut simulation =
                 Simulation::new(&scenario.model).unwrap_or_else(|error| panic!("{about}: {error}"));
-            // The beginning is enough to see that it works.
+            // The start of the run is enough to show that the scenario works.
             simulation.run(&mut |progress| progress.events < 300_000);
             let results = simulation.finish().unwrap_or_else(|error| panic!("{about}: {error}"));
             assert!(results.summary.link_transmissions > 10_000, "{about}");

@@ -1,14 +1,14 @@
-//! ExpressPass fills a link that long flows share, and shares it fairly: the bounds that chose the default law.
+//! Tests of the utilisation and fairness of ExpressPass with long flows on one link, by which its default law was chosen.
 
 mod common;
 
 use common::shares::{Cell, Net};
 use common::transport;
 
-/// The least share of what data can take, and the least Jain index over 10 ms.
+/// The least share of the data's capacity that is used, and the least Jain index over 10 ms.
 const BOUNDS: (f64, f64) = (0.93, 0.95);
 
-/// The grid without unequal round-trip times: what fails, with its figures.
+/// Measures the cells without unequal round-trip times under a law. Returns those outside the bounds, with their figures.
 fn outside(cells: impl Iterator<Item = Cell>, law: &str, seeds: u64) -> Vec<String> {
     let mut expresspass = transport("expresspass");
     expresspass.set("feedback", law).unwrap();
@@ -31,13 +31,13 @@ fn the_default_law_uses_93_percent_of_a_link_at_a_jain_index_of_0_95_over_10_ms(
     ];
     let wrong = outside(cells.into_iter(), "sigcomm17", 1);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // The law as printed, which cuts twice for the same losses, is why the default is another.
+    // The printed law reduces the rate twice for the same losses, for which reason the default is another law.
     assert_eq!(outside([cell(10, 4, Net::Plain)].into_iter(), "sigcomm17-printed", 1).len(), 1);
 }
 
 #[test]
 #[ignore = "runs for minutes"]
-fn the_default_law_keeps_its_bounds_from_2_to_64_flows_and_10_to_100_gbps_with_and_without_host_delays() {
+fn the_default_law_keeps_its_bounds_from_2_to_64_flows_and_10_to_100_gbps() {
     let cells = [10, 25, 100].into_iter().flat_map(|gbps| {
         [2, 4, 8, 16, 32, 64]
             .into_iter()

@@ -1,4 +1,5 @@
-//! Shims in the simulator: incast with PAC, ICTCP, the ACK shaper and the fixed window, as in PAC's sections II and V.
+//! Tests of shims in the simulator: incast with PAC, ICTCP, the ACK shaper and a fixed window, as in PAC's sections II
+//! and V.
 
 mod common;
 
@@ -9,11 +10,11 @@ use clearway_topology::{NodeId, Star};
 use clearway_units::{Bytes, Rate, Span, Time};
 use common::*;
 
-/// Barrier-synchronised incast at a ToR: in each round every sender opens a connection and sends.
+/// A barrier-synchronised incast at a ToR, in which every sender opens a connection and sends in each round.
 #[derive(Clone, Copy)]
 struct Incast {
     senders: u32,
-    /// For each sender in a round.
+    /// The bytes of each sender in a round.
     bytes: u64,
     rounds: u32,
     buffer: Bytes,
@@ -21,7 +22,7 @@ struct Incast {
     base_rtt: Span,
 }
 
-/// PAC's simulations at 1 Gbps (Table II).
+/// The incast of PAC's simulations at 1 Gbps (Table II).
 const NS2_1G: Incast = Incast {
     senders: 100,
     bytes: 64_000,
@@ -31,7 +32,7 @@ const NS2_1G: Incast = Incast {
     base_rtt: Span::from_us(120),
 };
 
-/// Between the starts of two rounds: any round is over by then.
+/// The time between the starts of two rounds, after which any round is over.
 const ROUND: Span = Span::from_secs(60);
 
 fn with(name: &str, settings: &[(&str, &str)]) -> AnyTransport {
@@ -42,12 +43,12 @@ fn with(name: &str, settings: &[(&str, &str)]) -> AnyTransport {
     transport
 }
 
-/// What an incast came to.
+/// The measurements of an incast.
 #[derive(Debug)]
 struct Outcome {
-    /// Mean over the rounds, in bit/s.
+    /// The mean goodput over the rounds, in bit/s.
     goodput: f64,
-    /// Share of the rounds with at least one timeout.
+    /// The share of the rounds with at least one timeout.
     timeout_ratio: f64,
 }
 
@@ -58,7 +59,7 @@ impl Incast {
         let topology = Star { hosts: self.senders + 1, rate: self.rate, delay }.build().unwrap();
         let mut model = network_for(transport, topology);
         model.switch.classes[0].limit = Amount { bytes: self.buffer, packets: u32::MAX };
-        // PAC adds a random delay to every round trip.
+        // The paper adds a random delay to every round trip.
         model.host.processing_delay = Delay::Uniform(Span::ZERO, Span::from_us(10));
         let round = |round| {
             let start = Time::ZERO + ROUND * round as u64;
@@ -87,7 +88,7 @@ impl Incast {
 }
 
 #[test]
-fn pac_fills_the_link_at_a_hundred_senders_where_windows_collapse_pac_fig_13() {
+fn pac_fills_the_link_at_a_hundred_senders_where_tcp_collapses_pac_fig_13() {
     let pac = NS2_1G.run(&with("pac", &[("profile", "ns2-1g")]));
     assert!(pac.goodput > 0.8e9 && pac.timeout_ratio == 0.0, "{pac:?}");
     for name in ["newreno", "dctcp"] {
@@ -97,8 +98,8 @@ fn pac_fills_the_link_at_a_hundred_senders_where_windows_collapse_pac_fig_13() {
 }
 
 #[test]
-fn pac_fills_the_link_from_20_to_400_senders_as_its_threshold_keeps_a_floor_pac_2() {
-    // A floor of two idle base BDPs, 30 KB, gives 0.81 to 0.9e9.
+fn pac_fills_the_link_from_20_to_400_senders_with_the_default_floor_pac_2() {
+    // A floor of two base BDPs, 30 KB, gives 0.81 to 0.9e9.
     for senders in [20, 100, 400] {
         let outcome = Incast { senders, ..NS2_1G }.run(&with("pac", &[("profile", "ns2-1g")]));
         assert!(outcome.goodput > 0.93e9 && outcome.timeout_ratio == 0.0, "{senders}: {outcome:?}");
@@ -106,7 +107,7 @@ fn pac_fills_the_link_from_20_to_400_senders_as_its_threshold_keeps_a_floor_pac_
 }
 
 #[test]
-fn pac_works_over_every_tcp_and_without_marks_or_settled_answers() {
+fn pac_works_over_every_tcp_and_without_ecn_or_with_other_corrections() {
     let cases: [&[(&str, &str)]; 5] = [
         &[("under", "cubic")],
         &[("under", "dctcp")],
@@ -122,8 +123,8 @@ fn pac_works_over_every_tcp_and_without_marks_or_settled_answers() {
 }
 
 #[test]
-fn dctcp_and_ictcp_hold_thirty_senders_and_collapse_soon_after_pac_fig_13() {
-    // Eq. (7): (96 KB + 15 KB) / 2 segments are 36 to 38 senders.
+fn dctcp_and_ictcp_sustain_thirty_senders_and_collapse_at_few_more_pac_fig_13() {
+    // By eq. (7), 96 KB + 15 KB divided by 2 segments are 36 to 38 senders.
     for (name, profile) in [("dctcp", "pac-ns2"), ("ictcp", "ns2")] {
         let transport = with(name, &[("profile", profile), ("handshake", "true")]);
         let outcome = |senders| Incast { senders, ..NS2_1G }.run(&transport);
@@ -134,8 +135,8 @@ fn dctcp_and_ictcp_hold_thirty_senders_and_collapse_soon_after_pac_fig_13() {
 }
 
 #[test]
-fn one_segment_each_is_the_least_a_window_can_do_pac_equation_1() {
-    // (96 KB + 15 KB) / 1538 B are 72 senders.
+fn windows_of_one_segment_collapse_beyond_72_senders_pac_equation_1() {
+    // By eq. (1), 96 KB + 15 KB divided by 1538 B are 72 senders.
     let fixed = with("fixed-window", &[("profile", "pac-ns2"), ("handshake", "true")]);
     let outcome = |senders| Incast { senders, ..NS2_1G }.run(&fixed);
     let (before, after) = (outcome(62), outcome(80));
@@ -192,7 +193,7 @@ fn sweep() {
     }
 }
 
-/// The same as rounds of the application, which opens connections anew in each.
+/// Makes the incast as rounds of an application, which opens new connections in each round.
 fn rounds(transport: &AnyTransport, workers: u32, request: u64, barrier: bool) -> Model {
     let topology = Star { hosts: workers / 2 + 1, rate: Rate::gbps(1), delay: Span::from_us(20) };
     let mut model = network_for(transport, topology.build().unwrap());
@@ -222,7 +223,7 @@ fn rounds(transport: &AnyTransport, workers: u32, request: u64, barrier: bool) -
 }
 
 #[test]
-fn rounds_over_new_connections_open_one_for_each_sender_and_round_and_close_it() {
+fn rounds_over_new_connections_open_and_close_one_per_sender_and_round() {
     for name in ["newreno", "dctcp", "pac", "ictcp", "expresspass"] {
         for (request, barrier) in [(0, true), (0, false), (200, true), (200, false)] {
             let results = run(&rounds(&transport(name), 8, request, barrier));
@@ -234,7 +235,7 @@ fn rounds_over_new_connections_open_one_for_each_sender_and_round_and_close_it()
             let every = if request > 0 { 1 } else { 2 };
             let expected: Vec<u64> = (0..64).filter(|number| every == 1 || number % 2 == 1).collect();
             assert_eq!(numbers, expected, "{name}: every connection has a number of its own");
-            // What does not divide goes to the first three.
+            // The first three senders send the remainder of the division.
             let sent: u64 = results.flows.u64s("size_bytes").iter().sum();
             assert_eq!(sent, 4 * (8 * (10_000 + request) + 3), "{name}");
         }
@@ -242,17 +243,17 @@ fn rounds_over_new_connections_open_one_for_each_sender_and_round_and_close_it()
 }
 
 #[test]
-fn the_most_acknowledgements_held_stand_in_the_summary() {
+fn the_summary_states_the_largest_number_of_acknowledgements_held() {
     let held = |name| run(&rounds(&transport(name), 100, 0, true)).summary.shims;
     assert!(held("dctcp").is_empty());
     let pac = held("pac");
     assert_eq!((pac.len(), pac[0].traffic.as_str(), pac[0].host.as_str()), (1, "incast", "h0"));
-    // Each sender has a SYN-ACK held before it has anything else.
+    // A SYN-ACK of each sender is held before any other packet of it.
     assert!((50..=1000).contains(&pac[0].stats.held_max) && pac[0].stats.held == 0, "{pac:?}");
 }
 
 #[test]
-fn round_trips_of_single_acknowledgements_count_the_time_for_which_pac_holds_them() {
+fn round_trip_times_include_the_time_for_which_pac_holds_acknowledgements() {
     let mut model = rounds(&transport("pac"), 100, 0, true);
     let Pattern::Rounds(pattern) = &mut model.traffic[0].pattern else { unreachable!() };
     pattern.response = Bytes::new(64_000);
@@ -265,14 +266,14 @@ fn round_trips_of_single_acknowledgements_count_the_time_for_which_pac_holds_the
         packets,
         "each that was not dropped"
     );
-    // 80 KB, PAC's threshold, are the most that wait in the network: 0.68 ms and a base round trip. PAC holds longer.
+    // At most PAC's threshold of 80 KB waits in the network, which takes 0.68 ms and a base round trip. PAC holds longer.
     let longest = rtts.iter().copied().fold(0.0, f64::max);
     assert!(longest > 1.0e-3 && longest < 0.1, "{longest}");
     assert!(rtts.iter().all(|rtt| *rtt > 90e-6));
 }
 
 #[test]
-fn senders_of_a_round_start_within_its_spread_in_an_order_of_their_own() {
+fn senders_of_a_round_start_within_its_spread_in_random_order() {
     for reconnect in [true, false] {
         let mut model = rounds(&transport("newreno"), 50, 0, true);
         let Pattern::Rounds(pattern) = &mut model.traffic[0].pattern else { unreachable!() };
@@ -285,7 +286,7 @@ fn senders_of_a_round_start_within_its_spread_in_an_order_of_their_own() {
         for round in 0..4 {
             let rows = round * 50..round * 50 + 50;
             let (first, last) = (starts[rows.start], starts[rows.end - 1]);
-            // The least of 50 draws from 2 ms and the greatest.
+            // The bounds are for the least and the greatest of 50 draws from 2 ms.
             assert!(first >= before && (1.5e-3..2e-3).contains(&(last - first)), "{first} {last}");
             before = rows.clone().map(|row| starts[row] + times[row]).fold(0.0, f64::max) + 1e-3;
             let order = results.flows.u64s("flow")[rows].iter().map(|number| number / 2 % 50);

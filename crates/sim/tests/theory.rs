@@ -1,4 +1,4 @@
-//! Long flows against theory: the square-root law of TCP under random loss, and equal shares.
+//! Tests of long flows against theory: the square-root law of TCP under random loss, and equal shares.
 
 mod common;
 
@@ -11,7 +11,7 @@ use common::*;
 
 const RATE: Rate = Rate::gbps(10);
 
-/// Long flows over a dumbbell, each `stagger` after the one before.
+/// Makes a model of long flows over a dumbbell, each of which starts `stagger` after the one before.
 fn long(name: &str, shape: Dumbbell, stagger: Span, stop: Span) -> Model {
     let (flows, transport) = (shape.pairs, transport(name));
     let mut model = network_for(&transport, shape.build().unwrap());
@@ -24,7 +24,8 @@ fn long(name: &str, shape: Dumbbell, stagger: Span, stop: Span) -> Model {
     model
 }
 
-/// Mean payload rate of each flow in the second half of a run, in bits per second, and its timeouts.
+/// Runs a model and returns, for each flow, the mean payload rate in the second half, in bits per second, and the number of
+/// timeouts.
 fn steady(model: &Model) -> Vec<(f64, u64)> {
     let results = run(model);
     let timeouts: Vec<u64> = results.flows.u64s("timeouts").to_vec();
@@ -43,7 +44,7 @@ fn steady(model: &Model) -> Vec<(f64, u64)> {
 
 #[test]
 fn tcp_under_random_loss_follows_the_square_root_law_mathis_et_al_1997() {
-    // Rate = (MSS / RTT) C / sqrt(p) with C = 1.31 if losses are random and every segment is acknowledged.
+    // The rate is (MSS / RTT) C / sqrt(p), with C = 1.31 if losses are random and every segment is acknowledged.
     let (host, trunk) = (Span::from_us(125), Span::from_us(250));
     let rtt =
         1e-3 + 2.0 * 1538.0 * 8.0 / 10e9 + 1538.0 * 8.0 / 100e9 + 84.0 * 8.0 * (2.0 / 10e9 + 1.0 / 100e9);
@@ -79,7 +80,7 @@ fn tcp_under_random_loss_follows_the_square_root_law_mathis_et_al_1997() {
 #[test]
 fn equal_long_flows_share_a_link_under_every_transport() {
     for info in TRANSPORTS {
-        // What is no congestion control has no shares to keep.
+        // Transports without congestion control have no shares to test.
         let Some((bound, time)) = bound(info.name) else { continue };
         for flows in [4u32, 8, 16, 32] {
             let shape = Dumbbell {
@@ -90,41 +91,41 @@ fn equal_long_flows_share_a_link_under_every_transport() {
                 bottleneck_delay: Span::from_us(25),
             };
             let mut model = long(info.name, shape, Span::from_us(297), Span::from_ms(time));
-            // PACC rounds each flow's share of notifications down: N flows hear nothing before the queue is
-            // N / beta_1 = 20 KB x N above Q_th (50 KB here), and 32 flows would never in 384.5 KB.
+            // PACC rounds each flow's share of CNPs down: N flows get none before the queue is N / beta_1 = 20 KB x N
+            // above Q_th (50 KB here), and 32 flows would never get one in 384.5 KB.
             let room = if info.name == "pacc" { 2_000_000 } else { 384_500 };
             model.switch.classes[0].limit = Amount { bytes: Bytes::new(room), packets: u32::MAX };
-            // Without it everything is periodic, and a full queue locks all but one flow out (Floyd, Jacobson 1992).
+            // Without random delays all is periodic, and a full queue locks all but one flow out (Floyd, Jacobson 1992).
             model.host.processing_delay = Delay::Uniform(Span::ZERO, Span::from_ns(2400));
             let rates: Vec<f64> = steady(&model).iter().map(|flow| flow.0).collect();
-            let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
-            let jain = rates.iter().sum::<f64>().powi(2) / (flows as f64 * squares);
+            let jain = jain(&rates);
             println!("{} {flows}: Jain {jain:.4}", info.name);
             assert!(jain >= bound, "{} {flows}: Jain {jain}: {rates:?}", info.name);
         }
     }
 }
 
-/// Least Jain index at 4 to 32 flows, over the second half of this many milliseconds; none where there is no congestion
-/// control. The papers give no number for these cases, so a bound is what we measure (`--no-capture` prints it), less
-/// a margin of about a hundredth: it guards against a change for the worse.
+/// Returns the least Jain index at 4 to 32 flows and the run time in milliseconds, of which the second half counts; `None`
+/// for a transport without congestion control. The papers give no number for these cases, so a bound is the index that we
+/// measure (`--no-capture` prints it), less about a hundredth: it guards against a change for the worse.
 fn bound(name: &str) -> Option<(f64, u64)> {
     Some(match name {
         "blast" | "rocev2" => return None,
-        // By definition (ExpressPass '17, sec. 2).
+        // The shares are equal by definition (ExpressPass '17, sec. 2).
         "ideal" => (0.999, 60),
-        // "Very good" (ExpressPass '17, sec. 6.1 with Fig. 15); measured: 0.969.
+        // The paper says "very good" without a number (ExpressPass '17, sec. 6.1, Fig. 15); we measure 0.969.
         "expresspass" => (0.96, 120),
         "rcp" => (0.999, 120),
-        // They drop from a full buffer, all at a time, and a saw tooth takes 100 ms. Measured: 0.985 and 0.991.
+        // These lose packets of all flows at once when the buffer is full, and a saw tooth of the window takes 100 ms. We
+        // measure 0.985 and 0.991.
         "newreno" => (0.975, 800),
         "cubic" => (0.98, 800),
-        // Measured: 0.992 to 0.994.
+        // We measure 0.992 to 0.994.
         "dctcp" | "dx" | "expresspass-hotnets16" | "timely" => (0.98, 300),
-        // Measured: 0.998 and more.
+        // We measure 0.998 and more.
         "hull" | "dcqcn" | "naive-credit" | "ec4" | "pac" => (0.99, 300),
         "fixed-window" | "rdma-dctcp" | "pacc" => (0.999, 300),
-        // Measured: 0.970, 0.968 and 0.964.
+        // We measure 0.970, 0.968 and 0.964.
         "hpcc" | "ictcp" => (0.96, 300),
         "ack-shaper" => (0.955, 300),
         other => panic!("{other}: measure its Jain index and put a bound a little below it here"),

@@ -119,7 +119,7 @@ def save(runs: list[Run], target: Path) -> None:
 
 
 def show(runs: list[Run]) -> None:
-    """Prints the tables."""
+    """Prints the tables of the demonstration, one a scenario."""
     by_name: dict[str, list[Run]] = {}
     for run in runs:
         by_name.setdefault(run.name, []).append(run)

@@ -74,7 +74,7 @@ def figures() -> list[dict[str, Any]]:
 
 
 def overview(what: str) -> Texts:
-    """A line for each."""
+    """Prints a line for each entry of a kind."""
     if what == "workloads":
         rows = [[w["name"], units.size(w["mean_bytes"]), escape(w["summary"])] for w in _clearway.workloads()]
         return ["workload", "mean size", "what it is"], rows
@@ -104,7 +104,7 @@ def describe_other(out: Console, entry: Mapping[str, Any]) -> None:
 
 
 def describe(out: Console, transport: _clearway._Transport) -> None:
-    """All about a transport."""
+    """Prints all that is known of a transport: parameters, profiles, sources."""
     out.print(f"[bold]{transport['name']}[/]: {escape(transport['summary'])}", soft_wrap=True)
     out.print(f"Source: {escape(transport['source'])}", soft_wrap=True)
     out.print(f"Checked against: {escape(transport['checked'])}. {escape(transport['checked_how'])}", soft_wrap=True)

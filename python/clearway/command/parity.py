@@ -100,7 +100,7 @@ def write_lists(cases: list[Case], folder: Path, *, quiet: bool) -> int:
 
 
 def as_dict(case: Case, parts: list[list[Row]]) -> dict[str, object]:
-    """A case for JSON."""
+    """A case with its rows, for `--json`."""
     rows = [row.as_dict() for part in parts for row in part]
     return {"case": case.name, "simulator": case.simulator, "counted": case.counted, "rows": rows}
 
@@ -137,5 +137,5 @@ def row_texts(rows: list[Row]) -> Texts:
 
 
 def ours(row: Row) -> list[str]:
-    """The first columns."""
+    """The first columns of a row: size, flows, and those that did not finish."""
     return [row.bucket, units.count(row.flows), units.count(row.unfinished)]

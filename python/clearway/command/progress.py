@@ -58,7 +58,7 @@ def fraction(progress: _clearway.Progress) -> float:
 
 
 def clock(left_s: float) -> str:
-    """Minutes and seconds."""
+    """Seconds as minutes and seconds, such as `2:05`."""
     minutes, left = divmod(round(left_s), 60)
     return f"{minutes}:{left:02}"
 

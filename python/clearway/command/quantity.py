@@ -13,6 +13,10 @@ RATES = {"bps": 1.0, "kbps": 1e3, "mbps": 1e6, "gbps": 1e9, "tbps": 1e12}
 TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
+#: Range of quantities in the unit whose factor is 1, s or bit/s: wide enough for any network, and formulas stay finite.
+LEAST, MOST = 1e-12, 1e18
+
+
 class Quantity(click.ParamType[float]):
     """A number above 0 with its unit, as scenario files write it."""
 
@@ -32,6 +36,9 @@ class Quantity(click.ParamType[float]):
             number = math.nan
         if not (0 < number < math.inf):
             self.fail(f"{value!r}: write a {self.name} above 0 with its unit, such as {self.example!r}", param, ctx)
+        if not LEAST <= number <= MOST:
+            size = "small" if number < LEAST else "large"
+            self.fail(f"{value!r}: is too {size}; write a {self.name} such as {self.example!r}", param, ctx)
         return number
 
 

@@ -139,7 +139,7 @@ def show_stale(chosen: object, docs: Path, jobs: int | None, *, quiet: bool) -> 
     failed = []
     assert isinstance(chosen, list)
     for found in stale.check(chosen, docs, processes=jobs):
-        state = "stale" if found.stale else "computed anew, the same" if found.anew else "as its sources and a run say"
+        state = "stale" if found.stale else "computed anew, unchanged" if found.anew else "up to date"
         console(quiet=quiet).print(f"{found.figure}: {state}", markup=False)
         if found.stale:
             failed.append(found.figure)

@@ -93,7 +93,7 @@ def print_json(value: object) -> None:
 
 
 def without_nan(value: object) -> object:
-    """JSON has no NaN."""
+    """A nested value with None for numbers that JSON can't write, such as NaN."""
     if isinstance(value, dict):
         return {key: without_nan(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):

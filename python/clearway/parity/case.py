@@ -24,6 +24,14 @@ class ForeignError(Exception):
         super().__init__(f"{number}: {' '.join(words)!r}: {right}")
 
 
+def flow(start_s: str, src: str, dst: str, size: str) -> tuple[int, int, int, int]:
+    """A row of a list (start in ns, hosts, bytes) from words of a foreign one; raises `ValueError` for what is none."""
+    row = round(float(start_s) * 1e9), int(src), int(dst), int(float(size))
+    if not all(0 <= one < 2**63 for one in row):
+        raise ValueError(row)
+    return row
+
+
 @dataclass(frozen=True)
 class FlowList:
     """A list of flows, made anew wherever it is needed and always the same."""

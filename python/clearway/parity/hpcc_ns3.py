@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from clearway.parity.case import Case, FlowList, ForeignError
+from clearway.parity.case import Case, FlowList, ForeignError, flow
 from clearway.parity.flowlists import Cdf, poisson
 from clearway.result import Run
 
@@ -80,7 +80,7 @@ def foreign(text: str) -> pl.DataFrame | None:
     for number, words in lines[1 : count + 1]:
         try:
             src, dst, _priority, _port, size, start = words
-            rows.append((round(float(start) * 1e9), int(src), int(dst), int(size)))
+            rows.append(flow(start, src, dst, size))
         except (OverflowError, ValueError):
             raise ForeignError(number, words, "write src dst priority dport bytes start-in-seconds") from None
     return pl.DataFrame(rows, schema=["start_ns", "src", "dst", "size_bytes"], orient="row")

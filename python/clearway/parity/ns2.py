@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from clearway.parity.case import Case, FlowList, ForeignError
+from clearway.parity.case import Case, FlowList, ForeignError, flow
 from clearway.parity.flowlists import Cdf, poisson
 
 HOSTS = 192
@@ -77,7 +77,7 @@ def foreign(text: str) -> pl.DataFrame | None:
     for number, words in lines:
         try:
             start, src, dst, size = words
-            rows.append((round(float(start) * 1e9), int(src), int(dst), int(float(size))))
+            rows.append(flow(start, src, dst, size))
         except (OverflowError, ValueError):
             raise ForeignError(number, words, "write start-in-seconds src dst bytes") from None
     return pl.DataFrame(rows, schema=["start_ns", "src", "dst", "size_bytes"], orient="row")

@@ -46,7 +46,7 @@ def table(case: Case, parts: list[list[Row]]) -> str:
 
 
 def cells(row: Row) -> list[str]:
-    """A row's texts."""
+    """The cells of a row as texts."""
     means = [mean / row.reference_mean_s for mean, _ in row.seeds]
     tails = [p99 / row.reference_p99_s for _, p99 in row.seeds]
     return [

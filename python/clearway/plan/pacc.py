@@ -101,7 +101,7 @@ class Loop:
         return self._root(lambda omega: math.log(float(self.magnitude(np.array([omega]))[0])), low * 0.999, low * 1.5)
 
     def margins(self) -> Margins:
-        """Crossovers and margins."""
+        """The crossovers of the loop and its margins there."""
         crossover = self.crossover()
         phase = 180 + float(self.phase_deg(np.array([crossover]))[0])
         if self.sign == "negative-feedback":  # its phase starts at -270 and never reaches -180

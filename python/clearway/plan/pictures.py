@@ -31,7 +31,7 @@ def pacc(loop: Loop) -> Figure:
 
 
 def bode(gain: Axes, phase: Axes, loop: Loop) -> None:
-    """Gain over phase."""
+    """The Bode diagram: gain above, phase below."""
     found = loop.margins()
     omega = np.geomspace(found.crossover_rad_s / 30, found.crossover_rad_s * 4, 300)
     hertz, at = omega / (2 * np.pi), found.crossover_rad_s / (2 * np.pi)
@@ -142,7 +142,7 @@ def steps(axes: Axes, rates: Floats, model: Trajectory, name: str) -> None:
 
 
 def hertz_text(hertz: float) -> str:
-    """A frequency: `1.79 kHz`."""
+    """A frequency as text, such as `1.79 kHz`."""
     return units.scaled(hertz, ((1e6, "MHz"), (1e3, "kHz"), (1, "Hz")))
 
 

@@ -176,7 +176,7 @@ def sweep_on(
 
 
 def measured(run: Run, measure: str) -> float:
-    """The value of `swept`."""
+    """The number of a run that `swept` draws."""
     if measure.startswith("fct"):
         fct = metrics.completed(run.flows)["fct_s"].to_numpy()
         return metrics.mean(fct) if measure == "fct_mean" else metrics.percentile(fct, 99)
@@ -246,7 +246,7 @@ def axis_of(quantity: str, most: float) -> tuple[str, float]:
 
 
 def natural(text: str) -> tuple[int, str]:
-    """Sorts numbers by value."""
+    """A key that sorts labels with numbers by their values."""
     return (int(text), "") if text.isdigit() else (10**9, text)
 
 

@@ -108,7 +108,7 @@ def stand_in(index: int) -> str:
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Draw within this."""
+    """A context in which pictures are drawn in the report's style."""
     with mpl.rc_context(RC):
         yield
 

@@ -156,7 +156,7 @@ def write_scoreboard(out: str | Path = "out/reproduce", docs: str | Path | None 
     path.parent.mkdir(parents=True, exist_ok=True)
     scores = scoreboard.scores(known, folder)
     path.write_text(scoreboard.page(scores, known, folder), "utf-8")
-    title = "Scoreboard: what the papers claim, and what became of it here"
+    title = "Results, claim by claim"
     Path(out).mkdir(parents=True, exist_ok=True)
     write_text(shell(title, scoreboard.html(scores, known), "docs/verdicts.md says what a verdict means."), index(out))
     return path

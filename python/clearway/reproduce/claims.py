@@ -147,5 +147,5 @@ def claim(paper: str, name: str) -> Claim:
 
 
 def verdict(holds: bool) -> Verdict:
-    """Reproduced or not."""
+    """The verdict on a claim that holds or not."""
     return "reproduced" if holds else "not reproduced"

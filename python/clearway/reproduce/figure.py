@@ -98,6 +98,16 @@ class Figure:
         return self.name.replace("/", "-")
 
 
+def no_jobs(_: str) -> list[Job]:
+    """The simulations of a figure that needs none."""
+    return []
+
+
+def no_measure(_: Job, __: Run) -> Tables:
+    """The measurement of a figure without simulations; it is never called."""
+    return {}
+
+
 class Text:
     """A fact of a figure, as prose shows it: `{used}` with three significant digits, `{used:.1f}` as asked."""
 

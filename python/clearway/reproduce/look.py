@@ -42,7 +42,7 @@ class Look:
 
     @contextmanager
     def drawing(self) -> Iterator[None]:
-        """Draw within this."""
+        """A context in which pictures are drawn in the pages' style."""
         real = {
             key: self._real.get(value, value) if isinstance(value, str) else value for key, value in style.RC.items()
         }

@@ -88,10 +88,10 @@ def page(of: list[Score], figures: Mapping[str, Figure], folder: Path) -> str:
     """The scoreboard in Markdown, to stand beside the pages of the figures."""
     parts = [
         "<!-- Written by `clearway reproduce --docs`. Change python/clearway/reproduce instead. -->",
-        "# Scoreboard: what the papers claim, and what became of it here",
-        "Every claim of the five papers has a row. [The rule](../verdicts.md) says what each verdict means: which "
-        "reading counts, which tolerance, how many seeds. `clearway reproduce` computes all of them; the command in a "
-        "row computes that one.",
+        "# Results, claim by claim",
+        "Each row compares one claim of a paper with what Clearway measures, and the command in the row computes it "
+        "again. [The rule](../verdicts.md) says what each verdict means; the [readings](../readings.md) and the "
+        "[glossary](../glossary.md) explain ids and terms. `clearway reproduce` computes all claims.",
         table_md(*summary_texts(of)),
         "Other pages: " + ", ".join(others(figures, folder)) + ".",
     ]

@@ -98,7 +98,7 @@ def do(figure: Figure, job: Job, kept: Path) -> None:
 
 
 def in_worker(task: Task) -> None:
-    """`do` in another process."""
+    """Does a task; called in another process."""
     do(known()[task.figure], task.job, task.kept)
 
 

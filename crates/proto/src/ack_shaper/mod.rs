@@ -16,11 +16,11 @@ declare! {
     pub struct Params {
         /// The TCP under the shaper.
         under: Under = "newreno" from "PAC sec. IV-B";
-        /// Take part in ECN, in the way of the TCP under the shaper.
+        /// If true, flows take part in ECN in the way of the TCP under the shaper.
         ecn: bool = "false" from "our choice: PAC sec. II-D mentions no marks";
-        /// Acknowledgements per second that leave a host. PAC also tries 60,000 and 80,000.
+        /// The number of acknowledgements per second that leave a host. PAC also tries 60,000 and 80,000.
         acks_per_second: f64 = "40000" in "0.001" to "1000000000000" from "PAC sec. II-D, Fig. 3";
-        /// Shape answers to a SYN as well.
+        /// If true, SYN-ACKs are shaped as well.
         shape_syn_ack: bool = "true" from "our choice, as for PAC: they trigger first windows";
         ..tcp: TcpParams {
             handshake = "true" from "our choice, as for PAC: first windows are shaped only if their SYN-ACKs are",

@@ -18,33 +18,34 @@ use clearway_schema::{Profile, declare};
 declare! {
     /// Parameters of `ec4`.
     pub struct Params {
-        /// Unmarked update periods beyond the first until HIGH mode (mode_threshold): 3 means that the fifth in a row is HIGH.
+        /// The number of unmarked update periods beyond the first before HIGH mode (mode_threshold). With 3, the fifth in a row is
+        /// in HIGH mode.
         mode_threshold: u32 = "3" in "" to "1000000" from "EC4 III-C";
-        /// Weight of a new share of marked packets in its moving average (g).
+        /// The weight of a new share of marked packets in its moving average (g).
         g: f64 = "0.0625" in "0" to "1" from "EC4 III-C";
-        /// Share of marked packets that is not taken for congestion (target_ECN_ratio).
+        /// The share of marked packets up to which there is no congestion (target_ECN_ratio).
         target_ecn_ratio: f64 = "0" in "0" to "1" from "EC4 III-C";
-        /// Loss of credits that LOW mode does not take for congestion (target_loss).
+        /// The loss of credits up to which LOW mode sees no congestion (target_loss).
         target_loss: f64 = "0" in "0" to "0.9" from "EC4 III-C";
-        /// Aggressiveness factor that LOW mode approaches while no credits are lost (omega_mid).
+        /// The aggressiveness factor that LOW mode approaches while no credits are lost (omega_mid).
         omega_mid: f64 = "0.05" in "0.0001" to "1" from "EC4 III-C; 0.04 to 0.06 are fair";
-        /// First aggressiveness factor (omega_init).
+        /// The first aggressiveness factor (omega_init).
         omega_init: f64 = "0.0625" in "0.0001" to "1" from "our choice: EC4 states none; w_init of E17 6.3";
-        /// Least aggressiveness factor, in both modes (omega_min).
+        /// The least aggressiveness factor, in both modes (omega_min).
         omega_min: f64 = "0.01" in "0.0001" to "1" from "our choice: EC4 states none; w_min of E17 3.2";
-        /// Aggressiveness factor that HIGH mode approaches (w_max of ExpressPass).
+        /// The aggressiveness factor that HIGH mode approaches (w_max of ExpressPass).
         w_max: f64 = "0.5" in "0.0001" to "1" from "E17 Algorithm 1";
-        /// Loss of credits that HIGH mode does not take for congestion at rate zero (target_loss of ExpressPass).
+        /// The loss of credits up to which HIGH mode sees no congestion at rate zero (target_loss of ExpressPass).
         high_target_loss: f64 = "0.1" in "0" to "0.9" from "E17 3.3";
-        /// By what an unmarked period of LOW mode raises the rate: with or without the average of marks.
+        /// The amount by which an unmarked period of LOW mode raises the rate: with or without the average of marks.
         ecn_increase: EcnIncrease = "target" from "our choice: as printed, marks speed the increase (EC4-4)";
-        /// Whether HIGH mode shares its aggressiveness factor with LOW mode.
+        /// The aggressiveness factor of HIGH mode: that of LOW mode or one of its own.
         omega_in_high: OmegaInHigh = "shared" from "our choice: EC4 names one omega (EC4-2)";
-        /// Whether the credit block, which the paper prints after both modes, follows HIGH mode.
+        /// The modes that apply the credit block, which the paper prints after both modes.
         credit_block: CreditBlock = "low-only" from "our choice: Algorithm 1 sets no tmp_rate in HIGH mode (EC4-1)";
-        /// In which periods of LOW mode the credit block raises the rate where no credits were lost.
+        /// The periods of LOW mode in which the credit block raises the rate if no credits were lost.
         credit_increase: CreditIncrease = "unmarked" from "our choice: EC4 III has marks reduce the rate (EC4-17)";
-        /// Initial credit rate as a share of the link's.
+        /// The initial credit rate as a share of the link's.
         initial_rate: f64 = "1" in "0.0001" to "1" from "EC4 III-C: initially at the maximum link capacity (EC4-5)";
         ..credit: CreditParams [
             update_period, rtt_gain, jitter, jitter_around, randomize_size, idle_timeout, retry, handshake,

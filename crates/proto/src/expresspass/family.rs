@@ -81,56 +81,63 @@ impl<T: CreditTransport> Transport for T {
 }
 
 declare! {
-    /// Parameters that transports with credits share. The defaults are those of the SIGCOMM 2017 paper.
+    /// The parameters that credit-based transports share. The defaults are those of the SIGCOMM 2017 paper.
     #[derive(Copy)]
     pub struct CreditParams {
-        /// Time between two updates of the rate; auto: the smoothed round-trip time.
+        /// The time between two updates of the rate; auto: the smoothed round-trip time.
         update_period: Auto<Span> = "auto" from "E17 Algorithm 1";
-        /// Weight of a new sample in the receiver's smoothed round-trip time.
+        /// The weight of a new sample in the receiver's smoothed round-trip time.
         rtt_gain: f64 = "0.125" in "0.001" to "1" from "RFC 6298; E17 states none";
-        /// Jitter of a credit as a share of the gap between credits (j).
+        /// The jitter of a credit as a share of the gap between credits (j).
         jitter: f64 = "0.01" in "0" to "0.9" from "E16 4; E17 3.1 studies 0.01 to 0.08 and states no value";
-        /// What the jitter is measured from.
+        /// The reference of the jitter: a schedule of even gaps, or each gap.
         jitter_around: JitterAround = "schedule" from "our choice: E17 states none; this keeps the rate exact";
-        /// Draw the size of each credit uniformly from 76 to 92 bytes; else all have 84.
+        /// If true, the size of each credit is drawn uniformly from 76 to 92 bytes; else all have 84.
         randomize_size: bool = "true" from "E17 3.1";
-        /// Least size of a credit on the wire, in bytes, with randomize_size.
+        /// The least size of a credit on the wire, in bytes, with randomize_size.
         size_min: u32 = "76" in "64" to "92" from "ns2-xpass, fat tree: the mean is 84 B, so data keeps its 94.82 % (E17 3.1: 84)";
-        /// With randomize_size: the share of links that credits take, and max_rate, follow from the mean of the sizes, rounded up to whole bytes, and not from 84 B.
+        /// If true, the share of links that credits take, and max_rate, follow from the mean of the sizes with randomize_size,
+        /// rounded up to whole bytes, and not from 84 B.
         mean_size: bool = "false" from "E17 3.1: 84 of 1622 B (ns2-xpass: the mean)";
-        /// How long the sender must have no data before it stops its credits; auto: the base round-trip time.
+        /// The time without data after which the sender stops its credits; auto: the base round-trip time.
         idle_timeout: Auto<Span> = "auto" from "our choice: E17 3.1 says a small timeout period";
-        /// How long a request or a stop may go unanswered, doubled each time; auto: two base round-trip times, at least 200 us.
+        /// The time without an answer after which a request or a stop is repeated, doubled each time; auto: two base round-trip
+        /// times, at least 200 us.
         retry: Auto<Span> = "auto" from "our choice: E17 states none; 200 us is the minimum RTO of E16 4";
-        /// Whether the time without an answer doubles with each repetition of a request or a stop.
+        /// If true, that time doubles with each repetition of a request or a stop.
         retry_backoff: bool = "true" from "our choice: E17 states none (ns2-xpass: false)";
-        /// How a new connection asks for its first credits.
+        /// The way in which a new connection asks for its first credits: on its SYN, or with a packet of its own.
         handshake: Handshake = "syn" from "E17 3.1";
-        /// Stop the credits as soon as those of one round trip, as long as the first credit took to come, cover what is left to send; ask again two such round trips later if too few came after all.
+        /// If true, the sender stops the credits as soon as those of one round trip (the time that the first credit took) cover
+        /// the data left, and asks again two such round trips later if too few arrived.
         early_stop: bool = "false" from "our choice: the paper does not (ns2-xpass does)";
-        /// Tell the receiver with each request how much there is to send; it then sends no more credits than that takes, and the margin.
+        /// If true, requests tell the receiver how much there is to send, and it sends no more credits than that takes, plus the
+        /// margin.
         tell_end: bool = "false" from "E17 7 proposes it; the paper's evaluation is without";
-        /// With tell_end: credits beyond what is left, as a share of it, rounded up.
+        /// The number of credits beyond the frames left, as a share of these, rounded up, with tell_end.
         end_margin: f64 = "0.1" in "0" to "100" from "our choice: target_loss, the loss of credits that is normal";
-        /// Data that goes without credits, at low priority and dropped first: the most that may be under way, in bandwidth-delay products of the path; 0 for none.
+        /// The largest amount of unscheduled data in flight (sent without credits, at the lowest priority), in bandwidth-delay
+        /// products of the path; 0 for none.
         low_priority: f64 = "0" in "0" to "1000" from "E17 7 proposes it (RC3); the paper's evaluation is without";
-        /// With low_priority: most frames that wait at a port in the class of such data.
+        /// The capacity of a port's queue of unscheduled data, in frames, with low_priority.
         low_priority_queue: u32 = "32" in "1" to "100000" from "our choice: a small buffer; what waits longer is sooner sent with a credit";
-        /// What happens to data that arrives beyond a gap.
+        /// The treatment of data that arrives beyond a gap: it is kept, or discarded and sent again.
         recovery: Recovery = "selective" from "our choice: E17 states none (ns2-xpass: go-back-n)";
-        /// How much later than newer data a frame may arrive before it is taken for lost; auto: a quarter of the base round-trip time.
+        /// The time by which a frame may arrive later than newer data before it counts as lost; auto: a quarter of the base
+        /// round-trip time.
         reorder_window: Auto<Span> = "auto" from "RFC 8985";
-        /// By how many numbers an echo may be late before its credit counts as lost; more than 0 for packet spraying.
+        /// The number of credits by which an echo may be late before its credit counts as lost; more than 0 for packet spraying.
         reorder_credits: u32 = "0" in "" to "62" from "E17 3.2: a gap is a loss";
-        /// Where data that a credit released waits for the link: with its flow, for the flow's turn at the network card, or in the card's queue, in the order in which credits came.
+        /// The place in which data that a credit released waits for the link: in its flow, for the flow's turn at the network
+        /// card, or in the card's queue, in the order in which credits arrived.
         release: Release = "turn" from "our choice: E17 states none (ns2-xpass: queue)";
-        /// Most credits that wait at a port.
+        /// The capacity of a port's credit queue, in credits.
         credit_queue: u32 = "8" in "1" to "100000" from "E17 3.3";
-        /// Whether that queue is as long as so many credits of 84 B are in bytes, whatever the number of those that wait.
+        /// If true, that queue holds the bytes of credit_queue credits of 84 B, whatever the number of credits.
         credit_queue_bytes: bool = "false" from "E17 3.3: eight credits (ns2-xpass: bytes)";
-        /// Depth of the token bucket at a port.
+        /// The size of a port's token bucket.
         bucket: Bytes = "168 B" in "92 B" to "1400 B" from "E17 3.1";
-        /// Whether the bucket starts empty.
+        /// If true, the token bucket is empty at the start.
         bucket_starts_empty: bool = "false" from "our choice: E17 states none (ns2-xpass: true)";
     }
 }

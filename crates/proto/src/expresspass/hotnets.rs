@@ -11,7 +11,7 @@ use clearway_schema::declare;
 declare! {
     /// Parameters of `expresspass-hotnets16`.
     pub struct Params {
-        /// Initial credit rate as a share of the link's.
+        /// The initial credit rate as a share of the link's.
         alpha: f64 = "0.5" in "0.0001" to "1" from "our choice: E16 states none; under it Fig. 7's 3 RTTs hold at 10 and 100 Gbps, and the authors' later code has it";
         ..credit: CreditParams [
             update_period, rtt_gain, jitter, jitter_around, retry, handshake, reorder_window, reorder_credits,
@@ -22,7 +22,8 @@ declare! {
             jitter from "E16 4",
             jitter_around from "our choice: E16 states none; this keeps the rate exact",
             randomize_size = "false",
-            /// How long a request or a mark may go unanswered, doubled each time; auto: two base round-trip times, at least 200 us.
+            /// The time without an answer after which a request or a mark is repeated, doubled each time; auto: two base round-trip
+            /// times, at least 200 us.
             retry from "E16 4: minimum RTO of 200 us",
             handshake from "E16 2.1",
             reorder_credits from "E16 2.2: no reordering",

@@ -78,26 +78,28 @@ choice! {
 declare! {
     /// Parameters of `expresspass`.
     pub struct Params {
-        /// Law by which credit loss sets the credit rate.
+        /// The law by which credit loss sets the credit rate.
         feedback: Law = "sigcomm17" from "E17 3.2, Algorithm 1; its decrease by the prose, sec. 4 and ns2-xpass";
-        /// Initial credit rate as a share of the link's (alpha).
+        /// The initial credit rate as a share of the link's (alpha).
         alpha: f64 = "0.5" in "0.0001" to "1" from "ns2-xpass; E17 6.3 compares 1/2 and 1/16";
-        /// First aggressiveness factor (w_init).
+        /// The first aggressiveness factor (w_init).
         w_init: f64 = "0.0625" in "0.0001" to "1" from "ns2-xpass, fat tree; E17 6.3";
-        /// Least aggressiveness factor (w_min).
+        /// The least aggressiveness factor (w_min).
         w_min: f64 = "0.01" in "0.0001" to "1" from "E17 3.2";
-        /// Largest aggressiveness factor (w_max).
+        /// The largest aggressiveness factor (w_max).
         w_max: f64 = "0.5" in "0.0001" to "1" from "E17 Algorithm 1";
-        /// Credit loss that is not taken for congestion (target_loss); with feedback "sigcomm17" and "ns2" that of a flow at rate zero, from which it falls to none at max_rate.
+        /// The credit loss up to which there is no congestion (target_loss). With feedback "sigcomm17" and "ns2" it holds at rate
+        /// zero and falls linearly to none at max_rate.
         target_loss: f64 = "0.1" in "0" to "0.9" from "E17 3.3";
-        /// What max_rate is taken from, where hosts have different link rates.
+        /// The link from whose rate max_rate follows, where hosts have different link rates.
         ceiling: Ceiling = "own-link" from "E17 3.2; 7: the feedback assumes that all hosts have the same link capacity";
-        /// The initial rate is scaled by min(1, frames to send / this); 0 to leave it as it is.
+        /// The divisor in the scaling of the initial rate by min(1, frames to send / ramp); 0 for no scaling.
         ramp: u32 = "0" in "" to "1000000" from "our choice: the paper does not scale it (ns2-xpass: 40)";
         ..credit: CreditParams {
-            /// Draw the size of each credit uniformly from size_min to 92 bytes.
+            /// If true, the size of each credit is drawn uniformly from size_min to 92 bytes.
             randomize_size,
-            /// How long a request or a stop may go unanswered; auto: two base round-trip times, at least 200 us.
+            /// The time without an answer after which a request or a stop is repeated; auto: two base round-trip times, at least 200
+            /// us.
             retry,
         };
     }

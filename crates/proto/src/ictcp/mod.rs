@@ -26,40 +26,41 @@ declare! {
     pub struct Params {
         /// The TCP under ICTCP.
         under: Under = "newreno" from "PAC sec. IV-B";
-        /// Take part in ECN, in the way of the TCP under ICTCP.
+        /// If true, flows take part in ECN in the way of the TCP under ICTCP.
         ecn: bool = "false" from "CoNEXT'10: ICTCP needs nothing from switches";
-        /// `alpha`: share of the link that connections may fill.
+        /// The share of the link that connections may fill (`alpha`).
         alpha: f64 = "0.9" in "0" to "1" from "CoNEXT'10, as quoted in notes and ns-3 code; PAC's authors' module";
-        /// `gamma1`: a difference between expected and measured throughput up to this share lets a window grow.
+        /// The relative difference of expected and measured throughput up to which a window grows (`gamma1`).
         gamma1: f64 = "0.1" in "0" to "1" from "CoNEXT'10; PAC Tables I and II";
-        /// `gamma2`: a difference above this share, three round trips in a row, makes a window shrink. PAC's
-        /// simulations use 0.15.
+        /// The relative difference of expected and measured throughput above which a window shrinks after `patience` round
+        /// trips in a row (`gamma2`). PAC's simulations use 0.15.
         gamma2: f64 = "0.5" in "0" to "1" from "CoNEXT'10; PAC Table I";
-        /// How many round trips in a row that takes.
+        /// The number of round trips in a row with a large difference after which a window shrinks.
         patience: u32 = "3" in "1" to "1000" from "CoNEXT'10, as quoted in notes and ns-3 code";
-        /// Least receive window, and that of a new connection, in segments.
+        /// The least receive window, which a new connection has, in segments.
         min_window: u32 = "2" in "1" to "100000" from "CoNEXT'10; PAC Tables I and II";
-        /// `beta`: weight of the old value in the measured throughput.
+        /// The weight of the old value in the measured throughput (`beta`).
         beta: f64 = "0.75" in "0" to "0.999" from "our choice: the paper's value is unknown; 0.2 in PAC's authors' module";
-        /// While less than this share of the link is available, windows above the average shrink by a segment.
+        /// The share of the link below which available bandwidth is scarce, so that windows above the average shrink by a
+        /// segment.
         scarce: f64 = "0.2" in "0" to "1" from "PAC's authors' module";
-        /// Round-trip time of a connection before its first measurement.
+        /// The round-trip time of a connection before its first measurement.
         rtt_initial: Span = "100 us" in "1 us" to "10 s" from "PAC sec. IV-B; PAC's authors' module";
-        /// Round trips between two decisions on a window.
+        /// The number of round trips between two decisions on a window.
         interval: u32 = "1" in "1" to "1000" from "CoNEXT'10, as quoted in notes and ns-3 code";
-        /// Over which time the bytes since the last decision are a throughput. `elapsed`: the time in which they came;
-        /// `per-rtt`: one round-trip time, however long they took.
+        /// The time by which the bytes since the last decision are divided to give a throughput. `elapsed`: the time since that
+        /// decision; `per-rtt`: one round-trip time, whatever that time.
         sample: Sample = "elapsed" from "CoNEXT'10, as quoted in notes; PAC's authors' module: per-rtt (ICTCP-1)";
-        /// When windows above the average shrink while little is available. `last`: after all else, once a slot, by the
-        /// bandwidth as it was measured; `first`: at every decision and instead of all else, by the bandwidth that is left
-        /// after grants.
+        /// The step of a decision at which windows above the average shrink while bandwidth is scarce. `last`: after the other
+        /// steps, once a slot, by the bandwidth as measured; `first`: at every decision and instead of the other steps, by the
+        /// bandwidth left after grants.
         fairness: Fairness = "last" from "our choice; PAC's authors' module: first (ICTCP-2, ICTCP-3)";
-        /// How slow start ends. `any`: with the first decision that is not growth, or for want of quota; `quota`: only for
-        /// want of quota, and a segment is added in the same round.
+        /// The condition that ends slow start. `any`: a decision that is not growth, or a lack of quota; `quota`: a lack of quota
+        /// only, and the window then grows by a segment in the same round.
         slow_start_end: SlowStartEnd = "any" from "recollection of CoNEXT'10; PAC's authors' module: quota (ICTCP-4, ICTCP-5)";
-        /// When the available bandwidth is measured: at the end of the first half of each slot, or of both halves.
+        /// The times at which the available bandwidth is measured: the end of the first half of each slot, or of both halves.
         measure: Measure = "first-half" from "CoNEXT'10, as quoted in notes; PAC's authors' module: both-halves";
-        /// After a pause of so many round trips a connection starts anew with the least window. 0: never.
+        /// The length of a pause, in round trips, after which a connection starts anew with the least window; 0 for never.
         idle: u32 = "4" in "0" to "1000000" from "our choice; PAC's authors' module: never (ICTCP-6)";
         ..tcp: TcpParams;
     }

@@ -77,7 +77,7 @@ impl RdmaParams for RdmaDctcpParams {
     const SOURCE: &'static str = "HPCC's ns-3 code; RFC 8257";
     const CHECKED: Checked = Checked::Code("Held against HPCC's ns-3 code, where it comes from.");
     const PROFILES: &'static [Profile] = PROFILES;
-    const COUNTS_NOTICES: bool = true;
+    const COUNTS_NOTIFICATIONS: bool = true;
 
     fn needs(&self) -> Needs {
         Needs {

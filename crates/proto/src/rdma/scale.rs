@@ -22,8 +22,8 @@ declare! {
     pub struct LawParams {
         /// The rate falls no lower.
         min_rate: Rate = "10 Mbps" in "1 bps" to "1.6 Tbps" from "our choice: the paper leaves it open";
-        /// How much may be in flight: `none`: any amount; `fixed`: what line rate sends in a base round-trip time; `rate`:
-        /// of that, the share that the rate has of line rate.
+        /// The limit of data in flight. `none`: no limit; `fixed`: what line rate sends in a base round-trip time; `rate`: the
+        /// share of that which the rate has of line rate.
         windowing: Windowing = "none" from "our choice";
         /// Base round-trip time of windows. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network (12.24 us
         /// in that of 320 hosts).

@@ -213,7 +213,7 @@ impl<L: RateLaw> Sender<L> {
             }
         }
         let marked = packet.flags.has(Flags::ECN_ECHO);
-        cx.stats.notices += u64::from(marked);
+        cx.stats.notifications += u64::from(marked);
         let event = AckEvent {
             acked,
             snd_una: self.snd_una,
@@ -235,7 +235,7 @@ impl<L: RateLaw> Endpoint for Sender<L> {
         match packet.header {
             Header::RdmaAck { .. } | Header::RdmaNack { .. } => self.on_answer(packet, extra, cx),
             Header::Cnp => {
-                cx.stats.notices += 1;
+                cx.stats.notifications += 1;
                 self.law.on_cnp(cx.now);
             }
             _ => return,

@@ -114,8 +114,8 @@ declare! {
         /// Shrink steps up and cuts with the time since the last update: by that time over `min_rtt`, if it is shorter.
         /// Without it, the law is the faster the faster the link.
         scale_updates: bool = "true" from "SIGCOMM'15 sec. 5, as CoNEXT'16 restates it; its authors' code (TIMELY-2)";
-        /// When the rate is updated. `segment`: each time that `segment` bytes are acknowledged; `round-trip`: once in a
-        /// round trip.
+        /// The times of rate updates. `segment`: each time that `segment` bytes are acknowledged; `round-trip`: once per round
+        /// trip.
         update: UpdateAt = "segment" from "SIGCOMM'15 sec. 4";
         /// Bytes of the flow in a segment. The paper also has 64 KB.
         segment: Bytes = "16 KB" in "1 B" to "1 GB" from "SIGCOMM'15 sec. 6";
@@ -127,7 +127,7 @@ declare! {
         t_low: Span = "50 us" in "0 s" to "1 s" from "SIGCOMM'15 sec. 6";
         /// Round-trip times above this always lower the rate (`T_high`).
         t_high: Span = "500 us" in "1 ns" to "1 s" from "SIGCOMM'15 sec. 6";
-        /// What differences between round-trip times are measured in.
+        /// The unit of differences between round-trip times.
         min_rtt: Span = "20 us" in "1 ns" to "1 s" from "Zhu et al., CoNEXT'16";
         /// The small step up (`delta`).
         ai: Rate = "10 Mbps" in "1 bps" to "1.6 Tbps" from "SIGCOMM'15 sec. 6";
@@ -135,10 +135,10 @@ declare! {
         hai: Rate = "50 Mbps" in "1 bps" to "1.6 Tbps" from "SIGCOMM'15 Algorithm 1";
         /// Line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold at any.
         increments_at: Rate = "0 bps" in "" to "1.6 Tbps" from "our choice: the paper has one line rate";
-        /// How many of what `hurry` counts it takes for large steps.
+        /// The number of counts of `hurry` after which steps are large.
         hurry_after: u32 = "5" in "0" to "1000" from "SIGCOMM'15 Algorithm 1";
-        /// What leads to large steps. `slope`: falls of the round-trip time in a row, but never below `t_low`; `any`: steps
-        /// up in a row.
+        /// The events whose count leads to large steps. `slope`: falls of the round-trip time in a row, but never below
+        /// `t_low`; `any`: increases of the rate in a row.
         hurry: HurryAfter = "slope" from "SIGCOMM'15 Algorithm 1; its authors' code";
         /// Bytes that each data packet carries for a timestamp. Network cards need none; HPCC's ns-3 code has 8.
         timestamp_bytes: u32 = "0" in "0" to "1000" from "SIGCOMM'15: none";

@@ -88,7 +88,7 @@ declare! {
         delayed_ack: bool = "false" from "RFC 5681 sec. 4.2; off as in PAC and ns-2";
         /// Longest delay of an acknowledgement. Keep it well below `rto_min`. Linux: 40 ms.
         delayed_ack_timeout: Span = "1 ms" in "1 ps" to "500 ms" from "our choice: a tenth of rto_min";
-        /// What the receiver is ready to take beyond what it has, in bytes.
+        /// The receive window: the bytes that the receiver accepts beyond those that have arrived.
         receive_window: Bytes = "1 GB" in "1 B" to "4 GB" from "our choice: more than any path holds";
         /// Open a connection first, where none stands: one round trip before the first byte.
         handshake: bool = "false" from "our choice: persistent connections, as in the papers";

@@ -18,7 +18,7 @@ declare! {
         ecn: bool = "false" from "RFC 3168; off as in the papers' baselines";
         /// Aggressiveness `C`, in segments per second cubed.
         c: f64 = "0.4" in "0.000001" to "1000000000" from "RFC 9438 sec. 5.1";
-        /// What is left of the window after congestion.
+        /// The factor by which the window shrinks at congestion.
         beta: f64 = "0.7" in "0.01" to "0.99" from "RFC 9438 sec. 4.6";
         /// Leave room for new flows: remember less than the window reached if it shrank since the last time.
         fast_convergence: bool = "true" from "RFC 9438 sec. 4.7";

@@ -25,7 +25,7 @@ use clearway_schema::{Profile, choice, declare};
 use clearway_units::Span;
 
 choice! {
-    /// How deep a cut is: the `V` of the law.
+    /// The reading of `V`, which sets the depth of a decrease.
     pub enum Cut {
         /// By so much that the queue just drains: `W R / (R + Q)` (DX-1).
         Drain = "drain",
@@ -37,7 +37,7 @@ choice! {
 declare! {
     /// Parameters of `dx`.
     pub struct DxParams {
-        /// How deep a cut is (`V`). `drain`: to `W R / (R + Q)`, which leaves just no queue; `increase`: to
+        /// The depth of a decrease (`V`). `drain`: to `W R / (R + Q)`, which leaves just no queue; `increase`: to
         /// `W (1 - Q / V)` with `V = R W / (W - 1)`, which takes back the last increase of equal flows. The two agree
         /// where each of `N` flows has one packet waiting, and `increase` cuts deeper where more waits.
         v: Cut = "drain" from "our derivation; the form recalled from ATC'15 is `increase` (DX-2)";

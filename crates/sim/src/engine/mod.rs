@@ -1,4 +1,4 @@
-//! What happens next: events in their total order.
+//! The engine: pending events in their total order.
 
 mod agenda;
 mod event;

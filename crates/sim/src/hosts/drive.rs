@@ -43,8 +43,9 @@ pub struct Standing {
     pub bytes: u64,
     /// Of a sender that was truncated, the bytes of the flow in all.
     pub total: u64,
-    /// A sender now knows that a message has arrived in full.
-    pub knows_message: bool,
+    /// The first message of the flow that the end waits for lies within `bytes`: a receiver has delivered it, or a sender
+    /// knows that it has arrived.
+    pub has_message: bool,
 }
 
 /// Drives one end through one input.
@@ -91,7 +92,7 @@ impl Drive<'_> {
             finished: end.finished,
             bytes: 0,
             total: 0,
-            knows_message: false,
+            has_message: false,
         }
     }
 }
@@ -191,7 +192,7 @@ impl Flow {
             timer: EventKind::SenderTimer(slot),
             shim: None,
         });
-        Standing { knows_message: standing.bytes >= self.acknowledged_at, ..standing }
+        Standing { has_message: standing.bytes >= self.acknowledged_at, ..standing }
     }
 
     /// Drives the receiving end. The packets that it sends pass its shim, if it has one.
@@ -203,7 +204,7 @@ impl Flow {
         net: &mut Network,
         shim: Option<&mut AnyShim>,
     ) -> Standing {
-        self.receiver.visit(Drive {
+        let standing = self.receiver.visit(Drive {
             net,
             end: &mut self.receiving,
             flow: slot,
@@ -211,7 +212,10 @@ impl Flow {
             input,
             timer: EventKind::ReceiverTimer(slot),
             shim,
-        })
+        });
+        let first = self.messages.front();
+        let has_message = first.is_some_and(|message| message.end <= standing.bytes);
+        Standing { has_message, ..standing }
     }
 
     /// Asks the sending end for a packet of a class of data, and notes whether it still waits for its turn there.

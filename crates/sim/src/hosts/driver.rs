@@ -131,7 +131,7 @@ impl Hosts {
         Some(standing)
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_turn(&mut self, port: PortId, class: ClassId, slot: FlowSlot, net: &mut Network) {
         net.card(port).push(class, slot);
         self.use_port(port, net);

@@ -12,6 +12,6 @@ mod driver;
 mod flow;
 mod shims;
 
-pub use drive::{Input, Standing};
+pub use drive::Input;
 pub use driver::Hosts;
 pub use flow::{Classes, End, Flow, Flows};

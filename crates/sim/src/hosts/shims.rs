@@ -68,3 +68,28 @@ impl Shims {
         self.known.iter().map(|(&(traffic, host), &id)| (traffic, host, self.shims[id].shim.stats()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Id;
+    use clearway_proto::{AnyTransport, Framing, ShimEnv};
+    use clearway_units::Rate;
+
+    #[test]
+    fn a_host_has_one_shim_for_each_traffic_entry_that_wants_one() {
+        let shaper = AnyTransport::by_name("ack-shaper").unwrap();
+        let env = ShimEnv { line_rate: Rate::gbps(10), framing: Framing::ETHERNET };
+        let mut shims = Shims::default();
+        let mut shim = |traffic, host| {
+            let (traffic, host) = (TrafficId::from_index(traffic), HostId::from_index(host));
+            shims.of_host(traffic, host, || shaper.shim(&env))
+        };
+        let first = shim(0, 0);
+        assert!(first.is_some());
+        assert_eq!(shim(0, 0), first);
+        assert!(shim(0, 1) != first && shim(1, 0) != first);
+        assert_eq!(shims.stats().count(), 3);
+        assert_eq!(shims.of_host(TrafficId::from_index(2), HostId::from_index(0), || None), None);
+    }
+}

@@ -1,4 +1,4 @@
-//! What a run measured.
+//! The results of a run: tables of flows, ports and samples, and the totals.
 
 mod ports;
 mod record;
@@ -13,77 +13,77 @@ pub use table::{Column, Table, Values};
 use crate::net::FlowControlSummary;
 use clearway_units::Time;
 
-/// Everything that a run found out.
+/// The results of a run.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// A row a flow or, on connections that stay open, a message.
+    /// The table of flows, with a row for each flow or, on connections that stay open, each message.
     pub flows: Table,
-    /// A row an output port.
+    /// The table of output ports, with a row for each port.
     pub ports: Table,
-    /// A row a sample of each series.
+    /// The table of samples, with a row for each sample of each series.
     pub samples: Table,
-    /// Totals of the run.
+    /// The totals of the run.
     pub summary: Summary,
 }
 
-/// Totals of a run.
+/// The totals of a run.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// Simulated time at the end.
+    /// The simulated time at the end.
     pub end: Time,
-    /// Why the run ended.
+    /// The reason for which the run ended.
     pub ended: Ended,
-    /// Packets put on a link, data and control.
+    /// The number of packets, data and control, put on a link, summed over all links.
     pub link_transmissions: u64,
-    /// Events handled.
+    /// The number of events handled.
     pub events: u64,
-    /// Flows (messages) that started.
+    /// The number of flows (messages) that started.
     pub flows_started: u64,
-    /// Flows (messages) that were delivered in full.
+    /// The number of flows (messages) that were delivered in full.
     pub flows_completed: u64,
-    /// Notifications of congestion (CNPs) sent, by receivers and by switches.
+    /// The number of CNPs sent by receivers and switches.
     pub notices: u64,
-    /// What priority flow control did, where there is any.
+    /// The effects of priority flow control, if the network has it.
     pub flow_control: Option<FlowControlSummary>,
-    /// What shims held, by part of the traffic and host.
+    /// The counters of shims, by traffic entry and host.
     pub shims: Vec<ShimSummary>,
-    /// Packet books: (what, count), balanced.
+    /// The books of packets, as (name of a line, count), balanced.
     pub packets: Vec<(&'static str, u64)>,
-    /// Payload byte books, balanced.
+    /// The books of payload bytes, balanced.
     pub bytes: Vec<(&'static str, u64)>,
-    /// Credit books, balanced; all zero without credits.
+    /// The books of credits, balanced; all zero without credits.
     pub credits: Vec<(&'static str, u64)>,
 }
 
-/// What the shim of a host did for a part of the traffic.
+/// The counters of the shim of one host and traffic entry.
 #[derive(Clone, Debug)]
 pub struct ShimSummary {
-    /// Name of the part of the traffic.
+    /// The name of the traffic entry.
     pub traffic: String,
-    /// Name of the host.
+    /// The name of the host.
     pub host: String,
-    /// Counts.
+    /// The counters.
     pub stats: clearway_proto::ShimStats,
 }
 
-/// Why a run ended.
+/// The reason for which a run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
-    /// All flows were delivered and nothing was left to do.
+    /// All flows were delivered.
     Complete,
-    /// The scenario's stop time came.
+    /// The scenario's stop time was reached.
     Stopped,
-    /// Nothing was left to do, but some flows were not delivered in full: their transport does not recover.
+    /// No event was left, but some flows were not delivered in full, since their transport does not recover lost data.
     Stalled,
-    /// Priority flow control has stopped ports in a circle, so that none of them will ever go on.
+    /// Priority flow control paused ports in a cycle, so that none of them will ever resume.
     Deadlocked,
-    /// The caller asked for it: the results are of the part that was simulated.
+    /// The caller ended the run; the results cover the part that was simulated.
     Interrupted,
 }
 
 impl Results {
-    /// Hash of all that the simulated network did: the same for the same scenario, seed and version, whatever else
-    /// was observed. So the samples, which depend on the probes, are not in it, and neither is the speed.
+    /// Returns a hash of all that the simulated network did. It depends on scenario, seed and version only, and not on what
+    /// was observed, so it does not cover samples.
     pub fn hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         self.flows.hash_into(&mut hasher);

@@ -1,4 +1,4 @@
-//! What is noted of each flow or message, and the tables made of it.
+//! The row of a flow or message, and the tables of flows and ports.
 
 use super::table::{Column, Table, Values};
 use crate::ids::{FlowSlot, Id, TrafficId};
@@ -122,12 +122,12 @@ pub fn flow_table(model: &Model, mut records: Vec<Record>) -> Table {
         ),
     ];
     let mut table = Table::new("flows", columns);
-    if model.traffic.iter().any(|traffic| traffic.transport.info().counts_notices) {
+    if model.traffic.iter().any(|traffic| traffic.transport.info().counts_notifications) {
         table.columns.push(Column {
             name: "notices",
             unit: "",
             doc: "notifications of congestion that the sender heard of: CNPs, or acknowledgements of marked data",
-            values: ints(&|r| r.stats.notices),
+            values: ints(&|r| r.stats.notifications),
         });
     }
     table

@@ -1,22 +1,22 @@
-//! Results as columns: what data frames, parquet files and the hash are made from.
+//! Tables of results as columns, from which data frames, Parquet files and the hash are made.
 
 /// A table whose columns are all of the same length.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Its name: `flows`, `ports` or `samples`.
+    /// The table's name: `flows`, `ports` or `samples`.
     pub name: &'static str,
-    /// Its columns.
+    /// The table's columns.
     pub columns: Vec<Column>,
 }
 
-/// A column with its meaning.
+/// A column of a table.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// Its name.
+    /// The column's name.
     pub name: &'static str,
-    /// Unit of the values; empty if they have none.
+    /// The unit of the values; empty if they have none.
     pub unit: &'static str,
-    /// What a value means.
+    /// The meaning of a value.
     pub doc: &'static str,
     /// The values.
     pub values: Values,
@@ -30,14 +30,14 @@ pub type Described = (&'static str, &'static str, &'static str, Values);
 pub enum Values {
     /// Integers.
     U64(Vec<u64>),
-    /// Real numbers; NaN where there is none.
+    /// Real numbers; NaN where a row has no value.
     F64(Vec<f64>),
-    /// Texts from a small set: an index into the set for each row.
+    /// Texts from a small set: the index into the set for each row, and the set.
     Text(Vec<u32>, Vec<String>),
 }
 
 impl Values {
-    /// How many rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         match self {
             Values::U64(values) => values.len(),
@@ -46,33 +46,33 @@ impl Values {
         }
     }
 
-    /// Whether there are no rows.
+    /// Returns true if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl Table {
-    /// A table of these columns.
+    /// Makes a table of these columns.
     pub fn new(name: &'static str, columns: impl IntoIterator<Item = Described>) -> Table {
         let column = |(name, unit, doc, values)| Column { name, unit, doc, values };
         Table { name, columns: columns.into_iter().map(column).collect() }
     }
 
-    /// How many rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.values.len())
     }
 
-    /// The column of that name.
+    /// Returns the column of a name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// The integers of a column that has them.
+    /// Returns the values of a column of integers.
     ///
     /// # Panics
-    /// If there is no such column, or it holds something else: the names are fixed, so that is a mistake in the code.
+    /// Panics if there is no such column or its values are not integers. Names are fixed, so that is a mistake in the code.
     pub fn u64s(&self, name: &str) -> &[u64] {
         match self.column(name).map(|column| &column.values) {
             Some(Values::U64(values)) => values,
@@ -80,10 +80,10 @@ impl Table {
         }
     }
 
-    /// The real numbers of a column that has them.
+    /// Returns the values of a column of real numbers.
     ///
     /// # Panics
-    /// Like [`Table::u64s`].
+    /// Panics as [`Table::u64s`] does.
     pub fn f64s(&self, name: &str) -> &[f64] {
         match self.column(name).map(|column| &column.values) {
             Some(Values::F64(values)) => values,
@@ -91,7 +91,7 @@ impl Table {
         }
     }
 
-    /// Adds names, units and bytes of all values to a hash.
+    /// Adds the names, units and values of all columns to a hash.
     pub fn hash_into(&self, hasher: &mut blake3::Hasher) {
         hasher.update(self.name.as_bytes());
         for column in &self.columns {

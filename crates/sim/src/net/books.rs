@@ -4,7 +4,7 @@ use super::slab::{Parcel, Slab};
 use clearway_proto::{Header, Packet};
 use std::ops::{Index, IndexMut};
 
-/// Why a packet was dropped.
+/// The reasons for which packets are dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DropReason {
     /// The queue was full.

@@ -70,9 +70,9 @@ impl Network {
         if is_host {
             made.card = Some(self.cards.push(Card::new(kind.classes.len())));
         } else if let Some(mechanism) = &kind.mechanism {
-            let what = mechanism.build(port.rate);
-            let (sees_arrivals, sees_departures) = (what.sees_arrivals(), what.sees_departures());
-            let number = self.mechanisms.push(Mechanism::new(what, id));
+            let protocol = mechanism.build(port.rate);
+            let (sees_arrivals, sees_departures) = (protocol.sees_arrivals(), protocol.sees_departures());
+            let number = self.mechanisms.push(Mechanism::new(protocol, id));
             made.special.at_arrival = sees_arrivals.then_some(number);
             made.special.at_departure = sees_departures.then_some(number);
         }

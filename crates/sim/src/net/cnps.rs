@@ -14,7 +14,7 @@ impl Network {
         let state = self.port_state(self.mechanisms[mechanism].port);
         let parcel = &self.slab[id];
         let flow = self.residents.name_of(parcel.flow);
-        self.mechanisms[mechanism].what.on_arrival(&parcel.packet, flow, state);
+        self.mechanisms[mechanism].protocol.on_arrival(&parcel.packet, flow, state);
         self.arm_mechanism(mechanism);
     }
 
@@ -32,7 +32,7 @@ impl Network {
         let state = self.port_state(self.mechanisms[mechanism].port);
         let at_work = &mut self.mechanisms[mechanism];
         if at_work.is_due(now) {
-            at_work.what.on_timeout(state);
+            at_work.protocol.on_timeout(state);
         }
     }
 
@@ -41,7 +41,7 @@ impl Network {
     pub fn poll_cnp(&mut self, mechanism: MechanismId) -> Option<(FlowSlot, PortId)> {
         let now = self.now();
         let at_work = &mut self.mechanisms[mechanism];
-        while let Some(name) = at_work.what.poll_cnp(now) {
+        while let Some(name) = at_work.protocol.poll_cnp(now) {
             if let Some(flow) = self.residents.by_name(name) {
                 return Some((flow, at_work.port));
             }

@@ -25,7 +25,7 @@ struct PortCredits {
     room: CreditRoom,
 }
 
-/// What a port does with a credit that was handed to it.
+/// A port's answer to a credit that was handed to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Offered {
     /// It sends this credit at once, which may be another one.

@@ -9,7 +9,7 @@ use clearway_units::Time;
 /// A mechanism at work at a port.
 pub struct Mechanism {
     /// The protocol's part of it.
-    pub what: AnyMechanism,
+    pub protocol: AnyMechanism,
     /// The port at which it works.
     pub port: PortId,
     timer: Timer,
@@ -20,8 +20,8 @@ pub type Mechanisms = IdVec<MechanismId, Mechanism>;
 
 impl Mechanism {
     /// A mechanism that begins its work at a port.
-    pub fn new(what: AnyMechanism, port: PortId) -> Mechanism {
-        Mechanism { what, port, timer: Timer::IDLE }
+    pub fn new(protocol: AnyMechanism, port: PortId) -> Mechanism {
+        Mechanism { protocol, port, timer: Timer::IDLE }
     }
 
     /// Sees to it that the mechanism is woken when it wants to be. Answers the time for which the caller must schedule an
@@ -29,11 +29,11 @@ impl Mechanism {
     #[inline]
     #[must_use = "without the event, the mechanism is never woken"]
     pub fn arm(&mut self, now: Time) -> Option<Time> {
-        self.timer.arm(self.what.next_timeout(), now)
+        self.timer.arm(self.protocol.next_timeout(), now)
     }
 
     /// Answers whether the timer event that comes now is for a timeout of the mechanism.
     pub fn is_due(&mut self, now: Time) -> bool {
-        self.timer.fires(now) && self.what.next_timeout() <= now
+        self.timer.fires(now) && self.protocol.next_timeout() <= now
     }
 }

@@ -5,7 +5,7 @@ use crate::ids::IdVec;
 use crate::model::{Model, SharedBuffer};
 use clearway_topology::NodeId;
 
-/// How the queues of a switch share its memory.
+/// The memory of switches, by the way in which queues share it.
 pub enum Memory {
     /// Each queue has memory of its own.
     Apart,

@@ -7,11 +7,11 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `network.rs` | [`Network`] and the way of a packet through it: enter, arrive, wait, leave |
-//! | `special.rs`, `pause.rs`, `cnps.rs` | what few packets meet: failed links and mechanisms, pause frames, notifications |
+//! | `special.rs`, `pause.rs`, `cnps.rs` | the slow path: failed links and random loss, pause frames, mechanisms and notifications |
 //! | `port.rs`, `link.rs` | a port and its link |
-//! | `data_queue.rs`, `credits.rs`, `credit_classes.rs`, `cards.rs`, `scheduler.rs` | what waits at a port, and whose turn it is |
+//! | `data_queue.rs`, `credits.rs`, `credit_classes.rs`, `cards.rs`, `scheduler.rs` | the queues of a port, and the turns among them |
 //! | `memory.rs`, `flow_control/` | the memory of switches |
-//! | `mechanisms.rs` | what ports do besides queueing |
+//! | `mechanisms.rs` | mechanisms of ports and their timers |
 //! | `slab.rs`, `queue.rs`, `paths.rs`, `residents.rs`, `books.rs` | packets, their paths, and the count of them |
 //! | `build.rs`, `fetch.rs` | making a network from a model; fetching ahead into the cache |
 

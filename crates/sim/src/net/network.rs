@@ -20,7 +20,7 @@ use clearway_proto::{Extra, Flags, Packet};
 use clearway_topology::PortId;
 use clearway_units::Time;
 
-/// What a port does next.
+/// The next step of a port that is free.
 pub enum Next {
     /// It sends this packet, which was just taken from its queue.
     Send(PacketId),
@@ -159,6 +159,9 @@ impl Network {
 
     /// Puts a packet of data into the queue of its class, if that has room.
     pub(super) fn enqueue(&mut self, port: PortId, id: PacketId) {
+        if let Memory::Guarded(_) = self.memory {
+            return self.enqueue_under_control(port, id);
+        }
         let now = self.now();
         let out = &mut self.ports[port];
         let is_host = out.card.is_some();
@@ -166,12 +169,11 @@ impl Network {
         let queue = self.queues.nth_mut(out.queues, parcel.class_at(is_host).index());
         let wire = parcel.packet.wire as u64;
         let mut has_room = queue.has_room(wire);
-        match &mut self.memory {
-            Memory::Guarded(_) => return self.enqueue_under_control(port, id),
-            Memory::Shared(memory) if has_room && !is_host => {
-                has_room = memory.admit(out.owner, queue.queue.bytes(), wire);
-            }
-            _ => {}
+        if let Memory::Shared(memory) = &mut self.memory
+            && has_room
+            && !is_host
+        {
+            has_room = memory.admit(out.owner, queue.queue.bytes(), wire);
         }
         if !has_room {
             return self.drop_packet(port, id, DropReason::Buffer);

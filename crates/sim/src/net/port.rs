@@ -24,7 +24,7 @@ pub struct Port {
     pub credits: Option<CreditsId>,
     /// The host's network card behind the port; `None` at a switch.
     pub card: Option<CardId>,
-    /// Whether the link works in this direction.
+    /// Set while the link works in this direction.
     pub up: bool,
     /// Set if a packet that arrives must take the slow path: the link is down, flow control wants something, or a
     /// mechanism looks at arrivals.

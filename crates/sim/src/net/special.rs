@@ -47,7 +47,7 @@ impl Network {
         if let Some(mechanism) = special.at_departure {
             let state = self.port_state(port);
             let (parcel, extra) = self.slab.get_both(id);
-            self.mechanisms[mechanism].what.on_departure(&mut parcel.packet, extra, state);
+            self.mechanisms[mechanism].protocol.on_departure(&mut parcel.packet, extra, state);
         }
         special.loss.is_some_and(|loss| self.losses[loss].strikes())
     }

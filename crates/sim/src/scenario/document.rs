@@ -1,4 +1,4 @@
-//! A scenario as written: values that know their line. What `--set` gives is written into it.
+//! A scenario file as it was written, whose values know their line. The values of `--set` are written into it.
 
 use super::error::ScenarioError;
 use clearway_schema::{Declared, Entry, Error, Node, Place, Value, one_line, suggestion};
@@ -7,7 +7,7 @@ use std::fmt::Write;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-/// A way through tables and lists.
+/// The place of a value: the keys and indices that lead to it from the root.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Path(Vec<Step>);
 
@@ -31,7 +31,7 @@ impl Path {
     }
 }
 
-/// A scenario as written.
+/// A scenario file as it was written.
 #[derive(Clone, Debug)]
 pub(super) struct Document {
     pub origin: String,
@@ -39,7 +39,7 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// Reads TOML.
+    /// Reads the text of a TOML file.
     pub fn parse(text: &str, origin: &str) -> Result<Document, ScenarioError> {
         let lines = Lines::of(text);
         let table = DeTable::parse(text).map_err(|error| ScenarioError {
@@ -50,7 +50,7 @@ impl Document {
         Ok(Document { origin: origin.into(), root })
     }
 
-    /// The value at `path`, if there is one.
+    /// Returns the value at `path`, if there is one.
     pub fn get(&self, path: &Path) -> Option<&Node> {
         path.0.iter().try_fold(&self.root, |node, step| match (&node.value, step) {
             (Value::List(items), Step::Index(index)) => items.get(*index),
@@ -59,7 +59,7 @@ impl Document {
         })
     }
 
-    /// The keys of the table at `path`; none if it is absent.
+    /// Returns the keys of the table at `path`; none if the table is absent.
     pub fn entries(&self, path: &Path) -> &[Entry] {
         match self.get(path).map(|node| &node.value) {
             Some(Value::Table(entries)) => entries,
@@ -67,7 +67,7 @@ impl Document {
         }
     }
 
-    /// Refuses what stands at `path` if it is no table.
+    /// Refuses a value at `path` that is no table.
     pub fn check_table(&self, path: &Path) -> Result<(), ScenarioError> {
         match self.get(path).map(|node| &node.value) {
             None | Some(Value::Table(_)) => Ok(()),
@@ -75,7 +75,7 @@ impl Document {
         }
     }
 
-    /// How many entries the list at `path` has; an error if it is no list of tables.
+    /// Returns the number of tables in the list at `path`, and refuses a value that is no list of tables.
     pub fn list_len(&self, path: &Path) -> Result<usize, ScenarioError> {
         match self.get(path).map(|node| &node.value) {
             None => Ok(0),
@@ -92,7 +92,7 @@ impl Document {
         }
     }
 
-    /// The path as users write it: parts of a list by their name if they have one.
+    /// Returns the path as users write it, with the entries of a list by their name if they have one.
     pub fn show_path(&self, path: &Path) -> String {
         let (mut text, mut node) = (String::new(), Some(&self.root));
         for step in &path.0 {
@@ -123,7 +123,7 @@ impl Document {
         text
     }
 
-    /// A problem with what stands at `path`, or with its absence.
+    /// Makes the error that refuses the value at `path`, or its absence.
     pub fn error(&self, path: &Path, problem: impl Into<String>) -> ScenarioError {
         let node = self.get(path);
         let value = node.filter(|node| node.value.is_short()).map(|node| node.value.show());
@@ -152,7 +152,7 @@ impl Document {
         ScenarioError { origin, line, key: self.show_path(path), value, problem: one_line(&problem.into()) }
     }
 
-    /// Refuses keys of the table at `path` that are not `known`.
+    /// Refuses a key of the table at `path` that is not among the `known` ones.
     pub fn check_keys(&self, path: &Path, known: &[&str]) -> Result<(), ScenarioError> {
         for entry in self.entries(path) {
             if !known.contains(&entry.key.as_str()) {
@@ -176,7 +176,7 @@ impl Document {
         })
     }
 
-    /// Reads the keys of the table at `path` after a check that it has no others.
+    /// Reads the keys of the table at `path`, and refuses other keys.
     pub fn read_table<T: Declared>(&self, path: &Path) -> Result<T, ScenarioError> {
         self.check_table(path)?;
         self.check_keys(path, &T::SPECS.iter().map(|key| key.name).collect::<Vec<_>>())?;
@@ -189,8 +189,8 @@ impl Document {
         (0..count).map(|index| path.index(index)).map(|at| Ok((at.clone(), self.read_table(&at)?))).collect()
     }
 
-    /// Writes `text` at `key`, as `--set key=text` asks. Tables on the way are made; parts of a list are chosen by
-    /// number or name.
+    /// Writes the value of `text` at `key`, as `--set key=text` asks. Missing tables on the way are made. Entries of a
+    /// list are chosen by number or name.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), ScenarioError> {
         let refuse = |problem: String| ScenarioError {
             key: one_line(key),
@@ -220,7 +220,7 @@ impl Document {
     }
 }
 
-/// The part of a list that `step` names, by number or by name.
+/// Returns the index of the list entry that `step` names, by number or by name.
 fn position(items: &[Node], step: &str) -> Option<usize> {
     let name_of = |item: &Node| item.value.get("name").and_then(|name| name.value.text().map(str::to_owned));
     let by_name = items.iter().position(|item| name_of(item).as_deref() == Some(step));
@@ -237,7 +237,7 @@ fn find<'a>(node: &'a mut Node, step: &str) -> Option<&'a mut Node> {
     }
 }
 
-/// The child of `node` that `step` names, made if it does not exist and can.
+/// Returns the child of `node` that `step` names. A key of a table that is missing is made.
 fn child<'a>(node: &'a mut Node, step: &str, walked: &[&str]) -> Result<&'a mut Node, String> {
     let here = walked.join(".");
     // `transport = "dctcp"` is short for a table with that name.
@@ -268,7 +268,7 @@ fn child<'a>(node: &'a mut Node, step: &str, walked: &[&str]) -> Result<&'a mut 
     }
 }
 
-/// What `--set key=text` means: TOML if it is, else a text.
+/// Returns the value of the text in `--set key=text`: that of TOML if the text is TOML, else the text itself.
 fn override_value(text: &str) -> Result<Value, String> {
     let trimmed = text.trim();
     let line = format!("x = {trimmed}\n");
@@ -287,7 +287,7 @@ fn override_value(text: &str) -> Result<Value, String> {
     }
 }
 
-/// Makes all of a value come from an override.
+/// Marks a value and all values inside as given by an override.
 fn of_override(value: &mut Value) {
     match value {
         Value::List(items) => {
@@ -306,7 +306,7 @@ fn of_override(value: &mut Value) {
     }
 }
 
-/// Where the lines of a text start.
+/// The offsets at which the lines of a text end.
 struct Lines(Vec<usize>);
 
 impl Lines {

@@ -1,29 +1,29 @@
-//! Why a scenario was refused, in one line.
+//! The error that refuses a scenario, in one line.
 
 use clearway_schema::one_line;
 use std::fmt;
 use thiserror::Error;
 
-/// A part of a scenario, or why it was refused.
+/// The result of reading a part of a scenario.
 pub(super) type Result<T> = std::result::Result<T, ScenarioError>;
 
-/// Why a scenario was refused. Its text is one line: file, line, key, value, and what would be right.
+/// The reason why a scenario was refused. The text is one line with file, line, key, value, and what would be right.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub struct ScenarioError {
-    /// The file, or `--set` for what an override gave.
+    /// The file, or `--set` for a value that an override gave.
     pub origin: String,
-    /// The line, counted from 1, if the problem has one.
+    /// The line, counted from 1, if the fault has one.
     pub line: Option<usize>,
     /// The key, as in `traffic.web.load`; empty if the file as a whole is refused.
     pub key: String,
     /// The value, as written, if there is one.
     pub value: Option<String>,
-    /// What is wrong, and what would be right.
+    /// The fault, and what would be right.
     pub problem: String,
 }
 
 impl ScenarioError {
-    /// A file refused as a whole.
+    /// Makes the error that refuses a file as a whole.
     pub(super) fn file(origin: &str, problem: impl Into<String>) -> ScenarioError {
         ScenarioError {
             origin: one_line(origin),

@@ -1,45 +1,45 @@
-//! Reading the files that a scenario consists of.
+//! The reader of scenario files and of the files that they name.
 
 use super::error::ScenarioError;
 use clearway_schema::one_line;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Largest scenario, topology or distribution.
+/// The size limit of a scenario, a topology and a distribution, in bytes.
 pub(super) const TEXT_MAX: u64 = 16_000_000;
-/// Largest list of flows.
+/// The size limit of a list of flows, in bytes.
 pub(super) const LIST_MAX: u64 = 256_000_000;
 
 /// A file that was read.
 pub(super) struct Text {
-    /// Where it is, from the root of the file system.
+    /// The full path of the file.
     pub path: PathBuf,
-    /// What it says.
+    /// The content of the file.
     pub text: String,
 }
 
 impl Text {
-    /// The hash of what it says.
+    /// Returns the BLAKE3 hash of the content.
     pub fn hash(&self) -> String {
         blake3::hash(self.text.as_bytes()).to_hex().to_string()
     }
 
-    /// A problem on a line of this file.
+    /// Makes the error that refuses a line of this file.
     pub fn error(&self, line: usize, problem: &str) -> ScenarioError {
         ScenarioError { line: Some(line), ..ScenarioError::file(&self.path.display().to_string(), problem) }
     }
 }
 
-/// Why a file can't be read.
+/// The reason why a file can't be read.
 pub(super) struct Unreadable {
     pub line: Option<usize>,
     pub problem: String,
 }
 
-/// The first bytes of a file that gzip packed (RFC 1952).
+/// The first bytes of a file in the gzip format (RFC 1952).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Unpacks what gzip packed, at most `max` bytes of it.
+/// Unpacks at most `max` bytes of a file in the gzip format.
 fn unpack(packed: &[u8], max: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let unpacked = flate2::read::MultiGzDecoder::new(packed).take(max + 1).read_to_end(&mut bytes);
@@ -50,7 +50,7 @@ fn unpack(packed: &[u8], max: u64) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Reads a text file of at most `max` bytes, which may be packed by gzip.
+/// Reads a text file of at most `max` bytes, which may be in the gzip format.
 pub(super) fn read(path: &Path, max: u64) -> Result<Text, Unreadable> {
     let fail = |problem: String| Unreadable { line: None, problem };
     let unreadable = |error: std::io::Error| fail(format!("can't be read: {}", one_line(&error.to_string())));

@@ -1,14 +1,14 @@
 //! Scenario files: TOML, from text to a [`Model`].
 //!
-//! `docs/scenario.md`, which [`reference()`] writes, lists every key. What is wrong in a file is refused in one line, with
-//! the file, the line, the key, the value, and what would be right; nothing that a user sets is ignored.
+//! `docs/scenario.md`, which [`reference()`] writes, lists every key. A fault in a file is refused in one line, with the
+//! file, the line, the key, the value, and what would be right. No key that a user sets is ignored.
 //!
-//! | module | what it does |
+//! | module | purpose |
 //! |---|---|
-//! | `document` | TOML whose values know their line; `--set` writes into it |
-//! | `field` | kinds of values: how each is read, written and described |
-//! | `schema` | all keys, declared once |
-//! | `shapes`, `transport`, `traffic`, `resolve` | from keys to the model |
+//! | `document` | the file as written, whose values know their line; `--set` writes into it |
+//! | `field` | kinds of values that scenario files alone have |
+//! | `schema` | the keys, each declared once |
+//! | `shapes`, `transport`, `mechanism`, `traffic`, `resolve` | from keys to the model |
 //! | `reference` | from keys to the documentation |
 
 mod document;
@@ -33,23 +33,23 @@ use crate::model::Model;
 use document::Document;
 use std::path::Path;
 
-/// A scenario, ready to run.
+/// A scenario that is ready to run.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// Its name: `name` of the file, or the file's own.
+    /// The name: the key `name` of the file, or the name of the file itself.
     pub name: String,
-    /// What it comes to.
+    /// The model that a simulation runs.
     pub model: Model,
     resolved: String,
 }
 
-/// What replaces or adds to the keys of a file.
+/// Values that replace keys of a file, or add to them.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Overrides {
-    /// The transport of all traffic. What the file sets for other transports (their parameters, and the credit keys if
-    /// the file's transports use credits and this one doesn't) is dropped; what it sets for this one stays.
+    /// The transport of all traffic. Keys that the file sets for other transports are dropped: their parameters, and the
+    /// keys of credits if this transport uses none. Keys for this transport stay.
     pub transport: Option<String>,
-    /// The seed.
+    /// The seed of all random streams.
     pub seed: Option<u64>,
     /// Keys and values, such as `("traffic.web.load", "0.4")`. They come after `transport`, so that
     /// `("transport.alpha", "0.5")` is a parameter of the transport that it names.
@@ -60,7 +60,7 @@ impl Scenario {
     /// Reads the scenario file at `path`.
     ///
     /// # Errors
-    /// Whatever is wrong first, in the order of the reference. Nothing has been run or written then.
+    /// The first fault in the order of the reference. Nothing has been run or written then.
     pub fn load(path: &Path, overrides: &Overrides) -> Result<Scenario, ScenarioError> {
         let origin = path.display().to_string();
         let text = files::read(path, files::TEXT_MAX).map_err(|error| ScenarioError {
@@ -72,11 +72,10 @@ impl Scenario {
         Scenario::read(&text.text, &origin, stem, base_dir, overrides)
     }
 
-    /// Reads the text of a scenario. `origin` stands for the file in messages, `base_dir` is where relative paths
-    /// start.
+    /// Reads the text of a scenario. `origin` stands for the file in messages; relative paths start at `base_dir`.
     ///
     /// # Errors
-    /// Like [`Scenario::load`].
+    /// The first fault, as from [`Scenario::load`].
     pub fn parse(
         text: &str,
         origin: &str,
@@ -118,8 +117,8 @@ impl Scenario {
         Ok(Scenario { name, model: resolved.model, resolved: resolved.toml })
     }
 
-    /// The resolved scenario: every default and every parameter filled in, files by their full path and hash. It reads
-    /// back to the same model.
+    /// Returns the resolved scenario, in which every default and every parameter is filled in and files stand with their
+    /// full path and hash. Read again, it gives the same model.
     pub fn to_toml(&self) -> String {
         let name = format!("name = {}\n", clearway_schema::quoted(&self.name));
         name + &self.resolved

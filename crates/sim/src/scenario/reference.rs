@@ -1,4 +1,4 @@
-//! The reference of scenario files, written from the schema, and what `clearway list` shows.
+//! The reference of scenario files, which is written from the schema, and the lists for `clearway list`.
 
 use super::mechanism;
 use super::schema::*;
@@ -11,15 +11,15 @@ use std::fmt::Write;
 /// A kind of network, for `clearway list topologies`.
 #[derive(Clone, Debug)]
 pub struct TopologyInfo {
-    /// Its name, as in scenario files.
+    /// The name, as in scenario files.
     pub name: &'static str,
-    /// What it is.
+    /// A description in a sentence or two.
     pub summary: &'static str,
-    /// Its keys with their defaults, as written; empty if there is none.
+    /// The keys with their defaults, as written; a default is empty if there is none.
     pub keys: Vec<(&'static str, &'static str)>,
 }
 
-/// All kinds of networks.
+/// Returns all kinds of networks.
 pub fn topologies() -> Vec<TopologyInfo> {
     let info = |shape: &super::shapes::KindInfo| TopologyInfo {
         name: shape.name,
@@ -29,7 +29,7 @@ pub fn topologies() -> Vec<TopologyInfo> {
     SHAPES.iter().map(info).collect()
 }
 
-/// All built-in workloads.
+/// Returns all built-in workloads.
 pub fn workloads() -> &'static [WorkloadInfo] {
     WORKLOADS
 }
@@ -78,7 +78,7 @@ traffic. `--set` is applied afterwards, and so concerns X.
 with their hash. Read again, it gives the same simulation.
 ";
 
-/// One line of a table for each key.
+/// Writes a table with a line for each key.
 fn keys(out: &mut String, keys: &[Spec]) {
     out.push_str("\n| key | value | default | range | meaning |\n|---|---|---|---|---|\n");
     for key in keys {
@@ -114,8 +114,8 @@ fn mechanism_keys(out: &mut String) {
     }
 }
 
-/// The page `docs/scenario.md`: every table with its keys, their kinds of values, defaults, limits and meanings, written
-/// from the declarations that read them.
+/// Returns the page `docs/scenario.md`, written from the declarations that read scenario files: every table with its
+/// keys, and for each key the kind of value, default, limits and meaning.
 pub fn reference() -> String {
     let mut out = String::from(INTRODUCTION);
     section(&mut out, "Top level", Root::DOC, Root::SPECS);

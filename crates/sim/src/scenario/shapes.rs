@@ -1,4 +1,4 @@
-//! `[topology]`: from its keys to a network.
+//! The table `[topology]`: from its keys to a network.
 
 use super::document::{Document, Path};
 use super::error::ScenarioError;
@@ -12,14 +12,14 @@ use clearway_topology::{
 };
 use clearway_units::Rate;
 
-/// A kind of table: the word that chooses it, what it is, and its keys.
+/// A kind of table: the word that chooses it, a description, and the keys.
 pub(super) struct KindInfo {
     pub name: &'static str,
     pub doc: &'static str,
     pub keys: &'static [Spec],
 }
 
-/// The word of `kind` in the table at `at`, one of `known`.
+/// Returns the kind of the table at `at`, one of the `known` ones.
 pub(super) fn read_kind<'a>(
     document: &Document,
     at: &Path,
@@ -40,7 +40,7 @@ pub(super) fn read_kind<'a>(
 
 macro_rules! shapes {
     ($($name:literal $Shape:ident $doc:literal;)+) => {
-        /// A network as described.
+        /// The network of a scenario, as the file describes it.
         #[derive(Clone, Debug)]
         pub(super) enum Shape {
             $($Shape($Shape),)+
@@ -76,7 +76,7 @@ macro_rules! shapes {
                 }
             }
 
-            /// The word for `kind`.
+            /// Returns the word for `kind`.
             pub fn kind(&self) -> &'static str {
                 match self {
                     $(Shape::$Shape(_) => $name,)+
@@ -85,7 +85,7 @@ macro_rules! shapes {
                 }
             }
 
-            /// The keys with their values in TOML.
+            /// Returns the keys with their values in TOML.
             pub fn write(&self) -> Vec<(&'static str, String)> {
                 match self {
                     $(Shape::$Shape(shape) => shape.write(),)+
@@ -150,7 +150,7 @@ shapes! {
 }
 
 impl Shape {
-    /// The pairs of sender and receiver that the shape is made for; none if it is not.
+    /// Returns the pairs of sender and receiver that the shape is made for, if there are any.
     pub fn pairs(&self) -> Vec<(NodeId, NodeId)> {
         match self {
             Shape::Dumbbell(table) => {
@@ -171,10 +171,11 @@ impl Shape {
     }
 }
 
-/// Most links between two hosts. The engine's routes hold 255, also after a failure has made them longer.
+/// The largest number of links between two hosts. A route of the engine holds 255 links, and a failure makes routes
+/// longer.
 const HOPS_MAX: usize = 110;
 
-/// Refuses links and paths that the simulator's arithmetic is not made for.
+/// Refuses rates of links and lengths of paths that exceed the ranges of the simulator's integers.
 pub(super) fn check_links(document: &Document, at: &Path, topology: &Topology) -> Result<(), ScenarioError> {
     let (low, high) = (Rate::mbps(1), Rate::gbps(1600));
     if let Some(port) = topology.ports().iter().find(|port| !(low..=high).contains(&port.rate)) {
@@ -190,7 +191,7 @@ pub(super) fn check_links(document: &Document, at: &Path, topology: &Topology) -
     Ok(())
 }
 
-/// The host that is farthest from `start`, and how many links away it is.
+/// Returns the host that is farthest from `start`, and the number of links in between.
 fn farthest(topology: &Topology, start: NodeId) -> (NodeId, usize) {
     let mut hops = vec![usize::MAX; topology.nodes().len()];
     hops[start.index()] = 0;
@@ -233,7 +234,7 @@ pub(super) struct Named<'a> {
     pub max: u64,
 }
 
-/// A file that was found, with what the resolved scenario says of it.
+/// A file that was found, with its entries in the resolved scenario.
 pub(super) struct Found {
     pub text: Text,
     /// The full path.
@@ -242,7 +243,7 @@ pub(super) struct Found {
     pub hash: String,
 }
 
-/// Reads a file that a key names, and holds it against its hash.
+/// Reads a file that a key names, and refuses one that differs from its hash.
 pub(super) fn named_file(
     document: &Document,
     at: &Path,
@@ -265,12 +266,12 @@ pub(super) fn named_file(
     Ok(Found { text, path, hash })
 }
 
-/// Whether a key is there.
+/// Returns true if the table at `at` has the key.
 pub(super) fn has(document: &Document, at: &Path, key: &str) -> bool {
     document.get(&at.key(key)).is_some()
 }
 
-/// The text at a key, if it is one.
+/// Returns the value of a key, if it is a text.
 pub(super) fn text_at<'a>(document: &'a Document, at: &Path, key: &str) -> Option<&'a str> {
     document.get(&at.key(key)).and_then(|node| Value::text(&node.value))
 }

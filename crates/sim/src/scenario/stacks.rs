@@ -5,19 +5,19 @@ use super::field::Stacks;
 use clearway_proto::AnyTransport;
 use clearway_schema::{Entry, Field, Node, Value};
 
-/// What `stacks = "equal"` sets where a transport has the parameter: (parameter, values to try, the first that it knows).
-///
-/// Every connection is opened by a handshake. A first window is that of ns-2's TCP, which the papers compared with.
+/// The parameters that `stacks = "equal"` sets where a transport has them, each with the values to try, of which the first
+/// that the transport accepts counts. Every connection is opened by a handshake, and the first window is that of ns-2's
+/// TCP, with which the papers compared.
 pub(super) const EQUAL: [(&str, &[&str]); 2] = [("handshake", &["true", "syn"]), ("initial_window", &["2"])];
 
-/// Whether the document asks for equal stacks. A value that is neither is refused later, with the other keys.
+/// Returns true if the document asks for equal stacks. A wrong value is refused later, with the other keys.
 fn wants_equal(document: &Document) -> bool {
     let at = Path::default().key("stacks");
     document.get(&at).is_some_and(|node| Stacks::read(&node.value) == Ok(Stacks::Equal))
 }
 
-/// Adds the parameters of equal stacks to every transport that the document names, if it asks for that. What the document
-/// itself sets stays, and so does a transport with a profile, which is somebody's whole stack.
+/// Adds the parameters of equal stacks to every transport that the document names, if it asks for that. Keys of the
+/// document itself stay, and so does a transport with a profile, which is a whole stack.
 pub(super) fn equalise(document: &mut Document) {
     if !wants_equal(document) {
         return;
@@ -38,7 +38,7 @@ pub(super) fn equalise(document: &mut Document) {
     }
 }
 
-/// Adds them to the transport of one node: a name, or a table with one.
+/// Adds the parameters of equal stacks to one transport, which is a name or a table with a name.
 fn equalise_one(node: &mut Node) {
     let name = match &node.value {
         Value::Text(name) => name.clone(),

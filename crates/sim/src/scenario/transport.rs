@@ -1,4 +1,4 @@
-//! Transports and their parameters, as far as the registry knows them.
+//! The transports of a scenario with their parameters, which the registry of transports describes.
 
 use super::document::{Document, Path};
 use super::error::ScenarioError;
@@ -6,7 +6,7 @@ use super::mechanism::keys_of;
 use clearway_proto::{AnyTransport, TRANSPORTS};
 use clearway_schema::{Entry, Error, Node, Place, Value, one_line, quoted, suggestion};
 
-/// Keys that mean something only where credits are used: (table, key).
+/// The keys that mean something only with a transport that uses credits, as (table, key).
 pub(super) const CREDIT_KEYS: [(&str, &str); 7] = [
     ("switch", "credit_queue"),
     ("switch", "credit_bucket"),
@@ -17,7 +17,7 @@ pub(super) const CREDIT_KEYS: [(&str, &str); 7] = [
     ("host", "credit_queue"),
 ];
 
-/// The names of all transports, for messages.
+/// Returns the names of all transports, for messages.
 pub(super) fn known() -> String {
     TRANSPORTS.iter().map(|info| info.name).collect::<Vec<_>>().join(", ")
 }
@@ -28,7 +28,7 @@ fn unknown(name: &str) -> String {
 }
 
 /// Reads the transport at `at`: a name, or a table of a name and parameters. A table without a name starts from
-/// `inherited`. Returns `None` if nothing stands there.
+/// `inherited`. Returns `None` if there is no transport at `at`.
 pub(super) fn read(
     document: &Document,
     at: &Path,
@@ -74,14 +74,14 @@ pub(super) fn read(
     Ok(Some(transport))
 }
 
-/// Whether the transport at `at` has no name of its own.
+/// Returns true if the transport at `at` has no name of its own.
 pub(super) fn inherits(document: &Document, at: &Path) -> bool {
     document
         .get(at)
         .is_some_and(|node| matches!(node.value, Value::Table(_)) && node.value.get("name").is_none())
 }
 
-/// Sets one parameter.
+/// Sets one parameter of a transport.
 fn set(
     document: &Document,
     path: &Path,
@@ -103,13 +103,13 @@ fn set(
     })
 }
 
-/// The transport in TOML: an inline table of its name and all parameters.
+/// Returns the transport in TOML, as an inline table of its name and all parameters.
 pub(super) fn write_inline(transport: &AnyTransport) -> String {
     let keys = write(transport).into_iter().map(|(name, value)| format!("{name} = {value}"));
     format!("{{ {} }}", keys.collect::<Vec<_>>().join(", "))
 }
 
-/// The keys of a transport's table in TOML.
+/// Returns the keys of a transport's table with their values in TOML.
 pub(super) fn write(transport: &AnyTransport) -> Vec<(&'static str, String)> {
     [("name", quoted(transport.info().name))].into_iter().chain(transport.write()).collect()
 }

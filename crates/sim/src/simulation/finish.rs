@@ -1,11 +1,11 @@
-//! How far a run has come, and what it comes to.
+//! The progress of a run, and its results.
 
 use super::run::{Progress, SimError, Simulation};
 use crate::ids::Id;
 use crate::metrics::{Ended, Results, ShimSummary, Summary, flow_table, port_table};
 
 impl Simulation {
-    /// How far the run has come.
+    /// The progress of the run so far.
     pub fn progress(&self) -> Progress {
         Progress {
             now: self.net.now(),

@@ -1,4 +1,4 @@
-//! What is noted of flows for the results while they live.
+//! The rows of the table of flows while the run goes on, and the sums over all flows.
 
 use crate::hosts::Flow;
 use crate::ids::{IdVec, RecordId};

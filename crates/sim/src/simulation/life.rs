@@ -144,7 +144,7 @@ impl Simulation {
     }
 
     /// Bytes of a flow were delivered: its messages that lie within them are complete.
-    #[inline]
+    #[inline(never)]
     pub(super) fn note_delivered(&mut self, slot: FlowSlot, bytes: u64) {
         while let Some(record) = self.hosts.flows.pop_delivered(slot, bytes) {
             self.complete(slot, record);

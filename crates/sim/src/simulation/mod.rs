@@ -5,12 +5,12 @@
 //! | `run.rs` | [`Simulation`] and the event loop |
 //! | `prepare.rs`, `finish.rs` | a run before its first event and after its last one |
 //! | `life.rs` | how flows begin and end |
-//! | `traffic.rs` | applications: what starts when, rounds of requests and responses |
+//! | `traffic.rs` | applications: starts of flows, rounds of requests and responses |
 //! | `source.rs`, `rounds.rs` | the state of a traffic entry |
-//! | `network.rs` | what the network does by itself: faults, pause frames, mechanisms |
+//! | `network.rs` | events of the network itself: faults, pause frames, mechanisms |
 //! | `router.rs`, `ideal.rs` | the paths of a flow, and the time that it would take alone |
 //! | `shares.rs` | fair shares for senders that are told them |
-//! | `journal.rs` | what is noted of flows for the results |
+//! | `journal.rs` | the rows of flows while the run goes on |
 
 mod finish;
 mod ideal;

@@ -1,4 +1,4 @@
-//! What the network does by itself: links fail, neighbours stop each other, mechanisms notify senders.
+//! Events of the network itself: links fail, neighbours stop each other, mechanisms notify senders.
 
 use super::run::Simulation;
 use crate::engine::EventKind;

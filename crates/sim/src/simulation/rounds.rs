@@ -6,7 +6,7 @@ use clearway_proto::Rng;
 use clearway_units::Time;
 use std::collections::VecDeque;
 
-/// How far the rounds of a traffic entry have come.
+/// The progress of the rounds of a traffic entry.
 pub struct RoundsState {
     /// The time at which the next round starts, or the next worker is asked, once the application has said so.
     pub next: Option<Time>,

@@ -5,7 +5,7 @@ use super::router::Router;
 use super::shares::Shares;
 use super::source::Sources;
 use crate::engine::{Event, EventKind};
-use crate::hosts::{Hosts, Input, Standing};
+use crate::hosts::{Hosts, Input};
 use crate::ids::{FlowSlot, PacketId, SeriesId};
 use crate::metrics::{Ended, Sampler};
 use crate::model::Model;
@@ -20,7 +20,7 @@ const SLICE: u64 = 1 << 16;
 /// Events between the steps in which what an event needs is fetched: about the time of a miss.
 const AHEAD: usize = 3;
 
-/// Why a run has no result.
+/// The reasons for which a run has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SimError {
     /// Something was lost or made up: a mistake in the simulator or in a protocol, never in the scenario.
@@ -31,7 +31,7 @@ pub enum SimError {
     Model(String),
 }
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// The simulated time.
@@ -70,7 +70,7 @@ pub struct Simulation {
     pub(super) fetches_ahead: bool,
     /// The number of events handled.
     pub(super) events: u64,
-    /// Why the run ended, once it has.
+    /// The reason for which the run ended, once it has.
     pub(super) ended: Option<Ended>,
 }
 
@@ -227,7 +227,7 @@ impl Simulation {
     #[inline]
     pub(super) fn drive_sender(&mut self, slot: FlowSlot, input: Input<'_>) -> u64 {
         let Some(standing) = self.hosts.drive_sender(slot, input, &mut self.net) else { return 0 };
-        if standing.knows_message {
+        if standing.has_message {
             self.note_acknowledged(slot, standing.bytes);
         }
         standing.total
@@ -244,12 +244,12 @@ impl Simulation {
     /// Drives a receiving end, and tells the application what is complete.
     #[inline]
     fn drive_receiver(&mut self, slot: FlowSlot, input: Input<'_>) {
-        if let Some(Standing { bytes, finished, .. }) = self.hosts.drive_receiver(slot, input, &mut self.net)
-        {
-            self.note_delivered(slot, bytes);
-            if finished {
-                self.hosts.note_finished(slot, &mut self.net);
-            }
+        let Some(standing) = self.hosts.drive_receiver(slot, input, &mut self.net) else { return };
+        if standing.has_message {
+            self.note_delivered(slot, standing.bytes);
+        }
+        if standing.finished {
+            self.hosts.note_finished(slot, &mut self.net);
         }
     }
 

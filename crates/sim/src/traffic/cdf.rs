@@ -1,16 +1,16 @@
-//! Distributions of flow sizes.
+//! The distribution of flow sizes.
 
 use clearway_proto::Rng;
 use clearway_units::Bytes;
 use thiserror::Error;
 
-/// Largest size in a distribution, in bytes.
+/// The largest size in a distribution, in bytes.
 const SIZE_MAX: u64 = 1_000_000_000_000;
 
-/// A cumulative distribution of sizes, with straight lines between its points.
+/// A cumulative distribution of sizes, linear between its points.
 ///
-/// Two points of the same size are a jump: the probability between them belongs to exactly that size. So is a first
-/// point above probability 0. Two points of the same probability are a gap: no size between them occurs.
+/// Two points of the same size are a jump: the probability between them belongs to exactly that size. A first point above
+/// probability 0 is a jump too. Two points of the same probability are a gap, in which no sizes occur.
 ///
 /// ```
 /// use clearway_sim::traffic::Cdf;
@@ -25,35 +25,35 @@ pub struct Cdf {
     points: Vec<(u64, f64)>,
 }
 
-/// Why points are no distribution.
+/// The reason why points are no distribution.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{problem}")]
 pub struct CdfError {
-    /// The line of the text, counted from 1, or the point, counted from 1, if there was no text.
+    /// The number of the line of the text, from 1, or of the point, from 1, if there was no text.
     pub line: usize,
-    /// What is wrong, and what would be right.
+    /// The fault, and what would be right.
     pub problem: String,
 }
 
 impl Cdf {
-    /// The distribution through `points`: sizes in bytes with the probability of a size up to this one.
+    /// Makes the distribution through `points`: sizes in bytes, each with the probability of a size up to it.
     ///
     /// # Errors
-    /// If there are no points, a size or a probability falls, the last probability is not 1, or a size is above 1 TB.
+    /// There are no points, a size or a probability falls, the last probability is not 1, or a size is above 1 TB.
     pub fn new(points: Vec<(u64, f64)>) -> Result<Cdf, CdfError> {
         let lines: Vec<usize> = (1..=points.len()).collect();
         Cdf::checked(points, &lines)
     }
 
-    /// All flows of one size.
+    /// Makes the distribution of one size alone.
     pub fn fixed(size: Bytes) -> Cdf {
         Cdf { points: vec![(size.get().clamp(1, SIZE_MAX), 1.0)] }
     }
 
-    /// Reads lines of `bytes,cumulative_probability`; lines that start with `#` and that header are skipped.
+    /// Reads lines of `bytes,cumulative_probability`. That header and lines that start with `#` are skipped.
     ///
     /// # Errors
-    /// A line that is not of that form, and all that [`Cdf::new`] refuses.
+    /// A line is not of that form, or [`Cdf::new`] refuses the points.
     pub fn parse(text: &str) -> Result<Cdf, CdfError> {
         let (mut points, mut lines) = (Vec::new(), Vec::new());
         for (line, content) in (1..).zip(text.lines()) {
@@ -106,12 +106,12 @@ impl Cdf {
         Ok(Cdf { points })
     }
 
-    /// The points.
+    /// Returns the points.
     pub fn points(&self) -> &[(u64, f64)] {
         &self.points
     }
 
-    /// The mean size in bytes, of straight lines between the points.
+    /// Returns the mean size in bytes, with straight lines between the points.
     pub fn mean(&self) -> f64 {
         let (first, at_first) = self.points[0];
         let pairs = self.points.windows(2);
@@ -119,7 +119,7 @@ impl Cdf {
         first as f64 * at_first + lines.sum::<f64>()
     }
 
-    /// The size below which a share `u` of all flows lies, at least 1 byte. `u` is in [0, 1).
+    /// Returns the size below which a share `u` of all flows lies, at least 1 byte. `u` is in [0, 1).
     pub fn quantile(&self, u: f64) -> Bytes {
         let above = self.points.partition_point(|&(_, probability)| probability <= u);
         let above = above.min(self.points.len() - 1);
@@ -132,7 +132,7 @@ impl Cdf {
         Bytes::new((size.round() as u64).max(1))
     }
 
-    /// A random size.
+    /// Draws a size.
     pub fn sample(&self, rng: &mut Rng) -> Bytes {
         self.quantile(rng.unit())
     }
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_have_the_mean_of_the_lines() {
+    fn samples_have_the_mean_of_the_distribution() {
         let cdf = Cdf::new(vec![(100, 0.2), (100, 0.3), (5_000, 0.9), (20_000, 1.0)]).unwrap();
         let mut rng = Rng::stream(3, Entity::Traffic, 0);
         let mean = (0..200_000).map(|_| cdf.sample(&mut rng).get() as f64).sum::<f64>() / 200_000.0;
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_distribution_is_refused_with_its_line() {
+    fn points_that_are_not_a_distribution_are_refused_with_their_line() {
         assert_eq!(refused("# nothing\n"), (1, "the distribution is empty; write at least one point".into()));
         assert_eq!(
             refused("bytes,cumulative_probability\n1,0.5\n2,0.4\n3,1"),

@@ -1,31 +1,31 @@
-//! Flows known in advance: files that list them, and patterns of senders and receivers.
+//! Flows that are known in advance: files that list them, and patterns of senders and receivers.
 
 use clearway_proto::Rng;
 use clearway_units::{Bytes, Time};
 use thiserror::Error;
 
-/// A flow of a file, its hosts not yet looked up.
+/// A flow of a file, whose hosts are not yet looked up.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ListedFlow {
-    /// The line, counted from 1.
+    /// The line of the file, counted from 1.
     pub line: usize,
-    /// When it starts.
+    /// The time at which the flow starts.
     pub start: Time,
-    /// Who sends.
+    /// The host that sends.
     pub src: String,
-    /// Who receives.
+    /// The host that receives.
     pub dst: String,
-    /// How much.
+    /// The size of the flow.
     pub size: Bytes,
 }
 
-/// Why a file is no list of flows.
+/// The reason why a file is no list of flows.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{problem}")]
 pub struct ListError {
-    /// The line, counted from 1.
+    /// The line of the file, counted from 1.
     pub line: usize,
-    /// What is wrong, and what would be right.
+    /// The fault, and what would be right.
     pub problem: String,
 }
 
@@ -33,7 +33,7 @@ fn fail<T>(line: usize, problem: impl Into<String>) -> Result<T, ListError> {
     Err(ListError { line, problem: problem.into() })
 }
 
-/// The text of a unit error without the value that it repeats.
+/// Returns the text of a unit error without the value, which the message shows already.
 fn read<T: std::str::FromStr<Err = clearway_units::UnitError>>(
     line: usize,
     column: &str,
@@ -42,12 +42,12 @@ fn read<T: std::str::FromStr<Err = clearway_units::UnitError>>(
     text.parse().or_else(|error| fail(line, format!("{column}: {error}")))
 }
 
-/// Reads a CSV file with the columns `start`, `src`, `dst`, `size` in any order, named on the first line. Values
-/// carry their units (`10 us`, `1 MB`) unless the column's name does: `start_s`, `start_ms`, `start_us`, `start_ns`,
+/// Reads a CSV file with the columns `start`, `src`, `dst` and `size` in any order, named on the first line. Values have
+/// units (`10 us`, `1 MB`) unless the column's name states the unit: `start_s`, `start_ms`, `start_us`, `start_ns`,
 /// `start_ps`, `size_bytes`. Empty lines and lines that start with `#` are skipped.
 ///
 /// # Errors
-/// The first line that is not of that form.
+/// A line is not of that form; the first such line is named.
 pub fn parse_csv(text: &str) -> Result<Vec<ListedFlow>, ListError> {
     const COLUMNS: &str = "write a first line such as start,src,dst,size";
     let mut lines = (1..)
@@ -98,12 +98,12 @@ pub fn parse_csv(text: &str) -> Result<Vec<ListedFlow>, ListError> {
     Ok(flows)
 }
 
-/// Reads the flow text format of HPCC's ns-3: a count, then `src dst priority dport bytes start-seconds` a line.
-/// Priority and port mean nothing here. Only as many lines are read as the count says; what follows is a comment, as in
-/// that code's own `mix/flow.txt`.
+/// Reads the flow format of HPCC's ns-3 fork: a line with the number of flows, and then a line
+/// `src dst priority dport bytes start-seconds` for each. Priority and port are ignored, and so is all text after the
+/// last counted flow, which is a comment in the fork's `mix/flow.txt`.
 ///
 /// # Errors
-/// The first counted line that is not of that form, or a count of more lines than there are.
+/// A counted line is not of that form, or the count is above the number of lines.
 pub fn parse_hpcc(text: &str) -> Result<Vec<ListedFlow>, ListError> {
     const FORM: &str = "write src dst priority dport bytes start-in-seconds";
     let mut lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, content)| !content.is_empty());
@@ -139,8 +139,8 @@ pub fn parse_hpcc(text: &str) -> Result<Vec<ListedFlow>, ListError> {
     Ok(flows)
 }
 
-/// For each of `count` hosts the one it sends to: a random cycle through all, so that nobody sends to itself and
-/// everybody receives from one (Sattolo's algorithm). `count` is at least 2.
+/// Returns for each of `count` hosts the host that it sends to. They form a random cycle, so that no host sends to itself
+/// and each receives from one (Sattolo's algorithm). `count` is at least 2.
 pub fn random_permutation(count: usize, rng: &mut Rng) -> Vec<usize> {
     let mut to: Vec<usize> = (0..count).collect();
     for last in (1..count).rev() {
@@ -149,7 +149,7 @@ pub fn random_permutation(count: usize, rng: &mut Rng) -> Vec<usize> {
     to
 }
 
-/// Two different numbers below `count`, uniform over all such pairs. `count` is at least 2.
+/// Draws two different numbers below `count`, uniformly over all such pairs. `count` is at least 2.
 pub fn random_pair(count: usize, rng: &mut Rng) -> (usize, usize) {
     let first = rng.below(count as u64) as usize;
     let second = rng.below(count as u64 - 1) as usize;
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_beyond_the_counted_ones_and_what_is_written_below_are_not_read() {
+    fn text_after_the_last_counted_flow_is_ignored() {
         let text = "2\n2 1 3 100 200000000 2\n3 1 3 100 5000000 2\n4 1 3 100 150000000 2\n...\n\n\
                     Please order the flows in ascending start_time!\n";
         let flows = parse_hpcc(text).unwrap();

@@ -1,4 +1,4 @@
-//! What applications send: flow sizes, lists of flows, and who sends to whom.
+//! The traffic of applications: flow sizes, lists of flows, and patterns of senders and receivers.
 
 mod cdf;
 mod lists;

@@ -1,38 +1,38 @@
-//! The flow-size distributions that papers use, built in. Their sources stand in the files of `workloads/`.
+//! The built-in flow-size distributions that papers use. The files in `workloads/` state their sources.
 
 use super::Cdf;
 
 /// A built-in workload.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkloadInfo {
-    /// Its name, as in scenario files.
+    /// The name, as in scenario files.
     pub name: &'static str,
-    /// What it is and where it comes from, in a sentence.
+    /// A sentence that says where the sizes come from.
     pub summary: &'static str,
-    /// The mean that its authors use to set the load, in bytes, if it is not that of the distribution.
+    /// The mean size by which the authors set the load, in bytes, if it is not that of the distribution.
     pub published_mean: Option<f64>,
-    /// The file in `workloads/`.
+    /// The content of the file in `workloads/`.
     pub file: &'static str,
     text: &'static str,
 }
 
 impl WorkloadInfo {
-    /// The workload of that name.
+    /// Returns the workload of that name.
     pub fn by_name(name: &str) -> Option<&'static WorkloadInfo> {
         WORKLOADS.iter().find(|workload| workload.name == name)
     }
 
-    /// Its distribution.
+    /// Returns the distribution of sizes.
     pub fn cdf(&self) -> Cdf {
         Cdf::parse(self.text).expect("the built-in distributions are valid")
     }
 
-    /// The mean size that sets the load, in bytes: the published one, else that of the distribution.
+    /// Returns the mean size that sets the load, in bytes: the published one, else that of the distribution.
     pub fn mean(&self) -> f64 {
         self.published_mean.unwrap_or_else(|| self.cdf().mean())
     }
 
-    /// The lines of the file that tell its source.
+    /// Returns the lines of the file that tell its source.
     pub fn notes(&self) -> impl Iterator<Item = &'static str> {
         self.text.lines().filter_map(|line| line.strip_prefix('#')).map(str::trim)
     }
@@ -50,7 +50,7 @@ macro_rules! workload {
     };
 }
 
-/// All of them.
+/// All built-in workloads.
 pub const WORKLOADS: &[WorkloadInfo] = &[
     workload!(
         "web-search",
@@ -138,7 +138,7 @@ pub const WORKLOADS: &[WorkloadInfo] = &[
 mod tests {
     use super::*;
 
-    /// `mean_bytes_linear_interpolation=...` of the file's notes.
+    /// Returns the value of `mean_bytes_linear_interpolation` in the file's notes.
     fn mean_in_notes(workload: &WorkloadInfo) -> f64 {
         let mut words = workload.notes().flat_map(str::split_whitespace);
         let mean = words.find_map(|word| word.strip_prefix("mean_bytes_linear_interpolation="));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_published_means_are_1_to_4_percent_below_those_of_the_lines() {
+    fn the_published_means_are_1_to_4_percent_below_those_of_the_distributions() {
         for workload in WORKLOADS {
             if let Some(published) = workload.published_mean {
                 let above = workload.cdf().mean() / published - 1.0;
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique_and_every_file_tells_its_source() {
+    fn names_are_unique_and_every_file_states_its_source() {
         for (at, workload) in WORKLOADS.iter().enumerate() {
             assert!(WORKLOADS[..at].iter().all(|other| other.name != workload.name), "{}", workload.name);
             assert!(workload.notes().any(|note| note.starts_with("source:")), "{}", workload.name);

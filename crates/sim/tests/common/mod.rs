@@ -1,4 +1,4 @@
-//! Models that tests start from.
+//! The models, transports and checks that tests share.
 #![allow(dead_code)]
 
 pub mod shares;
@@ -10,48 +10,48 @@ use clearway_topology::routing::Policy;
 use clearway_topology::{NodeId, Topology};
 use clearway_units::{Bytes, Time};
 
-/// A network of unlimited queues without traffic.
+/// Makes a model with unlimited queues and without traffic.
 pub fn quiet(topology: Topology) -> Model {
     ports::network_for(topology, []).expect("nothing is asked for")
 }
 
-/// A network without traffic whose ports have what a transport needs.
+/// Makes a model without traffic whose ports have what a transport needs.
 pub fn network_for(transport: &AnyTransport, topology: Topology) -> Model {
     ports::network_for(topology, [transport]).expect("one transport agrees with itself")
 }
 
-/// A transport with its defaults.
+/// Returns the transport of a name with its default parameters.
 pub fn transport(name: &str) -> AnyTransport {
     AnyTransport::by_name(name).unwrap_or_else(|| panic!("no transport {name}"))
 }
 
-/// The same whose credits all have 84 bytes, for what must come out exactly.
+/// Returns a credit-based transport whose credits all have 84 bytes, for tests of exact results.
 pub fn even_credits(name: &str) -> AnyTransport {
     let mut made = transport(name);
     made.set("randomize_size", "false").expect("a transport with credits");
     made
 }
 
-/// A flow that starts at zero.
+/// Returns a flow that starts at time zero.
 pub fn flow(src: u32, dst: u32, bytes: u64) -> Flow {
     Flow { start: Time::ZERO, src: NodeId(src), dst: NodeId(dst), size: Some(Bytes::new(bytes)), stop: None }
 }
 
-/// Adds flows of a transport.
+/// Adds flows of a transport to a model.
 pub fn add(model: &mut Model, transport: &AnyTransport, flows: Vec<Flow>) {
     let name = format!("traffic{}", model.traffic.len());
     model.add_traffic(name, transport, Pattern::Flows(flows));
 }
 
-/// Runs to the end.
+/// Runs a model to the end.
 pub fn run(model: &Model) -> Results {
     let mut simulation = Simulation::new(model).expect("the model is sound");
     simulation.run(&mut |_| true);
     simulation.finish().expect("the books balance")
 }
 
-/// What holds after every run of a transport that recovers: each byte delivered once and in order (a receiver can't say
-/// that it delivered more than it did, and the books balance), every flow ended, nothing left in the network.
+/// Asserts what holds after every run of a transport that recovers lost data: each byte is delivered once and in order (a
+/// receiver can't report more than it delivered, and the books balance), every flow has ended and the network is empty.
 pub fn check(results: &Results, model: &Model) {
     assert_eq!(
         results.summary.ended,
@@ -62,7 +62,7 @@ pub fn check(results: &Results, model: &Model) {
     );
     assert_eq!(results.summary.flows_completed, results.summary.flows_started);
     assert_eq!(results.flows.u64s("delivered_bytes"), results.flows.u64s("size_bytes"));
-    // A flow that starts on a detour may finish on a shorter way, and a small last frame that is sprayed may overtake.
+    // A flow that starts on a detour may finish on a shorter path, and a small last frame that is sprayed may overtake.
     let fastest = results.flows.f64s("slowdown").iter().copied().fold(f64::INFINITY, f64::min);
     let may_overtake = !model.faults.is_empty() || model.routing == Policy::Spray;
     assert!(fastest >= 1.0 || may_overtake, "faster than the wire: {fastest}");
@@ -73,4 +73,10 @@ pub fn check(results: &Results, model: &Model) {
         0,
         "a flow ends when its last packet has left the network"
     );
+}
+
+/// Returns Jain's fairness index of rates: 1 if all are equal, `1 / n` if one of `n` has all.
+pub fn jain(rates: &[f64]) -> f64 {
+    let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
+    rates.iter().sum::<f64>().powi(2) / (rates.len() as f64 * squares)
 }

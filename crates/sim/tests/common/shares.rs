@@ -1,24 +1,25 @@
-//! How well long flows use and share one link.
+//! The measurement of how long flows use and share one link.
 
-use super::{network_for, run};
+use super::{jain, network_for, run};
 use clearway_proto::AnyTransport;
 use clearway_sim::Values;
 use clearway_sim::model::*;
 use clearway_topology::{Builder, NodeId, Topology};
 use clearway_units::{Rate, Span, Time};
 
-/// Milliseconds from the last join to the first window that counts, and from there to the end.
+/// The time from the start of the last flow to the start of the measurement, in milliseconds.
 const CALM: usize = 20;
+/// The length of the measurement, in milliseconds.
 const MEASURED: usize = 20;
 
-/// What the flows of a dumbbell differ in.
+/// The delays of a dumbbell's hosts and flows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Net {
-    /// Nothing, and hosts take no time.
+    /// All flows have one round-trip time, and hosts answer at once.
     Plain,
-    /// Hosts take 0.9 to 6.2 us for each credit (E17 sec. 2).
+    /// Hosts take 0.9 to 6.2 us to answer each credit (E17 sec. 2).
     HostDelay,
-    /// Their round-trip times go up evenly, from one to another percentage of the cell's.
+    /// The round-trip times of the flows rise evenly from one percentage of the cell's to another.
     UnequalRtts(u64, u64),
 }
 
@@ -32,24 +33,24 @@ impl std::fmt::Display for Net {
     }
 }
 
-/// Long flows over one bottleneck, each from a sender to a receiver of its own, all links of one rate.
+/// A measurement of long flows over one bottleneck, each between hosts of its own, with all links of one rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Cell {
     pub gbps: u64,
     pub flows: u32,
-    /// Light takes this long there and back, in microseconds.
+    /// The propagation delay of a round trip, in microseconds.
     pub rtt: u64,
     pub net: Net,
 }
 
-/// Of 20 ms, 20 ms after the last of the flows joined, which do so 1 ms apart.
+/// The results of a cell, measured for 20 ms from 20 ms after the start of the last flow. Flows start 1 ms apart.
 #[derive(Clone, Copy, Debug)]
 pub struct Shares {
-    /// Delivered of what data can take beside credits of 84 bytes.
+    /// The payload delivered as a share of the capacity for data beside credits of 84 bytes.
     pub used: f64,
-    /// Jain's index over windows of 1 ms, their mean.
+    /// The mean of Jain's fairness index over windows of 1 ms.
     pub jain_1ms: f64,
-    /// The same over windows of 10 ms.
+    /// The mean of Jain's fairness index over windows of 10 ms.
     pub jain_10ms: f64,
 }
 
@@ -62,7 +63,7 @@ impl Cell {
         });
         let (left, right) = (builder.add_switch("s0", 1), builder.add_switch("s1", 1));
         for flow in 0..self.flows {
-            // The other two links of a path are a tenth of its round trip, so this one is the rest of one half.
+            // Each of the path's other two links has a twentieth of the round trip, and this link the rest of one way.
             let percent = match self.net {
                 Net::UnequalRtts(from, to) => {
                     from + (to - from) * u64::from(flow) / u64::from(self.flows - 1)
@@ -76,7 +77,7 @@ impl Cell {
         builder.build().unwrap()
     }
 
-    /// Runs it.
+    /// Runs the cell with a seed.
     pub fn measure(&self, transport: &AnyTransport, seed: u64) -> Shares {
         let mut model = network_for(transport, self.topology());
         model.seed = seed;
@@ -120,7 +121,7 @@ impl Cell {
         }
     }
 
-    /// The mean of runs with so many seeds.
+    /// Returns the mean over runs with the seeds 1 to `seeds`.
     pub fn mean(&self, transport: &AnyTransport, seeds: u64) -> Shares {
         let runs: Vec<Shares> = (1..=seeds).map(|seed| self.measure(transport, seed)).collect();
         Shares {
@@ -129,11 +130,6 @@ impl Cell {
             jain_10ms: mean(runs.iter().map(|run| run.jain_10ms)),
         }
     }
-}
-
-fn jain(rates: &[f64]) -> f64 {
-    let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
-    rates.iter().sum::<f64>().powi(2) / (rates.len() as f64 * squares)
 }
 
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {

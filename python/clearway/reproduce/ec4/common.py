@@ -56,7 +56,7 @@ readings of its law.
 
 
 def dumbbell(pairs: int) -> dict[str, Any]:
-    """Fig. 2 (a)."""
+    """The dumbbell of Fig. 2 (a)."""
     link = {"rate": "10 Gbps", "delay": "5 us"}
     return {"kind": "dumbbell", "pairs": pairs, **link, "bottleneck_rate": "10 Gbps", "bottleneck_delay": "5 us"}
 
@@ -99,6 +99,6 @@ def means(table: pl.DataFrame, keys: Sequence[str], columns: Mapping[str, pl.Exp
 
 
 def span(values: Sequence[Estimate | float], digits: int = 2) -> str:
-    """`1.33 to 2.50`."""
+    """The least and the greatest mean as text, such as `1.33 to 2.50`."""
     plain = [value.mean if isinstance(value, Estimate) else value for value in values]
     return f"{min(plain):.{digits}f} to {max(plain):.{digits}f}"

@@ -153,7 +153,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """Numbers of the prose."""
+    """The numbers that the prose names."""
     return {
         f"{name}_{load}": mean(tables, column, case="fig01", dctcp=load).mean * factor
         for name, column, factor in (("loss", "credit_loss", 100.0), ("queue", "queue_mean", 1e-3))

@@ -186,7 +186,7 @@ def fair_omega(flows: int, k_packets: int = 100) -> float:
 
 
 def ms(value_s: float) -> str:
-    """`3.2 ms` or `never`."""
+    """A time as text, such as `3.2 ms`, or `never`."""
     return "never" if math.isnan(value_s) else f"{value_s * 1e3:.1f} ms"
 
 

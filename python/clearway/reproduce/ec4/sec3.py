@@ -128,7 +128,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """Numbers of the prose."""
+    """The numbers that the prose names."""
     return {**equations(20), "transient": max(of_seeds(tables, "packets")), "g_100": equations(100)["g_max"]}
 
 

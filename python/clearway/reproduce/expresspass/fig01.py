@@ -167,7 +167,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     limits = bounds()
 
     def busy(transport: str, fan_out: int) -> stats.Estimate:

@@ -151,7 +151,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     means = {
         (name, fan_out): tables["means"].row(
             by_predicate=(pl.col("transport") == name) & (pl.col("fan_out") == fan_out), named=True

@@ -115,7 +115,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     return {name.replace("-", "_"): stats.over_seeds(tables["rows"], "rtts", transport=name) for name in SETTINGS}
 
 

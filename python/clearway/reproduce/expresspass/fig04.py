@@ -152,7 +152,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     default = "naive-credit"
     return {
         "ratio": of(tables, "multi-bottleneck", default, 2 * LONG / (SECOND + THIRD)),

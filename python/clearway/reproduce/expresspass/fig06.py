@@ -135,7 +135,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     rows = tables["rows"]
     found: dict[str, object] = {}
     for name, jitter, size in (("none", 0.0, "84 B"), ("little", 0.01, "84 B"), ("random", 0.01, "76 to 92 B")):

@@ -180,7 +180,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     return {
         "slow": joined(tables, "1/32", "default"),
         "fast": joined(tables, "1", "default"),

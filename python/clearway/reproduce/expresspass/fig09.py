@@ -109,7 +109,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     return {
         "eight": max(unused(tables, flows, 8).mean for flows in FLOWS),
         "one": max(unused(tables, flows, 1).mean for flows in FLOWS),

@@ -148,7 +148,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     names = {
         "ours": "expresspass",
         "printed": "printed",

@@ -146,7 +146,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     several = tables["rows"].filter(pl.col("what") == "bottlenecks")
     most = max(several["flows"].to_list())
     return {

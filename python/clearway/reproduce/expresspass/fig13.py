@@ -215,7 +215,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def testbed(tables: Tables, note: str) -> list[Finding]:
-    """Fig. 16 (a, b)."""
+    """The verdicts on Fig. 16 (a, b), the testbed."""
     ours, theirs = (of(tables, "converged_us", "join", name) for name in TRANSPORTS)
     # A flow that has its share from the first round trip on took one.
     whole = pl.col("converged_us") + RTT_US
@@ -239,7 +239,7 @@ def testbed(tables: Tables, note: str) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     return {
         "ours": of(tables, "queue_KB", "come and go", "expresspass"),
         "theirs": of(tables, "queue_KB", "come and go", "dctcp"),

@@ -83,7 +83,7 @@ def job(scale: str, flows: int, name: str, transport: dict[str, object], delay: 
 
 
 def measure(job: Job, run: Run) -> Tables:
-    """Utilisation, fairness, queue."""
+    """The utilisation, the fairness and the queue of a run."""
     start_s = job.params["start_ms"] * 1e-3
     _, rates = binned(run, "throughput", start_s, job.params["interval_ms"] * 1e-3)
     used = run.samples.filter((pl.col("series") == "rate") & (pl.col("time_s") > start_s + 1e-3))
@@ -145,7 +145,7 @@ def ends(of: Mapping[int, stats.Estimate]) -> tuple[stats.Estimate, stats.Estima
 
 
 def span(of: Mapping[int, stats.Estimate], form: str = ".1f") -> str:
-    """`94.7 to 94.8`: means."""
+    """The least and the greatest mean as text, such as `94.7 to 94.8`."""
     return " to ".join(f"{one.mean:{form}}" for one in ends(of))
 
 
@@ -215,7 +215,7 @@ def check_dctcp(tables: Tables) -> Finding:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     percent = 100 * pl.col("utilisation")
     used = {name: ends(each(tables, name, percent)) for name in NAMES}
     fair = {name: each(tables, name, "fairness") for name in NAMES}

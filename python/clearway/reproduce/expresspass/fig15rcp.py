@@ -71,7 +71,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def measure(job: Job, run: Run) -> Tables:
-    """Utilisation, fairness, queue."""
+    """The utilisation, the fairness and the queue of a run."""
     start_s = WARM_UP_MS * 1e-3
     _, rates = binned(run, "throughput", start_s, job.params["interval_ms"] * 1e-3)
     used = run.samples.filter((pl.col("series") == "rate") & (pl.col("time_s") > start_s + 1e-3))
@@ -183,7 +183,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     used, fair = each(tables, "rcp", 100 * pl.col("utilisation")), each(tables, "rcp", "fairness")
     return {
         **{f"used_{flows}": one.mean for flows, one in used.items()},

@@ -245,7 +245,7 @@ def others(tables: Tables, rate: int) -> str:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     found: dict[str, object] = {}
     for rate in RATES:
         for fact, name in (("ours", "expresspass"), ("ns2", "ns2 profile"), *((one, one) for one in KEPT)):

@@ -167,7 +167,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     fifo = tables["rows"].filter(pl.col("transport") == FIFO)
     return {
         "median": scaled(tables, "expresspass", "median_s").mean,

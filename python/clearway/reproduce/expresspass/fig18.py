@@ -236,7 +236,7 @@ def check_waste(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     rises = {name: change(tables, name, "S", 1 / 16, 1 / 2) for name in known(tables, "S", FAST)}
     return {
         **{

@@ -338,7 +338,7 @@ def growth(tables: Tables, transport: str) -> stats.Estimate:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     short = {cell: slower(tables, cell, "dctcp") for cell in cells(tables, ("S", "M"))}
     large = {cell: slower(tables, cell, "dctcp") for cell in cells(tables, ("L", "XL"))}
     table = tables["table3"]

@@ -51,5 +51,5 @@ def late(tables: Tables, cell: tuple[str, str], transport: str) -> list[Times]:
 
 
 def named(cell: tuple[str, str]) -> str:
-    """`Web Server S`."""
+    """A cell as text, such as `Web Server S`."""
     return f"{WORKLOADS[cell[0]]} {cell[1]}"

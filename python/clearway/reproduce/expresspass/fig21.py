@@ -153,7 +153,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     return {
         f"{name}_{workload.replace('-', '_')}_{size}": speed_up(tables, workload, name, size)
         for name in TRANSPORTS

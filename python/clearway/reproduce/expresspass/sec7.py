@@ -124,7 +124,7 @@ def over_default(
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     found: dict[str, object] = {}
     names = {
         "told": "end told, margin 0.1",

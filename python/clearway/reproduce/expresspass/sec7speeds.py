@@ -156,7 +156,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     rows = {(row["case"], row["ceiling"]): row for row in tables["shown"].iter_rows(named=True)}
     means = tables["means"].filter((pl.col("case") == "10 and 40 over 10") & (pl.col("ceiling") == "own-link"))
     slow, fast = means.sort("flow")["share"]

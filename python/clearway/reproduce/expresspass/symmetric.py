@@ -127,7 +127,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     first, weighted = (stats.over_seeds(tables["rows"], "share_a", case=case) for case in CLASSES)
     return {"fct": ratio(tables, "fct_mean"), "use": ratio(tables, "uplinks"), "first": first, "weighted": weighted}
 

@@ -26,10 +26,9 @@ from matplotlib.figure import Figure as Picture
 from clearway.plan import buffers
 from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
-from clearway.reproduce.figure import Figure, Job, Tables
+from clearway.reproduce.figure import Figure, Tables, no_jobs, no_measure
 from clearway.reproduce.look import Look, grid
 from clearway.reproduce.quantities import FRAME
-from clearway.result import Run
 
 #: The two sets of parameters of Fig. 5: most credits that wait, and the spread of hosts in seconds.
 SETS = {"testbed": (8, 5.1e-6), "NIC hardware": (4, 1e-6)}
@@ -39,16 +38,6 @@ K = 65 * FRAME / 10e9
 ORDER: tuple[buffers.Reading, ...] = ("paper", "min", "safe")
 #: Bars of Fig. 5, from below.
 SOURCES = {"host": "host delay spread", "credit_queue": "credit queue", "rest": "the rest"}
-
-
-def no_jobs(_: str) -> list[Job]:
-    """Nothing is simulated."""
-    return []
-
-
-def no_measure(_: Job, __: Run) -> Tables:
-    """Nothing is measured."""
-    return {}
 
 
 def summarise(_: Tables) -> Tables:
@@ -162,7 +151,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     slow, fast = "32-ary fat tree 10/40 Gbps", "32-ary fat tree 40/100 Gbps"
     testbed, hardware = (bars(tables, name, "paper") for name in SETS)
     printed = claim("expresspass", "table1-buffer-requirement")

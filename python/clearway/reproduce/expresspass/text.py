@@ -21,9 +21,8 @@ from clearway import _clearway
 from clearway.plan.expresspass import Parameters, trajectory
 from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
-from clearway.reproduce.figure import Figure, Job, Tables
+from clearway.reproduce.figure import Figure, Tables, no_jobs, no_measure
 from clearway.reproduce.quantities import CREDIT, FRAME
-from clearway.result import Run
 
 FLOWS = (3, 4, 8, 16, 32, 100)
 FIRST_RATES = (1.0, 0.5, 1 / 16)
@@ -37,16 +36,6 @@ WORKLOADS = {
     "Cache Follower": "cache-follower",
     "Web Server": "web-server",
 }
-
-
-def no_jobs(_: str) -> list[Job]:
-    """Nothing is simulated."""
-    return []
-
-
-def no_measure(_: Job, __: Run) -> Tables:
-    """Nothing is measured."""
-    return {}
 
 
 def summarise(_: Tables) -> Tables:
@@ -87,7 +76,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     table = tables["section4"]
     table2 = claim("expresspass", "table2-flow-size-distribution")
     by_size = {row["workload"]: row for row in tables["sizes"].to_dicts()}

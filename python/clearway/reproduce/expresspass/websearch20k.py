@@ -99,7 +99,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     rows = {row["transport"]: row for row in tables["rows"].iter_rows(named=True)}
     means = {
         row["transport"]: row["mean_s"] * 1e3

@@ -73,7 +73,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     return {
         "ratio": of(tables, "multi-bottleneck", 2 * LONG / (SECOND + THIRD)),
         "long": of(tables, "parking lot", 100 * LONG),

@@ -22,7 +22,6 @@ from clearway.result import Run
 TRANSPORTS = {"feedback": EXPRESSPASS, "naive": NAIVE}
 BOTTLENECKS = (1, 2, 3, 4, 5, 6)
 SPAN_MS = {"quick": 40, "full": 100}
-WARM_UP_MS = 10
 
 
 def jobs(scale: str) -> list[Job]:
@@ -72,7 +71,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     return {f"{name}_{count}": used(tables, name, count) for name in TRANSPORTS for count in (2, 6)}
 
 

@@ -133,7 +133,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     return {
         "at": maxes_out(tables),
         "sixteen": worst(tables, 16),

@@ -102,7 +102,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     most = counts(tables)[-1]
     return {
         "four": ratio(tables, 4),

@@ -145,7 +145,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     return {
         **{f"ours_{rate}": rtts(tables, rate, DEFAULT) for rate in RATES},
         **{f"whole_{rate}": rtts(tables, rate, "alpha 1") for rate in RATES},

@@ -202,7 +202,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def many_flows(tables: Tables) -> list[Finding]:
-    """Fig. 9 and 10."""
+    """The verdicts on Fig. 9 and 10, many flows."""
     most = FLOWS[-1]
     ours, theirs = (of(tables, "jain", "many", name, most) for name in TRANSPORTS)
     fairer = stats.paired_ratio(
@@ -243,7 +243,7 @@ def many_flows(tables: Tables) -> list[Finding]:
 
 
 def others(tables: Tables) -> list[Finding]:
-    """Section 2.1 and 3.1."""
+    """The verdicts on sections 2.1 and 3.1."""
     use = of(tables, 100 * pl.col("use"), "come and go", "expresspass")
     values = {
         "throughput_Gbps": use.scaled(0.1),
@@ -284,7 +284,7 @@ def others(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     most = FLOWS[-1]
     return {
         "ours": of(tables, "jain", "many", "expresspass", most),

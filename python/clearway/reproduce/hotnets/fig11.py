@@ -227,7 +227,7 @@ def occupancy(tables: Tables) -> list[Finding]:
 
 
 def credits_and_loss(tables: Tables) -> list[Finding]:
-    """Sections 3.3 and 4."""
+    """The verdicts on credits and loss in sections 3.3 and 4."""
     lost = {name: of(tables, "drops", "data-mining", name) for name in TRANSPORTS}
     search = {name: of(tables, "drops", "web-search", name) for name in TRANSPORTS}
     here = claim("hotnets", "sec33-losses-by-workload")
@@ -267,7 +267,7 @@ def shuffled(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     found: dict[str, object] = {}
     for name in list(TRANSPORTS)[1:]:
         for size in CLASSES:

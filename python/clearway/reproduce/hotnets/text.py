@@ -13,8 +13,7 @@ import polars as pl
 from clearway import _clearway
 from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
-from clearway.reproduce.expresspass.text import no_jobs, no_measure
-from clearway.reproduce.figure import Figure, Tables
+from clearway.reproduce.figure import Figure, Tables, no_jobs, no_measure
 from clearway.reproduce.quantities import CREDIT, FRAME, PAYLOAD
 
 WORKLOADS = {"data mining": "data-mining", "web search": "web-search"}
@@ -80,7 +79,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     empty = {row["workload"]: row["bytes"] for row in tables["empty"].to_dicts()}
     return {"mining": empty["data mining"], "search": empty["web search"], "ramp": tables["ramp"].row(4)[1]}
 

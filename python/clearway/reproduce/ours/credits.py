@@ -141,7 +141,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     found: dict[str, object] = {}
     for name, short in zip(TRANSPORTS, ("ep", "hotnets", "naive"), strict=True):
         found[f"{short}_use"] = min(of(tables, 100 * pl.col("use"), "long flows", name, n).mean for n in FLOWS)

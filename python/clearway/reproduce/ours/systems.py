@@ -65,7 +65,7 @@ def job(part: str, rate: int, name: str, seed: int, body: dict[str, Any]) -> Job
 
 
 def incast(rate: int) -> dict[str, Any]:
-    """64 to 1."""
+    """The scenario of an incast of 64 to 1."""
     traffic = {
         "name": "burst",
         "kind": "incast",
@@ -142,7 +142,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     found: dict[str, object] = {}
     for name in TRANSPORTS:
         for rate in RATES:

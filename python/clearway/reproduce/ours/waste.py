@@ -87,7 +87,7 @@ def summarise(tables: Tables) -> Tables:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """The numbers of the prose."""
+    """The numbers that the prose names."""
     found: dict[str, object] = {}
     for workload in FLOWS:
         short = workload.replace("-", "_")

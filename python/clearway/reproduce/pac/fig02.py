@@ -85,7 +85,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """Numbers for the prose."""
+    """The numbers that the prose names."""
     last = supported(tables)
     return {
         "small": last["80K"],
@@ -96,7 +96,7 @@ def facts(tables: Tables) -> dict[str, object]:
 
 
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
-    """Goodput and timeouts."""
+    """The pictures of goodput and timeouts."""
     return {"goodput": plot(look, {"A window of one segment": tables["rows"]}, (4, 8, 16, 32, 64, 100), 1000)}
 
 

@@ -148,7 +148,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """Numbers for the prose."""
+    """The numbers that the prose names."""
     rows, new, larger = part(tables), part(tables, kind="new"), part(tables, BUFFERS[1])
     beyond = rows.filter(pl.col("senders") >= FEW)
     return {
@@ -169,7 +169,7 @@ def facts(tables: Tables) -> dict[str, object]:
 
 
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
-    """Goodput and timeouts."""
+    """The pictures of goodput and timeouts."""
     parts = {f"Buffer {buffer}": part(tables, buffer) for buffer in BUFFERS}
     parts["Buffer 100 KB, new connections"] = part(tables, kind="new")
     return {"goodput": plot(look, parts, (4, 8, 16, 32), 1000)}

@@ -141,7 +141,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """Numbers for the prose."""
+    """The numbers that the prose names."""
     parts = {name: tables["rows"].filter(pl.col("workload") == name) for name in WORKLOADS}
     rows, small = parts[MAIN], parts["32 KB each"]
     per_server = tables["rows"].filter(pl.col("workload") == "32 KB per server")

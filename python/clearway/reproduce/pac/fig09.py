@@ -181,7 +181,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """Numbers for the prose."""
+    """The numbers that the prose names."""
     rows = tables["rows"]
     few = rows.filter(pl.col("senders") <= FEW)
     blind = rows.filter(pl.col("transport") == "pac, background blind")
@@ -204,7 +204,7 @@ def facts(tables: Tables) -> dict[str, object]:
 
 
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
-    """Goodput and timeouts."""
+    """The pictures of goodput and timeouts."""
     rows = tables["rows"].filter(~pl.col("transport").is_in([*EDGE, "pac, no eq. (2)"]))
     main = pl.col("transport").is_in(["pac", "dctcp"])
     parts = {"Background reacts to marks": rows.filter(main), "Background blind to marks": rows.filter(~main)}

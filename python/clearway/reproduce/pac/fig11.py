@@ -145,7 +145,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """Numbers for the prose."""
+    """The numbers that the prose names."""
     found: dict[str, object] = {}
     for short, name in {
         "pac": "pac",

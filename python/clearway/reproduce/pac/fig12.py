@@ -127,7 +127,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """Numbers for the prose."""
+    """The numbers that the prose names."""
     return {
         "least": worst(tables, "pac", "least_total_Mbps"),
         "low": worst(tables, "pac", "least_share").mean,

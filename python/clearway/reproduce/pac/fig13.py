@@ -113,7 +113,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """Numbers for the prose."""
+    """The numbers that the prose names."""
     rows = tables["rows"].filter(pl.col("buffer") == "96 KB")
     larger = tables["rows"].filter(pl.col("buffer") == LARGER)
     return {

@@ -82,7 +82,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """Numbers for the prose."""
+    """The numbers that the prose names."""
     rows = tables["rows"]
     return {
         "dctcp": fall(rows, "dctcp"),

@@ -151,7 +151,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """Numbers for the prose."""
+    """The numbers that the prose names."""
     rows = tables["rows"]
     by = {spread: chosen(rows, transport="pac", total=TOTAL, spread=spread) for spread in SPREADS}
     middle = chosen(rows, total=TOTAL, spread=SPREADS[-1])

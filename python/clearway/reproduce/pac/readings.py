@@ -159,7 +159,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """Numbers for the prose."""
+    """The numbers that the prose names."""
     found: dict[str, object] = {}
     short = {"default": "own", "eq. (6)": "eq6", "eq. (6), no eq. (2)": "eq6_fixed", "no eq. (2)": "fixed",
              "turns": "turns", "print": "print", "code": "code", "first windows pass": "pass", "floor 0.3": "low",

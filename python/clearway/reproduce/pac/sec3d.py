@@ -131,7 +131,7 @@ def check(tables: Tables) -> list[Finding]:
 
 
 def facts(tables: Tables) -> dict[str, object]:
-    """Numbers for the prose."""
+    """The numbers that the prose names."""
     return {
         "two": estimate(values(tables, TWO, "mean_ms")),
         "one": estimate(values(tables, ONE, "mean_ms")),

@@ -15,8 +15,7 @@ import polars as pl
 import clearway
 from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
-from clearway.reproduce.expresspass.text import no_jobs, no_measure
-from clearway.reproduce.figure import Figure, Tables
+from clearway.reproduce.figure import Figure, Tables, no_jobs, no_measure
 from clearway.reproduce.pac import common, fig07, fig13, fig14
 
 #: Bytes per second of 1 Gbps, and the paper's segment.

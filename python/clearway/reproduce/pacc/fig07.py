@@ -391,7 +391,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
 
 
 def bars(place: Axes, look: Look, groups: list[tuple[str, str]]) -> None:
-    """Names below the bars."""
+    """The names of workloads and classes below the bars."""
     place.axhline(0, color=look.ink, lw=0.8)
     place.set_xticks(range(len(groups)), [paper for _, paper in groups], fontsize=7, rotation=30)
     for index, bucket in enumerate((ALL, SMALL, LARGE)):

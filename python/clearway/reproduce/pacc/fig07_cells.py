@@ -67,7 +67,7 @@ def lower(tables: Tables, cell: tuple[str, float, str, str], ours: str, other: s
 
 
 def cells(tables: Tables, buckets: tuple[str, ...] = (ALL,)) -> list[tuple[str, float, str, str]]:
-    """Workload, load, class, statistic."""
+    """All cells of the figure: workload, load, class, statistic."""
     return [
         (workload, load, bucket, column)
         for column in STATISTICS.values()
@@ -78,7 +78,7 @@ def cells(tables: Tables, buckets: tuple[str, ...] = (ALL,)) -> list[tuple[str, 
 
 
 def count(held: list[judge.Holds]) -> str:
-    """`9 of 12`."""
+    """The number of conditions that hold as text, such as `9 of 12`."""
     return f"{sum(one is True for one in held)} of {len(held)}"
 
 

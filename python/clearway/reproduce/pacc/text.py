@@ -23,9 +23,8 @@ from clearway import _clearway
 from clearway.plan.pacc import Loop, alpha_star, margin_grid
 from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
-from clearway.reproduce.figure import Figure, Job, Tables
+from clearway.reproduce.figure import Figure, Tables, no_jobs, no_measure
 from clearway.reproduce.look import Look, grid
-from clearway.result import Run
 
 #: The link of the paper's hosts, in bits per second.
 LINK = 25e9
@@ -60,8 +59,8 @@ def linearised(loop: Loop, flows: int, s: complex) -> complex:
     late = np.exp(-s * loop.period_s)
     queue = flows * late / s
     rate = -(loop.capacity / flows) * loop.alpha / (2 * loop.period_s) * late / s
-    notices = (loop.beta1 / loop.period_s + (loop.beta2 + loop.beta1 / 2) * s) / s
-    return complex(queue * rate * notices)
+    cnps = (loop.beta1 / loop.period_s + (loop.beta2 + loop.beta1 / 2) * s) / s
+    return complex(queue * rate * cnps)
 
 
 def printed(loop: Loop, s: complex) -> complex:
@@ -261,22 +260,12 @@ def draw(_: Tables, look: Look) -> dict[str, Picture]:
     return {"margin": picture}
 
 
-def jobs(_: str) -> list[Job]:
-    """No simulation: nothing is measured."""
-    return []
-
-
-def measure(_: Job, __: Run) -> Tables:
-    """No tables, as nothing is simulated."""
-    return {}
-
-
 FIGURE = Figure(
     name="pacc/text",
     title="PACC: parameters, Table I, the analysis and Fig. 5",
     doc=__doc__ or "",
-    jobs=jobs,
-    measure=measure,
+    jobs=no_jobs,
+    measure=no_measure,
     summarise=summarise,
     check=check,
     facts=facts,

@@ -29,7 +29,7 @@ COLORS = {"hpcc": 4, "dcqcn": 1, "timely": 3, "rdma-dctcp": 2}
 
 
 def transport(name: str, flows: int) -> dict[str, str]:
-    """The authors' constants."""
+    """A transport with the authors' constants."""
     own = {"hpcc": {"base_rtt": "4.16 us", "ai": "50 Mbps" if flows == 2 else "40 Mbps"}}
     return {"name": name, "profile": "hpcc-ns3", **own.get(name, {})}
 
@@ -116,7 +116,7 @@ def _cases() -> dict[str, float]:
 
 
 def check(tables: Tables) -> list[Finding]:
-    """Each within its tolerance."""
+    """The verdicts on each case, by its tolerance."""
     found = []
     shown = tables["shown"]
     for name, is_pair in (("ns3-single-flow", False), ("ns3-two-flows", True)):

@@ -42,7 +42,7 @@ CLAIMED = ("ideal", "expresspass", "rcp", "dctcp")
 
 
 def transports() -> dict[str, dict[str, Any]]:
-    """All that are registered."""
+    """All registered transports, by name."""
     found: dict[str, dict[str, Any]] = {
         one["name"]: {"name": one["name"]} for one in _clearway.transports() if one["name"] not in LEFT_OUT
     }
@@ -78,7 +78,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def measure(job: Job, run: Run) -> Tables:  # noqa: ARG001
-    """Fairness, utilisation, queue."""
+    """The fairness, the utilisation and the queue of a run."""
     _, rates = binned(run, "throughput", 0.1, 0.02)
     row = {
         "jain": fairness(rates.mean(axis=1, keepdims=True)),

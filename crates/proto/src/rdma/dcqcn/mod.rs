@@ -109,11 +109,11 @@ pub struct DcqcnConfig {
 declare! {
     /// Parameters of `dcqcn`.
     pub struct DcqcnParams {
-        /// When a notification takes effect. `on-cnp`: at once; `ticks`: at the next tick of a clock that the flow's first
-        /// notification starts.
+        /// The time at which a CNP takes effect. `on-cnp`: at once; `ticks`: at the next tick of a clock that the flow's first
+        /// CNP starts.
         reaction: Reaction = "on-cnp" from "SIGCOMM'15 sec. 3.1";
-        /// How the receiver tells of marks. `cnp`: by packets of their own, at most one each `cnp_interval`; `marked-ack`:
-        /// by a flag on the acknowledgement of each marked packet.
+        /// The way in which the receiver echoes marks. `cnp`: by CNPs, at most one each `cnp_interval`; `marked-ack`: by a flag
+        /// on the acknowledgement of each marked packet.
         notice: Notice = "cnp" from "SIGCOMM'15 sec. 3.1";
         /// Least time between two CNPs of a receiver for the same flow (`N`).
         cnp_interval: Span = "50 us" in "0 s" to "1 s" from "SIGCOMM'15 sec. 3.1";
@@ -137,8 +137,8 @@ declare! {
         /// Least time between two cuts. With `on-cnp`, notifications that come sooner are not heard; with `ticks` it must
         /// be more than zero. In the paper the receiver sees to it.
         decrease_interval: Span = "0 s" in "0 s" to "1 s" from "SIGCOMM'15 sec. 3.1";
-        /// Whether each cut makes the old rate the target. Else one does only if `increase_timer` has raised the rate since
-        /// the cut before, and leaves the target where it was if not.
+        /// If true, each decrease makes the old rate the target. Else it does so only if `increase_timer` has raised the rate
+        /// since the decrease before, and otherwise leaves the target.
         clamp_target: bool = "true" from "SIGCOMM'15 eq. (1)";
         /// Time between increases (`T`).
         increase_timer: Span = "55 us" in "1 ns" to "1 s" from "SIGCOMM'15 sec. 3.1";
@@ -150,7 +150,7 @@ declare! {
         ai: Rate = "40 Mbps" in "1 bps" to "1.6 Tbps" from "SIGCOMM'15";
         /// Hyper increase of the target (`R_HAI`): ten times `ai`, as in network cards (5 and 50 Mbps).
         hai: Rate = "400 Mbps" in "1 bps" to "1.6 Tbps" from "our choice: the paper leaves it open";
-        /// How the target grows once both counts of increases are past fast recovery. `growing`: by `hai` times `i`, the
+        /// The growth of the target once both counts of increases are past fast recovery. `growing`: by `hai` times `i`, the
         /// lesser count less `fast_recovery` plus 1, and after half the time and half the bytes; `constant`: by `hai`.
         hyper: Hyper = "growing" from "its authors' ns-3 code; IEEE 802.1Qau";
         /// Line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold at any.
@@ -232,7 +232,7 @@ impl RdmaParams for DcqcnParams {
          SIGCOMM'15 text was not at hand.",
     );
     const PROFILES: &'static [Profile] = PROFILES;
-    const COUNTS_NOTICES: bool = true;
+    const COUNTS_NOTIFICATIONS: bool = true;
 
     fn needs(&self) -> Needs {
         Needs {

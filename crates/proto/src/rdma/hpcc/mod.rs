@@ -82,8 +82,8 @@ pub enum Increase {
 declare! {
     /// Parameters of `hpcc`.
     pub struct HpccParams {
-        /// What the law reacts to. `ack`: every acknowledgement, against a reference that moves once in a round trip;
-        /// `round-trip`: one acknowledgement in a round trip.
+        /// The acknowledgements to which the law reacts. `ack`: all, against a reference that moves once per round trip;
+        /// `round-trip`: one per round trip.
         react: ReactTo = "ack" from "SIGCOMM'19 sec. 3.2";
         /// Target utilisation `eta`.
         eta: f64 = "0.95" in "0.01" to "1" from "SIGCOMM'19 sec. 5.1";
@@ -92,7 +92,7 @@ declare! {
         max_stage: u32 = "0" in "0" to "1000" from "its authors' results page: what the simulations ran; SIGCOMM'19 sec. 5.1: 5";
         /// Additive increase of the window in a round trip (`W_AI`).
         w_ai: Bytes = "80 B" in "1 B" to "1 GB" from "SIGCOMM'19 sec. 5.1";
-        /// The same as an increase of the rate. `auto`: `w_ai` in each `base_rtt`.
+        /// The additive increase of the rate. `auto`: `w_ai` in each `base_rtt`.
         ai: Auto<Rate> = "auto" in "1 bps" to "1.6 Tbps" from "SIGCOMM'19 sec. 5.1";
         /// Line rate for which `ai` is given: at others it is scaled in proportion. 0: it holds at any.
         increments_at: Rate = "0 bps" in "" to "1.6 Tbps" from "our choice";
@@ -102,8 +102,8 @@ declare! {
             /// in that of 320 hosts).
             base_rtt from "our choice; the paper: one for the network",
         };
-        /// How finely the law reads what ports wrote. `exact`: as it was; `fields`: rounded as in the header of HPCC's ns-3
-        /// code, in units of 128 and 80 bytes times the multiple of 25 Gbps that the line rate is.
+        /// The precision of the telemetry of ports. `exact`: exact values; `fields`: values rounded as in the header of HPCC's
+        /// ns-3 code, in units of 128 and 80 bytes times the multiple of 25 Gbps that the line rate is.
         telemetry: Telemetry = "exact" from "our choice";
         /// Bytes that each data packet carries for telemetry, whatever its way: 2, and 8 for each of 5 ports.
         telemetry_bytes: u32 = "42" in "0" to "1000" from "SIGCOMM'19 sec. 4.1";

@@ -1,4 +1,4 @@
-//! What `pacc` can be set to: DCQCN's reaction point at hosts, and the mechanism at ports.
+//! The parameters of `pacc`: those of DCQCN's reaction point at hosts, and those of the mechanism at ports.
 
 use super::{PaccConfig, PaccPort};
 use crate::endpoint::Env;
@@ -89,7 +89,7 @@ impl RdmaParams for PaccParams {
     const SOURCE: &'static str = "INFOCOM'22";
     const CHECKED: Checked = Checked::Paper("Held against the INFOCOM'22 text; its code is not public.");
     const PROFILES: &'static [Profile] = PROFILES;
-    const COUNTS_NOTICES: bool = true;
+    const COUNTS_NOTIFICATIONS: bool = true;
 
     fn needs(&self) -> Needs {
         Needs { lossless: self.rdma.lossless, acks: self.rdma.acks, cnps: true, ..Needs::NOTHING }

@@ -150,7 +150,7 @@ impl<const REPACES: bool> Bench<REPACES> {
         }
     }
 
-    /// The same packets by their numbers in the flow.
+    /// Returns the packets that leave now, by their numbers in the flow.
     fn sends(&mut self) -> Vec<u64> {
         self.packets().iter().map(|packet| packet.range().start / S).collect()
     }
@@ -430,7 +430,7 @@ fn the_law_hears_of_acknowledgements_marks_notifications_and_departures() {
         "after the second one the sender goes back"
     );
     bench.answer(Header::Cnp, Flags::NONE);
-    assert_eq!((bench.sender.law().cnps, bench.stats.notices), (1, 2));
+    assert_eq!((bench.sender.law().cnps, bench.stats.notifications), (1, 2));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What the RFCs ask of a sender, section by section.
+//! Tests of the sender against the RFCs, section by section.
 
 use super::*;
 use crate::endpoint::{Sender as _, Stats};

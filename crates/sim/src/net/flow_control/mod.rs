@@ -86,7 +86,7 @@ pub struct FlowControl {
     ingress: IdVec<PortId, IdVec<ClassId, Ingress>>,
     /// The memory of each switch.
     memory: IdVec<NodeId, PfcMemory>,
-    /// What switches ask of ports that feed them.
+    /// The state of each port that feeds a switch, and what that switch asks of it.
     asks: IdVec<PortId, Ask>,
     /// The time from the arrival of a pause frame until its port obeys.
     response: Span,
@@ -269,5 +269,78 @@ impl FlowControl {
             }
         }
         sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PORT: PortId = PortId(0);
+
+    /// Flow control of one link, with a storm after 1 ms.
+    fn one_link() -> FlowControl {
+        FlowControl {
+            lossless: set(&[0, 1]),
+            alpha: 1.0,
+            ingress: IdVec::new(),
+            memory: IdVec::new(),
+            asks: vec![Ask::default(); 1].into(),
+            response: Span::ZERO,
+            storm: Span::from_ms(1),
+            watching: false,
+        }
+    }
+
+    fn set(classes: &[usize]) -> ClassSet {
+        classes.iter().map(|&class| ClassId::from_index(class)).collect()
+    }
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    #[test]
+    fn a_frame_tells_what_has_changed_since_the_last_one() {
+        let mut control = one_link();
+        assert!(!control.send_frame(PORT), "nothing is asked");
+        control.asks[PORT].wanted = set(&[0]);
+        assert!(control.send_frame(PORT));
+        control.asks[PORT].wanted = set(&[1]);
+        assert!(control.send_frame(PORT) && !control.send_frame(PORT));
+        assert_eq!(control.frames_in_flight(), 2);
+        assert_eq!(control.take_frame(PORT), Frame { stop: set(&[0]), go: set(&[]) });
+        assert_eq!(control.take_frame(PORT), Frame { stop: set(&[1]), go: set(&[0]) });
+        assert_eq!(control.stopped(PORT, at(0)).0, 2);
+    }
+
+    #[test]
+    fn a_port_whose_link_failed_is_told_again() {
+        let mut control = one_link();
+        control.asks[PORT].wanted = set(&[1]);
+        assert!(control.send_frame(PORT));
+        assert!(control.forget(PORT, at(0)));
+        assert!(control.send_frame(PORT));
+        control.asks[PORT].wanted = set(&[]);
+        assert!(!control.forget(PORT, at(0)), "nothing is asked any more");
+    }
+
+    #[test]
+    fn the_time_for_which_a_port_is_stopped_adds_up_and_a_long_one_is_a_storm() {
+        let mut control = one_link();
+        control.note(PORT, set(&[0]), at(10));
+        control.note(PORT, set(&[0, 1]), at(20));
+        control.note(PORT, set(&[]), at(40));
+        control.note(PORT, set(&[1]), at(100));
+        assert_eq!(control.stopped(PORT, at(150)).1, Span::from_us(80));
+        assert!(control.starts_watch() && !control.starts_watch());
+        assert_eq!(control.watch(at(1100)), Some(WATCH));
+        assert!(!control.asks[PORT].storm, "1 ms is not yet too long");
+        control.watch(at(1101));
+        assert!(control.asks[PORT].storm && control.has_waited_long(at(1101)));
+        control.note(PORT, set(&[]), at(1200));
+        assert_eq!(control.watch(at(1300)), None);
+        assert!(control.starts_watch(), "the watch ended with the last pause");
+        assert_eq!(control.asks[PORT].longest, Span::from_us(1100));
     }
 }

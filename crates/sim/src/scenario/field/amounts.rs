@@ -1,23 +1,23 @@
-//! How much, how marked, how late: amounts, marking thresholds, delays.
+//! Amounts of packets, marking thresholds and delays.
 
 use crate::model::{Amount, Delay};
 use clearway_schema::{Field, Value, quoted, scalar, suggestion, without_value};
 use clearway_units::{Bytes, Span, UnitError};
 
-/// Size of a buffer as written.
+/// The size of a buffer as a user writes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BufferWord {
     Unlimited,
     /// Bytes on the wire.
     Bytes(Bytes),
-    /// As many bytes as this many full data frames have: a smaller packet takes its own size.
+    /// The bytes of this many full data frames; a smaller packet takes its own size.
     Packets(u32),
-    /// Places for packets: every packet takes one, whatever its size.
+    /// Places for this many packets; every packet takes one, whatever its size.
     Slots(u32),
 }
 
 impl BufferWord {
-    /// The limit of a queue, where a full data frame has `frame` bytes on the wire.
+    /// Returns the limit of a queue, where a full data frame has `frame` bytes on the wire.
     pub fn limit(self, frame: u32) -> Amount {
         let bytes = |bytes| Amount { bytes, ..Amount::UNLIMITED };
         match self {
@@ -29,18 +29,18 @@ impl BufferWord {
     }
 }
 
-/// What would be right where a buffer's size is wrong.
+/// The hint for a wrong size of a buffer.
 const BUFFER_RIGHT: &str =
     "write a size such as \"384.5 KB\", \"250 packets\", \"250 slots\" or \"unlimited\"";
 
-/// A count with one of these units, as in "250 packets"; `None` if the text has none of them.
+/// Reads a count with one of these units, as in "250 packets"; `None` if the text has none of the units.
 fn counted(text: &str, units: [&str; 2], right: &str) -> Option<Result<u32, String>> {
     let count = units.iter().find_map(|unit| text.strip_suffix(unit))?;
     let count = count.trim().replace('_', "").parse::<u32>().ok().filter(|&count| count > 0);
     Some(count.ok_or_else(|| format!("is no number of {}; {right}", units[0])))
 }
 
-/// A size in bytes that is not zero.
+/// Reads a size in bytes that is not zero.
 fn some_bytes(text: &str, right: &str) -> Result<Bytes, String> {
     let bytes: Bytes = text.parse().map_err(|error: UnitError| {
         let problem = without_value(&error, text);
@@ -79,7 +79,7 @@ impl Field for BufferWord {
     }
 }
 
-/// Marking as written.
+/// The marking of a class as a user writes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MarkingWord {
     Off,
@@ -89,7 +89,7 @@ pub enum MarkingWord {
     Above(Amount),
 }
 
-/// A fixed threshold: a queue in bytes or in packets.
+/// Reads a fixed threshold, in bytes or in packets.
 fn above(value: &Value) -> Result<Amount, String> {
     let Some(text) = scalar(value) else { return Err("is no amount".into()) };
     let text = text.trim();

@@ -10,10 +10,10 @@ pub(super) use words::*;
 
 use clearway_schema::{Field, Value, quoted};
 
-/// Longest text that names something.
+/// The length limit of a name, in bytes.
 const NAME_MAX: usize = 100;
 
-/// The name of a part of a scenario.
+/// The name of a class, a traffic entry or a series.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Name(pub String);
 

@@ -1,4 +1,4 @@
-//! Where: hosts and shares of them, pairs, links, ports.
+//! Hosts and shares of them, pairs, links and ports.
 
 use clearway_schema::{Field, Value, quoted};
 
@@ -32,7 +32,7 @@ impl Field for HostRef {
     }
 }
 
-/// A share of many that others divide too: from one share on.
+/// A share of many things from an offset on, so that several shares divide the things without overlap.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Share {
     pub share: f64,
@@ -69,7 +69,7 @@ impl Share {
         format!("{{ share = {:?}, from = {:?} }}", self.share, self.from)
     }
 
-    /// Which of `count` things these are; shares that meet leave out none and take none twice.
+    /// Returns the range of the share in `count` things. Shares that adjoin leave out none and take none twice.
     pub fn range(self, count: usize) -> std::ops::Range<usize> {
         let place = |share: f64| ((share * count as f64).round() as usize).min(count);
         place(self.from)..place(self.from + self.share)
@@ -108,7 +108,7 @@ impl<T: Field> Field for Chosen<T> {
     }
 }
 
-/// Who answers in an incast: so many, spread over the hosts, or a list.
+/// The senders of an incast: a number, spread over the hosts, or a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Workers {
     Count(u64),
@@ -137,7 +137,7 @@ impl Field for Workers {
     }
 }
 
-/// Who sends to whom.
+/// The pairs of sender and receiver of long flows.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Pairs {
     Auto,
@@ -174,7 +174,7 @@ impl Field for Pairs {
     }
 }
 
-/// Two of a kind.
+/// Two values of one kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pair<T>(pub T, pub T);
 
@@ -198,7 +198,7 @@ impl<T: Field> Field for Pair<T> {
     }
 }
 
-/// The links that something happens to.
+/// The links on which packets are lost.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Links {
     All,

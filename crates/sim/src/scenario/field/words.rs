@@ -1,11 +1,11 @@
-//! Values that are words, and keys that are read elsewhere.
+//! Values that are one of a few words, and keys that other code reads.
 
 use clearway_proto::Framing;
 use clearway_schema::{Field, Value, choice};
 use clearway_topology::routing::Policy;
 
 choice! {
-    /// How paths are chosen.
+    /// The rule that chooses paths.
     pub enum Routing {
         SymmetricEcmp = "symmetric-ecmp",
         Ecmp = "ecmp",
@@ -26,7 +26,7 @@ impl Routing {
 }
 
 choice! {
-    /// What packets carry besides payload.
+    /// The bytes that packets carry besides payload.
     pub enum FramingWord {
         Ethernet = "ethernet",
         Ns2 = "ns-2",
@@ -34,7 +34,7 @@ choice! {
 }
 
 impl FramingWord {
-    /// The sizes that belong to it.
+    /// Returns the sizes of frames.
     pub fn framing(self) -> Framing {
         match self {
             FramingWord::Ethernet => Framing::ETHERNET,
@@ -44,7 +44,7 @@ impl FramingWord {
 }
 
 choice! {
-    /// How the connections of transports that are compared start.
+    /// The way in which connections start where transports are compared.
     pub enum Stacks {
         Own = "own",
         Equal = "equal",
@@ -52,7 +52,7 @@ choice! {
 }
 
 choice! {
-    /// How long connections of rounds last.
+    /// The lifetime of connections in patterns of rounds.
     pub enum Connections {
         Persistent = "persistent",
         PerRound = "per-round",
@@ -60,7 +60,7 @@ choice! {
 }
 
 choice! {
-    /// Which directions of a link.
+    /// The directions of a link.
     pub enum Direction {
         Both = "both",
         Forward = "forward",
@@ -69,7 +69,7 @@ choice! {
 }
 
 choice! {
-    /// What a series shows.
+    /// The quantity that a series shows.
     pub enum What {
         Throughput = "throughput",
         Sender = "sender",
@@ -81,14 +81,14 @@ choice! {
 }
 
 choice! {
-    /// Format of a list of flows.
+    /// The format of a list of flows.
     pub enum ListFormat {
         Csv = "csv",
         Hpcc = "hpcc",
     }
 }
 
-/// A key that is read elsewhere: declared for the documentation and the list of known keys.
+/// Declares the type of a key that other code reads. The key is declared for the documentation and the list of known keys.
 macro_rules! elsewhere {
     ($($(#[$doc:meta])* $Type:ident = $kind:literal;)+) => {$(
         $(#[$doc])*
@@ -117,8 +117,8 @@ macro_rules! elsewhere {
 elsewhere!(
     /// The word that chooses the other keys.
     Kind = "word";
-    /// A transport.
+    /// A transport, by name or as a table.
     TransportKey = "name, or table of name and parameters";
-    /// Further tables.
+    /// A list of tables.
     Tables = "list of tables";
 );

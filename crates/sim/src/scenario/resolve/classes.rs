@@ -1,4 +1,4 @@
-//! Classes of data and of credits.
+//! The classes of data and of credits.
 
 use super::marking::marking;
 use super::traffic::ReadPart;
@@ -12,7 +12,7 @@ use crate::scenario::shapes::has;
 use clearway_proto::Acks;
 use clearway_schema::{Declared, quoted};
 
-/// Eight priorities, and no network card or switch has more queues than this at a port.
+/// The largest number of classes at a port: no network card or switch has more queues.
 const CLASSES_MAX: usize = 64;
 /// The priority of a class that goes last (`ClassTable`).
 const PRIORITY_MAX: u8 = 7;
@@ -40,7 +40,7 @@ pub(super) fn read_credit_classes(document: &Document, switch_at: &Path) -> Resu
     read_named(document, switch_at, "credit_class", |table: &CreditClassTable| &table.name)
 }
 
-/// Reads a list of classes, each of another name.
+/// Reads a list of classes, and refuses two of one name.
 fn read_named<T: Declared>(
     document: &Document,
     switch_at: &Path,
@@ -71,7 +71,7 @@ impl CreditClassTable {
 }
 
 /// Adds classes ahead of data, where a transport asks for them and the scenario has no classes of its own: one for CNPs,
-/// and one for acknowledgements, at all ports or at hosts alone. Returns those that were added, with all classes.
+/// and one for acknowledgements, at all ports or at hosts alone. Returns the added classes, and the tables of all.
 pub(super) fn with_classes_ahead(
     document: &Document,
     needs: &AllNeeds,
@@ -97,7 +97,7 @@ pub(super) fn with_classes_ahead(
     Ok((ahead, all))
 }
 
-/// The part of the traffic with its CNPs and acknowledgements in the classes `ahead`, which follow data's.
+/// Returns the traffic entry with its CNPs and acknowledgements in the classes `ahead`, whose indices follow that of data.
 pub(super) fn placed(part: ReadPart, ahead: &[Ahead]) -> ReadPart {
     let needs = part.traffic.transport.needs();
     let find = |holds: &dyn Fn(&Ahead) -> bool, other: usize| {
@@ -108,8 +108,8 @@ pub(super) fn placed(part: ReadPart, ahead: &[Ahead]) -> ReadPart {
     ReadPart { traffic: Traffic { notice_class, ack_class, ..part.traffic }, ..part }
 }
 
-/// Where the scenario has classes of its own, it must say which one holds the acknowledgements of a transport that asks
-/// for another than its data's.
+/// Refuses a scenario with classes of its own that does not name the class of acknowledgements for a transport whose
+/// acknowledgements do not travel with its data.
 fn check_acks(document: &Document, parts: &[ReadPart]) -> Result<()> {
     let open = |part: &&ReadPart| part.traffic.transport.needs().acks != Acks::WithData && !part.names_acks;
     let Some((index, part)) = parts.iter().enumerate().find(|(_, part)| open(part)) else { return Ok(()) };
@@ -170,7 +170,7 @@ pub(super) fn with_unscheduled_class(
     Ok(classes.into_iter().chain(made).collect())
 }
 
-/// For each class the one that its packets join at switches, if another.
+/// Refuses a class whose packets join, at switches, a class that switches do not have.
 fn check_joins(document: &Document, switch_at: &Path, tables: &[ClassTable]) -> Result<()> {
     for (index, table) in tables.iter().enumerate() {
         let Some(name) = &table.at_switches else { continue };
@@ -188,7 +188,8 @@ fn check_joins(document: &Document, switch_at: &Path, tables: &[ClassTable]) -> 
     Ok(())
 }
 
-/// A class of `all` whose every key is filled in; a full data frame has `frame` bytes on the wire.
+/// Returns the class of a table whose every key is filled in. `all` are the tables of all classes; a full data frame has
+/// `frame` bytes on the wire.
 pub(super) fn model_class(class: &ClassTable, all: &[ClassTable], switch: &Switch, frame: u32) -> Class {
     let position = |name: &Name| all.iter().position(|other| other.name == *name);
     Class {

@@ -1,4 +1,4 @@
-//! Links that differ, fail, or lose packets.
+//! The links that differ from their shape, fail, or lose packets.
 
 use crate::model::Fault;
 use crate::scenario::document::{Document, Path};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// A port that loses packets, and the probability that it loses one.
 type Loss = (PortId, f64);
 
-/// The network with the links that `[[link]]` changes, and those tables.
+/// Returns the network with the links that `[[link]]` changes, and those tables.
 pub(super) fn with_links(document: &Document, described: Topology) -> Result<(Topology, Vec<LinkTable>)> {
     let (mut topology, mut tables) = (described, Vec::new());
     for (at, table) in document.read_list::<LinkTable>(&Path::default().key("link"))? {
@@ -29,7 +29,7 @@ pub(super) fn with_links(document: &Document, described: Topology) -> Result<(To
     Ok((topology, tables))
 }
 
-/// The port of the first end of a link towards the second.
+/// Returns the port of the first end of a link towards the second.
 pub(super) fn link(topology: &Topology, Pair(a, b): &Pair<String>) -> std::result::Result<PortId, String> {
     let node = |name: &String| {
         topology.node(name).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Flow control and buffers of switches, from what the transports ask for and what the scenario says.
+//! The flow control and the buffers of switches, from the needs of transports and the keys of the scenario.
 
 use crate::model::{Pfc, SharedBuffer};
 use crate::ports::{self, AllNeeds, STORM};
@@ -13,13 +13,13 @@ use clearway_schema::Auto;
 use clearway_topology::Topology;
 use clearway_units::{Bytes, Rate};
 
-/// Keys that mean something only with flow control.
+/// The keys that mean something only with flow control.
 const PFC_KEYS: [&str; 6] =
     ["pfc_headroom", "pfc_alpha", "pfc_reserve", "pfc_resume_offset", "pfc_response", "pfc_storm"];
-/// The buffer of a port by default, for each 10 Gbps of the fastest link: 250 full frames.
+/// The default buffer of a port in bytes, for each 10 Gbps of the fastest link: 250 full frames.
 const BUFFER_PER_10_GBPS: u64 = 384_500;
 
-/// The tables of switches and classes with every key of flow control filled in, and the flow control, if there is any.
+/// Returns the tables of switches and classes with every key of flow control filled in, and the flow control, if any.
 pub(super) fn with_pfc(
     document: &Document,
     needs: &AllNeeds,
@@ -121,7 +121,7 @@ fn check_with(document: &Document, switch: &Switch, classes: &[ClassTable]) -> R
     Ok(())
 }
 
-/// The tables of switches and classes with every buffer filled in, and the buffer that ports share, if there is any.
+/// Returns the tables of switches and classes with every buffer filled in, and the buffer that ports share, if any.
 pub(super) fn with_buffers(
     document: &Document,
     switch: Switch,
@@ -151,7 +151,7 @@ pub(super) fn with_buffers(
     Ok((Switch { buffer: Auto::Set(buffer), ..switch }, classes, shared))
 }
 
-/// The buffer of a port where the scenario says none, by the fastest link of the network.
+/// Returns the default buffer of a port, by the fastest link of the network.
 fn default_buffer(topology: &Topology) -> BufferWord {
     let fastest = topology.ports().iter().map(|port| port.rate).max().unwrap_or(Rate::ZERO);
     let scaled =

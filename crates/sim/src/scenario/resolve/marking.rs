@@ -1,4 +1,4 @@
-//! The marks of switches, from what the transports ask for and what the scenario says.
+//! The ECN marking of switches, from the needs of transports and the keys of the scenario.
 
 use crate::model::{Marking, Threshold};
 use crate::ports::{self, AllNeeds};
@@ -10,10 +10,10 @@ use crate::scenario::shapes::has;
 use clearway_proto::MarkingNeeds;
 use clearway_proto::port::RedConfig;
 
-/// Keys that mean something only with marks at random.
+/// The keys that mean something only with marks at random.
 const RED_KEYS: [&str; 4] = ["red_kmin", "red_kmax", "red_pmax", "red_rate"];
 
-/// The tables of switches and classes with every key of marking filled in.
+/// Returns the tables of switches and classes with every key of marking filled in.
 pub(super) fn with_marking(
     document: &Document,
     needs: &AllNeeds,
@@ -51,7 +51,7 @@ pub(super) fn with_marking(
     Ok((switch, classes))
 }
 
-/// The table of switches with the keys of marks at random filled in, if a class marks so.
+/// Returns the table of switches with the keys of marks at random filled in, if a class marks at random.
 fn with_red(document: &Document, needs: &AllNeeds, switch: Switch, is_red: bool) -> Result<Switch> {
     let at = Path::default().key("switch");
     if !is_red {
@@ -95,7 +95,7 @@ fn with_red(document: &Document, needs: &AllNeeds, switch: Switch, is_red: bool)
     })
 }
 
-/// The threshold of a class whose marking is settled, at switches whose keys of marks at random are filled in.
+/// Returns the threshold of a class whose marking is settled, at switches whose keys of marks at random are filled in.
 fn threshold(marking: MarkingWord, switch: &Switch) -> Option<Threshold> {
     let default = RedConfig::DEFAULT;
     match marking {
@@ -111,7 +111,7 @@ fn threshold(marking: MarkingWord, switch: &Switch) -> Option<Threshold> {
     }
 }
 
-/// The marking of a class whose keys are filled in.
+/// Returns the marking of a class whose keys are filled in.
 pub(super) fn marking(class: &ClassTable, switch: &Switch) -> Option<Marking> {
     let threshold = threshold(class.marking?, switch)?;
     Some(Marking { threshold, at: class.marking_at? })

@@ -1,4 +1,4 @@
-//! From a document to a model: every name looked up, every default filled in.
+//! The way from a document to a model, on which every name is looked up and every default is filled in.
 
 mod classes;
 mod links;
@@ -27,20 +27,20 @@ use samples::read_samples;
 use traffic::{ReadPart, read_traffic};
 use write::{Written, write_toml};
 
-/// The tables of a scenario, with what may stand there.
+/// The tables that a scenario file may have.
 const TABLES: [&str; 10] =
     ["topology", "link", "network", "switch", "host", "transport", "traffic", "fault", "loss", "sample"];
 
 /// A resolved scenario.
 pub(super) struct Resolved {
-    /// Its name, if the file says.
+    /// The name, if the file gives one.
     pub name: Option<String>,
     pub model: Model,
-    /// The scenario with everything filled in, but for the name.
+    /// The scenario in TOML with every key filled in, without the name.
     pub toml: String,
 }
 
-/// Resolves a document. `replaced`: a transport was given beside the file, so that `[transport]` may be unused.
+/// Resolves a document. If `replaced`, a transport was given beside the file, so that `[transport]` may be unused.
 pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: bool) -> Result<Resolved> {
     let grounds = Grounds::read(document, base)?;
     let Grounds { root, shape, topology, links, network, framing } = &grounds;
@@ -123,7 +123,7 @@ impl Grounds {
     }
 }
 
-/// Refuses `[transport]` if it is there and no traffic uses it.
+/// Refuses `[transport]` if it is there and no traffic entry uses it.
 fn check_use(document: &Document, is_there: bool, parts: &[ReadPart]) -> Result<()> {
     if is_there && !parts.iter().any(|part| part.own.is_none() || part.inherits) {
         let problem = "is used by no traffic, since every part names its own; remove it";
@@ -132,7 +132,7 @@ fn check_use(document: &Document, is_there: bool, parts: &[ReadPart]) -> Result<
     Ok(())
 }
 
-/// The table of the network with every key of framing filled in, and the framing.
+/// Returns the table of the network with every key of framing filled in, and the framing.
 fn with_framing(document: &Document, network: Network) -> Result<(Network, Framing)> {
     let at = Path::default().key("network");
     let of = network.framing.framing();

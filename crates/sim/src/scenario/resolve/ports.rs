@@ -1,4 +1,4 @@
-//! What ports do, from what the transports ask for and what the scenario says.
+//! The ports of switches and hosts, from the needs of transports and the keys of the scenario.
 
 use super::classes::{
     model_class, placed, read_classes, read_credit_classes, with_classes_ahead, with_unscheduled_class,
@@ -20,10 +20,11 @@ use clearway_schema::{Auto, Declared};
 use clearway_topology::Topology;
 use std::fmt::Debug;
 
-/// A token bucket is counted in 64 bits (`CreditLimiter::new`).
+/// The limit on a bucket times the bytes of a credit and its frame, since a token bucket is counted in 64 bits
+/// (`CreditLimiter::new`).
 const BUCKET_FACTOR: u64 = u64::MAX / 8_000_000_000_000;
 
-/// The class of credits, from what the transports ask for and what the scenario says.
+/// Returns the class of credits, if a transport uses credits.
 pub(super) fn resolve_credit(
     document: &Document,
     needs: &AllNeeds,
@@ -61,7 +62,7 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The value of a key: the scenario's own, else the one that all transports ask for.
+    /// Returns the value of a key: the scenario's own, else the one that all transports ask for.
     fn value<T: Copy + PartialEq + Debug>(
         &self,
         key: &str,
@@ -96,7 +97,7 @@ fn check_bucket(document: &Document, shaping: &CreditShaping, framing: Framing) 
     Err(document.error(&Path::default().key("switch").key("credit_bucket"), problem))
 }
 
-/// The tables of ports, with what a scenario says there.
+/// The tables of a scenario that describe ports.
 #[derive(Clone, Debug)]
 pub(super) struct PortTables {
     pub switch: Switch,
@@ -129,7 +130,7 @@ pub(super) struct Ports {
     pub switch: PortModel,
     pub host: PortModel,
     pub pfc: Option<Pfc>,
-    /// The traffic, in the classes that were made for it.
+    /// The traffic entries, in the classes that were made for them.
     pub parts: Vec<ReadPart>,
 }
 

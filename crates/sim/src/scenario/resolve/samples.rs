@@ -1,4 +1,4 @@
-//! What is watched, and how often.
+//! The sampled series.
 
 use super::links::link;
 use super::names::free_name;
@@ -13,7 +13,7 @@ use clearway_schema::{quoted, suggestion};
 use clearway_topology::{PortId, Topology};
 use clearway_units::Span;
 
-/// Time between samples where a scenario does not say.
+/// The default time between samples.
 const SAMPLE_EVERY: Span = Span::from_us(100);
 
 pub(super) fn read_samples(
@@ -64,7 +64,7 @@ fn check_place(document: &Document, at: &Path, table: &SampleTable) -> Result<()
     }
 }
 
-/// The series of a table, and the table with its traffic or its ports filled in.
+/// Returns the quantity that a table asks for, and the table with its traffic or its ports filled in.
 fn probe(
     document: &Document,
     at: &Path,
@@ -97,7 +97,7 @@ fn probe(
     }
 }
 
-/// The index of the part of the traffic that a table names, which may be left out if there is only one.
+/// Returns the index of the traffic entry that a table names. The name may be left out if there is one entry.
 fn sampled_traffic(document: &Document, at: &Path, table: &SampleTable, parts: &[ReadPart]) -> Result<usize> {
     let names = || parts.iter().map(|part| part.traffic.name.as_str());
     let path = at.key("traffic");
@@ -112,7 +112,7 @@ fn sampled_traffic(document: &Document, at: &Path, table: &SampleTable, parts: &
     }
 }
 
-/// The ports that a table names.
+/// Returns the ports that a table names.
 fn sampled_ports(document: &Document, at: &Path, ports: &Ports, topology: &Topology) -> Result<Vec<PortId>> {
     let all = || (0..topology.ports().len() as u32).map(PortId);
     let of_host = |port: &PortId| topology.is_host(topology.port(*port).from);

@@ -1,4 +1,4 @@
-//! The parts of the traffic, each with its name, its transport and its classes.
+//! The traffic entries, each with its name, its transport and its classes.
 
 use super::names::free_name;
 use crate::model::Traffic;
@@ -11,15 +11,15 @@ use crate::scenario::traffic::{Part, Surroundings};
 use crate::scenario::transport;
 use clearway_proto::AnyTransport;
 
-/// A part of the traffic, for the model and for the file.
+/// A traffic entry, for the model and for the resolved file.
 pub(super) struct ReadPart {
     pub traffic: Traffic,
     pub own: Option<AnyTransport>,
-    /// Whether its own transport starts from `[transport]`.
+    /// True if the transport of the entry starts from `[transport]`.
     pub inherits: bool,
     pub kind: &'static str,
     pub class: Option<Name>,
-    /// Whether it names the class of its acknowledgements.
+    /// True if the entry names the class of its acknowledgements.
     pub names_acks: bool,
     pub written: Vec<(&'static str, String)>,
 }

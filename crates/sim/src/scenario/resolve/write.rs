@@ -9,14 +9,14 @@ use clearway_proto::AnyTransport;
 use clearway_schema::{Declared, quoted};
 use std::fmt::Write;
 
-/// What the resolved file is written from.
+/// The parts of a scenario that the resolved file is written from.
 pub(super) struct Written<'a> {
     pub root: &'a Root,
     pub shape: &'a Shape,
     pub links: &'a [LinkTable],
     pub network: &'a Network,
     pub ports: &'a PortTables,
-    /// Keys of the port mechanism.
+    /// The keys of the port mechanism.
     pub mechanism: &'a [(String, String)],
     pub has_credits: bool,
     pub default: Option<&'a AnyTransport>,

@@ -1,4 +1,4 @@
-//! Lists of flows: known in advance, drawn, or read.
+//! Patterns whose flows are known before the run: long flows, permutations, shuffles, lists and files.
 
 use super::{LATEST, Surroundings};
 use crate::model::{Flow, Pattern};
@@ -15,7 +15,7 @@ use clearway_topology::NodeId;
 use clearway_units::{Bytes, Time};
 
 impl Surroundings<'_> {
-    /// The pairs of hosts that a table names; none where they are drawn for each flow.
+    /// Returns the pairs of hosts that a table names; none if a pair is drawn for each flow.
     fn pairs(&self, at: &Path, chosen: &Pairs) -> Result<Vec<(NodeId, NodeId)>> {
         let path = at.key("pairs");
         let refuse = |problem: String| Err(self.document.error(&path, problem));

@@ -1,4 +1,4 @@
-//! `[[traffic]]`: from its keys to flows.
+//! The tables `[[traffic]]`: from their keys to flows.
 
 mod flows;
 mod rounds;
@@ -18,12 +18,12 @@ use clearway_topology::{NodeId, Topology};
 use clearway_units::{Span, Time};
 use std::sync::Arc;
 
-/// Most flows that a list may hold.
+/// The largest number of flows in a list.
 const FLOWS_MAX: u64 = 2_000_000;
-/// Latest start of a flow.
+/// The latest start of a flow.
 const LATEST: Time = Time::from_ps(100_000 * 1_000_000_000_000);
 
-/// All kinds of traffic.
+/// The kinds of traffic.
 pub(super) const KINDS: &[KindInfo] = &[
     KindInfo { name: "long", doc: Long::DOC, keys: Long::SPECS },
     KindInfo { name: "poisson", doc: PoissonTable::DOC, keys: PoissonTable::SPECS },
@@ -35,16 +35,16 @@ pub(super) const KINDS: &[KindInfo] = &[
     KindInfo { name: "file", doc: ListFile::DOC, keys: ListFile::SPECS },
 ];
 
-/// What a part of the traffic is made of.
+/// A traffic entry that was read.
 pub(super) struct Part {
     pub common: TrafficTable,
     pub kind: &'static str,
     pub pattern: Pattern,
-    /// The keys of its kind with their values in TOML.
+    /// The keys of the kind of traffic with their values in TOML.
     pub written: Vec<(&'static str, String)>,
 }
 
-/// What the traffic is read against.
+/// The network and the defaults that traffic entries refer to while a scenario is read.
 pub(super) struct Surroundings<'a> {
     pub document: &'a Document,
     pub base: &'a std::path::Path,
@@ -56,7 +56,7 @@ pub(super) struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
-    /// Reads the part number `index`, which stands at `at`.
+    /// Reads entry number `index`, which stands at `at`.
     pub fn read(&self, at: &Path, index: usize) -> Result<Part> {
         let kind = read_kind(self.document, at, KINDS)?;
         let keys = TrafficTable::SPECS.iter().chain(kind.keys).map(|key| key.name);
@@ -125,13 +125,13 @@ impl Surroundings<'_> {
         }
     }
 
-    /// Looks a host up.
+    /// Returns the host that a key names.
     fn host(&self, at: &Path, host: &HostRef) -> Result<NodeId> {
         self.find_host(host).map_err(|problem| self.document.error(at, problem))
     }
 
-    /// The host of a number in a list of flows of HPCC's code. In a network of that code's format it is the node's own
-    /// number there, which lives on in the name `h<number>`; in others hosts count from 0.
+    /// Returns the host of a number in a list of flows of HPCC's code. In a network of that code's format the number is
+    /// that of the node there, which is kept in the name `h<number>`; in others hosts count from 0.
     fn find_numbered(&self, number: &str) -> std::result::Result<NodeId, String> {
         let Ok(number) = number.parse::<u64>() else {
             return Err(format!("{number:?} is no number of a host; write one from 0"));
@@ -171,7 +171,7 @@ impl Surroundings<'_> {
         }
     }
 
-    /// The hosts of a key, each once, at least 2.
+    /// Returns the hosts that a key names, and refuses fewer than 2 and one that stands twice.
     fn hosts(&self, at: &Path, chosen: &Chosen<HostRef>) -> Result<Vec<NodeId>> {
         let path = at.key("hosts");
         let hosts = self.chosen(&path, chosen)?;
@@ -186,7 +186,7 @@ impl Surroundings<'_> {
         Ok(hosts)
     }
 
-    /// The hosts of a key, each once.
+    /// Returns the hosts that a key names, and refuses one that stands twice.
     fn chosen(&self, path: &Path, chosen: &Chosen<HostRef>) -> Result<Vec<NodeId>> {
         let hosts: Vec<NodeId> = match chosen {
             Chosen::All => (0..self.topology.hosts() as u32).map(NodeId).collect(),
@@ -212,7 +212,7 @@ impl Surroundings<'_> {
         Ok(hosts)
     }
 
-    /// Flows in order of their start.
+    /// Makes the pattern of listed flows, in the order of their starts.
     fn flows(&self, mut flows: Vec<Flow>) -> Pattern {
         flows.sort_by_key(|flow| flow.start);
         Pattern::Flows(flows)
@@ -246,8 +246,8 @@ impl Surroundings<'_> {
         Ok(())
     }
 
-    /// The distribution of flow sizes of a table, the mean that its authors use if they state one, and the table with its
-    /// file filled in.
+    /// Returns the distribution of flow sizes, the mean that its authors use if they state one, and the table with its file
+    /// filled in.
     fn sizes(&self, at: &Path, table: PoissonTable) -> Result<(Cdf, Option<f64>, PoissonTable)> {
         let refuse = |key: &str, problem: String| Err(self.document.error(&at.key(key), problem));
         let given = ["workload", "cdf", "size"].into_iter().filter(|key| has(self.document, at, key));
@@ -317,7 +317,7 @@ impl Surroundings<'_> {
     }
 }
 
-/// All hosts in an order drawn by the seed: the same for all traffic, so that shares of hosts don't overlap.
+/// Returns all hosts in an order drawn by the seed, the same for all traffic, so that shares of hosts don't overlap.
 fn shuffled_hosts(count: usize, seed: u64) -> Vec<NodeId> {
     let mut rng = Rng::stream(seed, Entity::Traffic, 2 << 32);
     let mut hosts: Vec<NodeId> = (0..count as u32).map(NodeId).collect();

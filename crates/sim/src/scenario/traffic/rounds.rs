@@ -1,4 +1,4 @@
-//! Patterns of rounds: one host and many that answer it.
+//! Patterns of rounds, in which one host asks and many answer.
 
 use super::Surroundings;
 use crate::model::{Pattern, Rounds};
@@ -9,15 +9,15 @@ use crate::scenario::schema::*;
 use clearway_topology::NodeId;
 use clearway_units::Bytes;
 
-/// Most workers of a pattern of rounds.
+/// The largest number of workers of a pattern of rounds.
 const WORKERS_MAX: u64 = 1_000_000;
-/// Most answers that a pattern of rounds may ask for.
+/// The largest number of answers that a pattern of rounds may ask for.
 const ANSWERS_MAX: u64 = 1_000_000_000;
-/// What a sender of an incast sends where nothing is said.
+/// The default size of the answer of each sender of an incast.
 const SENDER_SIZE: Bytes = Bytes::new(64_000);
 
 impl Surroundings<'_> {
-    /// `count` workers that go around all hosts but `client`.
+    /// Returns `count` workers that go around all hosts but `client`.
     fn around(&self, path: &Path, client: NodeId, count: u64) -> Result<Vec<NodeId>> {
         if !(1..=WORKERS_MAX).contains(&count) {
             return Err(self.document.error(path, format!("must be from 1 to {WORKERS_MAX}")));
@@ -79,7 +79,7 @@ impl Surroundings<'_> {
         Ok((self.rounds(at, rounds)?, Incast { size, ..table }))
     }
 
-    /// The key `size` filled in, the bytes that each of `senders` sends, and how many of them send a byte more.
+    /// Returns the key `size` filled in, the bytes that each of `senders` sends, and how many of them send a byte more.
     fn per_sender(&self, at: &Path, table: &Incast, senders: u64) -> Result<(Option<Bytes>, Bytes, u32)> {
         let refuse = |problem: String| Err(self.document.error(&at.key("total"), problem));
         match (table.size, table.total.map(Bytes::get)) {
