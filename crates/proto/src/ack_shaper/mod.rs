@@ -12,7 +12,7 @@ use clearway_units::{Span, Time};
 use std::collections::VecDeque;
 
 declare! {
-    /// Parameters of `ack-shaper`.
+    /// The parameters of `ack-shaper`.
     pub struct Params {
         /// The TCP under the shaper.
         under: Under = "newreno" from "PAC sec. IV-B";

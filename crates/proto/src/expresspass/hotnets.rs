@@ -9,7 +9,7 @@ use crate::transport::Checked;
 use clearway_schema::declare;
 
 declare! {
-    /// Parameters of `expresspass-hotnets16`.
+    /// The parameters of `expresspass-hotnets16`.
     pub struct Params {
         /// The initial credit rate as a share of the link's.
         alpha: f64 = "0.5" in "0.0001" to "1" from "our choice: E16 states none; under it Fig. 7's 3 RTTs hold at 10 and 100 Gbps, and the authors' later code has it";

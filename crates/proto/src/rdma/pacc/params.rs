@@ -12,7 +12,7 @@ use clearway_schema::{Profile, declare};
 use clearway_units::{Bytes, Rate, Span};
 
 declare! {
-    /// Parameters of `pacc`.
+    /// The parameters of `pacc`.
     pub struct PaccParams {
         ..port: PaccConfig;
         /// Hosts, as in `dcqcn`: when a notification takes effect. `ticks`: at the next tick of a clock that the flow's first

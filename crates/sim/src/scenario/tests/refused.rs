@@ -1,4 +1,4 @@
-//! What is wrong is refused, in one line that says what would be right.
+//! Tests of wrong scenarios, which are refused in one line that says what would be right.
 
 use super::*;
 
