@@ -186,6 +186,21 @@ mod tests {
     }
 
     #[test]
+    fn the_answer_to_a_syn_waits_with_the_acks_only_if_it_is_to_be_shaped() {
+        for shape_syn_ack in [true, false] {
+            let mut shim = AckShaperShim::new(&Params { shape_syn_ack, ..Params::default() });
+            let header = Header::SynAck { window: 0, rate: Rate::ZERO, echo: Time::ZERO };
+            let answer = Packet::control(header, 84, Time::ZERO);
+            let passed = shim.handle_outgoing(1, answer, &Extra::default(), us(0));
+            assert_eq!((passed.is_none(), shim.stats().held), (shape_syn_ack, shape_syn_ack as u64));
+            assert!(
+                shim.handle_outgoing(1, ack(1), &Extra::default(), us(0)).is_none(),
+                "an ACK always waits"
+            );
+        }
+    }
+
+    #[test]
     fn acks_after_a_pause_do_not_leave_in_a_burst() {
         let mut shim = AckShaperShim::new(&Params::default());
         for number in 1..=2 {

@@ -102,6 +102,16 @@ mod tests {
     }
 
     #[test]
+    fn a_period_without_an_echo_changes_no_rate_but_zero() {
+        let mut control = HotnetsFeedback::new(770_000.0, 0.5);
+        control.update(&period(0, 0, 0));
+        assert_eq!(control.rate(), 385_000.0, "the first echo is still to come");
+        let mut silent = HotnetsFeedback::new(770_000.0, 0.0);
+        silent.update(&period(0, 0, 0));
+        assert_eq!(silent.rate(), 385_000.0, "half way to the maximum, or nothing would ever be heard");
+    }
+
+    #[test]
     fn one_lost_credit_sets_the_rate_to_the_rate_of_arrivals() {
         let mut control = HotnetsFeedback::new(770_000.0, 1.0);
         control.update(&period(77, 1, 76));
