@@ -49,8 +49,8 @@ declare! {
         ..law: LawParams {
             min_rate from "our choice",
             windowing = "rate" from "HPCC's ns-3 code",
-            /// Base round-trip time. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network (12.24 us
-            /// in that of 320 hosts).
+            /// Base round-trip time. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network (12.24
+            /// us in that of 320 hosts).
             base_rtt,
         };
         ..rdma: CommonParams;

@@ -18,8 +18,8 @@ declare! {
         g: f64 = "0.0625" in "0" to "1" from "RFC 8257 sec. 4.2; SIGCOMM'10 sec. 4";
         /// `alpha` of a new flow: 1 halves the window on the first mark.
         alpha_initial: f64 = "1" in "0" to "1" from "RFC 8257 sec. 3.3";
-        /// Let marks cut the window down to one segment, while the threshold of slow start stays at `min_cwnd` or above.
-        /// Without it, `min_cwnd` holds for the window too. KAIST's ns-3 code lets them.
+        /// Let marks cut the window down to one segment, while the threshold of slow start stays at `min_cwnd` or
+        /// above. Without it, `min_cwnd` holds for the window too. KAIST's ns-3 code lets them.
         marks_to_one: bool = "false" from "E17 sec. 6: two segments; DCTCP-3";
         ..tcp: TcpParams;
     }

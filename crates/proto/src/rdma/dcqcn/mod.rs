@@ -56,9 +56,9 @@ choice! {
 choice! {
     /// The growth of the target once both counts of increases are past fast recovery.
     pub enum Hyper {
-        /// The target grows as in QCN, to which the paper refers, and in its authors' code: from the increase on at which
-        /// the lesser count has reached `F`, by `R_HAI` times `i`, where `i` is that count less `F` plus 1, and after half
-        /// the time and half the bytes.
+        /// The target grows as in QCN, to which the paper refers, and in its authors' code: from the increase on at
+        /// which the lesser count has reached `F`, by `R_HAI` times `i`, where `i` is that count less `F` plus 1, and
+        /// after half the time and half the bytes.
         Growing = "growing",
         /// The target grows by `R_HAI` each time once the lesser count is past `F` (HPCC's ns-3 code).
         Constant = "constant",
@@ -78,13 +78,15 @@ pub struct DcqcnConfig {
     pub alpha_initial: f64,
     /// The event from which on `alpha` moves.
     pub alpha_from: AlphaFrom,
-    /// The time without a notification after which `alpha` falls (`K`); with [`Reaction::Ticks`], the time between moves.
+    /// The time without a notification after which `alpha` falls (`K`); with [`Reaction::Ticks`], the time between
+    /// moves.
     pub alpha_period: Span,
     /// The least time between two cuts; [`Reaction::OnCnp`] ignores notifications that come sooner. It is zero in the
     /// paper, whose receivers space their notifications.
     pub decrease_interval: Span,
-    /// True if each cut makes the old rate the target. Else a cut does so only if the timer has raised the rate since the
-    /// cut before, and fast recovery goes back to the rate before the first of several cuts (ns-3: `CLAMP_TARGET_RATE 0`).
+    /// True if each cut makes the old rate the target. Else a cut does so only if the timer has raised the rate since
+    /// the cut before, and fast recovery goes back to the rate before the first of several cuts (ns-3:
+    /// `CLAMP_TARGET_RATE 0`).
     pub clamp_target: bool,
     /// The time between two increases (`T`).
     pub increase_timer: Span,
@@ -109,11 +111,11 @@ pub struct DcqcnConfig {
 declare! {
     /// The parameters of `dcqcn`.
     pub struct DcqcnParams {
-        /// The time at which a CNP takes effect. `on-cnp`: at once; `ticks`: at the next tick of a clock that the flow's first
-        /// CNP starts.
+        /// The time at which a CNP takes effect. `on-cnp`: at once; `ticks`: at the next tick of a clock that the
+        /// flow's first CNP starts.
         reaction: Reaction = "on-cnp" from "SIGCOMM'15 sec. 3.1";
-        /// The way in which the receiver echoes marks. `cnp`: by CNPs, at most one each `cnp_interval`; `marked-ack`: by a flag
-        /// on the acknowledgement of each marked packet.
+        /// The way in which the receiver echoes marks. `cnp`: by CNPs, at most one each `cnp_interval`; `marked-ack`:
+        /// by a flag on the acknowledgement of each marked packet.
         notice: Notice = "cnp" from "SIGCOMM'15 sec. 3.1";
         /// Least time between two CNPs of a receiver for the same flow (`N`).
         cnp_interval: Span = "50 us" in "0 s" to "1 s" from "SIGCOMM'15 sec. 3.1";
@@ -129,16 +131,17 @@ declare! {
         g: f64 = "0.00390625" in "0.000001" to "1" from "SIGCOMM'15: 1/256";
         /// `alpha` of a new flow: 1 halves the rate on the first notification.
         alpha_initial: f64 = "1" in "0" to "1" from "SIGCOMM'15 sec. 3.1";
-        /// From when on `alpha` moves. `notification`: from the flow's first notification; `start`: from its first packet,
-        /// so that it is small in a flow that was never notified.
+        /// From when on `alpha` moves. `notification`: from the flow's first notification; `start`: from its first
+        /// packet, so that it is small in a flow that was never notified.
         alpha_from: AlphaFrom = "notification" from "HPCC's ns-3 code";
-        /// Time without a notification after which `alpha` falls (`K`); with `ticks`, the time between moves of `alpha`.
+        /// Time without a notification after which `alpha` falls (`K`); with `ticks`, the time between moves of
+        /// `alpha`.
         alpha_period: Span = "55 us" in "1 ns" to "1 s" from "SIGCOMM'15 sec. 3.1";
-        /// Least time between two cuts. With `on-cnp`, notifications that come sooner are not heard; with `ticks` it must
-        /// be more than zero. In the paper the receiver sees to it.
+        /// Least time between two cuts. With `on-cnp`, notifications that come sooner are not heard; with `ticks` it
+        /// must be more than zero. In the paper the receiver sees to it.
         decrease_interval: Span = "0 s" in "0 s" to "1 s" from "SIGCOMM'15 sec. 3.1";
-        /// If true, each decrease makes the old rate the target. Else it does so only if `increase_timer` has raised the rate
-        /// since the decrease before, and otherwise leaves the target.
+        /// If true, each decrease makes the old rate the target. Else it does so only if `increase_timer` has raised
+        /// the rate since the decrease before, and otherwise leaves the target.
         clamp_target: bool = "true" from "SIGCOMM'15 eq. (1)";
         /// Time between increases (`T`).
         increase_timer: Span = "55 us" in "1 ns" to "1 s" from "SIGCOMM'15 sec. 3.1";
@@ -150,8 +153,9 @@ declare! {
         ai: Rate = "40 Mbps" in "1 bps" to "1.6 Tbps" from "SIGCOMM'15";
         /// Hyper increase of the target (`R_HAI`): ten times `ai`, as in network cards (5 and 50 Mbps).
         hai: Rate = "400 Mbps" in "1 bps" to "1.6 Tbps" from "our choice: the paper leaves it open";
-        /// The growth of the target once both counts of increases are past fast recovery. `growing`: by `hai` times `i`, the
-        /// lesser count less `fast_recovery` plus 1, and after half the time and half the bytes; `constant`: by `hai`.
+        /// The growth of the target once both counts of increases are past fast recovery. `growing`: by `hai` times
+        /// `i`, the lesser count less `fast_recovery` plus 1, and after half the time and half the bytes; `constant`:
+        /// by `hai`.
         hyper: Hyper = "growing" from "its authors' ns-3 code; IEEE 802.1Qau";
         /// Line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold at any.
         increments_at: Rate = "0 bps" in "" to "1.6 Tbps" from "our choice: the paper has one line rate";

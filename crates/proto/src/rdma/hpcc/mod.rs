@@ -40,9 +40,9 @@ choice! {
     pub enum Telemetry {
         /// The law reads the exact values.
         Exact = "exact",
-        /// The law reads them as they fit the fields of the authors' ns-3 header: time in whole nanoseconds (24 bits), bytes sent in units
-        /// of 128 B (20 bits), the queue in units of 80 B; both units times the multiple of 25 Gbps that the line
-        /// rate is (`INT_MULTI`). The count of bytes sent leaves the packet itself out.
+        /// The law reads them as they fit the fields of the authors' ns-3 header: time in whole nanoseconds (24 bits),
+        /// bytes sent in units of 128 B (20 bits), the queue in units of 80 B; both units times the multiple of 25 Gbps
+        /// that the line rate is (`INT_MULTI`). The count of bytes sent leaves the packet itself out.
         Fields = "fields",
     }
 }
@@ -82,13 +82,13 @@ pub enum Increase {
 declare! {
     /// The parameters of `hpcc`.
     pub struct HpccParams {
-        /// The acknowledgements to which the law reacts. `ack`: all, against a reference that moves once per round trip;
-        /// `round-trip`: one per round trip.
+        /// The acknowledgements to which the law reacts. `ack`: all, against a reference that moves once per round
+        /// trip; `round-trip`: one per round trip.
         react: ReactTo = "ack" from "SIGCOMM'19 sec. 3.2";
         /// Target utilisation `eta`.
         eta: f64 = "0.95" in "0.01" to "1" from "SIGCOMM'19 sec. 5.1";
-        /// Additive increases in a row after which even an idle link is measured anew (`maxStage`). The paper prints 5, its
-        /// simulations ran 0.
+        /// Additive increases in a row after which even an idle link is measured anew (`maxStage`). The paper prints 5,
+        /// its simulations ran 0.
         max_stage: u32 = "0" in "0" to "1000" from "its authors' results page: what the simulations ran; SIGCOMM'19 sec. 5.1: 5";
         /// Additive increase of the window in a round trip (`W_AI`).
         w_ai: Bytes = "80 B" in "1 B" to "1 GB" from "SIGCOMM'19 sec. 5.1";
@@ -98,12 +98,12 @@ declare! {
         increments_at: Rate = "0 bps" in "" to "1.6 Tbps" from "our choice";
         ..law: LawParams {
             windowing = "rate" from "SIGCOMM'19 Algorithm 1",
-            /// Base round-trip time `T`. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network (12.24 us
-            /// in that of 320 hosts).
+            /// Base round-trip time `T`. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network
+            /// (12.24 us in that of 320 hosts).
             base_rtt from "our choice; the paper: one for the network",
         };
-        /// The precision of the telemetry of ports. `exact`: exact values; `fields`: values rounded as in the header of HPCC's
-        /// ns-3 code, in units of 128 and 80 bytes times the multiple of 25 Gbps that the line rate is.
+        /// The precision of the telemetry of ports. `exact`: exact values; `fields`: values rounded as in the header of
+        /// HPCC's ns-3 code, in units of 128 and 80 bytes times the multiple of 25 Gbps that the line rate is.
         telemetry: Telemetry = "exact" from "our choice";
         /// Bytes that each data packet carries for telemetry, whatever its way: 2, and 8 for each of 5 ports.
         telemetry_bytes: u32 = "42" in "0" to "1000" from "SIGCOMM'19 sec. 4.1";
@@ -206,7 +206,8 @@ pub struct HpccLaw {
     stage: u32,
     /// The reference moves when more than this is acknowledged; `None` before the first acknowledgement.
     update_after: Option<u64>,
-    /// The telemetry of the last acknowledgement; boxed, so that the ends of flows under other laws are no larger for it.
+    /// The telemetry of the last acknowledgement; boxed, so that the ends of flows under other laws are no larger for
+    /// it.
     last: Box<[Hop; HOPS_MAX]>,
     hops: usize,
 }

@@ -47,10 +47,11 @@ declare! {
     pub struct PaccConfig {
         /// Ports: period `T` of the controller, of the average and of the flow table.
         period: Span = "80 us" in "1 us" to "1 s" from "PACC sec. III-B";
-        /// Ports: the queue that the controller wants (`Q_th`). `auto`: half of what the port sends in a period, 125 KB at
-        /// 25 Gbps.
+        /// Ports: the queue that the controller wants (`Q_th`). `auto`: half of what the port sends in a period, 125 KB
+        /// at 25 Gbps.
         q_th: Auto<Bytes> = "auto" in "0 B" to "1 TB" from "PACC sec. V-A, PACC-8";
-        /// Ports: an average queue up to this is taken for microbursts (`Q_burst`). `auto`: what the port sends in `burst`.
+        /// Ports: an average queue up to this is taken for microbursts (`Q_burst`). `auto`: what the port sends in
+        /// `burst`.
         q_burst: Auto<Bytes> = "auto" in "0 B" to "1 TB" from "PACC sec. V-A, PACC-8";
         /// Ports: how long a microburst lasts (`d`): 4 KB at 25 Gbps.
         burst: Span = "1.28 us" in "0 s" to "1 s" from "PACC sec. V-A, PACC-19";

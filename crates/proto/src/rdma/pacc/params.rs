@@ -15,8 +15,8 @@ declare! {
     /// The parameters of `pacc`.
     pub struct PaccParams {
         ..port: PaccConfig;
-        /// Hosts, as in `dcqcn`: when a notification takes effect. `ticks`: at the next tick of a clock that the flow's first
-        /// notification starts; `on-cnp`: at once.
+        /// Hosts, as in `dcqcn`: when a notification takes effect. `ticks`: at the next tick of a clock that the flow's
+        /// first notification starts; `on-cnp`: at once.
         reaction: Reaction = "ticks" from "HPCC's ns-3 code, PACC-22";
         /// Hosts, as in `dcqcn`: weight `g` of one notification, or of one period without, in `alpha`.
         g: f64 = "0.00390625" in "0.000001" to "1" from "HPCC's ns-3 code, PACC-18";
@@ -26,8 +26,8 @@ declare! {
         alpha_period: Span = "1 us" in "1 ns" to "1 s" from "PACC appendix, PACC-18";
         /// Hosts, as in `dcqcn`: least time between two cuts. With `ticks` it must be more than zero.
         decrease_interval: Span = "4 us" in "0 s" to "1 s" from "HPCC's ns-3 code, PACC-22";
-        /// Hosts, as in `dcqcn`: whether each cut makes the old rate the target. Else a cut that follows a cut leaves the
-        /// target where it was.
+        /// Hosts, as in `dcqcn`: whether each cut makes the old rate the target. Else a cut that follows a cut leaves
+        /// the target where it was.
         clamp_target: bool = "false" from "HPCC's ns-3 code, PACC-22";
         /// Hosts, as in `dcqcn`: time between increases (`T_i`).
         increase_timer: Span = "300 us" in "1 ns" to "1 s" from "PACC appendix, PACC-18";
@@ -39,17 +39,17 @@ declare! {
         ai: Rate = "20 Mbps" in "1 bps" to "1.6 Tbps" from "HPCC's ns-3 code, PACC-18";
         /// Hosts, as in `dcqcn`: hyper increase of the target.
         hai: Rate = "200 Mbps" in "1 bps" to "1.6 Tbps" from "HPCC's ns-3 code, PACC-18";
-        /// Hosts: line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold at
-        /// any.
+        /// Hosts: line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold
+        /// at any.
         increments_at: Rate = "100 Gbps" in "" to "1.6 Tbps" from "HPCC's ns-3 code, PACC-18";
         ..law: LawParams {
             /// Hosts: the rate falls no lower. HPCC's ns-3 code has 100 Mbps in its class and 1 Gbps in its script.
             min_rate = "100 Mbps" from "HPCC's ns-3 code, PACC-24",
-            /// Hosts, as in `dcqcn`: how much may be in flight: `none`: any amount; `fixed`: what line rate sends in a base
-            /// round-trip time; `rate`: of that, the share that the rate has of line rate.
+            /// Hosts, as in `dcqcn`: how much may be in flight: `none`: any amount; `fixed`: what line rate sends in a
+            /// base round-trip time; `rate`: of that, the share that the rate has of line rate.
             windowing from "PACC: none is mentioned",
-            /// Base round-trip time of windows. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network
-            /// (12.96 us in the paper's tree).
+            /// Base round-trip time of windows. `auto`: that of the path. HPCC's ns-3 code takes the longest of the
+            /// network (12.96 us in the paper's tree).
             base_rtt,
         };
         ..rdma: CommonParams;

@@ -32,8 +32,8 @@ declare! {
         g: f64 = "0.0625" in "0" to "1" from "RFC 8257 sec. 4.2";
         /// DCTCP: `alpha` of a new flow.
         alpha_initial: f64 = "1" in "0" to "1" from "RFC 8257 sec. 3.3";
-        /// DCTCP: let marks cut the window down to one segment, while the threshold of slow start stays at `min_cwnd` or
-        /// above. With many flows this floor decides what waits in real queues.
+        /// DCTCP: let marks cut the window down to one segment, while the threshold of slow start stays at `min_cwnd`
+        /// or above. With many flows this floor decides what waits in real queues.
         marks_to_one: bool = "false" from "our choice: as `dctcp` (HULL-6, DCTCP-3)";
         /// Pacer: whether there is one.
         pacer: bool = "true" from "NSDI'12";
