@@ -28,7 +28,7 @@ declare! {
     }
 }
 
-/// The transport.
+/// The transport `cubic`.
 pub struct Cubic;
 
 impl Transport for Cubic {
