@@ -136,7 +136,7 @@ fn a_persistent_connection_asks_anew_for_each_message() {
     for number in 0..4 {
         let network = Network { established: true, ..Network::default() };
         let pair = run(&member(number), network, operations.clone());
-        assert_eq!(pair.kinds.get(&Kind::CreditRequest), Some(&20), "{number}");
+        assert_eq!(pair.kinds().get(&Kind::CreditRequest), Some(&20), "{number}");
         let sender = pair.flows[0].sender.stats();
         assert_eq!((sender.data_packets, sender.retransmits, sender.timeouts), (20, 0, 0));
     }
@@ -150,7 +150,7 @@ fn under_the_profile_ns2_a_flow_of_one_frame_draws_one_credit_and_opens_without_
         assert_eq!((receiver.credits_sent, sender.credits_wasted), (1, 0), "{bytes}");
         let expected = [Kind::Data, Kind::CreditRequest, Kind::CreditStop, Kind::Ack, Kind::Credit];
         assert_eq!(
-            pair.kinds,
+            *pair.kinds(),
             expected.map(|kind| (kind, 1)).into(),
             "{bytes}: the answer to the stop is ours"
         );
@@ -161,7 +161,7 @@ fn under_the_profile_ns2_a_flow_of_one_frame_draws_one_credit_and_opens_without_
 #[test]
 fn released_data_leaves_before_the_stop_where_both_wait_in_one_queue() {
     let pair = send_with(&[("release", "queue"), ("idle_timeout", "0 s")], 14_600);
-    assert_eq!(pair.kinds[&Kind::CreditStop], 1, "the answer to it finds all data there");
+    assert_eq!(pair.kinds()[&Kind::CreditStop], 1, "the answer to it finds all data there");
     assert_eq!(pair.flows[0].sender.stats().data_packets, 10);
 }
 
