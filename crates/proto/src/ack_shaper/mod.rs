@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 declare! {
     /// Parameters of `ack-shaper`.
-    pub struct Params {
+    pub struct AckShaperParams {
         /// The TCP under the shaper.
         under: Under = "newreno" from "PAC sec. IV-B";
         /// If true, flows take part in ECN in the way of the TCP under the shaper.
@@ -42,9 +42,9 @@ const PROFILES: &[Profile] = &[
 ];
 
 /// The transport `ack-shaper`: TCP with the shaper at the receiving host.
-pub type AckShaper = OverTcp<Params>;
+pub type AckShaper = OverTcp<AckShaperParams>;
 
-impl ShimParams for Params {
+impl ShimParams for AckShaperParams {
     type Shim = AckShaperShim;
     const NAME: &'static str = "ack-shaper";
     const SUMMARY: &'static str = "TCP whose acknowledgements leave each host at a fixed rate";
@@ -88,7 +88,7 @@ pub struct AckShaperShim {
 
 impl AckShaperShim {
     /// Makes the shim of a host.
-    pub fn new(params: &Params) -> AckShaperShim {
+    pub fn new(params: &AckShaperParams) -> AckShaperShim {
         AckShaperShim {
             gap: Span::from_secs_f64(1.0 / params.acks_per_second),
             shape_syn_ack: params.shape_syn_ack,
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn acks_leave_one_by_one_at_the_fixed_rate_in_their_order_pac_section_ii_d() {
-        let mut shim = AckShaperShim::new(&Params::default());
+        let mut shim = AckShaperShim::new(&AckShaperParams::default());
         for number in 1..=3 {
             assert!(shim.handle_outgoing(number as u32, ack(number), &Extra::default(), us(7)).is_none());
         }
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn acks_after_a_pause_do_not_leave_in_a_burst() {
-        let mut shim = AckShaperShim::new(&Params::default());
+        let mut shim = AckShaperShim::new(&AckShaperParams::default());
         for number in 1..=2 {
             shim.handle_outgoing(1, ack(number), &Extra::default(), us(1000));
         }
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn the_acks_of_a_forgotten_flow_are_dropped() {
-        let mut shim = AckShaperShim::new(&Params::default());
+        let mut shim = AckShaperShim::new(&AckShaperParams::default());
         for flow in [1, 2, 1] {
             shim.handle_outgoing(flow, ack(1), &Extra::default(), us(0));
         }

@@ -101,10 +101,10 @@ declare! {
         mean_size: bool = "false" from "E17 3.1: 84 of 1622 B (ns2-xpass: the mean)";
         /// The time without data after which the sender stops its credits; auto: the base round-trip time.
         idle_timeout: Auto<Span> = "auto" from "our choice: E17 3.1 says a small timeout period";
-        /// The time without an answer after which a request or a stop is repeated, doubled each time; auto: two base round-trip
-        /// times, at least 200 us.
+        /// The time without an answer after which a request or a stop is repeated; auto: two base round-trip times, at
+        /// least 200 us.
         retry: Auto<Span> = "auto" from "our choice: E17 states none; 200 us is the minimum RTO of E16 4";
-        /// If true, that time doubles with each repetition of a request or a stop.
+        /// If true, the time of retry doubles with each repetition of a request or a stop.
         retry_backoff: bool = "true" from "our choice: E17 states none (ns2-xpass: false)";
         /// The way in which a new connection asks for its first credits: on its SYN, or with a packet of its own.
         handshake: Handshake = "syn" from "E17 3.1";
@@ -133,7 +133,7 @@ declare! {
         release: Release = "turn" from "our choice: E17 states none (ns2-xpass: queue)";
         /// The capacity of a port's credit queue, in credits.
         credit_queue: u32 = "8" in "1" to "100000" from "E17 3.3";
-        /// If true, that queue holds the bytes of credit_queue credits of 84 B, whatever the number of credits.
+        /// If true, the credit queue holds the bytes of credit_queue credits of 84 B, whatever the number of credits.
         credit_queue_bytes: bool = "false" from "E17 3.3: eight credits (ns2-xpass: bytes)";
         /// The size of a port's token bucket.
         bucket: Bytes = "168 B" in "92 B" to "1400 B" from "E17 3.1";

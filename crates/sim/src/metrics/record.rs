@@ -122,7 +122,7 @@ pub fn flow_table(model: &Model, mut records: Vec<Record>) -> Table {
         ),
     ];
     let mut table = Table::new("flows", columns);
-    if model.traffic.iter().any(|traffic| traffic.transport.info().counts_notifications) {
+    if model.traffic.iter().any(|traffic| traffic.transport.info().counts_cnps) {
         table.columns.push(Column {
             name: "notices",
             unit: "",
