@@ -7,7 +7,7 @@ RUST := $(shell find crates workloads -type f -not -name '*.md' 2>/dev/null) Car
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-full parity bench wheel lint docs docs-check pages-check clean
+.PHONY: help build run test test-full mutants parity bench wheel lint docs docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -29,6 +29,12 @@ test-full: test ## Runs the long tests too.
 	$(NEXTEST) run --workspace --locked --release --profile full --run-ignored only
 	$(BIN)/pytest --full
 	@echo "make test-full: everything passed"
+
+mutants: .venv/.dependencies target/tools/bin/cargo-mutants ## Mutates the code and lists the mutants that no test notices (hours; MUTANTS="-p clearway-proto --shard 0/100" for a part).
+	PATH="$(CURDIR)/$(BIN):$(CURDIR)/target/tools/bin:$$PATH" cargo mutants --sharding round-robin $(or $(MUTANTS),-p clearway-proto -p clearway-sim) --output target
+
+target/tools/bin/cargo-mutants:
+	cargo install cargo-mutants --version 27.1.0 --locked --debug --root target/tools
 
 parity: build ## Compares completion times with those of the authors' simulators, on the same flows (about two minutes of one core).
 	@$(BIN)/clearway parity

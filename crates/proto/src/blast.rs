@@ -21,7 +21,7 @@ use clearway_schema::declare;
 use clearway_units::Time;
 
 declare! {
-    /// Parameters of `blast`.
+    /// The parameters of `blast`.
     pub struct BlastParams {
         /// If true, the receiver answers each frame with a credit that releases no data, so that credits of other flows make
         /// room for it.

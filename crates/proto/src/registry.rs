@@ -96,7 +96,7 @@ macro_rules! transports {
                 match self { $(AnyTransport::$Variant(params) => params.write(),)+ }
             }
 
-            /// As [`Transport::needs`].
+            /// Returns the transport's needs at ports, as [`Transport::needs`].
             pub fn needs(&self) -> Needs {
                 match self { $(AnyTransport::$Variant(params) => <$Transport>::needs(params),)+ }
             }
@@ -182,40 +182,40 @@ macro_rules! transports {
 
         /// The methods of [`PortMechanism`], on the mechanism inside.
         impl AnyMechanism {
-            /// As [`PortMechanism::SEES_ARRIVALS`].
+            /// Returns [`PortMechanism::SEES_ARRIVALS`].
             pub fn sees_arrivals(&self) -> bool {
                 match self { $(AnyMechanism::$Variant(_) => <MechanismOf<$Transport>>::SEES_ARRIVALS,)+ }
             }
 
-            /// As [`PortMechanism::SEES_DEPARTURES`].
+            /// Returns [`PortMechanism::SEES_DEPARTURES`].
             pub fn sees_departures(&self) -> bool {
                 match self { $(AnyMechanism::$Variant(_) => <MechanismOf<$Transport>>::SEES_DEPARTURES,)+ }
             }
 
-            /// As [`PortMechanism::on_arrival`].
+            /// Calls [`PortMechanism::on_arrival`].
             #[inline]
             pub fn on_arrival(&mut self, packet: &Packet, flow: u64, port: PortState) {
                 match self { $(AnyMechanism::$Variant(mechanism) => mechanism.on_arrival(packet, flow, port),)+ }
             }
 
-            /// As [`PortMechanism::on_departure`].
+            /// Calls [`PortMechanism::on_departure`].
             #[inline]
             pub fn on_departure(&mut self, packet: &mut Packet, extra: Option<&mut Extra>, port: PortState) {
                 match self { $(AnyMechanism::$Variant(mechanism) => mechanism.on_departure(packet, extra, port),)+ }
             }
 
-            /// As [`PortMechanism::next_timeout`].
+            /// Calls [`PortMechanism::next_timeout`].
             #[inline]
             pub fn next_timeout(&self) -> Time {
                 match self { $(AnyMechanism::$Variant(mechanism) => mechanism.next_timeout(),)+ }
             }
 
-            /// As [`PortMechanism::on_timeout`].
+            /// Calls [`PortMechanism::on_timeout`].
             pub fn on_timeout(&mut self, port: PortState) {
                 match self { $(AnyMechanism::$Variant(mechanism) => mechanism.on_timeout(port),)+ }
             }
 
-            /// As [`PortMechanism::poll_cnp`].
+            /// Calls [`PortMechanism::poll_cnp`].
             pub fn poll_cnp(&mut self, now: Time) -> Option<u64> {
                 match self { $(AnyMechanism::$Variant(mechanism) => mechanism.poll_cnp(now),)+ }
             }

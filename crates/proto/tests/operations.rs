@@ -135,7 +135,7 @@ fn transports() -> impl Iterator<Item = AnyTransport> {
     TRANSPORTS.iter().map(|info| AnyTransport::by_name(info.name).expect("it is listed"))
 }
 
-/// All transports but the one that sends everything once and hears of nothing.
+/// Returns all transports but `blast`, which sends all data once and has no acknowledgements.
 fn those_that_recover() -> impl Iterator<Item = AnyTransport> {
     transports().filter(|transport| transport.info().name != "blast")
 }

@@ -224,7 +224,7 @@ pub enum Pattern {
     Rounds(Rounds),
 }
 
-/// One flow.
+/// A flow of a list.
 #[derive(Clone, Copy, Debug)]
 pub struct Flow {
     /// The start of the flow.

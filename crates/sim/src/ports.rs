@@ -26,9 +26,9 @@ pub const STORM: Span = Span::from_ms(200);
 /// The needs of all transports of a network, each with the name of the transport that has it.
 #[derive(Default)]
 pub struct AllNeeds {
-    /// Classes of credits.
+    /// The credit classes that transports need.
     pub credits: Vec<(&'static str, CreditNeeds)>,
-    /// ECN marks.
+    /// The ECN marking that transports need.
     pub markings: Vec<(&'static str, MarkingNeeds)>,
     /// True if a transport needs a network that loses nothing for want of buffer.
     pub lossless: bool,

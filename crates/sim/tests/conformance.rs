@@ -124,6 +124,20 @@ fn every_transport_delivers_its_flows_despite_reordering_by_spraying() {
 }
 
 #[test]
+fn processing_delays_never_reorder_the_packets_of_a_flow() {
+    for name in ["newreno", "rocev2"] {
+        let transport = transport(name);
+        let mut model = network_for(&transport, star(2));
+        // The longest delay is sixteen frames long, so that packets would overtake each other.
+        model.host.processing_delay = Delay::Uniform(Span::ZERO, Span::from_us(20));
+        add(&mut model, &transport, vec![flow(0, 1, 1_000_000)]);
+        let results = run(&model);
+        assert_eq!(results.flows.u64s("retransmits"), [0], "{name}");
+        check(&results, &model);
+    }
+}
+
+#[test]
 fn every_transport_recovers_when_links_fail_and_come_back() {
     let flows: Vec<Flow> = (0..8).map(|host| flow(host, 15 - host, 400_000)).collect();
     let us = |us| Time::ZERO + Span::from_us(us);

@@ -66,6 +66,14 @@ fn results_stay_within_their_bounds_and_to_the_byte_what_they_were() {
         ("hpcc", "cfde1396c001524b9b232a118bef0436"),
         ("rdma-dctcp", "4b4b387e4befd139d4d0ffa3298f6701"),
         ("pacc", "305f73fe6cf0fdac06d32d11dec6e2cf"),
+        ("hull", "46e18d5b265d41831488b4ac10858f00"),
+        ("dx", "a8b012c3bd18aae7a8feef6a69a2c86b"),
+        ("rcp", "23432655bfd4ad8ea5edfe70612a0c8d"),
+        ("ideal", "1a82d632ea214351a5ab4ba854d6702f"),
+        ("fixed-window", "d3a1b7337eeb14cff848e21c382aa34c"),
+        ("pac", "5c5e084b1bdc9550ac1fe63ae031d18a"),
+        ("ictcp", "98dd277377c0c1ad21fc44fe662e5cbb"),
+        ("ack-shaper", "4d3771d9a41ae96bc805a854c29eeb06"),
     ];
     let mut changed = Vec::new();
     for (transport, expected) in golden {

@@ -12,7 +12,7 @@ use clearway_units::{Span, Time};
 use std::collections::VecDeque;
 
 declare! {
-    /// Parameters of `ack-shaper`.
+    /// The parameters of `ack-shaper`.
     pub struct AckShaperParams {
         /// The TCP under the shaper.
         under: Under = "newreno" from "PAC sec. IV-B";
@@ -183,6 +183,22 @@ mod tests {
         }
         // At 40,000 a second acknowledgements are 25 us apart.
         assert_eq!(left, [(1, Span::ZERO), (2, Span::from_us(25)), (3, Span::from_us(50))]);
+    }
+
+    #[test]
+    fn the_answer_to_a_syn_waits_with_the_acks_only_if_it_is_to_be_shaped() {
+        for shape_syn_ack in [true, false] {
+            let mut shim =
+                AckShaperShim::new(&AckShaperParams { shape_syn_ack, ..AckShaperParams::default() });
+            let header = Header::SynAck { window: 0, rate: Rate::ZERO, echo: Time::ZERO };
+            let answer = Packet::control(header, 84, Time::ZERO);
+            let passed = shim.handle_outgoing(1, answer, &Extra::default(), us(0));
+            assert_eq!((passed.is_none(), shim.stats().held), (shape_syn_ack, shape_syn_ack as u64));
+            assert!(
+                shim.handle_outgoing(1, ack(1), &Extra::default(), us(0)).is_none(),
+                "an ACK always waits"
+            );
+        }
     }
 
     #[test]

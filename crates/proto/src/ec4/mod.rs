@@ -16,7 +16,7 @@ use crate::transport::Checked;
 use clearway_schema::{Profile, declare};
 
 declare! {
-    /// Parameters of `ec4`.
+    /// The parameters of `ec4`.
     pub struct Ec4Params {
         /// The number of unmarked update periods beyond the first before HIGH mode (mode_threshold). With 3, the fifth in a row is
         /// in HIGH mode.

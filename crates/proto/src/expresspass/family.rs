@@ -211,6 +211,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_default_bucket_and_size_of_credits_are_the_papers() {
+        let shaping = CreditParams { randomize_size: false, ..CreditParams::default() }
+            .needs(false)
+            .credits
+            .unwrap()
+            .shaping;
+        assert_eq!(shaping, CreditShaping::PAPER);
+    }
+
+    #[test]
     fn the_share_of_credits_follows_from_84_bytes_or_from_the_mean_of_their_sizes() {
         let sizes = |randomize_size, size_min, mean_size| {
             let params = CreditParams { randomize_size, size_min, mean_size, ..CreditParams::default() };

@@ -9,7 +9,7 @@ use crate::transport::Checked;
 use clearway_schema::declare;
 
 declare! {
-    /// Parameters of `expresspass-hotnets16`.
+    /// The parameters of `expresspass-hotnets16`.
     pub struct Hotnets16Params {
         /// The initial credit rate as a share of the link's.
         alpha: f64 = "0.5" in "0.0001" to "1" from "our choice: E16 states none; under it Fig. 7's 3 RTTs hold at 10 and 100 Gbps, and the authors' later code has it";
@@ -99,6 +99,16 @@ mod tests {
 
     fn period(sent: u64, dropped: u64, received: u64) -> Period {
         Period { sent, dropped, received, marked: 0, span: Span::from_us(100), rtt: Span::from_us(100) }
+    }
+
+    #[test]
+    fn a_period_without_an_echo_changes_no_rate_but_zero() {
+        let mut control = HotnetsFeedback::new(770_000.0, 0.5);
+        control.update(&period(0, 0, 0));
+        assert_eq!(control.rate(), 385_000.0, "the first echo is still to come");
+        let mut silent = HotnetsFeedback::new(770_000.0, 0.0);
+        silent.update(&period(0, 0, 0));
+        assert_eq!(silent.rate(), 385_000.0, "half way to the maximum, or nothing would ever be heard");
     }
 
     #[test]

@@ -76,7 +76,7 @@ choice! {
 }
 
 declare! {
-    /// Parameters of `expresspass`.
+    /// The parameters of `expresspass`.
     pub struct ExpressPassParams {
         /// The law by which credit loss sets the credit rate.
         feedback: Law = "sigcomm17" from "E17 3.2, Algorithm 1; its decrease by the prose, sec. 4 and ns2-xpass";

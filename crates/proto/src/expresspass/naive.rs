@@ -9,7 +9,7 @@ use crate::transport::Checked;
 use clearway_schema::declare;
 
 declare! {
-    /// Parameters of `naive-credit`.
+    /// The parameters of `naive-credit`.
     pub struct NaiveCreditParams {
         ..credit: CreditParams [
             jitter, jitter_around, randomize_size, idle_timeout, retry, handshake, reorder_window, credit_queue,

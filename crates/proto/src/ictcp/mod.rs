@@ -22,7 +22,7 @@ use clearway_units::{Bytes, Span, Time};
 use std::collections::BTreeMap;
 
 declare! {
-    /// Parameters of `ictcp`.
+    /// The parameters of `ictcp`.
     pub struct IctcpParams {
         /// The TCP under ICTCP.
         under: Under = "newreno" from "PAC sec. IV-B";

@@ -37,7 +37,7 @@ use clearway_schema::{Auto, Profile, declare};
 use clearway_units::{Bytes, Span, Time};
 
 declare! {
-    /// Parameters of `pac`.
+    /// The parameters of `pac`.
     pub struct PacParams {
         /// The TCP under PAC. The paper's measurement of CPU load used `dctcp`.
         under: Under = "newreno" from "PAC sec. IV-B, V-E";

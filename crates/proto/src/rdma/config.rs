@@ -58,7 +58,7 @@ pub(crate) fn auto_rto(env: &Env) -> Span {
 }
 
 declare! {
-    /// Parameters that all RDMA transports share.
+    /// The parameters that all RDMA transports share.
     pub struct CommonParams {
         /// The treatment of data that follows a loss. `go-back-n`: the receiver drops it and the sender goes back;
         /// `selective-repeat`: the receiver keeps it and the sender repeats the missing data.

@@ -34,7 +34,7 @@ pub struct DctcpConfig {
 }
 
 declare! {
-    /// Parameters of `rdma-dctcp`.
+    /// The parameters of `rdma-dctcp`.
     pub struct RdmaDctcpParams {
         /// The marking threshold of a port of rate `k_at` (`K`), in proportion at others, compared as a packet leaves.
         k: Bytes = "300 KB" in "0 B" to "1 TB" from "HPCC's ns-3 code: 30 KB for each 10 Gbps";

@@ -71,6 +71,6 @@ pub trait BuildLaw {
     /// The law.
     type Law: RateLaw;
 
-    /// Returns the law of a new flow. Its timers rest until it hears of something.
+    /// Returns the law of a new flow. Its timers are off until the first acknowledgement or notification.
     fn build(&self, env: &Env) -> Self::Law;
 }

@@ -11,7 +11,7 @@ use clearway_schema::{Auto, declare};
 use clearway_units::{Bytes, Rate, Time};
 
 declare! {
-    /// Parameters of `rocev2`.
+    /// The parameters of `rocev2`.
     pub struct Rocev2Params {
         /// The rate at which a flow's packets are paced. `auto`: line rate.
         rate: Auto<Rate> = "auto" in "1 bps" to "1.6 Tbps" from "our choice";

@@ -18,7 +18,7 @@ choice! {
 }
 
 declare! {
-    /// Parameters that the laws of a rate share.
+    /// The parameters that the laws of a rate share.
     pub struct LawParams {
         /// The least rate of a flow.
         min_rate: Rate = "10 Mbps" in "1 bps" to "1.6 Tbps" from "our choice: the paper leaves it open";

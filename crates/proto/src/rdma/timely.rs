@@ -103,7 +103,7 @@ pub struct TimelyConfig {
 }
 
 declare! {
-    /// Parameters of `timely`.
+    /// The parameters of `timely`.
     pub struct TimelyParams {
         /// The law that holds between `t_low` and `t_high`. `original`: by the slope of the round-trip time alone;
         /// `patched`: by the slope and by the distance from `t_low`, so that rates and queue have a fixed point, and

@@ -64,7 +64,7 @@ use clearway_schema::{Auto, Profile, declare};
 use clearway_units::{Bytes, Span};
 
 declare! {
-    /// Parameters that all of the TCP family share.
+    /// The parameters that all of the TCP family share.
     pub struct TcpParams {
         /// The congestion window of a new flow, in segments. The papers also use 2 (ns-2) and 3 (Linux of their time).
         initial_window: u32 = "10" in "1" to "100000" from "RFC 6928";

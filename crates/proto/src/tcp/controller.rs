@@ -60,7 +60,7 @@ pub struct AckEvent {
     pub phase: Phase,
     /// The oldest byte that is not acknowledged, after this acknowledgement.
     pub snd_una: u64,
-    /// First byte never sent.
+    /// The offset of the first byte that was never sent.
     pub snd_nxt: u64,
 }
 
@@ -71,7 +71,7 @@ pub struct CongestionEvent {
     pub now: Time,
     /// The `FlightSize` of RFC 5681: bytes sent and not cumulatively acknowledged, less those that limited transmit added.
     pub flight: u64,
-    /// First byte never sent.
+    /// The offset of the first byte that was never sent.
     pub snd_nxt: u64,
     /// True for a timeout that follows another one without progress in between.
     pub repeated: bool,

@@ -12,7 +12,7 @@ use clearway_schema::{Profile, declare};
 use clearway_units::Time;
 
 declare! {
-    /// Parameters of `cubic`.
+    /// The parameters of `cubic`.
     pub struct CubicParams {
         /// If true, flows take part in ECN as RFC 3168 says: marks cut the window by `beta`, once per window.
         ecn: bool = "false" from "RFC 3168; off as in the papers' baselines";

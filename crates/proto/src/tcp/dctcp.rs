@@ -11,7 +11,7 @@ use crate::transport::{Checked, Transport};
 use clearway_schema::{Profile, declare};
 
 declare! {
-    /// Parameters of `dctcp`.
+    /// The parameters of `dctcp`.
     pub struct DctcpParams {
         /// The weight of a new measurement of marking in the moving average `alpha` (`g`). The ExpressPass papers use
         /// 0.0625 at 10 Gbps and 0.01976 at 100 Gbps.

@@ -35,7 +35,7 @@ choice! {
 }
 
 declare! {
-    /// Parameters of `dx`.
+    /// The parameters of `dx`.
     pub struct DxParams {
         /// The depth of a decrease (`V`). `drain`: to `W R / (R + Q)`, which leaves just no queue; `increase`: to `W (1
         /// - Q / V)` with `V = R W / (W - 1)`, which takes back the last increase of equal flows. The two agree where

@@ -1,4 +1,4 @@
-//! A window that never moves: what the least that a window-based scheme can do comes to (PAC Fig. 2).
+//! TCP with a constant window and no congestion control, which is the baseline of PAC Fig. 2.
 
 use super::config::TcpParams;
 use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RestartEvent};
@@ -11,7 +11,7 @@ use crate::transport::{Checked, Transport};
 use clearway_schema::{Profile, declare};
 
 declare! {
-    /// Parameters of `fixed-window`.
+    /// The parameters of `fixed-window`.
     pub struct FixedWindowParams {
         /// The window, in segments, which may be in flight from the first packet to the last, loss or not.
         /// `initial_window` and `min_cwnd` mean nothing here.

@@ -17,7 +17,7 @@ use clearway_schema::declare;
 use clearway_units::Rate;
 
 declare! {
-    /// Parameters of `ideal`.
+    /// The parameters of `ideal`.
     pub struct IdealParams {
         ..tcp: TcpParams;
     }

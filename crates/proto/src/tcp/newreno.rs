@@ -12,7 +12,7 @@ use crate::transport::{Checked, Transport};
 use clearway_schema::{Profile, declare};
 
 declare! {
-    /// Parameters of `newreno`.
+    /// The parameters of `newreno`.
     pub struct NewRenoParams {
         /// If true, flows take part in ECN as RFC 3168 says: marks halve the window, once per window.
         ecn: bool = "false" from "RFC 3168; off as in the papers' baselines";

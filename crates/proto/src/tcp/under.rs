@@ -18,7 +18,7 @@ use std::marker::PhantomData;
 choice! {
     /// Which TCP runs under a shim. Its own parameters (DCTCP's `g`, CUBIC's `beta`) have their defaults.
     pub enum Under {
-        /// New Reno.
+        /// New Reno (RFC 6582).
         NewReno = "newreno",
         /// CUBIC.
         Cubic = "cubic",

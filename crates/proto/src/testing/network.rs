@@ -127,7 +127,7 @@ pub struct Departure<'a> {
     pub now: Time,
     /// The number of its flow.
     pub flow: usize,
-    /// Its direction.
+    /// The direction of the packet.
     pub way: Way,
     /// The number of packets that left in this direction before it.
     pub position: u64,

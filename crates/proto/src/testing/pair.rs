@@ -135,7 +135,7 @@ enum Event {
     CreditReady,
 }
 
-/// Who is called next, and why.
+/// The next step of a pair: the part that is due.
 #[derive(Clone, Copy, Debug)]
 enum Due {
     Network,
@@ -146,7 +146,7 @@ enum Due {
 }
 
 impl Pair {
-    /// Two hosts without flows.
+    /// Makes two hosts without flows.
     pub fn new(network: Network) -> Pair {
         let direction = |wire: &super::Wire| Direction {
             card_free_at: Time::ZERO,

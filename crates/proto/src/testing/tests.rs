@@ -14,7 +14,7 @@ fn write_and_close(bytes: u64) -> [(Time, Operation); 2] {
     [(Time::ZERO, Operation::Write(bytes)), (Time::ZERO, Operation::Close)]
 }
 
-/// What left an end, in a form that can be compared.
+/// Returns the packets that left an end, in a form that can be compared.
 fn shown(packets: impl Iterator<Item = (Time, Packet)>) -> Vec<String> {
     packets.map(|(at, packet)| format!("{at} {:?} {:?}", packet.header, packet.flags)).collect()
 }

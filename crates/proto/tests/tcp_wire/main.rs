@@ -18,7 +18,7 @@ fn ideal_wire() -> Wire {
     Wire { delay: Span::from_us(50), ..Wire::default() }
 }
 
-/// The same wire both ways.
+/// Makes a network with equal wires in both directions.
 fn both(wire: Wire) -> Network {
     Network { instant: true, limit: Time::ZERO + Span::from_secs(24 * 3600), ..Network::of(wire) }
 }

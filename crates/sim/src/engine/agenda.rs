@@ -37,7 +37,7 @@ impl Agenda {
         self.wheel.push(Event::new(at, self.ports + host.index() as u32, kind));
     }
 
-    /// Schedules an event of nobody in the network.
+    /// Schedules an event that belongs to no entity of the network.
     pub fn outside(&mut self, at: Time, kind: EventKind) {
         self.wheel.push(Event::new(at, self.ports + self.hosts, kind));
     }

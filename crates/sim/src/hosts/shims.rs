@@ -6,7 +6,7 @@ use clearway_proto::{AnyShim, Shim, ShimStats};
 use clearway_units::Time;
 use std::collections::BTreeMap;
 
-/// All shims.
+/// The shims of all hosts and traffic entries.
 #[derive(Default)]
 pub struct Shims {
     shims: IdVec<ShimId, HostShim>,

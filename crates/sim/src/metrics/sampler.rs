@@ -89,7 +89,7 @@ impl Sampler {
                     }
                 }
             }
-            // Not at intervals: `Sampler::watch` is told of each.
+            // Round-trip times are not sampled at intervals: `Sampler::watch` is called for each.
             Probe::Rtt(_) => {}
             Probe::Queue(ports) => {
                 for &port in ports {

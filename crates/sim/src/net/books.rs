@@ -52,7 +52,7 @@ impl<T> IndexMut<DropReason> for ByReason<T> {
     }
 }
 
-/// Packets, counted three ways.
+/// A count of packets, of their payload bytes and of the credits among them.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Count {
     /// The number of packets.
@@ -78,9 +78,9 @@ impl Count {
 pub struct Books {
     /// Packets that an end, or a port for a flow, put in.
     pub sent: Count,
-    /// Packets handed to an end.
+    /// The packets that were delivered to an end.
     pub delivered: Count,
-    /// Packets dropped.
+    /// The packets that were dropped.
     pub dropped: ByReason<Count>,
     /// Congestion notification packets among those sent.
     pub cnps: u64,

@@ -26,7 +26,7 @@ pub enum Next {
     Send(PacketId),
     /// It asks a flow of this class for a packet.
     Pull(ClassId),
-    /// It does nothing now.
+    /// The port does nothing now.
     Rest,
 }
 

@@ -118,27 +118,12 @@ fn mean(area: u128, level: u64, since: Time, now: Time) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::paths::HopId;
     use super::*;
-    use crate::ids::{ClassId, FlowSlot, Id};
-    use clearway_proto::{Header, Packet};
-
-    fn insert(slab: &mut Slab, wire: u32) -> PacketId {
-        slab.insert(Parcel {
-            packet: Packet::data(Header::data(0), 0, wire, Time::ZERO),
-            flow: FlowSlot::from_index(0),
-            hop: HopId::default(),
-            next: None,
-            hops_left: 0,
-            class: ClassId::FIRST,
-            class_at_host: ClassId::FIRST,
-        })
-    }
 
     #[test]
     fn packets_leave_in_the_order_of_their_arrival_and_the_mean_is_weighted_by_time() {
         let (mut slab, mut queue) = (Slab::default(), Queue::default());
-        let (a, b) = (insert(&mut slab, 100), insert(&mut slab, 300));
+        let (a, b) = (slab.insert(Parcel::for_test(100)), slab.insert(Parcel::for_test(300)));
         queue.push(&mut slab, a, Time::from_ps(10));
         queue.push(&mut slab, b, Time::from_ps(20));
         assert_eq!(queue.iter(&slab).map(|parcel| parcel.packet.wire).collect::<Vec<_>>(), [100, 300]);

@@ -109,16 +109,14 @@ impl IndexMut<PacketId> for Slab {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ids::Id;
-    use clearway_proto::Header;
-    use clearway_units::Time;
-
-    fn parcel(wire: u32) -> Parcel {
+impl Parcel {
+    /// A data packet of the first flow with `wire` bytes on the wire, which has no link ahead.
+    pub fn for_test(wire: u32) -> Parcel {
+        use clearway_proto::Header;
+        use clearway_units::Time;
         Parcel {
             packet: Packet::data(Header::data(0), 0, wire, Time::ZERO),
-            flow: FlowSlot::from_index(0),
+            flow: crate::ids::Id::from_index(0),
             hop: HopId::default(),
             next: None,
             hops_left: 0,
@@ -126,14 +124,19 @@ mod tests {
             class_at_host: ClassId::FIRST,
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     #[test]
     fn the_place_of_a_packet_that_left_is_used_again_and_it_is_not_counted() {
         let mut slab = Slab::default();
-        let (first, second) = (slab.insert(parcel(1)), slab.insert(parcel(2)));
+        let (first, second) = (slab.insert(Parcel::for_test(1)), slab.insert(Parcel::for_test(2)));
         slab.remove(first);
         assert_eq!(slab.iter_live().map(|parcel| parcel.packet.wire).collect::<Vec<_>>(), [2]);
-        assert_eq!(slab.insert(parcel(3)), first);
+        assert_eq!(slab.insert(Parcel::for_test(3)), first);
         assert_eq!((slab[first].packet.wire, slab[second].packet.wire), (3, 2));
     }
 }

@@ -8,7 +8,7 @@ use crate::net::Paths;
 use crate::oracle::Oracle;
 use clearway_units::Rate;
 
-/// The oracle of a run, and the traffic entries that hear of it.
+/// The oracle of a run, and the traffic entries whose senders it tells their shares.
 pub struct Shares {
     /// The oracle; `None` if no transport wants to know fair shares.
     oracle: Option<Oracle>,

@@ -110,7 +110,7 @@ pub struct DcqcnConfig {
 }
 
 declare! {
-    /// Parameters of `dcqcn`.
+    /// The parameters of `dcqcn`.
     pub struct DcqcnParams {
         /// The time at which a CNP takes effect. `on-cnp`: at once; `ticks`: at the next tick of a clock that the flow's first
         /// CNP starts.

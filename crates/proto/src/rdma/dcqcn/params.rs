@@ -6,7 +6,7 @@ use clearway_schema::declare;
 use clearway_units::{Bytes, Rate, Span};
 
 declare! {
-    /// Parameters of DCQCN's reaction point, the law by which hosts set the rate of a flow.
+    /// The parameters of DCQCN's reaction point, the law by which hosts set the rate of a flow.
     pub struct ReactionPointParams {
         /// The weight of one notification, or of one period without, in `alpha` (`g`).
         g: f64 = "0.00390625" in "0.000001" to "1" from "SIGCOMM'15: 1/256";

@@ -80,7 +80,7 @@ pub enum Increase {
 }
 
 declare! {
-    /// Parameters of `hpcc`.
+    /// The parameters of `hpcc`.
     pub struct HpccParams {
         /// The acknowledgements to which the law reacts. `ack`: all, against a reference that moves once per round trip;
         /// `round-trip`: one per round trip.

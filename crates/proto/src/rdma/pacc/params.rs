@@ -11,7 +11,7 @@ use crate::transport::Checked;
 use clearway_schema::{Profile, declare};
 
 declare! {
-    /// Parameters of `pacc`.
+    /// The parameters of `pacc`.
     pub struct PaccParams {
         ..port: PaccConfig;
         /// The time at which a CNP takes effect at a host. `ticks`: at the next tick of a clock that the flow's first CNP

@@ -25,7 +25,7 @@ use clearway_schema::{Profile, declare};
 use clearway_units::{Bytes, Span};
 
 declare! {
-    /// Parameters of `hull`.
+    /// The parameters of `hull`.
     pub struct HullParams {
         ..phantom: PhantomConfig;
         /// The weight of a new measurement of marking in DCTCP's `alpha` (`g`).

@@ -130,6 +130,21 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_that_finds_exactly_the_threshold_is_not_marked() {
+        let threshold = Auto::Set(Bytes::new(3000));
+        let mut queue = PhantomQueue::new(&PhantomConfig { drain: 0.95, threshold }, Rate::gbps(10));
+        let marks: Vec<bool> = (0..5)
+            .map(|_| {
+                let mut frame = data(1000).with_flags(Flags::ECN_CAPABLE);
+                queue.on_departure(&mut frame, None, at(Time::ZERO));
+                frame.flags.has(Flags::ECN_CE)
+            })
+            .collect();
+        assert_eq!(marks, [false, false, false, false, true], "they find 0, 1000, 2000, 3000 and 4000 bytes");
+        assert_eq!(queue.marks, 1);
+    }
+
+    #[test]
     fn the_counter_is_exact_and_never_below_zero() {
         let mut queue = PhantomQueue::new(&config(0.5), Rate::gbps(8));
         queue.on_departure(&mut data(1000), None, at(Time::ZERO));

@@ -20,7 +20,7 @@ use clearway_schema::{Auto, Profile, declare};
 use clearway_units::{Rate, Span, Time};
 
 declare! {
-    /// Parameters of `rcp`.
+    /// The parameters of `rcp`.
     pub struct RcpParams {
         ..port: RcpConfig;
         /// If true, a flow asks for its rate with a SYN before the first byte, even over a connection that stands. Else

@@ -59,7 +59,7 @@ fn refused(text: &str) -> String {
     parse_with(text, &Overrides::default()).expect_err("this is to be refused").to_string()
 }
 
-/// What VALID is refused with after one line of it became another.
+/// Returns the error of [`VALID`] with one of its lines replaced.
 fn refused_with(old: &str, new: &str) -> String {
     assert!(VALID.contains(old), "{old}");
     refused(&VALID.replacen(old, new, 1))
