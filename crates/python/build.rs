@@ -1,5 +1,5 @@
-//! Records what the module is built from: the git commit, for the results' `summary.json`, and a hash of the simulator's
-//! sources, by which results that were computed before are known to be still valid.
+//! Records what the module is built from: the git commit, for the results' `summary.json`, and a hash of the
+//! simulator's sources, by which results that were computed before are known to be still valid.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! The benchmark's cases: permutations of long flows on fat trees at 100 Gbps, a web-search load on the 192-host tree, and
-//! one on the 320-host tree under RDMA transports.
+//! The benchmark's cases: permutations of long flows on fat trees at 100 Gbps, a web-search load on the 192-host tree,
+//! and one on the 320-host tree under RDMA transports.
 
 use crate::usage::{cpu_seconds, peak_bytes};
 use clearway_proto::{AnyTransport, Entity, Rng};
@@ -177,7 +177,8 @@ fn transport(name: &str) -> AnyTransport {
     AnyTransport::by_name(name).unwrap_or_else(|| panic!("no transport {name}"))
 }
 
-/// Makes a model without traffic whose ports have what a transport needs. `buffer` is the size of a switch's data queues.
+/// Makes a model without traffic whose ports have what a transport needs. `buffer` is the size of a switch's data
+/// queues.
 fn network(transport: &AnyTransport, topology: Topology, buffer: Bytes) -> Model {
     let mut model = ports::network_for(topology, [transport]).expect("one transport agrees with itself");
     model.switch.classes[0].limit.bytes = buffer;

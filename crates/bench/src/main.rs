@@ -1,5 +1,5 @@
-//! The program behind `make bench`, which measures link transmissions per CPU-second and peak memory of fixed cases, and
-//! compares them with a bare forwarding loop.
+//! The program behind `make bench`, which measures link transmissions per CPU-second and peak memory of fixed cases,
+//! and compares them with a bare forwarding loop.
 //!
 //! A *link transmission* is one packet, data or control, put on one link. The bare loop moves packets over the same
 //! links with the same event queue, but without protocols, port queues or books, so its speed bounds that of the

@@ -1,18 +1,19 @@
-//! Bounds of the data that can wait at a port under credits, by the network calculus of ExpressPass (SIGCOMM '17, sec. 3.1,
-//! eq. (1)).
+//! Bounds of the data that can wait at a port under credits, by the network calculus of ExpressPass (SIGCOMM '17, sec.
+//! 3.1, eq. (1)).
 //!
-//! Data leaves port `p` towards a neighbour in answer to credits that came from there. Credits come no faster than their
-//! rate limit allows, so data would never wait if every credit were answered after the same delay. The delay from a credit
-//! to its data varies, however, over a range `spread(p)`, and the data of that much time can arrive at once. The spread of
-//! a port follows from the spreads of the ports that feed it, starting at the hosts:
+//! Data leaves port `p` towards a neighbour in answer to credits that came from there. Credits come no faster than
+//! their rate limit allows, so data would never wait if every credit were answered after the same delay. The delay from
+//! a credit to its data varies, however, over a range `spread(p)`, and the data of that much time can arrive at once.
+//! The spread of a port follows from the spreads of the ports that feed it, starting at the hosts:
 //!
 //! ```text
 //! spread(p) = max over q of (credit queue to q + t(p, q) + most(q) + wait(q)) - min over q of (t(p, q) + least(q))
 //! ```
 //!
 //! where `q` is a port that feeds `p`, `t(p, q)` is the time on the link between them (credit and data), `least(q)` and
-//! `most(q)` bound the delay at `q`, and `wait(q)` is the longest time that data waits at `q`. The paper prints one symbol
-//! for both bounds of the delay and leaves the form of `wait(q)` open (E17-12), so there are three readings: [`Reading`].
+//! `most(q)` bound the delay at `q`, and `wait(q)` is the longest time that data waits at `q`. The paper prints one
+//! symbol for both bounds of the delay and leaves the form of `wait(q)` open (E17-12), so there are three readings:
+//! [`Reading`].
 
 use crate::feeds::{Cycle, Feeds};
 use clearway_proto::Framing;
@@ -53,8 +54,8 @@ pub struct Parameters {
     pub flows: u32,
     /// The longest busy period of a port, on which the term for credits of random sizes depends.
     pub busy: Span,
-    /// If true, a host's network card serves its flows in round robin, as the simulator's does; if false, it sends frames
-    /// in order of arrival.
+    /// If true, a host's network card serves its flows in round robin, as the simulator's does; if false, it sends
+    /// frames in order of arrival.
     pub turns: bool,
 }
 
@@ -137,8 +138,8 @@ pub struct Bound {
     pub spread: Terms,
     /// The bytes of data that can arrive at once per second of spread.
     pub rate: f64,
-    /// The bytes that the token bucket of credits adds: the data of the credits of a full bucket, and the credits of the
-    /// reverse direction that go before the data.
+    /// The bytes that the token bucket of credits adds: the data of the credits of a full bucket, and the credits of
+    /// the reverse direction that go before the data.
     pub buckets: f64,
     /// The bytes of requests, stops and their answers.
     pub control: f64,
@@ -269,8 +270,8 @@ impl Law<'_> {
         Delays { least: terms(least), most: terms(most) }
     }
 
-    /// Returns the delays at a port that `feed` feeds, given those at `feed`: the credit travels on to `feed`, and its data
-    /// comes back through it.
+    /// Returns the delays at a port that `feed` feeds, given those at `feed`: the credit travels on to `feed`, and its
+    /// data comes back through it.
     fn through(&self, topology: &Topology, feed: PortId, delays: &Delays) -> Delays {
         let p = self.parameters;
         let link = topology.port(feed);
@@ -328,8 +329,8 @@ impl Law<'_> {
             return Bound { least, spread, rate: bytes_per_s, buckets: 0.0, control: 0.0, sizes: 0.0 };
         }
         let CreditShaping { credit, data, bucket, .. } = p.shaping;
-        // A full bucket of credits passes at once and releases its data here. As many credits of the reverse direction go
-        // before that data, and one more is on the wire.
+        // A full bucket of credits passes at once and releases its data here. As many credits of the reverse direction
+        // go before that data, and one more is on the wire.
         let buckets = f64::from(bucket) / f64::from(credit) * f64::from(data)
             + f64::from(bucket)
             + f64::from(p.credit_sizes.1);
@@ -338,8 +339,8 @@ impl Law<'_> {
         Bound { least, spread, rate: bytes_per_s * self.data_share(), buckets, control, sizes }
     }
 
-    /// Returns the bytes by which the credits of a busy period can fall short of their mean size, except with probability
-    /// [`RISK`].
+    /// Returns the bytes by which the credits of a busy period can fall short of their mean size, except with
+    /// probability [`RISK`].
     ///
     /// A uniform size is sub-Gaussian with its own variance, so the sum of n sizes falls short of its mean by x with a
     /// probability of at most exp(-x^2 / (2 n variance)); and there are n places at which it may start.

@@ -1,4 +1,5 @@
-//! The ports that feed a port, which are those from which its data comes on the shortest paths between all pairs of hosts.
+//! The ports that feed a port, which are those from which its data comes on the shortest paths between all pairs of
+//! hosts.
 
 use clearway_topology::{NodeId, PortId, Topology};
 use std::collections::BTreeMap;
@@ -68,8 +69,8 @@ fn groups(topology: &Topology) -> BTreeMap<Vec<NodeId>, Vec<NodeId>> {
 struct Marks {
     /// The place of each port among those of its node.
     place: Vec<usize>,
-    /// For each switch, `degree x degree` flags: the one at `i * degree + j` is true if data that comes over the link of
-    /// place `i` leaves over that of place `j`.
+    /// For each switch, `degree x degree` flags: the one at `i * degree + j` is true if data that comes over the link
+    /// of place `i` leaves over that of place `j`.
     passes: Vec<Vec<bool>>,
     /// True for each port that carries data.
     used: Vec<bool>,
@@ -129,7 +130,8 @@ impl Marks {
         }
     }
 
-    /// Computes the distances of switches to the group's hosts, and returns the switches that reach them, the nearest first.
+    /// Computes the distances of switches to the group's hosts, and returns the switches that reach them, the nearest
+    /// first.
     fn measure(&mut self, topology: &Topology, switches: &[NodeId]) -> Vec<NodeId> {
         self.distance.fill(FAR);
         switches.iter().for_each(|switch| self.distance[switch.index()] = 1);

@@ -1,4 +1,5 @@
-//! Tests of the safe bound against the simulator: no queue exceeds it, whatever the network, the delays and the traffic.
+//! Tests of the safe bound against the simulator: no queue exceeds it, whatever the network, the delays and the
+//! traffic.
 
 #[path = "../../sim/tests/common/mod.rs"]
 mod common;

@@ -1,13 +1,13 @@
-//! A transport without congestion control or recovery: data leaves as fast as the network card takes it, and dropped data
-//! stays lost.
+//! A transport without congestion control or recovery: data leaves as fast as the network card takes it, and dropped
+//! data stays lost.
 //!
 //! It is a load for tests and benchmarks of networks, without acknowledgements, and not a transport for results: a flow
 //! that loses a packet never ends.
 //!
-//! It also serves as the traffic without credits of ExpressPass '17, sec. 7 ("Presence of other traffic"): queues absorb
-//! that traffic, and its receiver sends credits "which will drain the queue". In our reading the receiver answers each
-//! frame that came without a credit with a credit that releases no data. At the ports on its way that credit takes the
-//! place of another flow's, so that one frame less is sent there.
+//! It also serves as the traffic without credits of ExpressPass '17, sec. 7 ("Presence of other traffic"): queues
+//! absorb that traffic, and its receiver sends credits "which will drain the queue". In our reading the receiver
+//! answers each frame that came without a credit with a credit that releases no data. At the ports on its way that
+//! credit takes the place of another flow's, so that one frame less is sent there.
 
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Receiver, Sender};
 use crate::expresspass::CreditParams;
@@ -23,8 +23,8 @@ use clearway_units::Time;
 declare! {
     /// The parameters of `blast`.
     pub struct BlastParams {
-        /// If true, the receiver answers each frame with a credit that releases no data, so that credits of other flows make
-        /// room for it.
+        /// If true, the receiver answers each frame with a credit that releases no data, so that credits of other flows
+        /// make room for it.
         accounting: bool = "false" from "E17 7 (our reading)";
         ..credit: CreditParams [credit_queue, bucket] {
             /// The capacity of a port's credit queue, in credits, with `accounting`.

@@ -9,8 +9,8 @@
 //!    [`Sender::wants_unscheduled`], whose turn comes when no other data waits.
 //! 3. It calls [`Endpoint::handle_timeout`] at [`Endpoint::next_timeout`]. A call too early is harmless.
 //!
-//! Control packets leave at once because holding them back would hide congestion. Data waits for its turn so that a fast
-//! sender does not delay its host's other flows.
+//! Control packets leave at once because holding them back would hide congestion. Data waits for its turn so that a
+//! fast sender does not delay its host's other flows.
 
 use crate::packet::{Extra, Packet};
 use crate::rng::Rng;
@@ -43,8 +43,8 @@ pub struct Stats {
     pub credits_wasted: u64,
     /// The bytes of data that arrived a second time.
     pub duplicate_bytes: u64,
-    /// The number of notifications of congestion that this end received: CNPs and, in some transports, acknowledgements of
-    /// marked data.
+    /// The number of notifications of congestion that this end received: CNPs and, in some transports, acknowledgements
+    /// of marked data.
     pub notifications: u64,
 }
 
@@ -87,8 +87,8 @@ pub struct Env {
     pub framing: Framing,
     /// True if the connection is open already (persistent connections); else the flow opens one.
     pub established: bool,
-    /// The number of flows, of any transport, that this end's host is sending when the flow starts. It tells a sender the
-    /// load on its own network card, and is 0 for a receiving end.
+    /// The number of flows, of any transport, that this end's host is sending when the flow starts. It tells a sender
+    /// the load on its own network card, and is 0 for a receiving end.
     pub host_flows: u32,
 }
 
@@ -140,19 +140,20 @@ impl Gauges {
 
 /// One end of a flow. The documentation of the module says how it is driven.
 pub trait Endpoint {
-    /// Handles a packet that arrived for this end. `extra` is valid only if the packet is flagged [`crate::Flags::EXTRA`].
+    /// Handles a packet that arrived for this end. `extra` is valid only if the packet is flagged
+    /// [`crate::Flags::EXTRA`].
     fn handle_packet(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>);
 
     /// Handles the timer at the time of [`Endpoint::next_timeout`], or earlier.
     fn handle_timeout(&mut self, cx: &mut Cx<'_>);
 
-    /// Returns the next control packet, such as an acknowledgement, a credit or a request, which must leave at once. If the
-    /// packet needs `extra`, the end fills that and flags the packet.
+    /// Returns the next control packet, such as an acknowledgement, a credit or a request, which must leave at once. If
+    /// the packet needs `extra`, the end fills that and flags the packet.
     fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet>;
 
-    /// Returns the time at which [`Endpoint::handle_timeout`] must be called, or [`Time::MAX`] for never. For a time that is
-    /// not in the future, the driver calls [`Endpoint::handle_timeout`] in the same instant, after the present input. So an
-    /// end whose timeout never advances would stop the clock.
+    /// Returns the time at which [`Endpoint::handle_timeout`] must be called, or [`Time::MAX`] for never. For a time
+    /// that is not in the future, the driver calls [`Endpoint::handle_timeout`] in the same instant, after the present
+    /// input. So an end whose timeout never advances would stop the clock.
     fn next_timeout(&self) -> Time;
 
     /// Returns true if this end has nothing left to do and needs nothing more from its peer. Packets may still arrive.
@@ -177,8 +178,8 @@ pub trait Sender: Endpoint {
         false
     }
 
-    /// Returns the next packet of *unscheduled* data (sent without a credit), for the class of the lowest priority. Only
-    /// transports whose [`Needs`](crate::Needs) ask for that class send such data.
+    /// Returns the next packet of *unscheduled* data (sent without a credit), for the class of the lowest priority.
+    /// Only transports whose [`Needs`](crate::Needs) ask for that class send such data.
     fn poll_unscheduled(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         let _ = cx;
         None
@@ -190,16 +191,16 @@ pub trait Sender: Endpoint {
     /// Closes the flow, which ends when all data is delivered. The application writes no more.
     fn close(&mut self, cx: &mut Cx<'_>);
 
-    /// Takes back the bytes that have never been sent, and closes the flow. Returns the number of bytes that the flow then
-    /// has in all.
+    /// Takes back the bytes that have never been sent, and closes the flow. Returns the number of bytes that the flow
+    /// then has in all.
     fn truncate(&mut self, cx: &mut Cx<'_>) -> u64;
 
     /// Returns the bytes from the start of the flow that this end knows to have arrived; 0 in a transport without
     /// acknowledgements.
     fn acknowledged(&self) -> u64;
 
-    /// Tells the flow's max-min fair share, as a rate on the wire, to transports whose [`Needs`](crate::Needs) ask for an
-    /// oracle.
+    /// Tells the flow's max-min fair share, as a rate on the wire, to transports whose [`Needs`](crate::Needs) ask for
+    /// an oracle.
     fn set_rate(&mut self, rate: Rate, cx: &mut Cx<'_>) {
         let _ = (rate, cx);
     }

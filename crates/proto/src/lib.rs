@@ -10,9 +10,9 @@
 //! | output port, any transport | what to mark, limit or drop | the structs of [`port`] |
 //! | output port, one transport | what to write into packets, whose sender to notify | [`PortMechanism`] |
 //!
-//! A [`Transport`] is a sender and a receiver that belong together, with documented [parameters](clearway_schema::declare!).
-//! [`TRANSPORTS`] lists them all. What they are made of (limiters, pacers, feedback control, gates) are structs of
-//! their own, so that a real host can use them without a simulator in sight.
+//! A [`Transport`] is a sender and a receiver that belong together, with documented
+//! [parameters](clearway_schema::declare!). [`TRANSPORTS`] lists them all. What they are made of (limiters, pacers,
+//! feedback control, gates) are structs of their own, so that a real host can use them without a simulator in sight.
 #![forbid(unsafe_code)]
 
 pub mod ack_shaper;

@@ -1,5 +1,5 @@
-//! The trait [`PortMechanism`]: the work of a transport at the output ports of switches, besides queueing, marking and credit
-//! limits.
+//! The trait [`PortMechanism`]: the work of a transport at the output ports of switches, besides queueing, marking and
+//! credit limits.
 //!
 //! A mechanism sees the packets that arrive at its port, those that leave it, or both. It may write into the packets
 //! that leave, have a timer, and ask for congestion notification packets (CNPs) to the senders of flows.
@@ -32,8 +32,8 @@ pub trait PortMechanism: Debug + Sized {
     type Config: Declared + PartialEq + 'static;
     /// The name of the mechanism, for messages.
     const NAME: &'static str;
-    /// The first word of the mechanism's keys in a scenario's `[switch]`: the constant `drain` of the mechanism `phantom`
-    /// has the key `phantom_drain`.
+    /// The first word of the mechanism's keys in a scenario's `[switch]`: the constant `drain` of the mechanism
+    /// `phantom` has the key `phantom_drain`.
     const PREFIX: &'static str = "";
     /// The names of the constants that have a key in `[switch]`.
     const KEYS: &'static [&'static str] = &[];
@@ -47,13 +47,14 @@ pub trait PortMechanism: Debug + Sized {
     /// Makes the mechanism of a port whose link has this rate.
     fn new(config: &Self::Config, rate: Rate) -> Self;
 
-    /// Handles a packet that arrives and may still be dropped. `flow` names its flow, and no other flow ever has the same
-    /// name.
+    /// Handles a packet that arrives and may still be dropped. `flow` names its flow, and no other flow ever has the
+    /// same name.
     fn on_arrival(&mut self, packet: &Packet, flow: u64, port: PortState) {
         let _ = (packet, flow, port);
     }
 
-    /// Handles a packet that leaves for the link. `extra` is `None` unless the packet is flagged [`crate::Flags::EXTRA`].
+    /// Handles a packet that leaves for the link. `extra` is `None` unless the packet is flagged
+    /// [`crate::Flags::EXTRA`].
     fn on_departure(&mut self, packet: &mut Packet, extra: Option<&mut Extra>, port: PortState) {
         let _ = (packet, extra, port);
     }

@@ -21,8 +21,8 @@ pub struct Needs {
     pub unscheduled_queue: Option<u32>,
     /// The number of bytes that data packets carry besides payload and the network's headers.
     pub stamp: u32,
-    /// True if senders need an oracle that tells them their max-min fair share ([`Sender::set_rate`]). No real network has
-    /// one.
+    /// True if senders need an oracle that tells them their max-min fair share ([`Sender::set_rate`]). No real network
+    /// has one.
     ///
     /// [`Sender::set_rate`]: crate::Sender::set_rate
     pub oracle: bool,
@@ -67,8 +67,8 @@ choice! {
     pub enum Acks {
         /// Acknowledgements are in the class of their data.
         WithData = "with-data",
-        /// Hosts send acknowledgements ahead of data, also while data is paused; in switches they are in the class of their
-        /// data. It is `ACK_HIGH_PRIO 1` of HPCC's ns-3 code, whose script sets it at hosts only.
+        /// Hosts send acknowledgements ahead of data, also while data is paused; in switches they are in the class of
+        /// their data. It is `ACK_HIGH_PRIO 1` of HPCC's ns-3 code, whose script sets it at hosts only.
         FirstAtHosts = "first-at-hosts",
         /// Acknowledgements have a class of their own ahead of data at every port.
         OwnClass = "own-class",

@@ -63,8 +63,8 @@ pub enum Header {
     CreditSyn(CreditRequest),
     /// A request for credits as a packet of its own.
     CreditRequest(CreditRequest),
-    /// A stop of the credits; `end` is the number of bytes sent so far or, if the packet is flagged [`Flags::LAST`], the
-    /// length of the flow.
+    /// A stop of the credits; `end` is the number of bytes sent so far or, if the packet is flagged [`Flags::LAST`],
+    /// the length of the flow.
     CreditStop { session: u32, end: u64 },
     /// The answer of TCP and RCP to a SYN, with the receive window in bytes.
     SynAck { window: u32, rate: Rate, echo: Time },
@@ -76,7 +76,8 @@ pub enum Header {
     RdmaAck { ack: u64, offset: u64, len: u32, echo: Time },
     /// The answer of a credit transport to a [`Header::CreditStop`], or to data that ended the session.
     CreditAck(CreditAnswer),
-    /// A negative acknowledgement of RDMA: the `len` bytes from `offset` on arrived, though bytes before them are missing.
+    /// A negative acknowledgement of RDMA: the `len` bytes from `offset` on arrived, though bytes before them are
+    /// missing.
     RdmaNack { ack: u64, offset: u64, len: u32, echo: Time },
     /// A negative acknowledgement of a credit transport: all bytes from `ack` on shall be sent again.
     CreditNack(CreditAnswer),

@@ -58,7 +58,8 @@ impl Ranges {
         removed
     }
 
-    /// Removes the range that contains `offset` or ends there, if there is one, and all ranges before it; returns its end.
+    /// Removes the range that contains `offset` or ends there, if there is one, and all ranges before it; returns its
+    /// end.
     pub(crate) fn take_through(&mut self, offset: u64) -> Option<u64> {
         let taken = self.ranges.partition_point(|range| range.start <= offset);
         let end = self.ranges.get(taken.checked_sub(1)?)?.end;
@@ -100,7 +101,8 @@ impl Ranges {
     }
 
     /// Returns the offset below which every byte outside the set counts as lost, because `dup_thresh` ranges of the set
-    /// lie above it, or more than `(dup_thresh - 1) * smss` of its bytes (RFC 6675 sec. 4, `IsLost`); zero if there is none.
+    /// lie above it, or more than `(dup_thresh - 1) * smss` of its bytes (RFC 6675 sec. 4, `IsLost`); zero if there is
+    /// none.
     pub(crate) fn lost_below(&self, dup_thresh: u32, smss: u64) -> u64 {
         let bytes_max = (dup_thresh as u64 - 1) * smss;
         let mut bytes = 0;

@@ -83,7 +83,8 @@ macro_rules! transports {
                 TRANSPORTS.iter().find(|info| info.name == name).expect("every transport is listed")
             }
 
-            /// Sets one parameter. The name `profile` sets all parameters of a profile, so it must be set before others.
+            /// Sets one parameter. The name `profile` sets all parameters of a profile, so it must be set before
+            /// others.
             pub fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<(), Error> {
                 let value = value.into();
                 match self {

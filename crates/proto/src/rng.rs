@@ -66,8 +66,8 @@ impl Rng {
     }
 }
 
-/// Maps 64 bits one to one without visible structure (the finaliser of SplitMix64), to derive seeds and to hash the keys
-/// of flows.
+/// Maps 64 bits one to one without visible structure (the finaliser of SplitMix64), to derive seeds and to hash the
+/// keys of flows.
 #[inline]
 pub const fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);

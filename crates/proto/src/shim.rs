@@ -1,13 +1,13 @@
-//! The trait [`Shim`]: a layer at a host between its network card and the receivers of its flows, which needs no change to
-//! TCP.
+//! The trait [`Shim`]: a layer at a host between its network card and the receivers of its flows, which needs no change
+//! to TCP.
 //!
 //! A shim sees the packets that arrive for the receivers, before they do, and the acknowledgements that these send.
 //! It may rewrite an acknowledgement, or hold it and release it later. Its state spans all flows of a host.
 //!
 //! The driver of a shim follows one rule. A packet for a receiver goes to [`Shim::handle_incoming`], and then to the
-//! receiver. Each packet of the receiver goes to [`Shim::handle_outgoing`], and leaves if that returns it. After these, and
-//! after [`Shim::handle_timeout`], the driver calls [`Shim::poll_release`] until it returns `None` and sends each packet
-//! that it returns; then it sets the timer to [`Shim::next_timeout`]. Calls too early are harmless.
+//! receiver. Each packet of the receiver goes to [`Shim::handle_outgoing`], and leaves if that returns it. After these,
+//! and after [`Shim::handle_timeout`], the driver calls [`Shim::poll_release`] until it returns `None` and sends each
+//! packet that it returns; then it sets the timer to [`Shim::next_timeout`]. Calls too early are harmless.
 //!
 //! The driver chooses a number for each flow, and may use it again after [`Shim::forget`].
 

@@ -46,8 +46,8 @@ pub trait Transport {
     fn shim(_: &Self::Params, _: &ShimEnv) -> Option<Self::Shim> {
         None
     }
-    /// Returns the configuration of the mechanism at the ports of switches. A transport whose [`Transport::Mechanism`] is
-    /// not [`NoMechanism`] overrides this.
+    /// Returns the configuration of the mechanism at the ports of switches. A transport whose [`Transport::Mechanism`]
+    /// is not [`NoMechanism`] overrides this.
     ///
     /// [`NoMechanism`]: crate::NoMechanism
     fn mechanism(_: &Self::Params) -> Option<<Self::Mechanism as PortMechanism>::Config> {

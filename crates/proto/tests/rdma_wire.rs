@@ -21,8 +21,8 @@ fn whole(bytes: u64) -> [(Time, Operation); 2] {
     [(Time::ZERO, Operation::Write(bytes)), (Time::ZERO, Operation::Close)]
 }
 
-/// Runs a flow of `packets` under `rocev2`. Of the data packets, counted from 0 in the order of their departure, those in
-/// `lost` are lost.
+/// Runs a flow of `packets` under `rocev2`. Of the data packets, counted from 0 in the order of their departure, those
+/// in `lost` are lost.
 fn with_losses(recovery: &str, packets: u64, lost: &'static [u64]) -> Flow {
     let mut pair = Pair::new(Network::default());
     pair.log = true;

@@ -1,5 +1,5 @@
-//! The Python module `clearway._clearway`, which binds the simulator and does nothing else. The package `clearway` wraps
-//! it, and adds data frames, result folders and the command.
+//! The Python module `clearway._clearway`, which binds the simulator and does nothing else. The package `clearway`
+//! wraps it, and adds data frames, result folders and the command.
 
 mod catalog;
 mod errors;

@@ -20,8 +20,8 @@ const READINGS: [(&str, Reading); 3] =
 /// A dict that is returned to Python.
 type Answer<'py> = pyo3::Bound<'py, PyDict>;
 
-/// Returns the bounds of the data queues of a scenario's network. An input that is not given is taken from the scenario,
-/// or from the paper where the scenario has no credits.
+/// Returns the bounds of the data queues of a scenario's network. An input that is not given is taken from the
+/// scenario, or from the paper where the scenario has no credits.
 ///
 /// The dict that is returned holds `inputs`, with all inputs used, `ports`, and for each reading the bounds of those
 /// ports in the same order.

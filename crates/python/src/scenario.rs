@@ -75,8 +75,8 @@ impl Scenario {
         self.0.to_toml()
     }
 
-    /// Runs the simulation and returns its results. Other Python threads run meanwhile. `progress` is called at most ten
-    /// times a second. On Ctrl-C, or when `progress` returns `False`, the run ends and the results cover the part
+    /// Runs the simulation and returns its results. Other Python threads run meanwhile. `progress` is called at most
+    /// ten times a second. On Ctrl-C, or when `progress` returns `False`, the run ends and the results cover the part
     /// simulated so far.
     #[pyo3(signature = (progress = None))]
     fn run(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> Result<Results, Failure> {

@@ -38,7 +38,8 @@
 /// brackets names those that users see, in their order; the others keep their defaults. Changes in braces replace the
 /// default, the source or (by a comment) the documentation of a field.
 ///
-/// A set declared as `table` in place of `struct` may have fields that are `required`, and so has no default as a whole.
+/// A set declared as `table` in place of `struct` may have fields that are `required`, and so has no default as a
+/// whole.
 #[macro_export]
 macro_rules! declare {
     (

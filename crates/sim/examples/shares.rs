@@ -1,4 +1,5 @@
-//! Prints a table of how long flows use and share one link, with a row for each network and a column for each transport.
+//! Prints a table of how long flows use and share one link, with a row for each network and a column for each
+//! transport.
 //!
 //! Run it with `cargo run --release --example shares -- [rates=10,25,100] [flows=2,4,8,16,32,64] [rtts=25]
 //! [nets=plain,delay,rtt2] [seeds=3] SETTING ...`, where a SETTING is `transport` or `transport,parameter=value,...`. A

@@ -1,4 +1,5 @@
-//! Names for the simulator's objects: an index of its own type for each kind of object, and a vector that takes no other.
+//! Names for the simulator's objects: an index of its own type for each kind of object, and a vector that takes no
+//! other.
 //!
 //! Objects live in vectors and refer to each other by index. A `u32` for all of them would let a port be looked up by
 //! the number of a flow; with these types that does not compile. `Option` of an id takes no more room than the id.

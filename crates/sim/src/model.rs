@@ -1,7 +1,7 @@
 //! The model of a simulation, in which every name is resolved and every default filled in.
 //!
-//! [`crate::scenario`] makes a [`Model`] from a scenario file, and [`crate::Simulation`] runs it. Code can also build one
-//! directly.
+//! [`crate::scenario`] makes a [`Model`] from a scenario file, and [`crate::Simulation`] runs it. Code can also build
+//! one directly.
 
 use clearway_proto::port::pfc::PfcConfig;
 use clearway_proto::port::{CreditShaping, MarkAt, RedConfig};
@@ -42,7 +42,8 @@ pub struct Model {
 }
 
 impl Model {
-    /// Returns the class of *unscheduled* data (sent without a credit): the last of the classes with the lowest priority.
+    /// Returns the class of *unscheduled* data (sent without a credit): the last of the classes with the lowest
+    /// priority.
     pub fn unscheduled_class(&self) -> usize {
         let classes = self.switch.classes.iter().enumerate();
         classes.max_by_key(|(_, class)| class.priority).map_or(0, |(index, _)| index)
@@ -71,8 +72,8 @@ pub struct CreditClass {
     pub queue: u32,
     /// The rate limit.
     pub shaping: CreditShaping,
-    /// The share of the link whose capacity the credits schedule; 1 in the papers. A smaller share leaves the rest to data
-    /// without credits.
+    /// The share of the link whose capacity the credits schedule; 1 in the papers. A smaller share leaves the rest to
+    /// data without credits.
     pub share: f64,
 }
 
@@ -143,15 +144,15 @@ pub struct Marking {
 pub enum Threshold {
     /// One threshold for all ports.
     Fixed(Amount),
-    /// A threshold of 65 full frames per 10 Gbps of the port's rate, at least 10. The DCTCP and ExpressPass papers use 65
-    /// at 10 Gbps and 650 at 100 Gbps, PAC 10 at 1 Gbps.
+    /// A threshold of 65 full frames per 10 Gbps of the port's rate, at least 10. The DCTCP and ExpressPass papers use
+    /// 65 at 10 Gbps and 650 at 100 Gbps, PAC 10 at 1 Gbps.
     ByRate,
     /// RED: marks are random between two thresholds.
     Red(RedConfig),
 }
 
-/// The memory of a switch under dynamic thresholds (Choudhury and Hahne, 1998), where a queue may hold `alpha` times the
-/// free memory.
+/// The memory of a switch under dynamic thresholds (Choudhury and Hahne, 1998), where a queue may hold `alpha` times
+/// the free memory.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedBuffer {
     /// The memory of one switch.
@@ -275,8 +276,8 @@ pub struct Rounds {
     pub reconnect: bool,
     /// The number of rounds.
     pub rounds: u32,
-    /// If true, a round starts when all responses of the round before have arrived; else each worker gets its next request
-    /// as soon as its own response has arrived.
+    /// If true, a round starts when all responses of the round before have arrived; else each worker gets its next
+    /// request as soon as its own response has arrived.
     pub barrier: bool,
     /// The start of the first round.
     pub start: Time,

@@ -21,8 +21,8 @@ pub struct Timer {
     /// Time of the scheduled wake-up that counts; [`Time::MAX`] if none does.
     due: Time,
     /// Time of a later wake-up that was overtaken and may still come; [`Time::MAX`] if none is known, a time that is
-    /// not in the future if it has come. Without this field, a far deadline (a retransmission timeout) would be scheduled
-    /// anew after each near one (a pace), and such wake-ups would fill the heap of far events.
+    /// not in the future if it has come. Without this field, a far deadline (a retransmission timeout) would be
+    /// scheduled anew after each near one (a pace), and such wake-ups would fill the heap of far events.
     overtaken: Time,
 }
 

@@ -1,5 +1,5 @@
-//! Conformance tests of all transports on a matrix of conditions. In every cell each byte is delivered once and in order,
-//! every flow ends, the books balance, and the network is empty at the end.
+//! Conformance tests of all transports on a matrix of conditions. In every cell each byte is delivered once and in
+//! order, every flow ends, the books balance, and the network is empty at the end.
 //!
 //! The last test is random; `CLEARWAY_SEED=... cargo test -p clearway-sim --test conformance` repeats it.
 

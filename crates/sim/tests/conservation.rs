@@ -1,5 +1,5 @@
-//! Property tests of conservation: in any network, with any traffic and faults, flows end, bytes arrive once and in order,
-//! and the books balance.
+//! Property tests of conservation: in any network, with any traffic and faults, flows end, bytes arrive once and in
+//! order, and the books balance.
 
 mod common;
 

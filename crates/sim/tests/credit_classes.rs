@@ -25,8 +25,8 @@ fn turn(priority: u8, weight: u32, share: Option<f64>) -> CreditTurn {
     CreditTurn { name: format!("p{priority} w{weight}"), priority, weight, queue: 8, share }
 }
 
-/// Makes a dumbbell with classes of credits and two flows in each, which never end, except that `stops` names a class and
-/// the time at which its flows stop.
+/// Makes a dumbbell with classes of credits and two flows in each, which never end, except that `stops` names a class
+/// and the time at which its flows stop.
 fn classes(
     transport: &AnyTransport,
     turns: &[CreditTurn],
@@ -150,8 +150,8 @@ fn credits_for_a_share_of_the_link_release_data_for_exactly_that_share() {
     }
 }
 
-/// Sends a burst of 300 frames without credits into the path of a flow with credits. Returns the longest queue, in bytes,
-/// and the time for which more than 20 KB waited after the burst began.
+/// Sends a burst of 300 frames without credits into the path of a flow with credits. Returns the longest queue, in
+/// bytes, and the time for which more than 20 KB waited after the burst began.
 fn burst(accounting: bool) -> (f64, Span) {
     let mut blast = transport("blast");
     blast.set("accounting", if accounting { "true" } else { "false" }).unwrap();

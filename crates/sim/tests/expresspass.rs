@@ -128,8 +128,9 @@ fn naive_credits_leave_much_of_a_two_link_parking_lot_unused_and_feedback_does_n
         rates.into_iter().fold(f64::INFINITY, f64::min) / 10e9 / DATA_SHARE
     };
     let (naive, feedback) = (utilisation("naive-credit"), utilisation("expresspass"));
-    // In a fluid model 1/6 is unused. With evenly spaced credits at a full queue up to 1/4 is unused, since the flow that
-    // arrives through another switch at half the rate gets a place in the queue less often than a third of the time.
+    // In a fluid model 1/6 is unused. With evenly spaced credits at a full queue up to 1/4 is unused, since the flow
+    // that arrives through another switch at half the rate gets a place in the queue less often than a third of the
+    // time.
     assert!((0.72..0.86).contains(&naive), "{naive}");
     assert!(feedback > 0.9, "{feedback}");
 }

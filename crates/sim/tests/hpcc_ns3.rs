@@ -1,5 +1,5 @@
-//! Tests of parity with the HPCC authors' ns-3 code: completion times on one switch at 100 Gbps with links of 1 us, which
-//! we measured with that code. Serialisation times here are truncated to whole nanoseconds, as there.
+//! Tests of parity with the HPCC authors' ns-3 code: completion times on one switch at 100 Gbps with links of 1 us,
+//! which we measured with that code. Serialisation times here are truncated to whole nanoseconds, as there.
 //!
 //! A completion time of the ns-3 code ends when the last acknowledgement arrives at the sender, which is our `acked_s`.
 
@@ -24,7 +24,8 @@ fn authors(name: &str, settings: &[(&str, &str)]) -> AnyTransport {
     transport
 }
 
-/// Returns the completion times, in nanoseconds and as the ns-3 code counts them, of `flows` flows of `bytes` to one host.
+/// Returns the completion times, in nanoseconds and as the ns-3 code counts them, of `flows` flows of `bytes` to one
+/// host.
 fn fcts(transport: &AnyTransport, flows: u32, bytes: u64, whole_ns: bool, seed: u64) -> Vec<f64> {
     let mut model = network_for(transport, star(flows + 1));
     model.seed = seed;
@@ -85,8 +86,8 @@ fn single_flows_take_as_long_as_in_hpccs_ns3_code_to_the_nanosecond() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// Returns the medians over seeds of the time of the first flow to end and of the last. DCQCN's marks are random in both
-/// simulators, so that one run of the ns-3 code is one draw.
+/// Returns the medians over seeds of the time of the first flow to end and of the last. DCQCN's marks are random in
+/// both simulators, so that one run of the ns-3 code is one draw.
 fn medians(transport: &AnyTransport, whole_ns: bool) -> [f64; 2] {
     let seeds = if transport.info().name == "dcqcn" { 51 } else { 1 };
     let runs: Vec<Vec<f64>> = (0..seeds).map(|seed| fcts(transport, 2, 10_000_000, whole_ns, seed)).collect();

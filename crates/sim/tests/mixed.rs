@@ -1,7 +1,7 @@
 //! Tests of transports of different kinds that share one bottleneck.
 //!
-//! The network is the dumbbell of EC4's Fig. 2 (a): 10 Gbps, links of 5 us, marks above 100 frames and room for 250. Half
-//! of the flows use credits, half DCTCP. `cargo test -p clearway-sim --test mixed -- --nocapture` prints the
+//! The network is the dumbbell of EC4's Fig. 2 (a): 10 Gbps, links of 5 us, marks above 100 frames and room for 250.
+//! Half of the flows use credits, half DCTCP. `cargo test -p clearway-sim --test mixed -- --nocapture` prints the
 //! measurements, which docs/protocols/ec4.md discusses.
 
 mod common;
@@ -207,9 +207,10 @@ fn ec4_as_printed_takes_more_of_the_link_than_our_reading() {
 #[test]
 fn eight_flows_of_ec4_behind_slow_hosts_all_get_a_share() {
     // In one of eight seeds one flow locked the others out (Jain 0.13), with credits of one size and HIGH mode by the
-    // printed law of ExpressPass, which keeps a rate that loses less than a tenth of its credits. One flow's card sent its
-    // credits evenly at the rate of the next limiter, so that its next credit took each place that became free there, and
-    // credits of the others, one per round trip each, found none. Random sizes prevent this, and so does the present law.
+    // printed law of ExpressPass, which keeps a rate that loses less than a tenth of its credits. One flow's card sent
+    // its credits evenly at the rate of the next limiter, so that its next credit took each place that became free
+    // there, and credits of the others, one per round trip each, found none. Random sizes prevent this, and so does the
+    // present law.
     let least = |random: &str| {
         let credits = with("ec4", &[("randomize_size", random)]);
         let jain = (1..=8).map(|seed| {
@@ -272,8 +273,8 @@ fn ec4_takes_the_whole_link_again_when_dctcp_has_stopped() {
     assert!(rates[7] < 8.0e9 && rates[9] > 8.9e9, "{rates:?}");
 }
 
-/// Measures ExpressPass in a class of weight `weight` beside `other` in a class of weight 1, with credits for `share` of
-/// the links.
+/// Measures ExpressPass in a class of weight `weight` beside `other` in a class of weight 1, with credits for `share`
+/// of the links.
 fn two_classes(other: &str, weight: u32, share: f64) -> Mix {
     let mut model = network(&expresspass_ns2(), 8);
     let mut own = model.switch.classes[0].clone();
@@ -326,7 +327,8 @@ fn cubic_beside_expresspass_fills_the_buffer_and_frames_are_lost() {
 
 #[test]
 fn timely_beside_expresspass_starves_in_one_queue_and_gets_its_share_in_a_class_of_its_own() {
-    // EC4 sec. I names TIMELY too. TIMELY backs off as the queue delays its packets; credits do not react to that queue.
+    // EC4 sec. I names TIMELY too. TIMELY backs off as the queue delays its packets; credits do not react to that
+    // queue.
     let mut timely = transport("timely");
     timely.set("lossless", "false").unwrap();
     let one = one_queue("expresspass ns2 : timely", &expresspass_ns2(), &timely, 8);

@@ -34,7 +34,8 @@ fn endless(src: u32, dst: u32) -> Flow {
     Flow { size: None, ..flow(src, dst, 1) }
 }
 
-/// Returns the goodput of endless flows on a star in the second half of 20 ms, as a share of 10 Gbps of data on the wire.
+/// Returns the goodput of endless flows on a star in the second half of 20 ms, as a share of 10 Gbps of data on the
+/// wire.
 fn shares(ceiling: &str, rates: &[u64], flows: &[(u32, u32)]) -> (Vec<f64>, Results) {
     shares_of(&expresspass(&[("ceiling", ceiling)]), rates, flows)
 }

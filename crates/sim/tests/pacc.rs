@@ -20,8 +20,8 @@ fn pacc(set: &[(&str, &str)]) -> AnyTransport {
 const PRINT: [(&str, &str); 4] =
     [("min_rate", "10 Mbps"), ("reaction", "on-cnp"), ("decrease_interval", "0 s"), ("clamp_target", "true")];
 
-/// Makes a model of endless flows over a dumbbell, each from a host of its own, with samples of their payload rates in 20
-/// parts of the run.
+/// Makes a model of endless flows over a dumbbell, each from a host of its own, with samples of their payload rates in
+/// 20 parts of the run.
 fn long(transport: &AnyTransport, flows: u32, rate: Rate, delay: Span, stop: Span) -> Model {
     let shape = Dumbbell { pairs: flows, rate, delay, bottleneck_rate: rate, bottleneck_delay: delay * 2 };
     let mut model = network_for(transport, shape.build().unwrap());
@@ -62,7 +62,8 @@ fn two_flows_fill_a_link_and_less_than_half_of_it_by_eq_1_as_printed_pacc_22() {
     println!("from 20 to 40 ms: {default:.3}, by eq. (1) {print:.3}");
     assert!(default > 0.98, "{default}");
     assert!(print < 0.5, "{print}");
-    // The target rate makes the difference: with an unchanged target, and eq. (1) as printed otherwise, the link is full.
+    // The target rate makes the difference: with an unchanged target, and eq. (1) as printed otherwise, the link is
+    // full.
     let kept = used(&pacc(&PRINT[..3]));
     assert!(kept > 0.98, "{kept}");
 }

@@ -1,5 +1,5 @@
-//! Tests of the shares, queues and utilisation of transports with a mechanism at ports, of `ideal` and of DX, against their
-//! papers.
+//! Tests of the shares, queues and utilisation of transports with a mechanism at ports, of `ideal` and of DX, against
+//! their papers.
 
 mod common;
 

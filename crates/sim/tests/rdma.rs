@@ -1,5 +1,5 @@
-//! Tests of RDMA and flow control in the simulator: no packet is lost with flow control, all data is delivered without it,
-//! and deadlocks and storms are reported.
+//! Tests of RDMA and flow control in the simulator: no packet is lost with flow control, all data is delivered without
+//! it, and deadlocks and storms are reported.
 
 mod common;
 
@@ -123,9 +123,9 @@ fn the_retransmission_timer_costs_no_event_per_packet() {
 
 #[test]
 fn a_leaving_packet_is_marked_by_frames_that_arrive_at_that_instant_as_in_the_authors_code() {
-    // Two trains of 20 frames meet at a port, where two frames arrive each time that one leaves. The k-th to leave, from
-    // 0, leaves k + 1 frames behind, two of which have just arrived. More than 5.5 frames are left behind by 15 frames
-    // while frames arrive, and by 14 after that.
+    // Two trains of 20 frames meet at a port, where two frames arrive each time that one leaves. The k-th to leave,
+    // from 0, leaves k + 1 frames behind, two of which have just arrived. More than 5.5 frames are left behind by 15
+    // frames while frames arrive, and by 14 after that.
     let mut transport = transport("dcqcn");
     for (key, value) in [("k_min", "8459 B"), ("k_max", "8459 B"), ("k_at", "100 Gbps")] {
         transport.set(key, value).unwrap();
@@ -411,8 +411,9 @@ proptest! {
     }
 }
 
-/// Sends single packets from h11 to h0 every 3 us, while up to eight hosts (h0 among them if `h0_sends`) send 2 MB each to
-/// `busy`. Returns the times from each packet's arrival to its acknowledgement, in seconds and sorted, and the results.
+/// Sends single packets from h11 to h0 every 3 us, while up to eight hosts (h0 among them if `h0_sends`) send 2 MB each
+/// to `busy`. Returns the times from each packet's arrival to its acknowledgement, in seconds and sorted, and the
+/// results.
 fn ack_times(acks: &str, busy: &str, h0_sends: bool) -> (Vec<f64>, Results) {
     let watched = (0..8).map(|number| 50 + 3 * number);
     let watched: Vec<String> = watched
@@ -456,8 +457,8 @@ fn ack_times(acks: &str, busy: &str, h0_sends: bool) -> (Vec<f64>, Results) {
     (times, results)
 }
 
-/// Returns the range of times of an acknowledgement that does not wait: from that in an idle network to that with a frame
-/// on each of its links.
+/// Returns the range of times of an acknowledgement that does not wait: from that in an idle network to that with a
+/// frame on each of its links.
 fn idle_ack_times() -> std::ops::Range<f64> {
     let time = |wire| Rate::gbps(100).time_to_send(Bytes::new(wire)).as_secs_f64();
     let idle = 2.0 * (time(84) + 1e-6);
@@ -529,8 +530,9 @@ fn classes_of_credits_are_not_counted_among_classes_that_merge_at_switches() {
     assert_eq!(results.summary.flows_completed, 5);
 }
 
-/// Returns the queue at the fixed point of DCQCN's fluid model (Zhu et al., CoNEXT'16), at which the rates of `flows` flows
-/// at 40 Gbps neither grow nor shrink, in bytes. With packets of 1,000 B, `p^3 = R_AI N^2 / (tau' C^2) (1/B + N/(T C))^2`.
+/// Returns the queue at the fixed point of DCQCN's fluid model (Zhu et al., CoNEXT'16), at which the rates of `flows`
+/// flows at 40 Gbps neither grow nor shrink, in bytes. With packets of 1,000 B, `p^3 = R_AI N^2 / (tau' C^2) (1/B +
+/// N/(T C))^2`.
 fn dcqcn_queue(flows: f64) -> f64 {
     let (rate, step, bytes) = (40e9 / 8e3, 40e6 / 8e3, 10e6 / 1e3);
     let (timer, alpha) = (55e-6, 55e-6);

@@ -1,4 +1,5 @@
-//! Tests of the utilisation and fairness of ExpressPass with long flows on one link, by which its default law was chosen.
+//! Tests of the utilisation and fairness of ExpressPass with long flows on one link, by which its default law was
+//! chosen.
 
 mod common;
 
@@ -8,7 +9,8 @@ use common::transport;
 /// The least share of the data's capacity that is used, and the least Jain index over 10 ms.
 const BOUNDS: (f64, f64) = (0.93, 0.95);
 
-/// Measures the cells without unequal round-trip times under a law. Returns those outside the bounds, with their figures.
+/// Measures the cells without unequal round-trip times under a law. Returns those outside the bounds, with their
+/// figures.
 fn outside(cells: impl Iterator<Item = Cell>, law: &str, seeds: u64) -> Vec<String> {
     let mut expresspass = transport("expresspass");
     expresspass.set("feedback", law).unwrap();

@@ -266,7 +266,8 @@ fn round_trip_times_include_the_time_for_which_pac_holds_acknowledgements() {
         packets,
         "each that was not dropped"
     );
-    // At most PAC's threshold of 80 KB waits in the network, which takes 0.68 ms and a base round trip. PAC holds longer.
+    // At most PAC's threshold of 80 KB waits in the network, which takes 0.68 ms and a base round trip. PAC holds
+    // longer.
     let longest = rtts.iter().copied().fold(0.0, f64::max);
     assert!(longest > 1.0e-3 && longest < 0.1, "{longest}");
     assert!(rtts.iter().all(|rtt| *rtt > 90e-6));

@@ -24,8 +24,8 @@ fn long(name: &str, shape: Dumbbell, stagger: Span, stop: Span) -> Model {
     model
 }
 
-/// Runs a model and returns, for each flow, the mean payload rate in the second half, in bits per second, and the number of
-/// timeouts.
+/// Runs a model and returns, for each flow, the mean payload rate in the second half, in bits per second, and the
+/// number of timeouts.
 fn steady(model: &Model) -> Vec<(f64, u64)> {
     let results = run(model);
     let timeouts: Vec<u64> = results.flows.u64s("timeouts").to_vec();
@@ -95,7 +95,8 @@ fn equal_long_flows_share_a_link_under_every_transport() {
             // above Q_th (50 KB here), and 32 flows would never get one in 384.5 KB.
             let room = if info.name == "pacc" { 2_000_000 } else { 384_500 };
             model.switch.classes[0].limit = Amount { bytes: Bytes::new(room), packets: u32::MAX };
-            // Without random delays all is periodic, and a full queue locks all but one flow out (Floyd, Jacobson 1992).
+            // Without random delays all is periodic, and a full queue locks all but one flow out (Floyd, Jacobson
+            // 1992).
             model.host.processing_delay = Delay::Uniform(Span::ZERO, Span::from_ns(2400));
             let rates: Vec<f64> = steady(&model).iter().map(|flow| flow.0).collect();
             let jain = jain(&rates);
@@ -105,9 +106,9 @@ fn equal_long_flows_share_a_link_under_every_transport() {
     }
 }
 
-/// Returns the least Jain index at 4 to 32 flows and the run time in milliseconds, of which the second half counts; `None`
-/// for a transport without congestion control. The papers give no number for these cases, so a bound is the index that we
-/// measure (`--no-capture` prints it), less about a hundredth: it guards against a change for the worse.
+/// Returns the least Jain index at 4 to 32 flows and the run time in milliseconds, of which the second half counts;
+/// `None` for a transport without congestion control. The papers give no number for these cases, so a bound is the
+/// index that we measure (`--no-capture` prints it), less about a hundredth: it guards against a change for the worse.
 fn bound(name: &str) -> Option<(f64, u64)> {
     Some(match name {
         "blast" | "rocev2" => return None,
@@ -116,13 +117,13 @@ fn bound(name: &str) -> Option<(f64, u64)> {
         // The paper says "very good" without a number (ExpressPass '17, sec. 6.1, Fig. 15); we measure 0.969.
         "expresspass" => (0.96, 120),
         "rcp" => (0.999, 120),
-        // These lose packets of all flows at once when the buffer is full, and a saw tooth of the window takes 100 ms. We
-        // measure 0.985 and 0.991.
+        // These lose packets of all flows at once when the buffer is full, and a saw tooth of the window takes 100 ms.
+        // We measure 0.985 and 0.991.
         "newreno" => (0.975, 800),
         "cubic" => (0.98, 800),
         // We measure 0.992 to 0.994.
         "dctcp" | "dx" | "expresspass-hotnets16" | "timely" => (0.98, 300),
-        // We measure 0.998 and more.
+        // We measure 0.996 and more.
         "hull" | "dcqcn" | "naive-credit" | "ec4" | "pac" => (0.99, 300),
         "fixed-window" | "rdma-dctcp" | "pacc" => (0.999, 300),
         // We measure 0.970, 0.968 and 0.964.

@@ -100,7 +100,8 @@ fn no_bound_shrinks_when_an_input_grows() {
         assert!(most(&tree, &small, 1, 2) < most(&tree, &large, 1, 2), "{parameters:?}");
         assert!(most(&tree, &small, 1, 0) < most(&tree, &large, 1, 0), "{parameters:?}");
     }
-    // A switch's delay is equal on all ways through it, so it matters only where ways differ in their number of switches.
+    // A switch's delay is equal on all ways through it, so it matters only where ways differ in their number of
+    // switches.
     let slow = Parameters { switch_delay: Span::from_us(1), ..base };
     let found = bounds_of(&tree, &feeds, &slow, Reading::Least);
     assert_eq!(

@@ -1,5 +1,5 @@
-//! A shaper that lets acknowledgements leave a host at a fixed rate. It is the strawman of PAC's Fig. 3, which shows that
-//! no fixed rate both avoids incast and fills the link.
+//! A shaper that lets acknowledgements leave a host at a fixed rate. It is the strawman of PAC's Fig. 3, which shows
+//! that no fixed rate both avoids incast and fills the link.
 
 use crate::packet::{Extra, Kind, Packet};
 use crate::shim::{Shim, ShimEnv, ShimStats};

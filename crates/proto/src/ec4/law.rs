@@ -10,7 +10,8 @@ choice! {
     pub enum OmegaInHigh {
         /// Both modes share one factor.
         Shared = "shared",
-        /// Each mode has its own factor. HIGH mode starts with that of a new flow; LOW mode continues with its last one.
+        /// Each mode has its own factor. HIGH mode starts with that of a new flow; LOW mode continues with its last
+        /// one.
         Own = "own",
     }
 }
@@ -18,7 +19,8 @@ choice! {
 choice! {
     /// The amount by which an unmarked period of LOW mode raises the rate before the credit block (EC4-4).
     pub enum EcnIncrease {
-        /// The rate rises by half of `target_ECN_ratio + ECN_alpha`, as line 7 says, so that recent marks speed the increase.
+        /// The rate rises by half of `target_ECN_ratio + ECN_alpha`, as line 7 says, so that recent marks speed the
+        /// increase.
         Alpha = "alpha",
         /// The rate rises by half of `target_ECN_ratio` alone, which is zero with the paper's target.
         Target = "target",
@@ -36,13 +38,13 @@ choice! {
 }
 
 choice! {
-    /// The periods of LOW mode in which the credit block raises the rate if no credits were lost (EC4-17). It moves `omega`
-    /// towards `omega_mid` in all periods.
+    /// The periods of LOW mode in which the credit block raises the rate if no credits were lost (EC4-17). It moves
+    /// `omega` towards `omega_mid` in all periods.
     pub enum CreditIncrease {
         /// The rate rises only in periods without marks.
         Unmarked = "unmarked",
-        /// The rate rises in all periods, as lines 20 to 22 say. A flow whose data is always marked then stays at 1/11 of the
-        /// link.
+        /// The rate rises in all periods, as lines 20 to 22 say. A flow whose data is always marked then stays at 1/11
+        /// of the link.
         Always = "always",
     }
 }
@@ -50,8 +52,8 @@ choice! {
 /// The constants of the law, with the paper's names.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Constants {
-    /// The constants of HIGH mode, which is the default law of ExpressPass. `max_rate`, `alpha`, `w_init` and `w_min` hold
-    /// in LOW mode too.
+    /// The constants of HIGH mode, which is the default law of ExpressPass. `max_rate`, `alpha`, `w_init` and `w_min`
+    /// hold in LOW mode too.
     pub expresspass: Algorithm1,
     /// The number of unmarked periods beyond the first after which HIGH mode begins.
     pub mode_threshold: u32,
@@ -150,9 +152,9 @@ impl Law {
         self.ecn_alpha
     }
 
-    /// Updates the rate after a period with this share of marked packets and this loss of credits (lines 4 to 27). Either is
-    /// `None` if the period had no data or no credits to measure it. `passed` is the rate at which data arrived. A decrease
-    /// stops at `floor`; both rates are in credits per second.
+    /// Updates the rate after a period with this share of marked packets and this loss of credits (lines 4 to 27).
+    /// Either is `None` if the period had no data or no credits to measure it. `passed` is the rate at which data
+    /// arrived. A decrease stops at `floor`; both rates are in credits per second.
     pub fn step(&mut self, ecn_ratio: Option<f64>, credit_loss: Option<f64>, passed: f64, floor: f64) {
         let before = self.high.rate();
         let mut tmp_rate = before;

@@ -18,8 +18,8 @@ use clearway_schema::{Profile, declare};
 declare! {
     /// The parameters of `ec4`.
     pub struct Ec4Params {
-        /// The number of unmarked update periods beyond the first before HIGH mode (mode_threshold). With 3, the fifth in a row is
-        /// in HIGH mode.
+        /// The number of unmarked update periods beyond the first before HIGH mode (mode_threshold). With 3, the fifth
+        /// in a row is in HIGH mode.
         mode_threshold: u32 = "3" in "" to "1000000" from "EC4 III-C";
         /// The weight of a new share of marked packets in its moving average (g).
         g: f64 = "0.0625" in "0" to "1" from "EC4 III-C";

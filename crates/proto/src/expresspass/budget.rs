@@ -1,9 +1,9 @@
 //! The budget of credits of a receiver that knows how much data is to come (E17 sec. 7: "if the end of the flow can be
 //! reliably estimated in advance").
 //!
-//! Requests state how many bytes the application has written. The bytes that have not arrived need a number of frames, of
-//! which the outstanding credits (neither spent nor known to be lost) pay for as many. The receiver may send credits for
-//! the rest, and a margin for credits that get lost.
+//! Requests state how many bytes the application has written. The bytes that have not arrived need a number of frames,
+//! of which the outstanding credits (neither spent nor known to be lost) pay for as many. The receiver may send credits
+//! for the rest, and a margin for credits that get lost.
 
 use clearway_units::{Span, Time};
 
@@ -57,8 +57,8 @@ impl CreditBudget {
         open < frames || open < frames.saturating_add((frames as f64 * self.margin).ceil() as u64)
     }
 
-    /// Returns the time at which outstanding credits count as lost: `patience` after the last credit, or never if no data is
-    /// left.
+    /// Returns the time at which outstanding credits count as lost: `patience` after the last credit, or never if no
+    /// data is left.
     pub fn gives_up_at(&self, patience: Span) -> Time {
         if self.left() == 0 { Time::MAX } else { self.sent.saturating_add(patience) }
     }

@@ -96,40 +96,41 @@ declare! {
         randomize_size: bool = "true" from "E17 3.1";
         /// The least size of a credit on the wire, in bytes, with randomize_size.
         size_min: u32 = "76" in "64" to "92" from "ns2-xpass, fat tree: the mean is 84 B, so data keeps its 94.82 % (E17 3.1: 84)";
-        /// If true, the share of links that credits take, and max_rate, follow from the mean of the sizes with randomize_size,
-        /// rounded up to whole bytes, and not from 84 B.
+        /// If true, the share of links that credits take, and max_rate, follow from the mean of the sizes with
+        /// randomize_size, rounded up to whole bytes, and not from 84 B.
         mean_size: bool = "false" from "E17 3.1: 84 of 1622 B (ns2-xpass: the mean)";
         /// The time without data after which the sender stops its credits; auto: the base round-trip time.
         idle_timeout: Auto<Span> = "auto" from "our choice: E17 3.1 says a small timeout period";
-        /// The time without an answer after which a request or a stop is repeated; auto: two base round-trip times, at
-        /// least 200 us.
+        /// The time without an answer after which a request or a stop is repeated, doubled each time; auto: two base
+        /// round-trip times, at least 200 us.
         retry: Auto<Span> = "auto" from "our choice: E17 states none; 200 us is the minimum RTO of E16 4";
         /// If true, the time of retry doubles with each repetition of a request or a stop.
         retry_backoff: bool = "true" from "our choice: E17 states none (ns2-xpass: false)";
         /// The way in which a new connection asks for its first credits: on its SYN, or with a packet of its own.
         handshake: Handshake = "syn" from "E17 3.1";
-        /// If true, the sender stops the credits as soon as those of one round trip (the time that the first credit took) cover
-        /// the data left, and asks again two such round trips later if too few arrived.
+        /// If true, the sender stops the credits as soon as those of one round trip (the time that the first credit
+        /// took) cover the data left, and asks again two such round trips later if too few arrived.
         early_stop: bool = "false" from "our choice: the paper does not (ns2-xpass does)";
-        /// If true, requests tell the receiver how much there is to send, and it sends no more credits than that takes, plus the
-        /// margin.
+        /// If true, requests tell the receiver how much there is to send, and it sends no more credits than that takes,
+        /// plus the margin.
         tell_end: bool = "false" from "E17 7 proposes it; the paper's evaluation is without";
         /// The number of credits beyond the frames left, as a share of these, rounded up, with tell_end.
         end_margin: f64 = "0.1" in "0" to "100" from "our choice: target_loss, the loss of credits that is normal";
-        /// The largest amount of unscheduled data in flight (sent without credits, at the lowest priority), in bandwidth-delay
-        /// products of the path; 0 for none.
+        /// The largest amount of unscheduled data in flight (sent without credits, at the lowest priority), in
+        /// bandwidth-delay products of the path; 0 for none.
         low_priority: f64 = "0" in "0" to "1000" from "E17 7 proposes it (RC3); the paper's evaluation is without";
         /// The capacity of a port's queue of unscheduled data, in frames, with low_priority.
         low_priority_queue: u32 = "32" in "1" to "100000" from "our choice: a small buffer; what waits longer is sooner sent with a credit";
         /// The treatment of data that arrives beyond a gap: it is kept, or discarded and sent again.
         recovery: Recovery = "selective" from "our choice: E17 states none (ns2-xpass: go-back-n)";
-        /// The time by which a frame may arrive later than newer data before it counts as lost; auto: a quarter of the base
-        /// round-trip time.
+        /// The time by which a frame may arrive later than newer data before it counts as lost; auto: a quarter of the
+        /// base round-trip time.
         reorder_window: Auto<Span> = "auto" from "RFC 8985";
-        /// The number of credits by which an echo may be late before its credit counts as lost; more than 0 for packet spraying.
+        /// The number of credits by which an echo may be late before its credit counts as lost; more than 0 for packet
+        /// spraying.
         reorder_credits: u32 = "0" in "" to "62" from "E17 3.2: a gap is a loss";
-        /// The place in which data that a credit released waits for the link: in its flow, for the flow's turn at the network
-        /// card, or in the card's queue, in the order in which credits arrived.
+        /// The place in which data that a credit released waits for the link: in its flow, for the flow's turn at the
+        /// network card, or in the card's queue, in the order in which credits arrived.
         release: Release = "turn" from "our choice: E17 states none (ns2-xpass: queue)";
         /// The capacity of a port's credit queue, in credits.
         credit_queue: u32 = "8" in "1" to "100000" from "E17 3.3";
@@ -148,8 +149,8 @@ impl CreditParams {
         if self.randomize_size { (self.size_min, CREDIT_MAX.max(self.size_min)) } else { (fixed, fixed) }
     }
 
-    /// Returns the size of a credit from which the share of credits in a link follows, where the smallest frame has `fixed`
-    /// bytes. It is `fixed`, or with `mean_size` the mean of the sizes, rounded up.
+    /// Returns the size of a credit from which the share of credits in a link follows, where the smallest frame has
+    /// `fixed` bytes. It is `fixed`, or with `mean_size` the mean of the sizes, rounded up.
     pub fn counted_size(&self, fixed: u32) -> u32 {
         let (least, largest) = self.sizes(fixed);
         if self.mean_size { (least + largest).div_ceil(2) } else { fixed }

@@ -58,9 +58,9 @@ fn per_second(events: u64, span: Span) -> f64 {
 pub enum Trigger {
     /// A timer starts an update every update period.
     Timer,
-    /// A credit that leaves at least one update period after the last update starts the next one, if data arrived since.
-    /// That credit leaves when it was due, and the new rate sets the gap after it. Counts from before a request enter the
-    /// first update after it.
+    /// A credit that leaves at least one update period after the last update starts the next one, if data arrived
+    /// since. That credit leaves when it was due, and the new rate sets the gap after it. Counts from before a request
+    /// enter the first update after it.
     Credit,
     /// The rate is fixed and never updated.
     Never,
@@ -101,8 +101,8 @@ pub struct Algorithm1 {
     pub w_max: f64,
     /// The credit loss up to which there is no congestion.
     pub target_loss: f64,
-    /// The divisor in the scaling of the initial rate by `min(1, credits wanted / ramp)`; 0 for no scaling. The ns-2 code
-    /// has 40.
+    /// The divisor in the scaling of the initial rate by `min(1, credits wanted / ramp)`; 0 for no scaling. The ns-2
+    /// code has 40.
     pub ramp: u32,
 }
 
@@ -145,9 +145,9 @@ impl FeedbackControl {
         FeedbackControl { constants, cur_rate, w: constants.w_init, increased: false, matched: false }
     }
 
-    /// Makes the law of a new flow, with line 12 read as sec. 4 models it: the loss applies to the rate at which the lost
-    /// credits were sent. Losses become known a round trip later, when line 12 as printed has often reduced `cur_rate`
-    /// already, and reduces it again for the same losses.
+    /// Makes the law of a new flow, with line 12 read as sec. 4 models it: the loss applies to the rate at which the
+    /// lost credits were sent. Losses become known a round trip later, when line 12 as printed has often reduced
+    /// `cur_rate` already, and reduces it again for the same losses.
     pub fn matched(constants: Algorithm1) -> FeedbackControl {
         FeedbackControl { matched: true, ..FeedbackControl::new(constants) }
     }
@@ -168,8 +168,8 @@ impl FeedbackControl {
         self.step_from(self.cur_rate, credit_loss, floor);
     }
 
-    /// Updates the rate as [`FeedbackControl::step`] does, where the lost credits were sent at `sent_rate`. A decrease never
-    /// raises the rate.
+    /// Updates the rate as [`FeedbackControl::step`] does, where the lost credits were sent at `sent_rate`. A decrease
+    /// never raises the rate.
     fn step_from(&mut self, sent_rate: f64, credit_loss: f64, floor: f64) {
         let Algorithm1 { max_rate, w_min, w_max, target_loss, .. } = self.constants;
         if credit_loss <= target_loss {
@@ -238,7 +238,8 @@ mod tests {
         ramp: 0,
     };
 
-    /// Updates N synchronised flows at one bottleneck, which all see the same loss, as sec. 4 models them. Returns the loss.
+    /// Updates N synchronised flows at one bottleneck, which all see the same loss, as sec. 4 models them. Returns the
+    /// loss.
     fn fluid(flows: &mut [FeedbackControl]) -> f64 {
         let sum: f64 = flows.iter().map(|flow| flow.cur_rate).sum();
         let loss = (1.0 - 1.0 / sum).max(0.0);

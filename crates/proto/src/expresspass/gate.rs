@@ -35,12 +35,12 @@ pub struct GateConfig {
     pub backs_off: bool,
     /// If true, a mark on the last data packet stops the credits (E16), and no stop is sent for that.
     pub stop_by_mark: bool,
-    /// If true, the sender stops the credits as soon as those of one round trip cover the data left (the ns-2 code). The
-    /// round trip is the time from the last request to its first credit. If too few credits arrive after the stop, the sender
-    /// asks again two such round trips later.
+    /// If true, the sender stops the credits as soon as those of one round trip cover the data left (the ns-2 code).
+    /// The round trip is the time from the last request to its first credit. If too few credits arrive after the stop,
+    /// the sender asks again two such round trips later.
     pub early_stop: bool,
-    /// If true, requests tell the receiver how much there is to send, and the receiver stops by itself when all of that has
-    /// arrived.
+    /// If true, requests tell the receiver how much there is to send, and the receiver stops by itself when all of that
+    /// has arrived.
     pub tell_end: bool,
 }
 
@@ -50,8 +50,8 @@ const BACKOFF_MAX: u32 = 6;
 /// The state machine of one sender.
 ///
 /// Every request opens a *session* with a number of its own. The receiver writes the number into credits, and ignores
-/// requests and stops of earlier sessions. So signals can be lost, repeated and reordered without starting or ending the
-/// credits of another session.
+/// requests and stops of earlier sessions. So signals can be lost, repeated and reordered without starting or ending
+/// the credits of another session.
 #[derive(Clone, Debug)]
 pub struct SenderGate {
     config: GateConfig,
@@ -142,7 +142,8 @@ impl SenderGate {
         }
     }
 
-    /// Reacts to a credit of `session` while `backlog` frames wait. Returns true if it releases a frame; else it is wasted.
+    /// Reacts to a credit of `session` while `backlog` frames wait. Returns true if it releases a frame; else it is
+    /// wasted.
     pub fn on_credit(&mut self, session: u32, backlog: u64, rtt: Span, now: Time) -> bool {
         self.window_credits += 1;
         if session == self.session && std::mem::take(&mut self.awaits_first) {
@@ -190,9 +191,9 @@ impl SenderGate {
         }
     }
 
-    /// Reacts to the receiver's answer that it stopped `session`, or that all data it was told of has arrived. `complete` is
-    /// true if the receiver has all data that was sent and knows of the flow's end, if there is one. Else `backlog` frames
-    /// are known to be missing.
+    /// Reacts to the receiver's answer that it stopped `session`, or that all data it was told of has arrived.
+    /// `complete` is true if the receiver has all data that was sent and knows of the flow's end, if there is one. Else
+    /// `backlog` frames are known to be missing.
     pub fn on_stopped(&mut self, session: u32, complete: bool, backlog: u64, now: Time) {
         let asked = self.config.tell_end && self.state == State::RequestSent;
         if session != self.session || self.state != State::StopSent && !asked {
@@ -233,8 +234,8 @@ impl SenderGate {
         unanswered
     }
 
-    /// Returns the time by which credits must arrive while there is data. A receiver that does not know the end sends them
-    /// until it is told to stop, so the time is then unlimited.
+    /// Returns the time by which credits must arrive while there is data. A receiver that does not know the end sends
+    /// them until it is told to stop, so the time is then unlimited.
     fn patience(&self, now: Time) -> Time {
         if self.config.tell_end { now.saturating_add(self.config.retry) } else { Time::MAX }
     }

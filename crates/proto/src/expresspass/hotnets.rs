@@ -22,8 +22,8 @@ declare! {
             jitter from "E16 4",
             jitter_around from "our choice: E16 states none; this keeps the rate exact",
             randomize_size = "false",
-            /// The time without an answer after which a request or a mark is repeated, doubled each time; auto: two base round-trip
-            /// times, at least 200 us.
+            /// The time without an answer after which a request or a mark is repeated, doubled each time; auto: two
+            /// base round-trip times, at least 200 us.
             retry from "E16 4: minimum RTO of 200 us",
             handshake from "E16 2.1",
             reorder_credits from "E16 2.2: no reordering",
@@ -57,8 +57,8 @@ impl CreditTransport for Hotnets16 {
     }
 }
 
-/// The feedback control of E16 2.2: a loss sets the rate to the rate of arrivals in the last period; without loss the rate
-/// moves halfway to the maximum.
+/// The feedback control of E16 2.2: a loss sets the rate to the rate of arrivals in the last period; without loss the
+/// rate moves halfway to the maximum.
 #[derive(Clone, Debug)]
 pub struct HotnetsFeedback {
     max_rate: f64,

@@ -51,8 +51,8 @@ impl Inbox {
         len - (self.held() - before)
     }
 
-    /// Returns up to three ranges beyond gaps for a selective acknowledgement: the most recent one first, then the others in
-    /// turn, so that a sender that remembers them learns all of them.
+    /// Returns up to three ranges beyond gaps for a selective acknowledgement: the most recent one first, then the
+    /// others in turn, so that a sender that remembers them learns all of them.
     pub fn sack(&mut self) -> [SackBlock; 3] {
         let mut blocks = [SackBlock::default(); 3];
         let count = self.ranges.len();

@@ -4,8 +4,8 @@
 //! (E17). [`hotnets`] is its predecessor of HotNets 2016 (E16), and [`naive`] is the scheme without feedback. The pages
 //! in `docs/protocols/` list our readings and the deviations.
 //!
-//! A receiver sends credits, every port limits their rate so that the data that they release fits, and a sender sends one
-//! frame per credit. Each of the parts can be used without the others:
+//! A receiver sends credits, every port limits their rate so that the data that they release fits, and a sender sends
+//! one frame per credit. Each of the parts can be used without the others:
 //!
 //! | part | purpose |
 //! |---|---|
@@ -53,8 +53,8 @@ use clearway_schema::{Profile, choice, declare};
 choice! {
     /// The law by which credit loss sets the credit rate.
     pub enum Law {
-        /// Algorithm 1 of the paper, where a decrease sets the rate to the rate that passed, as the prose of E17 3.2 and the
-        /// authors' code have it.
+        /// Algorithm 1 of the paper, where a decrease sets the rate to the rate that passed, as the prose of E17 3.2
+        /// and the authors' code have it.
         Sigcomm17 = "sigcomm17",
         /// Algorithm 1 as it is printed, where a decrease applies to the present rate.
         Printed = "sigcomm17-printed",
@@ -88,8 +88,8 @@ declare! {
         w_min: f64 = "0.01" in "0.0001" to "1" from "E17 3.2";
         /// The largest aggressiveness factor (w_max).
         w_max: f64 = "0.5" in "0.0001" to "1" from "E17 Algorithm 1";
-        /// The credit loss up to which there is no congestion (target_loss). With feedback "sigcomm17" and "ns2" it holds at rate
-        /// zero and falls linearly to none at max_rate.
+        /// The credit loss up to which there is no congestion (target_loss). With feedback "sigcomm17" and "ns2" it
+        /// holds at rate zero and falls linearly to none at max_rate.
         target_loss: f64 = "0.1" in "0" to "0.9" from "E17 3.3";
         /// The link from whose rate max_rate follows, where hosts have different link rates.
         ceiling: Ceiling = "own-link" from "E17 3.2; 7: the feedback assumes that all hosts have the same link capacity";
@@ -98,8 +98,8 @@ declare! {
         ..credit: CreditParams {
             /// If true, the size of each credit is drawn uniformly from size_min to 92 bytes.
             randomize_size,
-            /// The time without an answer after which a request or a stop is repeated; auto: two base round-trip times, at least 200
-            /// us.
+            /// The time without an answer after which a request or a stop is repeated; auto: two base round-trip times,
+            /// at least 200 us.
             retry,
         };
     }

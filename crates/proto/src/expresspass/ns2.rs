@@ -5,8 +5,8 @@ use super::feedback::{Algorithm1, Feedback, Period, Trigger};
 /// The amount by which `w` grows with the second and every further increase in a row.
 pub(super) const W_STEP: f64 = 0.05;
 
-/// The feedback control of ns2-xpass: the target loss shrinks as the rate approaches the maximum, a loss sets the rate to
-/// the rate of arrivals, and `w` grows by fixed steps.
+/// The feedback control of ns2-xpass: the target loss shrinks as the rate approaches the maximum, a loss sets the rate
+/// to the rate of arrivals, and `w` grows by fixed steps.
 ///
 /// `target_loss` of the constants is the target at rate zero (0.125 in ns2-xpass). The target at `cur_rate` is
 /// `(1 - cur_rate / max_rate) x target_loss`.

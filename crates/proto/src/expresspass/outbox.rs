@@ -1,10 +1,10 @@
 //! The sender's record of the data that was sent, has arrived or must be sent again.
 //!
-//! ExpressPass loses no data where buffers are sized by its bound, so the paper has no recovery. It must work with smaller
-//! buffers too (E17 sec. 3.1), so we added one: credits carry an acknowledgement (`ack`, and selective acknowledgements
-//! while there are gaps) and the time at which the newest data that arrived was sent. Data that was sent earlier than that
-//! by more than the reordering allowed, and has not arrived, is lost (the rule of RACK, RFC 8985). This adds no bytes to
-//! the wire while no data is lost.
+//! ExpressPass loses no data where buffers are sized by its bound, so the paper has no recovery. It must work with
+//! smaller buffers too (E17 sec. 3.1), so we added one: credits carry an acknowledgement (`ack`, and selective
+//! acknowledgements while there are gaps) and the time at which the newest data that arrived was sent. Data that was
+//! sent earlier than that by more than the reordering allowed, and has not arrived, is lost (the rule of RACK, RFC
+//! 8985). This adds no bytes to the wire while no data is lost.
 
 use crate::packet::SackBlock;
 use clearway_units::{Span, Time};
@@ -107,7 +107,8 @@ impl Outbox {
         self.written - self.next + self.lost_bytes
     }
 
-    /// Returns the number of frames for which a credit is of use: those that wait, and those in flight without a credit.
+    /// Returns the number of frames for which a credit is of use: those that wait, and those in flight without a
+    /// credit.
     pub fn backlog_frames(&self, payload_max: u32) -> u64 {
         (self.written - self.next).div_ceil(payload_max as u64) + self.lost_segments + self.low_segments
     }
@@ -204,8 +205,8 @@ impl Outbox {
         }
     }
 
-    /// Counts frames as lost that were sent `age` ago or more and are not known to have arrived. Returns true if there were
-    /// any.
+    /// Counts frames as lost that were sent `age` ago or more and are not known to have arrived. Returns true if there
+    /// were any.
     pub fn expire(&mut self, age: Span, now: Time) -> bool {
         match self.segments.front() {
             None => false,

@@ -17,8 +17,8 @@ choice! {
 /// The settings of a pacer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PacerConfig {
-    /// The jitter as a share of the gap. It is uniform in `[0, jitter]` around a schedule, and in `[-jitter, jitter]` around
-    /// a gap.
+    /// The jitter as a share of the gap. It is uniform in `[0, jitter]` around a schedule, and in `[-jitter, jitter]`
+    /// around a gap.
     pub jitter: f64,
     /// The reference of the jitter.
     pub around: JitterAround,
@@ -39,8 +39,8 @@ pub struct CreditSlot {
 
 /// The pacer of one receiver, which spaces credits by `1 / rate`, with jitter so that flows do not run in lockstep.
 ///
-/// Numbers rise by one with each credit, also after a stop, so that an old echo is never mistaken for a new one. A timer
-/// that fires late makes up for at most one gap, since more would be a burst.
+/// Numbers rise by one with each credit, also after a stop, so that an old echo is never mistaken for a new one. A
+/// timer that fires late makes up for at most one gap, since more would be a burst.
 ///
 /// ```
 /// use clearway_proto::expresspass::{CreditPacer, JitterAround, PacerConfig};
@@ -89,8 +89,8 @@ impl CreditPacer {
         }
     }
 
-    /// Starts at `rate` credits per second. The first credit is due at once, plus its jitter around a schedule. Around a gap
-    /// it has no jitter, since no gap precedes it.
+    /// Starts at `rate` credits per second. The first credit is due at once, plus its jitter around a schedule. Around
+    /// a gap it has no jitter, since no gap precedes it.
     pub fn start(&mut self, now: Time, rate: f64, rng: &mut Rng) {
         (self.running, self.gap, self.last, self.next) = (true, gap(rate), None, now);
         match self.config.around {

@@ -3,7 +3,8 @@
 use super::feedback::{Algorithm1, Feedback, Period};
 use super::ns2::W_STEP;
 
-/// Algorithm 1 (E17 sec. 3.2), which follows the prose and the authors' ns-2 code where they contradict the printed lines.
+/// Algorithm 1 (E17 sec. 3.2), which follows the prose and the authors' ns-2 code where they contradict the printed
+/// lines.
 ///
 /// The counts of a period are a round trip old: they are about credits that left before the last update. Therefore
 ///
@@ -68,8 +69,8 @@ impl PassedFeedback {
         (self.cur_rate, self.w) = (cur_rate, w);
     }
 
-    /// Updates the rate after a period with this credit loss, in which data arrived at the rate `passed`. A decrease stops at
-    /// `floor`, and never raises the rate.
+    /// Updates the rate after a period with this credit loss, in which data arrived at the rate `passed`. A decrease
+    /// stops at `floor`, and never raises the rate.
     pub fn step(&mut self, credit_loss: f64, passed: f64, floor: f64) {
         let Algorithm1 { max_rate, w_min, w_max, .. } = self.constants;
         let target_loss = (1.0 - self.cur_rate / max_rate) * self.constants.target_loss;

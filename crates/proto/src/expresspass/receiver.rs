@@ -35,8 +35,8 @@ pub struct ReceiverConfig {
     pub recovery: Recovery,
     /// If true, a mark on the last data packet stops the credits (E16).
     pub stop_by_mark: bool,
-    /// If set, the sender tells how much there is to send, and the receiver sends that many credits plus this share (E17
-    /// sec. 7).
+    /// If set, the sender tells how much there is to send, and the receiver sends that many credits plus this share
+    /// (E17 sec. 7).
     pub end_margin: Option<f64>,
 }
 
@@ -150,8 +150,8 @@ impl<F: Feedback> CreditReceiver<F> {
                 return self.stop(session, packet.sent);
             }
         }
-        // A receiver with a budget stops a session by itself when all data it was told of has arrived. It can hear of more
-        // data in the same session if the request that told so was lost.
+        // A receiver with a budget stops a session by itself when all data it was told of has arrived. It can hear of
+        // more data in the same session if the request that told so was lost.
         let stopped_too_early = !self.sending
             && session == self.session
             && self.budget.as_ref().is_some_and(|budget| budget.left() > 0);
@@ -190,7 +190,8 @@ impl<F: Feedback> CreditReceiver<F> {
         self.answer_due = Some(cause);
     }
 
-    /// Records the flow's end as the sender told it. The sender may take back unsent bytes later, so the least offset counts.
+    /// Records the flow's end as the sender told it. The sender may take back unsent bytes later, so the least offset
+    /// counts.
     fn end_at(&mut self, end: u64) {
         self.end = Some(self.end.map_or(end, |known| known.min(end)));
         if let Some(budget) = &mut self.budget {
@@ -319,13 +320,14 @@ impl<F: Feedback> CreditReceiver<F> {
         self.budget.as_ref().is_none_or(|budget| budget.allows(next, payload_max))
     }
 
-    /// Returns the time at which credits without an answer are given up, so that others may take their place: a round trip
-    /// after the last one, and some time for queues. If that is too early, a few more credits are sent.
+    /// Returns the time at which credits without an answer are given up, so that others may take their place: a round
+    /// trip after the last one, and some time for queues. If that is too early, a few more credits are sent.
     fn gives_up_at(&self) -> Time {
         self.budget.as_ref().map_or(Time::MAX, |budget| budget.gives_up_at(self.rtt() + self.base_rtt / 4))
     }
 
-    /// Returns the fields that every packet of this receiver has. `echo` is the time at which the answered packet was sent.
+    /// Returns the fields that every packet of this receiver has. `echo` is the time at which the answered packet was
+    /// sent.
     fn answer(&self, echo: Time) -> CreditAnswer {
         CreditAnswer { session: self.session, ack: self.inbox.next(), echo }
     }

@@ -1,8 +1,8 @@
-//! ICTCP, incast congestion control for TCP (Wu, Feng, Guo, Zhang, CoNEXT'10): a shim that limits the receive windows in
-//! a host's acknowledgements so that the host's connections together fit its link.
+//! ICTCP, incast congestion control for TCP (Wu, Feng, Guo, Zhang, CoNEXT'10): a shim that limits the receive windows
+//! in a host's acknowledgements so that the host's connections together fit its link.
 //!
-//! [`Quota`] measures the bandwidth that is left, and [`Window`] is the control law of one connection. We did not have the
-//! paper itself; `docs/protocols/ictcp.md` gives the source of each part.
+//! [`Quota`] measures the bandwidth that is left, and [`Window`] is the control law of one connection. We did not have
+//! the paper itself; `docs/protocols/ictcp.md` gives the source of each part.
 
 mod quota;
 mod window;
@@ -32,8 +32,8 @@ declare! {
         alpha: f64 = "0.9" in "0" to "1" from "CoNEXT'10, as quoted in notes and ns-3 code; PAC's authors' module";
         /// The relative difference of expected and measured throughput up to which a window grows (`gamma1`).
         gamma1: f64 = "0.1" in "0" to "1" from "CoNEXT'10; PAC Tables I and II";
-        /// The relative difference of expected and measured throughput above which a window shrinks after `patience` round
-        /// trips in a row (`gamma2`). PAC's simulations use 0.15.
+        /// The relative difference of expected and measured throughput above which a window shrinks after `patience`
+        /// round trips in a row (`gamma2`). PAC's simulations use 0.15.
         gamma2: f64 = "0.5" in "0" to "1" from "CoNEXT'10; PAC Table I";
         /// The number of round trips in a row with a large difference after which a window shrinks.
         patience: u32 = "3" in "1" to "1000" from "CoNEXT'10, as quoted in notes and ns-3 code";
@@ -41,26 +41,28 @@ declare! {
         min_window: u32 = "2" in "1" to "100000" from "CoNEXT'10; PAC Tables I and II";
         /// The weight of the old value in the measured throughput (`beta`).
         beta: f64 = "0.75" in "0" to "0.999" from "our choice: the paper's value is unknown; 0.2 in PAC's authors' module";
-        /// The share of the link below which available bandwidth is scarce, so that windows above the average shrink by a
-        /// segment.
+        /// The share of the link below which available bandwidth is scarce, so that windows above the average shrink by
+        /// a segment.
         scarce: f64 = "0.2" in "0" to "1" from "PAC's authors' module";
         /// The round-trip time of a connection before its first measurement.
         rtt_initial: Span = "100 us" in "1 us" to "10 s" from "PAC sec. IV-B; PAC's authors' module";
         /// The number of round trips between two decisions on a window.
         interval: u32 = "1" in "1" to "1000" from "CoNEXT'10, as quoted in notes and ns-3 code";
-        /// The time by which the bytes since the last decision are divided to give a throughput. `elapsed`: the time since that
-        /// decision; `per-rtt`: one round-trip time, whatever that time.
+        /// The time by which the bytes since the last decision are divided to give a throughput. `elapsed`: the time
+        /// since that decision; `per-rtt`: one round-trip time, whatever that time.
         sample: Sample = "elapsed" from "CoNEXT'10, as quoted in notes; PAC's authors' module: per-rtt (ICTCP-1)";
-        /// The step of a decision at which windows above the average shrink while bandwidth is scarce. `last`: after the other
-        /// steps, once a slot, by the bandwidth as measured; `first`: at every decision and instead of the other steps, by the
-        /// bandwidth left after grants.
+        /// The step of a decision at which windows above the average shrink while bandwidth is scarce. `last`: after
+        /// the other steps, once a slot, by the bandwidth as measured; `first`: at every decision and instead of the
+        /// other steps, by the bandwidth left after grants.
         fairness: Fairness = "last" from "our choice; PAC's authors' module: first (ICTCP-2, ICTCP-3)";
-        /// The condition that ends slow start. `any`: a decision that is not growth, or a lack of quota; `quota`: a lack of quota
-        /// only, and the window then grows by a segment in the same round.
+        /// The condition that ends slow start. `any`: a decision that is not growth, or a lack of quota; `quota`: a
+        /// lack of quota only, and the window then grows by a segment in the same round.
         slow_start_end: SlowStartEnd = "any" from "recollection of CoNEXT'10; PAC's authors' module: quota (ICTCP-4, ICTCP-5)";
-        /// The times at which the available bandwidth is measured: the end of the first half of each slot, or of both halves.
+        /// The times at which the available bandwidth is measured: the end of the first half of each slot, or of both
+        /// halves.
         measure: Measure = "first-half" from "CoNEXT'10, as quoted in notes; PAC's authors' module: both-halves";
-        /// The length of a pause, in round trips, after which a connection starts anew with the least window; 0 for never.
+        /// The length of a pause, in round trips, after which a connection starts anew with the least window; 0 for
+        /// never.
         idle: u32 = "4" in "0" to "1000000" from "our choice; PAC's authors' module: never (ICTCP-6)";
         ..tcp: TcpParams;
     }
@@ -150,8 +152,8 @@ impl ShimParams for IctcpParams {
     }
 }
 
-/// The shim of ICTCP at one host. It holds no packets and needs no timer: a slot or round trip that is over ends when the
-/// next packet arrives.
+/// The shim of ICTCP at one host. It holds no packets and needs no timer: a slot or round trip that is over ends when
+/// the next packet arrives.
 #[derive(Debug)]
 pub struct IctcpShim {
     law: Law,

@@ -9,8 +9,8 @@ choice! {
     pub enum Sample {
         /// The time since the last decision.
         Elapsed = "elapsed",
-        /// One round-trip time, whatever the time since the last decision (PAC's authors' module). With decisions every two
-        /// round trips the throughput comes out up to twice too high.
+        /// One round-trip time, whatever the time since the last decision (PAC's authors' module). With decisions every
+        /// two round trips the throughput comes out up to twice too high.
         PerRtt = "per-rtt",
     }
 }
@@ -20,8 +20,8 @@ choice! {
     pub enum Fairness {
         /// The window shrinks after the other steps, once a slot, if the bandwidth as measured is low.
         Last = "last",
-        /// The window shrinks at every decision, instead of the other steps, if the bandwidth left after grants is low. What it
-        /// gives up can be granted to others (PAC's authors' module).
+        /// The window shrinks at every decision, instead of the other steps, if the bandwidth left after grants is low.
+        /// What it gives up can be granted to others (PAC's authors' module).
         First = "first",
     }
 }
@@ -29,11 +29,11 @@ choice! {
 choice! {
     /// The condition that ends slow start.
     pub enum SlowStartEnd {
-        /// Slow start ends with the first decision that is not growth, or when the quota does not allow growth. Growth by a
-        /// segment starts with the next decision (notes on the paper).
+        /// Slow start ends with the first decision that is not growth, or when the quota does not allow growth. Growth
+        /// by a segment starts with the next decision (notes on the paper).
         Any = "any",
-        /// Slow start ends only when the quota does not allow doubling. Growth by a segment starts with the same decision
-        /// (PAC's authors' module).
+        /// Slow start ends only when the quota does not allow doubling. Growth by a segment starts with the same
+        /// decision (PAC's authors' module).
         Quota = "quota",
     }
 }
@@ -117,8 +117,9 @@ impl Window {
         self.rtt
     }
 
-    /// Records the arrival of a packet, which measured the round-trip time `sample` if it is given. Every `interval` round
-    /// trips the window is adjusted; it grows out of `quota`. `average` is the average of the host's windows, in bytes.
+    /// Records the arrival of a packet, which measured the round-trip time `sample` if it is given. Every `interval`
+    /// round trips the window is adjusted; it grows out of `quota`. `average` is the average of the host's windows, in
+    /// bytes.
     pub fn arrive(
         &mut self,
         payload: u64,
@@ -208,8 +209,8 @@ impl Window {
         }
     }
 
-    /// Shrinks the window by a segment, which goes back to the quota, if it is above the average and little bandwidth is
-    /// left. Returns true if it did.
+    /// Shrinks the window by a segment, which goes back to the quota, if it is above the average and little bandwidth
+    /// is left. Returns true if it did.
     fn yields_first(&mut self, law: &Law, quota: &mut Quota, average: f64, rtt: f64) -> bool {
         let yields = quota.is_left_scarce(law.scarce) && self.rwnd as f64 > average && self.rwnd > law.min;
         if yields {
@@ -277,8 +278,8 @@ mod tests {
             Bench { law, window, quota, now: Time::ZERO, average: f64::INFINITY }
         }
 
-        /// Decides on `bytes` that arrived within `elapsed`, in a second half with `left` segments per round-trip time left.
-        /// Returns the window in segments, and the bandwidth left afterwards in segments per round-trip time.
+        /// Decides on `bytes` that arrived within `elapsed`, in a second half with `left` segments per round-trip time
+        /// left. Returns the window in segments, and the bandwidth left afterwards in segments per round-trip time.
         fn decide(&mut self, bytes: u64, elapsed: Span, left: u64) -> (u64, u64) {
             let per_rtt = 1000.0 / RTT.as_secs_f64();
             let alpha = left as f64 * per_rtt / 125e6;
@@ -290,7 +291,8 @@ mod tests {
             (self.window.rwnd() / 1000, spare as u64)
         }
 
-        /// Runs a round trip in which `bytes` of the connection and `others` of others arrive. Returns the window in segments.
+        /// Runs a round trip in which `bytes` of the connection and `others` of others arrive. Returns the window in
+        /// segments.
         fn round(&mut self, bytes: u64, others: u64) -> u64 {
             self.quota.arrive(bytes + others, RTT, self.now);
             self.window.arrive(bytes, None, &self.law, &mut self.quota, self.average, self.now);

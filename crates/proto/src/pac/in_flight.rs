@@ -266,8 +266,8 @@ mod tests {
         assert_eq!(estimate.bytes(), 0);
     }
 
-    /// Returns the estimate after one interval of 1 ms, which could bring 125,000 bytes, at the end of which 80 KB are in
-    /// flight and the threshold is 80 KB.
+    /// Returns the estimate after one interval of 1 ms, which could bring 125,000 bytes, at the end of which 80 KB are
+    /// in flight and the threshold is 80 KB.
     fn by_line_rate(arrived: u64, marked: u64) -> u64 {
         let mut estimate = InFlight::new(Correction::LineRate, 0.8, 0.125, Rate::gbps(1));
         estimate.add(80_000 + arrived);

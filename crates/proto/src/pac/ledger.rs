@@ -1,7 +1,8 @@
 //! The ledger of a flow: traffic that releases have triggered and that has not arrived.
 //!
 //! It is our addition to the paper. Data returns the timestamp of the acknowledgement that it answers. So once data
-//! arrives that answers one acknowledgement, the data that earlier ones of the flow triggered has arrived or never will.
+//! arrives that answers one acknowledgement, the data that earlier ones of the flow triggered has arrived or never
+//! will.
 
 use clearway_units::Time;
 use std::collections::VecDeque;
@@ -15,8 +16,8 @@ pub struct Ledger {
     outstanding: u64,
     /// The time of the latest release that was answered. All before it are settled.
     settled: Time,
-    /// The growth of the window, in bytes, that was counted but has not arrived, because it was less than a segment, and
-    /// that stands in no entry. Negative if growth arrived before it was counted.
+    /// The growth of the window, in bytes, that was counted but has not arrived, because it was less than a segment,
+    /// and that stands in no entry. Negative if growth arrived before it was counted.
     growth: i64,
 }
 
@@ -35,9 +36,9 @@ impl Ledger {
         self.outstanding
     }
 
-    /// Returns the bytes to expect of an acknowledgement that triggers `trigger` by eq. (3). In congestion avoidance the
-    /// window grows by less than a segment with each acknowledgement, and senders send whole segments, so the growth that
-    /// earlier acknowledgements added arrives with a later one.
+    /// Returns the bytes to expect of an acknowledgement that triggers `trigger` by eq. (3). In congestion avoidance
+    /// the window grows by less than a segment with each acknowledgement, and senders send whole segments, so the
+    /// growth that earlier acknowledgements added arrives with a later one.
     pub fn expected(&self, trigger: u64) -> u64 {
         trigger.saturating_add_signed(self.growth)
     }
@@ -76,8 +77,8 @@ impl Ledger {
         absent
     }
 
-    /// Removes the release at `at` and those before it, whose traffic has arrived by now or never will. Returns the bytes
-    /// that are no longer expected.
+    /// Removes the release at `at` and those before it, whose traffic has arrived by now or never will. Returns the
+    /// bytes that are no longer expected.
     pub fn expire(&mut self, at: Time, mss: u64) -> u64 {
         self.settle(mss, |released| released <= at)
     }

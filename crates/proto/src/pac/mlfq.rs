@@ -43,8 +43,8 @@ impl<T> Flow<T> {
 }
 
 impl<T> Mlfq<T> {
-    /// Makes an empty queue. A flow leaves level 0 when its size exceeds `demotion` bytes, level 1 at twice that, and so
-    /// on.
+    /// Makes an empty queue. A flow leaves level 0 when its size exceeds `demotion` bytes, level 1 at twice that, and
+    /// so on.
     pub fn new(levels: usize, demotion: u64, discipline: Discipline) -> Mlfq<T> {
         let turns = (0..levels.max(1)).map(|_| VecDeque::new()).collect();
         Mlfq { turns, flows: BTreeMap::new(), demotion, discipline, len: 0 }
@@ -151,8 +151,8 @@ impl<T> Mlfq<T> {
         }
     }
 
-    /// Returns the number of entries in `turns` of a flow with this many items: at most one in round robin, else one for
-    /// each item.
+    /// Returns the number of entries in `turns` of a flow with this many items: at most one in round robin, else one
+    /// for each item.
     fn turns_of(&self, items: usize) -> usize {
         match self.discipline {
             Discipline::RoundRobin => items.min(1),

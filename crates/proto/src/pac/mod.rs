@@ -41,21 +41,21 @@ declare! {
     pub struct PacParams {
         /// The TCP under PAC. The paper's measurement of CPU load used `dctcp`.
         under: Under = "newreno" from "PAC sec. IV-B, V-E";
-        /// If true, flows take part in ECN, so that `alpha` can be measured. The TCP under PAC then reacts to marks in its own
-        /// way.
+        /// If true, flows take part in ECN, so that `alpha` can be measured. The TCP under PAC then reacts to marks in
+        /// its own way.
         ecn: bool = "true" from "PAC sec. III-B, V-C; PAC-20";
-        /// The buffer of the switch port in front of the host, which is the initial and the largest threshold. `auto`: 80 KB up
-        /// to 1 Gbps, and 37.5 KB per Gbps above, as in Tables I and II.
+        /// The buffer of the switch port in front of the host, which is the initial and the largest threshold. `auto`:
+        /// 80 KB up to 1 Gbps, and 37.5 KB per Gbps above, as in Tables I and II.
         buffer: Auto<Bytes> = "auto" in "1 B" to "1 TB" from "PAC Table I (80 KB at 1 Gbps), Table II (375 KB at 10 Gbps)";
         /// If true, marks move the threshold (eq. (2)); else it stays at `buffer`.
         adaptive: bool = "true" from "PAC sec. III-B; the authors' module has no eq. (2)";
         /// The least threshold. `auto`: 0.6 of `buffer`.
         floor: Auto<Bytes> = "auto" in "0 B" to "1 TB" from "our choice, swept over all figures; PAC-2";
-        /// The bytes that count as traffic: payload, or those of the authors' module, which counts frames with 54 B of headers
-        /// in triggers and IP packets in arrivals.
+        /// The bytes that count as traffic: payload, or those of the authors' module, which counts frames with 54 B of
+        /// headers in triggers and IP packets in arrivals.
         units: Units = "payload" from "PAC sec. III-C (\"application payload\"); PAC-3";
-        /// If true, triggers count the growth of the window in congestion avoidance, `MSS * MSS / window`. The authors' module
-        /// does not.
+        /// If true, triggers count the growth of the window in congestion avoidance, `MSS * MSS / window`. The authors'
+        /// module does not.
         avoidance_growth: bool = "true" from "PAC eq. (3); PAC-5";
         /// The share of the usual throughput at or below which a throughput is a fall (`lambda`).
         lambda: f64 = "0.8" in "0" to "1" from "PAC sec. III-C, Table I";
@@ -67,12 +67,13 @@ declare! {
         demotion: Bytes = "20 KB" in "1 B" to "1 TB" from "PAC Table I; further levels: our choice";
         /// The order of acknowledgements within a level.
         discipline: Discipline = "fifo" from "the authors' module; PAC sec. III-D says round-robin, which Fig. 11 contradicts; PAC-9";
-        /// The longest time for which an acknowledgement is held, after which it leaves whatever is in flight. `auto`: no limit.
+        /// The longest time for which an acknowledgement is held, after which it leaves whatever is in flight. `auto`:
+        /// no limit.
         hold_limit: Auto<Span> = "auto" in "1 us" to "1000 s" from "PAC names none; the authors' module has 10 ms; PAC-2";
         /// If true, an acknowledgement that was dequeued and waits for room blocks later ones of higher priority.
         blocking: bool = "false" from "our choice: Algorithm 1 to the letter would be true; PAC-9";
-        /// If true, SYN-ACKs are held as well, and trigger a first window. Else first windows are not controlled, and more senders
-        /// than fit into the buffer collapse at once.
+        /// If true, SYN-ACKs are held as well, and trigger a first window. Else first windows are not controlled, and
+        /// more senders than fit into the buffer collapse at once.
         hold_syn_ack: bool = "true" from "PAC sec. V-E 3), which no other reading allows; PAC-4, PAC-10";
         /// The traffic that a SYN-ACK triggers. `auto`: `initial_window` segments.
         first_trigger: Auto<Bytes> = "auto" in "0 B" to "1 TB" from "our choice; PAC-4";
@@ -84,8 +85,8 @@ declare! {
         falls: u32 = "2" in "1" to "1000" from "PAC sec. III-C; the authors' module has 3; PAC-6";
         /// The size above which a flow is not in slow start.
         slow_start_limit: Bytes = "1 TB" in "1 B" to "1 TB" from "PAC names none; the authors' module has 1 MiB";
-        /// The method of measuring a flow's round-trip time: once, plus the delay that PAC adds, or with every round trip from a
-        /// release to its answer.
+        /// The method of measuring a flow's round-trip time: once, plus the delay that PAC adds, or with every round
+        /// trip from a release to its answer.
         rtt_method: RttMethod = "timestamps" from "PAC sec. IV-A, whose default is handshake; ours is argued on the page";
         /// The round-trip time of a flow before its first measurement, which is that of an idle network.
         rtt_initial: Span = "100 us" in "1 us" to "10 s" from "PAC sec. III-B, IV-B";
@@ -95,8 +96,9 @@ declare! {
         interval_max: Span = "1000 s" in "1 us" to "1000 s" from "PAC names none; the authors' module has 1 ms";
         /// The number of control intervals without an arrival or a release after which the estimate is set to zero.
         stall: u32 = "8" in "1" to "1000000" from "our choice: no ACK is held for ever when others were lost";
-        /// The time after a release by which its traffic has arrived or never will, even if no later release is answered, with
-        /// `correction = "answers"`. `auto`: twice `rtt_initial`, plus 1.5 times what the line needs for the traffic in flight.
+        /// The time after a release by which its traffic has arrived or never will, even if no later release is
+        /// answered, with `correction = "answers"`. `auto`: twice `rtt_initial`, plus 1.5 times what the line needs for
+        /// the traffic in flight.
         patience: Auto<Span> = "auto" in "1 us" to "1000 s" from "our choice";
         /// The time without packets after which a flow's state is dropped.
         idle_timeout: Span = "300 s" in "1 us" to "1000000 s" from "PAC sec. IV-A";

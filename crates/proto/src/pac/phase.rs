@@ -67,9 +67,9 @@ impl PhaseMeter {
         *self = PhaseMeter::new(now);
     }
 
-    /// Records the arrival of a packet of the flow, whose round-trip time is `rtt`. Slow start ends with the first mark,
-    /// when more than `end.bytes` have arrived, or when in `end.falls` round trips in a row the throughput was at most
-    /// `lambda` times that of the round trip before.
+    /// Records the arrival of a packet of the flow, whose round-trip time is `rtt`. Slow start ends with the first
+    /// mark, when more than `end.bytes` have arrived, or when in `end.falls` round trips in a row the throughput was at
+    /// most `lambda` times that of the round trip before.
     pub fn arrive(&mut self, payload: u64, marked: bool, end: &SlowStartEnd, rtt: Span, now: Time) {
         self.total += payload;
         if marked || self.total > end.bytes {
@@ -98,7 +98,8 @@ choice! {
         Throughput = "throughput",
         /// Eq. (6) with constants: the line's rate as the usual throughput, the threshold as the usual traffic.
         LineRate = "line-rate",
-        /// Data that answers an acknowledgement shows it for all earlier ones, and the end of a flow for all its traffic.
+        /// Data that answers an acknowledgement shows it for all earlier ones, and the end of a flow for all its
+        /// traffic.
         Answers = "answers",
     }
 }
@@ -108,8 +109,8 @@ choice! {
     pub enum RttMethod {
         /// The time of the flow's first round trip plus the delay that PAC adds.
         Handshake = "handshake",
-        /// The time from the release of an acknowledgement, which PAC stamps, to the data that returns the stamp. It does not
-        /// include the delay that PAC adds.
+        /// The time from the release of an acknowledgement, which PAC stamps, to the data that returns the stamp. It
+        /// does not include the delay that PAC adds.
         Timestamps = "timestamps",
     }
 }

@@ -39,8 +39,8 @@ impl Threshold {
         self.marked += marked as u64;
     }
 
-    /// Ends a control interval: adapts the threshold and returns `alpha`, the share of marked packets. An interval without
-    /// packets changes nothing.
+    /// Ends a control interval: adapts the threshold and returns `alpha`, the share of marked packets. An interval
+    /// without packets changes nothing.
     pub fn close_interval(&mut self) -> f64 {
         if self.packets == 0 {
             return 0.0;

@@ -13,8 +13,8 @@ pub struct CreditShaping {
     pub bucket: u32,
     /// If true, the bucket is empty at the start, as in the authors' ns-2 code; else it is full.
     pub starts_empty: bool,
-    /// If true, a queue for `n` credits holds `n * credit` bytes, whatever the number of credits, as in the authors' ns-2
-    /// code; else it holds `n` credits of any size.
+    /// If true, a queue for `n` credits holds `n * credit` bytes, whatever the number of credits, as in the authors'
+    /// ns-2 code; else it holds `n` credits of any size.
     pub queue_in_bytes: bool,
 }
 
@@ -50,9 +50,9 @@ impl CreditRoom {
 
 /// The token bucket of a port, which passes exactly `credit / (credit + data)` of the link's rate.
 ///
-/// The level is an integer in units of which every refill and every credit is a whole number: a picosecond adds
-/// `rate x credit` units, and a byte costs `8e12 x (credit + data)`. Nothing is rounded, so the long-run rate is exact at
-/// every link rate.
+/// The level is an integer in units of which every refill and every credit is a whole number: a picosecond adds `rate x
+/// credit` units, and a byte costs `8e12 x (credit + data)`. Nothing is rounded, so the long-run rate is exact at every
+/// link rate.
 #[derive(Clone, Copy, Debug)]
 pub struct CreditLimiter {
     /// The tokens in the bucket.
@@ -70,8 +70,8 @@ pub struct CreditLimiter {
 impl CreditLimiter {
     /// Makes the limiter of a link of rate `rate`.
     ///
-    /// # Panics
-    /// Panics if the bucket does not fit into 64 bits (it does up to 1.4 KB for frames of 1538 B), or if the rate is zero.
+    /// # Panics Panics if the bucket does not fit into 64 bits (it does up to 1.4 KB for frames of 1538 B), or if the
+    /// rate is zero.
     pub fn new(rate: Rate, shaping: CreditShaping) -> CreditLimiter {
         assert!(!rate.is_zero(), "a link that carries nothing limits nothing");
         let per_byte = 8_000_000_000_000 * (shaping.credit as u64 + shaping.data as u64);

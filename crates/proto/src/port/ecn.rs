@@ -1,4 +1,5 @@
-//! ECN marking at a port: by a threshold of the queue (DCTCP, SIGCOMM'10, sec. 3.1), or by random early detection (RED).
+//! ECN marking at a port: by a threshold of the queue (DCTCP, SIGCOMM'10, sec. 3.1), or by random early detection
+//! (RED).
 
 use clearway_schema::choice;
 use clearway_units::{Bytes, Rate};
@@ -29,15 +30,16 @@ pub struct StepMarker {
 }
 
 impl StepMarker {
-    /// Returns true if a packet must be marked that joins (or leaves behind) a queue of `queued` bytes, itself not counted.
+    /// Returns true if a packet must be marked that joins (or leaves behind) a queue of `queued` bytes, itself not
+    /// counted.
     #[inline]
     pub fn marks(&self, queued: u64) -> bool {
         queued > self.threshold
     }
 }
 
-/// The settings of RED, as RDMA networks mark (DCQCN, SIGCOMM'15, sec. 3.1): never up to `Kmin`, always above `Kmax`, and
-/// with a probability that rises from 0 to `Pmax` in between.
+/// The settings of RED, as RDMA networks mark (DCQCN, SIGCOMM'15, sec. 3.1): never up to `Kmin`, always above `Kmax`,
+/// and with a probability that rises from 0 to `Pmax` in between.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RedConfig {
     /// `Kmin` at a port of `at_rate`.
@@ -46,7 +48,8 @@ pub struct RedConfig {
     pub k_max: Bytes,
     /// `Pmax`, from 0 to 1.
     pub p_max: f64,
-    /// The rate of a port to which `k_min` and `k_max` apply. The thresholds of other ports are in proportion to their rate.
+    /// The rate of a port to which `k_min` and `k_max` apply. The thresholds of other ports are in proportion to their
+    /// rate.
     pub at_rate: Rate,
 }
 
@@ -78,8 +81,8 @@ impl RedMarker {
         RedMarker { k_min: scaled(config.k_min), k_max: scaled(config.k_max), p_max: config.p_max }
     }
 
-    /// Returns true if a packet must be marked at a queue of `queued` bytes. `draw` returns a uniform number from 0 to 1, and
-    /// is called only between the thresholds.
+    /// Returns true if a packet must be marked at a queue of `queued` bytes. `draw` returns a uniform number from 0 to
+    /// 1, and is called only between the thresholds.
     #[inline]
     pub fn marks(&self, queued: u64, draw: impl FnOnce() -> f64) -> bool {
         if queued <= self.k_min {

@@ -1,10 +1,10 @@
-//! Priority flow control (PFC, IEEE 802.1Qbb): the accounting of a switch's memory by incoming link, and the decision to
-//! pause and resume those links.
+//! Priority flow control (PFC, IEEE 802.1Qbb): the accounting of a switch's memory by incoming link, and the decision
+//! to pause and resume those links.
 //!
-//! Bytes that wait in the switch count against the class of the link by which they came. Each class of a link has a small
-//! reserve of its own, and beyond it uses the shared memory up to a dynamic threshold. Above the threshold the switch asks
-//! the other end of the link to pause, and the bytes that arrive until that takes effect go to the headroom. No packet is
-//! lost as long as the headroom covers the bytes that can be under way ([`headroom`]).
+//! Bytes that wait in the switch count against the class of the link by which they came. Each class of a link has a
+//! small reserve of its own, and beyond it uses the shared memory up to a dynamic threshold. Above the threshold the
+//! switch asks the other end of the link to pause, and the bytes that arrive until that takes effect go to the
+//! headroom. No packet is lost as long as the headroom covers the bytes that can be under way ([`headroom`]).
 
 use crate::endpoint::Framing;
 use clearway_units::{Bytes, Rate, Span};
@@ -12,10 +12,10 @@ use clearway_units::{Bytes, Rate, Span};
 /// The size of a pause frame on the wire, in bytes: 64 bytes, preamble and gap.
 pub const PAUSE_WIRE: u32 = 84;
 
-/// Returns the bytes that can arrive by a link after its switch has decided to pause it. They are the sum of the bytes of
-/// two propagation delays, a frame that delays the pause frame at the switch, the pause frame, a frame that the other end
-/// has just begun, the frame that crossed the threshold, and the bytes that the other end sends during `response`, the
-/// time from the arrival of the pause frame until it is obeyed.
+/// Returns the bytes that can arrive by a link after its switch has decided to pause it. They are the sum of the bytes
+/// of two propagation delays, a frame that delays the pause frame at the switch, the pause frame, a frame that the
+/// other end has just begun, the frame that crossed the threshold, and the bytes that the other end sends during
+/// `response`, the time from the arrival of the pause frame until it is obeyed.
 ///
 /// `stamp` is the number of bytes that data packets carry besides payload and the network's headers.
 pub fn headroom(rate: Rate, delay: Span, framing: Framing, stamp: u32, response: Span) -> Bytes {
@@ -26,8 +26,8 @@ pub fn headroom(rate: Rate, delay: Span, framing: Framing, stamp: u32, response:
 /// The settings of a switch's flow control.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PfcConfig {
-    /// The share of the free memory that a class of a link may hold before it is paused, at the slowest port. At faster ports
-    /// the share is larger in proportion to their rate.
+    /// The share of the free memory that a class of a link may hold before it is paused, at the slowest port. At faster
+    /// ports the share is larger in proportion to their rate.
     pub alpha: f64,
     /// The memory reserved for each class of each link.
     pub reserve: Bytes,
@@ -38,8 +38,8 @@ pub struct PfcConfig {
 }
 
 impl PfcConfig {
-    /// The settings of HPCC's authors: an eighth of the free memory, a reserve of 4 KiB, resumption 3 KiB below the threshold,
-    /// and pause frames obeyed at once.
+    /// The settings of HPCC's authors: an eighth of the free memory, a reserve of 4 KiB, resumption 3 KiB below the
+    /// threshold, and pause frames obeyed at once.
     pub const DEFAULT: PfcConfig = PfcConfig {
         alpha: 0.125,
         reserve: Bytes::new(4096),
@@ -192,8 +192,8 @@ mod tests {
             assert!(memory.admit(&mut link, 1000));
             taken += 1000;
         }
-        // The threshold is reached at x = (900,000 - x) / 8 = 100,000 shared bytes, so at 104,096 with the reserve, rounded
-        // up to a packet. The last packet does not fit below the threshold and goes to the headroom.
+        // The threshold is reached at x = (900,000 - x) / 8 = 100,000 shared bytes, so at 104,096 with the reserve,
+        // rounded up to a packet. The last packet does not fit below the threshold and goes to the headroom.
         assert_eq!((taken, link.over), (105_000, 1000));
         memory.release(&mut link, 1000);
         assert!(!memory.may_resume(&link), "at the threshold");

@@ -51,8 +51,8 @@ pub struct Config {
 /// 100 Gbps.
 const RTO_BYTES: Bytes = Bytes::new(50_000_000);
 
-/// Returns the default retransmission timeout, the time in which a deep queue drains: under flow control no data is lost,
-/// and a shorter timeout would only repeat data that waits.
+/// Returns the default retransmission timeout, the time in which a deep queue drains: under flow control no data is
+/// lost, and a shorter timeout would only repeat data that waits.
 pub(crate) fn auto_rto(env: &Env) -> Span {
     env.base_rtt * 4 + env.path_rate.time_to_send(RTO_BYTES)
 }
@@ -76,8 +76,8 @@ declare! {
         /// The grain of the time between two packets, which is rounded down to a multiple of it, and one that is a
         /// multiple to the next lower one, as by ns-3's floating-point seconds. `1 ps`: no rounding.
         pacing_grain: Span = "1 ps" in "1 ps" to "1 ms" from "our choice; HPCC's ns-3 code: 1 ns";
-        /// If true, the ports of switches pause senders before a buffer overflows (priority flow control), unless `[switch]`
-        /// sets something else.
+        /// If true, the ports of switches pause senders before a buffer overflows (priority flow control), unless
+        /// `[switch]` sets something else.
         lossless: bool = "true" from "IEEE 802.1Qbb";
     }
 }

@@ -1,8 +1,8 @@
-//! The interface of rate control under RDMA: the events that a law hears from the [`Sender`](super::Sender), and the rate
-//! and window with which it answers.
+//! The interface of rate control under RDMA: the events that a law hears from the [`Sender`](super::Sender), and the
+//! rate and window with which it answers.
 //!
-//! The sender knows *which* packets to send: order, acknowledgements, repetition, the timer. A law knows *how fast* they
-//! may leave and how many bytes may be in flight. The sender is generic over its law, so that calls are direct.
+//! The sender knows *which* packets to send: order, acknowledgements, repetition, the timer. A law knows *how fast*
+//! they may leave and how many bytes may be in flight. The sender is generic over its law, so that calls are direct.
 
 use crate::endpoint::Env;
 use crate::packet::Hop;

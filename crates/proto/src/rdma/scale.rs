@@ -1,5 +1,5 @@
-//! Arithmetic that the laws share: windows that follow a rate, increments given for one line rate, and rates in whole bits per
-//! second.
+//! Arithmetic that the laws share: windows that follow a rate, increments given for one line rate, and rates in whole
+//! bits per second.
 
 use super::law::UNLIMITED;
 use clearway_schema::{Auto, choice, declare};
@@ -22,8 +22,8 @@ declare! {
     pub struct LawParams {
         /// The least rate of a flow.
         min_rate: Rate = "10 Mbps" in "1 bps" to "1.6 Tbps" from "our choice: the paper leaves it open";
-        /// The limit of data in flight. `none`: no limit; `fixed`: what line rate sends in a base round-trip time; `rate`: the
-        /// share of that which the rate has of line rate.
+        /// The limit of data in flight. `none`: no limit; `fixed`: what line rate sends in a base round-trip time;
+        /// `rate`: the share of that which the rate has of line rate.
         windowing: Windowing = "none" from "our choice";
         /// The base round-trip time of windows. `auto`: that of the path. HPCC's ns-3 code takes the longest of the
         /// network (12.24 us in that of 320 hosts).
@@ -41,8 +41,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// Returns the windows of a flow with this line rate and base round-trip time. The window at line rate is rounded down
-    /// to a byte.
+    /// Returns the windows of a flow with this line rate and base round-trip time. The window at line rate is rounded
+    /// down to a byte.
     pub fn new(windowing: Windowing, line: Rate, base_rtt: Span) -> Window {
         Window { windowing, full: line.bytes_in(base_rtt).get().max(1), line }
     }

@@ -16,7 +16,8 @@ const FINEST: Span = Span::from_ps(1);
 /// The sending end of an RDMA flow under the rate law `L`.
 ///
 /// The stream, as offsets, from left to right. While the sender goes back over a loss, `snd_nxt` is below `snd_max`;
-/// with selective repeat it never is, and the bytes from `rtx_next` to `rtx_end` are repeated where `scoreboard` has gaps.
+/// with selective repeat it never is, and the bytes from `rtx_next` to `rtx_end` are repeated where `scoreboard` has
+/// gaps.
 ///
 /// ```text
 ///   acknowledged | in flight | to be sent again | not yet sent | not yet written

@@ -1,9 +1,9 @@
 //! TIMELY: a law that steers the rate by the slope of the round-trip time.
 //!
 //! Source: Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015, Algorithm 1; its
-//! authors' code as eRPC carries it (for the count of falls and the scaling of updates); Zhu, Ghobadi, Misra, Padhye, "ECN
-//! or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY", CoNEXT 2016, which restates the law and patches it; and
-//! `rdma-hw.cc` of the HPCC authors' ns-3 code, which differs in when it updates and in when it hurries.
+//! authors' code as eRPC carries it (for the count of falls and the scaling of updates); Zhu, Ghobadi, Misra, Padhye,
+//! "ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY", CoNEXT 2016, which restates the law and patches
+//! it; and `rdma-hw.cc` of the HPCC authors' ns-3 code, which differs in when it updates and in when it hurries.
 //!
 //! # Deviation
 //! - The paper measures from the start of a segment to the completion of its last byte, less what the segment takes at
@@ -57,8 +57,8 @@ choice! {
     pub enum Variant {
         /// The law of the paper, by the slope alone.
         Original = "original",
-        /// The law of "Patched TIMELY" (CoNEXT'16), by the slope and by the distance from `t_low`: rates and queue have a
-        /// fixed point.
+        /// The law of "Patched TIMELY" (CoNEXT'16), by the slope and by the distance from `t_low`: rates and queue have
+        /// a fixed point.
         Patched = "patched",
     }
 }
@@ -109,14 +109,14 @@ declare! {
         /// `patched`: by the slope and by the distance from `t_low`, so that rates and queue have a fixed point, and
         /// without large steps up.
         variant: Variant = "original" from "SIGCOMM'15 Algorithm 1; CoNEXT'16, \"Patched TIMELY\"";
-        /// The rate of a new flow. `share`: line rate over one more than the flows that its host is sending already; `line`:
-        /// line rate.
+        /// The rate of a new flow. `share`: line rate over one more than the flows that its host is sending already;
+        /// `line`: line rate.
         start: Start = "share" from "SIGCOMM'15, as CoNEXT'16 restates it (TIMELY-1)";
         /// If true, steps up and cuts shrink with the time since the last update: by that time over `min_rtt`, if it is
         /// shorter. Else the law is the faster the faster the link.
         scale_updates: bool = "true" from "SIGCOMM'15 sec. 5, as CoNEXT'16 restates it; its authors' code (TIMELY-2)";
-        /// The times of rate updates. `segment`: each time that `segment` bytes are acknowledged; `round-trip`: once per round
-        /// trip.
+        /// The times of rate updates. `segment`: each time that `segment` bytes are acknowledged; `round-trip`: once
+        /// per round trip.
         update: UpdateAt = "segment" from "SIGCOMM'15 sec. 4";
         /// The bytes of the flow in a segment. The paper also has 64 KB.
         segment: Bytes = "16 KB" in "1 B" to "1 GB" from "SIGCOMM'15 sec. 6";
@@ -290,8 +290,8 @@ impl TimelyLaw {
         }
     }
 
-    /// Updates the rate by Algorithm 1 of the paper or, patched, of CoNEXT'16. `scale` shrinks the update: it is 1 if at
-    /// least `min_rtt` has passed since the last one.
+    /// Updates the rate by Algorithm 1 of the paper or, patched, of CoNEXT'16. `scale` shrinks the update: it is 1 if
+    /// at least `min_rtt` has passed since the last one.
     fn update(&mut self, rtt: Span, last: Span, scale: f64) {
         let config = &self.config;
         let new_diff = rtt.as_ps() as f64 - last.as_ps() as f64;

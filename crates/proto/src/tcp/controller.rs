@@ -16,8 +16,8 @@ pub const UNLIMITED: u64 = u64::MAX / 4;
 pub struct Limits {
     /// The congestion window, the most bytes in flight. One segment may always be in flight.
     pub cwnd: u64,
-    /// The pace of packets, counted in bytes on the wire; `None` if window and network card alone limit them. The sender
-    /// heeds it only if [`Controller::PACES`].
+    /// The pace of packets, counted in bytes on the wire; `None` if window and network card alone limit them. The
+    /// sender heeds it only if [`Controller::PACES`].
     pub pacing: Option<Rate>,
 }
 
@@ -53,8 +53,8 @@ pub struct AckEvent {
     pub ecn_echo: bool,
     /// The bytes in flight before this acknowledgement.
     pub in_flight: u64,
-    /// True if the window was full since the acknowledged data was sent. Else the application, the receive window or the
-    /// network card was the limit, and the window should not grow (RFC 7661, RFC 9438 sec. 5.8).
+    /// True if the window was full since the acknowledged data was sent. Else the application, the receive window or
+    /// the network card was the limit, and the window should not grow (RFC 7661, RFC 9438 sec. 5.8).
     pub cwnd_limited: bool,
     /// The phase in which the acknowledgement arrived.
     pub phase: Phase,
@@ -69,7 +69,8 @@ pub struct AckEvent {
 pub struct CongestionEvent {
     /// The time at which the sender learnt of it.
     pub now: Time,
-    /// The `FlightSize` of RFC 5681: bytes sent and not cumulatively acknowledged, less those that limited transmit added.
+    /// The `FlightSize` of RFC 5681: bytes sent and not cumulatively acknowledged, less those that limited transmit
+    /// added.
     pub flight: u64,
     /// The offset of the first byte that was never sent.
     pub snd_nxt: u64,
@@ -84,7 +85,8 @@ pub struct RestartEvent {
     pub now: Time,
     /// The time since the last packet was sent.
     pub idle: Span,
-    /// The upper limit to the window from now on, in bytes: RFC 5681 sec. 4.1 after a pause, sec. 3.1 after a lost `SYN`.
+    /// The upper limit to the window from now on, in bytes: RFC 5681 sec. 4.1 after a pause, sec. 3.1 after a lost
+    /// `SYN`.
     pub window: u64,
 }
 
@@ -117,8 +119,8 @@ pub trait Controller {
     /// Handles the restart of sending after a pause.
     fn on_restart(&mut self, event: &RestartEvent);
 
-    /// Handles the answer to the SYN, which came after `rtt`. It left the receiver at `sent` and brings the rate granted to
-    /// the SYN (RCP; zero in other transports).
+    /// Handles the answer to the SYN, which came after `rtt`. It left the receiver at `sent` and brings the rate
+    /// granted to the SYN (RCP; zero in other transports).
     fn on_open(&mut self, rtt: Span, granted: Rate, sent: Time) {
         let _ = (rtt, granted, sent);
     }

@@ -53,8 +53,8 @@ impl Transport for Ideal {
     }
 }
 
-/// The controller of the ideal rate control: the flow's fair share, as the oracle tells it. Until the oracle does, at the
-/// instant of the start, it is the rate of the whole path.
+/// The controller of the ideal rate control: the flow's fair share, as the oracle tells it. Until the oracle does, at
+/// the instant of the start, it is the rate of the whole path.
 #[derive(Clone, Copy, Debug)]
 pub struct IdealController {
     rate: Rate,

@@ -19,8 +19,8 @@ struct Held {
     ce: bool,
 }
 
-/// The receiving end of a TCP flow. It answers every data packet, or every second one; its only timer is that of delayed
-/// acknowledgements.
+/// The receiving end of a TCP flow. It answers every data packet, or every second one; its only timer is that of
+/// delayed acknowledgements.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     /// The next byte expected.

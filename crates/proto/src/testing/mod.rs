@@ -1,7 +1,7 @@
 //! Tools for tests: the two ends of a flow, driven over wires in virtual time or by a recorded exchange.
 //!
-//! The module exists with the cargo feature `testing`. It is for tests of transports, of what embeds them (a datapath that
-//! replays recorded packets), and of new transports before they meet a simulator.
+//! The module exists with the cargo feature `testing`. It is for tests of transports, of what embeds them (a datapath
+//! that replays recorded packets), and of new transports before they meet a simulator.
 //!
 //! - [`Pair`] drives two hosts, one that sends and one that receives, with any number of flows between them. A
 //!   [`Network`] says what happens to packets on the way: rates, delays, losses, reordering, duplicates, marks, a limit on
@@ -11,8 +11,8 @@
 //!   checks after every call that the end keeps its side of them.
 //!
 //! Every broken rule is a panic that says which. [`Pair`] checks besides, after each packet, that the receiver delivers
-//! the bytes that arrived, each once and in order, and at the end that all were delivered, that both ends are finished and
-//! that no timer is left.
+//! the bytes that arrived, each once and in order, and at the end that all were delivered, that both ends are finished
+//! and that no timer is left.
 //!
 //! # Example
 //!

@@ -177,8 +177,8 @@ impl Pair {
     }
 
     /// Adds a flow of a transport, with the operations of its application in order of time, and answers its number. The
-    /// network gets what the transport needs of it: a limit on credits, a mechanism at the port on the way of data, and a
-    /// shim at the receiving host.
+    /// network gets what the transport needs of it: a limit on credits, a mechanism at the port on the way of data, and
+    /// a shim at the receiving host.
     pub fn add(
         &mut self,
         transport: &AnyTransport,
@@ -205,8 +205,8 @@ impl Pair {
         )
     }
 
-    /// Adds a flow of a transport with these parameters, as [`Pair::add`] does for one that is chosen by name, but without
-    /// asking the network for anything.
+    /// Adds a flow of a transport with these parameters, as [`Pair::add`] does for one that is chosen by name, but
+    /// without asking the network for anything.
     pub fn add_typed<T: Transport>(
         &mut self,
         params: &T::Params,
@@ -311,8 +311,8 @@ impl Pair {
         self.arrive(way, Travelling { flow, packet, extra, late: Span::ZERO });
     }
 
-    /// Lets a packet arrive now that nobody sent. From then on the ends need not agree on the stream, and only the rules
-    /// of each end by itself are checked.
+    /// Lets a packet arrive now that nobody sent. From then on the ends need not agree on the stream, and only the
+    /// rules of each end by itself are checked.
     pub fn inject(&mut self, flow: usize, packet: Packet, extra: Extra) {
         self.flows[flow].forged = true;
         self.flows[flow].in_flight += 1;
@@ -372,8 +372,8 @@ impl Pair {
         self.now = until;
     }
 
-    /// The next thing to do. Of things of one time, packets that arrive come first, as in the simulator; a deadline that
-    /// has passed means now.
+    /// The next thing to do. Of things of one time, packets that arrive come first, as in the simulator; a deadline
+    /// that has passed means now.
     fn next_due(&self) -> Option<(Time, Due)> {
         let mut first = (Time::MAX, Due::Network);
         let consider = |first: &mut (Time, Due), at: Time, due: Due| {

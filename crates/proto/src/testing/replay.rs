@@ -74,8 +74,8 @@ impl Replayed for dyn Receiver {
 }
 
 impl<E: Replayed + ?Sized> Replay<E> {
-    /// Feeds a packet that arrives, after the timers that are due before its time have fired. A timer that is due at its
-    /// time comes after it, as in a [`Pair`](super::Pair).
+    /// Feeds a packet that arrives, after the timers that are due before its time have fired. A timer that is due at
+    /// its time comes after it, as in a [`Pair`](super::Pair).
     pub fn arrive(&mut self, at: Time, packet: &Packet, extra: &Extra) {
         self.fire_while(|due| due < at);
         self.end.handle_packet(packet, extra, at);

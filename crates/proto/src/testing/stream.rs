@@ -17,7 +17,8 @@ pub enum Operation {
     SetRate(Rate),
 }
 
-/// The model of the stream of a flow, by which its two ends are judged: the ranges of bytes that arrived at the receiver.
+/// The model of the stream of a flow, by which its two ends are judged: the ranges of bytes that arrived at the
+/// receiver.
 #[derive(Clone, Default, Debug)]
 pub struct Stream {
     /// The start of each range, with its end. Ranges neither overlap nor touch.

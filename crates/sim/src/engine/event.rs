@@ -66,8 +66,8 @@ impl EventKind {
         }
     }
 
-    /// The kind and object that [`EventKind::pack`] packed. Inlined wherever kinds are told apart, so that the two matches
-    /// become one: 4 % of all instructions of a run.
+    /// The kind and object that [`EventKind::pack`] packed. Inlined wherever kinds are told apart, so that the two
+    /// matches become one: 4 % of all instructions of a run.
     #[inline(always)]
     fn unpack(kind: u32, id: u32) -> EventKind {
         match kind {

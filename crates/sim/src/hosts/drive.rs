@@ -43,8 +43,8 @@ pub struct Standing {
     pub bytes: u64,
     /// Of a sender that was truncated, the bytes of the flow in all.
     pub total: u64,
-    /// The first message of the flow that the end waits for lies within `bytes`: a receiver has delivered it, or a sender
-    /// knows that it has arrived.
+    /// The first message of the flow that the end waits for lies within `bytes`: a receiver has delivered it, or a
+    /// sender knows that it has arrived.
     pub has_message: bool,
 }
 

@@ -179,8 +179,8 @@ impl Hosts {
         Some(standing)
     }
 
-    /// Sends what a shim releases now, and sees to it that the shim is woken for the rest. What it holds is not yet sent:
-    /// it stands in no book.
+    /// Sends what a shim releases now, and sees to it that the shim is woken for the rest. What it holds is not yet
+    /// sent: it stands in no book.
     fn release_held(&mut self, id: ShimId, net: &mut Network) {
         let now = net.now();
         let host = self.shims.get_mut(id);

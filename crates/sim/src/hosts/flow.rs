@@ -182,8 +182,8 @@ impl Flows {
         Some(record)
     }
 
-    /// Takes the first message of a flow that its sender has yet to know delivered, if it lies within the `acknowledged`
-    /// bytes, and returns its row.
+    /// Takes the first message of a flow that its sender has yet to know delivered, if it lies within the
+    /// `acknowledged` bytes, and returns its row.
     pub fn pop_acknowledged(&mut self, slot: FlowSlot, acknowledged: u64) -> Option<RecordId> {
         let flow = self.get_mut(slot)?;
         if acknowledged < flow.acknowledged_at {

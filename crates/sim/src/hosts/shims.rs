@@ -24,8 +24,8 @@ pub struct HostShim {
 }
 
 impl HostShim {
-    /// Sees to it that the shim is woken when it wants to be. Answers the time for which the caller must schedule an event,
-    /// if any.
+    /// Sees to it that the shim is woken when it wants to be. Answers the time for which the caller must schedule an
+    /// event, if any.
     #[must_use = "without the event, the shim is never woken"]
     pub fn arm(&mut self, now: Time) -> Option<Time> {
         self.timer.arm(self.shim.next_timeout(), now)

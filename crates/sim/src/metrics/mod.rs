@@ -82,8 +82,8 @@ pub enum Ended {
 }
 
 impl Results {
-    /// Returns a hash of all that the simulated network did. It depends on scenario, seed and version only, and not on what
-    /// was observed, so it does not cover samples.
+    /// Returns a hash of all that the simulated network did. It depends on scenario, seed and version only, and not on
+    /// what was observed, so it does not cover samples.
     pub fn hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         self.flows.hash_into(&mut hasher);

@@ -3,7 +3,8 @@
 use crate::ids::{CardId, ClassId, FlowSlot, IdVec};
 use std::collections::VecDeque;
 
-/// The round robin of a host's port: flows with data to send, by class. A flow stands in it at most once for each class.
+/// The round robin of a host's port: flows with data to send, by class. A flow stands in it at most once for each
+/// class.
 pub struct Card {
     ready: IdVec<ClassId, VecDeque<FlowSlot>>,
     waiting: usize,

@@ -3,8 +3,8 @@
 use clearway_proto::{Framing, Rng};
 use clearway_units::{Bytes, Rate, Span};
 
-/// The times of the two sizes that nearly all frames have, known beforehand: a division costs more than all else that is
-/// done for a frame. A port keeps this in its first cache line.
+/// The times of the two sizes that nearly all frames have, known beforehand: a division costs more than all else that
+/// is done for a frame. A port keeps this in its first cache line.
 #[derive(Clone, Copy, Debug)]
 pub struct CommonFrames {
     full: Span,

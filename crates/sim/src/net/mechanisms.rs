@@ -24,8 +24,8 @@ impl Mechanism {
         Mechanism { protocol, port, timer: Timer::IDLE }
     }
 
-    /// Sees to it that the mechanism is woken when it wants to be. Answers the time for which the caller must schedule an
-    /// event, if any.
+    /// Sees to it that the mechanism is woken when it wants to be. Answers the time for which the caller must schedule
+    /// an event, if any.
     #[inline]
     #[must_use = "without the event, the mechanism is never woken"]
     pub fn arm(&mut self, now: Time) -> Option<Time> {

@@ -51,8 +51,8 @@ impl Memory {
 }
 
 impl SharedMemory {
-    /// Takes `wire` bytes into a switch's memory, for a queue that holds `queued` bytes. Answers false, and takes nothing,
-    /// if the queue may not grow so far.
+    /// Takes `wire` bytes into a switch's memory, for a queue that holds `queued` bytes. Answers false, and takes
+    /// nothing, if the queue may not grow so far.
     pub fn admit(&mut self, node: NodeId, queued: u64, wire: u64) -> bool {
         let used = &mut self.used[node];
         let free = self.limits.size.get().saturating_sub(*used);

@@ -73,8 +73,8 @@ impl Network {
         self.agenda.now
     }
 
-    /// Puts a packet of a flow into the network: the one way in, for all that hosts and switches send. Answers the packet,
-    /// and the port to which the caller hands it.
+    /// Puts a packet of a flow into the network: the one way in, for all that hosts and switches send. Answers the
+    /// packet, and the port to which the caller hands it.
     #[inline]
     pub fn enter(
         &mut self,

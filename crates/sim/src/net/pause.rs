@@ -12,8 +12,8 @@ use clearway_proto::port::pfc::PAUSE_WIRE;
 use clearway_topology::{PortId, Topology};
 use clearway_units::Span;
 
-/// The port by which a packet that waits at a switch came. A notification that starts at a switch follows the way of its
-/// data backwards, and so counts against the link by which it would have come.
+/// The port by which a packet that waits at a switch came. A notification that starts at a switch follows the way of
+/// its data backwards, and so counts against the link by which it would have come.
 #[inline]
 fn came_from(paths: &Paths, parcel: &Parcel) -> PortId {
     // The packet's hop is the one after the present port.
@@ -64,8 +64,8 @@ impl Network {
         self.agenda.at_port(back, obeyed, EventKind::Pause(link));
     }
 
-    /// A port obeys the first of the pause frames on the way to it. Answers whether a class of it may go on by that, and
-    /// whether a watch must be set up.
+    /// A port obeys the first of the pause frames on the way to it. Answers whether a class of it may go on by that,
+    /// and whether a watch must be set up.
     pub fn obey_frame(&mut self, port: PortId) -> (bool, bool) {
         let now = self.now();
         let frame = self.control().take_frame(port);
@@ -181,8 +181,8 @@ impl Network {
         stuck(waits)
     }
 
-    /// Answers whether ports wait for each other in a circle. That is a look at all of them, so it is taken only where one
-    /// has waited for long.
+    /// Answers whether ports wait for each other in a circle. That is a look at all of them, so it is taken only where
+    /// one has waited for long.
     pub fn is_deadlocked(&self) -> bool {
         let waited_long = |control: &&FlowControl| control.has_waited_long(self.now());
         let control = self.memory.control().filter(waited_long);

@@ -29,7 +29,8 @@ pub struct Port {
     /// Set if a packet that arrives must take the slow path: the link is down, flow control wants something, or a
     /// mechanism looks at arrivals.
     pub arrival_is_special: bool,
-    /// Set if a packet that departs must take the slow path: the link loses at random, or a mechanism looks at departures.
+    /// Set if a packet that departs must take the slow path: the link loses at random, or a mechanism looks at
+    /// departures.
     pub departure_is_special: bool,
     /// The work that flow control has for the port.
     pub control: ControlWork,

@@ -59,8 +59,8 @@ impl Residents {
         !self.drained.is_empty()
     }
 
-    /// A flow that ended and has no packet in the network. It may be named twice, since its last packet may have made an
-    /// end send another one.
+    /// A flow that ended and has no packet in the network. It may be named twice, since its last packet may have made
+    /// an end send another one.
     pub fn next_drained(&mut self) -> Option<FlowSlot> {
         while let Some(flow) = self.drained.pop() {
             if self.packets[flow] == ENDED {

@@ -9,7 +9,8 @@ use clearway_proto::PortState;
 use clearway_topology::PortId;
 
 impl Network {
-    /// Hands a packet to an output port whose link is down, that flow control wants something of, or that has a mechanism.
+    /// Hands a packet to an output port whose link is down, that flow control wants something of, or that has a
+    /// mechanism.
     #[cold]
     #[inline(never)]
     pub(super) fn send_specially(&mut self, port: PortId, id: PacketId) {

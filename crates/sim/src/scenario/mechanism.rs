@@ -44,8 +44,8 @@ pub(super) struct Mechanism {
     pub written: Vec<(String, String)>,
 }
 
-/// The mechanism that transports ask for, changed by the keys of the scenario. `needs` holds each transport's name with the
-/// mechanism that it brings.
+/// The mechanism that transports ask for, changed by the keys of the scenario. `needs` holds each transport's name with
+/// the mechanism that it brings.
 pub(super) fn resolve_mechanism(
     document: &Document,
     needs: &[(&'static str, AnyMechanismConfig)],

@@ -1,7 +1,7 @@
 //! Scenario files: TOML, from text to a [`Model`].
 //!
-//! `docs/scenario.md`, which [`reference()`] writes, lists every key. A fault in a file is refused in one line, with the
-//! file, the line, the key, the value, and what would be right. No key that a user sets is ignored.
+//! `docs/scenario.md`, which [`reference()`] writes, lists every key. A fault in a file is refused in one line, with
+//! the file, the line, the key, the value, and what would be right. No key that a user sets is ignored.
 //!
 //! | module | purpose |
 //! |---|---|
@@ -46,8 +46,8 @@ pub struct Scenario {
 /// Values that replace keys of a file, or add to them.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Overrides {
-    /// The transport of all traffic. Keys that the file sets for other transports are dropped: their parameters, and the
-    /// keys of credits if this transport uses none. Keys for this transport stay.
+    /// The transport of all traffic. Keys that the file sets for other transports are dropped: their parameters, and
+    /// the keys of credits if this transport uses none. Keys for this transport stay.
     pub transport: Option<String>,
     /// The seed of all random streams.
     pub seed: Option<u64>,
@@ -117,8 +117,8 @@ impl Scenario {
         Ok(Scenario { name, model: resolved.model, resolved: resolved.toml })
     }
 
-    /// Returns the resolved scenario, in which every default and every parameter is filled in and files stand with their
-    /// full path and hash. Read again, it gives the same model.
+    /// Returns the resolved scenario, in which every default and every parameter is filled in and files stand with
+    /// their full path and hash. Read again, it gives the same model.
     pub fn to_toml(&self) -> String {
         let name = format!("name = {}\n", clearway_schema::quoted(&self.name));
         name + &self.resolved

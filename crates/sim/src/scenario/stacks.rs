@@ -5,9 +5,9 @@ use super::field::Stacks;
 use clearway_proto::AnyTransport;
 use clearway_schema::{Entry, Field, Node, Value};
 
-/// The parameters that `stacks = "equal"` sets where a transport has them, each with the values to try, of which the first
-/// that the transport accepts counts. Every connection is opened by a handshake, and the first window is that of ns-2's
-/// TCP, with which the papers compared.
+/// The parameters that `stacks = "equal"` sets where a transport has them, each with the values to try, of which the
+/// first that the transport accepts counts. Every connection is opened by a handshake, and the first window is that of
+/// ns-2's TCP, with which the papers compared.
 pub(super) const EQUAL: [(&str, &[&str]); 2] = [("handshake", &["true", "syn"]), ("initial_window", &["2"])];
 
 /// Returns true if the document asks for equal stacks. A wrong value is refused later, with the other keys.

@@ -4,8 +4,8 @@ use clearway_proto::Framing;
 use clearway_topology::{PortId, Topology};
 use clearway_units::{Bytes, Span};
 
-/// The time from the application's call until the last of `bytes` arrives, sent back to back through the idle network: the
-/// last frame follows the full ones before it through every port of `path`.
+/// The time from the application's call until the last of `bytes` arrives, sent back to back through the idle network:
+/// the last frame follows the full ones before it through every port of `path`.
 pub fn ideal_fct(topology: &Topology, path: &[PortId], framing: Framing, bytes: u64) -> Span {
     let full = framing.payload_max as u64;
     let before = bytes.div_ceil(full).saturating_sub(1);

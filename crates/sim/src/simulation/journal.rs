@@ -18,8 +18,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Adds what both ends of a flow have done since its last message was complete to the row of the current one, and their
-    /// credits to the sums. Called once for each flow: when it ends, or at the end of the run.
+    /// Adds what both ends of a flow have done since its last message was complete to the row of the current one, and
+    /// their credits to the sums. Called once for each flow: when it ends, or at the end of the run.
     pub fn settle(&mut self, flow: &Flow) -> Option<&mut Record> {
         let stats = flow.stats();
         self.credits_used += stats.credits_used;

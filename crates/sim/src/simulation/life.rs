@@ -1,5 +1,5 @@
-//! The life of a flow: it begins with its ends and paths, carries messages, and ends when both ends are done and its last
-//! packet has left the network.
+//! The life of a flow: it begins with its ends and paths, carries messages, and ends when both ends are done and its
+//! last packet has left the network.
 
 use super::ideal::ideal_fct;
 use super::router::identity;

@@ -8,8 +8,8 @@ use crate::metrics::Ended;
 use clearway_topology::PortId;
 
 impl Simulation {
-    /// A link's direction fails or recovers: every flow gets the paths that it has now. Packets under way keep theirs, so
-    /// the place of an old route is not used again.
+    /// A link's direction fails or recovers: every flow gets the paths that it has now. Packets under way keep theirs,
+    /// so the place of an old route is not used again.
     pub(super) fn fault(&mut self, fault: FaultId) {
         let fault = self.model.faults[fault.index()];
         let topology = &self.model.topology;

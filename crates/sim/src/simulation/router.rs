@@ -31,8 +31,8 @@ impl Router {
         self.routes.set_up(topology, port, up);
     }
 
-    /// The key by which a flow's paths are chosen: a mix of the seed, the traffic entry and the flow's number there; or the
-    /// number alone, where the paths shall be those that the ExpressPass authors' ns-2 code hashes.
+    /// The key by which a flow's paths are chosen: a mix of the seed, the traffic entry and the flow's number there; or
+    /// the number alone, where the paths shall be those that the ExpressPass authors' ns-2 code hashes.
     pub fn key(&self, traffic: TrafficId, number: u64) -> u64 {
         match self.policy {
             Policy::Ns2Xpass => number + ((traffic.index() as u64) << 24),
@@ -40,8 +40,8 @@ impl Router {
         }
     }
 
-    /// The paths from one host to another as they are now; or, while there are none, as they would be with all links up.
-    /// Their ports are left in `ports`.
+    /// The paths from one host to another as they are now; or, while there are none, as they would be with all links
+    /// up. Their ports are left in `ports`.
     pub fn find(
         &mut self,
         topology: &Topology,

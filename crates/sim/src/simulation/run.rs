@@ -222,8 +222,8 @@ impl Simulation {
         }
     }
 
-    /// Drives a sending end, and notes what it then knows to have arrived. Answers the bytes of the flow in all, if it was
-    /// truncated.
+    /// Drives a sending end, and notes what it then knows to have arrived. Answers the bytes of the flow in all, if it
+    /// was truncated.
     #[inline]
     pub(super) fn drive_sender(&mut self, slot: FlowSlot, input: Input<'_>) -> u64 {
         let Some(standing) = self.hosts.drive_sender(slot, input, &mut self.net) else { return 0 };

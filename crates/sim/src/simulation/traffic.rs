@@ -1,5 +1,5 @@
-//! Applications: traffic entries start their flows, and go through rounds of requests and responses, over connections that
-//! stay open or new ones each time (incast, partition/aggregate).
+//! Applications: traffic entries start their flows, and go through rounds of requests and responses, over connections
+//! that stay open or new ones each time (incast, partition/aggregate).
 
 use super::life::Start;
 use super::rounds::Connection;
@@ -46,8 +46,8 @@ impl Simulation {
         }
     }
 
-    /// Starts the next round of a traffic entry, or goes on with one whose workers are asked one by one; the first opens
-    /// the connections.
+    /// Starts the next round of a traffic entry, or goes on with one whose workers are asked one by one; the first
+    /// opens the connections.
     fn start_round(&mut self, traffic: TrafficId) {
         let rounds = self.rounds_of(traffic);
         let (workers, reconnect, spread) = (rounds.workers.len(), rounds.reconnect, rounds.spread);
@@ -90,8 +90,8 @@ impl Simulation {
         }
     }
 
-    /// A request or a response was delivered. Flow 2w carries the requests to worker w, flow 2w + 1 the responses; with new
-    /// connections for each of W workers in every round, that is flow 2w + 2W r of round r.
+    /// A request or a response was delivered. Flow 2w carries the requests to worker w, flow 2w + 1 the responses; with
+    /// new connections for each of W workers in every round, that is flow 2w + 2W r of round r.
     pub(super) fn round_progress(&mut self, traffic: TrafficId, number: u64) {
         let rounds = self.rounds_of(traffic);
         let (total, barrier, pause, reconnect) =

@@ -9,8 +9,8 @@ const SIZE_MAX: u64 = 1_000_000_000_000;
 
 /// A cumulative distribution of sizes, linear between its points.
 ///
-/// Two points of the same size are a jump: the probability between them belongs to exactly that size. A first point above
-/// probability 0 is a jump too. Two points of the same probability are a gap, in which no sizes occur.
+/// Two points of the same size are a jump: the probability between them belongs to exactly that size. A first point
+/// above probability 0 is a jump too. Two points of the same probability are a gap, in which no sizes occur.
 ///
 /// ```
 /// use clearway_sim::traffic::Cdf;

@@ -42,9 +42,9 @@ fn read<T: std::str::FromStr<Err = clearway_units::UnitError>>(
     text.parse().or_else(|error| fail(line, format!("{column}: {error}")))
 }
 
-/// Reads a CSV file with the columns `start`, `src`, `dst` and `size` in any order, named on the first line. Values have
-/// units (`10 us`, `1 MB`) unless the column's name states the unit: `start_s`, `start_ms`, `start_us`, `start_ns`,
-/// `start_ps`, `size_bytes`. Empty lines and lines that start with `#` are skipped.
+/// Reads a CSV file with the columns `start`, `src`, `dst` and `size` in any order, named on the first line. Values
+/// have units (`10 us`, `1 MB`) unless the column's name states the unit: `start_s`, `start_ms`, `start_us`,
+/// `start_ns`, `start_ps`, `size_bytes`. Empty lines and lines that start with `#` are skipped.
 ///
 /// # Errors
 /// A line is not of that form; the first such line is named.
@@ -139,8 +139,8 @@ pub fn parse_hpcc(text: &str) -> Result<Vec<ListedFlow>, ListError> {
     Ok(flows)
 }
 
-/// Returns for each of `count` hosts the host that it sends to. They form a random cycle, so that no host sends to itself
-/// and each receives from one (Sattolo's algorithm). `count` is at least 2.
+/// Returns for each of `count` hosts the host that it sends to. They form a random cycle, so that no host sends to
+/// itself and each receives from one (Sattolo's algorithm). `count` is at least 2.
 pub fn random_permutation(count: usize, rng: &mut Rng) -> Vec<usize> {
     let mut to: Vec<usize> = (0..count).collect();
     for last in (1..count).rev() {

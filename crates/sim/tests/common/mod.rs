@@ -50,8 +50,9 @@ pub fn run(model: &Model) -> Results {
     simulation.finish().expect("the books balance")
 }
 
-/// Asserts what holds after every run of a transport that recovers lost data: each byte is delivered once and in order (a
-/// receiver can't report more than it delivered, and the books balance), every flow has ended and the network is empty.
+/// Asserts what holds after every run of a transport that recovers lost data: each byte is delivered once and in order
+/// (a receiver can't report more than it delivered, and the books balance), every flow has ended and the network is
+/// empty.
 pub fn check(results: &Results, model: &Model) {
     assert_eq!(
         results.summary.ended,

@@ -100,8 +100,8 @@ impl ParkingLot {
 }
 
 declare! {
-    /// The multi-bottleneck network of ExpressPass '17, Figs. 4 (a) and 11 (a): the credits of flows 1 to N cross Link 1
-    /// and then Link 2, which they share with Flow 0; those of Flow 0 cross Link 2 only.
+    /// The multi-bottleneck network of ExpressPass '17, Figs. 4 (a) and 11 (a): the credits of flows 1 to N cross Link
+    /// 1 and then Link 2, which they share with Flow 0; those of Flow 0 cross Link 2 only.
     ///
     /// ```text
     ///  receiver1 --+                 receiver0              +-- sender0
@@ -114,12 +114,12 @@ declare! {
     /// We had the paper's text but not these figures, and read the network from the text: the *second switch from the
     /// left* gets twice as many credits of Flow 0 as of either of Flows 1 and 2, whose credits have passed the limit of
     /// Link 1, and it forwards all of them to Link 2. So credits travel from left to right, receivers are on the left,
-    /// and the max-min share of every flow is 1/(N+1) of Link 2. The authors' `multi-bottleneck.tcl` agrees, except that
-    /// one host sends all flows there and its own link is Link 2; [`shared_sender`] builds that network.
+    /// and the max-min share of every flow is 1/(N+1) of Link 2. The authors' `multi-bottleneck.tcl` agrees, except
+    /// that one host sends all flows there and its own link is Link 2; [`shared_sender`] builds that network.
     ///
-    /// Flow `i` of `0..=flows` has the sender `i` and the receiver `flows + 1 + i`; with [`shared_sender`] the one sender
-    /// is host 0 and the receiver of flow `i` is `1 + i`. Link 1 is the first link, Link 2 the second. The path of Flow 0
-    /// has 3 hops (2 with a shared sender), the others have 4 (3 with a shared sender).
+    /// Flow `i` of `0..=flows` has the sender `i` and the receiver `flows + 1 + i`; with [`shared_sender`] the one
+    /// sender is host 0 and the receiver of flow `i` is `1 + i`. Link 1 is the first link, Link 2 the second. The path
+    /// of Flow 0 has 3 hops (2 with a shared sender), the others have 4 (3 with a shared sender).
     ///
     /// [`shared_sender`]: MultiBottleneck::shared_sender
     #[derive(Copy, PartialEq, Eq)]

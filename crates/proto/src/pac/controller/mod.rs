@@ -1,8 +1,8 @@
 //! The main loop of PAC (Algorithm 1), which counts arrivals, holds acknowledgements and releases those whose traffic
 //! fits.
 //!
-//! An acknowledgement is an item of any type `T`, such as a packet of the simulator or the number of a packet in a Linux
-//! netfilter queue. Flows are opaque numbers.
+//! An acknowledgement is an item of any type `T`, such as a packet of the simulator or the number of a packet in a
+//! Linux netfilter queue. Flows are opaque numbers.
 
 use super::in_flight::{InFlight, Trigger};
 use super::ledger::Ledger;
@@ -136,8 +136,8 @@ pub struct PacController<T> {
     active: Time,
     /// The flow whose acknowledgement was dequeued and waits for room (PAC-9).
     chosen: Option<u32>,
-    /// The latest time of release of each acknowledgement, with its flow, if holding has a limit. Entries are in the order
-    /// in which acknowledgements were held, and remain when those leave earlier.
+    /// The latest time of release of each acknowledgement, with its flow, if holding has a limit. Entries are in the
+    /// order in which acknowledgements were held, and remain when those leave earlier.
     limits: VecDeque<(Time, u32)>,
     /// The time at which idle flows were last looked for.
     aged: Time,
@@ -145,8 +145,8 @@ pub struct PacController<T> {
     dropped: VecDeque<T>,
     /// The most acknowledgements held at a time.
     held_max: usize,
-    /// The releases that were not settled, in order: the time by which their traffic must have arrived, the flow, and the
-    /// time of the release.
+    /// The releases that were not settled, in order: the time by which their traffic must have arrived, the flow, and
+    /// the time of the release.
     unanswered: VecDeque<(Time, u32, Time)>,
     /// The time of the latest release that was answered.
     answered: Time,
@@ -295,8 +295,8 @@ impl<T> PacController<T> {
         self.held_max = self.held_max.max(self.acks.len());
     }
 
-    /// Drops the acknowledgements of a flow that others supersede: those with a lower number than one before them, and all
-    /// but the newest of each number.
+    /// Drops the acknowledgements of a flow that others supersede: those with a lower number than one before them, and
+    /// all but the newest of each number.
     fn drop_superseded(&mut self, flow: u32) {
         let dropped = &mut self.dropped;
         self.acks.edit(flow, |items| {
@@ -314,7 +314,8 @@ impl<T> PacController<T> {
         });
     }
 
-    /// Returns the next acknowledgement to send, if its traffic fits (lines 9 to 14) or it has reached the limit to holding.
+    /// Returns the next acknowledgement to send, if its traffic fits (lines 9 to 14) or it has reached the limit to
+    /// holding.
     pub fn poll_release(&mut self, now: Time) -> Option<(u32, T)> {
         let overdue = self.overdue(now);
         let flow = overdue.or(self.chosen).or_else(|| self.acks.turn())?;

@@ -59,9 +59,9 @@ choice! {
 choice! {
     /// The growth of the target once both counts of increases are past fast recovery.
     pub enum Hyper {
-        /// The target grows as in QCN, to which the paper refers, and in its authors' code: from the increase on at which
-        /// the lesser count has reached `F`, by `R_HAI` times `i`, where `i` is that count less `F` plus 1, and after half
-        /// the time and half the bytes.
+        /// The target grows as in QCN, to which the paper refers, and in its authors' code: from the increase on at
+        /// which the lesser count has reached `F`, by `R_HAI` times `i`, where `i` is that count less `F` plus 1, and
+        /// after half the time and half the bytes.
         Growing = "growing",
         /// The target grows by `R_HAI` each time once the lesser count is past `F` (HPCC's ns-3 code).
         Constant = "constant",
@@ -81,13 +81,15 @@ pub struct DcqcnConfig {
     pub alpha_initial: f64,
     /// The event from which on `alpha` moves.
     pub alpha_from: AlphaFrom,
-    /// The time without a notification after which `alpha` falls (`K`); with [`Reaction::Ticks`], the time between moves.
+    /// The time without a notification after which `alpha` falls (`K`); with [`Reaction::Ticks`], the time between
+    /// moves.
     pub alpha_period: Span,
     /// The least time between two cuts; [`Reaction::OnCnp`] ignores notifications that come sooner. It is zero in the
     /// paper, whose receivers space their notifications.
     pub decrease_interval: Span,
-    /// True if each cut makes the old rate the target. Else a cut does so only if the timer has raised the rate since the
-    /// cut before, and fast recovery goes back to the rate before the first of several cuts (ns-3: `CLAMP_TARGET_RATE 0`).
+    /// True if each cut makes the old rate the target. Else a cut does so only if the timer has raised the rate since
+    /// the cut before, and fast recovery goes back to the rate before the first of several cuts (ns-3:
+    /// `CLAMP_TARGET_RATE 0`).
     pub clamp_target: bool,
     /// The time between two increases (`T`).
     pub increase_timer: Span,
@@ -112,11 +114,11 @@ pub struct DcqcnConfig {
 declare! {
     /// The parameters of `dcqcn`.
     pub struct DcqcnParams {
-        /// The time at which a CNP takes effect. `on-cnp`: at once; `ticks`: at the next tick of a clock that the flow's first
-        /// CNP starts.
+        /// The time at which a CNP takes effect. `on-cnp`: at once; `ticks`: at the next tick of a clock that the
+        /// flow's first CNP starts.
         reaction: Reaction = "on-cnp" from "SIGCOMM'15 sec. 3.1";
-        /// The way in which the receiver echoes marks. `cnp`: by CNPs, at most one each `cnp_interval`; `marked-ack`: by a flag
-        /// on the acknowledgement of each marked packet.
+        /// The way in which the receiver echoes marks. `cnp`: by CNPs, at most one each `cnp_interval`; `marked-ack`:
+        /// by a flag on the acknowledgement of each marked packet.
         notice: Notice = "cnp" from "SIGCOMM'15 sec. 3.1";
         /// The least time between two CNPs of a receiver for the same flow (`N`).
         cnp_interval: Span = "50 us" in "0 s" to "1 s" from "SIGCOMM'15 sec. 3.1";

@@ -40,9 +40,9 @@ choice! {
     pub enum Telemetry {
         /// The law reads the exact values.
         Exact = "exact",
-        /// The law reads them as they fit the fields of the authors' ns-3 header: time in whole nanoseconds (24 bits), bytes sent in units
-        /// of 128 B (20 bits), the queue in units of 80 B; both units times the multiple of 25 Gbps that the line
-        /// rate is (`INT_MULTI`). The count of bytes sent leaves the packet itself out.
+        /// The law reads them as they fit the fields of the authors' ns-3 header: time in whole nanoseconds (24 bits),
+        /// bytes sent in units of 128 B (20 bits), the queue in units of 80 B; both units times the multiple of 25 Gbps
+        /// that the line rate is (`INT_MULTI`). The count of bytes sent leaves the packet itself out.
         Fields = "fields",
     }
 }
@@ -82,8 +82,8 @@ pub enum Increase {
 declare! {
     /// The parameters of `hpcc`.
     pub struct HpccParams {
-        /// The acknowledgements to which the law reacts. `ack`: all, against a reference that moves once per round trip;
-        /// `round-trip`: one per round trip.
+        /// The acknowledgements to which the law reacts. `ack`: all, against a reference that moves once per round
+        /// trip; `round-trip`: one per round trip.
         react: ReactTo = "ack" from "SIGCOMM'19 sec. 3.2";
         /// The target utilisation of links (`eta`).
         eta: f64 = "0.95" in "0.01" to "1" from "SIGCOMM'19 sec. 5.1";
@@ -102,8 +102,8 @@ declare! {
             /// network (12.24 us in that of 320 hosts).
             base_rtt from "our choice; the paper: one for the network",
         };
-        /// The precision of the telemetry of ports. `exact`: exact values; `fields`: values rounded as in the header of HPCC's
-        /// ns-3 code, in units of 128 and 80 bytes times the multiple of 25 Gbps that the line rate is.
+        /// The precision of the telemetry of ports. `exact`: exact values; `fields`: values rounded as in the header of
+        /// HPCC's ns-3 code, in units of 128 and 80 bytes times the multiple of 25 Gbps that the line rate is.
         telemetry: Telemetry = "exact" from "our choice";
         /// The bytes that each data packet carries for telemetry, whatever its path: 2, and 8 for each of 5 ports.
         telemetry_bytes: u32 = "42" in "0" to "1000" from "SIGCOMM'19 sec. 4.1";
@@ -206,7 +206,8 @@ pub struct HpccLaw {
     stage: u32,
     /// The reference moves when more than this is acknowledged; `None` before the first acknowledgement.
     update_after: Option<u64>,
-    /// The telemetry of the last acknowledgement; boxed, so that the ends of flows under other laws are no larger for it.
+    /// The telemetry of the last acknowledgement; boxed, so that the ends of flows under other laws are no larger for
+    /// it.
     last: Box<[Hop; HOPS_MAX]>,
     hops: usize,
 }

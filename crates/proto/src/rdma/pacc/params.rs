@@ -14,8 +14,8 @@ declare! {
     /// The parameters of `pacc`.
     pub struct PaccParams {
         ..port: PaccConfig;
-        /// The time at which a CNP takes effect at a host. `ticks`: at the next tick of a clock that the flow's first CNP
-        /// starts; `on-cnp`: at once.
+        /// The time at which a CNP takes effect at a host. `ticks`: at the next tick of a clock that the flow's first
+        /// CNP starts; `on-cnp`: at once.
         reaction: Reaction = "ticks" from "HPCC's ns-3 code, PACC-22";
         ..hosts: ReactionPointParams [
             g, alpha_from, alpha_period, decrease_interval, clamp_target, increase_timer, byte_counter, fast_recovery, ai,
@@ -23,10 +23,11 @@ declare! {
         ] {
             g from "HPCC's ns-3 code, PACC-18",
             alpha_from from "HPCC's ns-3 code, PACC-21",
-            /// The time without a CNP after which `alpha` falls (`tau'`); with `ticks`, the time between moves of `alpha`.
+            /// The time without a CNP after which `alpha` falls (`tau'`); with `ticks`, the time between moves of
+            /// `alpha`.
             alpha_period = "1 us" from "PACC appendix, PACC-18",
-            /// The least time between two cuts. With `on-cnp`, CNPs that come sooner are ignored; with `ticks` it must be more
-            /// than zero.
+            /// The least time between two cuts. With `on-cnp`, CNPs that come sooner are ignored; with `ticks` it must
+            /// be more than zero.
             decrease_interval = "4 us" from "HPCC's ns-3 code, PACC-22",
             clamp_target = "false" from "HPCC's ns-3 code, PACC-22",
             /// The time between two increases (`T_i`).

@@ -8,7 +8,8 @@ choice! {
     pub enum PiForm {
         /// The output is added to nothing: eq. (2) and Algorithm 1, line 12, as printed.
         Position = "position",
-        /// The output is added to that of the period before, as in RoCC. The paper's analysis (eq. (7)) is of this form.
+        /// The output is added to that of the period before, as in RoCC. The paper's analysis (eq. (7)) is of this
+        /// form.
         Incremental = "incremental",
     }
 }
@@ -40,8 +41,8 @@ pub struct PiController {
 }
 
 impl PiController {
-    /// Returns a controller with weights of the distance to the threshold (`beta1`) and of the queue's growth in a period (`beta2`), both
-    /// for queues in units of `unit`.
+    /// Returns a controller with weights of the distance to the threshold (`beta1`) and of the queue's growth in a
+    /// period (`beta2`), both for queues in units of `unit`.
     pub fn new(beta1: f64, beta2: f64, threshold: u64, unit: Bytes, form: PiForm) -> PiController {
         let unit = unit.get().max(1) as f64;
         PiController { beta1, beta2, threshold, unit, form, last_queue: 0, output: 0.0 }
@@ -64,8 +65,8 @@ impl PiController {
         self.output
     }
 
-    /// Returns true if the controller has forgotten the past: the next step with an empty queue gives what a new controller
-    /// would give.
+    /// Returns true if the controller has forgotten the past: the next step with an empty queue gives what a new
+    /// controller would give.
     pub fn is_at_rest(&self) -> bool {
         self.last_queue == 0 && (self.form == PiForm::Position || self.output == 0.0)
     }

@@ -7,8 +7,8 @@ pub struct Entry {
     pub key: u64,
     /// The bytes on the wire in this period.
     pub bytes: u64,
-    /// The packets in this period that met a queue above the threshold; the count stays at the largest value that its field
-    /// holds (PACC-7).
+    /// The packets in this period that met a queue above the threshold; the count stays at the largest value that its
+    /// field holds (PACC-7).
     pub congested: u32,
 }
 
@@ -20,8 +20,8 @@ const ENTRIES_FIRST: usize = 32;
 
 const EMPTY: u32 = u32::MAX;
 
-/// The table of one port. Entries lie in the order in which they came, so that walking over them does not depend on the hash;
-/// slots beside them say where each is (open addressing, linear probing).
+/// The table of one port. Entries lie in the order in which they came, so that walking over them does not depend on the
+/// hash; slots beside them say where each is (open addressing, linear probing).
 ///
 /// It grows by doubling up to its capacity. A full table does not know further pairs: their packets are counted as
 /// missed and get no notifications until the end of a period makes room.
@@ -126,7 +126,8 @@ impl FlowTable {
         &self.entries
     }
 
-    /// Ends a period: entries with fewer bytes than `bytes_min` are deleted, the others begin anew (Algorithm 1, line 33).
+    /// Ends a period: entries with fewer bytes than `bytes_min` are deleted, the others begin anew (Algorithm 1, line
+    /// 33).
     pub fn end_period(&mut self, bytes_min: u64) {
         let before = self.entries.len();
         self.entries.retain(|entry| entry.bytes >= bytes_min);

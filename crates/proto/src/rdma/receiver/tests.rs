@@ -64,7 +64,8 @@ impl Bench {
         std::iter::from_fn(|| self.receiver.poll_control(&mut extra, &mut cx)).collect()
     }
 
-    /// The answers to packet `number`, as scripts write them: `+2` acknowledges all packets before 2, `-2` misses packet 2.
+    /// The answers to packet `number`, as scripts write them: `+2` acknowledges all packets before 2, `-2` misses
+    /// packet 2.
     fn data(&mut self, number: u64) -> String {
         show(&self.bytes(number * S, S, Flags::NONE))
     }

@@ -248,7 +248,8 @@ fn a_flow_starts_with_its_share_of_the_card_beside_those_that_its_host_sends_alr
 }
 
 /// Flows of patched TIMELY that start at these rates, in Mbps, share a link of 10 Gbps as fluids, with an update each
-/// `min_rtt` and no other delay than that of the queue. Their rates in bit/s and the queue in bytes after so many updates.
+/// `min_rtt` and no other delay than that of the queue. Their rates in bit/s and the queue in bytes after so many
+/// updates.
 fn patched_fluid(start_mbps: &[u64], updates: usize) -> (Vec<f64>, f64) {
     let config = TimelyConfig { variant: Variant::Patched, beta: 0.008, ..PAPER };
     let link = Rate::gbps(10);

@@ -21,8 +21,8 @@ pub struct PacerConfig {
 /// R_tb <- (1 - eta) R_tb + eta M / T_r + beta Q_tb
 /// ```
 ///
-/// where `M` is the traffic that came since the last update and `Q_tb` the traffic that waits for tokens. The pacer holds
-/// no packets: its owner does.
+/// where `M` is the traffic that came since the last update and `Q_tb` the traffic that waits for tokens. The pacer
+/// holds no packets: its owner does.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     config: PacerConfig,
@@ -95,7 +95,8 @@ impl Pacer {
         self.ready_at(bytes).min(self.tick)
     }
 
-    /// Returns the time at which there are tokens for `bytes` at the present rate. A packet larger than the bucket needs a full one.
+    /// Returns the time at which there are tokens for `bytes` at the present rate. A packet larger than the bucket
+    /// needs a full one.
     pub fn ready_at(&self, bytes: u32) -> Time {
         let need = (bytes as f64 * 8.0).min(self.config.bucket.get() as f64 * 8.0) - self.tokens;
         if need <= 0.0 {

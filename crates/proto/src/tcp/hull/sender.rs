@@ -27,8 +27,8 @@ pub struct HullSender {
 }
 
 impl HullSender {
-    /// Returns the sending end of a new flow. The pacer takes it on with probability `p_a` at each echoed mark, and lets it go after
-    /// `association` without anything sent.
+    /// Returns the sending end of a new flow. The pacer takes it on with probability `p_a` at each echoed mark, and
+    /// lets it go after `association` without anything sent.
     pub fn new(tcp: Sender<DctcpController>, pacer: Pacer, p_a: f64, association: Span) -> HullSender {
         let (held, last_sent) = (VecDeque::new(), Time::ZERO);
         HullSender { tcp, pacer, held, paced: false, p_a, association, last_sent, look_at: Time::MAX }

@@ -1,4 +1,5 @@
-//! RCP: a flow sends at the rate that the ports on its path granted (Dukkipati, "Rate Control Protocol", Stanford 2008).
+//! RCP: a flow sends at the rate that the ports on its path granted (Dukkipati, "Rate Control Protocol", Stanford
+//! 2008).
 //!
 //! The port's part is [`RcpRate`]. A new flow asks with a SYN and starts, a round trip later, at the rate that flows in
 //! progress have. Every data packet asks again, and every acknowledgement brings the answer. The family's [`Sender`]

@@ -187,8 +187,8 @@ mod tests {
         rate
     }
 
-    /// Simulates a fluid of `flows` flows through the port's queue, each at the rate that it was told a round trip before.
-    /// Returns the rates over time and the queue at the end.
+    /// Simulates a fluid of `flows` flows through the port's queue, each at the rate that it was told a round trip
+    /// before. Returns the rates over time and the queue at the end.
     fn fluid(flows: f64, rounds: usize) -> (Vec<f64>, f64) {
         let link = Rate::gbps(10);
         let rtt = Span::from_us(100);

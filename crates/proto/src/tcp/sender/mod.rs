@@ -69,7 +69,8 @@ pub struct Sender<C> {
     rtx_next: u64,
     /// Bytes below this one are lost if they are neither acknowledged nor on the scoreboard.
     lost_below: u64,
-    /// Recovery ends once all bytes below this one are acknowledged (`recover` of RFC 6582, `RecoveryPoint` of RFC 6675).
+    /// Recovery ends once all bytes below this one are acknowledged (`recover` of RFC 6582, `RecoveryPoint` of RFC
+    /// 6675).
     recover: u64,
     /// Marks cause no second reaction until more than this is acknowledged.
     ecn_recover: u64,
@@ -205,7 +206,8 @@ impl<C: Controller> Sender<C> {
         CongestionEvent { now, flight: self.flight(), snd_nxt: self.snd_nxt, repeated: self.rtt.backoff > 0 }
     }
 
-    /// Takes over a new pace of the controller: the rest of the wait for the next packet shrinks or grows in proportion.
+    /// Takes over a new pace of the controller: the rest of the wait for the next packet shrinks or grows in
+    /// proportion.
     #[inline]
     fn repace(&mut self, now: Time) {
         let Some(pace) = self.control.limits().pacing.filter(|pace| *pace != self.pace) else { return };

@@ -124,7 +124,8 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Handles progress within recovery without SACK: the next segment is lost too (RFC 6582 sec. 3.2, step 3). Returns
-    /// true if the timer restarts, which it does only the first time, so that many losses end in a timeout ("impatient").
+    /// true if the timer restarts, which it does only the first time, so that many losses end in a timeout
+    /// ("impatient").
     pub(super) fn partial_ack(&mut self, acked: u64) -> bool {
         let mss = self.mss();
         self.inflation = self.inflation.saturating_sub(acked);

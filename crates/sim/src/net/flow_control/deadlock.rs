@@ -1,4 +1,5 @@
-//! Deadlock: ports that flow control has stopped and that wait for each other in a circle, so that none will ever go on.
+//! Deadlock: ports that flow control has stopped and that wait for each other in a circle, so that none will ever go
+//! on.
 
 use crate::ids::ClassId;
 use clearway_topology::PortId;
@@ -30,8 +31,8 @@ pub fn stuck(mut waits: Vec<Wait>) -> Vec<Wait> {
     }
 }
 
-/// A circle among ports that are [`stuck`]: each waits for the next, the last for the first. From any of them on, whatever
-/// it waits for leads into one.
+/// A circle among ports that are [`stuck`]: each waits for the next, the last for the first. From any of them on,
+/// whatever it waits for leads into one.
 pub fn circle(stuck: &[Wait]) -> Vec<PortId> {
     let Some(first) = stuck.first() else { return Vec::new() };
     let mut path = vec![first.port];

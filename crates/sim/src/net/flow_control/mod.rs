@@ -1,9 +1,9 @@
 //! Priority flow control: switches that stop who sends to them before their memory is full (IEEE 802.1Qbb).
 //!
-//! A packet that waits at a switch counts against the link by which it came: the port before the present one on its path.
-//! A pause frame goes back over the same link, ahead of all else but behind the frame that is just leaving. It names the
-//! classes to stop and those that may go on, and holds until the next frame says otherwise (real frames also run out
-//! after a while and are repeated; an emulated switch never forgets).
+//! A packet that waits at a switch counts against the link by which it came: the port before the present one on its
+//! path. A pause frame goes back over the same link, ahead of all else but behind the frame that is just leaving. It
+//! names the classes to stop and those that may go on, and holds until the next frame says otherwise (real frames also
+//! run out after a while and are repeated; an emulated switch never forgets).
 //!
 //! This is the accounting of switches, and the frames on their links; `pause.rs` does what follows from it at ports.
 
@@ -136,8 +136,8 @@ impl FlowControl {
         self.lossless.has(parcel.class)
     }
 
-    /// Takes a packet into a switch's memory; `from` is the port from which it came, and `queued` the bytes in the queue
-    /// that it would join. Answers whether there is room, and whether that port must be told something.
+    /// Takes a packet into a switch's memory; `from` is the port from which it came, and `queued` the bytes in the
+    /// queue that it would join. Answers whether there is room, and whether that port must be told something.
     pub fn admit(&mut self, parcel: &Parcel, node: NodeId, from: PortId, queued: u64) -> (bool, bool) {
         let (wire, protects) = (parcel.packet.wire as u64, self.protects(parcel));
         let memory = &mut self.memory[node];
@@ -242,7 +242,8 @@ impl FlowControl {
         self.watching.then_some(WATCH)
     }
 
-    /// Answers whether some port has been stopped since the last look but one, so that a look for a deadlock is worth it.
+    /// Answers whether some port has been stopped since the last look but one, so that a look for a deadlock is worth
+    /// it.
     pub fn has_waited_long(&self, now: Time) -> bool {
         self.asks.iter().any(|ask| ask.since.is_some() && ask.open(now) >= WATCH)
     }

@@ -88,7 +88,8 @@ choice! {
     }
 }
 
-/// Declares the type of a key that other code reads. The key is declared for the documentation and the list of known keys.
+/// Declares the type of a key that other code reads. The key is declared for the documentation and the list of known
+/// keys.
 macro_rules! elsewhere {
     ($($(#[$doc:meta])* $Type:ident = $kind:literal;)+) => {$(
         $(#[$doc])*

@@ -70,8 +70,9 @@ impl CreditClassTable {
     }
 }
 
-/// Adds classes ahead of data, where a transport asks for them and the scenario has no classes of its own: one for CNPs,
-/// and one for acknowledgements, at all ports or at hosts alone. Returns the added classes, and the tables of all.
+/// Adds classes ahead of data, where a transport asks for them and the scenario has no classes of its own: one for
+/// CNPs, and one for acknowledgements, at all ports or at hosts alone. Returns the added classes, and the tables of
+/// all.
 pub(super) fn with_classes_ahead(
     document: &Document,
     needs: &AllNeeds,
@@ -97,7 +98,8 @@ pub(super) fn with_classes_ahead(
     Ok((ahead, all))
 }
 
-/// Returns the traffic entry with its CNPs and acknowledgements in the classes `ahead`, whose indices follow that of data.
+/// Returns the traffic entry with its CNPs and acknowledgements in the classes `ahead`, whose indices follow that of
+/// data.
 pub(super) fn placed(part: ReadPart, ahead: &[Ahead]) -> ReadPart {
     let needs = part.traffic.transport.needs();
     let find = |holds: &dyn Fn(&Ahead) -> bool, other: usize| {
@@ -188,8 +190,8 @@ fn check_joins(document: &Document, switch_at: &Path, tables: &[ClassTable]) -> 
     Ok(())
 }
 
-/// Returns the class of a table whose every key is filled in. `all` are the tables of all classes; a full data frame has
-/// `frame` bytes on the wire.
+/// Returns the class of a table whose every key is filled in. `all` are the tables of all classes; a full data frame
+/// has `frame` bytes on the wire.
 pub(super) fn model_class(class: &ClassTable, all: &[ClassTable], switch: &Switch, frame: u32) -> Class {
     let position = |name: &Name| all.iter().position(|other| other.name == *name);
     Class {

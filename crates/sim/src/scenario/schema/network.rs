@@ -15,10 +15,10 @@ declare! {
         seed: u64 = "1";
         /// The time at which the run stops at the latest. Without it, the run ends when every flow has ended.
         stop: Option<Time> = none in "1 ns" to "100000 s";
-        /// The way in which connections start. `"own"`: by the defaults of each transport. `"equal"`: alike, so that transports
-        /// can be compared: wherever a transport has the parameters `handshake` and `initial_window`, and neither the
-        /// parameter nor a profile is set, a handshake opens every connection, and the first window is 2 segments, as in
-        /// the ns-2 stacks of the papers.
+        /// The way in which connections start. `"own"`: by the defaults of each transport. `"equal"`: alike, so that
+        /// transports can be compared: wherever a transport has the parameters `handshake` and `initial_window`, and
+        /// neither the parameter nor a profile is set, a handshake opens every connection, and the first window is 2
+        /// segments, as in the ns-2 stacks of the papers.
         stacks: Stacks = "own";
     }
 }
@@ -26,24 +26,25 @@ declare! {
 declare! {
     /// The sizes of packets and the choice of paths.
     pub table Network {
-        /// The rule that chooses paths. `"symmetric-ecmp"`: one path for a flow, with the same links in both directions.
-        /// `"ecmp"`: one path for each direction of a flow, chosen independently. `"spray"`: a random shortest path for
-        /// every packet. `"ns2-xpass"`: one path for a flow, with the same links in both directions, by the hash of the
-        /// ExpressPass authors' ns-2 code of the flow's place in its list.
+        /// The rule that chooses paths. `"symmetric-ecmp"`: one path for a flow, with the same links in both
+        /// directions. `"ecmp"`: one path for each direction of a flow, chosen independently. `"spray"`: a random
+        /// shortest path for every packet. `"ns2-xpass"`: one path for a flow, with the same links in both directions,
+        /// by the hash of the ExpressPass authors' ns-2 code of the flow's place in its list.
         routing: Routing = "symmetric-ecmp";
         /// The largest payload of a data packet (the MSS).
         payload: Bytes = "1460 B" in "64 B" to "16 KB";
-        /// The bytes that packets carry besides payload. `"ethernet"`: the headers of TCP and IPv4, Ethernet's header and
-        /// frame check sequence, preamble and gap, as on a real link. `"ns-2"`: the headers of TCP and IPv4 alone, so that
-        /// a full packet has 1,500 B and an ACK 40 B, as ns-2 counts them.
+        /// The bytes that packets carry besides payload. `"ethernet"`: the headers of TCP and IPv4, Ethernet's header
+        /// and frame check sequence, preamble and gap, as on a real link. `"ns-2"`: the headers of TCP and IPv4 alone,
+        /// so that a full packet has 1,500 B and an ACK 40 B, as ns-2 counts them.
         framing: FramingWord = "ethernet";
-        /// The number of bytes that a packet adds to its payload on the wire. `"auto"`: by `framing`, 78 B with `"ethernet"`, 40 B with
-        /// `"ns-2"`.
+        /// The number of bytes that a packet adds to its payload on the wire. `"auto"`: by `framing`, 78 B with
+        /// `"ethernet"`, 40 B with `"ns-2"`.
         overhead: Auto<Bytes> = "auto" in "20 B" to "500 B";
-        /// The size of the smallest frame on the wire. `"auto"`: by `framing`, 84 B with `"ethernet"`, 40 B with `"ns-2"`.
+        /// The size of the smallest frame on the wire. `"auto"`: by `framing`, 84 B with `"ethernet"`, 40 B with
+        /// `"ns-2"`.
         wire_min: Auto<Bytes> = "auto" in "20 B" to "500 B";
-        /// Truncate the serialisation times of frames to whole nanoseconds, as HPCC's ns-3 code does. A time that is a whole
-        /// number of nanoseconds loses one, since that code divides in floating point.
+        /// Truncate the serialisation times of frames to whole nanoseconds, as HPCC's ns-3 code does. A time that is a
+        /// whole number of nanoseconds loses one, since that code divides in floating point.
         whole_ns: bool = "false";
     }
 }
@@ -51,31 +52,33 @@ declare! {
 declare! {
     /// The output ports of switches.
     pub table Switch {
-        /// The largest queue of a class at a port. `"auto"`: 384.5 KB (250 full frames) for each 10 Gbps of the
-        /// fastest link, at least 384.5 KB (ExpressPass '17, sec. 6: 384.5 KB at 10 Gbps, 1.54 MB at 40 Gbps); with
-        /// `shared_buffer`, no limit of its own. `"250 packets"`: the bytes of 250 full data frames, so that an ACK or a
-        /// credit takes its own size. `"250 slots"`: 250 packets of any size, as ns-2's DropTail counts.
+        /// The largest queue of a class at a port. `"auto"`: 384.5 KB (250 full frames) for each 10 Gbps of the fastest
+        /// link, at least 384.5 KB (ExpressPass '17, sec. 6: 384.5 KB at 10 Gbps, 1.54 MB at 40 Gbps); with
+        /// `shared_buffer`, no limit of its own. `"250 packets"`: the bytes of 250 full data frames, so that an ACK or
+        /// a credit takes its own size. `"250 slots"`: 250 packets of any size, as ns-2's DropTail counts.
         buffer: Auto<BufferWord> = "auto";
         /// The ECN marking threshold K: data that meets a longer queue is marked. `"auto"`: `"by-rate"` if a transport
         /// of the scenario reacts to marks, or `"red"` if it asks for that, else `"off"`. `"by-rate"`: 65 full frames
         /// for each 10 Gbps of the port's rate, at least 10. `"red"`: at random, by the keys that start with `red`.
         /// `"65 packets"` counts packets of any size, as the papers' K does.
         marking: MarkingWord = "auto";
-        /// The moment at which a packet is compared with the threshold: as it joins the queue, or as it leaves. Without this
-        /// key, as it joins, or with `"red"` as it leaves.
+        /// The moment at which a packet is compared with the threshold: as it joins the queue, or as it leaves. Without
+        /// this key, as it joins, or with `"red"` as it leaves.
         marking_at: Option<MarkAt> = none;
-        /// With `"red"`: the queue up to which no packet is marked. Without it, what the transports ask for, else 400 KB.
+        /// With `"red"`: the queue up to which no packet is marked. Without it, what the transports ask for, else 400
+        /// KB.
         red_kmin: Option<Bytes> = none in "0 B" to "1 GB";
-        /// With `"red"`: the queue above which every packet is marked. Without it, what the transports ask for, else 1600 KB.
+        /// With `"red"`: the queue above which every packet is marked. Without it, what the transports ask for, else
+        /// 1600 KB.
         red_kmax: Option<Bytes> = none in "0 B" to "1 GB";
-        /// With `"red"`: the probability of a mark just below `red_kmax`; it rises from 0 at `red_kmin`. Without it, what
-        /// the transports ask for, else 0.2.
+        /// With `"red"`: the probability of a mark just below `red_kmax`; it rises from 0 at `red_kmin`. Without it,
+        /// what the transports ask for, else 0.2.
         red_pmax: Option<f64> = none in "0" to "1";
         /// With `"red"`: the port rate for which the thresholds are given; at others they grow with the rate. Without
         /// it, what the transports ask for, else 100 Gbps.
         red_rate: Option<Rate> = none in "1 Mbps" to "1.6 Tbps";
-        /// The largest number of credits that wait at a port. `"auto"`: what the transports ask for by their parameters.
-        /// Like all keys of credits, it needs a transport that uses credits.
+        /// The largest number of credits that wait at a port. `"auto"`: what the transports ask for by their
+        /// parameters. Like all keys of credits, it needs a transport that uses credits.
         credit_queue: Auto<u32> = "auto" in "1" to "1000000";
         /// Limit that queue to the bytes of so many credits of 84 B, and not to their number.
         /// `"auto"`: what the transports ask for.
@@ -94,15 +97,16 @@ declare! {
         shared_buffer: Option<Bytes> = none in "10 KB" to "1 TB";
         /// With `shared_buffer`: the multiple of the free memory that a queue may hold. Without it, 1.
         alpha: Option<f64> = none in "0.0001" to "1000";
-        /// Priority flow control (IEEE 802.1Qbb): a switch pauses its neighbours before its memory is full, so that no packet
-        /// is lost. `"auto"`: on if a transport of the scenario asks for a lossless network and no limit of a port's
-        /// buffer is given.
+        /// Priority flow control (IEEE 802.1Qbb): a switch pauses its neighbours before its memory is full, so that no
+        /// packet is lost. `"auto"`: on if a transport of the scenario asks for a lossless network and no limit of a
+        /// port's buffer is given.
         pfc: Auto<bool> = "auto";
-        /// With `pfc`: the share of the free memory at which a class of a link is paused, at the slowest rate of the network.
-        /// At faster links the share grows with the rate. Without it, 0.125.
+        /// With `pfc`: the share of the free memory at which a class of a link is paused, at the slowest rate of the
+        /// network. At faster links the share grows with the rate. Without it, 0.125.
         pfc_alpha: Option<f64> = none in "0.0001" to "1000";
-        /// With `pfc`: the memory for bytes that arrive by a link after it was paused. `"auto"`, as without this key: the bytes
-        /// of two propagation delays and of `pfc_response`, three full frames and a pause frame, which is always enough.
+        /// With `pfc`: the memory for bytes that arrive by a link after it was paused. `"auto"`, as without this key:
+        /// the bytes of two propagation delays and of `pfc_response`, three full frames and a pause frame, which is
+        /// always enough.
         pfc_headroom: Option<Auto<Bytes>> = none in "0 B" to "1 GB";
         /// With `pfc`: the memory reserved for each class of each link. Without it, 4096 B.
         pfc_reserve: Option<Bytes> = none in "0 B" to "1 GB";
@@ -111,8 +115,8 @@ declare! {
         /// With `pfc`: the time from the arrival of a pause or resume frame at a port until the port obeys it.
         /// Without it, 0 s. IEEE 802.3 allows 3.07 us at 10 Gbps, 2.02 us at 100 Gbps.
         pfc_response: Option<Span> = none in "0 s" to "1 ms";
-        /// With `pfc`: the time after which a port that is paused without a break is reported as a pause storm. Without it,
-        /// 200 ms.
+        /// With `pfc`: the time after which a port that is paused without a break is reported as a pause storm. Without
+        /// it, 200 ms.
         pfc_storm: Option<Span> = none in "1 us" to "1000 s";
         /// The classes of packets, each under `[[switch.class]]`. Without this key, there is one, named `data`. Credits
         /// have a class of their own.
@@ -137,15 +141,16 @@ declare! {
         marking_at: Option<MarkAt> = none;
         /// Protect the class by flow control. Without this key, it is protected if `switch.pfc` is on.
         lossless: Option<bool> = none;
-        /// The class that packets of this class join at switches. With this key, the class is one of hosts alone, and flow
-        /// control never pauses it there. Without it, packets stay in this class.
+        /// The class that packets of this class join at switches. With this key, the class is one of hosts alone, and
+        /// flow control never pauses it there. Without it, packets stay in this class.
         at_switches: Option<Name> = none;
     }
 }
 
 declare! {
-    /// A class of credits, at switches and hosts. All classes together keep within the port's limit of credits. Since data
-    /// needs credits, the order among classes of credits becomes the order among their data (ExpressPass '17, sec. 7).
+    /// A class of credits, at switches and hosts. All classes together keep within the port's limit of credits. Since
+    /// data needs credits, the order among classes of credits becomes the order among their data (ExpressPass '17, sec.
+    /// 7).
     pub table CreditClassTable {
         /// The name, by which traffic chooses the class.
         name: Name = required;
@@ -153,10 +158,11 @@ declare! {
         priority: u8 = "0" in "0" to "7";
         /// The weight among classes of the same priority, by credits.
         weight: u32 = "1" in "1" to "1000";
-        /// The largest number of credits of the class that wait at a port of a switch. Without it, as `switch.credit_queue`.
+        /// The largest number of credits of the class that wait at a port of a switch. Without it, as
+        /// `switch.credit_queue`.
         queue: Option<u32> = none in "1" to "1000000";
-        /// The rate limit of this class alone, besides the common one, written as `switch.credit_share`. Use it where the data
-        /// has a class of its own.
+        /// The rate limit of this class alone, besides the common one, written as `switch.credit_share`. Use it where
+        /// the data has a class of its own.
         share: Option<f64> = none in "0.001" to "1";
     }
 }
@@ -164,8 +170,8 @@ declare! {
 declare! {
     /// The hosts and their network cards.
     pub table Host {
-        /// The time between the arrival of a packet and its handling, drawn for each packet. Packets of one flow keep their
-        /// order. Quantiles are pairs of a share of packets and a time, with straight lines between.
+        /// The time between the arrival of a packet and its handling, drawn for each packet. Packets of one flow keep
+        /// their order. Quantiles are pairs of a share of packets and a time, with straight lines between.
         processing_delay: Delay = "0 s";
         /// The largest queue of a class at the network card, written as `switch.buffer`.
         buffer: BufferWord = "unlimited";
@@ -201,8 +207,8 @@ declare! {
 }
 
 declare! {
-    /// Random loss of packets. A later entry replaces an earlier one on the same link, and all replace the loss in a topology
-    /// file.
+    /// Random loss of packets. A later entry replaces an earlier one on the same link, and all replace the loss in a
+    /// topology file.
     pub table LossTable {
         /// The two ends of the link.
         link: Links = "all";
@@ -216,19 +222,22 @@ declare! {
 declare! {
     /// A series that is sampled at intervals or, for `rtt`, with each acknowledgement.
     pub table SampleTable {
-        /// The name of the series in the results. Without it, the word of `what`, with a number if the word comes again.
+        /// The name of the series in the results. Without it, the word of `what`, with a number if the word comes
+        /// again.
         name: Option<Name> = none;
-        /// The quantity. `"throughput"`: bits per second delivered to each receiver of `traffic`. `"sender"`: congestion window,
-        /// rate and smoothed RTT of each sender of `traffic`. `"rtt"`: the round-trip time that each acknowledgement of
-        /// `traffic` tells its sender (credits tell none). `"queue"`: bytes of data that wait at each of `ports`.
-        /// `"credit-queue"`: credits that wait at each of `ports`. `"rate"`: bits per second that leave each of `ports`.
+        /// The quantity. `"throughput"`: bits per second delivered to each receiver of `traffic`. `"sender"`:
+        /// congestion window, rate and smoothed RTT of each sender of `traffic`. `"rtt"`: the round-trip time that each
+        /// acknowledgement of `traffic` tells its sender (credits tell none). `"queue"`: bytes of data that wait at
+        /// each of `ports`. `"credit-queue"`: credits that wait at each of `ports`. `"rate"`: bits per second that
+        /// leave each of `ports`.
         what: What = required;
-        /// The time between samples. Without it, 100 us. It means nothing for `"rtt"`, where every acknowledgement is a sample.
+        /// The time between samples. Without it, 100 us. It means nothing for `"rtt"`, where every acknowledgement is a
+        /// sample.
         every: Option<Span> = none in "1 ns" to "1000 s";
         /// The traffic entry, for `"throughput"`, `"sender"` and `"rtt"`. It may be left out if there is only one.
         traffic: Option<Name> = none;
-        /// The output ports, for `"queue"`, `"credit-queue"` and `"rate"`. A port is named by both ends of its link, the sending
-        /// one first. Without it, the ports of all switches.
+        /// The output ports, for `"queue"`, `"credit-queue"` and `"rate"`. A port is named by both ends of its link,
+        /// the sending one first. Without it, the ports of all switches.
         ports: Option<Ports> = none;
     }
 }

@@ -11,18 +11,19 @@ declare! {
         name: Option<Name> = none;
         /// The kind of traffic, on which the other keys depend.
         kind: Kind = required;
-        /// The transport: a name, or a table of a name and parameters. A table without a name takes over `[transport]` and
-        /// changes parameters of it. Without this key, `[transport]`.
+        /// The transport: a name, or a table of a name and parameters. A table without a name takes over `[transport]`
+        /// and changes parameters of it. Without this key, `[transport]`.
         transport: TransportKey = none;
         /// The class of data. Without it, the first of `[[switch.class]]`.
         class: Option<Name> = none;
-        /// The class of credits. Without it, the first of `[[switch.credit_class]]`. It needs a transport that uses credits.
+        /// The class of credits. Without it, the first of `[[switch.credit_class]]`. It needs a transport that uses
+        /// credits.
         credit_class: Option<Name> = none;
-        /// The class of congestion notification packets (CNPs). Without it, a class of the highest priority that is made for
-        /// them if the transport asks for one and there is no `[[switch.class]]`; else as `class`.
+        /// The class of congestion notification packets (CNPs). Without it, a class of the highest priority that is
+        /// made for them if the transport asks for one and there is no `[[switch.class]]`; else as `class`.
         notice_class: Option<Name> = none;
-        /// The class of acknowledgements. Without it, a class ahead of data that is made for them if the transport asks for
-        /// one (`acks` of RDMA transports) and there is no `[[switch.class]]`; else as `class`.
+        /// The class of acknowledgements. Without it, a class ahead of data that is made for them if the transport asks
+        /// for one (`acks` of RDMA transports) and there is no `[[switch.class]]`; else as `class`.
         ack_class: Option<Name> = none;
     }
 }
@@ -30,12 +31,13 @@ declare! {
 declare! {
     /// Flows between pairs of hosts, which are known before the run.
     pub table Long {
-        /// The pairs of sender and receiver. `"auto"`: the pairs of the shape, which are sender and receiver of each pair of a
-        /// dumbbell, the long flow and the cross flows of a parking lot, and all flows of a multi-bottleneck; other shapes
-        /// have none. `"random"`: two different hosts for each flow. A share, `{ share = 0.5, from = 0 }`: that share of the
-        /// shape's pairs, in their order, so that several traffic entries can divide them.
+        /// The pairs of sender and receiver. `"auto"`: the pairs of the shape, which are sender and receiver of each
+        /// pair of a dumbbell, the long flow and the cross flows of a parking lot, and all flows of a multi-bottleneck;
+        /// other shapes have none. `"random"`: two different hosts for each flow. A share, `{ share = 0.5, from = 0 }`:
+        /// that share of the shape's pairs, in their order, so that several traffic entries can divide them.
         pairs: Pairs = "auto";
-        /// The number of flows. If it exceeds the number of pairs, they are gone around again. Without it, one flow for each pair.
+        /// The number of flows. If it exceeds the number of pairs, they are gone around again. Without it, one flow for
+        /// each pair.
         count: Option<u64> = none in "1" to "2000000";
         /// The size of each flow. Without it, flows send until they are stopped.
         size: Option<Bytes> = none in "1 B" to "1 TB";
@@ -64,8 +66,8 @@ declare! {
         cdf_hash: Option<String> = none;
         /// Sizes of flows: all the same.
         size: Option<Bytes> = none in "1 B" to "1 TB";
-        /// The share of the capacity of the switches' uplinks (of the host links, where nothing is oversubscribed) that the
-        /// flows ask for: hosts x link rate x load / (mean size on the wire) / oversubscription flows arrive in a
+        /// The share of the capacity of the switches' uplinks (of the host links, where nothing is oversubscribed) that
+        /// the flows ask for: hosts x link rate x load / (mean size on the wire) / oversubscription flows arrive in a
         /// second. Sizes on the wire are payload times full frame / `payload`.
         load: f64 = required;
         /// The mean size from which the arrival rate is set. Without it, the one that the authors of the workload
@@ -78,9 +80,9 @@ declare! {
         start: Time = "0 s" in "0 s" to "100000 s";
         /// The time after which no flow arrives.
         stop: Option<Time> = none in "1 ns" to "100000 s";
-        /// The hosts that send and receive; sender and receiver are uniform over these and differ. A share of all hosts,
-        /// `{ share = 0.5, from = 0 }`, is drawn by the seed, once for all traffic: with `{ share = 0.5, from = 0.5 }` in
-        /// another entry, every host is in one of both.
+        /// The hosts that send and receive; sender and receiver are uniform over these and differ. A share of all
+        /// hosts, `{ share = 0.5, from = 0 }`, is drawn by the seed, once for all traffic: with `{ share = 0.5, from =
+        /// 0.5 }` in another entry, every host is in one of both.
         hosts: Chosen<HostRef> = "all";
     }
 }
@@ -106,7 +108,8 @@ declare! {
     pub table Incast {
         /// The host that asks and receives.
         receiver: HostRef = "h0";
-        /// The senders: a number, which goes around all other hosts, or a list, in which a host may stand several times.
+        /// The senders: a number, which goes around all other hosts, or a list, in which a host may stand several
+        /// times.
         senders: Workers = "32";
         /// The number of bytes that each sender sends in a round. Without this key and `total`, 64 KB.
         size: Option<Bytes> = none in "1 B" to "1 TB";
@@ -114,16 +117,15 @@ declare! {
         /// senders, a byte each. It stands in place of `size`.
         total: Option<Bytes> = none in "1 B" to "1 TB";
         /// The lifetime of connections. `"persistent"`: they stay open from the first round to the last and count as
-        /// established. `"per-round"`: every round opens connections of its own, with the handshake of the transport and a
-        /// first window, and closes them. Requests and
-        /// answers are connections of their own.
+        /// established. `"per-round"`: every round opens connections of its own, with the handshake of the transport
+        /// and a first window, and closes them. Requests and answers are connections of their own.
         connections: Connections = "persistent";
         /// The size of the request to each sender. Zero: all start by themselves at once.
         request: Bytes = "0 B" in "0 B" to "1 TB";
         /// The number of rounds.
         rounds: u32 = "1" in "1" to "1000000";
-        /// Start a round only when all answers of the last round have arrived. Otherwise each sender is asked again as soon as
-        /// its own answer has arrived.
+        /// Start a round only when all answers of the last round have arrived. Otherwise each sender is asked again as
+        /// soon as its own answer has arrived.
         barrier: bool = "true";
         /// The time at which the first round starts.
         start: Time = "0 s" in "0 s" to "100000 s";
@@ -146,14 +148,13 @@ declare! {
         /// The size of a response.
         response: Bytes = "1000 B" in "1 B" to "1 TB";
         /// The lifetime of connections. `"persistent"`: they stay open from the first round to the last and count as
-        /// established. `"per-round"`: every round opens connections of its own, with the handshake of the transport and a
-        /// first window, and closes them. Requests and
-        /// responses are connections of their own.
+        /// established. `"per-round"`: every round opens connections of its own, with the handshake of the transport
+        /// and a first window, and closes them. Requests and responses are connections of their own.
         connections: Connections = "persistent";
         /// The number of requests that each worker gets.
         rounds: u32 = "100" in "1" to "1000000";
-        /// Start a round only when all responses of the last round have arrived. Otherwise each worker is asked again as soon
-        /// as its own response has arrived.
+        /// Start a round only when all responses of the last round have arrived. Otherwise each worker is asked again
+        /// as soon as its own response has arrived.
         barrier: bool = "false";
         /// The time at which the first round starts.
         start: Time = "0 s" in "0 s" to "100000 s";
@@ -169,8 +170,8 @@ declare! {
     pub table Shuffle {
         /// The hosts that take part, at least 2; a share of them as in `poisson`.
         hosts: Chosen<HostRef> = "all";
-        /// The hosts among them that send; all receive. With shares in two traffic entries, the sender decides which transport
-        /// a flow has.
+        /// The hosts among them that send; all receive. With shares in two traffic entries, the sender decides which
+        /// transport a flow has.
         senders: Chosen<HostRef> = "all";
         /// The number of tasks of a host.
         tasks: u64 = "8" in "1" to "1000";
@@ -212,9 +213,9 @@ declare! {
     pub table ListFile {
         /// The file, relative to the scenario's.
         path: String = required;
-        /// The format of the file. CSV: the first line names the columns `start,src,dst,size`, whose values have units; or
-        /// `start_us` (`_s`, `_ms`, `_ns`, `_ps`) and `size_bytes`, whose values are numbers. HPCC: the flow format of
-        /// its ns-3, a count and then `src dst priority dport bytes start-in-seconds` a line.
+        /// The format of the file. CSV: the first line names the columns `start,src,dst,size`, whose values have units;
+        /// or `start_us` (`_s`, `_ms`, `_ns`, `_ps`) and `size_bytes`, whose values are numbers. HPCC: the flow format
+        /// of its ns-3, a count and then `src dst priority dport bytes start-in-seconds` a line.
         format: ListFormat = "csv";
         /// The BLAKE3 hash of the file, which is then refused if it has changed.
         hash: Option<String> = none;

@@ -246,8 +246,8 @@ impl Surroundings<'_> {
         Ok(())
     }
 
-    /// Returns the distribution of flow sizes, the mean that its authors use if they state one, and the table with its file
-    /// filled in.
+    /// Returns the distribution of flow sizes, the mean that its authors use if they state one, and the table with its
+    /// file filled in.
     fn sizes(&self, at: &Path, table: PoissonTable) -> Result<(Cdf, Option<f64>, PoissonTable)> {
         let refuse = |key: &str, problem: String| Err(self.document.error(&at.key(key), problem));
         let given = ["workload", "cdf", "size"].into_iter().filter(|key| has(self.document, at, key));
