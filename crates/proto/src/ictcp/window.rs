@@ -21,7 +21,7 @@ choice! {
         /// The window shrinks after the other steps, once a slot, if the bandwidth as measured is low.
         Last = "last",
         /// The window shrinks at every decision, instead of the other steps, if the bandwidth left after grants is low.
-        /// What it gives up can be granted to others (PAC's authors' module).
+        /// The bandwidth that it gives up can be granted to others (PAC's authors' module).
         First = "first",
     }
 }

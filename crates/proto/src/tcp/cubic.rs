@@ -29,7 +29,7 @@ declare! {
     }
 }
 
-/// The transport.
+/// The transport `cubic`.
 pub struct Cubic;
 
 impl Transport for Cubic {

@@ -25,7 +25,7 @@ declare! {
     }
 }
 
-/// The transport.
+/// The transport `dctcp`.
 pub struct Dctcp;
 
 impl Transport for Dctcp {

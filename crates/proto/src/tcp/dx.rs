@@ -51,7 +51,7 @@ declare! {
     }
 }
 
-/// The transport.
+/// The transport `dx`.
 pub struct Dx;
 
 impl Transport for Dx {

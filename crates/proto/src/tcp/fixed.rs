@@ -20,7 +20,7 @@ declare! {
     }
 }
 
-/// The transport.
+/// The transport `fixed-window`.
 pub struct FixedWindow;
 
 impl Transport for FixedWindow {

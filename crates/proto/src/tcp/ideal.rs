@@ -23,7 +23,7 @@ declare! {
     }
 }
 
-/// The transport.
+/// The transport `ideal`.
 pub struct Ideal;
 
 impl Transport for Ideal {

@@ -20,7 +20,7 @@ declare! {
     }
 }
 
-/// The transport.
+/// The transport `newreno`.
 pub struct NewReno;
 
 impl Transport for NewReno {

@@ -73,7 +73,7 @@ pub const PROFILES: &[Profile] = &[
     },
 ];
 
-/// The transport.
+/// The transport `pacc`.
 pub type Pacc = Rdma<PaccParams>;
 
 impl RdmaParams for PaccParams {

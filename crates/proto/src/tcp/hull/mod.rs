@@ -53,7 +53,7 @@ declare! {
     }
 }
 
-/// The transport.
+/// The transport `hull`.
 pub struct Hull;
 
 impl Transport for Hull {

@@ -31,7 +31,7 @@ declare! {
     }
 }
 
-/// The transport.
+/// The transport `rcp`.
 pub struct Rcp;
 
 impl Transport for Rcp {
