@@ -22,7 +22,7 @@ use clearway_units::Time;
 
 declare! {
     /// The parameters of `blast`.
-    pub struct Params {
+    pub struct BlastParams {
         /// If true, the receiver answers each frame with a credit that releases no data, so that credits of other flows
         /// make room for it.
         accounting: bool = "false" from "E17 7 (our reading)";
@@ -39,7 +39,7 @@ declare! {
 pub struct Blast;
 
 impl Transport for Blast {
-    type Params = Params;
+    type Params = BlastParams;
     type Sender = BlastSender;
     type Receiver = BlastReceiver;
     type Shim = NoShim;
@@ -51,17 +51,17 @@ impl Transport for Blast {
     const CHECKED: Checked =
         Checked::Neither("It is no published protocol: there is nothing to check it against.");
 
-    fn needs(params: &Params) -> Needs {
+    fn needs(params: &BlastParams) -> Needs {
         let shaping = CreditShaping { bucket: params.credit.bucket.get() as u32, ..CreditShaping::PAPER };
         let credits = CreditNeeds { queue: params.credit.credit_queue, shaping };
         Needs { credits: params.accounting.then_some(credits), ..Needs::NOTHING }
     }
 
-    fn sender(_: &Params, env: &Env) -> BlastSender {
+    fn sender(_: &BlastParams, env: &Env) -> BlastSender {
         BlastSender { framing: env.framing, written: 0, sent: 0, closed: false }
     }
 
-    fn receiver(params: &Params, env: &Env) -> BlastReceiver {
+    fn receiver(params: &BlastParams, env: &Env) -> BlastReceiver {
         let credit = params.accounting.then_some(env.framing.wire_min);
         BlastReceiver { delivered: 0, finished: false, credit, owed: 0, answered: 0 }
     }

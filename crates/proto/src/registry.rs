@@ -65,7 +65,7 @@ macro_rules! transports {
             params: <<$Transport as Transport>::Params as Declared>::SPECS,
             profiles: <$Transport>::PROFILES,
             mechanism: MechanismInfo::of::<MechanismOf<$Transport>>(),
-            counts_notifications: <$Transport>::COUNTS_NOTIFICATIONS,
+            counts_cnps: <$Transport>::COUNTS_CNPS,
         },)+];
 
         impl AnyTransport {

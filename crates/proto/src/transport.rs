@@ -32,7 +32,7 @@ pub trait Transport {
     /// True if senders count the notifications of congestion that they receive ([`Stats::notifications`]).
     ///
     /// [`Stats::notifications`]: crate::Stats::notifications
-    const COUNTS_NOTIFICATIONS: bool = false;
+    const COUNTS_CNPS: bool = false;
     /// Returns the queues, marks and classes that the packets need at the ports on their path.
     fn needs(params: &Self::Params) -> Needs;
     /// Makes the sending end of a new flow.
@@ -105,7 +105,7 @@ pub struct TransportInfo {
     /// Named sets of parameters.
     pub profiles: &'static [Profile],
     /// True if flows count the notifications of congestion that they receive.
-    pub counts_notifications: bool,
+    pub counts_cnps: bool,
     /// The mechanism at the ports of switches; one without keys if the transport has none.
     pub mechanism: MechanismInfo,
 }

@@ -26,7 +26,7 @@ fn env() -> Env {
 }
 
 fn params(values: &[(&str, &str)]) -> AnyTransport {
-    let mut params = expresspass::Params::default();
+    let mut params = expresspass::ExpressPassParams::default();
     for (name, value) in [("jitter", "0"), ("alpha", "1")].iter().chain(values) {
         params.set(name, *value).unwrap();
     }

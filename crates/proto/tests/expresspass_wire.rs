@@ -8,7 +8,7 @@ use clearway_units::{Span, Time};
 use proptest::prelude::*;
 
 /// The parameters of profile "ns2".
-fn ns2() -> expresspass::Params {
+fn ns2() -> expresspass::ExpressPassParams {
     with(ExpressPass::PROFILES[0].values)
 }
 
@@ -83,8 +83,8 @@ fn flow_of(bytes: u64) -> Vec<(Time, Operation)> {
 }
 
 /// The defaults but for these.
-fn with(values: &[(&str, &str)]) -> expresspass::Params {
-    let mut params = expresspass::Params::default();
+fn with(values: &[(&str, &str)]) -> expresspass::ExpressPassParams {
+    let mut params = expresspass::ExpressPassParams::default();
     values.iter().for_each(|(name, value)| params.set(name, *value).unwrap());
     params
 }

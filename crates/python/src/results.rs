@@ -50,7 +50,7 @@ impl Results {
             book.iter().try_for_each(|(what, count)| entries.set_item(what, count))?;
             dict.set_item(name, entries)?;
         }
-        dict.set_item("notices", summary.notices)?;
+        dict.set_item("notices", summary.cnps)?;
         if let Some(control) = &summary.flow_control {
             let entry = PyDict::new(py);
             entry.set_item("pauses", control.pauses)?;

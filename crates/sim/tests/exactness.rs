@@ -51,6 +51,6 @@ fn a_sender_measures_the_exact_round_trip_from_each_acknowledgement() {
     let samples = run(&model).samples;
     let frames = rate.time_to_send(Bytes::new(1538)) + rate.time_to_send(Bytes::new(84));
     let expected = (frames * 2 + delay * 4).as_secs_f64();
-    assert_eq!(samples.f64s("value"), [expected; 9], "the other part of the traffic is not looked at");
+    assert_eq!(samples.f64s("value"), [expected; 9], "the other traffic entry is not looked at");
     assert_eq!(samples.f64s("time_s")[0], expected, "when the acknowledgement was handled");
 }

@@ -102,12 +102,12 @@ fn lossy(transport: &AnyTransport, flows: u32, stop: Span) -> Model {
 fn with_rounding_down_a_small_buffer_sends_no_cnps_to_many_flows_pacc_20() {
     let fair =
         |set: &[(&str, &str)], flows| jain(&second_half(&lossy(&pacc(set), flows, Span::from_ms(120))));
-    let notices = |flows, ms| run(&lossy(&pacc(&[]), flows, Span::from_ms(ms))).summary.notices;
+    let cnps = |flows, ms| run(&lossy(&pacc(&[]), flows, Span::from_ms(ms))).summary.cnps;
     // A full buffer gives 0.05 x (384.5 - 50) = 16.7 CNPs, which are one for each of 16 flows and none for 18.
     let few = fair(&[], 16);
     assert!(few > 0.95, "{few}");
-    assert!(notices(16, 80) > notices(16, 40) + 1000, "16 flows are notified all the time");
-    assert_eq!(notices(18, 80), notices(18, 40), "no notification leaves any more");
+    assert!(cnps(16, 80) > cnps(16, 40) + 1000, "16 flows are notified all the time");
+    assert_eq!(cnps(18, 80), cnps(18, 40), "no notification leaves any more");
     let many = fair(&[], 32);
     assert!(many < 0.1, "one flow keeps the link: {many}");
     // With rounding to the nearest, up to 33 flows get a CNP.
@@ -134,5 +134,5 @@ fn notifications_in_a_class_that_only_hosts_have_join_another_one_at_switches() 
     }
     model.pfc.as_mut().unwrap().lossless.push(true);
     model.traffic[0].notice_class = 1;
-    assert!(run(&model).summary.notices > 0);
+    assert!(run(&model).summary.cnps > 0);
 }

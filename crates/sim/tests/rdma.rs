@@ -157,7 +157,7 @@ fn no_packet_is_lost_in_a_255_to_1_incast_with_flow_control_under_any_rdma_trans
         let name = transport.info().name;
         let results = run(&incast(&transport, 255, 320_000));
         let pauses = results.summary.flow_control.as_ref().map_or(0, |control| control.pauses);
-        println!("{name}: {pauses} pauses, {} notices", results.summary.notices);
+        println!("{name}: {pauses} pauses, {} CNPs", results.summary.cnps);
         assert_eq!(results.summary.ended, Ended::Complete, "{name}");
         assert_eq!(count(&results, "dropped, buffer"), 0, "{name}");
         assert_eq!(results.summary.flows_completed, 255, "{name}");
@@ -347,14 +347,14 @@ fn a_flow_counts_the_cnps_that_it_receives() {
         let results = with(name, &[]);
         assert!(heard(&results) > 0, "{name}");
         // A CNP to a flow that has ended meanwhile reaches no sender.
-        assert!(heard(&results) <= results.summary.notices, "{name}");
-        assert!(heard(&results) + 8 * 20 >= results.summary.notices, "{name}");
+        assert!(heard(&results) <= results.summary.cnps, "{name}");
+        assert!(heard(&results) + 8 * 20 >= results.summary.cnps, "{name}");
     }
     // Each marked packet is acknowledged by a packet that echoes the mark.
     let results =
         with("dcqcn", &[("notice", "marked-ack"), ("reaction", "ticks"), ("decrease_interval", "4 us")]);
     assert_eq!(heard(&results), results.ports.u64s("marks").iter().sum::<u64>());
-    assert_eq!(results.summary.notices, 0);
+    assert_eq!(results.summary.cnps, 0);
     assert!(heard(&results) > 0);
     for name in ["timely", "hpcc", "rocev2", "dctcp"] {
         assert!(with(name, &[]).flows.column("notices").is_none(), "{name} hears of none");

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 declare! {
     /// The parameters of `ack-shaper`.
-    pub struct Params {
+    pub struct AckShaperParams {
         /// The TCP under the shaper.
         under: Under = "newreno" from "PAC sec. IV-B";
         /// If true, flows take part in ECN in the way of the TCP under the shaper.
@@ -42,9 +42,9 @@ const PROFILES: &[Profile] = &[
 ];
 
 /// The transport `ack-shaper`: TCP with the shaper at the receiving host.
-pub type AckShaper = OverTcp<Params>;
+pub type AckShaper = OverTcp<AckShaperParams>;
 
-impl ShimParams for Params {
+impl ShimParams for AckShaperParams {
     type Shim = AckShaperShim;
     const NAME: &'static str = "ack-shaper";
     const SUMMARY: &'static str = "TCP whose acknowledgements leave each host at a fixed rate";
@@ -88,7 +88,7 @@ pub struct AckShaperShim {
 
 impl AckShaperShim {
     /// Makes the shim of a host.
-    pub fn new(params: &Params) -> AckShaperShim {
+    pub fn new(params: &AckShaperParams) -> AckShaperShim {
         AckShaperShim {
             gap: Span::from_secs_f64(1.0 / params.acks_per_second),
             shape_syn_ack: params.shape_syn_ack,
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn acks_leave_one_by_one_at_the_fixed_rate_in_their_order_pac_section_ii_d() {
-        let mut shim = AckShaperShim::new(&Params::default());
+        let mut shim = AckShaperShim::new(&AckShaperParams::default());
         for number in 1..=3 {
             assert!(shim.handle_outgoing(number as u32, ack(number), &Extra::default(), us(7)).is_none());
         }
@@ -188,7 +188,8 @@ mod tests {
     #[test]
     fn the_answer_to_a_syn_waits_with_the_acks_only_if_it_is_to_be_shaped() {
         for shape_syn_ack in [true, false] {
-            let mut shim = AckShaperShim::new(&Params { shape_syn_ack, ..Params::default() });
+            let mut shim =
+                AckShaperShim::new(&AckShaperParams { shape_syn_ack, ..AckShaperParams::default() });
             let header = Header::SynAck { window: 0, rate: Rate::ZERO, echo: Time::ZERO };
             let answer = Packet::control(header, 84, Time::ZERO);
             let passed = shim.handle_outgoing(1, answer, &Extra::default(), us(0));
@@ -202,7 +203,7 @@ mod tests {
 
     #[test]
     fn acks_after_a_pause_do_not_leave_in_a_burst() {
-        let mut shim = AckShaperShim::new(&Params::default());
+        let mut shim = AckShaperShim::new(&AckShaperParams::default());
         for number in 1..=2 {
             shim.handle_outgoing(1, ack(number), &Extra::default(), us(1000));
         }
@@ -213,7 +214,7 @@ mod tests {
 
     #[test]
     fn the_acks_of_a_forgotten_flow_are_dropped() {
-        let mut shim = AckShaperShim::new(&Params::default());
+        let mut shim = AckShaperShim::new(&AckShaperParams::default());
         for flow in [1, 2, 1] {
             shim.handle_outgoing(flow, ack(1), &Extra::default(), us(0));
         }

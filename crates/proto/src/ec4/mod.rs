@@ -17,7 +17,7 @@ use clearway_schema::{Profile, declare};
 
 declare! {
     /// The parameters of `ec4`.
-    pub struct Params {
+    pub struct Ec4Params {
         /// The number of unmarked update periods beyond the first before HIGH mode (mode_threshold). With 3, the fifth
         /// in a row is in HIGH mode.
         mode_threshold: u32 = "3" in "" to "1000000" from "EC4 III-C";
@@ -62,7 +62,7 @@ declare! {
 pub struct Ec4;
 
 impl CreditTransport for Ec4 {
-    type Params = Params;
+    type Params = Ec4Params;
     type Law = Law;
     const NAME: &'static str = "ec4";
     const SUMMARY: &'static str = "Credits that share a data queue with DCTCP, by marks on their data";
@@ -76,11 +76,11 @@ impl CreditTransport for Ec4 {
         values: &[("ecn_increase", "alpha"), ("credit_increase", "always")],
     }];
 
-    fn credit(params: &Params) -> &CreditParams {
+    fn credit(params: &Ec4Params) -> &CreditParams {
         &params.credit
     }
 
-    fn law(params: &Params, env: &Env) -> Law {
+    fn law(params: &Ec4Params, env: &Env) -> Law {
         let expresspass = Algorithm1 {
             max_rate: link_rate(env),
             alpha: params.initial_rate,

@@ -104,7 +104,7 @@ declare! {
         /// The time without an answer after which a request or a stop is repeated, doubled each time; auto: two base
         /// round-trip times, at least 200 us.
         retry: Auto<Span> = "auto" from "our choice: E17 states none; 200 us is the minimum RTO of E16 4";
-        /// If true, that time doubles with each repetition of a request or a stop.
+        /// If true, the time of retry doubles with each repetition of a request or a stop.
         retry_backoff: bool = "true" from "our choice: E17 states none (ns2-xpass: false)";
         /// The way in which a new connection asks for its first credits: on its SYN, or with a packet of its own.
         handshake: Handshake = "syn" from "E17 3.1";
@@ -134,7 +134,7 @@ declare! {
         release: Release = "turn" from "our choice: E17 states none (ns2-xpass: queue)";
         /// The capacity of a port's credit queue, in credits.
         credit_queue: u32 = "8" in "1" to "100000" from "E17 3.3";
-        /// If true, that queue holds the bytes of credit_queue credits of 84 B, whatever the number of credits.
+        /// If true, the credit queue holds the bytes of credit_queue credits of 84 B, whatever the number of credits.
         credit_queue_bytes: bool = "false" from "E17 3.3: eight credits (ns2-xpass: bytes)";
         /// The size of a port's token bucket.
         bucket: Bytes = "168 B" in "92 B" to "1400 B" from "E17 3.1";
@@ -210,6 +210,16 @@ pub fn link_rate(env: &Env) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_default_bucket_and_size_of_credits_are_the_papers() {
+        let shaping = CreditParams { randomize_size: false, ..CreditParams::default() }
+            .needs(false)
+            .credits
+            .unwrap()
+            .shaping;
+        assert_eq!(shaping, CreditShaping::PAPER);
+    }
 
     #[test]
     fn the_share_of_credits_follows_from_84_bytes_or_from_the_mean_of_their_sizes() {

@@ -10,7 +10,7 @@ use clearway_schema::declare;
 
 declare! {
     /// The parameters of `expresspass-hotnets16`.
-    pub struct Params {
+    pub struct Hotnets16Params {
         /// The initial credit rate as a share of the link's.
         alpha: f64 = "0.5" in "0.0001" to "1" from "our choice: E16 states none; under it Fig. 7's 3 RTTs hold at 10 and 100 Gbps, and the authors' later code has it";
         ..credit: CreditParams [
@@ -37,7 +37,7 @@ declare! {
 pub struct Hotnets16;
 
 impl CreditTransport for Hotnets16 {
-    type Params = Params;
+    type Params = Hotnets16Params;
     type Law = HotnetsFeedback;
     const NAME: &'static str = "expresspass-hotnets16";
     const SUMMARY: &'static str =
@@ -48,11 +48,11 @@ impl CreditTransport for Hotnets16 {
         Checked::Paper("Held against the text of the HotNets'16 paper, whose code is not public.");
     const STOP_BY_MARK: bool = true;
 
-    fn credit(params: &Params) -> &CreditParams {
+    fn credit(params: &Hotnets16Params) -> &CreditParams {
         &params.credit
     }
 
-    fn law(params: &Params, env: &Env) -> HotnetsFeedback {
+    fn law(params: &Hotnets16Params, env: &Env) -> HotnetsFeedback {
         HotnetsFeedback::new(link_rate(env), params.alpha)
     }
 }

@@ -77,7 +77,7 @@ choice! {
 
 declare! {
     /// The parameters of `expresspass`.
-    pub struct Params {
+    pub struct ExpressPassParams {
         /// The law by which credit loss sets the credit rate.
         feedback: Law = "sigcomm17" from "E17 3.2, Algorithm 1; its decrease by the prose, sec. 4 and ns2-xpass";
         /// The initial credit rate as a share of the link's (alpha).
@@ -109,7 +109,7 @@ declare! {
 pub struct ExpressPass;
 
 impl CreditTransport for ExpressPass {
-    type Params = Params;
+    type Params = ExpressPassParams;
     type Law = Control;
     const NAME: &'static str = "expresspass";
     const SUMMARY: &'static str = "Credits scheduled hop by hop, with a feedback loop on their loss";
@@ -164,11 +164,11 @@ impl CreditTransport for ExpressPass {
         },
     ];
 
-    fn credit(params: &Params) -> &CreditParams {
+    fn credit(params: &ExpressPassParams) -> &CreditParams {
         &params.credit
     }
 
-    fn law(params: &Params, env: &Env) -> Control {
+    fn law(params: &ExpressPassParams, env: &Env) -> Control {
         let credit = params.credit.counted_size(env.framing.wire_min);
         let line_rate = match params.ceiling {
             Ceiling::OwnLink => env.line_rate,

@@ -10,7 +10,7 @@ use clearway_schema::declare;
 
 declare! {
     /// The parameters of `naive-credit`.
-    pub struct Params {
+    pub struct NaiveCreditParams {
         ..credit: CreditParams [
             jitter, jitter_around, randomize_size, idle_timeout, retry, handshake, reorder_window, credit_queue,
             bucket,
@@ -22,18 +22,18 @@ declare! {
 pub struct NaiveCredit;
 
 impl CreditTransport for NaiveCredit {
-    type Params = Params;
+    type Params = NaiveCreditParams;
     type Law = AtMaxRate;
     const NAME: &'static str = "naive-credit";
     const SUMMARY: &'static str = "Credits at the link's rate without feedback";
     const SOURCE: &'static str = "Cho, Jang, Han: Credit-Scheduled Delay-Bounded Congestion Control for Datacenters, SIGCOMM 2017, section 2";
     const CHECKED: Checked = Checked::Paper("Held against section 2 of the SIGCOMM'17 text.");
 
-    fn credit(params: &Params) -> &CreditParams {
+    fn credit(params: &NaiveCreditParams) -> &CreditParams {
         &params.credit
     }
 
-    fn law(_: &Params, env: &Env) -> AtMaxRate {
+    fn law(_: &NaiveCreditParams, env: &Env) -> AtMaxRate {
         AtMaxRate(link_rate(env))
     }
 }

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 
 declare! {
     /// The parameters of `ictcp`.
-    pub struct Params {
+    pub struct IctcpParams {
         /// The TCP under ICTCP.
         under: Under = "newreno" from "PAC sec. IV-B";
         /// If true, flows take part in ECN in the way of the TCP under ICTCP.
@@ -98,7 +98,7 @@ const PROFILES: &[Profile] = &[
     },
 ];
 
-impl Params {
+impl IctcpParams {
     fn law(&self, mss: u32) -> Law {
         Law {
             mss: mss as u64,
@@ -118,9 +118,9 @@ impl Params {
 }
 
 /// The transport `ictcp`: TCP with ICTCP at the receiving host.
-pub type Ictcp = OverTcp<Params>;
+pub type Ictcp = OverTcp<IctcpParams>;
 
-impl ShimParams for Params {
+impl ShimParams for IctcpParams {
     type Shim = IctcpShim;
     const NAME: &'static str = "ictcp";
     const SUMMARY: &'static str =
@@ -168,7 +168,7 @@ pub struct IctcpShim {
 
 impl IctcpShim {
     /// Makes the shim of a host.
-    pub fn new(params: &Params, env: &ShimEnv) -> IctcpShim {
+    pub fn new(params: &IctcpParams, env: &ShimEnv) -> IctcpShim {
         IctcpShim {
             law: params.law(env.framing.payload_max),
             rtt_initial: params.rtt_initial,
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn acks_advertise_the_smaller_of_the_shims_window_and_the_receivers_own() {
         let env = ShimEnv { line_rate: Rate::gbps(1), framing: Framing::ETHERNET };
-        let mut shim = IctcpShim::new(&Params::default(), &env);
+        let mut shim = IctcpShim::new(&IctcpParams::default(), &env);
         let advertised = |shim: &mut IctcpShim, own| {
             let header = Header::Ack { ack: 0, window: own, rate: Rate::ZERO, echo: Time::ZERO };
             let ack = Packet::control(header, 84, Time::ZERO);

@@ -38,7 +38,7 @@ choice! {
     }
 }
 
-/// The constants of the law. The fields without a comment have the names of the parameters of [`super::Params`].
+/// The constants of the law. The fields without a comment have the names of the parameters of [`super::IctcpParams`].
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct Law {

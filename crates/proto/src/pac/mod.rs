@@ -38,7 +38,7 @@ use clearway_units::{Bytes, Span, Time};
 
 declare! {
     /// The parameters of `pac`.
-    pub struct Params {
+    pub struct PacParams {
         /// The TCP under PAC. The paper's measurement of CPU load used `dctcp`.
         under: Under = "newreno" from "PAC sec. IV-B, V-E";
         /// If true, flows take part in ECN, so that `alpha` can be measured. The TCP under PAC then reacts to marks in
@@ -183,7 +183,7 @@ const CODE: Profile = Profile {
     ],
 };
 
-impl Params {
+impl PacParams {
     /// Returns the settings of a host's controller: every `auto` is resolved.
     pub fn pac(&self, env: &ShimEnv) -> PacConfig {
         let mss = env.framing.payload_max;
@@ -226,9 +226,9 @@ impl Params {
 }
 
 /// The transport `pac`: TCP with PAC at the receiving host.
-pub type Pac = OverTcp<Params>;
+pub type Pac = OverTcp<PacParams>;
 
-impl ShimParams for Params {
+impl ShimParams for PacParams {
     type Shim = PacShim;
     const NAME: &'static str = "pac";
     const SUMMARY: &'static str =
@@ -266,7 +266,7 @@ pub struct PacShim {
 
 impl PacShim {
     /// Makes the shim of a host.
-    pub fn new(params: &Params, env: &ShimEnv) -> PacShim {
+    pub fn new(params: &PacParams, env: &ShimEnv) -> PacShim {
         let pac = PacController::new(params.pac(env));
         PacShim { pac, hold_syn_ack: params.hold_syn_ack, released: 0, dropped: 0 }
     }
@@ -365,17 +365,17 @@ mod tests {
 
     #[test]
     fn the_default_buffer_is_that_of_tables_i_and_ii() {
-        let params = Params::default();
+        let params = PacParams::default();
         assert_eq!(params.pac(&env(Rate::gbps(1))).buffer, Bytes::new(80_000));
         assert_eq!(params.pac(&env(Rate::gbps(10))).buffer, Bytes::new(375_000));
-        let mut params = Params::default();
+        let mut params = PacParams::default();
         params.set("buffer", "96 KB").unwrap();
         assert_eq!(params.pac(&env(Rate::gbps(10))).buffer, Bytes::new(96_000));
     }
 
     #[test]
     fn the_default_floor_of_the_threshold_is_six_tenths_of_the_buffer_pac_2() {
-        let mut params = Params::default();
+        let mut params = PacParams::default();
         assert_eq!(params.pac(&env(Rate::gbps(1))).floor, Bytes::new(48_000));
         params.set("buffer", "96 KB").unwrap();
         assert_eq!(params.pac(&env(Rate::gbps(1))).floor, Bytes::new(57_600));
@@ -383,8 +383,8 @@ mod tests {
         assert_eq!(params.pac(&env(Rate::gbps(1))).floor, Bytes::new(25_000));
     }
 
-    fn with_profile(name: &str) -> Params {
-        let mut params = Params::default();
+    fn with_profile(name: &str) -> PacParams {
+        let mut params = PacParams::default();
         let profile = PROFILES.iter().find(|profile| profile.name == name).unwrap();
         profile.values.iter().for_each(|(name, value)| params.set(name, *value).unwrap());
         params
@@ -411,7 +411,7 @@ mod tests {
 
     #[test]
     fn a_shim_holds_acks_in_a_script_without_a_simulator_and_stamps_them_as_they_leave() {
-        let mut params = Params::default();
+        let mut params = PacParams::default();
         params.set("buffer", "6 KB").unwrap();
         let mut shim = PacShim::new(&params, &env(Rate::gbps(1)));
         let mut released = Vec::new();
@@ -440,19 +440,19 @@ mod tests {
 
     #[test]
     fn a_syn_ack_is_held_only_if_asked_to_pac_10() {
-        let mut params = Params::default();
+        let mut params = PacParams::default();
         params.set("hold_syn_ack", "false").unwrap();
         let mut shim = PacShim::new(&params, &env(Rate::gbps(1)));
         let header = Header::SynAck { window: 0, rate: Rate::ZERO, echo: Time::ZERO };
         let syn_ack = Packet::control(header, 84, Time::ZERO);
         assert!(shim.handle_outgoing(1, syn_ack, &Extra::default(), us(1)).is_some());
-        let mut shim = PacShim::new(&Params::default(), &env(Rate::gbps(1)));
+        let mut shim = PacShim::new(&PacParams::default(), &env(Rate::gbps(1)));
         assert!(shim.handle_outgoing(1, syn_ack, &Extra::default(), us(1)).is_none());
     }
 
     #[test]
     fn the_last_ack_passes_and_the_held_acks_of_its_flow_are_dropped_section_iv_a() {
-        let mut shim = PacShim::new(&Params::default(), &env(Rate::gbps(1)));
+        let mut shim = PacShim::new(&PacParams::default(), &env(Rate::gbps(1)));
         assert!(shim.handle_outgoing(1, ack(1), &Extra::default(), us(1)).is_none());
         let mut last = ack(2);
         last.flags.set(Flags::LAST);
@@ -463,7 +463,7 @@ mod tests {
 
     #[test]
     fn a_forgotten_flow_leaves_no_state_and_no_held_acks() {
-        let mut shim = PacShim::new(&Params::default(), &env(Rate::gbps(1)));
+        let mut shim = PacShim::new(&PacParams::default(), &env(Rate::gbps(1)));
         shim.handle_incoming(1, &data(1), us(1));
         assert!(shim.handle_outgoing(1, ack(1), &Extra::default(), us(1)).is_none());
         shim.forget(1);

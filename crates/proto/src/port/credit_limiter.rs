@@ -70,8 +70,8 @@ pub struct CreditLimiter {
 impl CreditLimiter {
     /// Makes the limiter of a link of rate `rate`.
     ///
-    /// # Panics
-    /// Panics if the bucket does not fit into 64 bits (it does up to 1.4 KB for frames of 1538 B), or if the rate is zero.
+    /// # Panics Panics if the bucket does not fit into 64 bits (it does up to 1.4 KB for frames of 1538 B), or if the
+    /// rate is zero.
     pub fn new(rate: Rate, shaping: CreditShaping) -> CreditLimiter {
         assert!(!rate.is_zero(), "a link that carries nothing limits nothing");
         let per_byte = 8_000_000_000_000 * (shaping.credit as u64 + shaping.data as u64);

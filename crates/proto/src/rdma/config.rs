@@ -58,23 +58,23 @@ pub(crate) fn auto_rto(env: &Env) -> Span {
 }
 
 declare! {
-    /// Parameters that all RDMA transports share.
+    /// The parameters that all RDMA transports share.
     pub struct CommonParams {
         /// The treatment of data that follows a loss. `go-back-n`: the receiver drops it and the sender goes back;
         /// `selective-repeat`: the receiver keeps it and the sender repeats the missing data.
         recovery: Recovery = "go-back-n" from "InfiniBand Architecture 9.7; IRN, SIGCOMM'18";
-        /// With `go-back-n`: least time between two negative acknowledgements for the same loss.
+        /// The least time between two negative acknowledgements for the same loss, with `go-back-n`.
         nack_interval: Span = "500 us" in "1 ps" to "1 s" from "HPCC's ns-3 code";
-        /// Without progress for so long (doubled each time), the sender starts again from what is
-        /// acknowledged. `auto`: four base round-trip times and the time in which the slowest link sends
-        /// 50 MB (4 ms at 100 Gbps): under flow control a long wait is no loss.
+        /// The time without progress, doubled each time, after which the sender starts again from the last acknowledged
+        /// byte. `auto`: four base round-trip times and the time in which the slowest link sends 50 MB (4 ms at 100
+        /// Gbps): under flow control a long wait is no loss.
         rto: Auto<Span> = "auto" in "1 us" to "60 s" from "our choice";
-        /// The class of acknowledgements. `with-data`: in the class of their data, and so behind it;
-        /// `first-at-hosts`: hosts send them ahead of data and while flow control has data stopped, and
-        /// switches treat them as data; `own-class`: in a class of their own ahead of data, at every port.
+        /// The class of acknowledgements. `with-data`: in the class of their data, and so behind it; `first-at-hosts`:
+        /// hosts send them ahead of data and while flow control has data paused, and switches treat them as data;
+        /// `own-class`: in a class of their own ahead of data, at every port.
         acks: Acks = "with-data" from "InfiniBand Architecture 9.7: the service level of the request";
-        /// The time between two packets is rounded down to a multiple of this, and one that is a multiple to the
-        /// next lower one, as by ns-3's floating-point seconds. `1 ps`: it is not rounded.
+        /// The grain of the time between two packets, which is rounded down to a multiple of it, and one that is a
+        /// multiple to the next lower one, as by ns-3's floating-point seconds. `1 ps`: no rounding.
         pacing_grain: Span = "1 ps" in "1 ps" to "1 ms" from "our choice; HPCC's ns-3 code: 1 ns";
         /// If true, the ports of switches pause senders before a buffer overflows (priority flow control), unless
         /// `[switch]` sets something else.

@@ -36,21 +36,21 @@ pub struct DctcpConfig {
 declare! {
     /// The parameters of `rdma-dctcp`.
     pub struct RdmaDctcpParams {
-        /// Marking threshold `K` of a port of rate `k_at`, in proportion at others, compared as a packet leaves.
+        /// The marking threshold of a port of rate `k_at` (`K`), in proportion at others, compared as a packet leaves.
         k: Bytes = "300 KB" in "0 B" to "1 TB" from "HPCC's ns-3 code: 30 KB for each 10 Gbps";
-        /// Rate of the port that `k` is given for.
+        /// The rate of the port for which `k` is given.
         k_at: Rate = "100 Gbps" in "1 bps" to "1.6 Tbps" from "HPCC's ns-3 code";
-        /// Weight `g` of the share of marks of one round trip in `alpha`.
+        /// The weight of the share of marks of one round trip in `alpha` (`g`).
         g: f64 = "0.0625" in "0.000001" to "1" from "HPCC's ns-3 code; RFC 8257 sec. 4.2";
-        /// `alpha` of a new flow: 1 halves the rate on the first mark.
+        /// The `alpha` of a new flow; 1 halves the rate on the first mark.
         alpha_initial: f64 = "1" in "0" to "1" from "HPCC's ns-3 code";
-        /// Step up in each round trip without a cut. `auto`: a full packet's payload in each `base_rtt`.
+        /// The step up in each round trip without a cut. `auto`: a full packet's payload in each `base_rtt`.
         ai: Auto<Rate> = "auto" in "1 bps" to "1.6 Tbps" from "HPCC's ns-3 code: 1 KB in 13 us";
         ..law: LawParams {
             min_rate from "our choice",
             windowing = "rate" from "HPCC's ns-3 code",
-            /// Base round-trip time. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network (12.24
-            /// us in that of 320 hosts).
+            /// The base round-trip time. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network
+            /// (12.24 us in that of 320 hosts).
             base_rtt,
         };
         ..rdma: CommonParams;
@@ -77,7 +77,7 @@ impl RdmaParams for RdmaDctcpParams {
     const SOURCE: &'static str = "HPCC's ns-3 code; RFC 8257";
     const CHECKED: Checked = Checked::Code("Held against HPCC's ns-3 code, where it comes from.");
     const PROFILES: &'static [Profile] = PROFILES;
-    const COUNTS_NOTIFICATIONS: bool = true;
+    const COUNTS_CNPS: bool = true;
 
     fn needs(&self) -> Needs {
         Needs {

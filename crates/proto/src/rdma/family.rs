@@ -26,8 +26,8 @@ pub trait RdmaParams: Declared + Default {
     const CHECKED: Checked;
     /// The named sets of parameters; see [`Transport::PROFILES`].
     const PROFILES: &'static [Profile] = &[];
-    /// True if senders count CNPs; see [`Transport::COUNTS_NOTIFICATIONS`].
-    const COUNTS_NOTIFICATIONS: bool = false;
+    /// True if senders count CNPs; see [`Transport::COUNTS_CNPS`].
+    const COUNTS_CNPS: bool = false;
     /// Returns the needs of its packets; see [`Transport::needs`].
     fn needs(&self) -> Needs;
     /// Returns the settings of the mechanism at ports; see [`Transport::mechanism`].
@@ -54,7 +54,7 @@ impl<P: RdmaParams> Transport for Rdma<P> {
     const SOURCE: &'static str = P::SOURCE;
     const CHECKED: Checked = P::CHECKED;
     const PROFILES: &'static [Profile] = P::PROFILES;
-    const COUNTS_NOTIFICATIONS: bool = P::COUNTS_NOTIFICATIONS;
+    const COUNTS_CNPS: bool = P::COUNTS_CNPS;
 
     fn needs(params: &P) -> Needs {
         params.needs()

@@ -13,9 +13,9 @@ use clearway_units::{Bytes, Rate, Time};
 declare! {
     /// The parameters of `rocev2`.
     pub struct Rocev2Params {
-        /// Pace of a flow's packets. `auto`: line rate.
+        /// The rate at which a flow's packets are paced. `auto`: line rate.
         rate: Auto<Rate> = "auto" in "1 bps" to "1.6 Tbps" from "our choice";
-        /// Most bytes in flight. `auto`: no limit.
+        /// The largest number of bytes in flight. `auto`: no limit.
         window: Auto<Bytes> = "auto" in "1 B" to "1 TB" from "our choice";
         ..rdma: CommonParams;
     }

@@ -18,15 +18,15 @@ choice! {
 }
 
 declare! {
-    /// Parameters that the laws of a rate share.
+    /// The parameters that the laws of a rate share.
     pub struct LawParams {
-        /// The rate falls no lower.
+        /// The least rate of a flow.
         min_rate: Rate = "10 Mbps" in "1 bps" to "1.6 Tbps" from "our choice: the paper leaves it open";
         /// The limit of data in flight. `none`: no limit; `fixed`: what line rate sends in a base round-trip time;
         /// `rate`: the share of that which the rate has of line rate.
         windowing: Windowing = "none" from "our choice";
-        /// Base round-trip time of windows. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network
-        /// (12.24 us in that of 320 hosts).
+        /// The base round-trip time of windows. `auto`: that of the path. HPCC's ns-3 code takes the longest of the
+        /// network (12.24 us in that of 320 hosts).
         base_rtt: Auto<Span> = "auto" in "1 ns" to "1 s" from "our choice";
     }
 }

@@ -105,43 +105,44 @@ pub struct TimelyConfig {
 declare! {
     /// The parameters of `timely`.
     pub struct TimelyParams {
-        /// Which law holds between `t_low` and `t_high`. `original`: by the slope of the round-trip time alone;
+        /// The law that holds between `t_low` and `t_high`. `original`: by the slope of the round-trip time alone;
         /// `patched`: by the slope and by the distance from `t_low`, so that rates and queue have a fixed point, and
         /// without large steps up.
         variant: Variant = "original" from "SIGCOMM'15 Algorithm 1; CoNEXT'16, \"Patched TIMELY\"";
         /// The rate of a new flow. `share`: line rate over one more than the flows that its host is sending already;
         /// `line`: line rate.
         start: Start = "share" from "SIGCOMM'15, as CoNEXT'16 restates it (TIMELY-1)";
-        /// Shrink steps up and cuts with the time since the last update: by that time over `min_rtt`, if it is shorter.
-        /// Without it, the law is the faster the faster the link.
+        /// If true, steps up and cuts shrink with the time since the last update: by that time over `min_rtt`, if it is
+        /// shorter. Else the law is the faster the faster the link.
         scale_updates: bool = "true" from "SIGCOMM'15 sec. 5, as CoNEXT'16 restates it; its authors' code (TIMELY-2)";
         /// The times of rate updates. `segment`: each time that `segment` bytes are acknowledged; `round-trip`: once
         /// per round trip.
         update: UpdateAt = "segment" from "SIGCOMM'15 sec. 4";
-        /// Bytes of the flow in a segment. The paper also has 64 KB.
+        /// The bytes of the flow in a segment. The paper also has 64 KB.
         segment: Bytes = "16 KB" in "1 B" to "1 GB" from "SIGCOMM'15 sec. 6";
-        /// Weight `alpha` of a new difference between round-trip times. The paper gives no value.
+        /// The weight of a new difference between round-trip times (`alpha`). The paper gives no value.
         alpha: f64 = "0.875" in "0" to "1" from "Zhu et al., CoNEXT'16";
-        /// Weight `beta` of a decrease. `auto`: 0.8, or 0.008 with `variant = "patched"`.
+        /// The weight of a decrease (`beta`). `auto`: 0.8, or 0.008 with `variant = "patched"`.
         beta: Auto<f64> = "auto" in "0" to "1" from "SIGCOMM'15 sec. 6; CoNEXT'16, \"Patched TIMELY\"";
-        /// Round-trip times below this always raise the rate (`T_low`).
+        /// The round-trip time below which the rate always rises (`T_low`).
         t_low: Span = "50 us" in "0 s" to "1 s" from "SIGCOMM'15 sec. 6";
-        /// Round-trip times above this always lower the rate (`T_high`).
+        /// The round-trip time above which the rate always falls (`T_high`).
         t_high: Span = "500 us" in "1 ns" to "1 s" from "SIGCOMM'15 sec. 6";
         /// The unit of differences between round-trip times.
         min_rtt: Span = "20 us" in "1 ns" to "1 s" from "Zhu et al., CoNEXT'16";
         /// The small step up (`delta`).
         ai: Rate = "10 Mbps" in "1 bps" to "1.6 Tbps" from "SIGCOMM'15 sec. 6";
-        /// The large step up: five small ones.
+        /// The large step up, which is five small ones.
         hai: Rate = "50 Mbps" in "1 bps" to "1.6 Tbps" from "SIGCOMM'15 Algorithm 1";
-        /// Line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold at any.
+        /// The line rate for which `ai` and `hai` are given, which at others are scaled in proportion; 0 for no
+        /// scaling.
         increments_at: Rate = "0 bps" in "" to "1.6 Tbps" from "our choice: the paper has one line rate";
         /// The number of counts of `hurry` after which steps are large.
         hurry_after: u32 = "5" in "0" to "1000" from "SIGCOMM'15 Algorithm 1";
         /// The events whose count leads to large steps. `slope`: falls of the round-trip time in a row, but never below
         /// `t_low`; `any`: increases of the rate in a row.
         hurry: HurryAfter = "slope" from "SIGCOMM'15 Algorithm 1; its authors' code";
-        /// Bytes that each data packet carries for a timestamp. Network cards need none; HPCC's ns-3 code has 8.
+        /// The bytes that each data packet carries for a timestamp. Network cards need none; HPCC's ns-3 code has 8.
         timestamp_bytes: u32 = "0" in "0" to "1000" from "SIGCOMM'15: none";
         ..law: LawParams {
             windowing from "SIGCOMM'15: none",

@@ -64,35 +64,35 @@ use clearway_schema::{Auto, Profile, declare};
 use clearway_units::{Bytes, Span};
 
 declare! {
-    /// Parameters that all of the TCP family share.
+    /// The parameters that all of the TCP family share.
     pub struct TcpParams {
-        /// Congestion window of a new flow, in segments. The papers also use 2 (ns-2) and 3 (Linux of
-        /// their time).
+        /// The congestion window of a new flow, in segments. The papers also use 2 (ns-2) and 3 (Linux of their time).
         initial_window: u32 = "10" in "1" to "100000" from "RFC 6928";
-        /// Least congestion window after a reduction, in segments. Only a timeout goes below, to one.
+        /// The least congestion window after a reduction, in segments. Only a timeout goes below, to one.
         min_cwnd: u32 = "2" in "1" to "100000" from "RFC 5681 eq. (4); E17 sec. 6, E17-18";
-        /// Least retransmission timeout. RFC 6298 says 1 s, Linux and PAC 200 ms, ExpressPass '16
-        /// 200 us. Ours is what DCTCP's authors advise for a datacenter: 200 ms would make every
-        /// baseline look worse than it has to.
+        /// The least retransmission timeout. RFC 6298 says 1 s, Linux and PAC 200 ms, ExpressPass '16 200 us. The
+        /// default is what DCTCP's authors advise for a datacenter: 200 ms would make every baseline look worse than it
+        /// has to.
         rto_min: Span = "10 ms" in "1 us" to "60 s" from "SIGCOMM'10 sec. 4";
-        /// Retransmission timeout before the first measurement of the round-trip time. `auto`: 1 s if
-        /// the flow opens a connection (RFC 6298); else the connection stood before and its round trip
-        /// is known: three times the base round-trip time, and no less than `rto_min`.
+        /// The retransmission timeout before the first measurement of the round-trip time. `auto`: 1 s if the flow
+        /// opens a connection (RFC 6298); else the connection stood before and its round trip is known: three times the
+        /// base round-trip time, and no less than `rto_min`.
         rto_initial: Auto<Span> = "auto" in "1 us" to "60 s" from "RFC 6298 sec. 2.1 and 2.2";
-        /// Selective acknowledgements. Without them, recovery is that of RFC 6582.
+        /// If true, receivers send selective acknowledgements. Else recovery is that of RFC 6582.
         sack: bool = "true" from "RFC 2018, RFC 6675";
-        /// Duplicate acknowledgements (or segments selectively acknowledged above a gap) that stand for
-        /// a loss. Raise it where packets take several paths and overtake each other.
+        /// The number of duplicate acknowledgements (or segments selectively acknowledged above a gap) that stand for a
+        /// loss. Raise it where packets take several paths and overtake each other.
         dupthresh: u32 = "3" in "1" to "1000000" from "RFC 5681 sec. 3.2, RFC 6675 sec. 2";
-        /// Acknowledge every second segment only, or once `delayed_ack_timeout` has passed.
+        /// If true, receivers acknowledge only every second segment, or once `delayed_ack_timeout` has passed.
         delayed_ack: bool = "false" from "RFC 5681 sec. 4.2; off as in PAC and ns-2";
-        /// Longest delay of an acknowledgement. Keep it well below `rto_min`. Linux: 40 ms.
+        /// The longest delay of an acknowledgement. Keep it well below `rto_min`. Linux: 40 ms.
         delayed_ack_timeout: Span = "1 ms" in "1 ps" to "500 ms" from "our choice: a tenth of rto_min";
         /// The receive window: the bytes that the receiver accepts beyond those that have arrived.
         receive_window: Bytes = "1 GB" in "1 B" to "4 GB" from "our choice: more than any path holds";
-        /// Open a connection first, where none stands: one round trip before the first byte.
+        /// If true, a flow opens a connection first, where none stands, which takes one round trip before the first
+        /// byte.
         handshake: bool = "false" from "our choice: persistent connections, as in the papers";
-        /// After a pause of more than a timeout, start again from `initial_window`.
+        /// If true, a flow starts again from `initial_window` after a pause of more than a timeout.
         idle_restart: bool = "true" from "RFC 5681 sec. 4.1";
     }
 }

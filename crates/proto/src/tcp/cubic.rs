@@ -14,15 +14,16 @@ use clearway_units::Time;
 declare! {
     /// The parameters of `cubic`.
     pub struct CubicParams {
-        /// Take part in ECN as RFC 3168 says: marks cut the window by `beta`, once per window.
+        /// If true, flows take part in ECN as RFC 3168 says: marks cut the window by `beta`, once per window.
         ecn: bool = "false" from "RFC 3168; off as in the papers' baselines";
-        /// Aggressiveness `C`, in segments per second cubed.
+        /// The aggressiveness of growth (`C`), in segments per second cubed.
         c: f64 = "0.4" in "0.000001" to "1000000000" from "RFC 9438 sec. 5.1";
         /// The factor by which the window shrinks at congestion.
         beta: f64 = "0.7" in "0.01" to "0.99" from "RFC 9438 sec. 4.6";
-        /// Leave room for new flows: remember less than the window reached if it shrank since the last time.
+        /// If true, a flow whose window shrank since the last time remembers less than the window reached, which leaves
+        /// room for new flows.
         fast_convergence: bool = "true" from "RFC 9438 sec. 4.7";
-        /// Grow at least as Reno would.
+        /// If true, the window grows at least as Reno's would.
         reno_friendly: bool = "true" from "RFC 9438 sec. 4.3";
         ..tcp: TcpParams;
     }

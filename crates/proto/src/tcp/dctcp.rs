@@ -13,13 +13,13 @@ use clearway_schema::{Profile, declare};
 declare! {
     /// The parameters of `dctcp`.
     pub struct DctcpParams {
-        /// Weight `g` of a new measurement in the moving average `alpha`. The ExpressPass papers use 0.0625 at
-        /// 10 Gbps and 0.01976 at 100 Gbps.
+        /// The weight of a new measurement of marking in the moving average `alpha` (`g`). The ExpressPass papers use
+        /// 0.0625 at 10 Gbps and 0.01976 at 100 Gbps.
         g: f64 = "0.0625" in "0" to "1" from "RFC 8257 sec. 4.2; SIGCOMM'10 sec. 4";
-        /// `alpha` of a new flow: 1 halves the window on the first mark.
+        /// The `alpha` of a new flow; 1 halves the window on the first mark.
         alpha_initial: f64 = "1" in "0" to "1" from "RFC 8257 sec. 3.3";
-        /// Let marks cut the window down to one segment, while the threshold of slow start stays at `min_cwnd` or
-        /// above. Without it, `min_cwnd` holds for the window too. KAIST's ns-3 code lets them.
+        /// If true, marks cut the window down to one segment, while the threshold of slow start stays at `min_cwnd` or
+        /// above; KAIST's ns-3 code does so. Else `min_cwnd` holds for the window too.
         marks_to_one: bool = "false" from "E17 sec. 6: two segments; DCTCP-3";
         ..tcp: TcpParams;
     }

@@ -37,15 +37,15 @@ choice! {
 declare! {
     /// The parameters of `dx`.
     pub struct DxParams {
-        /// The depth of a decrease (`V`). `drain`: to `W R / (R + Q)`, which leaves just no queue; `increase`: to
-        /// `W (1 - Q / V)` with `V = R W / (W - 1)`, which takes back the last increase of equal flows. The two agree
-        /// where each of `N` flows has one packet waiting, and `increase` cuts deeper where more waits.
+        /// The depth of a decrease (`V`). `drain`: to `W R / (R + Q)`, which leaves just no queue; `increase`: to `W (1
+        /// - Q / V)` with `V = R W / (W - 1)`, which takes back the last increase of equal flows. The two agree where
+        /// each of `N` flows has one packet waiting, and `increase` cuts deeper where more waits.
         v: Cut = "drain" from "our derivation; the form recalled from ATC'15 is `increase` (DX-2)";
-        /// Mean queueing delays below this count as none: how well hosts measure. The paper's hosts tell a single
-        /// full frame at 10 Gbps (1.2 us) from none.
+        /// The mean queueing delay below which there is no queue, as hosts measure only so well. The paper's hosts tell
+        /// a single full frame at 10 Gbps (1.2 us) from none.
         accuracy: Span = "1 us" in "0 s" to "1 s" from "ATC'15, abstract; the value is our choice";
-        /// Double the window each round trip until a queue shows, as TCP does. Else it starts with one segment
-        /// more each round trip.
+        /// If true, the window doubles each round trip until a queue shows, as TCP's does. Else it grows by one segment
+        /// each round trip from the start.
         slow_start: bool = "true" from "our choice: we could not look up what the paper does";
         ..tcp: TcpParams;
     }

@@ -13,7 +13,7 @@ use clearway_schema::{Profile, declare};
 declare! {
     /// The parameters of `fixed-window`.
     pub struct FixedWindowParams {
-        /// The window, in segments: what may be in flight from the first packet to the last, loss or not.
+        /// The window, in segments, which may be in flight from the first packet to the last, loss or not.
         /// `initial_window` and `min_cwnd` mean nothing here.
         window: u32 = "1" in "1" to "1000000" from "PAC sec. II-B, Fig. 2";
         ..tcp: TcpParams;

@@ -14,7 +14,7 @@ use clearway_schema::{Profile, declare};
 declare! {
     /// The parameters of `newreno`.
     pub struct NewRenoParams {
-        /// Take part in ECN as RFC 3168 says: marks halve the window, once per window.
+        /// If true, flows take part in ECN as RFC 3168 says: marks halve the window, once per window.
         ecn: bool = "false" from "RFC 3168; off as in the papers' baselines";
         ..tcp: TcpParams;
     }

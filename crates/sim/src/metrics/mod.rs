@@ -42,7 +42,7 @@ pub struct Summary {
     /// The number of flows (messages) that were delivered in full.
     pub flows_completed: u64,
     /// The number of CNPs sent by receivers and switches.
-    pub notices: u64,
+    pub cnps: u64,
     /// The effects of priority flow control, if the network has it.
     pub flow_control: Option<FlowControlSummary>,
     /// The counters of shims, by traffic entry and host.

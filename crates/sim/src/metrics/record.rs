@@ -1,6 +1,6 @@
 //! The row of a flow or message, and the tables of flows and ports.
 
-use super::table::{Column, Table, Values};
+use super::table::{Described, Table, Values};
 use crate::ids::{FlowSlot, Id, TrafficId};
 use crate::model::Model;
 use clearway_proto::Stats;
@@ -39,96 +39,152 @@ pub struct Record {
 /// The table of flows, in the order of their starts and then of their numbers.
 pub fn flow_table(model: &Model, mut records: Vec<Record>) -> Table {
     records.sort_by_key(|record| (record.start, record.traffic, record.number));
-    let text = |of: &dyn Fn(&Record) -> u32, names: Vec<String>| {
-        Values::Text(records.iter().map(of).collect(), names)
-    };
-    let ints = |of: &dyn Fn(&Record) -> u64| Values::U64(records.iter().map(of).collect());
-    let reals = |of: &dyn Fn(&Record) -> f64| Values::F64(records.iter().map(of).collect());
-    let hosts = || {
-        (0..model.topology.hosts() as u32).map(|host| model.topology.name(NodeId(host)).to_string()).collect()
-    };
-    let fct = |record: &Record| record.end.map(|end| end - record.start);
-    let fct_s = |record: &Record| fct(record).map_or(f64::NAN, Span::as_secs_f64);
-    let acked = |record: &Record| record.acknowledged.map(|known| known - record.start);
-    let acked_s = |record: &Record| acked(record).map_or(f64::NAN, Span::as_secs_f64);
-    let slowdown = |record: &Record| fct(record).map_or(f64::NAN, |fct| fct.ratio(record.ideal));
-    let traffic_names = model.traffic.iter().map(|traffic| traffic.name.clone()).collect();
-    let transport_names =
-        model.traffic.iter().map(|traffic| traffic.transport.info().name.to_string()).collect();
-    let columns = [
-        (
-            "flow",
-            "",
-            "number of the flow among those of its traffic; messages on one connection share it",
-            ints(&|r| r.number),
-        ),
-        (
-            "traffic",
-            "",
-            "the part of the traffic that it belongs to",
-            text(&|r| r.traffic.index() as u32, traffic_names),
-        ),
-        ("transport", "", "its transport", text(&|r| r.traffic.index() as u32, transport_names)),
-        ("src", "", "host that sends", text(&|r| r.src.0, hosts())),
-        ("dst", "", "host that receives", text(&|r| r.dst.0, hosts())),
-        (
-            "size_bytes",
-            "B",
-            "bytes that the application sends; 0 while a flow without a fixed size still runs",
-            ints(&|r| r.size.unwrap_or(0)),
-        ),
-        ("start_s", "s", "when the application hands it over", reals(&|r| r.start.as_secs_f64())),
-        (
-            "fct_s",
-            "s",
-            "flow completion time: from start_s until the last byte is delivered in order; NaN if it is not",
-            reals(&fct_s),
-        ),
-        (
-            "acked_s",
-            "s",
-            "from start_s until the sender knows that the last byte has arrived, by an acknowledgement or a credit; \
-             NaN if it never does",
-            reals(&acked_s),
-        ),
-        (
-            "ideal_fct_s",
-            "s",
-            "fct_s for its frames sent back to back at line rate through the idle network, without any handshake",
-            reals(&|r| if r.size.is_some() { r.ideal.as_secs_f64() } else { f64::NAN }),
-        ),
-        ("slowdown", "1", "fct_s / ideal_fct_s", reals(&slowdown)),
-        ("delivered_bytes", "B", "bytes delivered in order by the end of the run", ints(&|r| r.delivered)),
-        (
-            "data_packets",
-            "packets",
-            "data packets sent, retransmissions included",
-            ints(&|r| r.stats.data_packets),
-        ),
-        (
-            "retransmits",
-            "packets",
-            "data packets that carried bytes sent before",
-            ints(&|r| r.stats.retransmits),
-        ),
-        ("timeouts", "1", "expiries of the retransmission timer", ints(&|r| r.stats.timeouts)),
-        ("credits_sent", "credits", "credits that the receiver sent", ints(&|r| r.stats.credits_sent)),
-        ("credits_used", "credits", "credits that released a data packet", ints(&|r| r.stats.credits_used)),
-        (
-            "credits_wasted",
-            "credits",
-            "credits that reached the sender when it had nothing to send",
-            ints(&|r| r.stats.credits_wasted),
-        ),
-    ];
-    let mut table = Table::new("flows", columns);
-    if model.traffic.iter().any(|traffic| traffic.transport.info().counts_notifications) {
-        table.columns.push(Column {
-            name: "notices",
-            unit: "",
-            doc: "notifications of congestion that the sender heard of: CNPs, or acknowledgements of marked data",
-            values: ints(&|r| r.stats.notifications),
-        });
+    let flows = Flows { model, records: &records };
+    let columns =
+        flows.places().into_iter().chain(flows.times()).chain(flows.packets()).chain(flows.credits());
+    Table::new("flows", columns.chain(flows.cnps()))
+}
+
+/// The flows of a run, in the order of the table.
+struct Flows<'a> {
+    model: &'a Model,
+    records: &'a [Record],
+}
+
+impl Flows<'_> {
+    fn texts(&self, of: impl Fn(&Record) -> u32, names: Vec<String>) -> Values {
+        Values::Text(self.records.iter().map(of).collect(), names)
     }
-    table
+
+    fn ints(&self, of: impl Fn(&Record) -> u64) -> Values {
+        Values::U64(self.records.iter().map(of).collect())
+    }
+
+    fn reals(&self, of: impl Fn(&Record) -> f64) -> Values {
+        Values::F64(self.records.iter().map(of).collect())
+    }
+
+    /// The columns that tell flows apart.
+    fn places(&self) -> [Described; 6] {
+        let traffic = &self.model.traffic;
+        let names = traffic.iter().map(|entry| entry.name.clone()).collect();
+        let transports = traffic.iter().map(|entry| entry.transport.info().name.to_string()).collect();
+        let topology = &self.model.topology;
+        let hosts =
+            || (0..topology.hosts() as u32).map(|host| topology.name(NodeId(host)).to_string()).collect();
+        [
+            (
+                "flow",
+                "",
+                "number of the flow among those of its traffic entry; messages on one connection share it",
+                self.ints(|r| r.number),
+            ),
+            (
+                "traffic",
+                "",
+                "the traffic entry that it belongs to",
+                self.texts(|r| r.traffic.index() as u32, names),
+            ),
+            ("transport", "", "its transport", self.texts(|r| r.traffic.index() as u32, transports)),
+            ("src", "", "host that sends", self.texts(|r| r.src.0, hosts())),
+            ("dst", "", "host that receives", self.texts(|r| r.dst.0, hosts())),
+            (
+                "size_bytes",
+                "B",
+                "bytes that the application sends; 0 while a flow without a fixed size still runs",
+                self.ints(|r| r.size.unwrap_or(0)),
+            ),
+        ]
+    }
+
+    /// The columns of times.
+    fn times(&self) -> [Described; 5] {
+        let fct = |record: &Record| record.end.map(|end| end - record.start);
+        let acked = |record: &Record| record.acknowledged.map(|known| known - record.start);
+        [
+            ("start_s", "s", "when the application hands it over", self.reals(|r| r.start.as_secs_f64())),
+            (
+                "fct_s",
+                "s",
+                "flow completion time: from start_s until the last byte is delivered in order; NaN if it is not",
+                self.reals(|r| fct(r).map_or(f64::NAN, Span::as_secs_f64)),
+            ),
+            (
+                "acked_s",
+                "s",
+                "from start_s until the sender knows that the last byte has arrived, by an acknowledgement or a credit; \
+                 NaN if it never does",
+                self.reals(|r| acked(r).map_or(f64::NAN, Span::as_secs_f64)),
+            ),
+            (
+                "ideal_fct_s",
+                "s",
+                "fct_s for its frames sent back to back at line rate through the idle network, without any handshake",
+                self.reals(|r| if r.size.is_some() { r.ideal.as_secs_f64() } else { f64::NAN }),
+            ),
+            (
+                "slowdown",
+                "1",
+                "fct_s / ideal_fct_s",
+                self.reals(|r| fct(r).map_or(f64::NAN, |fct| fct.ratio(r.ideal))),
+            ),
+        ]
+    }
+
+    /// The columns of bytes and data packets.
+    fn packets(&self) -> [Described; 4] {
+        [
+            (
+                "delivered_bytes",
+                "B",
+                "bytes delivered in order by the end of the run",
+                self.ints(|r| r.delivered),
+            ),
+            (
+                "data_packets",
+                "packets",
+                "data packets sent, retransmissions included",
+                self.ints(|r| r.stats.data_packets),
+            ),
+            (
+                "retransmits",
+                "packets",
+                "data packets that carried bytes sent before",
+                self.ints(|r| r.stats.retransmits),
+            ),
+            ("timeouts", "1", "expiries of the retransmission timer", self.ints(|r| r.stats.timeouts)),
+        ]
+    }
+
+    /// The columns of credits.
+    fn credits(&self) -> [Described; 3] {
+        [
+            (
+                "credits_sent",
+                "credits",
+                "credits that the receiver sent",
+                self.ints(|r| r.stats.credits_sent),
+            ),
+            (
+                "credits_used",
+                "credits",
+                "credits that released a data packet",
+                self.ints(|r| r.stats.credits_used),
+            ),
+            (
+                "credits_wasted",
+                "credits",
+                "credits that reached the sender when it had nothing to send",
+                self.ints(|r| r.stats.credits_wasted),
+            ),
+        ]
+    }
+
+    /// The column of CNPs, if a transport of the scenario counts them.
+    fn cnps(&self) -> Option<Described> {
+        let counted = self.model.traffic.iter().any(|entry| entry.transport.info().counts_cnps);
+        let doc =
+            "notifications of congestion that the sender heard of: CNPs, or acknowledgements of marked data";
+        counted.then(|| ("notices", "", doc, self.ints(|r| r.stats.notifications)))
+    }
 }

@@ -71,8 +71,8 @@ impl Table {
 
     /// Returns the values of a column of integers.
     ///
-    /// # Panics
-    /// Panics if there is no such column or its values are not integers. Names are fixed, so that is a mistake in the code.
+    /// # Panics Panics if there is no such column or its values are not integers. Names are fixed, so that is a mistake
+    /// in the code.
     pub fn u64s(&self, name: &str) -> &[u64] {
         match self.column(name).map(|column| &column.values) {
             Some(Values::U64(values)) => values,

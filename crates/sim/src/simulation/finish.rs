@@ -58,7 +58,7 @@ impl Simulation {
             events: self.events,
             flows_started: self.journal.records.len() as u64,
             flows_completed: self.journal.completed,
-            notices: self.net.books.cnps,
+            cnps: self.net.books.cnps,
             flow_control: self.net.flow_control(&self.model.topology),
             packets,
             bytes,

@@ -75,7 +75,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def measure(_: Job, run: Run) -> Tables:
-    """Mean completion times by size of the plain part of the traffic, or of all, and credits."""
+    """Mean completion times by size of the plain traffic, or of all, and credits."""
     sent, again = (float(run.flows[name].sum()) for name in ("data_packets", "retransmits"))
     flows = metrics.with_bucket(metrics.completed(steady(run.flows))).filter(pl.col("traffic") == "flows")
     of = {size: flows.filter(pl.col("bucket") == bucket)["fct_s"].to_numpy() * 1e3 for bucket, size in BUCKETS.items()}

@@ -51,7 +51,7 @@ def jobs(scale: str) -> list[Job]:
 
 
 def scenario(count: int, transport: dict[str, Any], seed: int) -> dict[str, Any]:
-    """Long and short flows, in one part of the traffic, so that they share PAC's queue."""
+    """Long and short flows, in one traffic entry, so that they share PAC's queue."""
     draw = random.Random(seed)
     end = 20 + count + 30
     flows = [{"src": f"h{1 + index % 37}", "dst": "h0", "start": "0 s", "stop": f"{end} ms"} for index in range(LONG)]

@@ -1,13 +1,16 @@
 //! DCQCN: the receiver notifies the sender of marks, and the sender cuts its rate and recovers it by time and by bytes
-//! sent. This file has the parameters and the transport; `law.rs` has the law, the paper's reaction point.
+//! sent. This file has the transport, `law.rs` the law (the paper's reaction point), and `params.rs` the law's
+//! parameters.
 //!
 //! Source: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, sec. 3 and its eq. (1) to
 //! (4); and `rdma-hw.cc` of the HPCC authors' ns-3 code ("Mellanox's version of DCQCN"), which asks only from time to
 //! time whether there was a notification. PACC's hosts run the same law, and hear its switches.
 
 mod law;
+mod params;
 
 pub use law::DcqcnLaw;
+pub use params::ReactionPointParams;
 
 use super::config::CommonParams;
 use super::scale::{LawParams, Step, Windowing};
@@ -117,48 +120,17 @@ declare! {
         /// The way in which the receiver echoes marks. `cnp`: by CNPs, at most one each `cnp_interval`; `marked-ack`:
         /// by a flag on the acknowledgement of each marked packet.
         notice: Notice = "cnp" from "SIGCOMM'15 sec. 3.1";
-        /// Least time between two CNPs of a receiver for the same flow (`N`).
+        /// The least time between two CNPs of a receiver for the same flow (`N`).
         cnp_interval: Span = "50 us" in "0 s" to "1 s" from "SIGCOMM'15 sec. 3.1";
-        /// Marking: never up to this much in the queue of a port of rate `k_at` (`Kmin`), in proportion at others.
+        /// The queue of a port of rate `k_at` up to which no packet is marked (`Kmin`), in proportion at others.
         k_min: Bytes = "5 KB" in "0 B" to "1 TB" from "SIGCOMM'15";
-        /// Marking: always above this much (`Kmax`), in proportion likewise.
+        /// The queue of a port of rate `k_at` above which every packet is marked (`Kmax`), in proportion at others.
         k_max: Bytes = "200 KB" in "0 B" to "1 TB" from "SIGCOMM'15";
-        /// Marking: probability at `k_max`, in proportion between (`Pmax`).
+        /// The probability of a mark at `k_max`, in proportion between `k_min` and `k_max` (`Pmax`).
         p_max: f64 = "0.01" in "0" to "1" from "SIGCOMM'15";
-        /// Marking: rate of the port that `k_min` and `k_max` are given for.
+        /// The rate of the port for which `k_min` and `k_max` are given.
         k_at: Rate = "40 Gbps" in "1 bps" to "1.6 Tbps" from "SIGCOMM'15: its testbed";
-        /// Weight `g` of one notification, or of one period without, in `alpha`.
-        g: f64 = "0.00390625" in "0.000001" to "1" from "SIGCOMM'15: 1/256";
-        /// `alpha` of a new flow: 1 halves the rate on the first notification.
-        alpha_initial: f64 = "1" in "0" to "1" from "SIGCOMM'15 sec. 3.1";
-        /// From when on `alpha` moves. `notification`: from the flow's first notification; `start`: from its first
-        /// packet, so that it is small in a flow that was never notified.
-        alpha_from: AlphaFrom = "notification" from "HPCC's ns-3 code";
-        /// Time without a notification after which `alpha` falls (`K`); with `ticks`, the time between moves of
-        /// `alpha`.
-        alpha_period: Span = "55 us" in "1 ns" to "1 s" from "SIGCOMM'15 sec. 3.1";
-        /// Least time between two cuts. With `on-cnp`, notifications that come sooner are not heard; with `ticks` it
-        /// must be more than zero. In the paper the receiver sees to it.
-        decrease_interval: Span = "0 s" in "0 s" to "1 s" from "SIGCOMM'15 sec. 3.1";
-        /// If true, each decrease makes the old rate the target. Else it does so only if `increase_timer` has raised
-        /// the rate since the decrease before, and otherwise leaves the target.
-        clamp_target: bool = "true" from "SIGCOMM'15 eq. (1)";
-        /// Time between increases (`T`).
-        increase_timer: Span = "55 us" in "1 ns" to "1 s" from "SIGCOMM'15 sec. 3.1";
-        /// Bytes on the wire between increases (`B`); 0: time alone counts.
-        byte_counter: Bytes = "10 MB" in "0 B" to "1 TB" from "SIGCOMM'15";
-        /// Increases of fast recovery, before the target rises (`F`).
-        fast_recovery: u32 = "5" in "0" to "1000" from "SIGCOMM'15 sec. 3.1";
-        /// Additive increase of the target (`R_AI`).
-        ai: Rate = "40 Mbps" in "1 bps" to "1.6 Tbps" from "SIGCOMM'15";
-        /// Hyper increase of the target (`R_HAI`): ten times `ai`, as in network cards (5 and 50 Mbps).
-        hai: Rate = "400 Mbps" in "1 bps" to "1.6 Tbps" from "our choice: the paper leaves it open";
-        /// The growth of the target once both counts of increases are past fast recovery. `growing`: by `hai` times
-        /// `i`, the lesser count less `fast_recovery` plus 1, and after half the time and half the bytes; `constant`:
-        /// by `hai`.
-        hyper: Hyper = "growing" from "its authors' ns-3 code; IEEE 802.1Qau";
-        /// Line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold at any.
-        increments_at: Rate = "0 bps" in "" to "1.6 Tbps" from "our choice: the paper has one line rate";
+        ..hosts: ReactionPointParams;
         ..law: LawParams {
             windowing from "SIGCOMM'15: none",
         };
@@ -236,7 +208,7 @@ impl RdmaParams for DcqcnParams {
          SIGCOMM'15 text was not at hand.",
     );
     const PROFILES: &'static [Profile] = PROFILES;
-    const COUNTS_NOTIFICATIONS: bool = true;
+    const COUNTS_CNPS: bool = true;
 
     fn needs(&self) -> Needs {
         Needs {
@@ -257,25 +229,7 @@ impl RdmaParams for DcqcnParams {
     }
 
     fn law(&self) -> DcqcnConfig {
-        DcqcnConfig {
-            reaction: self.reaction,
-            notice: self.notice,
-            g: self.g,
-            alpha_initial: self.alpha_initial,
-            alpha_from: self.alpha_from,
-            alpha_period: self.alpha_period,
-            decrease_interval: self.decrease_interval,
-            clamp_target: self.clamp_target,
-            increase_timer: self.increase_timer,
-            byte_counter: Some(self.byte_counter.get()).filter(|bytes| *bytes > 0),
-            fast_recovery: self.fast_recovery,
-            ai: Step::given(self.ai, self.increments_at),
-            hai: Step::given(self.hai, self.increments_at),
-            hyper: self.hyper,
-            min_rate: self.law.min_rate,
-            windowing: self.law.windowing,
-            base_rtt: self.law.base_rtt.set(),
-        }
+        self.hosts.config(self.reaction, self.notice, &self.law)
     }
 }
 

@@ -85,29 +85,29 @@ declare! {
         /// The acknowledgements to which the law reacts. `ack`: all, against a reference that moves once per round
         /// trip; `round-trip`: one per round trip.
         react: ReactTo = "ack" from "SIGCOMM'19 sec. 3.2";
-        /// Target utilisation `eta`.
+        /// The target utilisation of links (`eta`).
         eta: f64 = "0.95" in "0.01" to "1" from "SIGCOMM'19 sec. 5.1";
-        /// Additive increases in a row after which even an idle link is measured anew (`maxStage`). The paper prints 5,
-        /// its simulations ran 0.
+        /// The number of additive increases in a row after which even an idle link is measured anew (`maxStage`). The
+        /// paper prints 5, its simulations ran 0.
         max_stage: u32 = "0" in "0" to "1000" from "its authors' results page: what the simulations ran; SIGCOMM'19 sec. 5.1: 5";
-        /// Additive increase of the window in a round trip (`W_AI`).
+        /// The additive increase of the window in a round trip (`W_AI`).
         w_ai: Bytes = "80 B" in "1 B" to "1 GB" from "SIGCOMM'19 sec. 5.1";
         /// The additive increase of the rate. `auto`: `w_ai` in each `base_rtt`.
         ai: Auto<Rate> = "auto" in "1 bps" to "1.6 Tbps" from "SIGCOMM'19 sec. 5.1";
-        /// Line rate for which `ai` is given: at others it is scaled in proportion. 0: it holds at any.
+        /// The line rate for which `ai` is given, which at others is scaled in proportion; 0 for no scaling.
         increments_at: Rate = "0 bps" in "" to "1.6 Tbps" from "our choice";
         ..law: LawParams {
             windowing = "rate" from "SIGCOMM'19 Algorithm 1",
-            /// Base round-trip time `T`. `auto`: that of the path. HPCC's ns-3 code takes the longest of the network
-            /// (12.24 us in that of 320 hosts).
+            /// The base round-trip time (`T`). `auto`: that of the path. HPCC's ns-3 code takes the longest of the
+            /// network (12.24 us in that of 320 hosts).
             base_rtt from "our choice; the paper: one for the network",
         };
         /// The precision of the telemetry of ports. `exact`: exact values; `fields`: values rounded as in the header of
         /// HPCC's ns-3 code, in units of 128 and 80 bytes times the multiple of 25 Gbps that the line rate is.
         telemetry: Telemetry = "exact" from "our choice";
-        /// Bytes that each data packet carries for telemetry, whatever its way: 2, and 8 for each of 5 ports.
+        /// The bytes that each data packet carries for telemetry, whatever its path: 2, and 8 for each of 5 ports.
         telemetry_bytes: u32 = "42" in "0" to "1000" from "SIGCOMM'19 sec. 4.1";
-        /// Bytes of it that an acknowledgement returns.
+        /// The bytes of telemetry that an acknowledgement returns.
         telemetry_ack_bytes: u32 = "42" in "0" to "1000" from "SIGCOMM'19 sec. 4.1";
         ..rdma: CommonParams;
     }

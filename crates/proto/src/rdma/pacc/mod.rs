@@ -45,40 +45,41 @@ declare! {
     /// end together, in this order: the average (PACC-9), the controller, the allotment, the table (PACC-10).
     #[derive(Copy, PartialEq)]
     pub struct PaccConfig {
-        /// Ports: period `T` of the controller, of the average and of the flow table.
+        /// The period of a port's controller, average and flow table (`T`).
         period: Span = "80 us" in "1 us" to "1 s" from "PACC sec. III-B";
-        /// Ports: the queue that the controller wants (`Q_th`). `auto`: half of what the port sends in a period, 125 KB
+        /// The queue that a port's controller aims at (`Q_th`). `auto`: half of what the port sends in a period, 125 KB
         /// at 25 Gbps.
         q_th: Auto<Bytes> = "auto" in "0 B" to "1 TB" from "PACC sec. V-A, PACC-8";
-        /// Ports: an average queue up to this is taken for microbursts (`Q_burst`). `auto`: what the port sends in
+        /// The average queue up to which a port assumes a microburst (`Q_burst`). `auto`: what the port sends in
         /// `burst`.
         q_burst: Auto<Bytes> = "auto" in "0 B" to "1 TB" from "PACC sec. V-A, PACC-8";
-        /// Ports: how long a microburst lasts (`d`): 4 KB at 25 Gbps.
+        /// The length of a microburst (`d`): 4 KB at 25 Gbps.
         burst: Span = "1.28 us" in "0 s" to "1 s" from "PACC sec. V-A, PACC-19";
-        /// Ports: a pair of hosts with fewer bytes in a period is forgotten (`B_th`). `auto`: as `q_burst`.
+        /// The bytes in a period below which a port forgets a pair of hosts (`B_th`). `auto`: as `q_burst`.
         b_th: Auto<Bytes> = "auto" in "0 B" to "1 TB" from "PACC sec. V-A";
-        /// Ports: weight `w` of the present queue in its average.
+        /// The weight of the present queue of a port in its average (`w`).
         w: f64 = "0.9" in "0.001" to "1" from "PACC sec. V-A";
-        /// Ports: notifications for each `queue_unit` of queue above `q_th` (`beta_1`).
+        /// The number of CNPs that a port sends for each `queue_unit` of queue above `q_th` (`beta_1`).
         beta1: f64 = "0.05" in "0" to "1000" from "PACC sec. V-A";
-        /// Ports: notifications for each `queue_unit` by which the queue grew in a period (`beta_2`).
+        /// The number of CNPs that a port sends for each `queue_unit` by which the queue grew in a period (`beta_2`).
         beta2: f64 = "0.1" in "0" to "1000" from "PACC sec. V-A";
-        /// Ports: what the controller counts the queue in.
+        /// The unit in which a port's controller counts the queue.
         queue_unit: Bytes = "1 KB" in "1 B" to "1 GB" from "PACC-1";
-        /// Ports: `position`: the controller's output is the number of notifications, as Algorithm 1 prints it;
+        /// The form of a port's controller. `position`: its output is the number of CNPs, as Algorithm 1 prints it;
         /// `incremental`: it is added to that of the period before, as in the paper's analysis.
         form: PiForm = "position" from "PACC Algorithm 1, PACC-2";
-        /// Ports: time between two notifications for the same pair.
+        /// The time between two CNPs of a port for the same pair of hosts.
         cnp_gap: Span = "4 us" in "1 ns" to "1 s" from "PACC sec. III-B";
-        /// Ports: most congested packets that an entry counts.
+        /// The largest number of congested packets that an entry of the flow table counts.
         n_cong_max: u32 = "255" in "1" to "4294967295" from "PACC Table I: 8 bits; PACC-7";
-        /// Ports: most notifications for a pair in a period, besides the limit of `period / cnp_gap`.
+        /// The largest number of CNPs for a pair of hosts in a period, besides the limit of `period / cnp_gap`.
         n_cnp_max: u32 = "255" in "1" to "4294967295" from "PACC Table I: 8 bits";
-        /// Ports: what a pair's share of the notifications is rounded to.
+        /// The rounding of a pair's share of the CNPs. `down`: down; `nearest`: to the nearest integer, half up.
         rounding: Rounding = "down" from "PACC sec. III-B, PACC-20";
-        /// Ports: what becomes of notifications not sent when the next period allots new ones.
+        /// The fate of CNPs not sent when the next period allots new ones. `replace`: the new ones take their place;
+        /// `add`: the new ones are added.
         pending: Pending = "replace" from "PACC-11";
-        /// Ports: pairs that the flow table has room for. Further ones get no notifications in that period.
+        /// The number of pairs of hosts that a port's flow table has room for. Further ones get no CNPs in that period.
         table_entries: u32 = "1024" in "1" to "1000000" from "our choice";
     }
 }

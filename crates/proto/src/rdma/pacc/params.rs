@@ -4,51 +4,47 @@ use super::{PaccConfig, PaccPort};
 use crate::endpoint::Env;
 use crate::needs::Needs;
 use crate::rdma::config::CommonParams;
-use crate::rdma::dcqcn::{AlphaFrom, DcqcnConfig, Hyper, Notice, Reaction};
-use crate::rdma::scale::{LawParams, Step};
+use crate::rdma::dcqcn::{DcqcnConfig, Notice, Reaction, ReactionPointParams};
+use crate::rdma::scale::LawParams;
 use crate::rdma::{Config, Rdma, RdmaParams};
 use crate::transport::Checked;
 use clearway_schema::{Profile, declare};
-use clearway_units::{Bytes, Rate, Span};
 
 declare! {
     /// The parameters of `pacc`.
     pub struct PaccParams {
         ..port: PaccConfig;
-        /// Hosts, as in `dcqcn`: when a notification takes effect. `ticks`: at the next tick of a clock that the flow's
-        /// first notification starts; `on-cnp`: at once.
+        /// The time at which a CNP takes effect at a host. `ticks`: at the next tick of a clock that the flow's first
+        /// CNP starts; `on-cnp`: at once.
         reaction: Reaction = "ticks" from "HPCC's ns-3 code, PACC-22";
-        /// Hosts, as in `dcqcn`: weight `g` of one notification, or of one period without, in `alpha`.
-        g: f64 = "0.00390625" in "0.000001" to "1" from "HPCC's ns-3 code, PACC-18";
-        /// Hosts, as in `dcqcn`: from when on `alpha`, which begins at 1, moves.
-        alpha_from: AlphaFrom = "notification" from "HPCC's ns-3 code, PACC-21";
-        /// Hosts, as in `dcqcn`: time without a notification after which `alpha` falls (`tau'`).
-        alpha_period: Span = "1 us" in "1 ns" to "1 s" from "PACC appendix, PACC-18";
-        /// Hosts, as in `dcqcn`: least time between two cuts. With `ticks` it must be more than zero.
-        decrease_interval: Span = "4 us" in "0 s" to "1 s" from "HPCC's ns-3 code, PACC-22";
-        /// Hosts, as in `dcqcn`: whether each cut makes the old rate the target. Else a cut that follows a cut leaves
-        /// the target where it was.
-        clamp_target: bool = "false" from "HPCC's ns-3 code, PACC-22";
-        /// Hosts, as in `dcqcn`: time between increases (`T_i`).
-        increase_timer: Span = "300 us" in "1 ns" to "1 s" from "PACC appendix, PACC-18";
-        /// Hosts, as in `dcqcn`: bytes on the wire between increases; 0: time alone counts.
-        byte_counter: Bytes = "0 B" in "0 B" to "1 TB" from "HPCC's ns-3 code, PACC-18";
-        /// Hosts, as in `dcqcn`: increases of fast recovery, before the target rises.
-        fast_recovery: u32 = "1" in "0" to "1000" from "HPCC's ns-3 code, PACC-18";
-        /// Hosts, as in `dcqcn`: additive increase of the target.
-        ai: Rate = "20 Mbps" in "1 bps" to "1.6 Tbps" from "HPCC's ns-3 code, PACC-18";
-        /// Hosts, as in `dcqcn`: hyper increase of the target.
-        hai: Rate = "200 Mbps" in "1 bps" to "1.6 Tbps" from "HPCC's ns-3 code, PACC-18";
-        /// Hosts: line rate for which `ai` and `hai` are given: at others they are scaled in proportion. 0: they hold
-        /// at any.
-        increments_at: Rate = "100 Gbps" in "" to "1.6 Tbps" from "HPCC's ns-3 code, PACC-18";
+        ..hosts: ReactionPointParams [
+            g, alpha_from, alpha_period, decrease_interval, clamp_target, increase_timer, byte_counter, fast_recovery, ai,
+            hai, increments_at,
+        ] {
+            g from "HPCC's ns-3 code, PACC-18",
+            alpha_from from "HPCC's ns-3 code, PACC-21",
+            /// The time without a CNP after which `alpha` falls (`tau'`); with `ticks`, the time between moves of
+            /// `alpha`.
+            alpha_period = "1 us" from "PACC appendix, PACC-18",
+            /// The least time between two cuts. With `on-cnp`, CNPs that come sooner are ignored; with `ticks` it must
+            /// be more than zero.
+            decrease_interval = "4 us" from "HPCC's ns-3 code, PACC-22",
+            clamp_target = "false" from "HPCC's ns-3 code, PACC-22",
+            /// The time between two increases (`T_i`).
+            increase_timer = "300 us" from "PACC appendix, PACC-18",
+            byte_counter = "0 B" from "HPCC's ns-3 code, PACC-18",
+            fast_recovery = "1" from "HPCC's ns-3 code, PACC-18",
+            ai = "20 Mbps" from "HPCC's ns-3 code, PACC-18",
+            /// The hyper increase of the target (`R_HAI`).
+            hai = "200 Mbps" from "HPCC's ns-3 code, PACC-18",
+            hyper = "constant",
+            increments_at = "100 Gbps" from "HPCC's ns-3 code, PACC-18",
+        };
         ..law: LawParams {
-            /// Hosts: the rate falls no lower. HPCC's ns-3 code has 100 Mbps in its class and 1 Gbps in its script.
+            /// The least rate of a flow. HPCC's ns-3 code has 100 Mbps in its class and 1 Gbps in its script.
             min_rate = "100 Mbps" from "HPCC's ns-3 code, PACC-24",
-            /// Hosts, as in `dcqcn`: how much may be in flight: `none`: any amount; `fixed`: what line rate sends in a
-            /// base round-trip time; `rate`: of that, the share that the rate has of line rate.
             windowing from "PACC: none is mentioned",
-            /// Base round-trip time of windows. `auto`: that of the path. HPCC's ns-3 code takes the longest of the
+            /// The base round-trip time of windows. `auto`: that of the path. HPCC's ns-3 code takes the longest of the
             /// network (12.96 us in the paper's tree).
             base_rtt,
         };
@@ -89,7 +85,7 @@ impl RdmaParams for PaccParams {
     const SOURCE: &'static str = "INFOCOM'22";
     const CHECKED: Checked = Checked::Paper("Held against the INFOCOM'22 text; its code is not public.");
     const PROFILES: &'static [Profile] = PROFILES;
-    const COUNTS_NOTIFICATIONS: bool = true;
+    const COUNTS_CNPS: bool = true;
 
     fn needs(&self) -> Needs {
         Needs { lossless: self.rdma.lossless, acks: self.rdma.acks, cnps: true, ..Needs::NOTHING }
@@ -105,25 +101,7 @@ impl RdmaParams for PaccParams {
 
     /// The constants of the law at hosts. It hears CNPs.
     fn law(&self) -> DcqcnConfig {
-        DcqcnConfig {
-            reaction: self.reaction,
-            notice: Notice::Cnp,
-            g: self.g,
-            alpha_initial: 1.0,
-            alpha_from: self.alpha_from,
-            alpha_period: self.alpha_period,
-            decrease_interval: self.decrease_interval,
-            clamp_target: self.clamp_target,
-            increase_timer: self.increase_timer,
-            byte_counter: Some(self.byte_counter.get()).filter(|bytes| *bytes > 0),
-            fast_recovery: self.fast_recovery,
-            ai: Step::given(self.ai, self.increments_at),
-            hai: Step::given(self.hai, self.increments_at),
-            hyper: Hyper::Constant,
-            min_rate: self.law.min_rate,
-            windowing: self.law.windowing,
-            base_rtt: self.law.base_rtt.set(),
-        }
+        self.hosts.config(self.reaction, Notice::Cnp, &self.law)
     }
 }
 
@@ -134,6 +112,7 @@ mod tests {
     use crate::rdma::family::profiled;
     use crate::rdma::scale::Windowing;
     use clearway_schema::Declared;
+    use clearway_units::{Rate, Span};
 
     fn profile(profiles: &'static [Profile], name: &str) -> &'static Profile {
         profiles.iter().find(|profile| profile.name == name).expect("a profile")

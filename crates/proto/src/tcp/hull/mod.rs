@@ -28,26 +28,26 @@ declare! {
     /// The parameters of `hull`.
     pub struct HullParams {
         ..phantom: PhantomConfig;
-        /// DCTCP: weight `g` of a new measurement of marking.
+        /// The weight of a new measurement of marking in DCTCP's `alpha` (`g`).
         g: f64 = "0.0625" in "0" to "1" from "RFC 8257 sec. 4.2";
-        /// DCTCP: `alpha` of a new flow.
+        /// The `alpha` of a new flow in DCTCP.
         alpha_initial: f64 = "1" in "0" to "1" from "RFC 8257 sec. 3.3";
-        /// DCTCP: let marks cut the window down to one segment, while the threshold of slow start stays at `min_cwnd`
-        /// or above. With many flows this floor decides what waits in real queues.
+        /// If true, marks cut the window down to one segment, while the threshold of slow start stays at `min_cwnd` or
+        /// above. With many flows this floor decides the length of real queues.
         marks_to_one: bool = "false" from "our choice: as `dctcp` (HULL-6, DCTCP-3)";
-        /// Pacer: whether there is one.
+        /// If true, hosts have a pacer.
         pacer: bool = "true" from "NSDI'12";
-        /// Pacer: probability `p_a` that an echoed mark makes it pace the flow from then on.
+        /// The probability that an echoed mark makes the pacer pace the flow from then on (`p_a`).
         p_a: f64 = "0.125" in "0" to "1" from "NSDI'12, unchecked: see the page";
-        /// Pacer: it forgets a flow that was idle for this long.
+        /// The idle time after which the pacer forgets a flow.
         association: Span = "10 ms" in "1 us" to "100 s" from "our choice: we could not look up the paper's";
-        /// Pacer: weight `eta` of a new measurement of the rate.
+        /// The weight of a new measurement of the rate in the pacer (`eta`).
         eta: f64 = "0.125" in "0" to "1" from "NSDI'12, unchecked: see the page";
-        /// Pacer: what a waiting KB adds to the rate at each update, in Mbps (`beta`).
+        /// The amount that a waiting KB adds to the pacer's rate at each update, in Mbps (`beta`).
         beta: f64 = "16" in "0" to "100000" from "NSDI'12, unchecked: see the page; our reading of its unit";
-        /// Pacer: time between updates of the rate (`T_r`).
+        /// The time between two updates of the pacer's rate (`T_r`).
         t_r: Span = "64 us" in "1 us" to "1 s" from "NSDI'12, unchecked: see the page";
-        /// Pacer: depth of the token bucket.
+        /// The depth of the pacer's token bucket.
         bucket: Bytes = "24 KB" in "1 B" to "1 GB" from "NSDI'12, unchecked: see the page";
         ..tcp: TcpParams;
     }

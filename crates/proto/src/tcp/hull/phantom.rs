@@ -10,10 +10,10 @@ declare! {
     /// The constants of a phantom queue.
     #[derive(Copy, PartialEq)]
     pub struct PhantomConfig {
-        /// Phantom queue: drain rate as a share of the link's (`gamma`).
+        /// The drain rate of a phantom queue, as a share of the link's rate (`gamma`).
         drain: f64 = "0.95" in "0.01" to "1" from "NSDI'12; E16 sec. 5";
-        /// Phantom queue: marking threshold. `auto`: 1 KB up to 1 Gbps, 15 KB at 10 Gbps, and on the straight line
-        /// through both.
+        /// The marking threshold of a phantom queue. `auto`: 1 KB up to 1 Gbps, 15 KB at 10 Gbps, and on the straight
+        /// line through both.
         threshold: Auto<Bytes> = "auto" in "1 B" to "1 GB" from "NSDI'12, unchecked: see the page; the line is our choice";
     }
 }

@@ -24,8 +24,8 @@ declare! {
     /// The parameters of `rcp`.
     pub struct RcpParams {
         ..port: RcpConfig;
-        /// Ask for the rate with a `SYN` before the first byte, even over a connection that stands. Else start
-        /// with `initial_window` spread over a round trip.
+        /// If true, a flow asks for its rate with a SYN before the first byte, even over a connection that stands. Else
+        /// it starts with `initial_window` spread over a round trip.
         ask_first: bool = "true" from "Dukkipati 2008; E17 sec. 6.1";
         ..tcp: TcpParams;
     }

@@ -23,20 +23,20 @@ declare! {
     /// Gains and limits of a port's rate.
     #[derive(Copy, PartialEq)]
     pub struct RcpConfig {
-        /// Ports: gain `alpha` on spare capacity.
+        /// The gain of a port's rate on spare capacity (`alpha`).
         alpha: f64 = "0.4" in "0.0001" to "10" from "defaults of the authors' ns-2 code";
-        /// Ports: gain `beta` on the queue.
+        /// The gain of a port's rate on the queue (`beta`).
         beta: f64 = "0.4" in "0" to "10" from "defaults of the authors' ns-2 code (RCP-1)";
-        /// Ports: share `gamma` of the link to be used.
+        /// The share of the link that a port aims to use (`gamma`).
         gamma: f64 = "1" in "0.01" to "1" from "defaults of the authors' ns-2 code";
-        /// Ports: rate at the start, as a share of the link's. An idle port soon offers the whole link.
+        /// The rate of a port at the start, as a share of the link's. An idle port soon offers the whole link.
         initial_rate: f64 = "0.05" in "0.000001" to "1" from "the authors' ns-2 router";
-        /// Ports: mean round-trip time of flows (`d0`) before any packet brought one. The authors' 200 ms are for
-        /// the Internet.
+        /// The mean round-trip time of flows that a port assumes before any packet brought one (`d0`). The authors' 200
+        /// ms are for the Internet.
         initial_rtt: Span = "100 us" in "1 us" to "10 s" from "our choice: E17 sec. 6.1";
-        /// Ports: longest control interval; the mean round-trip time if that is shorter.
+        /// The longest control interval of a port; the mean round-trip time if that is shorter.
         interval_max: Span = "10 ms" in "1 us" to "10 s" from "the authors' ns-2 router";
-        /// Ports: least rate, in packets of 1000 bytes per mean round-trip time.
+        /// The least rate of a port, in packets of 1000 bytes per mean round-trip time.
         packets_min: f64 = "0.01" in "0.000001" to "1" from "the authors' ns-2 router";
     }
 }

@@ -107,7 +107,7 @@ fn sampled_traffic(document: &Document, at: &Path, table: &SampleTable, parts: &
         None => Err(document.error(&path, format!("is missing; write one of {}", known()))),
         Some(name) => names().position(|other| other == name.0).ok_or_else(|| {
             let hint = suggestion(&name.0, names());
-            document.error(&path, format!("is no part of the traffic{hint} (known: {})", known()))
+            document.error(&path, format!("is no traffic entry{hint} (known: {})", known()))
         }),
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn read_traffic(
         let Part { common, kind, pattern, written } = surroundings.read(&at, index)?;
         let name = match common.name {
             Some(name) if given[..index].contains(&Some(&name.0)) => {
-                let problem = "is taken by an earlier part of the traffic; write another name";
+                let problem = "is taken by an earlier traffic entry; write another name";
                 return Err(document.error(&at.key("name"), problem));
             }
             Some(name) => name.0,

@@ -84,8 +84,8 @@ pub(super) fn write_toml(written: &Written<'_>) -> String {
             let _ = writeln!(out, "credit_class = {}", quoted(&class.name.0));
         }
         if part.traffic.notice_class != part.traffic.class {
-            let notices = &written.ports.classes[part.traffic.notice_class].name;
-            let _ = writeln!(out, "notice_class = {}", quoted(&notices.0));
+            let cnps = &written.ports.classes[part.traffic.notice_class].name;
+            let _ = writeln!(out, "notice_class = {}", quoted(&cnps.0));
         }
         if part.traffic.ack_class != part.traffic.class || part.names_acks {
             let acks = &written.ports.classes[part.traffic.ack_class].name;

@@ -247,3 +247,28 @@ fn a_scenario_with_classes_of_its_own_says_which_one_holds_acknowledgements() {
     let error = joins("fast");
     assert!(error.contains("is itself a class of hosts alone; name one that switches have"), "{error}");
 }
+
+#[test]
+fn the_reference_names_the_defaults_of_flow_control_and_of_random_marking() {
+    use crate::ports::STORM;
+    use crate::scenario::schema::Switch;
+    use clearway_proto::port::RedConfig;
+    use clearway_proto::port::pfc::PfcConfig;
+    use clearway_schema::Declared;
+    let (pfc, red) = (PfcConfig::DEFAULT, RedConfig::DEFAULT);
+    let said = [
+        ("pfc_alpha", format!("Without it, {}.", pfc.alpha)),
+        ("pfc_reserve", format!("Without it, {} B.", pfc.reserve.get())),
+        ("pfc_resume_offset", format!("Without it, {} B.", pfc.resume_offset.get())),
+        ("pfc_response", format!("Without it, {} s.", pfc.response.as_secs_f64())),
+        ("pfc_storm", format!("Without it, {} ms.", STORM.as_secs_f64() * 1e3)),
+        ("red_kmin", format!("else {} KB.", red.k_min.get() / 1000)),
+        ("red_kmax", format!("else {} KB.", red.k_max.get() / 1000)),
+        ("red_pmax", format!("else {}.", red.p_max)),
+        ("red_rate", format!("else {} Gbps.", red.at_rate.as_bps() / 1_000_000_000)),
+    ];
+    for (key, default) in said {
+        let spec = Switch::SPECS.iter().find(|spec| spec.name == key).expect("a key of [switch]");
+        assert!(spec.doc.contains(&default), "{key} should say {default:?}: {}", spec.doc);
+    }
+}

@@ -111,7 +111,7 @@ fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
         ),
         (
             refused_with("name = \"burst\"", "name = \"web\""),
-            "x.toml:24: traffic.web.name = \"web\": is taken by an earlier part of the traffic; write another name",
+            "x.toml:24: traffic.web.name = \"web\": is taken by an earlier traffic entry; write another name",
         ),
         (
             refused_with("name = \"expresspass\"\nalpha = 0.5", "name = \"dctcp\"\n[host]\ncredit_queue = 4"),
