@@ -1,6 +1,6 @@
 //! The parameters of DCQCN's reaction point, which `dcqcn` and `pacc` share.
 
-use super::{AlphaFrom, DcqcnConfig, Hyper, Notice, Reaction};
+use super::constants::{AlphaFrom, DcqcnConfig, Hyper, Notice, Reaction};
 use crate::rdma::scale::{LawParams, Step};
 use clearway_schema::declare;
 use clearway_units::{Bytes, Rate, Span};

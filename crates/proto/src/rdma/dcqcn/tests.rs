@@ -2,6 +2,7 @@
 
 use super::super::family::profiled;
 use super::super::law::UNLIMITED;
+use super::super::scale::{Step, Windowing};
 use super::*;
 use crate::endpoint::Framing;
 use crate::rdma::law::{AckEvent, BuildLaw, RateLaw};
