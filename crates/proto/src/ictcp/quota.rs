@@ -191,4 +191,16 @@ mod tests {
         quota.advance(us(100));
         assert!(quota.is_scarce(0.2) && !quota.take(1.0));
     }
+
+    #[test]
+    fn a_slot_without_traffic_keeps_the_length_of_the_one_before() {
+        let mut quota = Quota::new(Rate::gbps(1), 0.9, Span::from_us(100), Measure::FirstHalf);
+        quota.advance(us(100));
+        quota.advance(us(200));
+        assert_eq!((quota.half(), quota.slots()), (Half::Measure, 1));
+        quota.advance(us(299));
+        assert_eq!(quota.half(), Half::Measure, "there is no round-trip time to take a new length from");
+        quota.advance(us(300));
+        assert_eq!(quota.half(), Half::Grow);
+    }
 }

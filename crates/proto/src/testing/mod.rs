@@ -38,6 +38,8 @@
 //! ```
 
 mod end;
+mod events;
+mod flow;
 mod forge;
 mod network;
 mod pair;
@@ -46,11 +48,13 @@ mod replay;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod transit;
 
 pub use end::End;
+pub use flow::{Flow, Logged, Side};
 pub use forge::forge;
 pub use network::{Departure, Fate, Network, PortConfig, Way, Wire};
-pub use pair::{Flow, Logged, Pair, Side};
+pub use pair::Pair;
 pub use port::QueueSeen;
 pub use replay::{Replay, Replayed};
 pub use stream::{Operation, Stream};

@@ -1,86 +1,19 @@
 //! Two hosts with flows from one to the other, in virtual time.
 
-use super::end::End;
+use super::events::Event;
+use super::flow::{Flow, Logged, Side};
 use super::network::{Departure, Fate, Network, Way};
-use super::port::{Credits, Port, QueueSeen, Travelling};
-use super::stream::{Operation, Stream};
+use super::port::{QueueSeen, Travelling};
+use super::stream::Operation;
+use super::transit::Transit;
 use crate::{
-    AnyShim, AnyTransport, Entity, Env, Extra, Header, Kind, Packet, Receiver, Rng, Sender, Shim, ShimEnv,
-    ShimStats, Transport,
+    AnyShim, AnyTransport, Env, Extra, Kind, Packet, Receiver, Sender, Shim, ShimEnv, ShimStats, Transport,
 };
-use clearway_units::{Bytes, Span, Time};
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use clearway_units::{Span, Time};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Most steps of a run at one time: more mean that the ends keep each other busy without letting time pass.
 const STEPS_AT_ONE_TIME_MAX: u32 = 1_000_000;
-
-/// An end of a flow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
-    /// The sending end.
-    Sender,
-    /// The receiving end.
-    Receiver,
-}
-
-/// A packet as it left its end, or as it arrived.
-#[derive(Clone, Copy, Debug)]
-pub struct Logged {
-    /// The time.
-    pub at: Time,
-    /// The direction of the packet.
-    pub way: Way,
-    /// True at its arrival, false at its departure.
-    pub arrived: bool,
-    /// The packet.
-    pub packet: Packet,
-    /// The data beside it, if it is flagged [`Flags::EXTRA`](crate::Flags::EXTRA).
-    pub extra: Extra,
-}
-
-/// A flow with everything that a bystander saw of it.
-pub struct Flow {
-    /// The sending end.
-    pub sender: End<dyn Sender>,
-    /// The receiving end.
-    pub receiver: End<dyn Receiver>,
-    /// The times at which the sending and the receiving end were first finished.
-    pub finished_at: [Option<Time>; 2],
-    /// The time at which the newest byte was delivered.
-    pub delivered_at: Time,
-    /// Every packet at its departure and at its arrival, in order of time, if [`Pair::log`] is set.
-    pub log: Vec<Logged>,
-    /// Credits that arrived at the sending end.
-    pub credits_arrived: u64,
-    stream: Stream,
-    operations: VecDeque<(Time, Operation)>,
-    /// Packets of the flow that are on their way.
-    in_flight: u64,
-    /// A packet was forged, so that the ends need not agree any more.
-    forged: bool,
-    /// The shim was told that the flow is over.
-    forgotten: bool,
-}
-
-impl Flow {
-    /// The data packets of the log at their departure.
-    pub fn data_sent(&self) -> impl Iterator<Item = &Logged> {
-        self.left(Way::ToReceiver).filter(|logged| logged.packet.kind() == Kind::Data)
-    }
-
-    /// The packets of the log that left in a direction.
-    pub fn left(&self, way: Way) -> impl Iterator<Item = &Logged> {
-        self.log.iter().filter(move |logged| logged.way == way && !logged.arrived)
-    }
-
-    /// The packets of the log that arrived in a direction.
-    pub fn arrived(&self, way: Way) -> impl Iterator<Item = &Logged> {
-        self.log.iter().filter(move |logged| logged.way == way && logged.arrived)
-    }
-}
-
-type Script = Box<dyn FnMut(&Departure<'_>) -> Fate>;
 
 /// Two hosts with flows from one to the other. The [module](super) has an example.
 pub struct Pair {
@@ -93,46 +26,12 @@ pub struct Pair {
     /// True to check what TCP promises and not every transport does: receivers deliver every byte before which none is
     /// missing, and an end that is finished stays so.
     pub strict: bool,
-    /// The number of packets of each kind that left their hosts.
-    pub kinds: BTreeMap<Kind, u64>,
-    network: Network,
     env: Env,
-    rng: Rng,
-    script: Option<Script>,
-    ways: [Direction; 2],
-    credits: Option<Credits>,
+    transit: Transit,
     shim: Option<AnyShim>,
-    events: BinaryHeap<Reverse<(Time, u8, u64, Event)>>,
-    pushed: u64,
-    travelling: Vec<Travelling>,
-    free: Vec<usize>,
     /// The flow whose turn it is at the sending host's network card.
     turn: usize,
     steps_now: u32,
-}
-
-/// One direction of the network at work.
-struct Direction {
-    /// The time at which the network card of its first host is free.
-    card_free_at: Time,
-    departed: u64,
-    /// Fates of the packets that leave next.
-    next: VecDeque<Fate>,
-    port: Option<Port>,
-}
-
-/// Something that happens in the network, by the number of a flow or of a travelling packet.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Event {
-    Arrive(Way, usize),
-    /// The packet has left its card for the port.
-    ReachPort(Way, usize),
-    /// The sending host's network card may be free.
-    CardFree,
-    /// The port may send.
-    PortFree(Way),
-    /// A credit may leave.
-    CreditReady,
 }
 
 /// The next step of a pair: the part that is due.
@@ -148,31 +47,16 @@ enum Due {
 impl Pair {
     /// Makes two hosts without flows.
     pub fn new(network: Network) -> Pair {
-        let direction = |wire: &super::Wire| Direction {
-            card_free_at: Time::ZERO,
-            departed: 0,
-            next: VecDeque::new(),
-            port: wire.port.map(Port::new),
-        };
         Pair {
             now: Time::ZERO,
             flows: Vec::new(),
             log: false,
             strict: false,
-            kinds: BTreeMap::new(),
             env: network.env(),
-            rng: Rng::stream(network.seed, Entity::Network, 0),
-            script: None,
-            ways: [direction(&network.to_receiver), direction(&network.to_sender)],
-            credits: None,
+            transit: Transit::new(network),
             shim: None,
-            events: BinaryHeap::new(),
-            pushed: 0,
-            travelling: Vec::new(),
-            free: Vec::new(),
             turn: 0,
             steps_now: 0,
-            network,
         }
     }
 
@@ -184,20 +68,12 @@ impl Pair {
         transport: &AnyTransport,
         operations: impl IntoIterator<Item = (Time, Operation)>,
     ) -> usize {
-        let needs = transport.needs();
-        if let Some(needs) = needs.credits {
-            self.credits.get_or_insert_with(|| Credits::new(self.network.line_rate, needs));
-        }
+        self.transit.provide(transport);
+        let network = &self.transit.network;
         if self.shim.is_none() {
-            let env = ShimEnv { line_rate: self.network.line_rate, framing: self.network.framing };
-            self.shim = transport.shim(&env);
+            self.shim = transport.shim(&ShimEnv { line_rate: network.line_rate, framing: network.framing });
         }
-        if let Some(port) = &mut self.ways[Way::ToReceiver as usize].port
-            && port.mechanism.is_none()
-        {
-            port.mechanism = transport.mechanism().map(|config| config.build(port.rate()));
-        }
-        let oracle = needs.oracle.then_some((Time::ZERO, Operation::SetRate(self.network.line_rate)));
+        let oracle = transport.needs().oracle.then_some((Time::ZERO, Operation::SetRate(network.line_rate)));
         self.add_ends(
             transport.sender(&self.env).into_dyn(),
             transport.receiver(&self.env).into_dyn(),
@@ -228,22 +104,15 @@ impl Pair {
         operations: impl IntoIterator<Item = (Time, Operation)>,
     ) -> usize {
         let operations: VecDeque<_> = operations.into_iter().collect();
-        assert!(operations.iter().is_sorted_by_key(|(at, _)| *at), "operations stand in order of time");
-        let seed = self.network.seed.wrapping_add(self.flows.len() as u64);
-        self.flows.push(Flow {
-            sender: End::of_sender(sender, &self.env, seed),
-            receiver: End::of_receiver(receiver, &self.env, seed),
-            finished_at: [None; 2],
-            delivered_at: Time::ZERO,
-            log: Vec::new(),
-            credits_arrived: 0,
-            stream: Stream::default(),
-            operations,
-            in_flight: 0,
-            forged: false,
-            forgotten: false,
-        });
+        let seed = self.transit.network.seed.wrapping_add(self.flows.len() as u64);
+        self.flows.push(Flow::new(sender, receiver, operations, &self.env, seed));
+        self.transit.in_flight.push(0);
         self.flows.len() - 1
+    }
+
+    /// The number of packets of each kind that left their hosts.
+    pub fn kinds(&self) -> &BTreeMap<Kind, u64> {
+        &self.transit.kinds
     }
 
     /// The knowledge that the ends have of the network.
@@ -253,30 +122,27 @@ impl Pair {
 
     /// Asks a script for the fate of every packet that leaves its host. The wires draw losses and delays besides.
     pub fn decide(&mut self, script: impl FnMut(&Departure<'_>) -> Fate + 'static) {
-        self.script = Some(Box::new(script));
+        self.transit.script = Some(Box::new(script));
     }
 
     /// Sets the fate of the next packet that leaves in a direction; several calls set those of several packets.
     pub fn decide_next(&mut self, way: Way, fate: Fate) {
-        self.ways[way as usize].next.push_back(fate);
+        self.transit.decide_next(way, fate);
     }
 
     /// The queue that packets met at the port in a direction since the last call of [`Pair::watch_queue`].
     pub fn queue_seen(&self, way: Way) -> QueueSeen {
-        self.ways[way as usize].port.as_ref().map_or(QueueSeen::default(), |port| port.seen)
+        self.transit.queue_seen(way)
     }
 
     /// Forgets the queue that packets have met so far.
     pub fn watch_queue(&mut self) {
-        self.ways
-            .iter_mut()
-            .filter_map(|way| way.port.as_mut())
-            .for_each(|port| port.seen = QueueSeen::default());
+        self.transit.watch_queue();
     }
 
     /// The number of credits that found no room in the queue for credits.
     pub fn credits_dropped(&self) -> u64 {
-        self.credits.as_ref().map_or(0, |credits| credits.dropped)
+        self.transit.credits_dropped()
     }
 
     /// The counters of the shim at the receiving host, if the transport of the flows has one.
@@ -306,7 +172,7 @@ impl Pair {
 
     /// Lets a packet of the log arrive now, once more: the network may duplicate and delay a packet as it likes.
     pub fn repeat(&mut self, flow: usize, logged: &Logged) {
-        self.flows[flow].in_flight += 1;
+        self.transit.in_flight[flow] += 1;
         let Logged { way, packet, extra, .. } = *logged;
         self.arrive(way, Travelling { flow, packet, extra, late: Span::ZERO });
     }
@@ -315,7 +181,7 @@ impl Pair {
     /// rules of each end by itself are checked.
     pub fn inject(&mut self, flow: usize, packet: Packet, extra: Extra) {
         self.flows[flow].forged = true;
-        self.flows[flow].in_flight += 1;
+        self.transit.in_flight[flow] += 1;
         let way = if packet.kind().is_for_receiver() { Way::ToReceiver } else { Way::ToSender };
         self.arrive(way, Travelling { flow, packet, extra, late: Span::ZERO });
     }
@@ -325,25 +191,10 @@ impl Pair {
     /// # Panics
     /// If a byte is missing, an end is not finished, a timer is left, or counters do not add up.
     pub fn finish(&mut self) {
-        let left = self.run_until(self.network.limit);
+        let left = self.run_until(self.transit.network.limit);
         assert!(!left, "not finished at {}", self.now);
         for (number, flow) in self.flows.iter().enumerate() {
-            if flow.forged {
-                continue;
-            }
-            assert_eq!(
-                flow.receiver.delivered(),
-                flow.sender.written(),
-                "flow {number}: all bytes are delivered"
-            );
-            flow.sender.check_finished();
-            flow.receiver.check_finished();
-            let sender = flow.sender.stats();
-            assert_eq!(
-                sender.credits_used + sender.credits_wasted,
-                flow.credits_arrived,
-                "flow {number}: each credit that arrived is used or wasted"
-            );
+            flow.check_finished(number);
         }
         if let Some(shim) = &self.shim {
             assert_eq!(shim.stats().held, 0, "the shim holds nothing of flows that have ended");
@@ -381,8 +232,8 @@ impl Pair {
                 *first = (at.max(self.now), due);
             }
         };
-        if let Some(Reverse((at, ..))) = self.events.peek() {
-            consider(&mut first, *at, Due::Network);
+        if let Some(at) = self.transit.events.next_time() {
+            consider(&mut first, at, Due::Network);
         }
         for (number, flow) in self.flows.iter().enumerate() {
             if let Some((at, _)) = flow.operations.front() {
@@ -397,10 +248,7 @@ impl Pair {
         // A mechanism acts on packets that pass. Its timer may run for ever, and does not keep a run alive.
         if first.0 < Time::MAX {
             for way in [Way::ToReceiver, Way::ToSender] {
-                let port = self.ways[way as usize].port.as_ref();
-                if let Some(mechanism) = port.and_then(|port| port.mechanism.as_ref()) {
-                    consider(&mut first, mechanism.next_timeout(), Due::Mechanism(way));
-                }
+                consider(&mut first, self.transit.mechanism_timeout(way), Due::Mechanism(way));
             }
         }
         (first.0 < Time::MAX).then_some(first)
@@ -410,16 +258,11 @@ impl Pair {
         let now = self.now;
         match due {
             Due::Network => {
-                let Reverse((.., event)) = self.events.pop().expect("it was seen");
+                let event = self.transit.events.pop().expect("it was seen");
                 self.happen(event);
             }
-            // All operations of one time are one input.
             Due::Application(number) => {
-                let flow = &mut self.flows[number];
-                while let Some(&(_, operation)) = flow.operations.front().filter(|(at, _)| *at <= now) {
-                    flow.operations.pop_front();
-                    flow.sender.operate(operation, now);
-                }
+                self.flows[number].operate_due(now);
                 self.after_sender(number);
             }
             Due::Timer(flow, side) => self.fire_early(flow, side),
@@ -427,36 +270,32 @@ impl Pair {
                 self.shim.as_mut().expect("it has a timer").handle_timeout(now);
                 self.release_held();
             }
-            Due::Mechanism(way) => {
-                let port = self.ways[way as usize].port.as_mut().expect("it has a mechanism");
-                let state = port.state(now);
-                port.mechanism.as_mut().expect("it has a timer").on_timeout(state);
-                self.send_cnps(way);
-            }
+            Due::Mechanism(way) => self.transit.fire_mechanism(way, now),
         }
     }
 
     fn happen(&mut self, event: Event) {
+        let now = self.now;
         match event {
             Event::Arrive(way, place) => {
-                let item = self.take(place);
+                let item = self.transit.events.take(place);
                 self.arrive(way, item);
             }
             Event::ReachPort(way, place) => {
-                let item = self.take(place);
-                self.reach_port(way, item);
+                let item = self.transit.events.take(place);
+                self.transit.reach_port(way, item, now);
             }
             Event::CardFree => self.pull(),
-            Event::PortFree(way) => self.drain_port(way),
-            Event::CreditReady => self.pass_credits(),
+            Event::PortFree(way) => self.transit.drain_port(way, now),
+            Event::CreditReady => self.transit.pass_credits(now),
         }
     }
 
     /// A packet arrives at its host.
     fn arrive(&mut self, way: Way, Travelling { flow: number, packet, extra, .. }: Travelling) {
         let now = self.now;
+        self.transit.in_flight[number] -= 1;
         let flow = &mut self.flows[number];
-        flow.in_flight -= 1;
         if self.log {
             flow.log.push(Logged { at: now, way, arrived: true, packet, extra });
         }
@@ -466,21 +305,7 @@ impl Pair {
                 if let Some(shim) = &mut self.shim {
                     shim.handle_incoming(number as u32, &packet, now);
                 }
-                if packet.payload() > 0 {
-                    flow.stream.add(packet.range());
-                }
-                let before = flow.receiver.delivered();
-                flow.receiver.handle_packet(&packet, &extra, now);
-                let (delivered, prefix) = (flow.receiver.delivered(), flow.stream.prefix());
-                assert!(before <= delivered, "what is delivered can't be taken back");
-                assert!(
-                    delivered <= prefix,
-                    "{delivered} bytes are delivered, but {prefix} arrived in order"
-                );
-                assert!(!self.strict || delivered == prefix, "{delivered} of {prefix} bytes are delivered");
-                if delivered > before {
-                    flow.delivered_at = now;
-                }
+                flow.receive(&packet, &extra, now, self.strict);
                 self.after_receiver(number);
             }
             Way::ToSender => {
@@ -498,12 +323,7 @@ impl Pair {
             self.leave(Way::ToReceiver, number, packet, extra);
         }
         self.pull();
-        let flow = &mut self.flows[number];
-        flow.sender.check();
-        assert!(
-            flow.forged || flow.sender.acknowledged() <= flow.receiver.delivered(),
-            "the sender knows of no byte that was not delivered"
-        );
+        self.flows[number].check_sender();
         self.note_end(number);
     }
 
@@ -534,16 +354,9 @@ impl Pair {
 
     /// Notes which ends are finished; a shim forgets a flow that is over.
     fn note_end(&mut self, number: usize) {
-        let now = self.now;
         let flow = &mut self.flows[number];
-        let finished = [flow.sender.is_finished(), flow.receiver.is_finished()];
-        for (at, finished) in flow.finished_at.iter_mut().zip(finished) {
-            assert!(finished || at.is_none() || !self.strict, "an end that is finished stays so");
-            if finished {
-                at.get_or_insert(now);
-            }
-        }
-        if finished == [true; 2] && flow.in_flight == 0 && !flow.forgotten {
+        let both = flow.note_finished(self.now, self.strict);
+        if both && self.transit.in_flight[number] == 0 && !flow.forgotten {
             flow.forgotten = true;
             if let Some(shim) = &mut self.shim {
                 shim.forget(number as u32);
@@ -554,7 +367,7 @@ impl Pair {
     /// Lets the sending host's network card take data, flow by flow in turn, while it is free.
     fn pull(&mut self) {
         let mut idle = 0;
-        while idle < self.flows.len() && self.ways[Way::ToReceiver as usize].card_free_at <= self.now {
+        while idle < self.flows.len() && self.transit.card_free_at(Way::ToReceiver) <= self.now {
             let number = self.turn % self.flows.len();
             self.turn += 1;
             let flow = &mut self.flows[number];
@@ -565,9 +378,9 @@ impl Pair {
                     self.leave(Way::ToReceiver, number, packet, Extra::default());
                     self.flows[number].sender.check();
                     self.note_end(number);
-                    if !self.network.instant {
-                        let free_at = self.ways[Way::ToReceiver as usize].card_free_at;
-                        self.push(free_at, 1, Event::CardFree);
+                    if !self.transit.network.instant {
+                        let free_at = self.transit.card_free_at(Way::ToReceiver);
+                        self.transit.events.push(free_at, 1, Event::CardFree);
                     }
                 }
                 None => idle += 1,
@@ -575,141 +388,11 @@ impl Pair {
         }
     }
 
-    /// A packet leaves its end: it passes the network card, or the queue for credits in front of it.
+    /// A packet leaves its end.
     fn leave(&mut self, way: Way, number: usize, packet: Packet, extra: Extra) {
-        *self.kinds.entry(packet.kind()).or_default() += 1;
-        let flow = &mut self.flows[number];
         if self.log {
-            flow.log.push(Logged { at: self.now, way, arrived: false, packet, extra });
+            self.flows[number].log.push(Logged { at: self.now, way, arrived: false, packet, extra });
         }
-        flow.in_flight += 1;
-        let item = Travelling { flow: number, packet, extra, late: Span::ZERO };
-        match &mut self.credits {
-            Some(credits) if packet.is_credit() => {
-                let before = credits.dropped;
-                credits.arrive(item);
-                self.flows[number].in_flight -= credits.dropped - before;
-                self.pass_credits();
-            }
-            _ => self.depart(way, item),
-        }
-    }
-
-    fn pass_credits(&mut self) {
-        while let Some(credits) = &mut self.credits {
-            match credits.depart(self.now) {
-                Ok(credit) => self.depart(Way::ToSender, credit),
-                Err(at) => {
-                    if at < Time::MAX && at != credits.wakes_at {
-                        credits.wakes_at = at;
-                        self.push(at, 1, Event::CreditReady);
-                    }
-                    return;
-                }
-            }
-        }
-    }
-
-    /// A packet leaves its host.
-    fn depart(&mut self, way: Way, mut item: Travelling) {
-        let direction = &mut self.ways[way as usize];
-        let departure = Departure {
-            now: self.now,
-            flow: item.flow,
-            way,
-            position: direction.departed,
-            packet: &item.packet,
-        };
-        let fate = match (direction.next.pop_front(), &mut self.script) {
-            (Some(fate), _) => fate,
-            (None, Some(script)) => script(&departure),
-            (None, None) => Fate::Pass,
-        };
-        direction.departed += 1;
-        let mut left = self.now;
-        if !self.network.instant {
-            let size = Bytes::new(item.packet.wire as u64);
-            left = direction.card_free_at.max(self.now) + self.network.line_rate.time_to_send(size);
-            direction.card_free_at = left;
-        }
-        let wire = if way == Way::ToReceiver { &self.network.to_receiver } else { &self.network.to_sender };
-        let copies = wire.draw(fate, &mut item.packet, &mut self.rng);
-        self.flows[item.flow].in_flight -= 1;
-        for late in copies.into_iter().flatten() {
-            self.flows[item.flow].in_flight += 1;
-            let item = Travelling { late, ..item };
-            if self.ways[way as usize].port.is_none() {
-                self.fly(way, item, left);
-            } else if left > self.now {
-                let place = self.put(item);
-                self.push(left, 0, Event::ReachPort(way, place));
-            } else {
-                self.reach_port(way, item);
-            }
-        }
-    }
-
-    /// A packet that left its card arrives at the port behind it.
-    fn reach_port(&mut self, way: Way, item: Travelling) {
-        let port = self.ways[way as usize].port.as_mut().expect("the packet was sent to it");
-        let before = port.seen.dropped;
-        port.arrive(item, self.now);
-        self.flows[item.flow].in_flight -= port.seen.dropped - before;
-        self.send_cnps(way);
-        self.drain_port(way);
-    }
-
-    fn drain_port(&mut self, way: Way) {
-        let port = self.ways[way as usize].port.as_mut().expect("only ports are drained");
-        if let Some((item, free_at)) = port.depart(self.now) {
-            self.fly(way, item, free_at);
-            self.push(free_at, 1, Event::PortFree(way));
-        }
-    }
-
-    /// A packet whose last bit leaves at this time is on the wire.
-    fn fly(&mut self, way: Way, item: Travelling, left: Time) {
-        let wire = if way == Way::ToReceiver { &self.network.to_receiver } else { &self.network.to_sender };
-        let at = left + wire.delay + item.late;
-        let place = self.put(item);
-        self.push(at, 0, Event::Arrive(way, place));
-    }
-
-    fn put(&mut self, item: Travelling) -> usize {
-        let place = self.free.pop().unwrap_or(self.travelling.len());
-        if place == self.travelling.len() {
-            self.travelling.push(item);
-        } else {
-            self.travelling[place] = item;
-        }
-        place
-    }
-
-    fn take(&mut self, place: usize) -> Travelling {
-        self.free.push(place);
-        self.travelling[place]
-    }
-
-    /// Sends the notifications that a mechanism asks for to the senders of the flows.
-    fn send_cnps(&mut self, way: Way) {
-        let now = self.now;
-        while let Some(flow) = self.ways[way as usize]
-            .port
-            .as_mut()
-            .and_then(|port| port.mechanism.as_mut())
-            .and_then(|mechanism| mechanism.poll_cnp(now))
-        {
-            let cnp = Packet::control(Header::Cnp, self.network.framing.wire_min, now);
-            *self.kinds.entry(Kind::Cnp).or_default() += 1;
-            let item =
-                Travelling { flow: flow as usize, packet: cnp, extra: Extra::default(), late: Span::ZERO };
-            self.flows[item.flow].in_flight += 1;
-            self.fly(Way::ToSender, item, now);
-        }
-    }
-
-    fn push(&mut self, at: Time, rank: u8, event: Event) {
-        self.pushed += 1;
-        self.events.push(Reverse((at, rank, self.pushed, event)));
+        self.transit.leave(way, Travelling { flow: number, packet, extra, late: Span::ZERO }, self.now);
     }
 }

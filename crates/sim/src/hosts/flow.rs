@@ -112,6 +112,35 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// A flow between two ends to which nothing has been written yet, without a shim and without a way for CNPs.
+    pub fn new(
+        (sender, sending): (AnySender, End),
+        (receiver, receiving): (AnyReceiver, End),
+        (traffic, number): (TrafficId, u64),
+        classes: Classes,
+    ) -> Flow {
+        Flow {
+            sender,
+            receiver,
+            sending,
+            receiving,
+            traffic,
+            number,
+            classes,
+            way_back: None,
+            shim: None,
+            in_turn: false,
+            unscheduled_in_turn: false,
+            ended: false,
+            written: 0,
+            messages: VecDeque::new(),
+            unacknowledged: VecDeque::new(),
+            acknowledged_at: u64::MAX,
+            counted: Stats::default(),
+            record: None,
+        }
+    }
+
     /// Adds a message of `bytes` to what the flow must deliver.
     pub fn add_message(&mut self, bytes: u64, record: RecordId) {
         self.written += bytes;
@@ -230,26 +259,9 @@ mod tests {
         let end =
             |host| End::new(Rng::stream(1, Entity::Sender, 0), HostId::from_index(host), Route::default());
         let [data, ack, credit, cnp, unscheduled] = [0, 1, 2, 3, 4].map(ClassId::from_index);
-        Flow {
-            sender: transport.sender(&env),
-            receiver: transport.receiver(&env),
-            sending: end(0),
-            receiving: end(1),
-            traffic: TrafficId::from_index(0),
-            number: 0,
-            classes: Classes { data, ack, credit, cnp, unscheduled },
-            way_back: None,
-            shim: None,
-            in_turn: false,
-            unscheduled_in_turn: false,
-            ended: false,
-            written: 0,
-            messages: VecDeque::new(),
-            unacknowledged: VecDeque::new(),
-            acknowledged_at: u64::MAX,
-            counted: Stats::default(),
-            record: None,
-        }
+        let (sender, receiver) = (transport.sender(&env), transport.receiver(&env));
+        let name = (TrafficId::from_index(0), 0);
+        Flow::new((sender, end(0)), (receiver, end(1)), name, Classes { data, ack, credit, cnp, unscheduled })
     }
 
     #[test]

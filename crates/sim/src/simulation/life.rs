@@ -12,7 +12,6 @@ use crate::model;
 use clearway_proto::{Entity, Env, Rng, ShimEnv, Stats};
 use clearway_topology::{NodeId, PortId, base_rtt};
 use clearway_units::{Bytes, Rate};
-use std::collections::VecDeque;
 
 /// More bytes than any run sends: the size of a flow that goes on for as long as it may.
 const ENDLESS: u64 = u64::MAX / 4;
@@ -79,32 +78,20 @@ impl Simulation {
         let make_shim = || transport.shim(&ShimEnv { line_rate: card_rate, framing });
         let shim = self.hosts.shims.of_host(traffic, sink, make_shim);
         let stream = |entity| Rng::stream(model.seed, entity, identity(traffic, number));
-        let slot = self.hosts.flows.insert(Flow {
-            sender: transport.sender(&env),
-            receiver: transport.receiver(&Env { line_rate: card_rate, host_flows: 0, ..env }),
-            sending: End::new(stream(Entity::Sender), source, forward),
-            receiving: End::new(stream(Entity::Receiver), sink, backward),
-            traffic,
-            number,
-            classes: Classes {
-                data: ClassId::from_index(entry.class),
-                ack: ClassId::from_index(entry.ack_class),
-                credit: ClassId::from_index(entry.credit_class),
-                cnp: ClassId::from_index(entry.notice_class),
-                unscheduled: ClassId::from_index(model.unscheduled_class()),
-            },
-            way_back: self.switches_notify.then(|| self.net.paths.add_reverse(forward)),
-            shim,
-            in_turn: false,
-            unscheduled_in_turn: false,
-            ended: false,
-            written: 0,
-            messages: VecDeque::new(),
-            unacknowledged: VecDeque::new(),
-            acknowledged_at: u64::MAX,
-            counted: Stats::default(),
-            record: None,
-        });
+        let sender = transport.sender(&env);
+        let receiver = transport.receiver(&Env { line_rate: card_rate, host_flows: 0, ..env });
+        let sending = End::new(stream(Entity::Sender), source, forward);
+        let receiving = End::new(stream(Entity::Receiver), sink, backward);
+        let classes = Classes {
+            data: ClassId::from_index(entry.class),
+            ack: ClassId::from_index(entry.ack_class),
+            credit: ClassId::from_index(entry.credit_class),
+            cnp: ClassId::from_index(entry.notice_class),
+            unscheduled: ClassId::from_index(model.unscheduled_class()),
+        };
+        let way_back = self.switches_notify.then(|| self.net.paths.add_reverse(forward));
+        let flow = Flow::new((sender, sending), (receiver, receiving), (traffic, number), classes);
+        let slot = self.hosts.flows.insert(Flow { way_back, shim, ..flow });
         self.net.residents.open(slot);
         slot
     }
