@@ -336,6 +336,25 @@ fn a_paused_class_does_not_stop_another_class() {
 }
 
 #[test]
+fn cnps_wait_in_the_class_of_their_own_and_not_among_data() {
+    // The receiver sends data too, so CNPs (of the receiver in DCQCN, of the switch in PACC) find links busy. Their class has
+    // room for none, and data has no limit.
+    for name in ["dcqcn", "pacc"] {
+        let mut model = incast(&transport(name), 8, 2_000_000);
+        add(&mut model, &transport("rocev2"), vec![flow(8, 0, 2_000_000)]);
+        let class = model.traffic[0].notice_class;
+        for port in [&mut model.host.port, &mut model.switch] {
+            assert_eq!(port.classes[class].name, "notices");
+            port.classes[class].limit = Amount { bytes: Bytes::ZERO, packets: 0 };
+        }
+        let results = run(&model);
+        let (sent, dropped) = (results.summary.cnps, results.ports.u64s("drops_buffer").iter().sum::<u64>());
+        assert!((1..=sent).contains(&dropped), "{name}: {dropped} of {sent}");
+        assert_eq!(results.flows.u64s("retransmits").iter().sum::<u64>(), 0, "{name}");
+    }
+}
+
+#[test]
 fn a_flow_counts_the_cnps_that_it_receives() {
     let with = |name: &str, values: &[(&str, &str)]| {
         let mut transport = transport(name);

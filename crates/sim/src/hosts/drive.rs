@@ -283,3 +283,125 @@ impl Flow {
         self.sender.visit(Read)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{HostId, Id};
+    use crate::net::Route;
+    use crate::ports::network_for;
+    use clearway_proto::{AnyTransport, Entity, Rng};
+    use clearway_topology::Star;
+    use clearway_units::Span;
+
+    /// An end that sends nothing: a test sets its deadline, and each wake-up replaces the deadline by the next of a list.
+    struct Sleeper {
+        deadline: Time,
+        next: Vec<Time>,
+        woken: Vec<Time>,
+    }
+
+    impl Endpoint for Sleeper {
+        fn handle_packet(&mut self, _: &Packet, _: &Extra, _: &mut Cx<'_>) {}
+
+        fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
+            self.woken.push(cx.now);
+            self.deadline = self.next.pop().unwrap_or(Time::MAX);
+        }
+
+        fn poll_control(&mut self, _: &mut Extra, _: &mut Cx<'_>) -> Option<Packet> {
+            None
+        }
+
+        fn next_timeout(&self) -> Time {
+            self.deadline
+        }
+
+        fn is_finished(&self) -> bool {
+            false
+        }
+    }
+
+    /// A sleeper at a host of an idle network, whose events are its wake-ups.
+    struct Bed {
+        net: Network,
+        end: End,
+        sleeper: Sleeper,
+    }
+
+    impl Bed {
+        fn new() -> Bed {
+            let transport = AnyTransport::by_name("blast").unwrap();
+            let model = network_for(Star::default().build().unwrap(), [&transport]).unwrap();
+            let rng = Rng::stream(1, Entity::Sender, 0);
+            Bed {
+                net: Network::new(&model),
+                end: End::new(rng, HostId::from_index(0), Route::default()),
+                sleeper: Sleeper { deadline: Time::MAX, next: Vec::new(), woken: Vec::new() },
+            }
+        }
+
+        fn drive(&mut self, input: Input<'_>) {
+            let [data, ack, credit, cnp, unscheduled] = [ClassId::FIRST; 5];
+            let flow = FlowSlot::from_index(0);
+            let drive = Drive {
+                net: &mut self.net,
+                end: &mut self.end,
+                flow,
+                classes: Classes { data, ack, credit, cnp, unscheduled },
+                input,
+                timer: EventKind::SenderTimer(flow),
+                shim: None,
+            };
+            drive.common(&mut self.sleeper);
+        }
+
+        /// Gives an input after which the end wants to be woken at `deadline`.
+        fn ask(&mut self, deadline: Time) {
+            self.sleeper.deadline = deadline;
+            self.drive(Input::Close);
+        }
+
+        /// Lets the next event come, and wakes the end if the event is the one that counts.
+        fn step(&mut self) {
+            self.net.agenda.now = self.net.agenda.pop().expect("a wake-up is pending").at();
+            if self.end.timer.fires(self.net.now()) {
+                self.drive(Input::Timer);
+            }
+        }
+    }
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    #[test]
+    fn an_end_that_asks_twice_in_one_instant_to_be_woken_at_once_is_woken_twice() {
+        let mut bed = Bed::new();
+        bed.ask(at(10));
+        bed.ask(at(5));
+        bed.step();
+        assert_eq!(bed.sleeper.woken, [at(5)]);
+        // The wake-up at 10 us was overtaken and does not count. After it, in the same instant, an input makes the end ask
+        // for a wake-up at once, and that wake-up makes it ask again.
+        bed.step();
+        assert_eq!(bed.sleeper.woken, [at(5)]);
+        bed.sleeper.next.push(at(10));
+        bed.ask(at(10));
+        bed.step();
+        bed.step();
+        assert_eq!(bed.sleeper.woken, [at(5), at(10), at(10)]);
+        assert_eq!(bed.net.agenda.len(), 0);
+    }
+
+    #[test]
+    fn an_end_that_is_woken_early_is_left_alone_until_its_deadline() {
+        let mut bed = Bed::new();
+        bed.ask(at(5));
+        bed.ask(at(20));
+        bed.step();
+        assert!(bed.sleeper.woken.is_empty());
+        bed.step();
+        assert_eq!(bed.sleeper.woken, [at(20)]);
+    }
+}

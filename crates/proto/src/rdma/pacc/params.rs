@@ -22,6 +22,8 @@ declare! {
             hai, increments_at,
         ] {
             g from "HPCC's ns-3 code, PACC-18",
+            /// The event from which on `alpha`, which begins at 1, moves. `notification`: the flow's first CNP; `start`:
+            /// its first packet.
             alpha_from from "HPCC's ns-3 code, PACC-21",
             /// The time without a CNP after which `alpha` falls (`tau'`); with `ticks`, the time between moves of
             /// `alpha`.
