@@ -1,39 +1,15 @@
-//! Tests of RDMA and flow control in the simulator: no packet is lost with flow control, all data is delivered without
-//! it, and deadlocks and storms are reported.
+//! Tests of RDMA transports in the simulator: exact times, fairness, recovery without flow control, CNPs, and the classes of
+//! acknowledgements.
 
 mod common;
 
-use clearway_proto::AnyTransport;
-use clearway_proto::port::pfc::{PfcConfig, headroom};
+use clearway_sim::Results;
 use clearway_sim::model::*;
 use clearway_sim::scenario::{Overrides, Scenario};
-use clearway_sim::{Ended, Results};
-use clearway_topology::{Dumbbell, FatTree, NodeId, Star, Topology};
+use clearway_topology::{NodeId, Star};
 use clearway_units::{Bytes, Rate, Span, Time};
 use common::*;
-use proptest::prelude::*;
 use std::path::Path;
-
-/// Returns the transports that need a lossless network.
-fn lossless() -> Vec<AnyTransport> {
-    let all = clearway_proto::TRANSPORTS.iter().map(|info| transport(info.name));
-    all.filter(|transport| transport.needs().lossless).collect()
-}
-
-fn star(hosts: u32) -> Topology {
-    Star { hosts, rate: Rate::gbps(100), delay: Span::from_us(1) }.build().unwrap()
-}
-
-/// Makes an incast: all other hosts send to the last host at once.
-fn incast(transport: &AnyTransport, senders: u32, bytes: u64) -> Model {
-    let mut model = network_for(transport, star(senders + 1));
-    add(&mut model, transport, (0..senders).map(|src| flow(src, senders, bytes)).collect());
-    model
-}
-
-fn count(results: &Results, name: &str) -> u64 {
-    results.summary.packets.iter().find(|(line, _)| *line == name).expect(name).1
-}
 
 #[test]
 fn a_lone_packet_takes_exactly_its_serialisation_and_delay_on_each_link() {
@@ -151,52 +127,6 @@ fn flows_of_a_host_share_its_card_fairly_frame_by_frame() {
     assert!((last - first - 3.0 * frame).abs() < 1e-12, "{fcts:?}");
 }
 
-#[test]
-fn no_packet_is_lost_in_a_255_to_1_incast_with_flow_control_under_any_rdma_transport() {
-    for transport in lossless() {
-        let name = transport.info().name;
-        let results = run(&incast(&transport, 255, 320_000));
-        let pauses = results.summary.flow_control.as_ref().map_or(0, |control| control.pauses);
-        println!("{name}: {pauses} pauses, {} CNPs", results.summary.cnps);
-        assert_eq!(results.summary.ended, Ended::Complete, "{name}");
-        assert_eq!(count(&results, "dropped, buffer"), 0, "{name}");
-        assert_eq!(results.summary.flows_completed, 255, "{name}");
-        assert_eq!(results.flows.u64s("retransmits").iter().sum::<u64>(), 0, "{name}");
-    }
-}
-
-#[test]
-fn flow_control_alone_keeps_an_incast_lossless_and_its_bottleneck_busy() {
-    // The 255 times 640 KB are far more than the memory of the switch.
-    let results = run(&incast(&transport("rocev2"), 255, 640_000));
-    let control = results.summary.flow_control.as_ref().expect("there is flow control");
-    assert!(control.pauses > 255, "{control:?}");
-    assert!(control.storms.is_empty() && control.deadlock.is_empty(), "{control:?}");
-    assert_eq!(count(&results, "dropped, buffer"), 0);
-    assert_eq!(results.ports.u64s("pauses").iter().sum::<u64>(), control.pauses);
-    // The bottleneck never idles, so the last flow ends after 255 x 439 frames back to back.
-    let end = results.flows.f64s("fct_s").iter().fold(0.0f64, |a, &b| a.max(b));
-    let least = Rate::gbps(100).time_to_send(Bytes::new(255 * (640_000 + 439 * 78))).as_secs_f64();
-    assert!(end > least && end < least * 1.001 + 10e-6, "{end} {least}");
-}
-
-#[test]
-fn the_headroom_must_count_the_time_to_obey_a_pause() {
-    let lost = |counted: Span| {
-        let transport = transport("rocev2");
-        let mut model = incast(&transport, 16, 1_000_000);
-        let room = headroom(Rate::gbps(100), Span::from_us(1), model.framing, 0, counted);
-        let pfc = model.pfc.as_mut().unwrap();
-        pfc.config.response = Span::from_us(5);
-        pfc.headroom = Some(room);
-        let apart = 32 * (room.get() + pfc.config.reserve.get());
-        model.switch.shared = Some(SharedBuffer { size: Bytes::new(apart + 1_000_000), alpha: 1.0 });
-        count(&run(&model), "dropped, buffer")
-    };
-    assert_eq!(lost(Span::from_us(5)), 0);
-    assert!(lost(Span::ZERO) > 0);
-}
-
 /// Returns the completion time of a flow of TIMELY from a host that sends three other flows of `others` bytes, at one
 /// segment per round trip each.
 fn timely_beside_three(start: &str, others: u64) -> Span {
@@ -262,79 +192,6 @@ fn selective_repeat_retransmits_less_than_go_back_n() {
     assert!(back > 10 * selective, "{back} {selective}");
 }
 
-/// Makes a ring of five switches with one host each, where each host sends to the host two switches further.
-fn ring(pfc: bool) -> Model {
-    let mut text = String::from("10 5 10\n5 6 7 8 9\n");
-    for at in 0..5 {
-        text += &format!("{at} {} 100Gbps 0.001ms 0\n", at + 5);
-        text += &format!("{} {} 100Gbps 0.001ms 0\n", at + 5, (at + 1) % 5 + 5);
-    }
-    let transport = transport("rocev2");
-    let topology = clearway_topology::from_hpcc(&text).expect("a valid file");
-    let mut model = network_for(&transport, topology);
-    model.switch.shared = Some(SharedBuffer { size: Bytes::new(1_000_000), alpha: 1.0 });
-    if !pfc {
-        model.pfc = None;
-    }
-    add(&mut model, &transport, (0..5).map(|at| flow(at, (at + 2) % 5, 50_000_000)).collect());
-    model
-}
-
-#[test]
-fn a_ring_of_full_buffers_ends_the_run_as_a_deadlock() {
-    let model = ring(true);
-    let mut sim = clearway_sim::Simulation::new(&model).unwrap();
-    sim.run(&mut |_| true);
-    let results = sim.finish().unwrap();
-    assert_eq!(results.summary.ended, Ended::Deadlocked);
-    let control = results.summary.flow_control.expect("there is flow control");
-    assert_eq!(control.deadlock.len(), 5 + 5, "links of the ring, and the hosts behind: {control:?}");
-    assert_eq!(
-        run(&ring(false)).summary.flows_completed,
-        5,
-        "without flow control the ring drops, and goes on"
-    );
-}
-
-#[test]
-fn a_port_that_is_paused_for_long_is_reported_as_a_storm() {
-    let mut model = incast(&transport("rocev2"), 64, 2_000_000);
-    let storm = Span::from_us(100);
-    model.pfc = Some(Pfc { config: PfcConfig::DEFAULT, headroom: None, lossless: vec![true], storm });
-    let results = run(&model);
-    let control = results.summary.flow_control.as_ref().unwrap();
-    assert!(control.longest > storm && !control.storms.is_empty(), "{control:?}");
-    assert!(control.deadlock.is_empty());
-}
-
-#[test]
-fn a_paused_class_does_not_stop_another_class() {
-    // The victim's class has no flow control and shares its card with a class that is paused.
-    let roce = transport("rocev2");
-    let blast = transport("blast");
-    let mut model = incast(&roce, 64, 2_000_000);
-    let class = |name: &str| Class { name: name.into(), ..model.switch.classes[0].clone() };
-    model.switch.classes = vec![class("stopped"), class("free")];
-    model.host.port.classes = model.switch.classes.clone();
-    model.pfc.as_mut().unwrap().lossless = vec![true, false];
-    let pattern = Pattern::Flows(vec![flow(0, 1, 1_460_000)]);
-    model.traffic.push(Traffic {
-        name: "victim".into(),
-        transport: blast,
-        class: 1,
-        credit_class: 0,
-        notice_class: 1,
-        ack_class: 1,
-        pattern,
-    });
-    let results = run(&model);
-    // At worst the victim alternates with the other class while that may send.
-    let alone = Rate::gbps(100).time_to_send(Bytes::new(1538 * 1000)).as_secs_f64();
-    let victim = *results.flows.f64s("fct_s").last().unwrap();
-    assert!(victim < 2.0 * alone + 3e-6, "{victim} against {alone}");
-    assert_eq!(results.summary.flows_completed, 65);
-}
-
 #[test]
 fn cnps_wait_in_the_class_of_their_own_and_not_among_data() {
     // The receiver sends data too, so CNPs (of the receiver in DCQCN, of the switch in PACC) find links busy. Their class has
@@ -377,56 +234,6 @@ fn a_flow_counts_the_cnps_that_it_receives() {
     assert!(heard(&results) > 0);
     for name in ["timely", "hpcc", "rocev2", "dctcp"] {
         assert!(with(name, &[]).flows.column("notices").is_none(), "{name} hears of none");
-    }
-}
-
-/// Returns the memory that headrooms and reserves take at the switch where they take most, in bytes.
-fn apart(model: &Model, response: Span) -> u64 {
-    let mut apart = vec![0; model.topology.nodes().len()];
-    for port in model.topology.ports() {
-        let room = headroom(port.rate, port.delay, model.framing, 42, response).get();
-        apart[port.to.index()] += room + PfcConfig::DEFAULT.reserve.get();
-    }
-    apart[model.topology.hosts()..].iter().copied().max().unwrap_or(0)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
-
-    /// No packet is lost at any rate, delay, response time and size of shared memory. All flows end, since buffers
-    /// cannot wait for each other in a cycle in a tree.
-    #[test]
-    fn the_headroom_prevents_loss_in_any_tree(
-        (shape, rate, delay_ns) in (0..3, prop::sample::select(vec![1u64, 10, 25, 100, 400]), 0u64..20_000),
-        (shared, seed, name) in (1000u64..200_000, any::<u64>(), 0usize..6),
-        response_ns in prop_oneof![Just(0u64), 0u64..20_000],
-        pairs in prop::collection::vec((0u32..16, 0u32..16, 1u64..400_000, 0u64..50), 1..24),
-    ) {
-        let (rate, delay) = (Rate::gbps(rate), Span::from_ns(delay_ns));
-        let topology = match shape {
-            0 => Star { hosts: 16, rate, delay }.build(),
-            1 => Dumbbell { pairs: 8, rate, delay, bottleneck_rate: rate, bottleneck_delay: delay }.build(),
-            _ => FatTree { k: 4, rate, delay, ..FatTree::default() }.build(),
-        }.unwrap();
-        let all = lossless();
-        let transport = &all[name % all.len()];
-        let mut model = network_for(transport, topology);
-        model.seed = seed;
-        let response = Span::from_ns(response_ns);
-        model.pfc.as_mut().unwrap().config.response = response;
-        let size = Bytes::new(apart(&model, response) + shared);
-        model.switch.shared = Some(SharedBuffer { size, alpha: 1.0 });
-        let flows = pairs.into_iter().filter(|(src, dst, ..)| src != dst).map(|(src, dst, bytes, us)| Flow {
-            start: Time::ZERO + Span::from_us(us),
-            ..flow(src, dst, bytes)
-        });
-        let mut flows: Vec<Flow> = flows.collect();
-        flows.sort_by_key(|flow| flow.start);
-        let count = flows.len() as u64;
-        add(&mut model, transport, flows);
-        let results = run(&model);
-        prop_assert_eq!(results.ports.u64s("drops_buffer").iter().sum::<u64>(), 0, "{}", transport.info().name);
-        prop_assert_eq!(results.summary.flows_completed, count);
     }
 }
 

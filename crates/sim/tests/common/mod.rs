@@ -7,8 +7,8 @@ use clearway_proto::AnyTransport;
 use clearway_sim::model::*;
 use clearway_sim::{Ended, Results, Simulation, ports};
 use clearway_topology::routing::Policy;
-use clearway_topology::{NodeId, Topology};
-use clearway_units::{Bytes, Time};
+use clearway_topology::{NodeId, Star, Topology};
+use clearway_units::{Bytes, Rate, Span, Time};
 
 /// Makes a model with unlimited queues and without traffic.
 pub fn quiet(topology: Topology) -> Model {
@@ -80,4 +80,27 @@ pub fn check(results: &Results, model: &Model) {
 pub fn jain(rates: &[f64]) -> f64 {
     let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
     rates.iter().sum::<f64>().powi(2) / (rates.len() as f64 * squares)
+}
+
+/// Returns the transports that need a lossless network.
+pub fn lossless() -> Vec<AnyTransport> {
+    let all = clearway_proto::TRANSPORTS.iter().map(|info| transport(info.name));
+    all.filter(|transport| transport.needs().lossless).collect()
+}
+
+/// Makes a star of 100 Gbps links of 1 us.
+pub fn star(hosts: u32) -> Topology {
+    Star { hosts, rate: Rate::gbps(100), delay: Span::from_us(1) }.build().unwrap()
+}
+
+/// Makes an incast: all other hosts send to the last host at once.
+pub fn incast(transport: &AnyTransport, senders: u32, bytes: u64) -> Model {
+    let mut model = network_for(transport, star(senders + 1));
+    add(&mut model, transport, (0..senders).map(|src| flow(src, senders, bytes)).collect());
+    model
+}
+
+/// Returns a line of a run's books of packets.
+pub fn count(results: &Results, name: &str) -> u64 {
+    results.summary.packets.iter().find(|(line, _)| *line == name).expect(name).1
 }

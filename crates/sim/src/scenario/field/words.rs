@@ -70,7 +70,7 @@ choice! {
 
 choice! {
     /// The quantity that a series shows.
-    pub enum What {
+    pub enum ProbeWord {
         Throughput = "throughput",
         Sender = "sender",
         Rtt = "rtt",

@@ -6,7 +6,7 @@ use super::traffic::ReadPart;
 use crate::model::{Probe, Sample};
 use crate::scenario::document::{Document, Path};
 use crate::scenario::error::Result;
-use crate::scenario::field::{Name, Pair, Ports, What};
+use crate::scenario::field::{Name, Pair, Ports, ProbeWord};
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
 use clearway_schema::{quoted, suggestion};
@@ -51,10 +51,10 @@ pub(super) fn read_samples(
 
 /// Refuses keys that mean nothing for what the series shows.
 fn check_place(document: &Document, at: &Path, table: &SampleTable) -> Result<()> {
-    let of_traffic = matches!(table.what, What::Throughput | What::Sender | What::Rtt);
+    let of_traffic = matches!(table.what, ProbeWord::Throughput | ProbeWord::Sender | ProbeWord::Rtt);
     // An RTT is sampled when an acknowledgement arrives, and at no other time.
     let misplaced =
-        [(if of_traffic { "ports" } else { "traffic" }, true), ("every", table.what == What::Rtt)];
+        [(if of_traffic { "ports" } else { "traffic" }, true), ("every", table.what == ProbeWord::Rtt)];
     match misplaced.into_iter().find(|(key, is)| *is && has(document, at, key)) {
         None => Ok(()),
         Some((key, _)) => {
@@ -84,13 +84,13 @@ fn probe(
         Ok((probe(ports), SampleTable { ports: Some(chosen), ..table }))
     };
     match table.what {
-        What::Throughput => of_traffic(Probe::Throughput, table),
-        What::Sender => of_traffic(Probe::Sender, table),
-        What::Rtt => of_traffic(Probe::Rtt, table),
-        What::Queue => of_ports(Probe::Queue, table),
-        What::Rate => of_ports(Probe::PortRate, table),
-        What::CreditQueue if has_credits => of_ports(Probe::CreditQueue, table),
-        What::CreditQueue => {
+        ProbeWord::Throughput => of_traffic(Probe::Throughput, table),
+        ProbeWord::Sender => of_traffic(Probe::Sender, table),
+        ProbeWord::Rtt => of_traffic(Probe::Rtt, table),
+        ProbeWord::Queue => of_ports(Probe::Queue, table),
+        ProbeWord::Rate => of_ports(Probe::PortRate, table),
+        ProbeWord::CreditQueue if has_credits => of_ports(Probe::CreditQueue, table),
+        ProbeWord::CreditQueue => {
             let problem = "there are no credits, since no transport of the scenario uses them";
             Err(document.error(&at.key("what"), problem))
         }

@@ -230,7 +230,7 @@ declare! {
         /// acknowledgement of `traffic` tells its sender (credits tell none). `"queue"`: bytes of data that wait at
         /// each of `ports`. `"credit-queue"`: credits that wait at each of `ports`. `"rate"`: bits per second that
         /// leave each of `ports`.
-        what: What = required;
+        what: ProbeWord = required;
         /// The time between samples. Without it, 100 us. It means nothing for `"rtt"`, where every acknowledgement is a
         /// sample.
         every: Option<Span> = none in "1 ns" to "1000 s";
