@@ -92,6 +92,14 @@ pub struct Env {
     pub host_flows: u32,
 }
 
+#[cfg(test)]
+impl Env {
+    /// The environment of a test's flow, whose path has one rate and whose connection is open already.
+    pub(crate) const fn for_test(rate: Rate, base_rtt: Span, framing: Framing) -> Env {
+        Env { line_rate: rate, path_rate: rate, base_rtt, framing, established: true, host_flows: 0 }
+    }
+}
+
 /// The sizes of packets on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Framing {

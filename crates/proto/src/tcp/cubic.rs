@@ -251,14 +251,11 @@ mod tests {
     const MSS: u64 = 1000;
 
     fn cubic(cwnd: f64) -> CubicController {
-        let env = Env {
-            line_rate: Rate::gbps(10),
-            path_rate: Rate::gbps(10),
-            base_rtt: Span::from_us(100),
-            framing: Framing { payload_max: MSS as u32, ..Framing::ETHERNET },
-            established: true,
-            host_flows: 0,
-        };
+        let env = Env::for_test(
+            Rate::gbps(10),
+            Span::from_us(100),
+            Framing { payload_max: MSS as u32, ..Framing::ETHERNET },
+        );
         let params = CubicParams::default();
         CubicController { cwnd, ..CubicController::new(&params, &config(&params), &env) }
     }

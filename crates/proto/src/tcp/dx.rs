@@ -206,14 +206,7 @@ mod tests {
     const MSS: u64 = 1460;
 
     fn control(w: f64) -> DxController {
-        let env = Env {
-            line_rate: Rate::gbps(10),
-            path_rate: Rate::gbps(10),
-            base_rtt: Span::from_us(100),
-            framing: Framing::ETHERNET,
-            established: true,
-            host_flows: 0,
-        };
+        let env = Env::for_test(Rate::gbps(10), Span::from_us(100), Framing::ETHERNET);
         let mut params = DxParams::default();
         params.set("slow_start", "false").unwrap();
         let mut control = DxController::new(&params, &params.tcp.config(Ecn::Off), &env);

@@ -93,14 +93,7 @@ mod tests {
 
     #[test]
     fn a_change_of_the_share_changes_the_wait_for_the_next_packet_at_once() {
-        let env = Env {
-            line_rate: Rate::mbps(12_304),
-            path_rate: Rate::mbps(12_304),
-            base_rtt: Span::from_us(100),
-            framing: Framing::ETHERNET,
-            established: true,
-            host_flows: 0,
-        };
+        let env = Env::for_test(Rate::mbps(12_304), Span::from_us(100), Framing::ETHERNET);
         let mut sender = Ideal::sender(&IdealParams::default(), &env);
         let (mut rng, mut stats) = (Rng::stream(1, Entity::Sender, 1), Stats::default());
         let mut cx = Cx { now: Time::ZERO, rng: &mut rng, stats: &mut stats };

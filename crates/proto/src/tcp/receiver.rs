@@ -264,14 +264,7 @@ mod tests {
 
     impl Bench {
         fn new(values: &[(&str, &str)]) -> Bench {
-            let env = Env {
-                line_rate: Rate::gbps(10),
-                path_rate: Rate::gbps(10),
-                base_rtt: Span::from_us(100),
-                framing: Framing::ETHERNET,
-                established: true,
-                host_flows: 0,
-            };
+            let env = Env::for_test(Rate::gbps(10), Span::from_us(100), Framing::ETHERNET);
             let mut params = NewRenoParams::default();
             values.iter().for_each(|(name, value)| params.set(name, *value).unwrap());
             Bench { receiver: NewReno::receiver(&params, &env), stats: Stats::default() }

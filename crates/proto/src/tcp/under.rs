@@ -198,14 +198,7 @@ mod tests {
     #[test]
     fn data_returns_when_the_newest_acknowledgement_left_rfc_7323_section_3_2() {
         let us = |us| Time::ZERO + Span::from_us(us);
-        let env = Env {
-            line_rate: Rate::gbps(1),
-            path_rate: Rate::gbps(1),
-            base_rtt: Span::from_us(100),
-            framing: Framing::ETHERNET,
-            established: true,
-            host_flows: 0,
-        };
+        let env = Env::for_test(Rate::gbps(1), Span::from_us(100), Framing::ETHERNET);
         let config = super::super::newreno::NewRenoParams::default().tcp.config(Ecn::Off);
         let mut control = UnderController::new(Under::NewReno, &config, &env);
         let data = |echo| Header::Data { offset: 1460, echo };

@@ -48,14 +48,11 @@ const NS3: DcqcnConfig = DcqcnConfig {
 };
 
 fn law(config: DcqcnConfig) -> DcqcnLaw {
-    config.build(&Env {
-        line_rate: Rate::gbps(100),
-        path_rate: Rate::gbps(100),
-        base_rtt: Span::from_us(10),
-        framing: Framing { payload_max: 1000, overhead: 48, wire_min: 60 },
-        established: true,
-        host_flows: 0,
-    })
+    config.build(&Env::for_test(
+        Rate::gbps(100),
+        Span::from_us(10),
+        Framing { payload_max: 1000, overhead: 48, wire_min: 60 },
+    ))
 }
 
 fn at(us: u64) -> Time {

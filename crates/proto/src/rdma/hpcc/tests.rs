@@ -23,14 +23,11 @@ const PAPER: HpccConfig =
     HpccConfig { max_stage: 5, ai: Increase::Window(Bytes::new(80)), min_rate: Rate::mbps(1), ..NS3 };
 
 fn law(config: HpccConfig) -> HpccLaw {
-    config.build(&Env {
-        line_rate: LINE,
-        path_rate: LINE,
-        base_rtt: Span::from_us(10),
-        framing: Framing { payload_max: 1000, overhead: 90, wire_min: 60 },
-        established: true,
-        host_flows: 0,
-    })
+    config.build(&Env::for_test(
+        LINE,
+        Span::from_us(10),
+        Framing { payload_max: 1000, overhead: 90, wire_min: 60 },
+    ))
 }
 
 fn hop(left_ns: u64, sent: u64, queued: u64, rate: Rate) -> Hop {

@@ -33,14 +33,7 @@ struct Bench {
 impl Bench {
     fn new(config: &Config) -> Bench {
         let line = Rate::gbps(8);
-        let env = Env {
-            line_rate: line,
-            path_rate: line,
-            base_rtt: Span::from_us(10),
-            framing: FRAMING,
-            established: true,
-            host_flows: 0,
-        };
+        let env = Env::for_test(line, Span::from_us(10), FRAMING);
         Bench {
             receiver: Receiver::new(config, &env),
             now: Time::ZERO,

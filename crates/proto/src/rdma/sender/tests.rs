@@ -89,14 +89,7 @@ impl Bench {
 impl<const REPACES: bool> Bench<REPACES> {
     fn with(config: &Config, bytes: u64, window: u64) -> Bench<REPACES> {
         let line = Rate::gbps(8);
-        let env = Env {
-            line_rate: line,
-            path_rate: line,
-            base_rtt: Span::from_us(10),
-            framing: FRAMING,
-            established: true,
-            host_flows: 0,
-        };
+        let env = Env::for_test(line, Span::from_us(10), FRAMING);
         let law = Dial {
             rate: line,
             window,

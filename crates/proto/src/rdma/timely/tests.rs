@@ -37,14 +37,11 @@ const PAPER: TimelyConfig = TimelyConfig {
     ..NS3
 };
 
-const ENV: Env = Env {
-    line_rate: Rate::gbps(100),
-    path_rate: Rate::gbps(100),
-    base_rtt: Span::from_us(10),
-    framing: Framing { payload_max: 1000, overhead: 56, wire_min: 60 },
-    established: true,
-    host_flows: 0,
-};
+const ENV: Env = Env::for_test(
+    Rate::gbps(100),
+    Span::from_us(10),
+    Framing { payload_max: 1000, overhead: 56, wire_min: 60 },
+);
 
 fn law(config: TimelyConfig, start: Rate) -> TimelyLaw {
     let mut law = config.build(&ENV);

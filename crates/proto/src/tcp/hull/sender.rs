@@ -158,14 +158,7 @@ mod tests {
 
     #[test]
     fn a_mark_makes_the_pacer_hold_what_tcp_would_send_in_a_burst_hull() {
-        let env = Env {
-            line_rate: Rate::gbps(10),
-            path_rate: Rate::gbps(10),
-            base_rtt: Span::from_us(100),
-            framing: Framing::ETHERNET,
-            established: true,
-            host_flows: 0,
-        };
+        let env = Env::for_test(Rate::gbps(10), Span::from_us(100), Framing::ETHERNET);
         let mut params = HullParams::default();
         params.set("p_a", "1").unwrap();
         params.set("bucket", "1538 B").unwrap();

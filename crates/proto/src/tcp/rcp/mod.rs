@@ -151,14 +151,7 @@ mod tests {
     use crate::rng::{Entity, Rng};
     use crate::tcp::controller::tests::ack;
 
-    const ENV: Env = Env {
-        line_rate: Rate::gbps(10),
-        path_rate: Rate::gbps(10),
-        base_rtt: Span::from_us(100),
-        framing: Framing::ETHERNET,
-        established: true,
-        host_flows: 0,
-    };
+    const ENV: Env = Env::for_test(Rate::gbps(10), Span::from_us(100), Framing::ETHERNET);
 
     #[test]
     fn a_flow_asks_before_its_first_byte_and_then_sends_at_the_rate_granted_expresspass_17_section_6_1() {

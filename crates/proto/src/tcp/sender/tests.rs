@@ -23,12 +23,12 @@ impl Bench {
     /// A sender with `segments` to send.
     fn new(segments: u64, values: &[(&str, &str)], ecn: Ecn) -> Bench {
         let env = Env {
-            line_rate: Rate::gbps(10),
-            path_rate: Rate::gbps(10),
-            base_rtt: Span::from_us(100),
-            framing: Framing { payload_max: S as u32, ..Framing::ETHERNET },
             established: false,
-            host_flows: 0,
+            ..Env::for_test(
+                Rate::gbps(10),
+                Span::from_us(100),
+                Framing { payload_max: S as u32, ..Framing::ETHERNET },
+            )
         };
         let mut params = NewRenoParams::default();
         values.iter().for_each(|(name, value)| params.set(name, *value).unwrap());
