@@ -24,7 +24,7 @@ pub enum Signal {
     Stop,
 }
 
-/// The settings of a gate.
+/// The settings of a [`SenderGate`], which asks a receiver for credits and stops them.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct GateConfig {
     /// The time without data after which the sender stops the credits.

@@ -93,7 +93,7 @@ impl CreditSender {
         }
     }
 
-    /// Returns the state towards the receiver.
+    /// Returns the state of the credit session with the receiver (Fig. 7).
     pub fn state(&self) -> State {
         self.gate.state()
     }

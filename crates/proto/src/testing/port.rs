@@ -24,9 +24,9 @@ pub struct QueueSeen {
     pub packets: u64,
     /// The packets that found no room.
     pub dropped: u64,
-    /// The longest queue that one of them met, in bytes.
+    /// The longest queue that an arriving packet found, in bytes.
     pub max: u64,
-    /// The sum of the queues that they met, in bytes.
+    /// The sum, over arriving packets, of the queues that they found, in bytes.
     pub sum: u64,
 }
 
