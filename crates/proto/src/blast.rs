@@ -16,7 +16,7 @@ use crate::needs::{CreditNeeds, Needs};
 use crate::packet::{Extra, Flags, Header, Packet};
 use crate::port::CreditShaping;
 use crate::shim::NoShim;
-use crate::transport::{Checked, Transport};
+use crate::transport::{Checked, Family, Transport};
 use clearway_schema::declare;
 use clearway_units::Time;
 
@@ -48,6 +48,7 @@ impl Transport for Blast {
     const SUMMARY: &'static str =
         "No congestion control: line rate, no acknowledgements, no recovery (a test load)";
     const SOURCE: &'static str = "our own";
+    const FAMILY: Family = Family::Credit;
     const CHECKED: Checked =
         Checked::Neither("It is no published protocol: there is nothing to check it against.");
 

@@ -49,4 +49,4 @@ pub use registry::{
 };
 pub use rng::{Entity, Rng, mix};
 pub use shim::{NoShim, Shim, ShimEnv, ShimStats};
-pub use transport::{Checked, Transport, TransportInfo};
+pub use transport::{Checked, Family, Transport, TransportInfo};

@@ -66,6 +66,7 @@ macro_rules! transports {
             profiles: <$Transport>::PROFILES,
             mechanism: MechanismInfo::of::<MechanismOf<$Transport>>(),
             counts_cnps: <$Transport>::COUNTS_CNPS,
+            family: <$Transport>::FAMILY,
         },)+];
 
         impl AnyTransport {

@@ -33,6 +33,8 @@ pub trait Transport {
     ///
     /// [`Stats::notifications`]: crate::Stats::notifications
     const COUNTS_CNPS: bool = false;
+    /// The headers that packets carry on the wire.
+    const FAMILY: Family = Family::Tcp;
     /// Returns the queues, marks and classes that the packets need at the ports on their path.
     fn needs(params: &Self::Params) -> Needs;
     /// Makes the sending end of a new flow.
@@ -89,6 +91,18 @@ impl Checked {
     }
 }
 
+/// The headers that packets of a transport carry on the wire. A [`Packet`](crate::Packet) has the fields; a trace, or a
+/// real host, needs to know in which protocol's format they are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    /// TCP over IPv4.
+    Tcp,
+    /// RoCEv2: InfiniBand's transport headers over UDP and IPv4.
+    Rdma,
+    /// The project's own header over Ethernet, for credits and the data that they schedule, and for raw streams.
+    Credit,
+}
+
 /// The information on a transport that `clearway list transports` shows.
 #[derive(Clone, Copy, Debug)]
 pub struct TransportInfo {
@@ -106,6 +120,8 @@ pub struct TransportInfo {
     pub profiles: &'static [Profile],
     /// True if flows count the notifications of congestion that they receive.
     pub counts_cnps: bool,
+    /// The headers that packets carry on the wire.
+    pub family: Family,
     /// The mechanism at the ports of switches; one without keys if the transport has none.
     pub mechanism: MechanismInfo,
 }

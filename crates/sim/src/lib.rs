@@ -17,6 +17,7 @@ pub mod ports;
 pub mod scenario;
 mod simulation;
 mod timer;
+pub mod trace;
 pub mod traffic;
 
 pub use metrics::{Column, Ended, Results, ShimSummary, Summary, Table, Values};

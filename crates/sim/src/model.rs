@@ -39,6 +39,8 @@ pub struct Model {
     pub loss: Vec<(PortId, f64)>,
     /// The series to sample.
     pub samples: Vec<Sample>,
+    /// The traces to take.
+    pub traces: Vec<Trace>,
 }
 
 impl Model {
@@ -307,6 +309,43 @@ pub struct Sample {
     pub every: Span,
     /// The quantity to sample.
     pub what: Probe,
+}
+
+/// A trace: the packets to note at ports, event by event.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// The name of the trace in the results.
+    pub name: String,
+    /// The ports that the trace covers.
+    pub ports: Vec<PortId>,
+    /// The flows whose packets are noted; `None` for all.
+    pub flows: Option<Vec<FlowRange>>,
+    /// The time of the first event that is noted.
+    pub from: Time,
+    /// The time of the last event that is noted; `None` for the end of the run.
+    pub until: Option<Time>,
+    /// The largest number of events that are kept. Later ones are counted, and left out.
+    pub limit: u64,
+    /// The files that are written of the trace.
+    pub formats: Vec<TraceFormat>,
+}
+
+/// Flows of a traffic entry.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FlowRange {
+    /// The index of the traffic entry in [`Model::traffic`].
+    pub traffic: usize,
+    /// The numbers of the flows.
+    pub numbers: std::ops::RangeInclusive<u64>,
+}
+
+/// A format of files of traces.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TraceFormat {
+    /// pcapng, which Wireshark and tshark read.
+    Pcapng,
+    /// A trace of Perfetto.
+    Perfetto,
 }
 
 /// A quantity that is sampled. The index of a traffic entry is its index in [`Model::traffic`].

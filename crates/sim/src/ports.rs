@@ -220,6 +220,7 @@ pub fn network_for<'a>(
         faults: Vec::new(),
         loss: Vec::new(),
         samples: Vec::new(),
+        traces: Vec::new(),
     })
 }
 

@@ -10,7 +10,7 @@ use crate::mechanism::NoMechanism;
 use crate::needs::{CreditNeeds, MarkingNeeds, Needs};
 use crate::port::CreditShaping;
 use crate::shim::NoShim;
-use crate::transport::{Checked, Transport};
+use crate::transport::{Checked, Family, Transport};
 use clearway_schema::{Auto, Declared, Profile, choice, declare};
 use clearway_units::{Bytes, Span};
 
@@ -66,6 +66,7 @@ impl<T: CreditTransport> Transport for T {
     const SOURCE: &'static str = T::SOURCE;
     const CHECKED: Checked = T::CHECKED;
     const PROFILES: &'static [Profile] = T::PROFILES;
+    const FAMILY: Family = Family::Credit;
 
     fn needs(params: &T::Params) -> Needs {
         T::credit(params).needs(T::ECN)

@@ -6,7 +6,7 @@ use crate::endpoint::Env;
 use crate::mechanism::PortMechanism;
 use crate::needs::Needs;
 use crate::shim::NoShim;
-use crate::transport::{Checked, Transport};
+use crate::transport::{Checked, Family, Transport};
 use clearway_schema::{Declared, Profile};
 use std::marker::PhantomData;
 
@@ -55,6 +55,7 @@ impl<P: RdmaParams> Transport for Rdma<P> {
     const CHECKED: Checked = P::CHECKED;
     const PROFILES: &'static [Profile] = P::PROFILES;
     const COUNTS_CNPS: bool = P::COUNTS_CNPS;
+    const FAMILY: Family = Family::Rdma;
 
     fn needs(params: &P) -> Needs {
         params.needs()

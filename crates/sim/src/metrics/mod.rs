@@ -11,6 +11,7 @@ pub use sampler::Sampler;
 pub use table::{Column, Table, Values};
 
 use crate::net::FlowControlSummary;
+use crate::trace::Trace;
 use clearway_units::Time;
 
 /// The results of a run.
@@ -24,6 +25,8 @@ pub struct Results {
     pub samples: Table,
     /// The totals of the run.
     pub summary: Summary,
+    /// The traces, in the order of the scenario.
+    pub traces: Vec<Trace>,
 }
 
 /// The totals of a run.

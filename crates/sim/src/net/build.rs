@@ -16,6 +16,7 @@ use super::slab::Slab;
 use crate::engine::Agenda;
 use crate::ids::{ClassId, Id, IdVec, QueueId};
 use crate::model::{Class, Model, PortModel};
+use crate::trace::Recorder;
 use clearway_proto::{Entity, Rng};
 use clearway_topology::{PortId, Topology};
 use clearway_units::{Bytes, Span};
@@ -41,6 +42,7 @@ impl Network {
             cnp_wire: model.framing.wire(0),
             paths: Paths::default(),
             residents: Residents::default(),
+            tap: Recorder::new(model),
         };
         for (number, port) in topology.ports().iter().enumerate() {
             let made = net.build_port(model, PortId::from_index(number), port);
@@ -49,6 +51,11 @@ impl Network {
         for &(port, probability) in &model.loss {
             let rng = Rng::stream(model.seed, Entity::Port, port.0 as u64);
             net.ports[port].special.loss = Some(net.losses.push(Loss { probability, rng }));
+        }
+        if let Some(recorder) = &net.tap {
+            for (port, out) in net.ports.enumerate_mut() {
+                out.special.is_traced = recorder.covers(port);
+            }
         }
         net.ports.iter_mut().for_each(Port::settle);
         net

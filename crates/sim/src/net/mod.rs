@@ -13,6 +13,7 @@
 //! | `memory.rs`, `flow_control/` | the memory of switches |
 //! | `mechanisms.rs` | mechanisms of ports and their timers |
 //! | `slab.rs`, `queue.rs`, `paths.rs`, `residents.rs`, `books.rs` | packets, their paths, and the count of them |
+//! | `tap.rs` | what ports tell the recorder of a trace |
 //! | `build.rs`, `fetch.rs` | making a network from a model; fetching ahead into the cache |
 
 mod books;
@@ -36,6 +37,7 @@ mod residents;
 mod scheduler;
 mod slab;
 mod special;
+mod tap;
 
 pub use books::DropReason;
 pub use build::horizon;

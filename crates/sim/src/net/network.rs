@@ -16,6 +16,7 @@ use super::scheduler::Arbiter;
 use super::slab::{Parcel, Slab};
 use crate::engine::{Agenda, EventKind};
 use crate::ids::{ClassId, FlowSlot, Id, IdVec, LossId, PacketId, QueueId};
+use crate::trace::Recorder;
 use clearway_proto::{Extra, Flags, Packet};
 use clearway_topology::PortId;
 use clearway_units::Time;
@@ -64,6 +65,8 @@ pub struct Network {
     pub paths: Paths,
     /// The number of packets in the network, by flow.
     pub residents: Residents,
+    /// The recorder of traces, if there are any.
+    pub tap: Option<Box<Recorder>>,
 }
 
 impl Network {
@@ -120,7 +123,11 @@ impl Network {
     /// Drops a packet at a port.
     #[inline]
     pub(super) fn drop_packet(&mut self, port: PortId, id: PacketId, why: DropReason) {
-        self.ports[port].drops[why] += 1;
+        let out = &mut self.ports[port];
+        out.drops[why] += 1;
+        if out.special.is_traced {
+            self.tap_drop(port, id, why);
+        }
         self.books.dropped[why].add(&self.slab[id].packet);
         self.forget(id);
     }

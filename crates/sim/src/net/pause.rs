@@ -8,6 +8,7 @@ use super::port::{ControlWork, Port};
 use super::slab::Parcel;
 use crate::engine::EventKind;
 use crate::ids::{ClassId, ClassSet, Id, PacketId};
+use crate::trace::Step;
 use clearway_proto::port::pfc::PAUSE_WIRE;
 use clearway_topology::{PortId, Topology};
 use clearway_units::Span;
@@ -50,15 +51,19 @@ impl Network {
     pub(super) fn send_frame(&mut self, back: PortId) {
         let (now, link) = (self.now(), back.reverse());
         self.set_work(back, ControlWork::FRAME_DUE, false);
-        if !self.control().send_frame(link) {
+        let Some(frame) = self.control().send_frame(link) else {
             // What the frame would have asked for was taken back in the meantime, and the port is still free.
             return self.arm(back, now);
-        }
+        };
         self.books.frames.0 += 1;
         self.link_transmissions += 1;
         let out = &mut self.ports[back];
         let arrival = out.start_frame(PAUSE_WIRE, now);
         out.sent.add_frame(PAUSE_WIRE);
+        if out.special.is_traced {
+            let done = out.busy_until;
+            self.tap_frame(back, Step::Leaves { done }, frame.stop, frame.go);
+        }
         // The frame counts as in flight until the port obeys it.
         let obeyed = arrival + self.control().response();
         self.agenda.at_port(back, obeyed, EventKind::Pause(link));
@@ -77,6 +82,9 @@ impl Network {
         }
         let paused = out.paused;
         self.set_work(port, ControlWork::STOPPED, !paused.is_empty());
+        if self.ports[port].special.is_traced {
+            self.tap_frame(port, Step::Obeys, frame.stop, frame.go);
+        }
         let control = self.control();
         control.note(port, paused, now);
         (!before.without(paused).is_empty(), !paused.is_empty() && control.starts_watch())

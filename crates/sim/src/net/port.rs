@@ -26,11 +26,11 @@ pub struct Port {
     pub card: Option<CardId>,
     /// Set while the link works in this direction.
     pub up: bool,
-    /// Set if a packet that arrives must take the slow path: the link is down, flow control wants something, or a
-    /// mechanism looks at arrivals.
+    /// Set if a packet that arrives must take the slow path: the link is down, flow control wants something, a
+    /// mechanism looks at arrivals, or a trace covers the port.
     pub arrival_is_special: bool,
-    /// Set if a packet that departs must take the slow path: the link loses at random, or a mechanism looks at
-    /// departures.
+    /// Set if a packet that departs must take the slow path: the link loses at random, a mechanism looks at
+    /// departures, or a trace covers the port.
     pub departure_is_special: bool,
     /// The work that flow control has for the port.
     pub control: ControlWork,
@@ -87,6 +87,8 @@ pub struct Special {
     pub at_arrival: Option<MechanismId>,
     /// The mechanism that looks at packets that depart.
     pub at_departure: Option<MechanismId>,
+    /// Set if a trace covers the port.
+    pub is_traced: bool,
 }
 
 /// The packets that a port sent.
@@ -167,8 +169,9 @@ impl Port {
 
     /// Notes whether arrivals and departures must take the slow path, after something changed that decides it.
     pub fn settle(&mut self) {
-        self.arrival_is_special = !self.up || self.special.at_arrival.is_some() || !self.control.is_empty();
-        self.departure_is_special = self.special.at_departure.is_some() || self.special.loss.is_some();
+        let Special { loss, at_arrival, at_departure, is_traced } = self.special;
+        self.arrival_is_special = !self.up || at_arrival.is_some() || !self.control.is_empty() || is_traced;
+        self.departure_is_special = at_departure.is_some() || loss.is_some() || is_traced;
     }
 }
 

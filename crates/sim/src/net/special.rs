@@ -1,4 +1,4 @@
-//! The slow path of a port: failed links, random loss, mechanisms. Kept apart so that the fast path is one branch.
+//! The slow path of a port: failed links, random loss, mechanisms, traces. Kept apart so that the fast path is one branch.
 
 use super::books::DropReason;
 use super::memory::Memory;
@@ -9,11 +9,21 @@ use clearway_proto::PortState;
 use clearway_topology::PortId;
 
 impl Network {
-    /// Hands a packet to an output port whose link is down, that flow control wants something of, or that has a
-    /// mechanism.
+    /// Hands a packet to an output port whose link is down, that flow control wants something of, that has a mechanism,
+    /// or that a trace covers.
     #[cold]
     #[inline(never)]
     pub(super) fn send_specially(&mut self, port: PortId, id: PacketId) {
+        if self.ports[port].special.is_traced {
+            self.tap_hand(port, id);
+            self.hand_specially(port, id);
+            self.tap_settle(port, id);
+        } else {
+            self.hand_specially(port, id);
+        }
+    }
+
+    fn hand_specially(&mut self, port: PortId, id: PacketId) {
         let now = self.now();
         let out = &self.ports[port];
         if !out.up {
@@ -40,7 +50,7 @@ impl Network {
         }
     }
 
-    /// A packet leaves a port that has a mechanism, or whose link loses. Answers whether it is lost.
+    /// A packet leaves a port that has a mechanism, whose link loses, or that a trace covers. Answers whether it is lost.
     #[cold]
     #[inline(never)]
     pub(super) fn depart_specially(&mut self, port: PortId, id: PacketId) -> bool {
@@ -49,6 +59,9 @@ impl Network {
             let state = self.port_state(port);
             let (parcel, extra) = self.slab.get_both(id);
             self.mechanisms[mechanism].protocol.on_departure(&mut parcel.packet, extra, state);
+        }
+        if special.is_traced {
+            self.tap_departure(port, id);
         }
         special.loss.is_some_and(|loss| self.losses[loss].strikes())
     }

@@ -178,5 +178,6 @@ pub fn reference() -> String {
     section(&mut out, "`[[fault]]`", FaultTable::DOC, FaultTable::SPECS);
     section(&mut out, "`[[loss]]`", LossTable::DOC, LossTable::SPECS);
     section(&mut out, "`[[sample]]`", SampleTable::DOC, SampleTable::SPECS);
+    section(&mut out, "`[[trace]]`", TraceTable::DOC, TraceTable::SPECS);
     out
 }

@@ -3,6 +3,7 @@
 use super::run::{Progress, SimError, Simulation};
 use crate::ids::Id;
 use crate::metrics::{Ended, Results, ShimSummary, Summary, flow_table, port_table};
+use crate::trace::Trace;
 
 impl Simulation {
     /// The progress of the run so far.
@@ -66,7 +67,14 @@ impl Simulation {
         };
         let ports = port_table(&self.model, &self.net);
         let samples = self.sampler.table(&self.model);
+        let taken = self.net.tap.take().into_iter().flat_map(|recorder| recorder.finish());
+        let asked = self.model.traces.iter();
+        let traces = asked
+            .zip(taken)
+            .map(|(trace, taken)| Trace::new(&self.model, trace, taken, self.journal.records.iter()));
+        let traces = traces.collect();
         Ok(Results {
+            traces,
             flows: flow_table(&self.model, self.journal.records.into_iter().collect()),
             ports,
             samples,

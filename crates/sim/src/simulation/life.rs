@@ -9,6 +9,7 @@ use crate::hosts::{Classes, End, Flow, Input};
 use crate::ids::{ClassId, FlowSlot, HostId, Id, RecordId, TrafficId};
 use crate::metrics::Record;
 use crate::model;
+use crate::trace::Whose;
 use clearway_proto::{Entity, Env, Rng, ShimEnv, Stats};
 use clearway_topology::{NodeId, PortId, base_rtt};
 use clearway_units::{Bytes, Rate};
@@ -93,6 +94,9 @@ impl Simulation {
         let flow = Flow::new((sender, sending), (receiver, receiving), (traffic, number), classes);
         let slot = self.hosts.flows.insert(Flow { way_back, shim, ..flow });
         self.net.residents.open(slot);
+        if let Some(recorder) = &mut self.net.tap {
+            recorder.open_flow(slot, Whose { traffic: traffic.index() as u32, number, src, dst });
+        }
         slot
     }
 

@@ -173,17 +173,17 @@ impl FlowControl {
         resumes
     }
 
-    /// Sends the frame that is due for a port. Answers false if what was asked for was taken back in the meantime.
-    pub fn send_frame(&mut self, port: PortId) -> bool {
+    /// Sends the frame that is due for a port, and answers it; `None` if what was asked for was taken back in the meantime.
+    pub fn send_frame(&mut self, port: PortId) -> Option<Frame> {
         let ask = &mut self.asks[port];
         let frame = Frame { stop: ask.wanted.without(ask.told), go: ask.told.without(ask.wanted) };
         if frame == Frame::default() {
-            return false;
+            return None;
         }
         ask.told = ask.wanted;
         ask.pauses += u64::from(!frame.stop.is_empty());
         ask.frames.push_back(frame);
-        true
+        Some(frame)
     }
 
     /// The frame that a port obeys now: the first of those under way to it.

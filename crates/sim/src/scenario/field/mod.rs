@@ -2,10 +2,12 @@
 
 mod amounts;
 mod places;
+mod traces;
 mod words;
 
 pub(super) use amounts::{BufferWord, MarkingWord};
 pub(super) use places::*;
+pub(super) use traces::*;
 pub(super) use words::*;
 
 use clearway_schema::{Field, Value, quoted};

@@ -7,6 +7,7 @@ mod marking;
 mod names;
 mod ports;
 mod samples;
+mod traces;
 mod traffic;
 mod write;
 
@@ -24,12 +25,24 @@ use clearway_units::Bytes;
 use links::{read_faults, read_loss, with_links};
 use ports::{PortTables, Ports, resolve_ports};
 use samples::read_samples;
+use traces::read_traces;
 use traffic::{ReadPart, read_traffic};
 use write::{Written, write_toml};
 
 /// The tables that a scenario file may have.
-const TABLES: [&str; 10] =
-    ["topology", "link", "network", "switch", "host", "transport", "traffic", "fault", "loss", "sample"];
+const TABLES: [&str; 11] = [
+    "topology",
+    "link",
+    "network",
+    "switch",
+    "host",
+    "transport",
+    "traffic",
+    "fault",
+    "loss",
+    "sample",
+    "trace",
+];
 
 /// A resolved scenario.
 pub(super) struct Resolved {
@@ -56,6 +69,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
     let (faults, fault_tables) = read_faults(document, topology, root.stop)?;
     let (loss, loss_tables) = read_loss(document, topology)?;
     let (samples, sample_tables) = read_samples(document, topology, &ports.parts, has_credits)?;
+    let (traces, trace_tables) = read_traces(&surroundings, &ports.parts)?;
 
     let toml = write_toml(&Written {
         root,
@@ -70,6 +84,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
         faults: &fault_tables,
         loss: &loss_tables,
         samples: &sample_tables,
+        traces: &trace_tables,
     });
     let Ports { tables, switch, host, pfc, parts, .. } = ports;
     let model = Model {
@@ -85,6 +100,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
         faults,
         loss,
         samples,
+        traces,
         topology: grounds.topology,
     };
     Ok(Resolved { name: grounds.root.name, model, toml })

@@ -113,7 +113,12 @@ fn sampled_traffic(document: &Document, at: &Path, table: &SampleTable, parts: &
 }
 
 /// Returns the ports that a table names.
-fn sampled_ports(document: &Document, at: &Path, ports: &Ports, topology: &Topology) -> Result<Vec<PortId>> {
+pub(super) fn sampled_ports(
+    document: &Document,
+    at: &Path,
+    ports: &Ports,
+    topology: &Topology,
+) -> Result<Vec<PortId>> {
     let all = || (0..topology.ports().len() as u32).map(PortId);
     let of_host = |port: &PortId| topology.is_host(topology.port(*port).from);
     Ok(match ports {

@@ -24,6 +24,7 @@ pub(super) struct Written<'a> {
     pub faults: &'a [FaultTable],
     pub loss: &'a [LossTable],
     pub samples: &'a [SampleTable],
+    pub traces: &'a [TraceTable],
 }
 
 pub(super) fn write_toml(written: &Written<'_>) -> String {
@@ -104,6 +105,10 @@ pub(super) fn write_toml(written: &Written<'_>) -> String {
     for sample in written.samples {
         out.push_str("\n[[sample]]\n");
         keys(&mut out, sample.write());
+    }
+    for trace in written.traces {
+        out.push_str("\n[[trace]]\n");
+        keys(&mut out, trace.write());
     }
     out
 }

@@ -1,4 +1,4 @@
-//! The keys of the scenario itself, of its network, ports and hosts, of failures, and of sampled series.
+//! The keys of the scenario itself, of its network, ports and hosts, of failures, of sampled series, and of traces.
 
 use crate::model::Delay;
 use crate::scenario::field::*;
@@ -239,5 +239,32 @@ declare! {
         /// The output ports, for `"queue"`, `"credit-queue"` and `"rate"`. A port is named by both ends of its link,
         /// the sending one first. Without it, the ports of all switches.
         ports: Option<Ports> = none;
+    }
+}
+
+declare! {
+    /// A trace: what happens to packets at ports, written to files for Wireshark and Perfetto ([more](traces.md)). A
+    /// packet is in the trace if `flows` names its flow, at the ports that `ports` and `hosts` name.
+    pub table TraceTable {
+        /// The name of the trace, which the names of its files have in them: letters, digits, `-` and `_`. Without it,
+        /// `packets`, with a number if the word comes again.
+        name: Option<Name> = none;
+        /// The flows: traffic entries, with the numbers of flows behind a slash or without, as in `["web/0..9"]`. Without
+        /// it, all flows.
+        flows: Option<Vec<FlowsRef>> = none;
+        /// The output ports, as `[[sample]]` names them. Without it and `hosts`, all ports.
+        ports: Option<Ports> = none;
+        /// The hosts whose ports are traced in addition to `ports`: the host's own, and that of the switch towards it.
+        hosts: Option<Vec<HostRef>> = none;
+        /// The time of the first event in the trace.
+        from: Time = "0 s" in "0 s" to "100000 s";
+        /// The time of the last event in the trace. Without it, the end of the run.
+        until: Option<Time> = none in "1 ns" to "100000 s";
+        /// The largest number of events that the trace keeps. A packet has one or two at each port that it crosses.
+        /// Later ones are counted, and the summary of the run says how many were left out.
+        limit: u64 = "100000" in "1" to "10000000";
+        /// The formats of the files. `"pcapng"`: for Wireshark and tshark. `"perfetto"`: for ui.perfetto.dev. Without
+        /// it, both.
+        format: Option<Vec<FormatWord>> = none;
     }
 }

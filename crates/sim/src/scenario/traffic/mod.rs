@@ -146,7 +146,8 @@ impl Surroundings<'_> {
         })
     }
 
-    fn find_host(&self, host: &HostRef) -> std::result::Result<NodeId, String> {
+    /// Returns the host that a name or a number means.
+    pub fn find_host(&self, host: &HostRef) -> std::result::Result<NodeId, String> {
         let count = self.topology.hosts() as u64;
         let number = match host {
             HostRef::Name(name) => match self.topology.node(name) {

@@ -1,0 +1,15 @@
+//! Traces: what happened to packets at ports, entry by entry.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `entry.rs` | an entry: a packet, or a pause frame, at a port at an instant |
+//! | `recorder.rs` | the recorder, which chooses and keeps entries while the run goes on |
+//! | `taken.rs` | a trace after the run, and its table |
+
+mod entry;
+mod recorder;
+mod taken;
+
+pub use entry::{Entry, Step, Traced, What, Whose};
+pub use recorder::{Held, Place, Recorder, Taken};
+pub use taken::{FlowSpan, Trace};
