@@ -207,6 +207,12 @@ impl Flags {
         self.0 &= !other.0;
     }
 
+    /// Returns all bits, as [`Flags::ECN_CAPABLE`] and the others number them.
+    #[inline]
+    pub const fn bits(self) -> u16 {
+        self.0
+    }
+
     /// Returns the bits of both.
     #[inline]
     pub const fn with(self, other: Flags) -> Flags {

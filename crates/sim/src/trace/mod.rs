@@ -5,10 +5,13 @@
 //! | `entry.rs` | an entry: a packet, or a pause frame, at a port at an instant |
 //! | `recorder.rs` | the recorder, which chooses and keeps entries while the run goes on |
 //! | `taken.rs` | a trace after the run, and its table |
+//! | `capture.rs`, `timeline.rs` | a trace as a pcapng file, and as a Perfetto trace |
 
+mod capture;
 mod entry;
 mod recorder;
 mod taken;
+mod timeline;
 
 pub use entry::{Entry, Step, Traced, What, Whose};
 pub use recorder::{Held, Place, Recorder, Taken};

@@ -47,6 +47,8 @@ pub(super) struct Scene {
     pub ports: BTreeMap<PortId, (String, Port)>,
     /// The names of the traffic entries, and the headers that their packets carry.
     pub traffic: Vec<(String, Family)>,
+    /// The names of the hosts that send or receive, by their numbers.
+    pub hosts: BTreeMap<u32, String>,
     /// The sizes of frames.
     pub framing: Framing,
 }
@@ -56,7 +58,10 @@ impl Scene {
         let topology = &model.topology;
         let known = |port: PortId| (port, (topology.port_name(port), *topology.port(port)));
         let traffic = |entry: &model::Traffic| (entry.name.clone(), entry.transport.info().family);
+        let flows = entries.iter().filter_map(|entry| entry.what.packet().map(|traced| traced.flow));
+        let hosts = flows.flat_map(|flow| [flow.src, flow.dst]);
         Scene {
+            hosts: hosts.map(|host| (host.0, topology.name(host).to_owned())).collect(),
             ports: entries.iter().map(|entry| known(entry.port)).collect(),
             traffic: model.traffic.iter().map(traffic).collect(),
             framing: model.framing,
@@ -106,7 +111,7 @@ pub(super) fn reason_word(why: DropReason) -> &'static str {
 }
 
 /// The number of a credit: that of the credit itself, or of the one that data spends.
-fn credit_of(header: &Header) -> Option<u64> {
+pub(super) fn credit_of(header: &Header) -> Option<u64> {
     match *header {
         Header::Credit { number, .. } => Some(number),
         Header::CreditData { credit, .. } => Some(credit),
