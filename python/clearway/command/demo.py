@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from clearway import _clearway, folder
 from clearway.command.progress import progress_bar
 from clearway.command.shared import INTERRUPTED, console, notes
 from clearway.command.tables import print_assumptions, print_runs, print_texts
+from clearway.comparison import save
 from clearway.groups import as_sweep
 from clearway.result import Run
 from clearway.runner import load_scenario, simulate
@@ -41,6 +41,11 @@ class Job:
     def label(self) -> str:
         """The name of this simulation in the progress bar."""
         return " ".join([Path(self.scenario).stem, *self.set.values(), self.transport])
+
+    @property
+    def folder(self) -> str:
+        """The name of this simulation's folder."""
+        return "-".join([Path(self.scenario).stem, *self.set.values(), self.transport])
 
 
 def jobs(quick: bool) -> Iterator[Job]:
@@ -77,8 +82,9 @@ def demo(scenarios: Path, out: Path, quick: bool) -> int:
         where = "run this in Clearway's repository, or name its folder with --scenarios"
         raise _clearway.Error(f"{scenarios / missing[0]}: there is no such file; {where}")
     loaded = [load_scenario(scenarios / job.scenario, transport=job.transport, set=job.set) for job in wanted]
-    target = out / "demo"
-    folder.check_target(target)
+    target = out / ("demo-quick" if quick else "demo")
+    results = {job.folder: one.to_toml() for job, one in zip(wanted, loaded, strict=True)}
+    folder.check_target(target, results)
     runs: list[Run] = []
     with progress_bar(quiet=False) as bar:
         for number, (job, scenario) in enumerate(zip(wanted, loaded, strict=True), 1):
@@ -89,9 +95,9 @@ def demo(scenarios: Path, out: Path, quick: bool) -> int:
                 break
     board = board_html(scenarios.parent / "docs" / "results" / "data")
     page = write_page(runs, out / "report" / "index.html", title="ExpressPass against DCTCP", more=board)
-    save(runs, target)
+    saved = save({job.folder: run for job, run in zip(wanted, runs, strict=False)}, target, results, force=False)
     show(runs)
-    notes().print(f"Results: {target}\nReport:  {page} (open it in a browser)", markup=False)
+    notes().print(f"Results: {saved}\nReport:  {page} (open it in a browser)", markup=False)
     return INTERRUPTED if runs[-1].interrupted else 0
 
 
@@ -107,15 +113,6 @@ def board_html(records: Path) -> str:
         "Every claim of the five papers is computed by `clearway reproduce`; docs/results/README.md has a row for each."
     )
     return f'<h2>What the papers claim</h2><p class="muted">{about}</p><div class="card">{table}</div>'
-
-
-def save(runs: list[Run], target: Path) -> None:
-    """Writes the runs, in place of those of an earlier demonstration."""
-    for old in folder.find_runs(target) if target.exists() else []:
-        shutil.rmtree(old)
-    for run in runs:
-        values = run.summary["overrides"]["set"].values()
-        run.save(target / "-".join([run.name, *values, run.label]))
 
 
 def show(runs: list[Run]) -> None:

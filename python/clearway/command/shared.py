@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -48,8 +49,14 @@ def run_options(function: F) -> F:
             help="How connections start: each transport's own way, or all alike (a handshake, a first window of 2).",
         ),
         click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed, instead of the scenario's."),
-        click.option("--out", type=click.Path(path_type=Path), help="Folder for the results.  [default: out/NAME]"),
-        click.option("--force", is_flag=True, help="Write into a folder that holds something else too."),
+        click.option(
+            "--out",
+            type=click.Path(path_type=Path),
+            help="Folder for the results.  [default: in out, named for the scenario and what is set]",
+        ),
+        click.option(
+            "--force", is_flag=True, help="Replace other results, or write into a folder with other files; they stay."
+        ),
         click.option(
             "--threads",
             type=int,
@@ -76,15 +83,23 @@ def settings_dict(settings: tuple[tuple[str, str], ...], stacks: str | None = No
     return found
 
 
+class Printer(Console):
+    """A console that prints into nothing once its reader is gone, as in `clearway compare ... | head`."""
+
+    def on_broken_pipe(self) -> None:
+        """Goes on without a reader, which has seen what it wanted, so that results are written and told of."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+
+
 def console(*, quiet: bool = False) -> Console:
     """The console for results, on standard output; 120 columns wide where that is no terminal."""
     width = None if sys.stdout.isatty() else 120
-    return Console(quiet=quiet, width=width, highlight=False, emoji=False)
+    return Printer(quiet=quiet, width=width, highlight=False, emoji=False)
 
 
 def notes(*, quiet: bool = False) -> Console:
     """The console for everything but results, on standard error."""
-    return Console(stderr=True, quiet=quiet, highlight=False, emoji=False, soft_wrap=True)
+    return Printer(stderr=True, quiet=quiet, highlight=False, emoji=False, soft_wrap=True)
 
 
 def print_json(value: object) -> None:
