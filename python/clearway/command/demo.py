@@ -73,9 +73,7 @@ def demo(scenarios: Path | None, out: Path, quick: bool) -> int:
     from clearway.runner import load_scenario, simulate
 
     wanted = list(jobs(quick))
-    loaded = [
-        load_scenario(source(job.scenario, scenarios), transport=job.transport, set=job.set) for job in wanted
-    ]
+    loaded = [load_scenario(source(job.scenario, scenarios), transport=job.transport, set=job.set) for job in wanted]
     target = out / "demo"
     folder.check_target(target)
     runs: list[Run] = []
@@ -98,7 +96,8 @@ def source(name: str, folder: Path | None) -> Path | str:
     """The file of an example scenario in a folder or, without one, its text from the package."""
     if folder is not None:
         return folder / f"{name}.toml"
-    return next(one["text"] for one in _clearway.scenarios() if one["name"] == name)
+    text = next(one["text"] for one in _clearway.scenarios() if one["name"] == name)
+    return f'name = "{name}"\n{text}'
 
 
 def board_html(records: Path) -> str:
