@@ -43,7 +43,7 @@ fn write_examples(folder: &Path) {
     let mut rows = Vec::new();
     for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
         let text = std::fs::read_to_string(&path).unwrap_or_default();
-        let alone = !text.lines().any(|line| line.starts_with("file ="));
+        let alone = !text.contains("kind = \"file\"");
         if let (Some("toml"), Some(stem), true) =
             (path.extension().and_then(|e| e.to_str()), path.file_stem().and_then(|s| s.to_str()), alone)
         {
@@ -51,7 +51,7 @@ fn write_examples(folder: &Path) {
         }
     }
     rows.sort();
-    let out = PathBuf::from(std::env::var("OUT_DIR").expect("cargo sets OUT_DIR")).join("examples.rs");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("examples.rs");
     std::fs::write(out, format!("&[{}]", rows.join(", "))).expect("cargo's OUT_DIR can be written");
 }
 
