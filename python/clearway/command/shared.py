@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from rich.console import Console
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -83,22 +84,18 @@ def settings_dict(settings: tuple[tuple[str, str], ...], stacks: str | None = No
     return found
 
 
-class Printer(Console):
-    """A console that prints into nothing once its reader is gone, as in `clearway compare ... | head`."""
-
-    def on_broken_pipe(self) -> None:
-        """Goes on without a reader, which has seen what it wanted, so that results are written and told of."""
-        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
-
-
 def console(*, quiet: bool = False) -> Console:
     """The console for results, on standard output; 120 columns wide where that is no terminal."""
+    from clearway.command.printer import Printer
+
     width = None if sys.stdout.isatty() else 120
     return Printer(quiet=quiet, width=width, highlight=False, emoji=False)
 
 
 def notes(*, quiet: bool = False) -> Console:
     """The console for everything but results, on standard error."""
+    from clearway.command.printer import Printer
+
     return Printer(stderr=True, quiet=quiet, highlight=False, emoji=False, soft_wrap=True)
 
 
