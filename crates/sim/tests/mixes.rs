@@ -1,8 +1,8 @@
 //! Property tests of mixed scenarios: transports of several kinds share one network whose frames, classes, credit
 //! classes, flow control, memory and faults are drawn together.
 //!
-//! A case is a scenario file, so that a failure can be run by hand. `MIXES=5000 cargo test -p clearway-sim --test mixes`
-//! draws that many cases.
+//! A case is a scenario file, so that a failure can be run by hand. `PROPTEST_CASES=20000 cargo test -p clearway-sim --test mixes`
+//! draws a quarter of that many cases.
 
 mod common;
 
@@ -247,12 +247,14 @@ fn watched(model: &Model) -> Model {
     Model { samples: of_ports.into_iter().chain(of_traffic).map(sample).collect(), ..model.clone() }
 }
 
-fn cases() -> u32 {
-    std::env::var("MIXES").ok().and_then(|count| count.parse().ok()).unwrap_or(64)
+/// Returns proptest's configuration with a quarter of its cases: 64, unless `PROPTEST_CASES` says otherwise.
+fn a_quarter() -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig { cases: usual.cases / 4, max_global_rejects: 100_000, ..usual }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), max_global_rejects: 100_000, ..ProptestConfig::default() })]
+    #![proptest_config(a_quarter())]
 
     #[test]
     fn any_mix_of_transports_classes_and_flow_control_delivers_every_byte_and_balances(text in scenarios()) {
