@@ -11,6 +11,8 @@ from clearway._clearway import transports as transports
 from clearway.comparison import Comparison, compare
 from clearway.result import Run, load
 from clearway.runner import run
+from clearway.sweeps.result import Sweep, load_sweep
+from clearway.sweeps.run import sweep
 
 __all__ = [
     "Comparison",
@@ -19,10 +21,13 @@ __all__ = [
     "Run",
     "ScenarioError",
     "SimulationError",
+    "Sweep",
     "__version__",
     "compare",
     "load",
+    "load_sweep",
     "metrics",
     "run",
+    "sweep",
     "transports",
 ]

@@ -17,6 +17,7 @@ from clearway.command.plan import plan
 from clearway.command.report import report
 from clearway.command.reproduce import reproduce
 from clearway.command.run import run
+from clearway.command.sweep import sweep
 
 BAD_INPUT = 2
 FAILED = 1
@@ -26,6 +27,7 @@ EXAMPLES = """\b
 Examples:
   clearway run scenarios/incast.toml --transport expresspass
   clearway compare scenarios/websearch.toml --transports expresspass,dctcp
+  clearway sweep scenarios/sweeps/buffers.toml
   clearway plan stability pacc --rate "25 Gbps"
   clearway list transports expresspass
   clearway report out/websearch
@@ -46,7 +48,7 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (run, compare, plan, list_, report, reproduce, parity, demo):
+for command in (run, compare, sweep, plan, list_, report, reproduce, parity, demo):
     cli.add_command(command)
 
 
