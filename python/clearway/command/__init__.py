@@ -9,14 +9,7 @@ from typing import NoReturn
 import click
 
 from clearway import _clearway
-from clearway.command.compare import compare
-from clearway.command.demo import demo
-from clearway.command.listing import list_
-from clearway.command.parity import parity
-from clearway.command.plan import plan
-from clearway.command.report import report
-from clearway.command.reproduce import reproduce
-from clearway.command.run import run
+from clearway.command.later import LaterGroup
 
 BAD_INPUT = 2
 FAILED = 1
@@ -33,7 +26,22 @@ Examples:
 """
 
 
+#: The commands: where each is defined, and its line in the help.
+COMMANDS = {
+    "compare": ("clearway.command.compare:compare", "Simulate a scenario under several transports."),
+    "demo": ("clearway.command.demo:demo", "Simulate ExpressPass against DCTCP, and write a report."),
+    "list": ("clearway.command.listing:list_", "List transports, topologies, workloads or figures."),
+    "parity": ("clearway.command.parity:parity", "Compare with the simulators of the protocols' authors."),
+    "plan": ("clearway.command.plan:plan", "Answer from the papers' formulas, without a simulation."),
+    "report": ("clearway.command.report:report", "Make a page with tables and pictures of results."),
+    "reproduce": ("clearway.command.reproduce:reproduce", "Reproduce figures of papers."),
+    "run": ("clearway.command.run:run", "Simulate a scenario."),
+}
+
+
 @click.group(
+    cls=LaterGroup,
+    later=COMMANDS,
     epilog=EXAMPLES,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -44,10 +52,6 @@ def cli(context: click.Context) -> None:
     """Simulate congestion control in datacenter networks, packet by packet."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
-
-
-for command in (run, compare, plan, list_, report, reproduce, parity, demo):
-    cli.add_command(command)
 
 
 def main() -> NoReturn:

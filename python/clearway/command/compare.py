@@ -6,13 +6,9 @@ from pathlib import Path
 
 import click
 
-import clearway.comparison
-from clearway import folder
-from clearway.command.progress import progress_bar
 from clearway.command.run import run_json, saved_text
 from clearway.command.shared import INTERRUPTED, console, notes, print_json, run_options, settings_dict
 from clearway.command.tables import print_runs
-from clearway.runner import load_scenario
 
 EXAMPLES = """\b
 Examples:
@@ -42,6 +38,11 @@ def compare(
 
     Writes a folder for each transport; `clearway report` makes pictures of them.
     """
+    import clearway.comparison
+    from clearway import folder
+    from clearway.command.progress import progress_bar
+    from clearway.runner import load_scenario
+
     names = [name.strip() for name in transports.split(",") if name.strip()]
     chosen = settings_dict(settings, stacks)
     if not names:

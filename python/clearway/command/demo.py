@@ -6,17 +6,16 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from clearway import _clearway, folder
-from clearway.command.progress import progress_bar
 from clearway.command.shared import INTERRUPTED, console, notes
 from clearway.command.tables import print_assumptions, print_runs, print_texts
-from clearway.groups import as_sweep
-from clearway.result import Run
-from clearway.runner import load_scenario, simulate
-from clearway.texts import sweep_texts
+
+if TYPE_CHECKING:
+    from clearway.result import Run
 
 TRANSPORTS = ("dctcp", "expresspass")
 FAN_OUT_KEY = "traffic.workers.fan_out"
@@ -70,7 +69,9 @@ def demo(scenarios: Path, out: Path, quick: bool) -> int:
     A partition/aggregate incast (ExpressPass '17, Fig. 1) with fan-outs of 32 to 2,048 on an 8-ary fat tree, then
     web-search traffic at a load of 0.6 on a 3:1 oversubscribed fat tree of 192 hosts.
     """
+    from clearway.command.progress import progress_bar
     from clearway.report import write_page
+    from clearway.runner import load_scenario, simulate
 
     wanted = list(jobs(quick))
     if missing := [job.scenario for job in wanted if not (scenarios / job.scenario).exists()]:
@@ -120,6 +121,9 @@ def save(runs: list[Run], target: Path) -> None:
 
 def show(runs: list[Run]) -> None:
     """Prints the tables of the demonstration, one a scenario."""
+    from clearway.groups import as_sweep
+    from clearway.texts import sweep_texts
+
     by_name: dict[str, list[Run]] = {}
     for run in runs:
         by_name.setdefault(run.name, []).append(run)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.markup import escape
 
 from clearway import _clearway, units
 from clearway.command.shared import console, print_json
 from clearway.command.tables import print_texts
-from clearway.texts import Texts
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from clearway.texts import Texts
 
 EXAMPLES = """\b
 Examples:
@@ -74,7 +76,9 @@ def figures() -> list[dict[str, Any]]:
 
 
 def overview(what: str) -> Texts:
-    """Prints a line for each entry of a kind."""
+    """A line for each entry of a kind."""
+    from rich.markup import escape
+
     if what == "workloads":
         rows = [[w["name"], units.size(w["mean_bytes"]), escape(w["summary"])] for w in _clearway.workloads()]
         return ["workload", "mean size", "what it is"], rows
@@ -91,7 +95,9 @@ def overview(what: str) -> Texts:
 
 
 def describe_other(out: Console, entry: Mapping[str, Any]) -> None:
-    """All about a topology or a workload."""
+    """Prints all about a topology, a workload or a figure."""
+    from rich.markup import escape
+
     out.print(f"[bold]{entry['name']}[/]: {escape(entry['summary'])}", soft_wrap=True)
     for key, default in entry.get("keys", {}).items():
         out.print(f"  {key} = {default or 'left out'}", soft_wrap=True, markup=False)
@@ -105,6 +111,8 @@ def describe_other(out: Console, entry: Mapping[str, Any]) -> None:
 
 def describe(out: Console, transport: _clearway._Transport) -> None:
     """Prints all that is known of a transport: parameters, profiles, sources."""
+    from rich.markup import escape
+
     out.print(f"[bold]{transport['name']}[/]: {escape(transport['summary'])}", soft_wrap=True)
     out.print(f"Source: {escape(transport['source'])}", soft_wrap=True)
     out.print(f"Checked against: {escape(transport['checked'])}. {escape(transport['checked_how'])}", soft_wrap=True)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from clearway import folder
-from clearway.command.progress import progress_bar
 from clearway.command.shared import INTERRUPTED, console, notes, print_json, run_options, settings_dict
 from clearway.command.tables import print_runs
-from clearway.comparison import headline
-from clearway.metrics import fct_by_size
-from clearway.result import Run
-from clearway.runner import load_scenario, simulate
+
+if TYPE_CHECKING:
+    from clearway.result import Run
 
 EXAMPLES = """\b
 Examples:
@@ -44,6 +42,10 @@ def run(
     Prints flow completion times by size, queues, drops and speed, and writes the results to a folder: the resolved
     scenario, flows, ports and samples as Parquet, totals as JSON. Ctrl-C keeps what was simulated so far.
     """
+    from clearway import folder
+    from clearway.command.progress import progress_bar
+    from clearway.runner import load_scenario, simulate
+
     chosen = settings_dict(settings, stacks)
     loaded = load_scenario(scenario, transport=transport, seed=seed, set=chosen)
     out = out or Path("out") / "-".join(filter(None, [loaded.name, transport]))
@@ -61,6 +63,9 @@ def run(
 
 def run_json(run: Run, out: Path) -> dict[str, object]:
     """A run for `--json`."""
+    from clearway.comparison import headline
+    from clearway.metrics import fct_by_size
+
     return {
         "out": str(out),
         "summary": run.summary,

@@ -7,10 +7,12 @@ import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from rich.console import Console
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -78,12 +80,16 @@ def settings_dict(settings: tuple[tuple[str, str], ...], stacks: str | None = No
 
 def console(*, quiet: bool = False) -> Console:
     """The console for results, on standard output; 120 columns wide where that is no terminal."""
+    from rich.console import Console
+
     width = None if sys.stdout.isatty() else 120
     return Console(quiet=quiet, width=width, highlight=False, emoji=False)
 
 
 def notes(*, quiet: bool = False) -> Console:
     """The console for everything but results, on standard error."""
+    from rich.console import Console
+
     return Console(stderr=True, quiet=quiet, highlight=False, emoji=False, soft_wrap=True)
 
 
