@@ -1,6 +1,7 @@
 //! Lists of flows as CSV.
 
-use super::{Flows, ListError, ListRules, ListedFlow, fail, number};
+use super::flow::{Flows, ListError, ListRules, ListedFlow, fail};
+use super::number;
 use clearway_units::{Bytes, Time, UnitError};
 
 const COLUMNS: &str =

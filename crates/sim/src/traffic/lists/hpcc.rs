@@ -1,6 +1,7 @@
 //! Flow files of HPCC's ns-3 code.
 
-use super::{Flows, ListError, ListRules, ListedFlow, fail, number};
+use super::flow::{Flows, ListError, ListRules, ListedFlow, fail};
+use super::number;
 
 const FORM: &str = "write src dst priority dport bytes start-in-seconds";
 

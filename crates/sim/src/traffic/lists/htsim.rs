@@ -1,6 +1,7 @@
 //! Connection matrices (`.cm`) of htsim.
 
-use super::{Flows, HtsimUnit, ListError, ListRules, ListedFlow, fail, number};
+use super::flow::{Flows, HtsimUnit, ListError, ListRules, ListedFlow, fail};
+use super::number;
 use clearway_units::{Bytes, Time};
 
 const FORM: &str = "write src->dst start TIME size BYTES";

@@ -1,6 +1,7 @@
 //! Flow lists of the ExpressPass authors' ns-2 script.
 
-use super::{Flows, ListError, ListRules, ListedFlow, fail, number};
+use super::flow::{Flows, ListError, ListRules, ListedFlow, fail};
+use super::number;
 
 /// Reads a list as `large-scale-fattree.tcl` writes it to `flowfile.tr`: a line `start-seconds src dst bytes` for each
 /// flow, with hosts counted from 0. Empty lines and lines that start with `#` are skipped.

@@ -1,6 +1,6 @@
 //! Numbers whose unit the format or the column states, such as seconds.
 
-use super::{ListError, fail};
+use super::flow::{ListError, fail};
 use clearway_units::{Bytes, Time};
 
 /// The largest number of decimal places that a power of ten of 128 bits covers.

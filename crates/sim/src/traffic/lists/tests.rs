@@ -1,6 +1,7 @@
 //! Tests of the readers of lists.
 
 use super::*;
+use clearway_units::{Bytes, Time};
 use proptest::prelude::*;
 
 const RULES: ListRules = ListRules { most: 1_000, start_unit: None };
