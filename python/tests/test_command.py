@@ -13,6 +13,7 @@ import pytest
 from conftest import ENDLESS, REPOSITORY, SMALL, Cli
 
 import clearway
+from clearway import _clearway
 
 
 def files(folder: Path) -> set[str]:
@@ -197,13 +198,23 @@ def test_without_a_command_there_is_help(cli: Cli) -> None:
 
 
 def test_the_demonstration_runs_in_small(cli: Cli, tmp_path: Path) -> None:
-    done = cli("demo", "--quick", "--scenarios", REPOSITORY / "scenarios")
+    done = cli("demo", "--quick")
     assert done.returncode == 0, done.stderr
     assert "websearch" in done.stdout
     assert "<svg" in (tmp_path / "out" / "report" / "index.html").read_text("utf-8")
     assert len(list((tmp_path / "out" / "demo").iterdir())) == 8
     elsewhere = cli("demo", "--scenarios", "nowhere")
     assert (elsewhere.returncode, elsewhere.stderr.count("\n")) == (2, 1)
+
+
+def test_example_scenarios_come_with_the_package_and_run(cli: Cli, tmp_path: Path) -> None:
+    names = [one["name"] for one in _clearway.scenarios()]
+    files = {path.stem: path for path in (REPOSITORY / "scenarios").glob("*.toml")}
+    assert sorted(set(files) - set(names)) == ["deadlock"], "only an example that needs another file is left out"
+    for name in names:
+        assert cli("list", "scenarios", name).stdout == files[name].read_text("utf-8")
+    (tmp_path / "one.toml").write_text(cli("list", "scenarios", "dumbbell").stdout)
+    assert cli("run", "one.toml", "--set", "stop=1 ms").returncode == 0
 
 
 def test_version(cli: Cli) -> None:

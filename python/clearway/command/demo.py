@@ -32,6 +32,7 @@ Examples:
 class Job:
     """One simulation of the demonstration."""
 
+    #: Name of one of the example scenarios.
     scenario: str
     transport: str
     set: dict[str, str] = field(default_factory=dict)
@@ -39,31 +40,29 @@ class Job:
     @property
     def label(self) -> str:
         """The name of this simulation in the progress bar."""
-        return " ".join([Path(self.scenario).stem, *self.set.values(), self.transport])
+        return " ".join([self.scenario, *self.set.values(), self.transport])
 
 
 def jobs(quick: bool) -> Iterator[Job]:
     """All simulations, in order."""
     for fan_out in FAN_OUTS[:3] if quick else FAN_OUTS:
         for transport in TRANSPORTS:
-            yield Job("fig01-partition-aggregate.toml", transport, {FAN_OUT_KEY: str(fan_out)})
+            yield Job("fig01-partition-aggregate", transport, {FAN_OUT_KEY: str(fan_out)})
     for transport in TRANSPORTS:
-        yield Job("websearch.toml", transport, {"traffic.web.flows": "200" if quick else "10000"})
+        yield Job("websearch", transport, {"traffic.web.flows": "200" if quick else "10000"})
 
 
 @click.command(epilog=EXAMPLES)
 @click.option(
     "--scenarios",
     type=click.Path(path_type=Path),
-    default=Path("scenarios"),
-    show_default=True,
-    help="Folder of the repository's scenarios.",
+    help="Folder with the two scenarios as files, to demonstrate changed ones.  [default: those of the package]",
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True, help="Folder for the results."
 )
 @click.option("--quick", is_flag=True, help="Fewer and smaller simulations.")
-def demo(scenarios: Path, out: Path, quick: bool) -> int:
+def demo(scenarios: Path | None, out: Path, quick: bool) -> int:
     """Run the main job: ExpressPass against DCTCP, and a report with pictures.
 
     A partition/aggregate incast (ExpressPass '17, Fig. 1) with fan-outs of 32 to 2,048 on an 8-ary fat tree, then
@@ -74,10 +73,7 @@ def demo(scenarios: Path, out: Path, quick: bool) -> int:
     from clearway.runner import load_scenario, simulate
 
     wanted = list(jobs(quick))
-    if missing := [job.scenario for job in wanted if not (scenarios / job.scenario).exists()]:
-        where = "run this in Clearway's repository, or name its folder with --scenarios"
-        raise _clearway.Error(f"{scenarios / missing[0]}: there is no such file; {where}")
-    loaded = [load_scenario(scenarios / job.scenario, transport=job.transport, set=job.set) for job in wanted]
+    loaded = [load_scenario(source(job.scenario, scenarios), transport=job.transport, set=job.set) for job in wanted]
     target = out / "demo"
     folder.check_target(target)
     runs: list[Run] = []
@@ -88,12 +84,20 @@ def demo(scenarios: Path, out: Path, quick: bool) -> int:
             runs.append(run)
             if run.interrupted:
                 break
-    board = board_html(scenarios.parent / "docs" / "results" / "data")
+    board = board_html(Path("docs") / "results" / "data")
     page = write_page(runs, out / "report" / "index.html", title="ExpressPass against DCTCP", more=board)
     save(runs, target)
     show(runs)
     notes().print(f"Results: {target}\nReport:  {page} (open it in a browser)", markup=False)
     return INTERRUPTED if runs[-1].interrupted else 0
+
+
+def source(name: str, folder: Path | None) -> Path | str:
+    """The file of an example scenario in a folder or, without one, its text from the package."""
+    if folder is not None:
+        return folder / f"{name}.toml"
+    text = next(one["text"] for one in _clearway.scenarios() if one["name"] == name)
+    return f'name = "{name}"\n{text}'
 
 
 def board_html(records: Path) -> str:
