@@ -65,6 +65,7 @@ def guarded() -> int:
     """Runs the command and returns its exit code."""
     try:
         code = cli.main(standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message(), file=sys.stderr)
         return BAD_INPUT
@@ -76,10 +77,10 @@ def guarded() -> int:
     except _clearway.Error as error:
         return complain(str(error), BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
-        return complain("interrupted before there was anything to save", INTERRUPTED)
+        return complain("interrupted; every folder of results is as it was, or new and whole", INTERRUPTED)
     except BrokenPipeError:  # `clearway ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+        return 0
     except MemoryError:
         return complain("out of memory", FAILED)
     except Exception as error:
