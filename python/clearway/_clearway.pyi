@@ -11,6 +11,7 @@ __all__ = [
     "ScenarioError",
     "SimulationError",
     "Table",
+    "Trace",
     "__commit__",
     "__profile__",
     "__sources__",
@@ -19,6 +20,7 @@ __all__ = [
     "plan_buffers",
     "plan_switches",
     "scenario_reference",
+    "scenarios",
     "topologies",
     "transports",
     "workloads",
@@ -68,6 +70,12 @@ class _Workload(TypedDict):
     points: list[tuple[int, float]]
     notes: list[str]
 
+class _Example(TypedDict):
+    name: str
+    summary: str
+    text: str
+
+def scenarios() -> list[_Example]: ...
 def transports() -> list[_Transport]: ...
 def topologies() -> list[_Topology]: ...
 def workloads() -> list[_Workload]: ...
@@ -135,9 +143,19 @@ class Results:
     @property
     def tables(self) -> list[Table]: ...
     @property
+    def traces(self) -> list[Trace]: ...
+    @property
     def summary(self) -> dict[str, Any]: ...
     @property
     def hash(self) -> str: ...
+
+@final
+class Trace:
+    @property
+    def name(self) -> str: ...
+    @property
+    def table(self) -> Table: ...
+    def files(self, scenario: str) -> dict[str, bytes]: ...
 
 @final
 class Table:

@@ -8,7 +8,7 @@ from typing import Any
 
 import tomli_w
 
-from clearway import _clearway, folder
+from clearway import _clearway, folder, traces
 from clearway.cost import Meter
 from clearway.result import Run
 from clearway.tables import describe, frame
@@ -44,7 +44,7 @@ def run(
     """
     loaded = load_scenario(scenario, transport=transport, seed=seed, set=set)
     if out is not None:
-        folder.check_target(out, force=force)
+        folder.check_target(out, {"": loaded.to_toml()}, force=force)
     result = simulate(loaded, transport=transport, set=set, progress=progress)
     if out is not None:
         result.save(out, force=force)
@@ -105,6 +105,7 @@ def simulate(
         summary=summary,
         scenario=scenario.to_toml(),
         described={table.name: describe(table) for table in results.tables},
+        traces=traces.taken(results, scenario.name),
     )
 
 

@@ -13,13 +13,13 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _clearway {
     #[pymodule_export]
-    use crate::catalog::{scenario_reference, topologies, transports, workloads};
+    use crate::catalog::{scenario_reference, scenarios, topologies, transports, workloads};
     #[pymodule_export]
     use crate::errors::{Error, ScenarioError, SimulationError, panic_for_tests};
     #[pymodule_export]
     use crate::planner::{plan_buffers, plan_switches};
     #[pymodule_export]
-    use crate::results::{Column, Results, Table};
+    use crate::results::{Column, Results, Table, Trace};
     #[pymodule_export]
     use crate::scenario::{Progress, Scenario};
 

@@ -21,8 +21,14 @@ impl Results {
     /// The tables of flows, ports and samples.
     #[getter]
     fn tables(&self) -> Vec<Table> {
-        let tables: [fn(&sim::Results) -> &sim::Table; 3] = [|r| &r.flows, |r| &r.ports, |r| &r.samples];
-        tables.into_iter().map(|pick| Table { results: self.0.clone(), pick }).collect()
+        let tables = [Which::Flows, Which::Ports, Which::Samples];
+        tables.into_iter().map(|which| Table { results: self.0.clone(), which }).collect()
+    }
+
+    /// The traces.
+    #[getter]
+    fn traces(&self) -> Vec<Trace> {
+        (0..self.0.traces.len()).map(|index| Trace { results: self.0.clone(), index }).collect()
     }
 
     /// The totals of the run, as in `summary.json`.
@@ -72,6 +78,16 @@ impl Results {
             shims.append(entry)?;
         }
         dict.set_item("shims", shims)?;
+        if !self.0.traces.is_empty() {
+            let traces = PyDict::new(py);
+            for trace in &self.0.traces {
+                let entry = PyDict::new(py);
+                entry.set_item("events", trace.entries.len())?;
+                entry.set_item("left_out", trace.left_out)?;
+                traces.set_item(&trace.name, entry)?;
+            }
+            dict.set_item("traces", traces)?;
+        }
         Ok(dict)
     }
 
@@ -82,12 +98,72 @@ impl Results {
     }
 }
 
+/// A trace: the events at the ports that it covers.
+#[pyclass(frozen, module = "clearway._clearway")]
+pub struct Trace {
+    results: Arc<sim::Results>,
+    index: usize,
+}
+
+impl Trace {
+    fn inner(&self) -> &sim::trace::Trace {
+        &self.results.traces[self.index]
+    }
+}
+
+#[pymethods]
+impl Trace {
+    /// The trace's name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.inner().name
+    }
+
+    /// The table of events.
+    #[getter]
+    fn table(&self) -> Table {
+        Table { results: self.results.clone(), which: Which::Trace(self.index) }
+    }
+
+    /// Returns the files that the scenario asks for, by the ends of their names. `scenario` names the scenario in them.
+    fn files<'py>(&self, py: Python<'py>, scenario: &str) -> PyResult<Bound<'py, PyDict>> {
+        let files = PyDict::new(py);
+        for format in &self.inner().formats {
+            let (end, bytes) = match format {
+                sim::model::TraceFormat::Pcapng => ("pcapng", self.inner().pcapng(scenario)),
+                sim::model::TraceFormat::Perfetto => ("perfetto-trace", self.inner().perfetto()),
+            };
+            files.set_item(end, PyBytes::new(py, &bytes))?;
+        }
+        Ok(files)
+    }
+}
+
+/// The choice of a table from the results.
+#[derive(Clone, Copy)]
+enum Which {
+    Flows,
+    Ports,
+    Samples,
+    Trace(usize),
+}
+
+impl Which {
+    fn of(self, results: &sim::Results) -> &sim::Table {
+        match self {
+            Which::Flows => &results.flows,
+            Which::Ports => &results.ports,
+            Which::Samples => &results.samples,
+            Which::Trace(index) => results.traces[index].table(),
+        }
+    }
+}
+
 /// A table of results.
 #[pyclass(frozen, module = "clearway._clearway")]
 pub struct Table {
     results: Arc<sim::Results>,
-    /// Selects this table from the results.
-    pick: fn(&sim::Results) -> &sim::Table,
+    which: Which,
 }
 
 #[pymethods]
@@ -95,20 +171,20 @@ impl Table {
     /// The table's name.
     #[getter]
     fn name(&self) -> &'static str {
-        (self.pick)(&self.results).name
+        self.which.of(&self.results).name
     }
 
     /// The number of rows.
     #[getter]
     fn rows(&self) -> usize {
-        (self.pick)(&self.results).rows()
+        self.which.of(&self.results).rows()
     }
 
     /// The table's columns, in order.
     #[getter]
     fn columns(&self) -> Vec<Column> {
-        let count = (self.pick)(&self.results).columns.len();
-        (0..count).map(|index| Column { results: self.results.clone(), pick: self.pick, index }).collect()
+        let count = self.which.of(&self.results).columns.len();
+        (0..count).map(|index| Column { results: self.results.clone(), which: self.which, index }).collect()
     }
 }
 
@@ -116,15 +192,14 @@ impl Table {
 #[pyclass(frozen, module = "clearway._clearway")]
 pub struct Column {
     results: Arc<sim::Results>,
-    /// Selects this column's table from the results.
-    pick: fn(&sim::Results) -> &sim::Table,
+    which: Which,
     /// The column's index in its table.
     index: usize,
 }
 
 impl Column {
     fn inner(&self) -> &sim::Column {
-        &(self.pick)(&self.results).columns[self.index]
+        &self.which.of(&self.results).columns[self.index]
     }
 }
 

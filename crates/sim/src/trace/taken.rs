@@ -10,6 +10,7 @@ use clearway_proto::{Family, Framing, Header, Kind};
 use clearway_topology::{Port, PortId};
 use clearway_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 /// A trace of a run.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct Trace {
     /// The flows of which there are entries: a row for each message on connections that stay open.
     pub flows: Vec<FlowSpan>,
     pub(super) scene: Scene,
+    /// The table of the entries, once it was asked for.
+    table: OnceLock<Table>,
 }
 
 /// The time that a flow, or a message, took.
@@ -167,7 +170,15 @@ impl Trace {
         };
         let flows =
             records.map(span).filter(|row| seen.contains(&(row.flow.traffic, row.flow.number))).collect();
-        Trace { name: asked.name.clone(), formats: asked.formats.clone(), entries, left_out, flows, scene }
+        Trace {
+            name: asked.name.clone(),
+            formats: asked.formats.clone(),
+            entries,
+            left_out,
+            flows,
+            scene,
+            table: OnceLock::new(),
+        }
     }
 
     /// The time at which the last bit of what left reaches the other end of the link; `None` if the entry is of
@@ -180,7 +191,11 @@ impl Trace {
     }
 
     /// Returns the entries as a table.
-    pub fn table(&self) -> Table {
+    pub fn table(&self) -> &Table {
+        self.table.get_or_init(|| self.make_table())
+    }
+
+    fn make_table(&self) -> Table {
         let scene = &self.scene;
         let [mut ports, mut events, mut flows, mut kinds, mut reasons] = [(); 5].map(|()| Words::default());
         let entries = || self.entries.iter();
