@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -70,7 +69,7 @@ def batch(figure: Figure, jobs: list[Job], folder: Path) -> Batch:
     """The jobs of a figure, with the results that `folder` has of them."""
     how, store = measured(figure), Store(folder)
     keys = [key(figure, job, how) for job in jobs]
-    return Batch(figure, jobs, keys, store, [at for at, one in enumerate(keys) if not store.is_whole(one)])
+    return Batch(figure, jobs, keys, store, [at for at, one in enumerate(keys) if store.get(one) is None])
 
 
 def do(figure: Figure | str, job: Job, folder: str, key: str) -> None:
@@ -80,15 +79,14 @@ def do(figure: Figure | str, job: Job, folder: str, key: str) -> None:
     if result.interrupted:
         raise KeyboardInterrupt
     about = {"params": dict(job.params), "hash": result.hash, **result.summary["measured"]}
-    tables = {f"{name}.parquet": parquet(table) for name, table in figure.measure(job, result).items()}
-    Store(folder).put(key, {**tables, DONE: json.dumps(about).encode()})
+    tables = figure.measure(job, result)
 
+    def write(draft: Path) -> None:
+        for name, table in tables.items():
+            table.write_parquet(draft / f"{name}.parquet", compression="zstd")
+        (draft / DONE).write_text(json.dumps(about), "utf-8")
 
-def parquet(table: pl.DataFrame) -> bytes:
-    """A table as a Parquet file."""
-    buffer = io.BytesIO()
-    table.write_parquet(buffer, compression="zstd")
-    return buffer.getvalue()
+    Store(folder).put(key, write)
 
 
 @cache
@@ -147,11 +145,11 @@ def outcome(of: Batch, cached: int) -> Outcome:
 
 def read(store: Store, key: str) -> tuple[dict[str, Any], Tables]:
     """The result of a job that `do` kept: its hash and cost, and its tables."""
-    files = store.read(key)
-    if files is None:
+    path = store.get(key)
+    if path is None:
         raise Error(f"{store.path(key)}: the result of a simulation was damaged or removed meanwhile; start again")
-    about: dict[str, Any] = json.loads(files.pop(DONE))
-    tables = {name.removesuffix(".parquet"): pl.read_parquet(content) for name, content in sorted(files.items())}
+    about: dict[str, Any] = json.loads((path / DONE).read_text("utf-8"))
+    tables = {file.stem: pl.read_parquet(file) for file in sorted(path.glob("*.parquet"))}
     return {"hash": str(about["hash"]), "cpu_s": float(about["cpu_s"])}, tables
 
 
