@@ -9,14 +9,7 @@ from typing import NoReturn
 import click
 
 from clearway import _clearway
-from clearway.command.compare import compare
-from clearway.command.demo import demo
-from clearway.command.listing import list_
-from clearway.command.parity import parity
-from clearway.command.plan import plan
-from clearway.command.report import report
-from clearway.command.reproduce import reproduce
-from clearway.command.run import run
+from clearway.command.later import LaterGroup
 
 BAD_INPUT = 2
 FAILED = 1
@@ -26,6 +19,7 @@ EXAMPLES = """\b
 Examples:
   clearway run scenarios/incast.toml --transport expresspass
   clearway compare scenarios/websearch.toml --transports expresspass,dctcp
+  clearway sweep scenarios/sweeps/buffers.toml
   clearway plan stability pacc --rate "25 Gbps"
   clearway list transports expresspass
   clearway report out/websearch
@@ -33,7 +27,23 @@ Examples:
 """
 
 
+#: The commands: where each is defined, and its line in the help.
+COMMANDS = {
+    "compare": ("clearway.command.compare:compare", "Simulate a scenario under several transports."),
+    "demo": ("clearway.command.demo:demo", "Simulate ExpressPass against DCTCP, and write a report."),
+    "list": ("clearway.command.listing:list_", "List transports, topologies, workloads or figures."),
+    "parity": ("clearway.command.parity:parity", "Compare with the simulators of the protocols' authors."),
+    "plan": ("clearway.command.plan:plan", "Answer from the papers' formulas, without a simulation."),
+    "report": ("clearway.command.report:report", "Make a page with tables and pictures of results."),
+    "reproduce": ("clearway.command.reproduce:reproduce", "Reproduce figures of papers."),
+    "run": ("clearway.command.run:run", "Simulate a scenario."),
+    "sweep": ("clearway.command.sweep:sweep", "Simulate a scenario at every point of its axes."),
+}
+
+
 @click.group(
+    cls=LaterGroup,
+    later=COMMANDS,
     epilog=EXAMPLES,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -46,10 +56,6 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (run, compare, plan, list_, report, reproduce, parity, demo):
-    cli.add_command(command)
-
-
 def main() -> NoReturn:
     """Runs the command; whatever goes wrong is one line on stderr."""
     sys.exit(guarded())
@@ -59,6 +65,7 @@ def guarded() -> int:
     """Runs the command and returns its exit code."""
     try:
         code = cli.main(standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message(), file=sys.stderr)
         return BAD_INPUT
@@ -70,10 +77,9 @@ def guarded() -> int:
     except _clearway.Error as error:
         return complain(str(error), BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
-        return complain("interrupted before there was anything to save", INTERRUPTED)
-    except BrokenPipeError:  # `clearway ... | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+        return complain("interrupted; every folder of results is as it was, or new and whole", INTERRUPTED)
+    except (BrokenPipeError, SystemExit):  # Click's way to say that a pipe broke; no command exits otherwise.
+        return reader_left()
     except MemoryError:
         return complain("out of memory", FAILED)
     except Exception as error:
@@ -84,6 +90,12 @@ def guarded() -> int:
         what = " ".join(f"{type(error).__name__}: {error}".split())
         return complain(f"internal error, please report it (CLEARWAY_DEBUG=1 shows where): {what}", FAILED)
     return code if isinstance(code, int) else 0
+
+
+def reader_left() -> int:
+    """Ends the command without an error because its reader has seen enough, as in `clearway ... | head`."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def hint(context: click.Context | None) -> str:

@@ -1,42 +1,49 @@
-"""The command `clearway list`: transports, topologies, workloads and figures."""
+"""The command `clearway list`: transports, topologies, workloads, example scenarios and figures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.markup import escape
 
 from clearway import _clearway, units
 from clearway.command.shared import console, print_json
-from clearway.command.tables import print_texts
-from clearway.texts import Texts
+from clearway.command.tables import print_heading, print_texts
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from clearway.texts import Texts
 
 EXAMPLES = """\b
 Examples:
   clearway list transports
   clearway list transports expresspass
   clearway list topologies --json
+  clearway list scenarios
+  clearway list scenarios incast > incast.toml
   clearway list figures
 """
 
 
 @click.command("list", epilog=EXAMPLES)
-@click.argument("what", type=click.Choice(["transports", "topologies", "workloads", "figures"]))
+@click.argument("what", type=click.Choice(["transports", "topologies", "workloads", "scenarios", "figures"]))
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def list_(what: str, name: str | None, as_json: bool) -> None:
-    """List the transports, topologies or workloads that scenarios may name, or the figures that can be reproduced.
+    """List the transports, topologies or workloads that scenarios may name, example scenarios, or the figures that can
+    be reproduced.
 
-    With NAME, all about that one.
+    With NAME, all about that one; of an example scenario that is its file.
     """
     known = {entry["name"]: entry for entry in catalog(what)}
     if name is not None and name not in known:
         raise click.UsageError(f"{name!r} is not among the {what}: {', '.join(known)}")
     if as_json:
         print_json(known[name] if name else list(known.values()))
+    elif name is not None and what == "scenarios":
+        click.echo(known[name]["text"], nl=False)
     elif name is None:
         print_texts(console(), overview(what), left=4)
     elif what == "transports":
@@ -51,6 +58,7 @@ def catalog(what: str) -> list[dict[str, Any]]:
         "transports": _clearway.transports,
         "topologies": _clearway.topologies,
         "workloads": _clearway.workloads,
+        "scenarios": _clearway.scenarios,
         "figures": figures,
     }
     return [dict(entry) for entry in of[what]()]
@@ -74,25 +82,25 @@ def figures() -> list[dict[str, Any]]:
 
 
 def overview(what: str) -> Texts:
-    """Prints a line for each entry of a kind."""
+    """A line for each entry of a kind."""
     if what == "workloads":
-        rows = [[w["name"], units.size(w["mean_bytes"]), escape(w["summary"])] for w in _clearway.workloads()]
+        rows = [[w["name"], units.size(w["mean_bytes"]), w["summary"]] for w in _clearway.workloads()]
         return ["workload", "mean size", "what it is"], rows
+    if what == "scenarios":
+        return ["scenario", "what it shows"], [[one["name"], one["summary"]] for one in _clearway.scenarios()]
     if what == "figures":
-        rows = [[f["name"], escape(f["summary"]), f"{f['quick']:,} quick, {f['full']:,} full"] for f in figures()]
+        rows = [[f["name"], f["summary"], f"{f['quick']:,} quick, {f['full']:,} full"] for f in figures()]
         return ["figure", "what it is", "simulations"], rows
     if what == "topologies":
-        rows = [[t["name"], escape(t["summary"]), escape(", ".join(t["keys"]))] for t in _clearway.topologies()]
+        rows = [[t["name"], t["summary"], ", ".join(t["keys"])] for t in _clearway.topologies()]
         return ["topology", "what it is", "keys"], rows
-    rows = [
-        [t["name"], escape(t["summary"]), escape(t["source"]), escape(t["checked"])] for t in _clearway.transports()
-    ]
+    rows = [[t["name"], t["summary"], t["source"], t["checked"]] for t in _clearway.transports()]
     return ["transport", "what it is", "source", "checked against"], rows
 
 
 def describe_other(out: Console, entry: Mapping[str, Any]) -> None:
-    """All about a topology or a workload."""
-    out.print(f"[bold]{entry['name']}[/]: {escape(entry['summary'])}", soft_wrap=True)
+    """Prints all about a topology, a workload or a figure."""
+    print_heading(out, entry["name"], f": {entry['summary']}")
     for key, default in entry.get("keys", {}).items():
         out.print(f"  {key} = {default or 'left out'}", soft_wrap=True, markup=False)
     if "mean_bytes" in entry:
@@ -105,9 +113,9 @@ def describe_other(out: Console, entry: Mapping[str, Any]) -> None:
 
 def describe(out: Console, transport: _clearway._Transport) -> None:
     """Prints all that is known of a transport: parameters, profiles, sources."""
-    out.print(f"[bold]{transport['name']}[/]: {escape(transport['summary'])}", soft_wrap=True)
-    out.print(f"Source: {escape(transport['source'])}", soft_wrap=True)
-    out.print(f"Checked against: {escape(transport['checked'])}. {escape(transport['checked_how'])}", soft_wrap=True)
+    print_heading(out, transport["name"], f": {transport['summary']}")
+    out.print(f"Source: {transport['source']}", soft_wrap=True)
+    out.print(f"Checked against: {transport['checked']}. {transport['checked_how']}", soft_wrap=True)
     out.print()
     rows = [
         [
@@ -115,8 +123,8 @@ def describe(out: Console, transport: _clearway._Transport) -> None:
             each["kind"],
             each["default"],
             limits(each),
-            escape(each["source"]),
-            escape(each["doc"]),
+            each["source"],
+            each["doc"],
         ]
         for each in transport["parameters"]
     ]
@@ -125,8 +133,8 @@ def describe(out: Console, transport: _clearway._Transport) -> None:
         print_texts(out, (head, rows), left=6)
     for profile in transport["profiles"]:
         values = ", ".join(f"{key} = {value}" for key, value in profile["values"].items())
-        out.print(f'[bold]profile = "{profile["name"]}"[/]: {escape(profile["doc"])}', soft_wrap=True)
-        out.print(f"  sets {escape(values)}", soft_wrap=True)
+        print_heading(out, f'profile = "{profile["name"]}"', f": {profile['doc']}")
+        out.print(f"  sets {values}", soft_wrap=True)
 
 
 def limits(parameter: _clearway._Parameter) -> str:
