@@ -380,7 +380,7 @@ def test_a_sweep_that_is_stopped_goes_on_and_ends_in_the_same_bytes(stop: signal
     assert process.returncode == 0
     assert files_of(out) == calm
     assert list((out.parent / ".store" / ".drafts").iterdir()) == []
-    assert not [name for name in files_of(out) if "draft" in name or ".tmp" in name]
+    assert not [name for name in files_of(out) if "draft" in name or ".clearway" in name]
 
 
 # ---- the command
