@@ -91,16 +91,28 @@ impl Estimate {
             "flows get an equal share of the busiest link of their path; start-up, losses and timeouts can make it many \
              times longer, though never beyond `stop`",
         ),
-        ("flows", "counted, or arrivals until the stop at the mean rate; an upper bound for rounds that may be slow"),
+        (
+            "flows",
+            "counted, or arrivals until the stop at the mean rate; an upper bound for rounds that may be slow",
+        ),
         ("open_flows", "counted; flows without a size, whose bytes depend on the transport"),
-        ("live_flows", "arrivals times twice the time that a flow takes alone; more in an overloaded network"),
+        (
+            "live_flows",
+            "arrivals times twice the time that a flow takes alone; more in an overloaded network",
+        ),
         ("payload_bytes", "flows times their mean size; open flows get an equal share of their busiest link"),
         ("packets", "payload in full packets; retransmissions are not known"),
-        ("link_transmissions", "data packets and as many acknowledgements or credits, times the links of a path"),
+        (
+            "link_transmissions",
+            "data packets and as many acknowledgements or credits, times the links of a path",
+        ),
         ("samples", "ports or live flows times simulated time over `every`; a row a packet for `rtt`"),
         ("network_bytes", "hosts, links and classes times measured bytes"),
         ("memory_bytes", "the network, live flows, rows of flows and of samples, times measured bytes"),
-        ("cpu_s", "transmissions, flows and samples times measured times of one core; within a factor of about five"),
+        (
+            "cpu_s",
+            "transmissions, flows and samples times measured times of one core; within a factor of about five",
+        ),
     ];
 
     /// Estimates the run of a model.

@@ -60,14 +60,15 @@ fn long_flows_share_the_busiest_link_of_their_path() {
         [[sample]]\nwhat = 'queue'\nevery = '10 us'\n[[sample]]\nwhat = 'rtt'\n";
     let estimate = check(text);
     assert_eq!((estimate.open_flows, estimate.path_links), (4, 3.0));
-    let sized = text.replacen("kind = 'long'", "kind = 'long'\nsize = '1 MB'", 1).replacen("stop = '10 ms'", "", 1);
+    let sized =
+        text.replacen("kind = 'long'", "kind = 'long'\nsize = '1 MB'", 1).replacen("stop = '10 ms'", "", 1);
     assert_eq!(check(&sized).open_flows, 0);
 }
 
 #[test]
 fn a_shuffle_has_all_its_flows_alive_at_once() {
-    let rest = "[[traffic]]\nkind = 'shuffle'\ntasks = 2\nsize = '10 KB'\n";
-    let estimate = check(&star("blast", 6, rest));
+    let rest = "[[traffic]]\nkind = 'shuffle'\ntasks = 2\nsize = '20 KB'\n";
+    let estimate = check(&star("dcqcn", 6, rest));
     assert_eq!((estimate.flows, estimate.live_flows), (120.0, 120.0));
 }
 

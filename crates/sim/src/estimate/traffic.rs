@@ -119,9 +119,8 @@ impl Ways<'_> {
         let looked = paths.len().max(1) as f64;
         let sampled = sampled.mean(looked);
         let scale = started.len() as f64 / looked;
-        let rate_of = |port: &PortId| {
-            self.model.topology.port(*port).rate.as_bps_f64() / 8.0 * self.goodput()
-        };
+        let rate_of =
+            |port: &PortId| self.model.topology.port(*port).rate.as_bps_f64() / 8.0 * self.goodput();
         // The time in which a link carries all that is to cross it, and the share of a flow there.
         let drain = busy.iter().map(|(port, (_, bytes))| bytes / rate_of(port)).fold(0.0, f64::max);
         let first = started.first().map_or(0.0, |flow| flow.start.as_secs_f64());
@@ -151,6 +150,10 @@ impl Ways<'_> {
         }
         load.open = (load.open as f64 * scale) as u64;
         load.end_s = load.end_s.max((first + drain).min(stop));
+        if started.len() < flows.len() {
+            // The run waits for the others until it is stopped.
+            load.end_s = stop;
+        }
         let mean = load.lived_s / load.flows.max(1.0);
         load.live = (load.lived_s / (span + mean).max(f64::MIN_POSITIVE)).min(load.flows);
         load
@@ -251,6 +254,7 @@ fn packets(framing: Framing, bytes: f64) -> f64 {
 fn packets_of(framing: Framing, sizes: &Cdf) -> f64 {
     let quantile = |index: u32| sizes.quantile((f64::from(index) + 0.5) / f64::from(QUANTILES)).get() as f64;
     let full = f64::from(framing.payload_max);
-    let rest: f64 = (0..QUANTILES).map(|index| packets(framing, quantile(index)) - quantile(index) / full).sum();
+    let rest: f64 =
+        (0..QUANTILES).map(|index| packets(framing, quantile(index)) - quantile(index) / full).sum();
     sizes.mean() / full + rest / f64::from(QUANTILES)
 }

@@ -82,7 +82,7 @@ impl Limit<'_> {
         // Half of it, since an estimate may be wrong by that much.
         let share = ((limit - (total - part)) / part).max(0.0) / 2.0;
         let problem = format!(
-            "the run would take about {} of memory, {} of them for this, and may take {}; {}, or allow more \
+            "the run would take about {} of memory, {} of it for this, and may take {}; {}, or allow more \
              (CLEARWAY_MEMORY=\"{}\")",
             about(total),
             about(part),
@@ -96,7 +96,8 @@ impl Limit<'_> {
     /// Returns the key of a traffic entry that sets the number of its flows.
     fn flows_key(&self, at: &Path, pattern: &Pattern) -> &'static str {
         let kind = self.document.get(&at.key("kind")).and_then(|node| node.value.text()).unwrap_or("");
-        let many_rounds = matches!(pattern, Pattern::Rounds(rounds) if rounds.rounds as usize > rounds.workers.len());
+        let many_rounds =
+            matches!(pattern, Pattern::Rounds(rounds) if rounds.rounds as usize > rounds.workers.len());
         match kind {
             "long" => "count",
             "poisson" => "flows",
@@ -152,7 +153,7 @@ mod tests {
 
     #[test]
     fn sizes_have_two_or_three_digits() {
-        assert_eq!([1.24e6, 9.96e9, 2.345e14, 999.6e3].map(about), ["1.2 MB", "10 GB", "235 TB", "1.0 MB"]);
+        assert_eq!([1.24e6, 9.96e9, 2.345e14, 999.6e3].map(about), ["1.2 MB", "10 GB", "234 TB", "1.0 MB"]);
         assert_eq!(about(round_up(2.345e14)), "240 TB");
     }
 }

@@ -64,11 +64,7 @@ impl Clos3 {
         let [pods, tors, aggs] = [self.pods, self.tors_per_pod, self.aggs_per_pod].map(u64::from);
         let [each, cores, uplinks] = [self.hosts_per_tor, self.cores, self.uplinks_per_agg].map(u64::from);
         let hosts = pods * tors * each;
-        Size {
-            hosts,
-            switches: pods * (tors + aggs) + cores,
-            links: hosts + pods * aggs * (tors + uplinks),
-        }
+        Size { hosts, switches: pods * (tors + aggs) + cores, links: hosts + pods * aggs * (tors + uplinks) }
     }
 }
 

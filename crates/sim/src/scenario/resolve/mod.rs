@@ -56,8 +56,16 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, asked: Asked)
     let grounds = Grounds::read(document, base, &limit)?;
     let Grounds { root, shape, topology, links, network, framing } = &grounds;
     let tables = PortTables::read(document)?;
-    let surroundings =
-        Surroundings { document, base, shape, topology, framing: *framing, seed: root.seed, stop: root.stop, limit };
+    let surroundings = Surroundings {
+        document,
+        base,
+        shape,
+        topology,
+        framing: *framing,
+        seed: root.seed,
+        stop: root.stop,
+        limit,
+    };
     let default = transport::read(document, &Path::default().key("transport"), None)?;
     let parts = read_traffic(&surroundings, default.as_ref(), &tables.classes, &tables.credit_classes)?;
     let uses_default = parts.iter().any(|part| part.own.is_none());
