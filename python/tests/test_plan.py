@@ -11,7 +11,7 @@ import pytest
 from conftest import Cli
 
 from clearway.command import guarded
-from clearway.plan import expresspass, pacc
+from clearway.plan import choices, pacc
 from clearway.plan.expresspass import Parameters, trajectory
 from clearway.plan.pacc import Loop
 
@@ -30,7 +30,7 @@ def test_gain_and_zero_are_those_below_equation_16() -> None:
     ("unit", "sign", "margin"),
     [("KB", "printed", 53), ("packets", "printed", 66), ("KB", "negative-feedback", -127)],
 )
-def test_margins_at_the_default_are_those_of_algorithms_md(unit: pacc.Unit, sign: pacc.Sign, margin: int) -> None:
+def test_margins_at_the_default_are_those_of_algorithms_md(unit: choices.Unit, sign: choices.Sign, margin: int) -> None:
     assert round(Loop(unit=unit, sign=sign).margins().phase_deg) == margin
 
 
@@ -39,9 +39,9 @@ def test_nothing_is_stable_in_bytes() -> None:
 
 
 @pytest.mark.parametrize("unit", pacc.UNITS)
-@pytest.mark.parametrize("sign", pacc.SIGNS)
+@pytest.mark.parametrize("sign", choices.SIGNS)
 @pytest.mark.parametrize("betas", [(0.05, 0.1), (1, 1), (0.001, 1), (1, 0), (1e-6, 1e-6)])
-def test_response_and_closed_form_agree(unit: pacc.Unit, sign: pacc.Sign, betas: tuple[float, float]) -> None:
+def test_response_and_closed_form_agree(unit: choices.Unit, sign: choices.Sign, betas: tuple[float, float]) -> None:
     loop = Loop(*betas, unit=unit, sign=sign)
     found = loop.margins()
     omega = found.crossover_rad_s
@@ -73,8 +73,8 @@ def test_the_printed_loop_has_a_growing_root() -> None:
 
 
 @pytest.mark.parametrize("flows", [3, 4, 16, 64])
-@pytest.mark.parametrize("start", expresspass.STARTS)
-def test_rates_alternate_between_the_fixed_points(flows: int, start: expresspass.Start) -> None:
+@pytest.mark.parametrize("start", choices.STARTS)
+def test_rates_alternate_between_the_fixed_points(flows: int, start: choices.Start) -> None:
     p = Parameters(flows)
     found = trajectory(p, 2000, start)
     decrease = -1 if not found.increased[-1] else -2

@@ -9,14 +9,7 @@ from typing import NoReturn
 import click
 
 from clearway import _clearway
-from clearway.command.compare import compare
-from clearway.command.demo import demo
-from clearway.command.listing import list_
-from clearway.command.parity import parity
-from clearway.command.plan import plan
-from clearway.command.report import report
-from clearway.command.reproduce import reproduce
-from clearway.command.run import run
+from clearway.command.later import LaterGroup
 
 BAD_INPUT = 2
 FAILED = 1
@@ -33,7 +26,22 @@ Examples:
 """
 
 
+#: The commands: where each is defined, and its line in the help.
+COMMANDS = {
+    "compare": ("clearway.command.compare:compare", "Simulate a scenario under several transports."),
+    "demo": ("clearway.command.demo:demo", "Simulate ExpressPass against DCTCP, and write a report."),
+    "list": ("clearway.command.listing:list_", "List transports, topologies, workloads or figures."),
+    "parity": ("clearway.command.parity:parity", "Compare with the simulators of the protocols' authors."),
+    "plan": ("clearway.command.plan:plan", "Answer from the papers' formulas, without a simulation."),
+    "report": ("clearway.command.report:report", "Make a page with tables and pictures of results."),
+    "reproduce": ("clearway.command.reproduce:reproduce", "Reproduce figures of papers."),
+    "run": ("clearway.command.run:run", "Simulate a scenario."),
+}
+
+
 @click.group(
+    cls=LaterGroup,
+    later=COMMANDS,
     epilog=EXAMPLES,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -46,10 +54,6 @@ def cli(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (run, compare, plan, list_, report, reproduce, parity, demo):
-    cli.add_command(command)
-
-
 def main() -> NoReturn:
     """Runs the command; whatever goes wrong is one line on stderr."""
     sys.exit(guarded())
@@ -59,6 +63,7 @@ def guarded() -> int:
     """Runs the command and returns its exit code."""
     try:
         code = cli.main(standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message(), file=sys.stderr)
         return BAD_INPUT
@@ -70,10 +75,10 @@ def guarded() -> int:
     except _clearway.Error as error:
         return complain(str(error), BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
-        return complain("interrupted before there was anything to save", INTERRUPTED)
+        return complain("interrupted; every folder of results is as it was, or new and whole", INTERRUPTED)
     except BrokenPipeError:  # `clearway ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+        return 0
     except MemoryError:
         return complain("out of memory", FAILED)
     except Exception as error:

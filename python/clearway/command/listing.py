@@ -1,42 +1,49 @@
-"""The command `clearway list`: transports, topologies, workloads and figures."""
+"""The command `clearway list`: transports, topologies, workloads, example scenarios and figures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.markup import escape
 
 from clearway import _clearway, units
 from clearway.command.shared import console, print_json
 from clearway.command.tables import print_texts
-from clearway.texts import Texts
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from clearway.texts import Texts
 
 EXAMPLES = """\b
 Examples:
   clearway list transports
   clearway list transports expresspass
   clearway list topologies --json
+  clearway list scenarios
+  clearway list scenarios incast > incast.toml
   clearway list figures
 """
 
 
 @click.command("list", epilog=EXAMPLES)
-@click.argument("what", type=click.Choice(["transports", "topologies", "workloads", "figures"]))
+@click.argument("what", type=click.Choice(["transports", "topologies", "workloads", "scenarios", "figures"]))
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def list_(what: str, name: str | None, as_json: bool) -> None:
-    """List the transports, topologies or workloads that scenarios may name, or the figures that can be reproduced.
+    """List the transports, topologies or workloads that scenarios may name, example scenarios, or the figures that can
+    be reproduced.
 
-    With NAME, all about that one.
+    With NAME, all about that one; of an example scenario that is its file.
     """
     known = {entry["name"]: entry for entry in catalog(what)}
     if name is not None and name not in known:
         raise click.UsageError(f"{name!r} is not among the {what}: {', '.join(known)}")
     if as_json:
         print_json(known[name] if name else list(known.values()))
+    elif name is not None and what == "scenarios":
+        click.echo(known[name]["text"], nl=False)
     elif name is None:
         print_texts(console(), overview(what), left=4)
     elif what == "transports":
@@ -51,6 +58,7 @@ def catalog(what: str) -> list[dict[str, Any]]:
         "transports": _clearway.transports,
         "topologies": _clearway.topologies,
         "workloads": _clearway.workloads,
+        "scenarios": _clearway.scenarios,
         "figures": figures,
     }
     return [dict(entry) for entry in of[what]()]
@@ -74,10 +82,14 @@ def figures() -> list[dict[str, Any]]:
 
 
 def overview(what: str) -> Texts:
-    """Prints a line for each entry of a kind."""
+    """A line for each entry of a kind."""
+    from rich.markup import escape
+
     if what == "workloads":
         rows = [[w["name"], units.size(w["mean_bytes"]), escape(w["summary"])] for w in _clearway.workloads()]
         return ["workload", "mean size", "what it is"], rows
+    if what == "scenarios":
+        return ["scenario", "what it shows"], [[one["name"], escape(one["summary"])] for one in _clearway.scenarios()]
     if what == "figures":
         rows = [[f["name"], escape(f["summary"]), f"{f['quick']:,} quick, {f['full']:,} full"] for f in figures()]
         return ["figure", "what it is", "simulations"], rows
@@ -91,7 +103,9 @@ def overview(what: str) -> Texts:
 
 
 def describe_other(out: Console, entry: Mapping[str, Any]) -> None:
-    """All about a topology or a workload."""
+    """Prints all about a topology, a workload or a figure."""
+    from rich.markup import escape
+
     out.print(f"[bold]{entry['name']}[/]: {escape(entry['summary'])}", soft_wrap=True)
     for key, default in entry.get("keys", {}).items():
         out.print(f"  {key} = {default or 'left out'}", soft_wrap=True, markup=False)
@@ -105,6 +119,8 @@ def describe_other(out: Console, entry: Mapping[str, Any]) -> None:
 
 def describe(out: Console, transport: _clearway._Transport) -> None:
     """Prints all that is known of a transport: parameters, profiles, sources."""
+    from rich.markup import escape
+
     out.print(f"[bold]{transport['name']}[/]: {escape(transport['summary'])}", soft_wrap=True)
     out.print(f"Source: {escape(transport['source'])}", soft_wrap=True)
     out.print(f"Checked against: {escape(transport['checked'])}. {escape(transport['checked_how'])}", soft_wrap=True)

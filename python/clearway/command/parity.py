@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from clearway import units
 from clearway._clearway import Error
-from clearway.command.progress import progress_bar
 from clearway.command.shared import console, print_json
 from clearway.command.tables import print_texts
-from clearway.parity import CASES, Case, FlowList, Row, find
-from clearway.parity.lists import SEEDS, compare, own_list
-from clearway.parity.page import rewrite
-from clearway.texts import Texts
+
+if TYPE_CHECKING:
+    from clearway.parity import Case, FlowList, Row
+    from clearway.texts import Texts
 
 EXAMPLES = """\b
 Examples:
@@ -30,7 +30,7 @@ Examples:
 @click.argument("case", required=False, metavar="[CASE]")
 @click.option("--flows", type=click.Path(path_type=Path), help="Run this list of flows instead of the case's own.")
 @click.option("--list", "only", metavar="NAME", help="Run only this one of the case's lists.")
-@click.option("--seeds", type=click.IntRange(1, 1000), default=SEEDS, show_default=True, help="Runs of each list.")
+@click.option("--seeds", type=click.IntRange(1, 1000), help="Runs of each list.  [default: as the documents have it]")
 @click.option("--write", type=click.Path(path_type=Path), help="Write the case's lists to this folder; run nothing.")
 @click.option("--docs", type=click.Path(path_type=Path), help="Write the tables to this page of documents.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
@@ -39,7 +39,7 @@ def parity(
     case: str | None,
     flows: Path | None,
     only: str | None,
-    seeds: int,
+    seeds: int | None,
     write: Path | None,
     docs: Path | None,
     as_json: bool,
@@ -53,6 +53,12 @@ def parity(
     --flows takes CSV with the columns start_ns,src,dst,size_bytes (or any that `clearway run` reads) or a file in the
     format of the authors' simulator.
     """
+    from clearway.command.progress import progress_bar
+    from clearway.parity import CASES, find
+    from clearway.parity.lists import SEEDS, compare, own_list
+    from clearway.parity.page import rewrite
+
+    seeds = seeds or SEEDS
     cases = find(case)
     if (flows is not None or only is not None) and case is None:
         raise click.UsageError(f"--flows and --list need a CASE: {', '.join(CASES)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -13,9 +13,11 @@ from clearway.command.plan_switch import switch
 from clearway.command.quantity import RATES, TIMES, Number, Picture, Quantity
 from clearway.command.shared import console, notes, print_json
 from clearway.command.tables import print_texts
-from clearway.plan import expresspass as discrete
-from clearway.plan import pacc as fluid
-from clearway.plan import words
+from clearway.plan.choices import SIGNS, STARTS, Feedback, Sign, Start, Unit
+
+if TYPE_CHECKING:
+    from clearway.plan import expresspass as discrete
+    from clearway.plan import pacc as fluid
 
 EXAMPLES = """\b
 Examples:
@@ -79,12 +81,12 @@ def stability() -> None:
 @click.option("--timer", type=TIME, help="DCQCN's timer of rate increases, T_i (Appendix A).  [default: 300 us]")
 @click.option(
     "--queue-unit",
-    type=click.Choice(get_args(fluid.Unit)),
+    type=click.Choice(get_args(Unit)),
     default="KB",
     show_default=True,
     help="Unit of the queue Q.",
 )
-@click.option("--sign", type=click.Choice(fluid.SIGNS), default="printed", show_default=True, help="Sign of eq. (16).")
+@click.option("--sign", type=click.Choice(SIGNS), default="printed", show_default=True, help="Sign of eq. (16).")
 @click.option("--out", type=Picture(), help="Draw the Bode diagram and Fig. 5 into FILE.svg or FILE.png.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def pacc(
@@ -95,8 +97,8 @@ def pacc(
     alpha: float | None,
     tau: float | None,
     timer: float | None,
-    queue_unit: fluid.Unit,
-    sign: fluid.Sign,
+    queue_unit: Unit,
+    sign: Sign,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -104,6 +106,9 @@ def pacc(
 
     Packets of --queue-unit have 1500 bytes, KB 1000.
     """
+    from clearway.plan import pacc as fluid
+    from clearway.plan import words
+
     if alpha is not None and (tau is not None or timer is not None):
         raise click.UsageError("--alpha and --tau or --timer: alpha* follows from those two; give it or them")
     if alpha is None:
@@ -137,6 +142,8 @@ def pacc(
 
 def pacc_rows(loop: fluid.Loop, found: fluid.Margins) -> list[tuple[str, str, str]]:
     """The margins of the loop as rows of text."""
+    from clearway.plan import pacc as fluid
+
     none = found.gain_db != found.gain_db
     formula = "90 + atan(w/z) - 2wT" if loop.sign == "printed" else "-90 + atan(w/z) - 2wT"
     return [
@@ -176,7 +183,7 @@ def pacc_rows(loop: fluid.Loop, found: fluid.Margins) -> list[tuple[str, str, st
 )
 @click.option(
     "--start",
-    type=click.Choice(discrete.STARTS),
+    type=click.Choice(STARTS),
     default="together",
     show_default=True,
     help="Start of the flows: all at once, or one that joins others that have settled.",
@@ -184,7 +191,7 @@ def pacc_rows(loop: fluid.Loop, found: fluid.Margins) -> list[tuple[str, str, st
 @click.option("--simulate", is_flag=True, help="Run as many flows in the simulator beside the model.")
 @click.option(
     "--feedback",
-    type=click.Choice(get_args(discrete.Feedback)),
+    type=click.Choice(get_args(Feedback)),
     help="Reading of the decrease in the simulator.  [default: sigcomm17-printed, which the model has]",
 )
 @click.option("--out", type=Picture(), help="Draw rates and steps into FILE.svg or FILE.png.")
@@ -197,9 +204,9 @@ def expresspass(
     alpha: float,
     w_init: float,
     periods: int,
-    start: discrete.Start,
+    start: Start,
     simulate: bool,
-    feedback: discrete.Feedback | None,
+    feedback: Feedback | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -208,6 +215,9 @@ def expresspass(
     --simulate runs them in the simulator too: a dumbbell of 10 Gbps with a base round trip of 52 us, all other
     parameters of the transport at their defaults.
     """
+    from clearway.plan import expresspass as discrete
+    from clearway.plan import words
+
     if not w_min <= w_init <= w_max:
         raise click.UsageError(f"w_min {w_min:g}, w_init {w_init:g}, w_max {w_max:g}: write w_min <= w_init <= w_max")
     if flows * periods > 10_000_000:
@@ -236,6 +246,8 @@ def expresspass(
 
 def expresspass_json(model: discrete.Trajectory, simulated: discrete.Floats | None) -> dict[str, Any]:
     """Everything, with a list per period of the rates and w of the flows."""
+    from clearway.plan import words
+
     p = model.parameters
     return {
         **vars(p),

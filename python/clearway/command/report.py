@@ -8,7 +8,6 @@ import click
 
 from clearway import _clearway, folder
 from clearway.command.shared import notes
-from clearway.result import load
 
 EXAMPLES = """\b
 Examples:
@@ -34,6 +33,7 @@ def report(runs: tuple[Path, ...], out: Path, title: str, quiet: bool) -> None:
     Runs of one scenario are shown side by side. The page is one file that needs no network.
     """
     from clearway.report import write_page
+    from clearway.result import load
 
     found = []
     for path in runs:

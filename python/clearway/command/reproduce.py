@@ -7,15 +7,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from clearway._clearway import Error
 from clearway.command.shared import INTERRUPTED, console, notes, print_json
 from clearway.command.tables import print_texts
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 EXAMPLES = """\b
 Examples:
@@ -104,6 +105,8 @@ def reproduce(
 
 def show(out: Console, found: object) -> None:
     """Prints the claims of a figure and what became of them."""
+    from rich.markup import escape
+
     from clearway.reproduce import Reproduction
     from clearway.reproduce.page import brief_texts
 
@@ -181,6 +184,9 @@ def jobs_bar(name: str, total: int, *, quiet: bool) -> Iterator[Callable[..., ob
     if quiet or not sys.stderr.isatty():
         yield lambda *_: None
         return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),

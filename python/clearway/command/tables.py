@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
+if TYPE_CHECKING:
+    from rich.console import Console
 
-from clearway.assumptions import assumption_texts
-from clearway.result import Run
-from clearway.texts import Texts, fct_texts, network_texts, warning_texts
+    from clearway.result import Run
+    from clearway.texts import Texts
 
 
 def print_runs(console: Console, title: str, runs: Mapping[str, Run]) -> None:
     """Prints what there is to know of runs of one scenario."""
+    from clearway.texts import fct_texts, network_texts, warning_texts
+
     console.print()
     console.print(f"[bold]{title}[/]")
     print_assumptions(console, runs)
@@ -28,6 +29,8 @@ def print_runs(console: Console, title: str, runs: Mapping[str, Run]) -> None:
 
 def print_assumptions(console: Console, runs: Mapping[str, Run]) -> None:
     """Says what a comparison assumes; nothing for a run alone."""
+    from clearway.assumptions import assumption_texts
+
     for line in assumption_texts(runs) if len(runs) > 1 else []:
         console.print(line, style="dim", markup=False, soft_wrap=True)
     console.print()
@@ -35,6 +38,9 @@ def print_assumptions(console: Console, runs: Mapping[str, Run]) -> None:
 
 def print_texts(console: Console, texts: Texts, left: int) -> None:
     """Prints a table; its first `left` columns are words, the others numbers."""
+    from rich import box
+    from rich.table import Table
+
     head, rows = texts
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
     for index, name in enumerate(head):

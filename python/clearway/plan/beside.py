@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from clearway.plan.expresspass import ESTABLISHED, Feedback, Floats, Parameters, Start
+from clearway.plan.choices import Feedback, Start
+from clearway.plan.expresspass import ESTABLISHED, Floats, Parameters
 from clearway.runner import run
 
 #: A period at most: the round trip of 52 us with full credit queues, which the receivers measure.

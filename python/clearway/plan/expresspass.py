@@ -7,17 +7,13 @@ for every flow, as sec. 4 assumes.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from clearway.plan.choices import Start
+
 Floats = npt.NDArray[np.float64]
-Start = Literal["together", "newcomer"]
-#: The simulator's readings of Algorithm 1: line 12 as printed, which the model has, its default, and the loss applied
-#: to the rate that had it.
-Feedback = Literal["sigcomm17-printed", "sigcomm17", "sigcomm17-matched"]
-STARTS: tuple[Start, ...] = get_args(Start)
 
 #: Distance from the fair share, relative, within which a rate counts as settled.
 BAND = 0.1

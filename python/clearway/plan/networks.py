@@ -9,7 +9,6 @@ from pathlib import Path
 import tomli_w
 
 from clearway import _clearway
-from clearway.runner import load_scenario
 
 
 def network(words: Sequence[str]) -> _clearway.Scenario:
@@ -43,7 +42,7 @@ def network(words: Sequence[str]) -> _clearway.Scenario:
         return of_table({"kind": "file", "path": path.name}, path.parent)
     if content is None and path.suffix != ".toml":
         return of_table({"kind": "hpcc-file", "path": path.name}, path.parent)
-    return load_scenario(path)
+    return _clearway.Scenario.load(path)
 
 
 RIGHT = "write a scenario file, a topology file, or a shape with its keys, such as fat-tree k=8 rate=10Gbps"

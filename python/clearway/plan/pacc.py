@@ -9,16 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Sign = Literal["printed", "negative-feedback"]
-Unit = Literal["KB", "packets", "bytes"]
+from clearway.plan.choices import Sign, Unit
 
-SIGNS: tuple[Sign, ...] = get_args(Sign)
+Floats = npt.NDArray[np.float64]
+
 #: Bytes in one unit of Q in eq. (2), which the paper leaves unstated (PACC-1).
 UNITS: dict[Unit, int] = {"KB": 1000, "packets": 1500, "bytes": 1}
 

@@ -7,7 +7,6 @@ import json
 import multiprocessing
 import os
 import shutil
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any
 import polars as pl
 
 from clearway._clearway import Error
+from clearway.jobs.parent import start_worker
 from clearway.reproduce import sources
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.runner import run, simulate
@@ -109,11 +109,6 @@ def known() -> dict[str, Figure]:
     return figures()
 
 
-def ignore_interrupts() -> None:
-    """Ctrl-C is for the process that started this one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 def work(batches: Sequence[Batch], processes: int, progress: Progress) -> Iterator[Batch]:
     """Runs what has no result yet, and yields each figure as soon as all of its jobs have one.
 
@@ -146,7 +141,7 @@ def in_pool(batches: Sequence[Batch], processes: int, progress: Progress) -> Ite
                 yield each
         return
     pool = ProcessPoolExecutor(
-        min(processes, len(todo)), multiprocessing.get_context("spawn"), initializer=ignore_interrupts
+        min(processes, len(todo)), multiprocessing.get_context("spawn"), initializer=start_worker
     )
     try:
         running: dict[Future[None], tuple[Batch, int]] = {

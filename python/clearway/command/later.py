@@ -1,0 +1,40 @@
+"""A group of commands that are imported when they are used."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+
+class Later(click.Command):
+    """A command whose module is imported when the command is called; its line in the group's help is known before."""
+
+    def __init__(self, name: str, place: str, summary: str) -> None:
+        super().__init__(name, short_help=summary)
+        self.place = place
+
+    def load(self) -> click.Command:
+        """Imports the command."""
+        module, _, name = self.place.partition(":")
+        command = getattr(importlib.import_module(module), name)
+        assert isinstance(command, click.Command)
+        return command
+
+
+class LaterGroup(click.Group):
+    """A group whose commands are `Later`, so that its help, its version and its completion import none of them."""
+
+    def __init__(self, *arguments: Any, later: Mapping[str, tuple[str, str]], **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for name, (place, summary) in later.items():
+            self.add_command(Later(name, place, summary))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Finds the command that is called, and imports it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command.load() if isinstance(command, Later) else command, rest
