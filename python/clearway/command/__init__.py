@@ -19,6 +19,7 @@ EXAMPLES = """\b
 Examples:
   clearway run scenarios/incast.toml --transport expresspass
   clearway compare scenarios/websearch.toml --transports expresspass,dctcp
+  clearway sweep scenarios/sweeps/buffers.toml
   clearway plan stability pacc --rate "25 Gbps"
   clearway list transports expresspass
   clearway report out/websearch
@@ -36,6 +37,7 @@ COMMANDS = {
     "report": ("clearway.command.report:report", "Make a page with tables and pictures of results."),
     "reproduce": ("clearway.command.reproduce:reproduce", "Reproduce figures of papers."),
     "run": ("clearway.command.run:run", "Simulate a scenario."),
+    "sweep": ("clearway.command.sweep:sweep", "Simulate a scenario at every point of its axes."),
 }
 
 
