@@ -7,6 +7,7 @@
 #[doc(hidden)]
 pub mod bare;
 mod engine;
+mod estimate;
 mod hosts;
 mod ids;
 mod metrics;
@@ -20,5 +21,6 @@ mod timer;
 pub mod trace;
 pub mod traffic;
 
+pub use estimate::{EntryEstimate, Estimate, SeriesEstimate};
 pub use metrics::{Column, Ended, Results, ShimSummary, Summary, Table, Values};
 pub use simulation::{Progress, SimError, Simulation};
