@@ -95,9 +95,14 @@ def rooms() -> str:
     ]
     for number, (name, *lines) in enumerate(rooms):
         picture.box(46 + 136 * number, 150, 128, 70, name, *lines)
-    small = [("traffic", "sizes and lists"), ("metrics", "tables, samples, hash"), ("oracle.rs", "ideal shares")]
+    small = [
+        ("traffic", "sizes and lists"),
+        ("metrics", "tables, samples, hash"),
+        ("oracle.rs", "ideal shares"),
+        ("trace", "events, on crates/trace"),
+    ]
     for number, (name, line) in enumerate(small):
-        picture.box(46 + 272 * number, 232, 264, 46, name, line)
+        picture.box(46 + 204 * number, 232, 196, 46, name, line)
     picture.arrow("M450 292V326")
 
     picture.room(30, 328, 840, 162, "protocol", "crates/proto: state machines without clock or socket")

@@ -28,6 +28,7 @@ SMALLEST = {
     "transport": "dctcp",
     "topology": {"kind": "star", "hosts": 2},
     "traffic": [{"kind": "long", "pairs": [["h0", "h1"]], "size": "10 KB"}],
+    "trace": [{"name": "small"}],
 }
 
 SUMMARY = {
@@ -60,6 +61,7 @@ SUMMARY = {
     "entry for each traffic entry and host, with `traffic`, `host`, `acks_held_max` (most ACKs held at a time), "
     "`acks_released` (ACKs that went through or were released) and `acks_dropped` (ACKs that others made superfluous). "
     "Not in the hash.",
+    "traces": "The traces, by name, where the scenario asks for any: `events` kept, and `left_out` beyond the limit.",
     "measured": "The cost of the run, which differs from run to run: `wall_s` and `cpu_s` in seconds, "
     "`million_link_transmissions_per_cpu_s`, `peak_memory_bytes` of the process during the run.",
 }
@@ -86,12 +88,13 @@ A run writes a folder, which `clearway.load` and `clearway report` read:
 | `flows.parquet` | a row for each flow |
 | `ports.parquet` | a row for each output port |
 | `samples.parquet` | a row for each sample of each series |
+| `trace-NAME.parquet`, `.pcapng`, `.perfetto-trace` | the events of each [trace](traces.md) |
 | `summary.json` | the totals, how the run was asked for, and what it cost |
 
-In Python they are `run.flows`, `run.ports`, `run.samples`, `run.summary` and `run.scenario`, and `run.columns()` has
-the tables below. The Parquet files name the unit and meaning of their columns themselves (metadata key
-`clearway.columns`). Scenario, seed and version alone decide what is in all files, to the last byte, except `commit`,
-`profile` and `measured` in the summary.
+In Python they are `run.flows`, `run.ports`, `run.samples`, `run.trace(NAME)`, `run.summary` and `run.scenario`, and
+`run.columns()` has the tables below. The Parquet files name the unit and meaning of their columns themselves
+(metadata key `clearway.columns`). Scenario, seed and version alone decide what is in all files, to the last byte,
+except `commit`, `profile` and `measured` in the summary.
 
 ## What a folder guarantees
 

@@ -85,9 +85,10 @@ class Run:
 
     def columns(self) -> pl.DataFrame:
         """All columns of all tables with their units and meanings."""
+        of_traces = [trace.columns for trace in self.traces.values()][:1]
         rows = [
             (table, name, column.unit, column.doc)
-            for table, columns in self.described.items()
+            for table, columns in [*self.described.items(), *(("trace", columns) for columns in of_traces)]
             for name, column in columns.items()
         ]
         return pl.DataFrame(rows, schema=["table", "column", "unit", "doc"], orient="row")

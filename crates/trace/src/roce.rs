@@ -16,8 +16,11 @@ const CNP_LEN: usize = 16;
 /// The length of the invariant CRC, in bytes.
 pub const ICRC_LEN: usize = 4;
 
-/// The opcodes of a reliable connection's sends: first, middle, last, only.
-const SEND: [u8; 4] = [0x00, 0x01, 0x02, 0x04];
+/// The opcodes of a reliable connection's writes: first, middle, last, only. Data is a write and no send, since
+/// Wireshark looks for RPC in sends, and takes one without payload for a malformed one.
+const WRITE: [u8; 4] = [0x06, 0x07, 0x08, 0x0a];
+/// The length of the header of a write's first packet (RETH), in bytes.
+const RETH_LEN: usize = 16;
 /// The opcode of an acknowledgement of a reliable connection.
 const ACKNOWLEDGE: u8 = 0x11;
 /// The opcode of a congestion notification packet.
@@ -36,6 +39,7 @@ pub fn extended_len(packet: &Packet) -> usize {
     match packet.header {
         Header::RdmaAck { .. } | Header::RdmaNack { .. } => AETH_LEN,
         Header::Cnp => CNP_LEN,
+        _ if packet.header.offset() == Some(0) => RETH_LEN,
         _ => 0,
     }
 }
@@ -74,7 +78,7 @@ pub fn headers(
                 (false, true) => 2,
                 (true, true) => 3,
             };
-            (SEND[place], psn(offset), None)
+            (WRITE[place], psn(offset), None)
         }
     };
     let pair = flow & (RECEIVER - 1) | if packet.kind().is_for_receiver() { RECEIVER } else { 0 };
@@ -89,6 +93,10 @@ pub fn headers(
         out.extend([syndrome, 0, 0, 0]);
     } else if opcode == CNP {
         out.extend([0; CNP_LEN]);
+    } else if packet.header.offset() == Some(0) {
+        // The address is that of the flow's first byte, and the length that of this packet, which knows no other.
+        out.extend([0; RETH_LEN - 4]);
+        out.extend(packet.payload().to_be_bytes());
     }
 }
 
@@ -135,10 +143,10 @@ mod tests {
             let out = bth(&packet.with_flags(flags));
             (out[0], u32::from_be_bytes([0, out[9], out[10], out[11]]))
         };
-        assert_eq!(opcode(0, Flags::NONE), (0, 0));
-        assert_eq!(opcode(5000, Flags::NONE), (1, 5));
-        assert_eq!(opcode(9000, Flags::LAST), (2, 9));
-        assert_eq!(opcode(0, Flags::LAST), (4, 0));
+        assert_eq!(opcode(0, Flags::NONE), (6, 0));
+        assert_eq!(opcode(5000, Flags::NONE), (7, 5));
+        assert_eq!(opcode(9000, Flags::LAST), (8, 9));
+        assert_eq!(opcode(0, Flags::LAST), (10, 0));
     }
 
     #[test]

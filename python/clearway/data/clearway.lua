@@ -1,0 +1,214 @@
+-- Wireshark dissector of Clearway's own headers: credits and the data that they schedule (ExpressPass and its relatives),
+-- HPCC's telemetry in RoCEv2, RCP's option in TCP. The format, version 1, is described in docs/traces.md.
+--
+--   wireshark -X lua_script:clearway.lua trace-incast.pcapng
+--   tshark -X lua_script:clearway.lua -r trace-incast.pcapng -Y 'clearway.kind == "credit"'
+
+local VERSION = 1
+local ETHERTYPE = 0x88b5 -- IEEE 802's first EtherType for local experiments
+local ROCE_PORT = 4791
+local MAGIC = 0x4357 -- "CW"
+
+local clearway = Proto("clearway", "Clearway")
+local fields = clearway.fields
+
+-- A packet's kind, in the words of Clearway's tables, for packets of all families.
+fields.kind = ProtoField.string("clearway.kind", "Kind")
+
+-- The header of credits and of the data that they schedule.
+fields.version = ProtoField.uint8("clearway.version", "Version")
+fields.code = ProtoField.uint8("clearway.code", "Code of the kind")
+fields.flags = ProtoField.uint16("clearway.flags", "Flags", base.HEX)
+fields.traffic = ProtoField.uint16("clearway.traffic", "Traffic entry")
+fields.length = ProtoField.uint16("clearway.length", "Payload length")
+fields.flow = ProtoField.uint32("clearway.flow", "Flow")
+fields.session = ProtoField.uint32("clearway.session", "Session")
+fields.offset = ProtoField.uint64("clearway.offset", "Offset of the payload in the flow")
+fields.credit = ProtoField.uint64("clearway.credit", "Credit spent")
+fields.number = ProtoField.uint64("clearway.number", "Credit number")
+fields.wanted = ProtoField.uint64("clearway.wanted", "Credits wanted")
+fields.written = ProtoField.uint64("clearway.written", "Bytes written so far")
+fields.stop = ProtoField.uint64("clearway.end", "Bytes sent so far")
+fields.ack = ProtoField.uint64("clearway.ack", "Next byte expected")
+fields.echo = ProtoField.uint64("clearway.echo", "Time returned (ps)")
+
+-- The flags, by their bits.
+local FLAGS = {
+  { "ecn_capable", "ECN capable", 0x0001 },
+  { "ecn_ce", "Congestion experienced", 0x0002 },
+  { "ecn_echo", "Echo of a mark", 0x0004 },
+  { "cwr", "Window reduced", 0x0008 },
+  { "retransmit", "Sent before", 0x0010 },
+  { "last", "Last of the flow", 0x0020 },
+  { "extra", "Has selective acknowledgements or telemetry", 0x0040 },
+  { "empty", "Nothing more to send for now", 0x0080 },
+  { "telemetry", "Collects telemetry", 0x0100 },
+}
+for _, flag in ipairs(FLAGS) do
+  local name, text, bit = flag[1], flag[2], flag[3]
+  fields["flag_" .. name] = ProtoField.bool("clearway.flags." .. name, text, 16, nil, bit)
+end
+
+-- HPCC's telemetry.
+fields.int = ProtoField.none("clearway.int", "Telemetry (HPCC INT)")
+fields.int_version = ProtoField.uint8("clearway.int.version", "Version")
+fields.int_hops = ProtoField.uint8("clearway.int.hops", "Hops")
+fields.hop = ProtoField.none("clearway.int.hop", "Hop")
+fields.hop_left = ProtoField.uint64("clearway.int.hop.left", "Time of departure (ps)")
+fields.hop_sent = ProtoField.uint64("clearway.int.hop.sent", "Bytes sent by the port")
+fields.hop_queued = ProtoField.uint32("clearway.int.hop.queued", "Bytes queued")
+fields.hop_rate = ProtoField.uint32("clearway.int.hop.rate", "Rate (Mbit/s)")
+
+-- RCP's fields.
+fields.rcp_rate = ProtoField.uint64("clearway.rcp.rate", "RCP rate (bit/s)")
+fields.rcp_srtt = ProtoField.uint64("clearway.rcp.srtt", "RCP round-trip time (ps)")
+
+local unknown = ProtoExpert.new("clearway.unknown", "Unknown version or kind", expert.group.PROTOCOL, expert.severity.WARN)
+clearway.experts = { unknown }
+
+-- The kinds of our header by their codes: word, and the names of the three fields (nil for one that is always zero).
+local KINDS = {
+  [0] = { "data", "offset", nil, "echo" },
+  { "data", "offset", nil, nil }, -- 1, unscheduled
+  { "data", "offset", "credit", "echo" }, -- 2, spends a credit
+  { "syn", "wanted", "written", nil },
+  { "credit-request", "wanted", "written", nil },
+  { "credit-stop", "stop", nil, nil },
+  { "syn-ack", "ack", nil, "echo" },
+  { "ack", "ack", nil, "echo" },
+  { "nack", "ack", nil, "echo" },
+  { "credit", "number", "ack", "echo" },
+}
+local UNSCHEDULED = 1
+local HEADER_LEN = 40
+
+-- A column's words for the fields that say most.
+local SHOWN = { offset = "at", credit = "spends credit", number = "number", wanted = "wants", written = "of", stop = "at",
+  ack = "ack" }
+
+function clearway.dissector(buffer, pinfo, tree)
+  if buffer:len() < HEADER_LEN then return 0 end
+  local subtree = tree:add(clearway, buffer(0, HEADER_LEN))
+  pinfo.cols.protocol = "Clearway"
+  local kind = KINDS[buffer(1, 1):uint()]
+  subtree:add(fields.version, buffer(0, 1))
+  subtree:add(fields.code, buffer(1, 1))
+  if buffer(0, 1):uint() ~= VERSION or not kind then
+    subtree:add_proto_expert_info(unknown)
+    return buffer:len()
+  end
+  subtree:add(fields.kind, buffer(1, 1), kind[1])
+  local flags = subtree:add(fields.flags, buffer(2, 2))
+  for _, flag in ipairs(FLAGS) do
+    flags:add(fields["flag_" .. flag[1]], buffer(2, 2))
+  end
+  subtree:add(fields.traffic, buffer(4, 2))
+  subtree:add(fields.length, buffer(6, 2))
+  subtree:add(fields.flow, buffer(8, 4))
+  subtree:add(fields.session, buffer(12, 4))
+  local words = {}
+  for place = 1, 3 do
+    local name = kind[place + 1]
+    if name then
+      local value = buffer(8 + 8 * place, 8)
+      subtree:add(fields[name], value)
+      if SHOWN[name] then
+        words[#words + 1] = SHOWN[name] .. " " .. tostring(value:uint64())
+      end
+    end
+  end
+  local what = buffer(1, 1):uint() == UNSCHEDULED and "unscheduled data" or kind[1]
+  local flow = string.format("%d/%d", buffer(4, 2):uint(), buffer(8, 4):uint())
+  local length = buffer(6, 2):uint()
+  local size = length > 0 and string.format(", %d B", length) or ""
+  local more = #words > 0 and ", " .. table.concat(words, ", ") or ""
+  subtree:append_text(string.format(", %s of flow %s", what, flow))
+  pinfo.cols.info = string.format("%s, flow %s, session %d%s%s", what, flow, buffer(12, 4):uint(), more, size)
+  return buffer:len()
+end
+
+DissectorTable.get("ethertype"):add(ETHERTYPE, clearway)
+
+-- The parts of ours in packets of TCP and RoCEv2 are read after Wireshark's own dissectors have named the rest. The bytes
+-- are found from the start of the frame: Ethernet, IPv4 without options, and the header above.
+local parts = Proto("clearway_parts", "Clearway in other protocols")
+
+-- The kinds of RoCEv2's packets by their opcodes.
+local OPCODES = { [0x06] = "data", [0x07] = "data", [0x08] = "data", [0x0a] = "data", [0x11] = "ack", [0x81] = "cnp" }
+local NAK = 0x60
+-- The lengths of the headers behind the first: a write's first packet has an address, an acknowledgement a syndrome.
+local EXTENDED = { [0x06] = 16, [0x0a] = 16, [0x11] = 4 }
+
+local function add_telemetry(buffer, at, tree)
+  if buffer:len() < at + 4 or buffer(at, 2):uint() ~= MAGIC then return end
+  local count = buffer(at + 3, 1):uint()
+  local length = 4 + 24 * count
+  if buffer:len() < at + length then return end
+  local int = tree:add(fields.int, buffer(at, length))
+  int:add(fields.int_version, buffer(at + 2, 1))
+  int:add(fields.int_hops, buffer(at + 3, 1))
+  for number = 0, count - 1 do
+    local start = at + 4 + 24 * number
+    local hop = int:add(fields.hop, buffer(start, 24))
+    hop:append_text(" " .. (number + 1))
+    hop:add(fields.hop_left, buffer(start, 8))
+    hop:add(fields.hop_sent, buffer(start + 8, 8))
+    hop:add(fields.hop_queued, buffer(start + 16, 4))
+    hop:add(fields.hop_rate, buffer(start + 20, 4))
+  end
+end
+
+local function dissect_roce(buffer, pinfo, tree)
+  local opcode = buffer(42, 1):uint()
+  local kind = OPCODES[opcode]
+  if not kind then return end
+  if kind == "ack" and buffer(54, 1):uint() == NAK then kind = "nack" end
+  local subtree = tree:add(clearway)
+  subtree:append_text(", " .. kind)
+  subtree:add(fields.kind, buffer(42, 1), kind)
+  -- Wireshark says of data that it is malformed where only its headers were captured, and knows no CNP.
+  local words = { data = "data", ack = "ack", nack = "nack", cnp = "congestion notification" }
+  local info = string.format("%s, QP 0x%06x", words[kind], buffer(47, 3):uint())
+  if kind ~= "cnp" then
+    info = string.format("%s, PSN %d", info, buffer(51, 3):uint())
+    add_telemetry(buffer, 54 + (EXTENDED[opcode] or 0), subtree)
+  end
+  pinfo.cols.info:clear_fence()
+  pinfo.cols.info:set(info)
+end
+
+local function dissect_tcp(buffer, tree)
+  local length = bit.rshift(buffer(46, 1):uint(), 4) * 4
+  local flags = buffer(47, 1):uint()
+  local is_syn, is_ack = bit.band(flags, 0x02) ~= 0, bit.band(flags, 0x10) ~= 0
+  local payload = buffer(16, 2):uint() - 20 - length
+  local is_fin = bit.band(flags, 0x01) ~= 0
+  local kind = is_syn and (is_ack and "syn-ack" or "syn") or ((payload > 0 or is_fin) and "data" or "ack")
+  local subtree = tree:add(clearway)
+  subtree:append_text(", " .. kind)
+  subtree:add(fields.kind, buffer(47, 1), kind)
+  local at, stop = 54, 34 + length
+  while at + 1 < stop do
+    local option = buffer(at, 1):uint()
+    if option == 0 then return end
+    local size = option == 1 and 1 or buffer(at + 1, 1):uint()
+    if size < 1 or at + size > stop then return end
+    if option == 253 and size == 20 and buffer(at + 2, 2):uint() == MAGIC then
+      subtree:add(fields.rcp_rate, buffer(at + 4, 8))
+      subtree:add(fields.rcp_srtt, buffer(at + 12, 8))
+    end
+    at = at + size
+  end
+end
+
+function parts.dissector(buffer, pinfo, tree)
+  if buffer:len() < 54 or buffer(12, 2):uint() ~= 0x0800 or buffer(14, 1):uint() ~= 0x45 then return end
+  local protocol = buffer(23, 1):uint()
+  if protocol == 17 and buffer(36, 2):uint() == ROCE_PORT then
+    dissect_roce(buffer, pinfo, tree)
+  elseif protocol == 6 then
+    dissect_tcp(buffer, tree)
+  end
+end
+
+register_postdissector(parts)
