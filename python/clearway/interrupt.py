@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -41,9 +42,15 @@ class Watch:
 
     Python delivers signals to the main thread alone. A simulation in another thread therefore looks at the main thread
     each time that it reports its progress, and ends when Ctrl-C is at work there.
+
+    Polars, when it is imported, replaces the handler of SIGINT by one that restarts system calls. A main thread that
+    waits for another thread then never hears of Ctrl-C. So the watch lets the signal interrupt system calls, as Python
+    itself does.
     """
 
     def __init__(self, progress: Callable[[_clearway.Progress], object] | None) -> None:
+        if hasattr(signal, "siginterrupt"):  # Windows has none, and needs none.
+            signal.siginterrupt(signal.SIGINT, True)
         self._progress = progress
         self._elsewhere = threading.current_thread() is not threading.main_thread()
         self._before = last_interrupt()

@@ -58,9 +58,7 @@ class Plots:
         """
         return self._sampled(series, what, RATES)
 
-    def _sampled(
-        self, series: str | None, what: str | None, kinds: Mapping[str, str]
-    ) -> Figure:
+    def _sampled(self, series: str | None, what: str | None, kinds: Mapping[str, str]) -> Figure:
         if what is not None and what not in kinds:
             raise Error(f"what = {what!r}: must be one of {', '.join(kinds)}")
         found = {

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from clearway.bars import ProgressCallback
 from clearway._clearway import Error
+from clearway.bars import ProgressCallback
 from clearway.metrics import mean, percentile
 from clearway.parity.case import Case, FlowList, csv, digest
 from clearway.result import Run

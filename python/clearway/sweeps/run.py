@@ -65,7 +65,8 @@ def sweep(
     time, one a core by default. `on` names a cluster: `dask://HOST:PORT` or `slurm`.
 
     A point that fails is in `failures` of the result, and the others go on. Ctrl-C raises `Interrupted`, whose
-    `partial` is the sweep as far as it was finished. All mistakes are found, and raised as `Error`, before anything is run.
+    `partial` is the sweep as far as it was finished. All mistakes are found, and raised as `Error`, before anything is
+    run.
     """
     asked = [axes, zips, cases, points, exclude, labels]
     if not any(asked) and isinstance(scenario, str | Path) and "\n" not in str(scenario):
