@@ -12,6 +12,7 @@ from clearway import _clearway, folder
 from clearway.bars import ProgressCallback, progress_bar
 from clearway.cost import Meter
 from clearway.interrupt import Interrupted, Watch
+from clearway.machine import bytes_of, memory_limit
 from clearway.result import Run
 from clearway.tables import describe, frame
 
@@ -30,6 +31,7 @@ def run(
     out: str | Path | None = None,
     force: bool = False,
     progress: ProgressCallback | bool | None = None,
+    memory: int | str | None = None,
 ) -> Run:
     """Simulates a scenario and returns what happened.
 
@@ -41,11 +43,15 @@ def run(
     a `Progress`; when it returns `False`, the run ends there and is returned with `interrupted` set. The interpreter is
     free for other threads meanwhile.
 
+    A run that is estimated to take more than `memory`, as bytes or as `"8 GB"`, is refused. Without it, the limit is
+    what the environment variable `CLEARWAY_MEMORY` says or else what this process may have of the machine
+    (`clearway.machine`).
+
     Raises `ScenarioError` for what can't be simulated, before anything is run or written. Ctrl-C raises `Interrupted`,
     a `KeyboardInterrupt` whose `run` covers the time that was simulated; with `out`, it is written first. Simulations
     in other threads raise it too while the main thread handles the Ctrl-C.
     """
-    loaded = load_scenario(scenario, transport=transport, seed=seed, set=set)
+    loaded = load_scenario(scenario, transport=transport, seed=seed, set=set, memory=memory)
     if out is not None:
         folder.check_target(out, {"": loaded.to_toml()}, force=force)
     with progress_bar(quiet=progress is not True) as bar:
@@ -80,18 +86,20 @@ def load_scenario(
     transport: str | None = None,
     seed: int | None = None,
     set: Settings | None = None,  # noqa: A002
+    memory: int | str | None = None,
 ) -> _clearway.Scenario:
-    """Reads and checks a scenario without running it."""
+    """Reads and checks a scenario without running it; `memory` is that of `run`."""
     if seed is not None and not 0 <= seed < 2**64:
         raise _clearway.ScenarioError(f"seed = {seed}: write a whole number from 0 to {2**64 - 1}")
     settings = [(key, text_of(value)) for key, value in (set or {}).items()]
+    limit = memory_limit() if memory is None else bytes_of(memory, "memory")
     if isinstance(scenario, Mapping):
         text, origin = dump_toml(scenario), "<dict>"
     elif isinstance(scenario, str) and "\n" in scenario:
         text, origin = scenario, "<text>"
     else:
-        return _clearway.Scenario.load(scenario, transport=transport, seed=seed, set=settings)
-    return _clearway.Scenario.parse(text, origin, ".", transport=transport, seed=seed, set=settings)
+        return _clearway.Scenario.load(scenario, transport=transport, seed=seed, set=settings, memory=limit)
+    return _clearway.Scenario.parse(text, origin, ".", transport=transport, seed=seed, set=settings, memory=limit)
 
 
 def simulate(
