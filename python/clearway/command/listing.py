@@ -107,6 +107,8 @@ def describe_other(out: Console, entry: Mapping[str, Any]) -> None:
     from rich.markup import escape
 
     out.print(f"[bold]{entry['name']}[/]: {escape(entry['summary'])}", soft_wrap=True)
+    if entry.get("names"):
+        out.print(f"  names: {entry['names']}", soft_wrap=True, markup=False)
     for key, default in entry.get("keys", {}).items():
         out.print(f"  {key} = {default or 'left out'}", soft_wrap=True, markup=False)
     if "mean_bytes" in entry:

@@ -8,7 +8,7 @@
 //! | `document` | the file as written, whose values know their line; `--set` writes into it |
 //! | `field` | kinds of values that scenario files alone have |
 //! | `schema` | the keys, each declared once |
-//! | `shapes`, `transport`, `mechanism`, `traffic`, `resolve` | from keys to the model |
+//! | `shapes`, `networks`, `transport`, `mechanism`, `traffic`, `resolve` | from keys to the model |
 //! | `reference` | from keys to the documentation |
 
 mod document;
@@ -16,6 +16,7 @@ mod error;
 mod field;
 mod files;
 mod mechanism;
+mod networks;
 mod reference;
 mod resolve;
 mod schema;
