@@ -1,4 +1,4 @@
-"""What a run did in the formats of other simulators: their result files, their lists of flows and their networks."""
+"""A run in the formats of other simulators: result files, lists of flows and networks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which nodes of a network are drawn one by one, and which stand together as one box, so that large ones are legible.
+"""The boxes of a picture: nodes drawn one by one, or several as one box, so that large networks are legible.
 
 A network falls into columns: the pods of a tree, the leaves of a leaf-spine, the switches of a line. Of many columns a
 few are drawn, and the others stand together; so do the switches of a column and the hosts of a switch. The two ends of

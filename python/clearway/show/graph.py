@@ -43,7 +43,7 @@ class Link:
 
     @property
     def text(self) -> str:
-        """Its rate and delay."""
+        """The rate and delay in words."""
         return f"{rate_text(self.rate_bps)}, {time_text(self.delay_s)}"
 
 

@@ -1,4 +1,4 @@
-"""Where each box of a picture stands: hosts at the bottom, a row for each tier above."""
+"""The place of each box of a picture: hosts at the bottom, a row for each tier above."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `clearway show` prints: the counts of a network, its rates and times, and the paths of a pair."""
+"""The text that `clearway show` prints: the counts of a network, its rates and times, and the paths of a pair."""
 
 from __future__ import annotations
 

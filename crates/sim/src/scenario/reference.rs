@@ -151,9 +151,9 @@ pub fn reference() -> String {
         let _ = write!(out, "\n### `kind = \"{}\"`\n\n{}\n", shape.name, shape.doc.trim());
         if let Some(network) = example(shape.name) {
             let (hosts, switches) = (network.host_names(), network.switch_names());
-            let _ = write!(
+            let _ = writeln!(
                 out,
-                "With the default keys the hosts are named `{hosts}`, the switches `{switches}`.\n"
+                "With the default keys the hosts are named `{hosts}`, the switches `{switches}`."
             );
         }
         keys(&mut out, shape.keys);
