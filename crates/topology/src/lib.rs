@@ -55,6 +55,7 @@ pub use htsim::from_htsim;
 pub use pairs::{Between, between, farthest_pair};
 pub use routing::{PathSet, Policy, Routes, Unreachable};
 pub use shapes::{
-    Clos3, Dumbbell, FatTree, LeafSpine, MultiBottleneck, OversubscribedFatTree, Pacc320, ParkingLot, Star,
+    Clos3, Dumbbell, FatTree, LeafSpine, MultiBottleneck, OversubscribedFatTree, Pacc320, ParkingLot, Size,
+    Star,
 };
 pub use timing::{base_rtt, one_way};
