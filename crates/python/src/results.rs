@@ -51,6 +51,20 @@ impl Results {
             dict.set_item(name, entries)?;
         }
         dict.set_item("notices", summary.cnps)?;
+        let measured = &summary.measured;
+        let end = match measured.end {
+            sim::WindowEnd::Set => "set",
+            sim::WindowEnd::LastArrival => "last arrival",
+            sim::WindowEnd::RunEnd => "end of the run",
+        };
+        let entry = PyDict::new(py);
+        entry.set_item("is_set", measured.is_set)?;
+        entry.set_item("from_s", measured.from.as_secs_f64())?;
+        entry.set_item("until_s", measured.until.as_secs_f64())?;
+        entry.set_item("end", end)?;
+        entry.set_item("credits_used", measured.credits.used)?;
+        entry.set_item("credits_wasted", measured.credits.wasted)?;
+        dict.set_item("measure", entry)?;
         if let Some(control) = &summary.flow_control {
             let entry = PyDict::new(py);
             entry.set_item("pauses", control.pauses)?;

@@ -19,5 +19,7 @@ mod simulation;
 mod timer;
 pub mod traffic;
 
-pub use metrics::{Column, Ended, Results, ShimSummary, Summary, Table, Values};
+pub use metrics::{
+    Column, CreditFates, Ended, Measured, Results, ShimSummary, Summary, Table, Values, WindowEnd,
+};
 pub use simulation::{Progress, SimError, Simulation};

@@ -37,8 +37,20 @@ pub struct Model {
     pub faults: Vec<Fault>,
     /// The links with random loss, as (port, probability per packet).
     pub loss: Vec<(PortId, f64)>,
+    /// The window of measurement.
+    pub measure: Measure,
     /// The series to sample.
     pub samples: Vec<Sample>,
+}
+
+/// The window of time over which ports and credits are measured.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Measure {
+    /// The start of the window. `None` for the start of the first flow.
+    pub from: Option<Time>,
+    /// The end of the window. `None` for the start of the last flow of Poisson traffic or, without such traffic, for the
+    /// end of the run.
+    pub until: Option<Time>,
 }
 
 impl Model {

@@ -11,7 +11,7 @@ use clearway_sim::model::*;
 use clearway_sim::scenario::{Overrides, Scenario};
 use clearway_sim::{Ended, Results};
 use clearway_topology::PortId;
-use clearway_units::Span;
+use clearway_units::{Span, Time};
 use common::run;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -237,14 +237,16 @@ fn check(model: &Model, results: &Results) {
     }
 }
 
-/// Returns the model with every port and flow sampled.
+/// Returns the model with every port and flow sampled, and a window of measurement.
 fn watched(model: &Model) -> Model {
     let ports: Vec<PortId> = (0..model.topology.ports().len() as u32).map(PortId).collect();
     let of_ports = [Probe::Queue(ports.clone()), Probe::CreditQueue(ports.clone()), Probe::PortRate(ports)];
     let of_traffic = (0..model.traffic.len())
         .flat_map(|index| [Probe::Throughput(index), Probe::Sender(index), Probe::Rtt(index)]);
     let sample = |what| Sample { name: "p".into(), every: Span::from_us(50), what };
-    Model { samples: of_ports.into_iter().chain(of_traffic).map(sample).collect(), ..model.clone() }
+    let at = |us| Some(Time::ZERO + Span::from_us(us));
+    let measure = Measure { from: at(model.seed % 200), until: at(200 + model.seed % 300) };
+    Model { samples: of_ports.into_iter().chain(of_traffic).map(sample).collect(), measure, ..model.clone() }
 }
 
 /// Returns proptest's configuration with a quarter of its cases: 64, unless `PROPTEST_CASES` says otherwise.

@@ -220,6 +220,22 @@ declare! {
 }
 
 declare! {
+    /// The window of time over which a run is measured, so that start and end don't blur the figures of what lies
+    /// between. The columns of ports that start with `window_` and the tables of `clearway run` show it. Flows count by
+    /// their start: with `from` or `until`, the table of FCT has the flows that start in the window. Without both, it has
+    /// all flows, and only utilisation is that of the default window.
+    pub table MeasureTable {
+        /// The start of the window. Without it, the start of the first flow.
+        from: Option<Time> = none in "0 s" to "100000 s";
+        /// The end of the window. Without it, the start of the last flow of `poisson` traffic: what follows is the drain
+        /// of a network that nobody fills any more, and its length depends on the largest flow and not on the load.
+        /// Without `poisson` traffic, the end of the run: an incast, a shuffle or rounds of requests have no load that
+        /// could end before they do, and to empty the network is their work.
+        until: Option<Time> = none in "1 ns" to "100000 s";
+    }
+}
+
+declare! {
     /// A series that is sampled at intervals or, for `rtt`, with each acknowledgement.
     pub table SampleTable {
         /// The name of the series in the results. Without it, the word of `what`, with a number if the word comes
