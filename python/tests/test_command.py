@@ -35,6 +35,32 @@ def test_run_writes_to_out_by_default(cli: Cli, small: Path) -> None:
     assert clearway.load(small.parent / "out" / "small-dctcp").transports == ["dctcp"]
 
 
+def test_the_default_folder_tells_runs_apart(cli: Cli, small: Path) -> None:
+    for options in ([], ["--transport", "dctcp"], ["--seed", 9], ["--set", "topology.rate=40 Gbps"]):
+        done = cli("run", small, *options, "--quiet")
+        assert done.returncode == 0, done.stderr
+    assert cli("run", small, "--transport", "expresspass", "--quiet").returncode == 0
+    folders = {path.name for path in (small.parent / "out").iterdir()}
+    apart = {"small-expresspass", "small-dctcp", "small-expresspass-seed-9", "small-expresspass-topology.rate-40Gbps"}
+    assert folders == apart
+    small.write_text(SMALL.replace("hosts = 4", "hosts = 5"))
+    done = cli("run", small)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "holds another run (topology.hosts = 4 there, 5 here); name another folder with --out, or" in done.stderr
+    assert cli("run", small, "--force").returncode == 0
+
+
+@pytest.mark.parametrize("name", ["../../x", "NUL.txt"])
+def test_a_name_never_leads_out_of_the_folder(cli: Cli, small: Path, name: str) -> None:
+    small.write_text(SMALL.replace('"small"', f'"{name}"'))
+    done = cli("run", small, "--quiet")
+    assert done.returncode == 0, done.stderr
+    (folder,) = (small.parent / "out").iterdir()
+    assert folder.name.startswith(("x-expresspass-", "run-NUL.txt-expresspass-"))
+    assert {path.name for path in small.parent.iterdir()} == {"small.toml", "out"}
+    assert clearway.load(folder).name == name
+
+
 def test_json_is_json(cli: Cli, small: Path) -> None:
     done = cli("run", small, "--json")
     answer = json.loads(done.stdout)
@@ -47,7 +73,10 @@ def test_seed_and_settings_reach_the_scenario(cli: Cli, small: Path) -> None:
     summary = json.loads(done.stdout)["summary"]
     assert summary["seed"] == 12
     assert summary["overrides"] == {"set": {"topology.delay": "9 us"}}
-    assert 'delay = "9 us"' in (small.parent / "out" / "small" / "scenario.toml").read_text()
+    assert (
+        'delay = "9 us"'
+        in (small.parent / "out" / "small-expresspass-seed-12-topology.delay-9us" / "scenario.toml").read_text()
+    )
 
 
 def test_a_resolved_scenario_gives_the_same_run(cli: Cli, small: Path) -> None:
@@ -202,7 +231,7 @@ def test_the_demonstration_runs_in_small(cli: Cli, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "websearch" in done.stdout
     assert "<svg" in (tmp_path / "out" / "report" / "index.html").read_text("utf-8")
-    assert len(list((tmp_path / "out" / "demo").iterdir())) == 8
+    assert len(list((tmp_path / "out" / "demo-quick").iterdir())) == 8
     elsewhere = cli("demo", "--scenarios", "nowhere")
     assert (elsewhere.returncode, elsewhere.stderr.count("\n")) == (2, 1)
 
