@@ -221,7 +221,13 @@ fn model(text: &str) -> Result<Model, String> {
 fn check(model: &Model, results: &Results) {
     let summary = &results.summary;
     let recovers = model.traffic.iter().all(|entry| entry.transport.info().name != "blast");
-    if recovers {
+    // Without flow control, go-back-N may lose the same packet for ever: where flows of one size time out in step, each
+    // attempt meets the full buffers that the others cause.
+    let may_starve =
+        model.pfc.is_none() && model.traffic.iter().any(|entry| entry.transport.needs().lossless);
+    if recovers && may_starve {
+        assert!(matches!(summary.ended, Ended::Complete | Ended::Stopped), "{summary:?}");
+    } else if recovers {
         assert_eq!(summary.ended, Ended::Complete, "{summary:?}");
         assert_eq!(summary.flows_completed, summary.flows_started);
         assert_eq!(results.flows.u64s("delivered_bytes"), results.flows.u64s("size_bytes"));

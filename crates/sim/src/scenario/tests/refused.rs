@@ -34,6 +34,35 @@ fn truncation_that_leaves_no_time_for_a_frame_is_refused_with_the_fastest_rate_t
 }
 
 #[test]
+fn a_window_without_length_or_outside_the_run_is_refused() {
+    let window = |keys: &str| {
+        let read = parse_with(&format!("{VALID}\n[measure]\n{keys}"), &Overrides::default());
+        read.map(|scenario| scenario.model.measure).map_err(|error| error.to_string())
+    };
+    let refused = |keys: &str| window(keys).unwrap_err();
+    assert_eq!(
+        refused("from = \"2 ms\"\nuntil = \"2 ms\""),
+        "x.toml:30: measure.until = \"2 ms\": must be after the start of the window, 2 ms"
+    );
+    assert_eq!(
+        refused("from = \"10 ms\""),
+        "x.toml:29: measure.from = \"10 ms\": must be before the end of the run, stop = \"10 ms\""
+    );
+    assert_eq!(
+        refused("until = \"11 ms\""),
+        "x.toml:29: measure.until = \"11 ms\": must not be after the end of the run, stop = \"10 ms\""
+    );
+    assert!(refused("form = \"1 ms\"").contains("did you mean \"from\""));
+    let ms = |ms| Some(Time::ZERO + Span::from_ms(ms));
+    let read = window("from = \"1 ms\"\nuntil = \"9 ms\"").unwrap();
+    assert_eq!((read.from, read.until), (ms(1), ms(9)));
+    let written = parse(&format!("{VALID}\n[measure]\nfrom = \"1 ms\"")).resolved().to_owned();
+    assert!(written.contains("[measure]\nfrom = \"1 ms\"\n"), "{written}");
+    assert_eq!(parse(&written).model.measure.from, ms(1));
+    assert_eq!(window("").unwrap(), crate::model::Measure::default());
+}
+
+#[test]
 fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
     let cases = [
         (
@@ -43,7 +72,7 @@ fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
         (
             refused_with("[switch]", "[swich]"),
             "x.toml:9: swich: unknown key; did you mean \"switch\"? (known: name, seed, stop, stacks, topology, link, \
-             network, switch, host, transport, traffic, fault, loss, sample)",
+             network, switch, host, transport, traffic, fault, loss, measure, sample)",
         ),
         (
             refused_with("100 KB", "10 Gbps"),
