@@ -20,6 +20,6 @@ mod timer;
 pub mod traffic;
 
 pub use metrics::{
-    Column, CreditFates, Ended, Measured, Results, ShimSummary, Summary, Table, Values, WindowEnd,
+    Column, Ended, FlowCounts, Measured, Results, ShimSummary, Summary, Table, Values, WindowEnd,
 };
 pub use simulation::{Progress, SimError, Simulation};

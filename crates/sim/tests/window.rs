@@ -3,7 +3,7 @@
 mod common;
 
 use clearway_sim::model::*;
-use clearway_sim::{CreditFates, Results, WindowEnd};
+use clearway_sim::{FlowCounts, Results, WindowEnd};
 use clearway_topology::PortId;
 use clearway_units::{Bytes, Span, Time};
 use common::*;
@@ -83,12 +83,15 @@ fn windows_side_by_side_add_up_to_the_run() {
     let parts =
         [(Some(0), Some(20)), (Some(20), Some(45)), (Some(45), None)].map(|(a, b)| measured(&model, a, b));
     let whole = run(&model);
-    let sum = |of: fn(&CreditFates) -> u64| {
-        parts.iter().map(|part| of(&part.summary.measured.credits)).sum::<u64>()
+    let sum = |of: fn(&FlowCounts) -> u64| -> u64 {
+        parts.iter().map(|part| of(&part.summary.measured.flows[0])).sum()
     };
     let fate = |name: &str| whole.summary.credits.iter().find(|(line, _)| *line == name).unwrap().1;
-    assert_eq!((sum(|fates| fates.used), sum(|fates| fates.wasted)), (fate("used"), fate("wasted")));
-    assert!(fate("wasted") > 0 && parts[0].summary.measured.credits.used > 0);
+    let credits = (sum(|flows| flows.stats.credits_used), sum(|flows| flows.stats.credits_wasted));
+    assert_eq!(credits, (fate("used"), fate("wasted")));
+    assert!(fate("wasted") > 0 && parts[0].summary.measured.flows[0].stats.credits_used > 0);
+    assert_eq!(sum(|flows| flows.delivered), 8 * 30_000);
+    assert!(parts.iter().all(|part| part.summary.measured.flows[0].delivered > 10_000));
     let dropped = |results: &Results, name: &str| results.ports.u64s(name).iter().sum::<u64>();
     let in_parts: u64 = parts.iter().map(|part| dropped(part, "window_drops_credit")).sum();
     assert_eq!(in_parts, dropped(&whole, "drops_credit"));
@@ -159,4 +162,21 @@ fn a_window_does_not_prolong_a_run_that_stalls() {
     assert_eq!(watched.summary.ended, clearway_sim::Ended::Stalled);
     assert_eq!((watched.summary.end, watched.hash()), (alone.summary.end, alone.hash()));
     assert_eq!(watched.summary.measured.until, alone.summary.end);
+}
+
+#[test]
+fn a_window_counts_what_each_traffic_entry_delivers_in_it() {
+    // Two lone flows at 100 Gbps, the second one from 50 us on. Of 1538 bytes on the wire 1460 are payload.
+    let blast = transport("blast");
+    let mut model = network_for(&blast, star(4));
+    add(&mut model, &blast, vec![flow(0, 1, 14_600_000)]);
+    add(&mut model, &blast, vec![Flow { start: at(50), ..flow(2, 3, 14_600_000) }]);
+    let results = measured(&model, Some(20), Some(100));
+    let [first, second] = &results.summary.measured.flows[..] else { panic!("an entry each") };
+    // The first frame arrives 2 us and two frame times after the start, the others a frame time apart.
+    let frames = |us: f64| us * 12_500.0 / FRAME;
+    let (all, late) = (frames(80.0) * 1460.0, (frames(48.0) - 1.0) * 1460.0);
+    assert!((first.delivered as f64 - all).abs() < 1.1 * 1460.0, "{} {all}", first.delivered);
+    assert!((second.delivered as f64 - late).abs() < 1.1 * 1460.0, "{} {late}", second.delivered);
+    assert_eq!(second.stats.data_packets, frames(50.0).ceil() as u64, "one every frame time from 50 us on");
 }

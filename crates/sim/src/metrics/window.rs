@@ -1,4 +1,4 @@
-//! The window of time over which a run is measured: what ports did in it, and what became of credits.
+//! The window of time over which a run is measured: what ports and flows did in it.
 //!
 //! Counters of ports only grow, so that their state at the start of the window is enough. The longest queues are found
 //! by starting all of them anew when the window opens, and by restoring those of the time before when it closes. So a
@@ -6,6 +6,7 @@
 
 use crate::model::{Measure, Model, Pattern};
 use crate::net::{ByReason, DropReason, Network};
+use clearway_proto::Stats;
 use clearway_topology::PortId;
 use clearway_units::Time;
 
@@ -20,13 +21,25 @@ pub enum WindowEnd {
     RunEnd,
 }
 
-/// Credits that reached a sender, by their fate.
+/// The counts of what the flows of a traffic entry did.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct CreditFates {
-    /// The number of credits that released data.
-    pub used: u64,
-    /// The number of credits that found nothing to send.
-    pub wasted: u64,
+pub struct FlowCounts {
+    /// The number of bytes delivered in order.
+    pub delivered: u64,
+    /// The counts of both ends of the flows.
+    pub stats: Stats,
+}
+
+impl FlowCounts {
+    /// Adds the counts of other flows.
+    pub fn add(&mut self, delivered: u64, stats: &Stats) {
+        self.delivered += delivered;
+        self.stats = self.stats.plus(stats);
+    }
+
+    fn minus(&self, earlier: &FlowCounts) -> FlowCounts {
+        FlowCounts { delivered: self.delivered - earlier.delivered, stats: self.stats.minus(&earlier.stats) }
+    }
 }
 
 /// The counters of a port that only grow.
@@ -61,7 +74,8 @@ struct Opening {
     ports: Vec<Counts>,
     /// The longest lengths of each queue before, in bytes and packets; empty if nothing has happened before.
     maxima: Vec<(u64, u32)>,
-    credits: CreditFates,
+    /// The counts of the flows of each traffic entry.
+    flows: Vec<FlowCounts>,
 }
 
 /// The window of a run while the run goes on.
@@ -85,8 +99,8 @@ impl Window {
         // Nothing happens before the first flow.
         if window.opens_at() <= first_start {
             let at = window.opens_at();
-            let (ports, maxima, credits) = Default::default();
-            window.opening = Some(Opening { at, ports, maxima, credits });
+            let flows = vec![FlowCounts::default(); model.traffic.len()];
+            window.opening = Some(Opening { at, ports: Vec::new(), maxima: Vec::new(), flows });
         }
         window
     }
@@ -102,13 +116,13 @@ impl Window {
     }
 
     /// The window opens, or closes if it is open.
-    pub fn turn(&mut self, net: &mut Network, credits: CreditFates) {
+    pub fn turn(&mut self, net: &mut Network, flows: Vec<FlowCounts>) {
         if self.opening.is_some() {
-            return self.close(net, credits, WindowEnd::Set);
+            return self.close(net, flows, WindowEnd::Set);
         }
         let ports = net.ports.ids().map(|port| Counts::of(net, port)).collect();
         let maxima = net.each_queue().map(|queue| queue.restart_maxima()).collect();
-        self.opening = Some(Opening { at: net.now(), ports, maxima, credits });
+        self.opening = Some(Opening { at: net.now(), ports, maxima, flows });
     }
 
     /// Notes that a Poisson traffic entry has started all its flows. Answers whether the window closes now, because it
@@ -119,7 +133,7 @@ impl Window {
     }
 
     /// Closes the window, if it is open.
-    pub fn close(&mut self, net: &mut Network, credits: CreditFates, end: WindowEnd) {
+    pub fn close(&mut self, net: &mut Network, flows: Vec<FlowCounts>, end: WindowEnd) {
         let Some(opening) = self.opening.take().filter(|_| self.closed.is_none()) else { return };
         // The run may have ended before its first flow.
         let until = net.now().max(opening.at);
@@ -132,22 +146,22 @@ impl Window {
         for (queue, before) in net.each_queue().zip(&opening.maxima) {
             queue.raise_maxima(*before);
         }
-        let CreditFates { used, wasted } = opening.credits;
-        let credits = CreditFates { used: credits.used - used, wasted: credits.wasted - wasted };
+        let flows = flows.iter().zip(&opening.flows).map(|(now, before)| now.minus(before)).collect();
         let is_set = self.measure != Measure::default();
-        self.closed = Some(Measured { is_set, from: opening.at, until, end, credits, ports });
+        self.closed = Some(Measured { is_set, from: opening.at, until, end, flows, ports });
     }
 
     /// Closes the window at the end of the run, if it is open, and hands over what was measured.
-    pub fn finish(mut self, net: &mut Network, credits: CreditFates) -> Measured {
-        self.close(net, credits, WindowEnd::RunEnd);
+    pub fn finish(mut self, net: &mut Network, flows: Vec<FlowCounts>) -> Measured {
+        let traffic = flows.len();
+        self.close(net, flows, WindowEnd::RunEnd);
         let from = self.opens_at();
         self.closed.unwrap_or_else(|| Measured {
             is_set: true,
             from,
             until: from,
             end: WindowEnd::RunEnd,
-            credits: CreditFates::default(),
+            flows: vec![FlowCounts::default(); traffic],
             ports: vec![PortWindow::EMPTY; net.ports.len()],
         })
     }
@@ -164,8 +178,8 @@ pub struct Measured {
     pub until: Time,
     /// The event that ended the window.
     pub end: WindowEnd,
-    /// The credits that reached senders in the window.
-    pub credits: CreditFates,
+    /// What the flows of each traffic entry did in the window, by its index.
+    pub flows: Vec<FlowCounts>,
     /// What each port did in the window, by its id.
     pub(super) ports: Vec<PortWindow>,
 }

@@ -29,7 +29,7 @@ impl Simulation {
             router: Router::new(model),
             window: Window::new(model, Time::ZERO),
             sources: Sources::new(model),
-            journal: Journal::default(),
+            journal: Journal::new(model.traffic.len()),
             shares: Shares::new(model),
             sampler: Sampler::default(),
             observers: 0,

@@ -6,8 +6,8 @@ use super::shares::Shares;
 use super::source::Sources;
 use crate::engine::{Event, EventKind};
 use crate::hosts::{Hosts, Input};
-use crate::ids::{FlowSlot, PacketId, SeriesId};
-use crate::metrics::{CreditFates, Ended, Sampler, Window};
+use crate::ids::{FlowSlot, Id, PacketId, SeriesId};
+use crate::metrics::{Ended, FlowCounts, Sampler, Window};
 use crate::model::Model;
 use crate::net::Network;
 use clearway_proto::{Extra, Flags, Header, Packet};
@@ -274,8 +274,8 @@ impl Simulation {
     /// The window of measurement opens or closes.
     fn turn_window(&mut self, before: Time) {
         if self.goes_on(before) {
-            let credits = self.credit_fates();
-            self.window.turn(&mut self.net, credits);
+            let flows = self.flow_counts();
+            self.window.turn(&mut self.net, flows);
         }
     }
 
@@ -290,14 +290,13 @@ impl Simulation {
         goes_on
     }
 
-    /// The credits that have reached senders so far. It must not be called once all flows are settled.
-    pub(super) fn credit_fates(&mut self) -> CreditFates {
-        let mut fates = CreditFates { used: self.journal.credits_used, wasted: self.journal.credits_wasted };
+    /// The counts of the flows of each traffic entry so far. It must not be called once all flows are settled.
+    pub(super) fn flow_counts(&mut self) -> Vec<FlowCounts> {
+        let mut counts = self.journal.settled.clone();
         for flow in self.hosts.flows.iter_mut() {
-            let stats = flow.stats();
-            fates.used += stats.credits_used;
-            fates.wasted += stats.credits_wasted;
+            let delivered = flow.delivered();
+            counts[flow.traffic.index()].add(delivered, &flow.stats());
         }
-        fates
+        counts
     }
 }

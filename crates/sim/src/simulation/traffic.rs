@@ -47,8 +47,8 @@ impl Simulation {
                 let arrives = matches!(source, Source::Poisson { .. });
                 self.sources.close();
                 if arrives && self.window.ends_with_arrivals() {
-                    let credits = self.credit_fates();
-                    self.window.close(&mut self.net, credits, WindowEnd::LastArrival);
+                    let flows = self.flow_counts();
+                    self.window.close(&mut self.net, flows, WindowEnd::LastArrival);
                 }
             }
         }
