@@ -13,7 +13,7 @@ import polars as pl
 from clearway import _clearway, folder, metrics
 from clearway.result import Run, fill
 from clearway.runner import ProgressCallback, Settings, Source, load_scenario, simulate
-from clearway.window import measured
+from clearway.window import in_window
 from clearway.scratch import uninterrupted
 
 
@@ -135,7 +135,7 @@ def save(runs: Mapping[str, Run], path: str | Path, results: folder.Results, *, 
 def headline(run: Run) -> dict[str, Any]:
     """A run in a few numbers; the keys name the units. Queues are of switch ports, the worst of them.
 
-    Keys that start with `window_` are of the window of measurement (`clearway.window.measured`), all others of the whole
+    Keys that start with `window_` are of the window of measurement (`clearway.window.in_window`), all others of the whole
     run. What flow control did (`pauses`, `longest_pause_s`, `storms`, `deadlocked_ports`) is None where there is none.
     """
     ports = metrics.switch_ports(run.ports)
@@ -165,7 +165,7 @@ def headline(run: Run) -> dict[str, Any]:
         "cpu_s": measured["cpu_s"],
         "peak_memory_bytes": measured["peak_memory_bytes"],
         "ended": run.summary["ended"],
-        **{f"window_{key}": number for key, number in measured(run).items()},
+        **{f"window_{key}": number for key, number in in_window(run).items()},
         "hash": run.hash,
     }
 

@@ -68,7 +68,7 @@ def parts_texts(runs: Mapping[str, Run]) -> list[tuple[str, Texts]]:
 
 def traffic_texts(runs: Mapping[str, Run]) -> Texts:
     """What each traffic entry achieved, the runs of an entry below each other."""
-    head = ["traffic", "transport", "flows", "goodput", "mean FCT", "p99 FCT", "retransmissions", "timeouts"]
+    head = ["traffic", "transport", "flows", "goodput", "mean FCT", "p99 FCT", "retransmits", "timeouts"]
     of_run = {name: {row["traffic"]: row for row in traffic(run).to_dicts()} for name, run in runs.items()}
     rows = []
     for part in parts(runs):

@@ -73,7 +73,7 @@ def traffic(run: Run) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def measured(run: Run) -> dict[str, Any]:
+def in_window(run: Run) -> dict[str, Any]:
     """A run in its window in a few numbers, as `clearway.comparison.headline` has them for the whole run."""
     made, parts = window(run), traffic(run)
     ports = metrics.switch_ports(run.ports)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 #: Columns that a narrow console does without, the first of them first.
-OPTIONAL = ("mean slowdown", "p50 FCT", "p99 slowdown", "timeouts", "retransmissions")
+OPTIONAL = ("mean slowdown", "p50 FCT", "p99 slowdown", "timeouts", "retransmits")
 #: The space between two columns.
 GAP = 2
 
@@ -66,7 +66,7 @@ def print_texts(console: Console, texts: Texts, left: int) -> None:
     for block in blocks(widths(head, rows, left), left, console.width):
         print_block(console, [head[at] for at in block], [[row[at] for at in block] for row in rows], left)
     if dropped:
-        console.print(f"Left out for want of width: {', '.join(dropped)}.", style="dim", markup=False)
+        console.print(f"Left out for want of width: {', '.join(dropped)}.", style="dim", markup=False, soft_wrap=True)
         console.print()
 
 
@@ -74,10 +74,18 @@ def widths(head: list[str], rows: list[list[str]], left: int) -> list[int]:
     """The least width of each column: its longest word where it is words or a heading, and whole numbers elsewhere."""
     found = []
     for at, name in enumerate(head):
-        cells = [row[at] for row in rows]
-        texts = [word for cell in cells for word in cell.split()] if at < left else [number(cell) for cell in cells]
+        texts = [text for row in rows for text in (words(row[at]) if at < left else [number(row[at])])]
         found.append(max(map(len, [*texts, *name.split(), ""])))
     return found
+
+
+#: Most letters of a text in a first column that stays on one line, such as `100 KB-1 MB`.
+SHORT = 14
+
+
+def words(cell: str) -> list[str]:
+    """The parts of a text that stay together."""
+    return [cell] if len(cell) <= SHORT else cell.split()
 
 
 def number(cell: str) -> str:
@@ -106,7 +114,9 @@ def print_block(console: Console, head: list[str], rows: list[list[str]], left: 
     least = widths(head, rows, left)
     most = [max(map(len, [name, *(row[at] for row in rows)])) for at, name in enumerate(head)]
     spare = console.width - sum(least) - GAP * (len(head) - 1)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    table = Table(
+        box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold", show_edge=False
+    )
     for at, name in enumerate(head):
         # Words take what is left, the first column first, so that numbers stand close to each other.
         extra = min(most[at] - least[at], max(spare, 0))

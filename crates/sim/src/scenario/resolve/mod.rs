@@ -23,7 +23,7 @@ use clearway_topology::Topology;
 use clearway_units::{Bytes, Rate, Time};
 use links::{read_faults, read_loss, with_links};
 use ports::{PortTables, Ports, resolve_ports};
-use samples::read_samples;
+use samples::{Has, read_samples};
 use traffic::{ReadPart, read_traffic};
 use write::{Written, write_toml};
 
@@ -64,10 +64,11 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
     check_use(document, default.is_some() && !replaced, &parts)?;
     let ports = resolve_ports(document, tables, parts, topology, *framing)?;
     let has_credits = ports.switch.credit.is_some();
+    let has = Has { credits: has_credits, flow_control: ports.pfc.is_some() };
     let (faults, fault_tables) = read_faults(document, topology, root.stop)?;
     let (loss, loss_tables) = read_loss(document, topology)?;
     let measure = read_measure(document, root.stop)?;
-    let (samples, sample_tables) = read_samples(document, topology, &ports.parts, has_credits)?;
+    let (samples, sample_tables) = read_samples(document, topology, &ports.parts, has)?;
 
     let toml = write_toml(&Written {
         root,

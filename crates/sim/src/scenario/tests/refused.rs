@@ -347,3 +347,29 @@ fn keys_of_ports_that_no_transport_asks_for_are_refused_and_so_are_transports_th
         "{problem}"
     );
 }
+
+#[test]
+fn a_series_that_nothing_in_the_scenario_has_is_refused() {
+    let sample = |transport: &str, sample: &str| {
+        let text = format!("{VALID}\n[[sample]]\n{sample}").replace("expresspass", transport);
+        let read = parse_with(&text.replace("alpha = 0.5\n", ""), &Overrides::default());
+        read.map(|_| ()).map_err(|error| error.to_string())
+    };
+    let credit_rate = "what = \"credit-rate\"\ntraffic = \"web\"";
+    assert_eq!(sample("expresspass", credit_rate), Ok(()));
+    assert_eq!(
+        sample("dctcp", credit_rate).unwrap_err(),
+        "x.toml:28: sample.0.what = \"credit-rate\": there are no credits, since dctcp uses none"
+    );
+    assert!(sample("dctcp", "what = \"credit-drops\"").unwrap_err().contains("there are no credits"));
+    assert_eq!(
+        sample("dctcp", "what = \"pauses\"").unwrap_err(),
+        "x.toml:28: sample.0.what = \"pauses\": there are no pauses, since the scenario has no flow control; set \
+         switch.pfc = true"
+    );
+    let notices = "what = \"notices\"\ntraffic = \"web\"";
+    assert!(sample("cubic", notices).unwrap_err().ends_with("of congestion, since cubic counts none"));
+    assert!(sample("dctcp", "what = \"drops\"\ntraffic = \"web\"").unwrap_err().contains("means nothing"));
+    assert!(sample("dctcp", "what = \"losses\"\nports = \"all\"").unwrap_err().contains("means nothing"));
+    assert_eq!(sample("dctcp", "what = \"marks\"\nports = \"all\""), Ok(()));
+}
