@@ -13,8 +13,8 @@ import polars as pl
 from clearway import _clearway, folder, metrics
 from clearway.result import Run, fill
 from clearway.runner import ProgressCallback, Settings, Source, load_scenario, simulate
-from clearway.window import in_window
 from clearway.scratch import uninterrupted
+from clearway.window import in_window
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,8 +135,8 @@ def save(runs: Mapping[str, Run], path: str | Path, results: folder.Results, *, 
 def headline(run: Run) -> dict[str, Any]:
     """A run in a few numbers; the keys name the units. Queues are of switch ports, the worst of them.
 
-    Keys that start with `window_` are of the window of measurement (`clearway.window.in_window`), all others of the whole
-    run. What flow control did (`pauses`, `longest_pause_s`, `storms`, `deadlocked_ports`) is None where there is none.
+    Keys that start with `window_` are of the window of measurement (`clearway.window.in_window`), all others of the
+    whole run. What flow control did (`pauses`, `longest_pause_s`, `storms`, `deadlocked_ports`) is None where there is none.
     """
     ports = metrics.switch_ports(run.ports)
     dropped = metrics.drops(run.ports)

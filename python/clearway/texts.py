@@ -18,7 +18,7 @@ Texts = tuple[list[str], list[list[str]]]
 
 
 def fct_texts(runs: Mapping[str, Run], part: str | None = None) -> Texts:
-    """FCT and slowdown by size bucket, the runs of a bucket below each other; of one traffic entry if `part` names it."""
+    """FCT and slowdown by size bucket, the runs of a bucket below each other; `part` names a traffic entry."""
     head = ["size", "transport", "flows", "mean FCT", "p50 FCT", "p99 FCT", "mean slowdown", "p99 slowdown"]
     of_run = {}
     for name, run in runs.items():
@@ -67,7 +67,7 @@ def parts_texts(runs: Mapping[str, Run]) -> list[tuple[str, Texts]]:
 
 
 def traffic_texts(runs: Mapping[str, Run]) -> Texts:
-    """What each traffic entry achieved, the runs of an entry below each other."""
+    """Flows, goodput, FCT and losses of each traffic entry, the runs of an entry below each other."""
     head = ["traffic", "transport", "flows", "goodput", "mean FCT", "p99 FCT", "retransmits", "timeouts"]
     of_run = {name: {row["traffic"]: row for row in traffic(run).to_dicts()} for name, run in runs.items()}
     rows = []
@@ -104,8 +104,14 @@ def network_texts(runs: Mapping[str, Run]) -> Texts:
     has_control = any(head["pauses"] is not None for head in heads.values())
     control_rows = (
         (f"pauses (flow control{whole})", lambda h: control_text(h, units.count(h["pauses"] or 0))),
-        ("longest pause of a port" + (" (whole run)" if is_set else ""), lambda h: control_text(h, units.seconds(h["longest_pause_s"] or 0))),
-        ("ports in a pause storm" + (" (whole run)" if is_set else ""), lambda h: control_text(h, units.count(h["storms"] or 0))),
+        (
+            "longest pause of a port" + (" (whole run)" if is_set else ""),
+            lambda h: control_text(h, units.seconds(h["longest_pause_s"] or 0)),
+        ),
+        (
+            "ports in a pause storm" + (" (whole run)" if is_set else ""),
+            lambda h: control_text(h, units.count(h["storms"] or 0)),
+        ),
     )
     cnp_rows = ((f"notifications of congestion (CNPs{whole})", lambda h: units.count(h["notices"])),)
     for label, show in (

@@ -1,4 +1,4 @@
-"""The window of measurement of a run (`[measure]` in its scenario): which figures it bounds, and what happened in it."""
+"""The window of measurement of a run (`[measure]` in its scenario), and the figures that it bounds."""
 
 from __future__ import annotations
 
@@ -56,7 +56,6 @@ def traffic(run: Run) -> pl.DataFrame:
     for line in run.summary["measure"]["traffic"]:
         part = counted.filter(pl.col("traffic") == line["traffic"])
         row: dict[str, Any] = metrics.fct_row("", part)
-        whole = {name: int(part[name].sum()) for name in ("retransmits", "timeouts")}
         rows.append(
             {
                 "traffic": line["traffic"],
@@ -67,7 +66,7 @@ def traffic(run: Run) -> pl.DataFrame:
                 "mean_s": row["mean_s"],
                 "p99_s": row["p99_s"],
                 "slowdown_p99": row["slowdown_p99"],
-                **(whole if not made.is_set else {name: line[name] for name in whole}),
+                **{name: losses(run, name, line["traffic"]) for name in ("retransmits", "timeouts")},
             }
         )
     return pl.DataFrame(rows)
@@ -75,7 +74,7 @@ def traffic(run: Run) -> pl.DataFrame:
 
 def in_window(run: Run) -> dict[str, Any]:
     """A run in its window in a few numbers, as `clearway.comparison.headline` has them for the whole run."""
-    made, parts = window(run), traffic(run)
+    made, counted = window(run), flows(run)
     ports = metrics.switch_ports(run.ports)
     worst = ports.sort("window_queue_max_bytes", "port", descending=[True, False]).head(1)
     lines = run.summary["measure"]["traffic"]
@@ -83,11 +82,10 @@ def in_window(run: Run) -> dict[str, Any]:
     return {
         "from_s": made.from_s,
         "until_s": made.until_s,
-        "flows_started": int(parts["flows"].sum() + parts["unfinished"].sum()) if parts.height else 0,
-        "flows_completed": int(parts["flows"].sum()) if parts.height else 0,
+        "flows_started": counted.height,
+        "flows_completed": metrics.completed(counted).height,
         "goodput_bps": rate(sum(line["delivered_bytes"] for line in lines), made.length_s),
-        "retransmits": int(parts["retransmits"].sum()) if parts.height else 0,
-        "timeouts": int(parts["timeouts"].sum()) if parts.height else 0,
+        **{name: losses(run, name) for name in ("retransmits", "timeouts")},
         "queue_max_bytes": int(worst["window_queue_max_bytes"].item()) if worst.height else 0,
         "queue_max_port": worst["port"].item() if worst.height else "",
         "queue_mean_bytes": largest(ports["window_queue_mean_bytes"]),
@@ -97,6 +95,15 @@ def in_window(run: Run) -> dict[str, Any]:
         "credit_drops": int(run.ports["window_drops_credit"].sum()),
         "credit_waste": wasted / (used + wasted) if used + wasted else float("nan"),
     }
+
+
+def losses(run: Run, name: str, part: str | None = None) -> int:
+    """The `retransmits` or `timeouts` of all flows or of a traffic entry, in the window if the scenario sets it."""
+    if window(run).is_set:
+        lines = run.summary["measure"]["traffic"]
+        return sum(int(line[name]) for line in lines if part in (None, line["traffic"]))
+    counted = run.flows if part is None else run.flows.filter(pl.col("traffic") == part)
+    return int(counted[name].sum())
 
 
 def rate(size_bytes: float, seconds: float) -> float:
@@ -111,7 +118,7 @@ def largest(values: pl.Series) -> float:
 
 
 def window_texts(runs: Mapping[str, Run]) -> list[str]:
-    """What the tables of some runs cover, in a line for runs that agree."""
+    """The lines that say which time the tables of some runs cover: one line where all agree."""
     said = {name: window_text(window(run), run.summary["simulated_s"]) for name, run in runs.items()}
     if len(set(said.values())) == 1:
         return [next(iter(said.values()))]
@@ -119,12 +126,14 @@ def window_texts(runs: Mapping[str, Run]) -> list[str]:
 
 
 def window_text(made: Window, end_s: float) -> str:
-    """What the tables of a run cover."""
+    """The line that says which time the tables of a run cover."""
     span = f"from {units.seconds(made.from_s)} to {units.seconds(made.until_s)}"
     if made.is_set and made.from_s >= end_s:
         return f"Nothing was measured: the run ended at {units.seconds(end_s)}, before the window began."
     if made.is_set:
         return f"Measured {span}. Flows count by their start. What is of the whole run says so."
     if made.end == "last arrival":
-        return f"Utilisation and goodput: {span}, the starts of the first and the last flow, without the drain after them."
+        return (
+            f"Utilisation and goodput: {span}, the starts of the first and the last flow, without the drain after them."
+        )
     return f"Utilisation and goodput: {span}, the start of the first flow and the end of the run."

@@ -100,7 +100,7 @@ def test_the_default_window_of_poisson_traffic_leaves_the_drain_out(whole: clear
 def test_without_poisson_traffic_the_default_window_is_the_run(part: clearway.Run) -> None:
     run = clearway.run(TWO, set={"traffic.web.load": "0.01", "traffic.web.flows": "1"})
     assert window(run).end == "last arrival"
-    burst = TWO.partition("[[traffic]]\nname = \"web\"")[0] + TWO[TWO.index("[[traffic]]\nname = \"burst\"") :]
+    burst = TWO.partition('[[traffic]]\nname = "web"')[0] + TWO[TWO.index('[[traffic]]\nname = "burst"') :]
     alone = clearway.run(burst)
     assert window(alone) == clearway.window.Window(
         2e-3, alone.summary["simulated_s"], is_set=False, end="end of the run"
@@ -153,7 +153,9 @@ def test_no_word_is_broken(whole: clearway.Run, part: clearway.Run, width: int) 
     runs = {"dctcp": whole, "expresspass-hotnets16": part, "expresspass": whole, "rdma-dctcp": part}
     text = printed(runs, width)
     words = set(text.split())
-    whole_words = "transport expresspass-hotnets16 rdma-dctcp goodput retransmissions (link transmissions per utilisation"
+    whole_words = (
+        "transport expresspass-hotnets16 rdma-dctcp goodput retransmissions (link transmissions per utilisation"
+    )
     assert {*whole_words.split()} <= words
     assert whole.hash[:16] in words
     tables = [line for line in text.splitlines() if not line.startswith(("dctcp:", "expresspass", "rdma-dctcp:"))]

@@ -58,8 +58,8 @@ def print_assumptions(console: Console, runs: Mapping[str, Run]) -> None:
 def print_texts(console: Console, texts: Texts, left: int) -> None:
     """Prints a table; its first `left` columns are words, the others numbers.
 
-    Words are never broken: where the console is too narrow, columns of `OPTIONAL` are left out, or else the table goes on
-    below with the columns that did not fit.
+    Words are never broken: where the console is too narrow, columns of `OPTIONAL` are left out, or else the table goes
+    on below with the columns that did not fit.
     """
     head, rows = texts
     dropped = []
@@ -121,9 +121,7 @@ def print_block(console: Console, head: list[str], rows: list[list[str]], left: 
     least = widths(head, rows, left)
     most = [max(map(len, [name, *(row[at] for row in rows)])) for at, name in enumerate(head)]
     spare = console.width - sum(least) - GAP * (len(head) - 1)
-    table = Table(
-        box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold", show_edge=False
-    )
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold", show_edge=False)
     for at, name in enumerate(head):
         # Words take what is left, the first column first, so that numbers stand close to each other.
         extra = min(most[at] - least[at], max(spare, 0))
