@@ -55,7 +55,8 @@ SUMMARY = {
     "measure": "The window of measurement (`[measure]` of the scenario). `is_set`: the scenario sets its start or end; "
     "`from_s`, `until_s`: its start and end, equal if the run ended before it; `end`: the event that ended it (`set`, "
     "`last arrival` or `end of the run`); `traffic`: what the flows of each traffic entry did in it, with "
-    "`delivered_bytes`, `data_packets`, `retransmits`, `timeouts`, `credits_sent`, `credits_used` and `credits_wasted`. Not in the hash.",
+    "`delivered_bytes`, `data_packets`, `retransmits`, `timeouts`, `credits_sent`, `credits_used` and "
+    "`credits_wasted`. Not in the hash.",
     "flow_control": "The effects of priority flow control, where it is on. `pauses`: pause frames that paused a class; "
     "`paused_s`: time for which ports were paused, over all ports; `longest_pause_s`: the longest without a break; "
     "`storms`: ports that were paused without a break for longer than `switch.pfc_storm`; `deadlock`: ports that will "

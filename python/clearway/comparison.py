@@ -136,7 +136,8 @@ def headline(run: Run) -> dict[str, Any]:
     """A run in a few numbers; the keys name the units. Queues are of switch ports, the worst of them.
 
     Keys that start with `window_` are of the window of measurement (`clearway.window.in_window`), all others of the
-    whole run. What flow control did (`pauses`, `longest_pause_s`, `storms`, `deadlocked_ports`) is None where there is none.
+    whole run. What flow control did (`pauses`, `longest_pause_s`, `storms`, `deadlocked_ports`) is None where there is
+    none.
     """
     ports = metrics.switch_ports(run.ports)
     dropped = metrics.drops(run.ports)
