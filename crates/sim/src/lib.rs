@@ -7,6 +7,7 @@
 #[doc(hidden)]
 pub mod bare;
 mod engine;
+mod estimate;
 mod hosts;
 mod ids;
 mod metrics;
@@ -19,6 +20,7 @@ mod simulation;
 mod timer;
 pub mod traffic;
 
+pub use estimate::{EntryEstimate, Estimate, SeriesEstimate};
 pub use metrics::{
     Column, Ended, FlowCounts, Measured, Results, ShimSummary, Summary, Table, Values, WindowEnd,
 };
