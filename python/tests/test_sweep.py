@@ -324,6 +324,18 @@ def test_a_point_that_fails_stops_no_other_and_is_tried_again(tmp_path: Path, mo
     assert files_of(again.out) == files_of(swept(tmp_path / "undisturbed").out)
 
 
+def test_a_sweep_all_of_whose_points_fail_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise clearway.SimulationError("it broke")
+
+    monkeypatch.setattr(running, "write", broken)
+    again = clearway.load_sweep(swept(tmp_path).out)
+    assert (again.frame.height, again.failures.height, again.points) == (0, 12, 12)
+    assert again.costs["cpu_s"].sum() == 0
+    assert again.summary().height == 0
+    assert "12 of 12 points failed" in again._repr_html_()
+
+
 def test_a_full_disk_is_the_failure_of_the_points_that_it_meets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

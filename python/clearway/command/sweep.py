@@ -104,7 +104,7 @@ def counts(plan: Plan) -> str:
     missing = len(plan.missing())
     kept = len(plan.points) - missing
     left_s = sum(point.cpu_s for point in plan.points if point.key not in plan.store)
-    cost = f", about {units.seconds(float(f'{left_s:.1g}'))} of CPU time to go" if left_s else ""
+    cost = f", about {units.value(float(f'{left_s:.1g}'), 's')} of CPU time to go" if left_s else ""
     return f"{len(plan.points):,} points" + (f", {kept:,} of them kept from before" if kept else "") + cost
 
 

@@ -337,6 +337,7 @@ def run(plan: Plan, workers: Workers, progress: Progress = lambda _: None) -> Sw
                 progress(tally)
     except KeyboardInterrupt:
         interrupted = True
+    plan.store.clean()
     plan.write()
     return plan.result(interrupted=interrupted)
 
