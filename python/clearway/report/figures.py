@@ -143,8 +143,8 @@ def sampled(runs: Runs, series: str | None, quantity: str, palette: Palette) -> 
         axes.set_ylabel(name)
         axes.yaxis.set_major_locator(MaxNLocator(5))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: bare(units.seconds(x))))
-    most = max(float(np.nanmax(part["value"].to_numpy())) for part in parts.values())
-    panels[0].set_ylim(0, 1.05 * most / scale or 1)
+    most = max(float(np.nanmax(np.asarray(line.get_ydata()))) for axes in panels for line in axes.lines)
+    panels[0].set_ylim(0, 1.05 * most or 1)
     panels[-1].set_xlabel("simulated time")
     return figure
 
