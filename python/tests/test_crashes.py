@@ -7,10 +7,14 @@ commands at random moments. The full test (`--full`) kills a thousand; a few of 
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
+import subprocess
 import sys
+import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -119,7 +123,7 @@ def lines(first: int, step: int) -> Iterator[int]:
     return iter(range(first, 100_000, step))
 
 
-@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.full, id="all"), pytest.param(37, id="some")])
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.full, id="all"), pytest.param(53, id="some")])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["kill", "interrupt"])
 @pytest.mark.parametrize("old", [True, False], ids=["replaced", "first"])
 @pytest.mark.parametrize("system", ["exchange", "two renames"])
@@ -141,3 +145,120 @@ def test_a_save_that_is_stopped_at_any_line_leaves_the_old_or_the_new_run(
         assert [entry.name for entry in place.out.iterdir()] == ["run"]
     assert len(found) > 100 / step
     assert {*found} == {"old" if old else "nothing", "new"}
+
+
+class Victim:
+    """A command that is killed at random moments: evenly over its life, or around the writing of its results."""
+
+    def __init__(self, folder: Path, place: Path, draw: random.Random) -> None:
+        self.folder, self.place, self.draw = folder, place, draw
+        self.life_s: list[float] = []
+        self.saving_s: list[float] = []
+
+    def start(self, *arguments: object) -> subprocess.Popen[bytes]:
+        """Starts a command, with its workers in a group of processes of its own."""
+        command = [sys.executable, "-m", "clearway", *map(str, arguments)]
+        return subprocess.Popen(
+            command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+        )
+
+    def run(self, *arguments: object) -> None:
+        """Lets a command end by itself, and notes how long it lives and how long it writes."""
+        began = time.monotonic()
+        process = self.start(*arguments)
+        wrote = [time.monotonic() for _ in self.until_written(process)]
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors.decode()
+        self.life_s.append(time.monotonic() - began)
+        self.saving_s.append(wrote[-1] - wrote[0] if wrote else 0.0)
+
+    def until_written(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
+        """Looks again and again while results are being written, from the first moment to the last."""
+        seen = False
+        while process.poll() is None:
+            if scratch.leftovers(self.place.parent):
+                seen = True
+                yield
+            elif seen:
+                return
+            time.sleep(0.0003)
+
+    def kill(self, number: signal.Signals, *arguments: object, saving: bool) -> int:
+        """Starts a command and ends it at a random moment; returns its exit code."""
+        process = self.start(*arguments)
+        if saving:
+            next(self.until_written(process), None)
+            time.sleep(self.draw.uniform(0, 1.1 * min(self.saving_s)))
+        else:
+            time.sleep(self.draw.uniform(0, 1.1 * min(self.life_s)))
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=120)
+        if process.returncode > 0:
+            assert process.returncode == 130, errors.decode()
+        return process.returncode
+
+
+def write_scenarios(path: Path) -> dict[str, Path]:
+    """Two scenarios of one name, which therefore differ in the results that they write into one folder."""
+    found = {}
+    for name, text in (("one", SMALL), ("two", OTHER)):
+        found[name] = path / f"{name}.toml"
+        found[name].write_text(text)
+    return found
+
+
+#: Command -> kills of it, in the fast suite and in the full one.
+KILLS = {"run": (12, 500), "compare": (6, 300)}
+#: The states of a process that was stopped: its exit codes.
+ENDS = {0: "ended before", -9: "killed", -2: "interrupted while it started", 130: "interrupted"}
+
+
+@pytest.mark.parametrize("size", [0, pytest.param(1, marks=pytest.mark.full)], ids=["few", "many"])
+@pytest.mark.parametrize("command", KILLS)
+def test_a_command_that_is_killed_leaves_the_old_or_the_new_results(command: str, size: int, tmp_path: Path) -> None:
+    transports = ["cubic", "dctcp"] if command == "compare" else [""]
+    options = ["--transports", ",".join(transports)] if command == "compare" else []
+    place = tmp_path / "out" / "it"
+    victim = Victim(tmp_path, place, random.Random(10))
+    whole = {}
+    for name, scenario in write_scenarios(tmp_path).items():
+        for _ in range(2):
+            victim.run(command, scenario, "--out", place, "--quiet", "--force", *options)
+        whole[name] = [clearway.load(place / transport) for transport in transports]
+    found, ends = Counter[str](), Counter[str]()
+    there = "two"
+    while ends.total() - ends[ENDS[0]] < KILLS[command][size]:
+        wanted = "two" if there == "one" else "one"
+        arguments = [command, f"{wanted}.toml", "--out", place, "--quiet", "--force", *options]
+        way = signal.SIGINT if ends.total() % 3 == 0 else signal.SIGKILL
+        code = victim.kill(way, *arguments, saving=ends.total() % 2 == 0)
+        ends[ENDS[code]] += 1
+        assert folder.find_runs(tmp_path) == [place / transport if transport else place for transport in transports]
+        runs = [clearway.load(place / transport) for transport in transports]
+        (there,) = (
+            name for name, of in whole.items() if [one.scenario for one in of] == [one.scenario for one in runs]
+        )
+        assert all(
+            run.interrupted or (run.hash == one.hash and run.flows.equals(one.flows) and run.ports.equals(one.ports))
+            for run, one in zip(runs, whole[there], strict=True)
+        )
+        folder.check_target(place, {name: run.scenario for name, run in zip(transports, runs, strict=True)})
+        found["new" if there == wanted else "old"] += 1
+    print(f"{command}: {dict(ends)}, then {dict(found)}; life {victim.life_s} s, saving {victim.saving_s} s")
+    assert {*found} == {"old", "new"}
+    victim.run(command, f"{there}.toml", "--out", place, "--quiet", *options)
+    assert [entry.name for entry in place.parent.iterdir()] == ["it"]
+
+
+@pytest.mark.parametrize("times", [3, pytest.param(75, marks=pytest.mark.full)])
+def test_processes_that_save_into_one_folder_leave_one_whole_run(times: int, tmp_path: Path) -> None:
+    place = tmp_path / "out" / "it"
+    victim = Victim(tmp_path, place, random.Random(0))
+    hashes = [clearway.run(scenario).hash for scenario in write_scenarios(tmp_path).values()]
+    for _ in range(times):
+        both = [victim.start("run", f"{name}.toml", "--out", place, "--quiet", "--force") for name in ("one", "two")]
+        for process in both:
+            _, errors = process.communicate(timeout=120)
+            assert process.returncode == 0, errors.decode()
+        assert clearway.load(place).hash in hashes
+        assert [entry.name for entry in place.parent.iterdir()] == ["it"]
