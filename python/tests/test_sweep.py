@@ -241,7 +241,11 @@ def files_of(folder: Path) -> dict[str, Any]:
     for path in sorted(one for one in folder.rglob("*") if one.is_file()):
         name = str(path.relative_to(folder))
         if path.name == "summary.json":
-            found[name] = {key: value for key, value in json.loads(path.read_bytes()).items() if key != "measured"}
+            found[name] = {
+                key: value
+                for key, value in json.loads(path.read_bytes()).items()
+                if key not in ("measured", "checksum")
+            }
         elif name != "costs.csv":
             found[name] = path.read_bytes()
     return found
@@ -278,13 +282,13 @@ def test_several_seeds_give_means_with_intervals(tmp_path: Path) -> None:
 def test_nothing_is_run_twice_also_across_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = files_of(swept(tmp_path).out)
     computed: list[str] = []
-    real = running.compute
+    real = running.write
 
-    def compute(text: str) -> dict[str, bytes]:
+    def write(text: str, path: Path) -> None:
         computed.append(text)
-        return real(text)
+        real(text, path)
 
-    monkeypatch.setattr(running, "compute", compute)
+    monkeypatch.setattr(running, "write", write)
     assert files_of(swept(tmp_path).out) == first
     assert computed == []
     other = clearway.sweep(
@@ -301,19 +305,19 @@ def test_two_processes_give_the_same_bytes_as_one(tmp_path: Path) -> None:
 
 
 def test_a_point_that_fails_stops_no_other_and_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = running.compute
+    real = running.write
 
-    def broken(text: str) -> dict[str, bytes]:
+    def broken(text: str, path: Path) -> None:
         if "seed = 2\n" in text and '"dctcp"' in text:
             raise clearway.SimulationError("it broke")
-        return real(text)
+        real(text, path)
 
-    monkeypatch.setattr(running, "compute", broken)
+    monkeypatch.setattr(running, "write", broken)
     found = swept(tmp_path)
     assert (found.frame.height, found.failures["error"].to_list()) == (9, ["it broke"] * 3)
     assert found.failures["seed"].to_list() == [2, 2, 2]
     assert clearway.load_sweep(found.out).failures.equals(found.failures)
-    monkeypatch.setattr(running, "compute", real)
+    monkeypatch.setattr(running, "write", real)
     again = swept(tmp_path)
     assert (again.frame.height, again.failures.height) == (12, 0)
     assert not (again.out / "failures.csv").exists()
@@ -325,12 +329,12 @@ def test_a_full_disk_is_the_failure_of_the_points_that_it_meets(
 ) -> None:
     real, puts = Store.put, 0
 
-    def put(self: Store, key: str, files: Any) -> Path:
+    def put(self: Store, key: str, write: Any) -> Path:
         nonlocal puts
         puts += 1
         if 4 <= puts <= 6:
             raise clearway.Error(f"{self.path(key)}: can't keep this result: No space left on device")
-        return real(self, key, files)
+        return real(self, key, write)
 
     monkeypatch.setattr(Store, "put", put)
     found = swept(tmp_path)

@@ -29,6 +29,8 @@ Runs = Mapping[str, Run]
 POINTS = 500
 #: Lines of a panel at the most.
 LINES = 8
+#: Lines of a panel that a legend names.
+LEGEND = 4
 
 
 def fct_cdf(runs: Runs, palette: Palette) -> Figure:
@@ -103,9 +105,11 @@ def queues_by_tier(runs: Runs, palette: Palette) -> Figure:
     return figure
 
 
-def sampled(runs: Runs, series: str, quantity: str, palette: Palette) -> Figure | None:
-    """A sampled series over time, a panel for each run."""
-    chosen = (pl.col("series") == series) & (pl.col("quantity") == quantity)
+def sampled(runs: Runs, series: str | None, quantity: str, palette: Palette) -> Figure | None:
+    """A sampled series over time (or all series of a quantity), a panel for each run; None without samples."""
+    chosen = pl.col("quantity") == quantity
+    if series is not None:
+        chosen &= pl.col("series") == series
     parts = {label: part for label, run in runs.items() if (part := run.samples.filter(chosen)).height}
     if not parts:
         return None
@@ -118,10 +122,13 @@ def sampled(runs: Runs, series: str, quantity: str, palette: Palette) -> Figure 
         for index, entity in enumerate(shown):
             line = part.filter(pl.col("entity") == entity)
             x, y = thin(line["time_s"].to_numpy(), line["value"].to_numpy())
+            color = palette.color(label)
             fade = 1.0 - 0.65 * index / max(1, len(shown) - 1)
-            axes.plot(x, y / scale, color=palette.color(label), lw=1.3, alpha=fade, drawstyle="steps-post")
+            axes.plot(x, y / scale, color=color, lw=1.3, alpha=fade, drawstyle="steps-post", label=entity)
+        if 1 < len(shown) <= LEGEND or (len(shown) == 1 and len(parts) == 1):
+            axes.legend(fontsize=9, loc="upper right", ncols=2)
         more = f" ({len(shown)} of {entities.height} with the highest mean)" if entities.height > LINES else ""
-        axes.set_title(f"{label}{more}", fontsize=10, color=palette.color(label))
+        axes.set_title(f"{label}{more}", fontsize=11.5, color=palette.color(label))
         axes.set_ylabel(name)
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_locator(MaxNLocator(5))
@@ -193,7 +200,7 @@ def panel(width: float = 5.6, height: float = 3.7) -> tuple[Figure, Axes]:
 def legend(figure: Figure, axes: Axes) -> None:
     """A legend below the axes, where it hides nothing."""
     if axes.get_legend_handles_labels()[0]:
-        figure.legend(loc="outside lower center", ncols=2, fontsize=9, handlelength=2.8, columnspacing=2.2)
+        figure.legend(loc="outside lower center", ncols=2, fontsize=10.5, handlelength=2.8, columnspacing=2.2)
     else:
         axes.text(0.5, 0.5, "nothing to show", transform=axes.transAxes, ha="center", color=MUTED)
 
