@@ -181,7 +181,7 @@ class Plan:
         files = [file for file in entry.iterdir() if file.name not in (SUMMARY, MEASURED, MANIFEST)]
         if is_published(target, point.key, files):
             return
-        with folder.draft(target, force=True) as scratch:
+        with folder.draft(target, force=True, durable=False) as scratch:
             for file in files:
                 link(file, scratch / file.name)
             folder.seal(scratch, {**summary, "overrides": point.overrides, KEY: point.key})
