@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from clearway import _clearway, folder
+from clearway import _clearway, folder, scratch
 from clearway._clearway import Error
 from clearway.jobs import files, sources
 from clearway.jobs.processes import Processes
@@ -181,10 +181,10 @@ class Plan:
         files = [file for file in entry.iterdir() if file.name not in (SUMMARY, MEASURED, MANIFEST)]
         if is_published(target, point.key, files):
             return
-        with folder.draft(target, force=True, durable=False) as scratch:
+        with folder.draft(target, force=True, durable=False) as made:
             for file in files:
-                link(file, scratch / file.name)
-            folder.seal(scratch, {**summary, "overrides": point.overrides, KEY: point.key})
+                link(file, made / file.name)
+            folder.seal(made, {**summary, "overrides": point.overrides, KEY: point.key})
 
     def write(self) -> None:
         """Writes the tables of the sweep."""
@@ -283,6 +283,7 @@ def run(plan: Plan, workers: Workers, progress: Progress = lambda _: None) -> Sw
     """Runs the points that have no result yet, and writes the sweep's folder."""
     plan.store.clean()
     files.clean(plan.out)
+    scratch.clean(plan.out / result.RUNS, folder.owned)
     files.replace(plan.out / result.FILE, plan.spec.to_toml().encode())
     tally = Tally(len(plan.points))
     interrupted = False

@@ -9,6 +9,7 @@
 //! | `field` | kinds of values that scenario files alone have |
 //! | `schema` | the keys, each declared once |
 //! | `shapes`, `transport`, `mechanism`, `traffic`, `resolve` | from keys to the model |
+//! | `memory` | the refusal of what would exhaust memory |
 //! | `reference` | from keys to the documentation |
 
 mod document;
@@ -16,6 +17,7 @@ mod error;
 mod field;
 mod files;
 mod mechanism;
+mod memory;
 mod reference;
 mod resolve;
 mod schema;
@@ -29,8 +31,10 @@ mod transport;
 pub use error::ScenarioError;
 pub use reference::{TopologyInfo, reference, topologies, workloads};
 
+use crate::estimate::Estimate;
 use crate::model::Model;
 use document::Document;
+use resolve::Asked;
 use std::path::Path;
 
 /// A scenario that is ready to run.
@@ -43,7 +47,7 @@ pub struct Scenario {
     resolved: String,
 }
 
-/// Values that replace keys of a file, or add to them.
+/// What is asked for beside a file: values that replace its keys or add to them, and the memory for its run.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Overrides {
     /// The transport of all traffic. Keys that the file sets for other transports are dropped: their parameters, and
@@ -54,6 +58,9 @@ pub struct Overrides {
     /// Keys and values, such as `("traffic.web.load", "0.4")`. They come after `transport`, so that
     /// `("transport.alpha", "0.5")` is a parameter of the transport that it names.
     pub set: Vec<(String, String)>,
+    /// The memory in bytes that reading and running the scenario may take. One whose [`Estimate`] is larger is refused
+    /// with the key that asks for most. Without it, there is no limit.
+    pub memory: Option<u64>,
 }
 
 impl Scenario {
@@ -112,9 +119,15 @@ impl Scenario {
             document.set("seed", &seed.to_string())?;
         }
         stacks::equalise(&mut document);
-        let resolved = resolve::resolve(&document, base_dir, overrides.transport.is_some())?;
+        let asked = Asked { replaced: overrides.transport.is_some(), memory: overrides.memory };
+        let resolved = resolve::resolve(&document, base_dir, asked)?;
         let name = resolved.name.or(stem).unwrap_or_else(|| "scenario".into());
         Ok(Scenario { name, model: resolved.model, resolved: resolved.toml })
+    }
+
+    /// Estimates what a run will take: its traffic, memory and time.
+    pub fn estimate(&self) -> Estimate {
+        Estimate::of(&self.model)
     }
 
     /// Returns the resolved scenario, in which every default and every parameter is filled in and files stand with
