@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import socket
 import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from clearway import _clearway, folder, scratch
 from clearway._clearway import Error
+from clearway.interrupt import Interrupted
 from clearway.jobs import files, sources
 from clearway.jobs.processes import Processes
 from clearway.jobs.progress import Progress, Tally, bar
@@ -63,8 +65,9 @@ def sweep(
     result of every point, so that none is run twice: after Ctrl-C, a crash, or in another sweep. `processes` run at a
     time, one a core by default. `on` names a cluster: `dask://HOST:PORT` or `slurm`.
 
-    A point that fails is in `failures` of the result, and the others go on. Ctrl-C returns what was finished, with
-    `interrupted` set. All mistakes are found, and raised as `Error`, before anything is run.
+    A point that fails is in `failures` of the result, and the others go on. Ctrl-C raises `Interrupted`, whose
+    `partial` is the sweep as far as it was finished. All mistakes are found, and raised as `Error`, before anything is
+    run.
     """
     asked = [axes, zips, cases, points, exclude, labels]
     if not any(asked) and isinstance(scenario, str | Path) and "\n" not in str(scenario):
@@ -79,7 +82,10 @@ def sweep(
         )
     plan = Plan.of(spec, out, store, force=force)
     with bar(spec.name, quiet=progress is not None) as shown, closing(workers(processes, on)) as staff:
-        return run(plan, staff, progress or shown)
+        found = run(plan, staff, progress or shown)
+    if found.interrupted:
+        raise Interrupted(partial=found)
+    return found
 
 
 def content_of(
@@ -215,6 +221,7 @@ class Plan:
         )
 
 
+@cache
 def how() -> str:
     """Hash of how results come about: the simulator as compiled, and the code that runs it and writes its results."""
     return sources.digest(sources.engine_hash(), sources.fingerprint(simulate, fill, frame.measure))
@@ -272,8 +279,16 @@ def keep(resolved: str, key: str, store: str) -> None:
         kept.put(key, partial(write, resolved))
 
 
-def compute(resolved: str) -> dict[str, bytes]:
-    """Runs a point on a machine that does not see the store: the files of its result."""
+def compute(resolved: str, version: str) -> dict[str, bytes]:
+    """Runs a point on a machine that does not see the store: the files of its result.
+
+    `version` is the `how` of the machine that asked, which must be that of this one.
+    """
+    if version != how():
+        raise Error(
+            f"{socket.gethostname()} has another Clearway ({_clearway.__version__}, commit {_clearway.__commit__}, or "
+            "changed files); install the same on all machines"
+        )
     with tempfile.TemporaryDirectory(prefix="clearway-") as folder:
         write(resolved, Path(folder))
         return {file.name: file.read_bytes() for file in Path(folder).iterdir()}
@@ -311,7 +326,7 @@ def task(plan: Plan, index: int, workers: Workers) -> Task:
         return Task(
             plan.names[index], keep, (point.resolved, point.key, str(plan.store.folder.resolve())), point.weight
         )
-    return Task(plan.names[index], compute, (point.resolved,), point.weight)
+    return Task(plan.names[index], compute, (point.resolved, how()), point.weight)
 
 
 def settle(plan: Plan, index: int, done: Done) -> None:
