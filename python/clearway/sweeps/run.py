@@ -207,7 +207,7 @@ class Plan:
         files = [file for file in entry.iterdir() if file.name not in (SUMMARY, MEASURED, MANIFEST)]
         if is_published(target, point.key, files):
             return
-        with folder.draft(target, force=True) as made:
+        with folder.draft(target, force=True, durable=False) as made:
             for file in files:
                 link(file, made / file.name)
             folder.seal(made, {**summary, "overrides": point.overrides, KEY: point.key})
