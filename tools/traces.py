@@ -19,6 +19,7 @@ from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+from matplotlib.patches import Rectangle
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2
 
 import clearway

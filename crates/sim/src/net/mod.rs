@@ -39,7 +39,7 @@ mod slab;
 mod special;
 mod tap;
 
-pub use books::DropReason;
+pub use books::{ByReason, DropReason};
 pub use build::horizon;
 pub use flow_control::FlowControlSummary;
 pub use network::{Network, Next};
