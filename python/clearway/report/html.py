@@ -39,7 +39,7 @@ def dot(palette: Palette, label: str) -> str:
 
 
 def picture(figure: Figure) -> str:
-    """A figure in a page; it is at least as wide as its text needs to be legible, and scrolls where that does not fit."""
+    """A figure in a page, at least as wide as its text needs to be legible; it scrolls where that does not fit."""
     width = round(figure.get_figwidth() * LEAST)
     return f'<figure><div style="min-width:{width}px">{svg(figure)}</div></figure>'
 
