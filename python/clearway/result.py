@@ -83,7 +83,7 @@ class Run:
         """The events of a trace, a row each. The name may be left out if there is only one."""
         if name is None and len(self.traces) == 1:
             name = next(iter(self.traces))
-        if name not in self.traces:
+        if name is None or name not in self.traces:
             known = ", ".join(self.traces) or "none; a scenario asks for one with [[trace]]"
             raise Error(f"trace {name!r}: there is no such trace in this run (there are: {known})")
         return self.traces[name].events

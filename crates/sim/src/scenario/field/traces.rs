@@ -15,7 +15,7 @@ pub struct FlowsRef {
 
 impl Field for FlowsRef {
     fn kind() -> String {
-        "traffic entry, with numbers of flows".into()
+        "flow range".into()
     }
 
     fn read(value: &Value) -> Result<FlowsRef, String> {

@@ -25,17 +25,13 @@ use clearway_topology::Topology;
 use clearway_units::{Bytes, Rate, Time};
 use links::{read_faults, read_loss, with_links};
 use ports::{PortTables, Ports, resolve_ports};
-<<<<<<< HEAD
-use samples::read_samples;
-use traces::read_traces;
-=======
 use samples::{Has, read_samples};
->>>>>>> main
+use traces::read_traces;
 use traffic::{ReadPart, read_traffic};
 use write::{Written, write_toml};
 
 /// The tables that a scenario file may have.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 12] = [
     "topology",
     "link",
     "network",
@@ -45,13 +41,9 @@ const TABLES: [&str; 11] = [
     "traffic",
     "fault",
     "loss",
-<<<<<<< HEAD
-    "sample",
-    "trace",
-=======
     "measure",
     "sample",
->>>>>>> main
+    "trace",
 ];
 
 /// A resolved scenario.
@@ -97,13 +89,9 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, asked: Asked)
     let has = Has { credits: has_credits, flow_control: ports.pfc.is_some() };
     let (faults, fault_tables) = read_faults(document, topology, root.stop)?;
     let (loss, loss_tables) = read_loss(document, topology)?;
-<<<<<<< HEAD
-    let (samples, sample_tables) = read_samples(document, topology, &ports.parts, has_credits)?;
-    let (traces, trace_tables) = read_traces(&surroundings, &ports.parts)?;
-=======
     let measure = read_measure(document, root.stop)?;
     let (samples, sample_tables) = read_samples(document, topology, &ports.parts, has)?;
->>>>>>> main
+    let (traces, trace_tables) = read_traces(&surroundings, &ports.parts)?;
 
     let toml = write_toml(&Written {
         root,
