@@ -91,14 +91,15 @@ def compare(
         raise _clearway.Error("compare: name at least one transport, such as expresspass,dctcp")
     if len({*transports}) < len(transports):
         raise _clearway.Error(f"compare: {','.join(transports)} names a transport twice")
-    loaded = {name: load_scenario(scenario, transport=name, seed=seed, set=set) for name in transports}
+    loaded = {name: load_scenario(scenario, transport=name, seed=seed, set=set, out=out) for name in transports}
     results = {name: one.to_toml() for name, one in loaded.items()}
     if out is not None:
         results |= compared_before(scenario, Path(out), loaded, seed, set)
         folder.check_target(out, results, force=force)
     runs = {}
     for name, one in loaded.items():
-        runs[name] = simulate(one, transport=name, set=set, progress=progress(name) if progress else None)
+        watch = progress(name) if progress else None
+        runs[name] = simulate(one, transport=name, set=set, progress=watch, out=out)
         if runs[name].interrupted:
             break
     return Comparison(runs, None if out is None else save(runs, out, results, force=force))

@@ -21,5 +21,5 @@ mod timer;
 pub mod traffic;
 
 pub use estimate::{EntryEstimate, Estimate, SeriesEstimate};
-pub use metrics::{Column, Ended, Results, ShimSummary, Summary, Table, Values};
+pub use metrics::{Column, Ended, Results, Rows, ShimSummary, Spool, Spooled, Store, Summary, Table, Values};
 pub use simulation::{Progress, SimError, Simulation};

@@ -1,5 +1,6 @@
 //! Series sampled at intervals. Looking changes nothing: a sampler only reads.
 
+use super::rows::{Rows, Spool};
 use super::table::{Table, Values};
 use crate::hosts::Flows;
 use crate::ids::{Id, SeriesId, TrafficId};
@@ -8,6 +9,7 @@ use crate::net::Network;
 use clearway_topology::PortId;
 use clearway_units::Span;
 use std::collections::BTreeMap;
+use std::mem::take;
 
 /// An entity that a sample is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +20,7 @@ enum Entity {
     Port(PortId),
 }
 
-/// The values sampled so far, row by row.
+/// The values sampled so far, row by row; where rows have a spool, the last part of them.
 #[derive(Default)]
 pub struct Sampler {
     series: Vec<u32>,
@@ -30,8 +32,10 @@ pub struct Sampler {
     entity_names: Vec<String>,
     /// The index of each entity's name.
     known: BTreeMap<Entity, u32>,
-    /// The counters of each series and entity at the last sample.
-    last: BTreeMap<(SeriesId, u32), u64>,
+    /// The counters of the entities of each series at the last sample.
+    last: BTreeMap<SeriesId, BTreeMap<Entity, u64>>,
+    /// The parts that are full.
+    rows: Rows,
 }
 
 /// The quantities that samples show, by [`Quantity`].
@@ -60,18 +64,32 @@ enum Quantity {
 }
 
 impl Sampler {
+    /// A sampler whose rows leave memory if there is a spool.
+    pub fn new(spool: Option<Box<dyn Spool>>) -> Sampler {
+        Sampler { rows: spool.map(Rows::spooled).unwrap_or_default(), ..Sampler::default() }
+    }
+
+    /// Answers whether rows were lost, since the file failed.
+    pub fn has_failed(&self) -> bool {
+        self.rows.has_failed()
+    }
+
     /// Takes one sample of a series.
     pub fn sample(&mut self, series: SeriesId, model: &Model, net: &Network, flows: &mut Flows) {
         let Sample { every, what, .. } = &model.samples[series.index()];
         let per_second = 8.0 / every.as_secs_f64();
         match what {
             Probe::Throughput(traffic) => {
+                let before = self.last.remove(&series).unwrap_or_default();
+                let mut now = BTreeMap::new();
                 for flow in flows.iter_mut().filter(|flow| flow.traffic.index() == *traffic) {
                     let entity = self.flow_entity(model, flow.traffic, flow.number);
-                    let delivered = flow.delivered();
-                    let since = delivered - self.last.insert((series, entity), delivered).unwrap_or(0);
+                    let (delivered, known) = (flow.delivered(), Entity::Flow(flow.traffic, flow.number));
+                    now.insert(known, delivered);
+                    let since = delivered - before.get(&known).copied().unwrap_or(0);
                     self.push(series, net, entity, Quantity::Throughput, since as f64 * per_second);
                 }
+                self.last.insert(series, now);
             }
             Probe::Sender(traffic) => {
                 for flow in flows.iter_mut().filter(|flow| flow.traffic.index() == *traffic) {
@@ -109,11 +127,13 @@ impl Sampler {
                 for &port in ports {
                     let entity = self.port_entity(model, port);
                     let sent = net.ports[port].sent.bytes;
-                    let since = sent - self.last.insert((series, entity), sent).unwrap_or(0);
+                    let last = self.last.entry(series).or_default();
+                    let since = sent - last.insert(Entity::Port(port), sent).unwrap_or(0);
                     self.push(series, net, entity, Quantity::PortRate, since as f64 * per_second);
                 }
             }
         }
+        self.hand_out(model);
     }
 
     /// An acknowledgement told the sender of a flow this round-trip time.
@@ -124,30 +144,59 @@ impl Sampler {
                 self.push(SeriesId::from_index(index), net, entity, Quantity::Rtt, rtt.as_secs_f64());
             }
         }
+        self.hand_out(model);
     }
 
-    /// All samples as a table.
-    pub fn table(self, model: &Model) -> Table {
+    /// Hands the rows out of memory if they are a part.
+    fn hand_out(&mut self, model: &Model) {
+        if self.series.len() >= self.rows.part_rows() {
+            let part = self.take(model);
+            self.rows.push(part);
+        }
+    }
+
+    /// Returns all samples.
+    pub fn finish(mut self, model: &Model) -> Rows {
+        if !self.series.is_empty() || self.rows.parts() == 0 {
+            let last = self.take(model);
+            self.rows.finish(last);
+        }
+        self.rows
+    }
+
+    /// Takes the rows in memory as a table, which has the names of its own entities alone.
+    fn take(&mut self, model: &Model) -> Table {
+        self.known.clear();
         let names = model.samples.iter().map(|sample| sample.name.clone()).collect();
         let quantities = QUANTITIES.map(String::from).to_vec();
         Table::new(
             "samples",
             [
-                ("series", "", "name of the sample in the scenario", Values::Text(self.series, names)),
-                ("time_s", "s", "when the sample was taken", Values::F64(self.times)),
+                (
+                    "series",
+                    "",
+                    "name of the sample in the scenario",
+                    Values::Text(take(&mut self.series), names),
+                ),
+                ("time_s", "s", "when the sample was taken", Values::F64(take(&mut self.times))),
                 (
                     "entity",
                     "",
                     "the flow (as traffic/number) or the port",
-                    Values::Text(self.entities, self.entity_names),
+                    Values::Text(take(&mut self.entities), take(&mut self.entity_names)),
                 ),
                 (
                     "quantity",
                     "",
                     "what the value is, with its unit",
-                    Values::Text(self.quantities, quantities),
+                    Values::Text(take(&mut self.quantities), quantities),
                 ),
-                ("value", "", "the value, in the unit that the quantity names", Values::F64(self.values)),
+                (
+                    "value",
+                    "",
+                    "the value, in the unit that the quantity names",
+                    Values::F64(take(&mut self.values)),
+                ),
             ],
         )
     }
