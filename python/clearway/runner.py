@@ -68,7 +68,7 @@ def load_scenario(
     memory: int | str | None = None,
     out: str | Path | None = None,
 ) -> _clearway.Scenario:
-    """Reads and checks a scenario without running it; `memory` and `out`, whose disk is to suffice, are those of `run`."""
+    """Reads and checks a scenario without running it; `memory` and `out`, whose disk has to do, are those of `run`."""
     if seed is not None and not 0 <= seed < 2**64:
         raise _clearway.ScenarioError(f"seed = {seed}: write a whole number from 0 to {2**64 - 1}")
     settings = [(key, text_of(value)) for key, value in (set or {}).items()]
