@@ -35,9 +35,8 @@ class Run:
     `flows` has a row per flow, `ports` a row per output port, `samples` a row per sample of each series;
     `columns()` says what each column means and in which unit it is.
 
-    Of a run that was written to a folder (`run(..., out=)`) and has more than half a million flows, or more than a
-    quarter of a million samples, `flows` and `samples` are not in memory until they are asked for. `scan` reads them
-    part by part.
+    Of a run that was written to a folder (`run(..., out=)`) and has many flows or samples (from about 100,000),
+    `flows` and `samples` are not in memory until they are asked for. `scan` reads them part by part.
     """
 
     #: Name of the scenario.

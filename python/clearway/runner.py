@@ -13,7 +13,7 @@ from clearway import _clearway, folder
 from clearway.cost import Meter
 from clearway.machine import bytes_of, disk_left, memory_limit, nearest
 from clearway.result import Run
-from clearway.tables import ROW_GROUP, describe, frame, read_table
+from clearway.tables import PART, describe, frame, read_table
 
 #: A path to a scenario file, the text of one, or its content as a dict.
 Source = str | Path | Mapping[str, Any]
@@ -92,7 +92,7 @@ def simulate(
     set: Settings | None = None,  # noqa: A002
     progress: ProgressCallback | None = None,
     out: str | Path | None = None,
-    part_rows: int = ROW_GROUP,
+    part_rows: int = PART,
 ) -> Run:
     """Runs a scenario that was read; `transport` and `set` are only noted.
 

@@ -17,8 +17,10 @@ from clearway import _clearway
 
 #: The key of a parquet file's metadata under which the units and meanings of its columns are.
 COLUMNS_KEY = "clearway.columns"
-#: The rows of a row group of a parquet file, and of a part of a table that leaves memory while its run goes on.
+#: The rows of a row group of a parquet file.
 ROW_GROUP = 2**18
+#: The rows of a part of a table that leaves memory while its run goes on.
+PART = 2**16
 #: Errors of a file that is no table, or describes its columns otherwise than `write_parquet` does.
 UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError, pl.exceptions.PolarsError)
 #: One flow between two hosts. Flow control and DCQCN add columns.
@@ -53,7 +55,7 @@ class Streamed:
         self._table = table
 
     def batches(self) -> Iterator[pl.DataFrame]:
-        """The rows in parts of about `ROW_GROUP` rows."""
+        """The rows in parts of about `PART` rows."""
         for index in range(self._table.parts):
             yield frame(self._table.part(index))
 

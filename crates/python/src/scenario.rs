@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 /// The least time between two visits to Python, which handle signals and call the progress callback.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// The number of rows of flows or samples that leave memory together: a row group of a Parquet file.
-const PART_ROWS: usize = 1 << 18;
+/// The number of rows of flows or samples that leave memory together.
+const PART_ROWS: usize = 1 << 16;
 
 /// A scenario that has been checked, with every default filled in.
 #[pyclass(frozen, module = "clearway._clearway")]

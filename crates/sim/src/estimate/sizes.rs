@@ -25,7 +25,7 @@ const FLOW_ROW_BYTES: f64 = 50.0;
 /// The bytes of a flow's row in the data frame.
 const FLOW_FRAME_BYTES: f64 = 180.0;
 /// The rows of a table that are in memory at once where the others are in a file.
-const STREAMED_ROWS: f64 = 1e6;
+const STREAMED_ROWS: f64 = 3e5;
 /// The bytes of a flow's row on disk: in the file of the run, and in its Parquet file.
 const FLOW_DISK_BYTES: f64 = 200.0;
 /// The bytes of a sample on disk.
