@@ -11,6 +11,7 @@ import polars as pl
 
 from clearway import folder, tables
 from clearway._clearway import Error
+from clearway.plot import Plots, runs_html
 from clearway.scratch import uninterrupted
 
 #: The tables of a run: fields of `Run`, and parquet files of its folder.
@@ -24,6 +25,10 @@ TOTALS: dict[str, tuple[type | tuple[type, ...], str]] = {
         ("measured.million_link_transmissions_per_cpu_s", "measured.peak_memory_bytes"), ((int, float), "a number")
     ),
     "overrides.set": (dict, "a table"),
+    **dict.fromkeys(("measure.from_s", "measure.until_s"), ((int, float), "a number")),
+    "measure.is_set": (bool, "true or false"),
+    "measure.end": (str, "a text"),
+    "measure.traffic": (list, "a list"),
     "shims": (list, "a list"),
 }
 
@@ -75,6 +80,11 @@ class Run:
         """The transports in one word, to tell runs of a comparison apart."""
         return str(self.summary["overrides"].get("transport") or " + ".join(self.transports))
 
+    @property
+    def plot(self) -> Plots:
+        """Pictures of the run: `run.plot.fct()`, `.slowdown()`, `.queue()`, `.rates()`."""
+        return Plots({self.label: self})
+
     def scan(self, table: str) -> pl.LazyFrame:
         """The `flows`, `ports` or `samples` as a lazy frame, which takes memory for a part of the rows only."""
         stored = self.stored(table)
@@ -108,6 +118,10 @@ class Run:
         with uninterrupted(), draft as scratch:
             fill(self, scratch)
         return draft.path
+
+    def _repr_html_(self) -> str:
+        """The run in a notebook: its tables and small pictures."""
+        return runs_html(f"{self.name}, seed {self.summary['seed']}", {self.label: self})
 
     def __repr__(self) -> str:
         totals = self.summary
@@ -210,5 +224,5 @@ def check_summary(summary: dict[str, Any]) -> None:
         value: Any = summary
         for part in key.split("."):
             value = value.get(part) if isinstance(value, dict) else None
-        if not isinstance(value, kind) or isinstance(value, bool):
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise ValueError(f"{folder.SUMMARY}: {key} = {value!r}: must be {right}; run the scenario again")

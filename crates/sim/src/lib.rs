@@ -21,5 +21,8 @@ mod timer;
 pub mod traffic;
 
 pub use estimate::{EntryEstimate, Estimate, SeriesEstimate};
-pub use metrics::{Column, Ended, Results, Rows, ShimSummary, Spool, Spooled, Store, Summary, Table, Values};
+pub use metrics::{
+    Column, Ended, FlowCounts, Measured, Results, Rows, ShimSummary, Spool, Spooled, Store, Summary, Table,
+    Values, WindowEnd,
+};
 pub use simulation::{Progress, SimError, Simulation};

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from clearway import metrics, units
 from clearway.report.style import MUTED, PAPER, Palette
 from clearway.result import Run
+from clearway.sweeps.bands import interval
 from clearway.texts import words
 
 Runs = Mapping[str, Run]
@@ -137,10 +138,15 @@ def sampled(runs: Runs, series: str | None, quantity: str, palette: Palette) -> 
     return figure
 
 
-def swept(lines: Mapping[str, list[tuple[float, Run]]], key: str, measure: str, palette: Palette) -> Figure:
-    """A measure of the network against the swept key: `queue_max`, `queue_mean`, `fct_mean` or `fct_p99`."""
+def swept(
+    lines: Mapping[str, list[tuple[float, Run]]], key: str, measure: str, palette: Palette, unit: str = ""
+) -> Figure:
+    """A measure of the network against the swept key: `queue_max`, `queue_mean`, `fct_mean` or `fct_p99`.
+
+    Runs of one value (several seeds) give their mean, with its confidence interval as a band.
+    """
     figure, axes = panel()
-    sweep_on(axes, lines, key, measure, palette)
+    sweep_on(axes, lines, key, measure, palette, unit)
     legend(figure, axes)
     return figure
 
@@ -160,7 +166,7 @@ def trade(lines: Mapping[str, list[tuple[float, Run]]], key: str, palette: Palet
 
 
 def sweep_on(
-    axes: Axes, lines: Mapping[str, list[tuple[float, Run]]], key: str, measure: str, palette: Palette
+    axes: Axes, lines: Mapping[str, list[tuple[float, Run]]], key: str, measure: str, palette: Palette, unit: str = ""
 ) -> None:
     """Draws `swept` on axes."""
     title, ylabel = {
@@ -170,14 +176,17 @@ def sweep_on(
         "fct_p99": ("Flow completion time, 99th percentile", "flow completion time"),
     }[measure]
     for label, line in lines.items():
-        x = [value for value, _ in line]
-        y = [measured(run, measure) for _, run in line]
+        x = sorted({value for value, _ in line})
+        means = [interval([measured(run, measure) for value, run in line if value == here]) for here in x]
         style = {"color": palette.color(label), "ls": palette.line(label), "marker": palette.marker(label)}
-        axes.plot(x, y, ms=6, label=label, **style)  # type: ignore[arg-type]
+        axes.plot(x, [mean for mean, _, _ in means], ms=6, label=label, **style)  # type: ignore[arg-type]
+        low, high = [low for _, low, _ in means], [high for _, _, high in means]
+        if not np.isnan(low).all():
+            axes.fill_between(x, low, high, color=palette.color(label), alpha=0.18, lw=0)
     axes.set(xscale="log", yscale="log", xlabel=words(key), ylabel=ylabel, title=f"{title} against {words(key)}")
     decade(axes)
     values = sorted({value for line in lines.values() for value, _ in line})
-    axes.set_xticks(values, [f"{value:,.10g}" for value in values])
+    axes.set_xticks(values, [units.value(value, unit) for value in values])
     axes.xaxis.set_minor_locator(NullLocator())
     unit_axis(axes, "y", units.seconds if measure.startswith("fct") else units.size)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 
-from clearway import __version__, metrics
+from clearway import __version__, metrics, units
 from clearway.assumptions import assumption_texts
 from clearway.groups import Group, Sweep, group
 from clearway.report import figures
@@ -24,7 +24,8 @@ def page(runs: Sequence[Run], title: str, more: str = "") -> str:
         sections = [
             sweep_section(part, palette) if isinstance(part, Sweep) else section(part, palette) for part in groups
         ]
-    head = f"""<p class="muted">{len(runs)} simulations. Percentiles and means are over flows that completed; queues are
+    count = f"{len(runs)} simulations. " if runs else ""
+    head = f"""<p class="muted">{count}Percentiles and means are over flows that completed; queues are
 data waiting at an output port, the worst port of those meant; drops do not count credits, which are dropped by
 design.</p>"""
     foot = """Each run can be made again, to the last bit, from its scenario and seed with the same version: compare the
@@ -96,13 +97,19 @@ def sampled_cards(runs: Mapping[str, Run], palette: Palette) -> list[str]:
 def sweep_section(part: Sweep, palette: Palette) -> str:
     """A sweep: its pictures, and a row a value."""
     measures = ("queue_max", "queue_mean", "fct_mean", "fct_p99")
-    drawn = [figures.swept(part.lines, part.key, measure, palette) for measure in measures]
+    drawn = [figures.swept(part.lines, part.key, measure, palette, part.unit) for measure in measures]
     last = {label: line[-1][1] for label, line in part.lines.items()}
-    span = f"{words(part.key)} from {part.values[0]:,.10g} to {part.values[-1]:,.10g}"
+    span = (
+        f"{words(part.key)} from {units.value(part.values[0], part.unit)} to {units.value(part.values[-1], part.unit)}"
+    )
     return (
         f"<h2>{escape(part.title)}: {escape(span)}</h2>"
         + assumptions(last)
-        + "".join(warnings({f"{label}, {x:,.10g}": run for label, line in part.lines.items() for x, run in line}))
+        + "".join(
+            warnings(
+                {f"{label}, {units.value(x, part.unit)}": run for label, line in part.lines.items() for x, run in line}
+            )
+        )
         + pair(*drawn)
         + card(table(sweep_texts(part), 2, palette))
         + sampled_section(part, last, palette)
@@ -113,7 +120,7 @@ def sweep_section(part: Sweep, palette: Palette) -> str:
 def sampled_section(part: Sweep, last: Mapping[str, Run], palette: Palette) -> str:
     """The sampled series of the runs with the largest value of a sweep."""
     cards = "".join(sampled_cards(last, palette))
-    return f"<h3>{escape(words(part.key))} {part.values[-1]:,.10g}</h3>{cards}" if cards else ""
+    return f"<h3>{escape(words(part.key))} {units.value(part.values[-1], part.unit)}</h3>{cards}" if cards else ""
 
 
 def sources(runs: Mapping[str, Run]) -> str:

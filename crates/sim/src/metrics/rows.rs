@@ -194,7 +194,8 @@ impl Rows {
     pub fn hash_into(&mut self, hasher: &mut blake3::Hasher) -> io::Result<()> {
         let first = self.read(0)?;
         hasher.update(first.name.as_bytes());
-        for index in 0..first.columns.len() {
+        let hashed = (0..first.columns.len()).filter(|index| !first.columns[*index].is_observation);
+        for index in hashed {
             first.columns[index].hash_head(self.rows, hasher);
             for part in 0..self.parts.len() {
                 match &self.parts[part] {

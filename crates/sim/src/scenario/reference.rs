@@ -177,6 +177,7 @@ pub fn reference() -> String {
     }
     section(&mut out, "`[[fault]]`", FaultTable::DOC, FaultTable::SPECS);
     section(&mut out, "`[[loss]]`", LossTable::DOC, LossTable::SPECS);
+    section(&mut out, "`[measure]`", MeasureTable::DOC, MeasureTable::SPECS);
     section(&mut out, "`[[sample]]`", SampleTable::DOC, SampleTable::SPECS);
     out
 }

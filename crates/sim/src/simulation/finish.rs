@@ -33,6 +33,8 @@ impl Simulation {
     /// If the books do not balance, or a file failed.
     pub fn finish_spooled(mut self) -> Result<Spooled, SimError> {
         let ended = self.ended.unwrap_or(Ended::Interrupted);
+        let flows = self.flow_counts();
+        let measured = self.window.finish(&mut self.net, flows);
         for flow in self.hosts.flows.iter_mut() {
             self.journal.settle(flow);
             // Of the messages under way the first has all that was delivered past its predecessor.
@@ -46,7 +48,7 @@ impl Simulation {
         let frames = self.net.frames_in_flight();
         let books = self.net.books.close(&self.net.slab, frames);
         let [packets, bytes, mut credits] = books.map_err(SimError::Books)?;
-        let (used, wasted) = (self.journal.credits_used, self.journal.credits_wasted);
+        let (used, wasted) = self.journal.credits();
         let arrived = self.net.books.delivered.credits;
         if arrived != used + wasted {
             return Err(SimError::Books(format!(
@@ -59,6 +61,7 @@ impl Simulation {
             host: self.model.topology.name(host.node()).to_string(),
             stats,
         });
+        let ports = port_table(&self.model, &self.net, &measured);
         let summary = Summary {
             shims: shims.collect(),
             end: self.net.now(),
@@ -68,12 +71,13 @@ impl Simulation {
             flows_started: self.journal.len() as u64,
             flows_completed: self.journal.completed,
             cnps: self.net.books.cnps,
+            traffic: self.model.traffic.iter().map(|entry| entry.name.clone()).collect(),
+            measured,
             flow_control: self.net.flow_control(&self.model.topology),
             packets,
             bytes,
             credits,
         };
-        let ports = port_table(&self.model, &self.net);
         let mut samples = self.sampler.finish(&self.model);
         let mut flows = self.journal.finish(&self.model);
         match flows.take_failure().or_else(|| samples.take_failure()) {

@@ -5,7 +5,7 @@
 
 use crate::hosts::Flow;
 use crate::ids::{Id, RecordId};
-use crate::metrics::{Record, Rows, Spool, flow_table};
+use crate::metrics::{FlowCounts, Record, Rows, Spool, flow_table};
 use crate::model::Model;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -23,10 +23,8 @@ pub struct Journal {
     rows: Rows,
     /// The number of flows or messages that were delivered in full.
     pub completed: u64,
-    /// The number of credits that ends used.
-    pub credits_used: u64,
-    /// The number of credits that ends wasted.
-    pub credits_wasted: u64,
+    /// The counts of the flows that are settled, by traffic entry.
+    pub settled: Vec<FlowCounts>,
 }
 
 /// A row that may still change when its part leaves memory.
@@ -37,10 +35,11 @@ struct Late {
 }
 
 impl Journal {
-    /// A journal whose oldest rows leave memory if there is a spool.
-    pub fn new(spool: Option<Box<dyn Spool>>) -> Journal {
+    /// An empty journal of so many traffic entries, whose oldest rows leave memory if there is a spool.
+    pub fn new(traffic: usize, spool: Option<Box<dyn Spool>>) -> Journal {
         let rows = spool.map(Rows::spooled).unwrap_or_default();
-        Journal { leave_at: rows.part_rows().saturating_mul(2), rows, ..Journal::default() }
+        let settled = vec![FlowCounts::default(); traffic];
+        Journal { leave_at: rows.part_rows().saturating_mul(2), rows, settled, ..Journal::default() }
     }
 
     /// The number of rows.
@@ -82,12 +81,17 @@ impl Journal {
         }
     }
 
+    /// The number of credits that the ends of settled flows used, and of those that they wasted.
+    pub fn credits(&self) -> (u64, u64) {
+        let each = self.settled.iter().map(|counts| (counts.stats.credits_used, counts.stats.credits_wasted));
+        each.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+    }
+
     /// Adds what both ends of a flow have done since its last message was complete to the row of the current one, and
-    /// their credits to the sums. Called once for each flow: when it ends, or at the end of the run.
-    pub fn settle(&mut self, flow: &Flow) -> Option<&mut Record> {
-        let stats = flow.stats();
-        self.credits_used += stats.credits_used;
-        self.credits_wasted += stats.credits_wasted;
+    /// all that they did to the sums of their traffic entry. Called once for each flow: when it ends, or at the end of the run.
+    pub fn settle(&mut self, flow: &mut Flow) -> Option<&mut Record> {
+        let (delivered, stats) = (flow.delivered(), flow.stats());
+        self.settled[flow.traffic.index()].add(delivered, &stats);
         // A connection that has carried no message yet has no row.
         let record = self.open(flow.record?);
         record.stats = record.stats.plus(&stats.minus(&flow.counted));
