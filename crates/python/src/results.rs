@@ -1,18 +1,57 @@
 //! The results of a run as columns of bytes, which NumPy and Polars read without another copy.
 
+use crate::errors::Failure;
 use clearway_sim as sim;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The results of a run.
 #[pyclass(frozen, module = "clearway._clearway")]
-pub struct Results(Arc<sim::Results>);
+pub struct Results {
+    tables: [Source; 3],
+    summary: sim::Summary,
+    hash: String,
+    traces: Vec<Arc<sim::trace::Trace>>,
+}
 
 impl Results {
     /// Wraps the simulator's results.
-    pub fn new(results: sim::Results) -> Results {
-        Results(Arc::new(results))
+    ///
+    /// # Errors
+    /// If a file of rows can't be read.
+    pub fn new(mut results: sim::Spooled) -> Result<Results, sim::SimError> {
+        let hash = results.hash().map_err(|error| sim::SimError::Spool(error.to_string()))?;
+        let rows = |rows: sim::Rows| Source::Rows(Arc::new(Mutex::new(rows)));
+        let tables = [rows(results.flows), Source::Table(Arc::new(results.ports)), rows(results.samples)];
+        let traces = results.traces.into_iter().map(Arc::new).collect();
+        Ok(Results { tables, summary: results.summary, hash, traces })
+    }
+}
+
+/// The rows of a table, in memory or in parts that may lie in a file.
+#[derive(Clone)]
+enum Source {
+    Table(Arc<sim::Table>),
+    Rows(Arc<Mutex<sim::Rows>>),
+}
+
+impl Source {
+    /// Calls `of` for the parts of a table that may lie in a file.
+    fn with<T>(
+        &self,
+        of: impl FnOnce(&mut sim::Rows) -> std::io::Result<T>,
+        table: impl FnOnce(&Arc<sim::Table>) -> T,
+    ) -> PyResult<T> {
+        match self {
+            Source::Table(whole) => Ok(table(whole)),
+            Source::Rows(rows) => {
+                let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
+                of(&mut rows)
+                    .map_err(|error| sim::SimError::Spool(error.to_string()))
+                    .map_err(|error| Failure::from(error).into())
+            }
+        }
     }
 }
 
@@ -21,20 +60,19 @@ impl Results {
     /// The tables of flows, ports and samples.
     #[getter]
     fn tables(&self) -> Vec<Table> {
-        let tables = [Which::Flows, Which::Ports, Which::Samples];
-        tables.into_iter().map(|which| Table { results: self.0.clone(), which }).collect()
+        self.tables.iter().map(|source| Table { source: source.clone() }).collect()
     }
 
     /// The traces.
     #[getter]
     fn traces(&self) -> Vec<Trace> {
-        (0..self.0.traces.len()).map(|index| Trace { results: self.0.clone(), index }).collect()
+        self.traces.iter().map(|trace| Trace(trace.clone())).collect()
     }
 
     /// The totals of the run, as in `summary.json`.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let summary = &self.0.summary;
+        let summary = &self.summary;
         let ended = match summary.ended {
             sim::Ended::Complete => "complete",
             sim::Ended::Stopped => "stopped",
@@ -104,9 +142,9 @@ impl Results {
             shims.append(entry)?;
         }
         dict.set_item("shims", shims)?;
-        if !self.0.traces.is_empty() {
+        if !self.traces.is_empty() {
             let traces = PyDict::new(py);
-            for trace in &self.0.traces {
+            for trace in &self.traces {
                 let entry = PyDict::new(py);
                 entry.set_item("events", trace.entries.len())?;
                 entry.set_item("left_out", trace.left_out)?;
@@ -120,44 +158,35 @@ impl Results {
     /// The hash of the flow table, the port table and the books.
     #[getter]
     fn hash(&self) -> String {
-        self.0.hash()
+        self.hash.clone()
     }
 }
 
 /// A trace: the events at the ports that it covers.
 #[pyclass(frozen, module = "clearway._clearway")]
-pub struct Trace {
-    results: Arc<sim::Results>,
-    index: usize,
-}
-
-impl Trace {
-    fn inner(&self) -> &sim::trace::Trace {
-        &self.results.traces[self.index]
-    }
-}
+pub struct Trace(Arc<sim::trace::Trace>);
 
 #[pymethods]
 impl Trace {
     /// The trace's name.
     #[getter]
     fn name(&self) -> &str {
-        &self.inner().name
+        &self.0.name
     }
 
     /// The table of events.
     #[getter]
     fn table(&self) -> Table {
-        Table { results: self.results.clone(), which: Which::Trace(self.index) }
+        Table { source: Source::Table(self.0.table().clone()) }
     }
 
     /// Returns the files that the scenario asks for, by the ends of their names. `scenario` names the scenario in them.
     fn files<'py>(&self, py: Python<'py>, scenario: &str) -> PyResult<Bound<'py, PyDict>> {
         let files = PyDict::new(py);
-        for format in &self.inner().formats {
+        for format in &self.0.formats {
             let (end, bytes) = match format {
-                sim::model::TraceFormat::Pcapng => ("pcapng", self.inner().pcapng(scenario)),
-                sim::model::TraceFormat::Perfetto => ("perfetto-trace", self.inner().perfetto()),
+                sim::model::TraceFormat::Pcapng => ("pcapng", self.0.pcapng(scenario)),
+                sim::model::TraceFormat::Perfetto => ("perfetto-trace", self.0.perfetto()),
             };
             files.set_item(end, PyBytes::new(py, &bytes))?;
         }
@@ -165,67 +194,60 @@ impl Trace {
     }
 }
 
-/// The choice of a table from the results.
-#[derive(Clone, Copy)]
-enum Which {
-    Flows,
-    Ports,
-    Samples,
-    Trace(usize),
-}
-
-impl Which {
-    fn of(self, results: &sim::Results) -> &sim::Table {
-        match self {
-            Which::Flows => &results.flows,
-            Which::Ports => &results.ports,
-            Which::Samples => &results.samples,
-            Which::Trace(index) => results.traces[index].table(),
-        }
-    }
-}
-
-/// A table of results.
+/// A table of results, or a part of one.
 #[pyclass(frozen, module = "clearway._clearway")]
 pub struct Table {
-    results: Arc<sim::Results>,
-    which: Which,
+    source: Source,
 }
 
 #[pymethods]
 impl Table {
     /// The table's name.
     #[getter]
-    fn name(&self) -> &'static str {
-        self.which.of(&self.results).name
+    fn name(&self) -> PyResult<&'static str> {
+        self.source.with(|rows| Ok(rows.read(0)?.name), |table| table.name)
     }
 
     /// The number of rows.
     #[getter]
-    fn rows(&self) -> usize {
-        self.which.of(&self.results).rows()
+    fn rows(&self) -> PyResult<usize> {
+        self.source.with(|rows| Ok(rows.len()), |table| table.rows())
     }
 
-    /// The table's columns, in order.
+    /// The number of parts that the rows come in; 1 if all of them are in memory.
     #[getter]
-    fn columns(&self) -> Vec<Column> {
-        let count = self.which.of(&self.results).columns.len();
-        (0..count).map(|index| Column { results: self.results.clone(), which: self.which, index }).collect()
+    fn parts(&self) -> PyResult<usize> {
+        self.source.with(|rows| Ok(rows.parts()), |_| 1)
+    }
+
+    /// Reads a part of the rows, as a table in memory.
+    fn part(&self, index: usize) -> PyResult<Table> {
+        let read = |rows: &mut sim::Rows| {
+            let none = || std::io::Error::other(format!("there is no part {index}"));
+            if index < rows.parts() { rows.read(index) } else { Err(none()) }
+        };
+        Ok(Table { source: Source::Table(self.source.with(read, Arc::clone)?) })
+    }
+
+    /// The table's columns, in order, all of whose rows are read into memory.
+    #[getter]
+    fn columns(&self) -> PyResult<Vec<Column>> {
+        let table = self.source.with(sim::Rows::table, Arc::clone)?;
+        Ok((0..table.columns.len()).map(|index| Column { table: table.clone(), index }).collect())
     }
 }
 
 /// A column of a table.
 #[pyclass(frozen, module = "clearway._clearway")]
 pub struct Column {
-    results: Arc<sim::Results>,
-    which: Which,
+    table: Arc<sim::Table>,
     /// The column's index in its table.
     index: usize,
 }
 
 impl Column {
     fn inner(&self) -> &sim::Column {
-        &self.which.of(&self.results).columns[self.index]
+        &self.table.columns[self.index]
     }
 }
 

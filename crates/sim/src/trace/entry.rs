@@ -85,6 +85,19 @@ pub struct Whose {
     pub dst: NodeId,
 }
 
+/// The time that a flow, or a message, took.
+#[derive(Clone, Debug)]
+pub struct FlowSpan {
+    /// The flow.
+    pub flow: Whose,
+    /// The start.
+    pub start: Time,
+    /// The delivery of the last byte; `None` if the run ended before.
+    pub end: Option<Time>,
+    /// The size in bytes; `None` for a flow without an end.
+    pub size: Option<u64>,
+}
+
 impl What {
     /// The packet of a flow; `None` for a pause frame.
     pub fn packet(&self) -> Option<&Traced> {

@@ -13,6 +13,6 @@ mod recorder;
 mod taken;
 mod timeline;
 
-pub use entry::{Entry, Step, Traced, What, Whose};
+pub use entry::{Entry, FlowSpan, Step, Traced, What, Whose};
 pub use recorder::{Held, Place, Recorder, Taken};
-pub use taken::{FlowSpan, Trace};
+pub use taken::Trace;

@@ -1,11 +1,12 @@
 //! The recorder of traces: it is told what happens at the ports that traces choose, and keeps what they ask for.
 
-use super::entry::{Entry, Step, Traced, What, Whose};
-use crate::ids::{ClassId, FlowSlot, IdVec, PacketId};
+use super::entry::{Entry, FlowSpan, Step, Traced, What, Whose};
+use crate::ids::{ClassId, FlowSlot, IdVec, PacketId, RecordId};
 use crate::model::{FlowRange, Model, Trace};
 use clearway_proto::{Extra, Flags, Packet};
 use clearway_topology::{NodeId, PortId};
 use clearway_units::Time;
+use std::collections::BTreeMap;
 
 /// The recorder of all traces of a run.
 pub struct Recorder {
@@ -18,6 +19,8 @@ pub struct Recorder {
     packets: u64,
     /// The packet that a port was handed and of which nothing has been noted since.
     handed: Option<PacketId>,
+    /// The times of the messages that some trace may show.
+    messages: BTreeMap<RecordId, FlowSpan>,
 }
 
 /// A trace while the run goes on: what it takes, and what it has taken.
@@ -39,6 +42,8 @@ pub struct Taken {
     pub entries: Vec<Entry>,
     /// The number of entries beyond the limit of the trace, which were not kept.
     pub left_out: u64,
+    /// The messages of flows in the order of their starts, also of some that the trace does not take.
+    pub flows: Vec<FlowSpan>,
 }
 
 /// A packet that was seen, so that it is known again at its next port.
@@ -109,8 +114,14 @@ impl Recorder {
             }
         };
         let lenses: Vec<Lens> = model.traces.iter().map(lens).collect();
-        let recorder =
-            || Recorder { lenses, flows: IdVec::new(), seen: IdVec::new(), packets: 0, handed: None };
+        let recorder = || Recorder {
+            lenses,
+            flows: IdVec::new(),
+            seen: IdVec::new(),
+            packets: 0,
+            handed: None,
+            messages: BTreeMap::new(),
+        };
         (!model.traces.is_empty()).then(|| Box::new(recorder()))
     }
 
@@ -123,6 +134,24 @@ impl Recorder {
     pub fn open_flow(&mut self, slot: FlowSlot, flow: Whose) {
         self.flows.cover(slot, NOBODY);
         self.flows[slot] = flow;
+    }
+
+    /// A message of the flow in this place begins, whose row this is.
+    pub fn start_message(&mut self, row: RecordId, slot: FlowSlot, start: Time) {
+        let flow = self.flows[slot];
+        let may_show = |lens: &Lens| {
+            lens.takes_flow(flow) && start <= lens.until && (lens.taken.entries.len() as u64) < lens.limit
+        };
+        if self.lenses.iter().any(may_show) {
+            self.messages.insert(row, FlowSpan { flow, start, end: None, size: None });
+        }
+    }
+
+    /// A message of so many bytes was delivered in full.
+    pub fn end_message(&mut self, row: RecordId, end: Time, bytes: u64) {
+        if let Some(message) = self.messages.get_mut(&row) {
+            (message.end, message.size) = (Some(end), Some(bytes));
+        }
     }
 
     /// A port is handed a packet, and has yet to decide what becomes of it.
@@ -174,8 +203,10 @@ impl Recorder {
     }
 
     /// What each trace has taken, in the order of the model.
-    pub fn finish(self) -> impl Iterator<Item = Taken> {
-        self.lenses.into_iter().map(|lens| lens.taken)
+    pub fn finish(self) -> Vec<Taken> {
+        let messages: Vec<FlowSpan> = self.messages.into_values().collect();
+        let taken = self.lenses.into_iter().map(|lens| Taken { flows: messages.clone(), ..lens.taken });
+        taken.collect()
     }
 
     /// The number of a packet. A handle is used again for other packets: this one is known by its flow and the time at

@@ -1,16 +1,16 @@
 //! A trace after the run: its entries, and what their numbers mean.
 
-use super::entry::{Entry, Step, Traced, Whose};
+use super::entry::{Entry, FlowSpan, Step, Traced, Whose};
 use super::recorder::Taken;
 use crate::ids::Id;
-use crate::metrics::{Record, Table, Values};
+use crate::metrics::{Table, Values};
 use crate::model::{self, Model, TraceFormat};
 use crate::net::DropReason;
 use clearway_proto::{Family, Framing, Header, Kind};
 use clearway_topology::{Port, PortId};
 use clearway_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// A trace of a run.
 #[derive(Clone, Debug)]
@@ -27,20 +27,7 @@ pub struct Trace {
     pub flows: Vec<FlowSpan>,
     pub(super) scene: Scene,
     /// The table of the entries, once it was asked for.
-    table: OnceLock<Table>,
-}
-
-/// The time that a flow, or a message, took.
-#[derive(Clone, Debug)]
-pub struct FlowSpan {
-    /// The flow.
-    pub flow: Whose,
-    /// The start.
-    pub start: Time,
-    /// The delivery of the last byte; `None` if the run ended before.
-    pub end: Option<Time>,
-    /// The size in bytes; `None` for a flow without an end.
-    pub size: Option<u64>,
+    table: OnceLock<Arc<Table>>,
 }
 
 /// The names and numbers of a network that the entries of a trace refer to.
@@ -146,30 +133,13 @@ impl Words {
 
 impl Trace {
     /// The trace of a run of `model`.
-    pub fn new<'a>(
-        model: &Model,
-        asked: &model::Trace,
-        taken: Taken,
-        records: impl Iterator<Item = &'a Record>,
-    ) -> Trace {
-        let Taken { entries, left_out } = taken;
+    pub fn new(model: &Model, asked: &model::Trace, taken: Taken) -> Trace {
+        let Taken { entries, left_out, mut flows } = taken;
         let scene = Scene::new(model, &entries);
         let packets = entries.iter().filter_map(|entry| entry.what.packet());
         let seen: BTreeSet<(u32, u64)> =
             packets.map(|traced| (traced.flow.traffic, traced.flow.number)).collect();
-        let span = |record: &Record| FlowSpan {
-            flow: Whose {
-                traffic: record.traffic.index() as u32,
-                number: record.number,
-                src: record.src,
-                dst: record.dst,
-            },
-            start: record.start,
-            end: record.end,
-            size: record.size,
-        };
-        let flows =
-            records.map(span).filter(|row| seen.contains(&(row.flow.traffic, row.flow.number))).collect();
+        flows.retain(|span| seen.contains(&(span.flow.traffic, span.flow.number)));
         Trace {
             name: asked.name.clone(),
             formats: asked.formats.clone(),
@@ -191,8 +161,8 @@ impl Trace {
     }
 
     /// Returns the entries as a table.
-    pub fn table(&self) -> &Table {
-        self.table.get_or_init(|| self.make_table())
+    pub fn table(&self) -> &Arc<Table> {
+        self.table.get_or_init(|| Arc::new(self.make_table()))
     }
 
     fn make_table(&self) -> Table {

@@ -1,7 +1,7 @@
 //! A trace as a Perfetto trace: a track for each flow and each port, with counters of what waits.
 
-use super::entry::{Entry, Step, Traced, What};
-use super::taken::{FlowSpan, Trace, credit_of, kind_word, reason_word};
+use super::entry::{Entry, FlowSpan, Step, Traced, What};
+use super::taken::{Trace, credit_of, kind_word, reason_word};
 use crate::ids::{ClassSet, Id};
 use clearway_topology::{NodeId, PortId};
 use clearway_trace::perfetto::{Named, Note, Track, Unit, Writer};
