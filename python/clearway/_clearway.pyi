@@ -19,6 +19,7 @@ __all__ = [
     "plan_buffers",
     "plan_switches",
     "scenario_reference",
+    "scenario_tables",
     "topologies",
     "transports",
     "workloads",
@@ -41,6 +42,19 @@ class _Parameter(TypedDict):
     max: str
     source: str
     doc: str
+    forms: list[dict[str, Any]]
+
+class _Kind(TypedDict):
+    name: str
+    doc: str
+    keys: list[_Parameter]
+
+class _Table(TypedDict):
+    path: str
+    many: bool
+    doc: str
+    keys: list[_Parameter]
+    kinds: list[_Kind]
 
 class _Profile(TypedDict):
     name: str
@@ -72,6 +86,7 @@ def transports() -> list[_Transport]: ...
 def topologies() -> list[_Topology]: ...
 def workloads() -> list[_Workload]: ...
 def scenario_reference() -> str: ...
+def scenario_tables() -> list[_Table]: ...
 def plan_buffers(
     scenario: Scenario,
     *,

@@ -36,6 +36,7 @@ COMMANDS = {
     "report": ("clearway.command.report:report", "Make a page with tables and pictures of results."),
     "reproduce": ("clearway.command.reproduce:reproduce", "Reproduce figures of papers."),
     "run": ("clearway.command.run:run", "Simulate a scenario."),
+    "schema": ("clearway.command.schema:schema", "Print the JSON Schema of scenario files, for editors."),
 }
 
 

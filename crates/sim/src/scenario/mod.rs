@@ -9,7 +9,7 @@
 //! | `field` | kinds of values that scenario files alone have |
 //! | `schema` | the keys, each declared once |
 //! | `shapes`, `transport`, `mechanism`, `traffic`, `resolve` | from keys to the model |
-//! | `reference` | from keys to the documentation |
+//! | `tables`, `reference` | from keys to lists of them and to the documentation |
 
 mod document;
 mod error;
@@ -21,6 +21,7 @@ mod resolve;
 mod schema;
 mod shapes;
 mod stacks;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod traffic;
@@ -28,6 +29,8 @@ mod transport;
 
 pub use error::ScenarioError;
 pub use reference::{TopologyInfo, reference, topologies, workloads};
+pub use shapes::KindInfo;
+pub use tables::{KeyInfo, TableInfo, tables};
 
 use crate::model::Model;
 use document::Document;

@@ -28,7 +28,7 @@ use traffic::{ReadPart, read_traffic};
 use write::{Written, write_toml};
 
 /// The tables that a scenario file may have.
-const TABLES: [&str; 10] =
+pub(super) const TABLES: [&str; 10] =
     ["topology", "link", "network", "switch", "host", "transport", "traffic", "fault", "loss", "sample"];
 
 /// A resolved scenario.
