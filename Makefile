@@ -3,7 +3,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 NEXTEST := $(BIN)/cargo-nextest nextest
-RUST := $(shell find crates workloads -type f -not -name '*.md' 2>/dev/null) Cargo.toml Cargo.lock
+ZIG := 0.17.1
+RUST := $(shell find crates workloads scenarios -type f -not -name '*.md' 2>/dev/null) Cargo.toml Cargo.lock
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
@@ -42,10 +43,19 @@ parity: build ## Compares completion times with those of the authors' simulators
 bench: ## Measures speed and memory.
 	cargo run --release --locked -p clearway-bench
 
-wheel: .venv/.dependencies ## Builds the wheel into dist/ and checks that it installs and runs without a toolchain.
+# Zig links against glibc 2.28 on any machine; that is Debian 10, RHEL 8 and later.
+WHEEL := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
+wheel: .venv/.dependencies .venv/.wheel ## Builds the wheels (manylinux_2_28, x86-64 and aarch64) into dist/ and checks that they install and run without a toolchain.
 	rm -rf dist
-	$(BIN)/maturin build --release --locked --out dist
-	tools/check-wheel dist/*.whl
+	for target in $(WHEEL); do \
+	  $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_28 --target $$target --out dist || exit 1; \
+	done
+	tools/check-wheel dist
+
+.venv/.wheel: .venv/.dependencies
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ziglang==$(ZIG)
+	rustup target add $(WHEEL)
+	@touch $@
 
 lint: build ## Checks formatting, lints, types and documentation; whatever they find is an error.
 	cargo fmt --all --check

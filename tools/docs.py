@@ -7,8 +7,10 @@ a run, and the parameter tables of `docs/protocols/` from the registry, wherever
 
 from __future__ import annotations
 
+import json
 import re
 import sys
+import tempfile
 from pathlib import Path
 
 import architecture
@@ -63,6 +65,12 @@ SUMMARY = {
     "`million_link_transmissions_per_cpu_s`, `peak_memory_bytes` of the process during the run.",
 }
 
+#: Keys that only the file has, not `run.summary`.
+IN_FILE = {
+    "files": "The SHA-256 hash of each other file of the run, by its name.",
+    "checksum": "The SHA-256 hash of the summary without this key, as ASCII JSON with sorted keys and no spaces.",
+}
+
 #: What comes before columns that not all runs have.
 ONLY = {
     "flows": "This column exists only with `dcqcn`, `rdma-dctcp` or `pacc`:",
@@ -84,7 +92,29 @@ A run writes a folder, which `clearway.load` and `clearway report` read:
 In Python they are `run.flows`, `run.ports`, `run.samples`, `run.summary` and `run.scenario`, and `run.columns()` has
 the tables below. The Parquet files name the unit and meaning of their columns themselves (metadata key
 `clearway.columns`). Scenario, seed and version alone decide what is in all files, to the last byte, except `commit`,
-`profile` and `measured` in the summary. A folder is complete or does not exist; `summary.json` is written last.
+`profile` and `measured` in the summary.
+
+## What a folder guarantees
+
+* **It is whole.** A new folder is complete, and on disk, before it takes its name; it replaces an old one by an
+  exchange of the two (`renameat2` with `RENAME_EXCHANGE` on Linux, `renamex_np` with `RENAME_SWAP` on macOS), and the
+  old one goes last. Whenever the process or the machine stops, the old or the new results are there. Several
+  processes that write to one folder leave the whole results of one. A comparison is one folder in this sense: all of
+  its transports are replaced, or none. Files of others in a folder stay.
+* **Unfinished work** is in folders named `.clearway-` and twelve digits, beside the folder to be. No command takes
+  them for results. Those of a process that was killed are removed when the next results are saved beside them.
+* **File systems that can't exchange folders** (NFS, some in user space) get two renames instead. If a process is
+  killed between them, the old folder is missing, until `clearway.load`, `clearway report` or the next save brings the
+  new one back.
+* **It is verified.** `clearway.load` compares each file with its hash in the summary, so that a flipped bit, a lost
+  file or an edit is an error of one line, never other results. `sha256sum flows.parquet` prints the same hash.
+* **It is not replaced in silence.** A folder takes the results of the same scenario, by `scenario.toml`, again. Other
+  results are refused without `--force` (`force=True`), and so are those of an interrupted run where a finished one
+  is: these go to a folder beside it (`incast-2`). `--force` replaces the files of an earlier run and deletes nothing
+  else.
+
+Without `--out`, `clearway run` writes to `out/SCENARIO-TRANSPORT` and `clearway compare` to `out/SCENARIO`; a seed
+and settings that the command line gives are added to the name, as in `out/incast-dctcp-seed-7-switch.buffer-1MB`.
 """
 
 
@@ -111,7 +141,11 @@ def results_md() -> str:
         parts.append(f"## {table[0]}\n\n" + markdown_table(head, common))
         if special:
             parts.append(f"{ONLY[table[0]]}\n\n" + markdown_table(head, special))
-    rows = [[f"`{key}`", doc] for key, doc in SUMMARY.items()]
+    with tempfile.TemporaryDirectory() as folder:
+        written = json.loads((run.save(Path(folder) / "run") / "summary.json").read_text("utf-8"))
+    if set(written) - set(run.summary) != set(IN_FILE):
+        sys.exit("tools/docs.py: IN_FILE does not name the keys that summary.json has besides those of a run's summary")
+    rows = [[f"`{key}`", doc] for key, doc in (SUMMARY | IN_FILE).items()]
     parts.append("## summary.json\n\n" + markdown_table(["key", "what it means"], rows))
     return "\n".join(parts)
 

@@ -37,7 +37,27 @@ fn sources_hash(root: &Path) -> String {
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
+/// Writes the example scenarios as a Rust list of (name, text), so that an installed package has them too. An example
+/// that names another file is left out, since it can't be read without that file.
+fn write_examples(folder: &Path) {
+    let mut rows = Vec::new();
+    for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let alone = !text.contains("kind = \"file\"");
+        if let (Some("toml"), Some(stem), true) =
+            (path.extension().and_then(|e| e.to_str()), path.file_stem().and_then(|s| s.to_str()), alone)
+        {
+            rows.push(format!("({stem:?}, {text:?})"));
+        }
+    }
+    rows.sort();
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("examples.rs");
+    std::fs::write(out, format!("&[{}]", rows.join(", "))).expect("cargo's OUT_DIR can be written");
+}
+
 fn main() {
+    println!("cargo:rerun-if-changed=../../scenarios");
+    write_examples(Path::new("../../scenarios"));
     println!("cargo:rerun-if-changed=../../workloads");
     println!("cargo:rerun-if-changed=../../Cargo.lock");
     println!("cargo:rustc-env=CLEARWAY_SOURCES={}", sources_hash(Path::new("../..")));

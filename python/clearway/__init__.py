@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from clearway.comparison import Comparison, compare
     from clearway.result import Run, load
     from clearway.runner import run
+    from clearway.sweeps.result import Sweep, load_sweep
+    from clearway.sweeps.run import sweep
 
 __all__ = [
     "Comparison",
@@ -26,11 +28,14 @@ __all__ = [
     "Run",
     "ScenarioError",
     "SimulationError",
+    "Sweep",
     "__version__",
     "compare",
     "load",
+    "load_sweep",
     "metrics",
     "run",
+    "sweep",
     "transports",
 ]
 
@@ -39,10 +44,13 @@ __all__ = [
 _LATER = {
     "Comparison": "clearway.comparison",
     "Run": "clearway.result",
+    "Sweep": "clearway.sweeps.result",
     "compare": "clearway.comparison",
     "load": "clearway.result",
+    "load_sweep": "clearway.sweeps.result",
     "metrics": "clearway.metrics",
     "run": "clearway.runner",
+    "sweep": "clearway.sweeps.run",
 }
 
 if not TYPE_CHECKING:

@@ -20,6 +20,7 @@ __all__ = [
     "plan_switches",
     "scenario_reference",
     "scenario_tables",
+    "scenarios",
     "topologies",
     "transports",
     "workloads",
@@ -82,6 +83,12 @@ class _Workload(TypedDict):
     points: list[tuple[int, float]]
     notes: list[str]
 
+class _Example(TypedDict):
+    name: str
+    summary: str
+    text: str
+
+def scenarios() -> list[_Example]: ...
 def transports() -> list[_Transport]: ...
 def topologies() -> list[_Topology]: ...
 def workloads() -> list[_Workload]: ...

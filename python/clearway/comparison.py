@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 import polars as pl
 
 from clearway import _clearway, folder, metrics
-from clearway.result import Run
+from clearway.result import Run, fill
 from clearway.runner import ProgressCallback, Settings, Source, load_scenario, simulate
+from clearway.scratch import uninterrupted
 
 
 @dataclass(frozen=True, repr=False)
@@ -20,6 +22,8 @@ class Comparison:
 
     #: transport -> run, in the order asked for.
     runs: dict[str, Run]
+    #: The folder that it was written to, if it was.
+    path: Path | None = None
 
     @property
     def interrupted(self) -> bool:
@@ -53,11 +57,11 @@ class Comparison:
         )
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Writes each run to a folder of its transport's name in `path`."""
-        folder.check_target(path, force=force)
-        for name, run in self.runs.items():
-            run.save(Path(path) / name, force=force)
-        return Path(path)
+        """Writes the runs to `path`, each to a folder of its transport's name, all of them or none.
+
+        What `path` may hold, and which folder is returned, is as for `Run.save`.
+        """
+        return save(self.runs, path, {name: run.scenario for name, run in self.runs.items()}, force=force)
 
     def _joined(self, table: str) -> pl.DataFrame:
         frames: dict[str, pl.DataFrame] = {name: getattr(run, table) for name, run in self.runs.items()}
@@ -79,24 +83,52 @@ def compare(
 ) -> Comparison:
     """Runs a scenario under each of the transports, with the same seed and so the same traffic.
 
-    All are checked before the first is run. `progress` is asked for a callback once per transport. With `out`, each
-    run is written to a folder of its transport's name in it, as soon as it is finished.
+    All are checked before the first is run. `progress` is asked for a callback once per transport. With `out`, the
+    comparison is written to that folder at its end, as a whole, with a folder for each transport. Other transports of
+    the same scenario, seed and settings that were compared there before stay beside them.
     """
     if not transports:
         raise _clearway.Error("compare: name at least one transport, such as expresspass,dctcp")
     if len({*transports}) < len(transports):
         raise _clearway.Error(f"compare: {','.join(transports)} names a transport twice")
     loaded = {name: load_scenario(scenario, transport=name, seed=seed, set=set) for name in transports}
+    results = {name: one.to_toml() for name, one in loaded.items()}
     if out is not None:
-        folder.check_target(out, force=force)
+        results |= compared_before(scenario, Path(out), loaded, seed, set)
+        folder.check_target(out, results, force=force)
     runs = {}
     for name, one in loaded.items():
         runs[name] = simulate(one, transport=name, set=set, progress=progress(name) if progress else None)
-        if out is not None:
-            runs[name].save(Path(out) / name, force=force)
         if runs[name].interrupted:
             break
-    return Comparison(runs)
+    return Comparison(runs, None if out is None else save(runs, out, results, force=force))
+
+
+def compared_before(
+    scenario: Source,
+    out: Path,
+    now: Container[str],
+    seed: int | None,
+    set: Settings | None,  # noqa: A002
+) -> dict[str, str]:
+    """The resolved scenario under each transport that has a folder in `out` and is not among those asked for now."""
+    found = {}
+    for path in folder.find_runs(out) if out.is_dir() else []:
+        if path.parent == out and path.name not in now:
+            with suppress(_clearway.ScenarioError):  # Its name is no transport's, so it is of another kind.
+                found[path.name] = load_scenario(scenario, transport=path.name, seed=seed, set=set).to_toml()
+    return found
+
+
+def save(runs: Mapping[str, Run], path: str | Path, results: folder.Results, *, force: bool) -> Path:
+    """Writes runs to a folder as a whole; others of the comparison, as `results` has them, may be there and stay."""
+    partial = [name for name, run in runs.items() if run.interrupted]
+    draft = folder.draft(path, results, force=force, partial=partial)
+    with uninterrupted(), draft as scratch:
+        for name, run in runs.items():
+            (scratch / name).mkdir()
+            fill(run, scratch / name)
+    return draft.path
 
 
 def headline(run: Run) -> dict[str, Any]:

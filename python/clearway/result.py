@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ import polars as pl
 
 from clearway import folder, tables
 from clearway._clearway import Error
+from clearway.scratch import uninterrupted
 
 #: The tables of a run: fields of `Run`, and parquet files of its folder.
 TABLES = ("flows", "ports", "samples")
@@ -26,8 +26,6 @@ TOTALS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "overrides.set": (dict, "a table"),
     "shims": (list, "a list"),
 }
-#: The scenario's file in a run's folder.
-SCENARIO = "scenario.toml"
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,8 +82,17 @@ class Run:
         return pl.DataFrame(rows, schema=["table", "column", "unit", "doc"], orient="row")
 
     def save(self, path: str | Path, *, force: bool = False) -> Path:
-        """Writes the run to a folder, which `clearway.load` reads; see `docs/results.md` for what is in it."""
-        return folder.write(path, contents(self), force=force)
+        """Writes the run to a folder, which `clearway.load` reads; see `docs/results.md` for what is in it.
+
+        The folder may hold the same run (from the same scenario with every default filled in), which is replaced;
+        another one is, like files of other programs, refused without `force`, which deletes nothing but the files of
+        an earlier run. Returns the folder: one beside `path` (`PATH-2`) if this run was interrupted and `path` holds
+        it finished, or if another program saved another run there meanwhile.
+        """
+        draft = folder.draft(path, {"": self.scenario}, force=force, partial={""} if self.interrupted else ())
+        with uninterrupted(), draft as scratch:
+            fill(self, scratch)
+        return draft.path
 
     def __repr__(self) -> str:
         totals = self.summary
@@ -95,13 +102,12 @@ class Run:
         )
 
 
-def contents(run: Run) -> dict[str, bytes]:
-    """The files of a run's folder. Those of the tables depend on scenario, seed and version alone."""
-    files = {SCENARIO: scenario_file(run).encode()}
+def fill(run: Run, path: Path) -> None:
+    """Writes the files of a run to an empty folder. Those of the tables depend on scenario, seed and version alone."""
+    (path / folder.SCENARIO).write_text(scenario_file(run), "utf-8")
     for table in TABLES:
-        files[f"{table}.parquet"] = tables.to_parquet(getattr(run, table), run.described.get(table, {}))
-    files[folder.SUMMARY] = (json.dumps(run.summary, indent=2, ensure_ascii=False) + "\n").encode()
-    return files
+        tables.write_parquet(getattr(run, table), run.described.get(table, {}), path / f"{table}.parquet")
+    folder.seal(path, run.summary)
 
 
 def scenario_file(run: Run) -> str:
@@ -111,28 +117,55 @@ def scenario_file(run: Run) -> str:
 
 
 def load(path: str | Path) -> Run:
-    """Reads a folder that `Run.save` or the command wrote."""
+    """Reads a folder that `Run.save` or the command wrote.
+
+    Raises `clearway.Error` if a file is missing or is, by its hash in the summary, not the one that was written. A
+    folder that is replaced meanwhile is read again, so that the run is the old or the new one.
+    """
     path = Path(path)
+    while True:
+        before = identity(path)
+        try:
+            return read(path)
+        except (Error, MemoryError):
+            if identity(path) == before:
+                raise
+
+
+def identity(path: Path) -> tuple[int, ...] | None:
+    """A folder's identity, which is another one as soon as the folder is replaced."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_ctime_ns
+
+
+def read(path: Path) -> Run:
+    """Reads a folder once."""
+    folder.recover(path)
     if not folder.is_run(path):
         raise Error(f"{path}: no results of a run here (no {folder.SUMMARY} of Clearway's)")
+    of_tables = {f"{table}.parquet": table for table in TABLES}
     try:
-        summary = json.loads((path / folder.SUMMARY).read_text("utf-8"))
+        summary, hashes = folder.unseal(path)
         check_summary(summary)
-        scenario = (path / SCENARIO).read_text("utf-8")
-        read = {table: tables.read_parquet(path / f"{table}.parquet") for table in TABLES}
-    except UnicodeDecodeError:
-        raise Error(f"{path}: can't read the results: {SCENARIO} is not UTF-8") from None
+        for name, sha256 in hashes.items():
+            if name not in of_tables and folder.file_hash(path / name) != sha256:
+                raise ValueError(f"{name} is damaged or was edited (its hash is not that in the summary)")
+        scenario = (path / folder.SCENARIO).read_text("utf-8")
+        found = {table: tables.read_parquet(path / file, hashes[file]) for file, table in of_tables.items()}
     except OSError as error:
         name = Path(error.filename).name if error.filename else "a file"
         raise Error(f"{path}: can't read the results: {name}: {error.strerror}") from None
-    except (ValueError, pl.exceptions.PolarsError) as error:
+    except ValueError as error:
         raise Error(f"{path}: can't read the results: {' '.join(str(error).split())}") from None
     return Run(
         name=summary["scenario"],
         summary=summary,
         scenario=scenario,
-        described={table: columns for table, (_, columns) in read.items()},
-        **{table: frame for table, (frame, _) in read.items()},
+        described={table: columns for table, (_, columns) in found.items()},
+        **{table: frame for table, (frame, _) in found.items()},
     )
 
 

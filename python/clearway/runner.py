@@ -44,7 +44,7 @@ def run(
     """
     loaded = load_scenario(scenario, transport=transport, seed=seed, set=set)
     if out is not None:
-        folder.check_target(out, force=force)
+        folder.check_target(out, {"": loaded.to_toml()}, force=force)
     result = simulate(loaded, transport=transport, set=set, progress=progress)
     if out is not None:
         result.save(out, force=force)

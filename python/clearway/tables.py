@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import io
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,15 @@ from clearway import _clearway
 
 #: The key of a parquet file's metadata under which the units and meanings of its columns are.
 COLUMNS_KEY = "clearway.columns"
+#: Errors of a file that is no table, or describes its columns otherwise than `write_parquet` does.
+UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError, pl.exceptions.PolarsError)
+#: One flow between two hosts. Flow control and DCQCN add columns.
+SMALLEST = """
+name = "smallest"
+transport = "{}"
+topology = {{ kind = "star", hosts = 2 }}
+traffic = [{{ kind = "long", pairs = [["h0", "h1"]], size = "1 KB" }}]
+"""
 
 
 @dataclass(frozen=True)
@@ -48,22 +58,53 @@ def describe(table: _clearway.Table) -> Columns:
     return {column.name: Described(column.unit, column.doc) for column in table.columns}
 
 
-def to_parquet(table: pl.DataFrame, columns: Mapping[str, Described]) -> bytes:
-    """A table as a parquet file that says itself what its columns mean."""
+def write_parquet(table: pl.DataFrame, columns: Mapping[str, Described], file: Path) -> None:
+    """Writes a table as a parquet file that says itself what its columns mean."""
     meaning = {name: [column.unit, column.doc] for name, column in columns.items()}
-    buffer = io.BytesIO()
-    table.write_parquet(buffer, compression="zstd", metadata={COLUMNS_KEY: json.dumps(meaning)})
-    return buffer.getvalue()
+    table.write_parquet(file, compression="zstd", metadata={COLUMNS_KEY: json.dumps(meaning)})
 
 
-def read_parquet(file: Path) -> tuple[pl.DataFrame, Columns]:
-    """The table in a parquet file of `to_parquet`, and the units and meanings of its columns."""
-    table = pl.read_parquet(file)
-    try:
-        meaning = json.loads(pl.read_parquet_metadata(file)[COLUMNS_KEY])
-        described = {name: Described(unit, doc) for name, (unit, doc) in meaning.items()}
-    except (AttributeError, KeyError, TypeError, ValueError):
-        described = {}
-    if table.columns != list(described):
-        raise ValueError(f"{file.name}: its columns are not those that Clearway wrote; run the scenario again")
+def read_parquet(file: Path, sha256: str) -> tuple[pl.DataFrame, Columns]:
+    """The table in a parquet file of `write_parquet`, and the units and meanings of its columns.
+
+    Raises `ValueError` for a file with another hash, or with columns that this version does not write.
+    """
+    with file.open("rb") as content:
+        if hashlib.file_digest(content, "sha256").hexdigest() != sha256:
+            raise ValueError(f"{file.name} is damaged or was edited (its hash is not that in the summary)")
+        try:
+            content.seek(0)
+            table = pl.read_parquet(content)
+            content.seek(0)
+            meaning = json.loads(pl.read_parquet_metadata(content)[COLUMNS_KEY])
+            described = {name: Described(unit, doc) for name, (unit, doc) in meaning.items()}
+        # Polars reports what it did not expect in a file as a panic, which is no `Exception`.
+        except (*UNREADABLE, pl.exceptions.PanicException) as error:
+            what = " ".join(str(error).split())
+            raise ValueError(f"{file.name}: it is not a table of Clearway's ({what}); run the scenario again") from None
+    check_columns(file.stem, table, described)
     return table, described
+
+
+def check_columns(name: str, table: pl.DataFrame, described: Columns) -> None:
+    """Raises `ValueError` for a table whose columns are not those that this version writes."""
+    required, known = columns_written()[name]
+    wrong = f"{name}.parquet: its columns are not those that Clearway {_clearway.__version__} writes"
+    if table.columns != list(described):
+        raise ValueError(f"{wrong} (they are not those that it describes); run the scenario again")
+    if absent := [column for column in required if column not in table.columns]:
+        raise ValueError(f"{wrong} ({', '.join(absent)} missing); run the scenario again")
+    for column, kind in table.schema.items():
+        if kind != known.get(column, kind):
+            raise ValueError(f"{wrong} ({column} is {kind}, not {known[column]}); run the scenario again")
+
+
+@cache
+def columns_written() -> dict[str, tuple[set[str], dict[str, pl.DataType]]]:
+    """For each table the columns that every run has, and the types of all: those of two runs of two hosts."""
+    runs = [
+        {table.name: frame(table).schema for table in _clearway.Scenario.parse(text, "<text>", ".").run().tables}
+        for text in (SMALLEST.format("dctcp"), SMALLEST.format("dcqcn"))
+    ]
+    plain, controlled = runs
+    return {name: ({*plain[name]}, {**plain[name], **controlled[name]}) for name in plain}

@@ -13,6 +13,7 @@ import pytest
 from conftest import ENDLESS, REPOSITORY, SMALL, Cli
 
 import clearway
+from clearway import _clearway
 
 
 def files(folder: Path) -> set[str]:
@@ -34,6 +35,32 @@ def test_run_writes_to_out_by_default(cli: Cli, small: Path) -> None:
     assert clearway.load(small.parent / "out" / "small-dctcp").transports == ["dctcp"]
 
 
+def test_the_default_folder_tells_runs_apart(cli: Cli, small: Path) -> None:
+    for options in ([], ["--transport", "dctcp"], ["--seed", 9], ["--set", "topology.rate=40 Gbps"]):
+        done = cli("run", small, *options, "--quiet")
+        assert done.returncode == 0, done.stderr
+    assert cli("run", small, "--transport", "expresspass", "--quiet").returncode == 0
+    folders = {path.name for path in (small.parent / "out").iterdir()}
+    apart = {"small-expresspass", "small-dctcp", "small-expresspass-seed-9", "small-expresspass-topology.rate-40Gbps"}
+    assert folders == apart
+    small.write_text(SMALL.replace("hosts = 4", "hosts = 5"))
+    done = cli("run", small)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "holds another run (topology.hosts = 4 there, 5 here); name another folder with --out, or" in done.stderr
+    assert cli("run", small, "--force").returncode == 0
+
+
+@pytest.mark.parametrize("name", ["../../x", "NUL.txt"])
+def test_a_name_never_leads_out_of_the_folder(cli: Cli, small: Path, name: str) -> None:
+    small.write_text(SMALL.replace('"small"', f'"{name}"'))
+    done = cli("run", small, "--quiet")
+    assert done.returncode == 0, done.stderr
+    (folder,) = (small.parent / "out").iterdir()
+    assert folder.name.startswith(("x-expresspass-", "run-NUL.txt-expresspass-"))
+    assert {path.name for path in small.parent.iterdir()} == {"small.toml", "out"}
+    assert clearway.load(folder).name == name
+
+
 def test_json_is_json(cli: Cli, small: Path) -> None:
     done = cli("run", small, "--json")
     answer = json.loads(done.stdout)
@@ -46,7 +73,10 @@ def test_seed_and_settings_reach_the_scenario(cli: Cli, small: Path) -> None:
     summary = json.loads(done.stdout)["summary"]
     assert summary["seed"] == 12
     assert summary["overrides"] == {"set": {"topology.delay": "9 us"}}
-    assert 'delay = "9 us"' in (small.parent / "out" / "small" / "scenario.toml").read_text()
+    assert (
+        'delay = "9 us"'
+        in (small.parent / "out" / "small-expresspass-seed-12-topology.delay-9us" / "scenario.toml").read_text()
+    )
 
 
 def test_a_resolved_scenario_gives_the_same_run(cli: Cli, small: Path) -> None:
@@ -197,13 +227,23 @@ def test_without_a_command_there_is_help(cli: Cli) -> None:
 
 
 def test_the_demonstration_runs_in_small(cli: Cli, tmp_path: Path) -> None:
-    done = cli("demo", "--quick", "--scenarios", REPOSITORY / "scenarios")
+    done = cli("demo", "--quick")
     assert done.returncode == 0, done.stderr
     assert "websearch" in done.stdout
     assert "<svg" in (tmp_path / "out" / "report" / "index.html").read_text("utf-8")
-    assert len(list((tmp_path / "out" / "demo").iterdir())) == 8
+    assert len(list((tmp_path / "out" / "demo-quick").iterdir())) == 8
     elsewhere = cli("demo", "--scenarios", "nowhere")
     assert (elsewhere.returncode, elsewhere.stderr.count("\n")) == (2, 1)
+
+
+def test_example_scenarios_come_with_the_package_and_run(cli: Cli, tmp_path: Path) -> None:
+    names = [one["name"] for one in _clearway.scenarios()]
+    files = {path.stem: path for path in (REPOSITORY / "scenarios").glob("*.toml")}
+    assert sorted(set(files) - set(names)) == ["deadlock"], "only an example that needs another file is left out"
+    for name in names:
+        assert cli("list", "scenarios", name).stdout == files[name].read_text("utf-8")
+    (tmp_path / "one.toml").write_text(cli("list", "scenarios", "dumbbell").stdout)
+    assert cli("run", "one.toml", "--set", "stop=1 ms").returncode == 0
 
 
 def test_version(cli: Cli) -> None:

@@ -13,7 +13,8 @@ import pytest
 
 import clearway
 from clearway import reproduce
-from clearway.reproduce import Claim, Figure, Finding, Job, judge, record, scoreboard, sources, stale, stats
+from clearway.jobs import sources
+from clearway.reproduce import Claim, Figure, Finding, Job, judge, record, scoreboard, stale, stats
 from clearway.reproduce.expresspass import common, fig10
 from clearway.reproduce.stats import Estimate
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 import tomllib
@@ -13,7 +12,7 @@ import pytest
 from conftest import ENDLESS, SMALL
 
 import clearway
-from clearway import _clearway
+from clearway import _clearway, folder
 
 
 def test_a_scenario_is_a_path_a_text_or_a_dict(small: Path) -> None:
@@ -90,18 +89,22 @@ def test_a_damaged_folder_is_refused(tmp_path: Path) -> None:
         ("overrides", {}, r"overrides.set = None: must be a table"),
     ],
 )
-def test_a_summary_that_was_edited_is_refused(tmp_path: Path, key: str, value: object, message: str) -> None:
+def test_a_summary_that_lacks_what_every_run_has_is_refused(
+    tmp_path: Path, key: str, value: object, message: str
+) -> None:
     clearway.run(SMALL, out=tmp_path)
-    path = tmp_path / "summary.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    summary, _ = folder.unseal(tmp_path)
+    folder.seal(tmp_path, {**summary, key: value})
     with pytest.raises(clearway.Error, match=message):
         clearway.load(tmp_path)
 
 
 def test_a_table_that_another_program_wrote_is_refused(tmp_path: Path) -> None:
     clearway.run(SMALL, out=tmp_path)
+    summary, _ = folder.unseal(tmp_path)
     pl.read_parquet(tmp_path / "flows.parquet").write_parquet(tmp_path / "flows.parquet")
-    with pytest.raises(clearway.Error, match=r"flows\.parquet: its columns are not those that Clearway wrote"):
+    folder.seal(tmp_path, summary)
+    with pytest.raises(clearway.Error, match=r"flows\.parquet: it is not a table of Clearway's"):
         clearway.load(tmp_path)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import REPOSITORY
 
-from clearway.reproduce import sources
+from clearway.jobs import sources
 
 PACKAGE = REPOSITORY / "python" / "clearway"
 

@@ -47,9 +47,10 @@ pub trait PortMechanism: Debug + Sized {
     /// Makes the mechanism of a port whose link has this rate.
     fn new(config: &Self::Config, rate: Rate) -> Self;
 
-    /// Handles a packet that arrives and may still be dropped. `flow` names its flow, and no other flow ever has the
-    /// same name.
-    fn on_arrival(&mut self, packet: &Packet, flow: u64, port: PortState) {
+    /// Handles a packet that arrives and may still be dropped. `flow` names its flow if the flow's sender reacts to CNPs
+    /// ([`Needs::cnps`](crate::Needs::cnps)); no other flow ever has the same name. A flow without a name can't be
+    /// notified.
+    fn on_arrival(&mut self, packet: &Packet, flow: Option<u64>, port: PortState) {
         let _ = (packet, flow, port);
     }
 

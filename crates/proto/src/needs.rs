@@ -12,7 +12,8 @@ pub struct Needs {
     pub marking: Option<MarkingNeeds>,
     /// True if the transport needs a network without loss from full buffers, which priority flow control provides.
     pub lossless: bool,
-    /// True if CNPs ([`Kind::Cnp`](crate::Kind::Cnp)) need a class of their own, in which they overtake data.
+    /// True if senders react to CNPs ([`Kind::Cnp`](crate::Kind::Cnp)). These then have a class of their own, in which
+    /// they overtake data. Switches send CNPs to no other flows.
     pub cnps: bool,
     /// The class of acknowledgements: that of data or one ahead of it.
     pub acks: Acks,
@@ -21,6 +22,9 @@ pub struct Needs {
     pub unscheduled_queue: Option<u32>,
     /// The number of bytes that data packets carry besides payload and the network's headers.
     pub stamp: u32,
+    /// The size on the wire of the transport's smallest packet, in bytes, if the network's smallest frame
+    /// ([`Framing::wire_min`](crate::Framing::wire_min)) may be larger. The ExpressPass authors' credits are so.
+    pub smallest_packet: Option<u32>,
     /// True if senders need an oracle that tells them their max-min fair share ([`Sender::set_rate`]). No real network
     /// has one.
     ///
@@ -38,6 +42,7 @@ impl Needs {
         acks: Acks::WithData,
         stamp: 0,
         unscheduled_queue: None,
+        smallest_packet: None,
         oracle: false,
     };
     /// The needs of a transport that runs with marking above a threshold `K`.

@@ -195,7 +195,7 @@ macro_rules! transports {
 
             /// Calls [`PortMechanism::on_arrival`].
             #[inline]
-            pub fn on_arrival(&mut self, packet: &Packet, flow: u64, port: PortState) {
+            pub fn on_arrival(&mut self, packet: &Packet, flow: Option<u64>, port: PortState) {
                 match self { $(AnyMechanism::$Variant(mechanism) => mechanism.on_arrival(packet, flow, port),)+ }
             }
 

@@ -164,3 +164,22 @@ pub fn workloads(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 pub fn scenario_reference() -> String {
     scenario::reference()
 }
+
+/// The example scenarios of the repository, as (name, text).
+static EXAMPLES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/examples.rs"));
+
+/// Returns the example scenarios that need no other file, with their names, summaries and texts. The summary is the
+/// comment at the head of the file, up to its first empty line.
+#[pyfunction]
+pub fn scenarios(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let example = |(name, text): &(&str, &str)| {
+        let comment = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
+        let summary: Vec<&str> = comment.take_while(|line| !line.is_empty()).collect();
+        let dict = PyDict::new(py);
+        dict.set_item("name", name)?;
+        dict.set_item("summary", summary.join(" "))?;
+        dict.set_item("text", text)?;
+        Ok(dict)
+    };
+    EXAMPLES.iter().map(example).collect()
+}

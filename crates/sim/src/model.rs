@@ -3,11 +3,11 @@
 //! [`crate::scenario`] makes a [`Model`] from a scenario file, and [`crate::Simulation`] runs it. Code can also build
 //! one directly.
 
-use clearway_proto::port::pfc::PfcConfig;
+use clearway_proto::port::pfc::{PAUSE_WIRE, PfcConfig};
 use clearway_proto::port::{CreditShaping, MarkAt, RedConfig};
 use clearway_proto::{AnyMechanismConfig, AnyTransport, Framing};
 use clearway_topology::{NodeId, PortId, Topology, routing::Policy};
-use clearway_units::{Bytes, Span, Time};
+use clearway_units::{Bytes, Rate, Span, Time};
 use std::sync::Arc;
 
 /// A network with its traffic and its samples.
@@ -42,12 +42,33 @@ pub struct Model {
 }
 
 impl Model {
+    /// Returns the size on the wire of the smallest packet or pause frame that may cross a link, in bytes.
+    pub fn smallest_frame(&self) -> u32 {
+        let pause = self.pfc.is_some().then_some(PAUSE_WIRE);
+        let of_transports = self.traffic.iter().filter_map(|entry| entry.transport.needs().smallest_packet);
+        of_transports.chain(pause).fold(self.framing.wire_min, u32::min)
+    }
+
+    /// Returns a port whose link is so fast that truncation to whole nanoseconds leaves no time for the smallest frame,
+    /// if the model truncates and there is such a port.
+    pub fn timeless_port(&self) -> Option<PortId> {
+        let frame = Bytes::new(u64::from(self.smallest_frame()));
+        let ports = self.topology.ports().iter().enumerate();
+        let (index, port) = ports.rev().max_by_key(|(_, port)| port.rate).filter(|_| self.whole_ns)?;
+        (truncated_time(port.rate, frame) == Span::ZERO).then(|| PortId::from_index(index))
+    }
+
     /// Returns the class of *unscheduled* data (sent without a credit): the last of the classes with the lowest
     /// priority.
     pub fn unscheduled_class(&self) -> usize {
         let classes = self.switch.classes.iter().enumerate();
         classes.max_by_key(|(_, class)| class.priority).map_or(0, |(index, _)| index)
     }
+}
+
+/// Returns the time that a frame takes on a link where [`Model::whole_ns`] is set.
+pub fn truncated_time(rate: Rate, frame: Bytes) -> Span {
+    rate.time_to_send_below(frame, Span::from_ns(1))
 }
 
 /// The queues of an output port.

@@ -121,3 +121,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn samples_do_not_prolong_a_run_that_stalls() {
+    // All that the only flow sends is lost: the run ends with the last loss, and not with the sample after that.
+    let blast = transport("blast");
+    let mut model = network_for(&blast, Star { hosts: 2, ..Star::default() }.build().unwrap());
+    add(&mut model, &blast, vec![flow(0, 1, 1_460)]);
+    model.loss = vec![(PortId(0), 1.0)];
+    let alone = run(&model);
+    let ports: Vec<PortId> = (0..4).map(PortId).collect();
+    let sample = |ms, what| Sample { name: "p".into(), every: Span::from_ms(ms), what };
+    model.samples = vec![sample(3, Probe::Queue(ports.clone())), sample(2, Probe::PortRate(ports))];
+    let watched = run(&model);
+    assert_eq!(alone.summary.end, Time::ZERO, "the frame is lost as it leaves");
+    assert_eq!(watched.summary.end, alone.summary.end);
+    assert_eq!(watched.hash(), alone.hash());
+}

@@ -4,7 +4,7 @@ mod common;
 
 use clearway_proto::AnyTransport;
 use clearway_sim::model::*;
-use clearway_sim::{Results, Values};
+use clearway_sim::{Results, Values, ports};
 use clearway_topology::{Dumbbell, Star};
 use clearway_units::{Bytes, Rate, Span, Time};
 use common::*;
@@ -135,4 +135,27 @@ fn notifications_in_a_class_that_only_hosts_have_join_another_one_at_switches() 
     model.pfc.as_mut().unwrap().lossless.push(true);
     model.traffic[0].notice_class = 1;
     assert!(run(&model).summary.cnps > 0);
+}
+
+#[test]
+fn switches_notify_only_flows_that_react_to_notifications() {
+    // Flows with credits, TCP and RoCEv2 without congestion control build the queue together with PACC's.
+    let pacc = transport("pacc");
+    let others = ["expresspass", "ec4", "cubic", "rocev2"].map(transport);
+    let all: Vec<&AnyTransport> = others.iter().chain([&pacc]).collect();
+    let mut model =
+        ports::network_for(star(11), all.iter().copied().filter(|one| one.info().name != "ec4")).unwrap();
+    for (index, transport) in all.iter().enumerate() {
+        add(&mut model, transport, (0..2).map(|one| flow(2 * index as u32 + one, 10, 3_000_000)).collect());
+    }
+    let results = run(&model);
+    check(&results, &model);
+    let (notices, traffic) = (results.flows.u64s("notices"), results.flows.column("traffic").unwrap());
+    let Values::Text(parts, _) = &traffic.values else { panic!("text") };
+    let heard = |own: bool| -> u64 {
+        let flows = notices.iter().zip(parts).filter(|(_, part)| (**part == 4) == own);
+        flows.map(|(notices, _)| notices).sum()
+    };
+    assert!(heard(true) > 100, "{notices:?}");
+    assert_eq!((heard(false), heard(true)), (0, results.summary.cnps), "no notification is sent in vain");
 }

@@ -19,6 +19,7 @@ EXAMPLES = """\b
 Examples:
   clearway run scenarios/incast.toml --transport expresspass
   clearway compare scenarios/websearch.toml --transports expresspass,dctcp
+  clearway sweep scenarios/sweeps/buffers.toml
   clearway plan stability pacc --rate "25 Gbps"
   clearway list transports expresspass
   clearway report out/websearch
@@ -37,6 +38,7 @@ COMMANDS = {
     "reproduce": ("clearway.command.reproduce:reproduce", "Reproduce figures of papers."),
     "run": ("clearway.command.run:run", "Simulate a scenario."),
     "schema": ("clearway.command.schema:schema", "Print the JSON Schema of scenario files, for editors."),
+    "sweep": ("clearway.command.sweep:sweep", "Simulate a scenario at every point of its axes."),
 }
 
 
@@ -64,6 +66,7 @@ def guarded() -> int:
     """Runs the command and returns its exit code."""
     try:
         code = cli.main(standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message(), file=sys.stderr)
         return BAD_INPUT
@@ -75,10 +78,10 @@ def guarded() -> int:
     except _clearway.Error as error:
         return complain(str(error), BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
-        return complain("interrupted before there was anything to save", INTERRUPTED)
+        return complain("interrupted; every folder of results is as it was, or new and whole", INTERRUPTED)
     except BrokenPipeError:  # `clearway ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+        return 0
     except MemoryError:
         return complain("out of memory", FAILED)
     except Exception as error:

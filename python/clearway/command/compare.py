@@ -39,8 +39,8 @@ def compare(
     Writes a folder for each transport; `clearway report` makes pictures of them.
     """
     import clearway.comparison
-    from clearway import folder
     from clearway.command.progress import progress_bar
+    from clearway.naming import default_folder
     from clearway.runner import load_scenario
 
     names = [name.strip() for name in transports.split(",") if name.strip()]
@@ -48,16 +48,16 @@ def compare(
     if not names:
         raise click.UsageError(f"--transports {transports!r}: name at least one, such as expresspass,dctcp")
     first = load_scenario(scenario, transport=names[0], seed=seed, set=chosen)
-    out = out or Path("out") / first.name
-    folder.check_target(out, force=force)
+    out = out or default_folder(first, transports=False, seed=seed, settings=chosen)
     with progress_bar(quiet=quiet or as_json) as bar:
         found = clearway.comparison.compare(
             scenario, names, seed=seed, set=chosen, out=out, force=force, progress=bar.start
         )
+    saved = found.path or out
     if as_json:
-        print_json({name: run_json(run, out / name) for name, run in found.runs.items()})
+        print_json({name: run_json(run, saved / name) for name, run in found.runs.items()})
     else:
         print_runs(console(quiet=quiet), f"{first.name}, seed {first.seed}", found.runs)
     last = list(found.runs.values())[-1]
-    notes(quiet=quiet).print(saved_text(found.interrupted, last.summary["simulated_s"], out), markup=False)
+    notes(quiet=quiet).print(saved_text(found.interrupted, last.summary["simulated_s"], saved, out), markup=False)
     return INTERRUPTED if found.interrupted else 0

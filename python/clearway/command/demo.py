@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clearway import _clearway, folder
+from clearway import _clearway
 from clearway.command.shared import INTERRUPTED, console, notes
 from clearway.command.tables import print_assumptions, print_runs, print_texts
 
@@ -32,6 +31,7 @@ Examples:
 class Job:
     """One simulation of the demonstration."""
 
+    #: Name of one of the example scenarios.
     scenario: str
     transport: str
     set: dict[str, str] = field(default_factory=dict)
@@ -39,47 +39,50 @@ class Job:
     @property
     def label(self) -> str:
         """The name of this simulation in the progress bar."""
-        return " ".join([Path(self.scenario).stem, *self.set.values(), self.transport])
+        return " ".join([self.scenario, *self.set.values(), self.transport])
+
+    @property
+    def folder(self) -> str:
+        """The name of this simulation's folder."""
+        return "-".join([self.scenario, *self.set.values(), self.transport])
 
 
 def jobs(quick: bool) -> Iterator[Job]:
     """All simulations, in order."""
     for fan_out in FAN_OUTS[:3] if quick else FAN_OUTS:
         for transport in TRANSPORTS:
-            yield Job("fig01-partition-aggregate.toml", transport, {FAN_OUT_KEY: str(fan_out)})
+            yield Job("fig01-partition-aggregate", transport, {FAN_OUT_KEY: str(fan_out)})
     for transport in TRANSPORTS:
-        yield Job("websearch.toml", transport, {"traffic.web.flows": "200" if quick else "10000"})
+        yield Job("websearch", transport, {"traffic.web.flows": "200" if quick else "10000"})
 
 
 @click.command(epilog=EXAMPLES)
 @click.option(
     "--scenarios",
     type=click.Path(path_type=Path),
-    default=Path("scenarios"),
-    show_default=True,
-    help="Folder of the repository's scenarios.",
+    help="Folder with the two scenarios as files, to demonstrate changed ones.  [default: those of the package]",
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("out"), show_default=True, help="Folder for the results."
 )
 @click.option("--quick", is_flag=True, help="Fewer and smaller simulations.")
-def demo(scenarios: Path, out: Path, quick: bool) -> int:
+def demo(scenarios: Path | None, out: Path, quick: bool) -> int:
     """Run the main job: ExpressPass against DCTCP, and a report with pictures.
 
     A partition/aggregate incast (ExpressPass '17, Fig. 1) with fan-outs of 32 to 2,048 on an 8-ary fat tree, then
     web-search traffic at a load of 0.6 on a 3:1 oversubscribed fat tree of 192 hosts.
     """
+    from clearway import folder
     from clearway.command.progress import progress_bar
+    from clearway.comparison import save
     from clearway.report import write_page
     from clearway.runner import load_scenario, simulate
 
     wanted = list(jobs(quick))
-    if missing := [job.scenario for job in wanted if not (scenarios / job.scenario).exists()]:
-        where = "run this in Clearway's repository, or name its folder with --scenarios"
-        raise _clearway.Error(f"{scenarios / missing[0]}: there is no such file; {where}")
-    loaded = [load_scenario(scenarios / job.scenario, transport=job.transport, set=job.set) for job in wanted]
-    target = out / "demo"
-    folder.check_target(target)
+    loaded = [load_scenario(source(job.scenario, scenarios), transport=job.transport, set=job.set) for job in wanted]
+    target = out / ("demo-quick" if quick else "demo")
+    results = {job.folder: one.to_toml() for job, one in zip(wanted, loaded, strict=True)}
+    folder.check_target(target, results)
     runs: list[Run] = []
     with progress_bar(quiet=False) as bar:
         for number, (job, scenario) in enumerate(zip(wanted, loaded, strict=True), 1):
@@ -88,12 +91,20 @@ def demo(scenarios: Path, out: Path, quick: bool) -> int:
             runs.append(run)
             if run.interrupted:
                 break
-    board = board_html(scenarios.parent / "docs" / "results" / "data")
+    board = board_html(Path("docs") / "results" / "data")
     page = write_page(runs, out / "report" / "index.html", title="ExpressPass against DCTCP", more=board)
-    save(runs, target)
+    saved = save({job.folder: run for job, run in zip(wanted, runs, strict=False)}, target, results, force=False)
     show(runs)
-    notes().print(f"Results: {target}\nReport:  {page} (open it in a browser)", markup=False)
+    notes().print(f"Results: {saved}\nReport:  {page} (open it in a browser)", markup=False)
     return INTERRUPTED if runs[-1].interrupted else 0
+
+
+def source(name: str, folder: Path | None) -> Path | str:
+    """The file of an example scenario in a folder or, without one, its text from the package."""
+    if folder is not None:
+        return folder / f"{name}.toml"
+    text = next(one["text"] for one in _clearway.scenarios() if one["name"] == name)
+    return f'name = "{name}"\n{text}'
 
 
 def board_html(records: Path) -> str:
@@ -108,15 +119,6 @@ def board_html(records: Path) -> str:
         "Every claim of the five papers is computed by `clearway reproduce`; docs/results/README.md has a row for each."
     )
     return f'<h2>What the papers claim</h2><p class="muted">{about}</p><div class="card">{table}</div>'
-
-
-def save(runs: list[Run], target: Path) -> None:
-    """Writes the runs, in place of those of an earlier demonstration."""
-    for old in folder.find_runs(target) if target.exists() else []:
-        shutil.rmtree(old)
-    for run in runs:
-        values = run.summary["overrides"]["set"].values()
-        run.save(target / "-".join([run.name, *values, run.label]))
 
 
 def show(runs: list[Run]) -> None:

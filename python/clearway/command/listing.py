@@ -1,4 +1,4 @@
-"""The command `clearway list`: transports, topologies, workloads and figures."""
+"""The command `clearway list`: transports, topologies, workloads, example scenarios and figures."""
 
 from __future__ import annotations
 
@@ -21,24 +21,29 @@ Examples:
   clearway list transports
   clearway list transports expresspass
   clearway list topologies --json
+  clearway list scenarios
+  clearway list scenarios incast > incast.toml
   clearway list figures
 """
 
 
 @click.command("list", epilog=EXAMPLES)
-@click.argument("what", type=click.Choice(["transports", "topologies", "workloads", "figures"]))
+@click.argument("what", type=click.Choice(["transports", "topologies", "workloads", "scenarios", "figures"]))
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def list_(what: str, name: str | None, as_json: bool) -> None:
-    """List the transports, topologies or workloads that scenarios may name, or the figures that can be reproduced.
+    """List the transports, topologies or workloads that scenarios may name, example scenarios, or the figures that can
+    be reproduced.
 
-    With NAME, all about that one.
+    With NAME, all about that one; of an example scenario that is its file.
     """
     known = {entry["name"]: entry for entry in catalog(what)}
     if name is not None and name not in known:
         raise click.UsageError(f"{name!r} is not among the {what}: {', '.join(known)}")
     if as_json:
         print_json(known[name] if name else list(known.values()))
+    elif name is not None and what == "scenarios":
+        click.echo(known[name]["text"], nl=False)
     elif name is None:
         print_texts(console(), overview(what), left=4)
     elif what == "transports":
@@ -53,6 +58,7 @@ def catalog(what: str) -> list[dict[str, Any]]:
         "transports": _clearway.transports,
         "topologies": _clearway.topologies,
         "workloads": _clearway.workloads,
+        "scenarios": _clearway.scenarios,
         "figures": figures,
     }
     return [dict(entry) for entry in of[what]()]
@@ -82,6 +88,8 @@ def overview(what: str) -> Texts:
     if what == "workloads":
         rows = [[w["name"], units.size(w["mean_bytes"]), escape(w["summary"])] for w in _clearway.workloads()]
         return ["workload", "mean size", "what it is"], rows
+    if what == "scenarios":
+        return ["scenario", "what it shows"], [[one["name"], escape(one["summary"])] for one in _clearway.scenarios()]
     if what == "figures":
         rows = [[f["name"], escape(f["summary"]), f"{f['quick']:,} quick, {f['full']:,} full"] for f in figures()]
         return ["figure", "what it is", "simulations"], rows

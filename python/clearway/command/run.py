@@ -44,20 +44,21 @@ def run(
     """
     from clearway import folder
     from clearway.command.progress import progress_bar
+    from clearway.naming import default_folder
     from clearway.runner import load_scenario, simulate
 
     chosen = settings_dict(settings, stacks)
     loaded = load_scenario(scenario, transport=transport, seed=seed, set=chosen)
-    out = out or Path("out") / "-".join(filter(None, [loaded.name, transport]))
-    folder.check_target(out, force=force)
+    out = out or default_folder(loaded, transports=True, seed=seed, settings=chosen)
+    folder.check_target(out, {"": loaded.to_toml()}, force=force)
     with progress_bar(quiet=quiet or as_json) as bar:
         result = simulate(loaded, transport=transport, set=chosen, progress=bar.start(loaded.name))
-    result.save(out, force=force)
+    saved = result.save(out, force=force)
     if as_json:
-        print_json(run_json(result, out))
+        print_json(run_json(result, saved))
     else:
         print_runs(console(quiet=quiet), f"{result.name}, seed {result.summary['seed']}", {result.label: result})
-    notes(quiet=quiet).print(saved_text(result.interrupted, result.summary["simulated_s"], out), markup=False)
+    notes(quiet=quiet).print(saved_text(result.interrupted, result.summary["simulated_s"], saved, out), markup=False)
     return INTERRUPTED if result.interrupted else 0
 
 
@@ -74,8 +75,10 @@ def run_json(run: Run, out: Path) -> dict[str, object]:
     }
 
 
-def saved_text(interrupted: bool, simulated_s: float, out: Path) -> str:
-    """Says where the results are and, after Ctrl-C, of which part they are."""
+def saved_text(interrupted: bool, simulated_s: float, saved: Path, out: Path) -> str:
+    """Says where the results are, why not in `out` if not, and, after Ctrl-C, of which part they are."""
+    elsewhere = f", as {out} holds others that are finished" if saved != out else ""
     if interrupted:
-        return f"Interrupted: the results are of the first {simulated_s:g} s of simulated time. They are in {out}"
-    return f"Results: {out}"
+        first = f"Interrupted: the results are of the first {simulated_s:g} s of simulated time."
+        return f"{first} They are in {saved}{elsewhere}"
+    return f"Results: {saved}{elsewhere}"

@@ -50,8 +50,14 @@ def run_options(function: F) -> F:
             help="How connections start: each transport's own way, or all alike (a handshake, a first window of 2).",
         ),
         click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed, instead of the scenario's."),
-        click.option("--out", type=click.Path(path_type=Path), help="Folder for the results.  [default: out/NAME]"),
-        click.option("--force", is_flag=True, help="Write into a folder that holds something else too."),
+        click.option(
+            "--out",
+            type=click.Path(path_type=Path),
+            help="Folder for the results.  [default: in out, named for the scenario and what is set]",
+        ),
+        click.option(
+            "--force", is_flag=True, help="Replace other results, or write into a folder with other files; they stay."
+        ),
         click.option(
             "--threads",
             type=int,
@@ -80,17 +86,17 @@ def settings_dict(settings: tuple[tuple[str, str], ...], stacks: str | None = No
 
 def console(*, quiet: bool = False) -> Console:
     """The console for results, on standard output; 120 columns wide where that is no terminal."""
-    from rich.console import Console
+    from clearway.command.printer import Printer
 
     width = None if sys.stdout.isatty() else 120
-    return Console(quiet=quiet, width=width, highlight=False, emoji=False)
+    return Printer(quiet=quiet, width=width, highlight=False, emoji=False)
 
 
 def notes(*, quiet: bool = False) -> Console:
     """The console for everything but results, on standard error."""
-    from rich.console import Console
+    from clearway.command.printer import Printer
 
-    return Console(stderr=True, quiet=quiet, highlight=False, emoji=False, soft_wrap=True)
+    return Printer(stderr=True, quiet=quiet, highlight=False, emoji=False, soft_wrap=True)
 
 
 def print_json(value: object) -> None:

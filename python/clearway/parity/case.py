@@ -12,24 +12,8 @@ from typing import Any
 
 import polars as pl
 
-from clearway._clearway import Error
 from clearway.metrics import BUCKETS
 from clearway.result import Run
-
-
-class ForeignError(Exception):
-    """A line in the format of an authors' simulator that can't be read: its number, what it is, what would be right."""
-
-    def __init__(self, number: int, words: list[str], right: str) -> None:
-        super().__init__(f"{number}: {' '.join(words)!r}: {right}")
-
-
-def flow(start_s: str, src: str, dst: str, size: str) -> tuple[int, int, int, int]:
-    """A row of a list (start in ns, hosts, bytes) from words of a foreign one; raises `ValueError` for what is none."""
-    row = round(float(start_s) * 1e9), int(src), int(dst), int(float(size))
-    if not all(0 <= one < 2**63 for one in row):
-        raise ValueError(row)
-    return row
 
 
 @dataclass(frozen=True)
@@ -67,10 +51,8 @@ class Case:
     #: The span that a completion time covers, in words; it is the same on both sides.
     counted: str
     lists: tuple[FlowList, ...]
-    #: The scenario that runs the list of flows in this CSV file.
+    #: The scenario that runs the list of flows in this file.
     scenario: Callable[[Path], dict[str, Any]]
-    #: Reads a list in the format of the authors' simulator; `None` if the text is in another. Raises `ForeignError`.
-    foreign: Callable[[str], pl.DataFrame | None]
     #: Completion times of a run in seconds, counted as `counted` says, in the order of its flows.
     fct: Callable[[Run], pl.Series] = fct_s
     #: Name, least size and first size that is too large.
@@ -99,18 +81,3 @@ def csv(flows: pl.DataFrame) -> str:
 def digest(text: str) -> str:
     """SHA-256 of a list's text."""
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def read_list(case: Case, path: Path) -> str:
-    """A list that a user brings, as CSV: taken as it is, or from the format of the authors' simulator."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise Error(f"{path}: can't be read as a list of flows: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise Error(f"{path}: can't be read as a list of flows: it is not UTF-8; save it as UTF-8 text") from None
-    try:
-        flows = case.foreign(text)
-    except ForeignError as error:
-        raise Error(f"{path}:{error}") from None
-    return text if flows is None else csv(flows)

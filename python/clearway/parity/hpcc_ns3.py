@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from clearway.parity.case import Case, FlowList, ForeignError, flow
+from clearway.parity.case import Case, FlowList
 from clearway.parity.flowlists import Cdf, poisson
 from clearway.result import Run
 
@@ -65,27 +65,6 @@ def acked_s(run: Run) -> pl.Series:
     return run.flows["acked_s"]
 
 
-def foreign(text: str) -> pl.DataFrame | None:
-    """A list of that code: a count, then source, destination, priority, port, bytes and start in seconds, in a line."""
-    lines = [(number, line.split()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    if not lines or "," in text:
-        return None
-    rows = []
-    try:
-        count = int(lines[0][1][0])
-    except ValueError:
-        raise ForeignError(*lines[0], "write the number of flows") from None
-    if not 0 < count < len(lines):
-        raise ForeignError(*lines[0], f"write the number of flows; {len(lines) - 1} lines follow")
-    for number, words in lines[1 : count + 1]:
-        try:
-            src, dst, _priority, _port, size, start = words
-            rows.append(flow(start, src, dst, size))
-        except (OverflowError, ValueError):
-            raise ForeignError(number, words, "write src dst priority dport bytes start-in-seconds") from None
-    return pl.DataFrame(rows, schema=["start_ns", "src", "dst", "size_bytes"], orient="row")
-
-
 CASES = tuple(
     Case(
         name=f"hpcc-ns3-{name}",
@@ -94,7 +73,6 @@ CASES = tuple(
         counted="from the start of a flow to the arrival of its last acknowledgement at the sender",
         lists=LISTS,
         scenario=scenario(settings),
-        foreign=foreign,
         fct=acked_s,
     )
     for name, (word, settings) in TRANSPORTS.items()

@@ -11,7 +11,7 @@ import numpy as np
 
 from clearway._clearway import Error
 from clearway.metrics import mean, percentile
-from clearway.parity.case import Case, FlowList, csv, digest, read_list
+from clearway.parity.case import Case, FlowList, csv, digest
 from clearway.result import Run
 from clearway.runner import ProgressCallback, load_scenario, simulate
 
@@ -69,18 +69,9 @@ class Row:
         return {**vars(self), "mean_ratio": self.mean_ratio, "p99_ratio": self.p99_ratio, "agrees": self.agrees}
 
 
-def run_list(
-    case: Case, text: str, *, origin: str, seed: int | None = None, progress: ProgressCallback | None = None
-) -> Run:
-    """Simulates a list, given as CSV, in the case's scenario. `origin` stands for it in messages."""
-    with tempfile.TemporaryDirectory(prefix="clearway-parity-") as folder:
-        path = Path(folder) / "flows.csv"
-        path.write_text(text, encoding="utf-8")
-        try:
-            loaded = load_scenario(case.scenario(path), seed=seed)
-        except Error as error:
-            raise Error(str(error).replace(str(path), origin)) from None
-        return simulate(loaded, progress=progress)
+def run_list(case: Case, path: Path, *, seed: int | None = None, progress: ProgressCallback | None = None) -> Run:
+    """Simulates the list of flows in a file, of any format that scenarios read, in the case's scenario."""
+    return simulate(load_scenario(case.scenario(path.absolute()), seed=seed), progress=progress)
 
 
 def measure(case: Case, run: Run, name: str) -> list[Row]:
@@ -106,11 +97,11 @@ def medians(runs: list[list[Row]]) -> list[Row]:
     return rows
 
 
-def run_seeds(case: Case, text: str, name: str, seeds: int, progress: Progress) -> list[Row]:
+def run_seeds(case: Case, path: Path, name: str, seeds: int, progress: Progress) -> list[Row]:
     """Runs a list with so many seeds."""
     runs = []
     for seed in range(1, seeds + 1):
-        run = run_list(case, text, origin=name, seed=seed, progress=progress(f"{name}, seed {seed}"))
+        run = run_list(case, path, seed=seed, progress=progress(f"{name}, seed {seed}"))
         runs.append(measure(case, run, name))
         if run.interrupted:
             raise KeyboardInterrupt
@@ -123,7 +114,10 @@ def compare(case: Case, flows: FlowList, *, seeds: int = SEEDS, progress: Progre
     reference = case.reference(flows)
     if reference is not None and digest(text) != reference.sha256:
         raise Error(f"list {flows.name}: it is not the one that was measured (SHA-256 {digest(text)})")
-    rows = run_seeds(case, text, flows.name, seeds, progress)
+    with tempfile.TemporaryDirectory(prefix="clearway-parity-") as folder:
+        path = Path(folder) / f"{flows.name}.csv"
+        path.write_text(text, encoding="utf-8")
+        rows = run_seeds(case, path, flows.name, seeds, progress)
     return rows if reference is None else [beside(row, reference.buckets) for row in rows]
 
 
@@ -136,5 +130,7 @@ def beside(row: Row, buckets: dict[str, dict[str, float]]) -> Row:
 
 
 def own_list(case: Case, path: Path, *, seeds: int = SEEDS, progress: Progress = no_progress) -> list[Row]:
-    """Runs a list that a user brings."""
-    return run_seeds(case, read_list(case, path), path.name, seeds, progress)
+    """Runs a list that a user brings: as CSV or in the format of the case's simulator."""
+    if not path.is_file():
+        raise Error(f"{path}: can't be read as a list of flows: there is no such file")
+    return run_seeds(case, path, path.name, seeds, progress)

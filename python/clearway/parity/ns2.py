@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
-from clearway.parity.case import Case, FlowList, ForeignError, flow
+from clearway.parity.case import Case, FlowList
 from clearway.parity.flowlists import Cdf, poisson
 
 HOSTS = 192
@@ -68,21 +66,6 @@ def scenario(flows: Path) -> dict[str, Any]:
     }
 
 
-def foreign(text: str) -> pl.DataFrame | None:
-    """A list as the script writes it to `flowfile.tr`: start in seconds, source, destination and bytes, in a line."""
-    lines = [(number, line.split()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    if not lines or "," in text:
-        return None
-    rows = []
-    for number, words in lines:
-        try:
-            start, src, dst, size = words
-            rows.append(flow(start, src, dst, size))
-        except (OverflowError, ValueError):
-            raise ForeignError(number, words, "write start-in-seconds src dst bytes") from None
-    return pl.DataFrame(rows, schema=["start_ns", "src", "dst", "size_bytes"], orient="row")
-
-
 CASE = Case(
     name="ns2",
     title="ExpressPass beside its authors' ns-2 code",
@@ -90,5 +73,4 @@ CASE = Case(
     counted="from the start of a flow to the arrival of its last byte at the receiver",
     lists=tuple(flow_list(workload, seed) for workload, count in LISTS.items() for seed in range(1, count + 1)),
     scenario=scenario,
-    foreign=foreign,
 )

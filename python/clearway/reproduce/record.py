@@ -10,7 +10,7 @@ from typing import Any
 
 from clearway import _clearway
 from clearway._clearway import Error
-from clearway.reproduce import sources
+from clearway.jobs import sources
 from clearway.reproduce.claims import Finding, Verdict, claims, claims_text
 from clearway.reproduce.figure import Figure, Job, Reproduction
 

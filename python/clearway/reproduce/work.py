@@ -17,8 +17,8 @@ from typing import Any
 import polars as pl
 
 from clearway._clearway import Error
+from clearway.jobs import sources
 from clearway.jobs.parent import start_worker
-from clearway.reproduce import sources
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.runner import run, simulate
 

@@ -167,7 +167,8 @@ impl CreditParams {
         let credits = Some(CreditNeeds { queue: self.credit_queue, shaping });
         let unscheduled_queue = (self.low_priority > 0.0).then_some(self.low_priority_queue);
         let marking = ecn.then_some(MarkingNeeds::Step);
-        Needs { credits, marking, unscheduled_queue, ..Needs::NOTHING }
+        let smallest_packet = self.randomize_size.then_some(self.size_min);
+        Needs { credits, marking, unscheduled_queue, smallest_packet, ..Needs::NOTHING }
     }
 
     fn sender(&self, ecn: bool, stop_by_mark: bool, env: &Env) -> SenderConfig {

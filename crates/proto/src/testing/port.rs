@@ -73,7 +73,7 @@ impl Port {
     pub fn arrive(&mut self, mut item: Travelling, now: Time) {
         let state = self.state(now);
         if let Some(mechanism) = self.mechanism.as_mut().filter(|mechanism| mechanism.sees_arrivals()) {
-            mechanism.on_arrival(&item.packet, item.flow as u64, state);
+            mechanism.on_arrival(&item.packet, Some(item.flow as u64), state);
         }
         self.seen.packets += 1;
         self.seen.max = self.seen.max.max(self.queued);

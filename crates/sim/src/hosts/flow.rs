@@ -87,7 +87,7 @@ pub struct Flow {
     pub number: u64,
     /// The classes of the flow's packets.
     pub classes: Classes,
-    /// The reverse of the sending end's route, where switches notify senders.
+    /// The reverse of the sending end's route, if switches notify the sender.
     pub way_back: Option<Route>,
     /// The shim between the receiving end and the network, if there is one.
     pub shim: Option<ShimId>,

@@ -13,7 +13,7 @@ impl Network {
     pub(super) fn meet_mechanism(&mut self, mechanism: MechanismId, id: PacketId) {
         let state = self.port_state(self.mechanisms[mechanism].port);
         let parcel = &self.slab[id];
-        let flow = self.residents.name_of(parcel.flow);
+        let flow = self.residents.notified_name(parcel.flow);
         self.mechanisms[mechanism].protocol.on_arrival(&parcel.packet, flow, state);
         self.arm_mechanism(mechanism);
     }

@@ -1,5 +1,6 @@
 //! A link: the time that a frame takes to leave for it, without a division for each frame, and its random loss.
 
+use crate::model::truncated_time;
 use clearway_proto::{Framing, Rng};
 use clearway_units::{Bytes, Rate, Span};
 
@@ -69,7 +70,7 @@ fn whole_byte(rate: Rate) -> u32 {
 /// The time that `wire` bytes take at `rate`.
 fn time_to_send(rate: Rate, wire: u32, whole_ns: bool) -> Span {
     let size = Bytes::new(wire as u64);
-    if whole_ns { rate.time_to_send_below(size, Span::from_ns(1)) } else { rate.time_to_send(size) }
+    if whole_ns { truncated_time(rate, size) } else { rate.time_to_send(size) }
 }
 
 /// Random loss on a link, packet by packet.

@@ -12,16 +12,20 @@ pub struct Residents {
     packets: IdVec<FlowSlot, u32>,
     /// The number of flows that have had each place so far.
     births: IdVec<FlowSlot, u32>,
+    /// True for each flow whose sender reacts to CNPs.
+    takes_cnps: IdVec<FlowSlot, bool>,
     /// Flows that ended and whose last packet has left.
     drained: Vec<FlowSlot>,
 }
 
 impl Residents {
-    /// A flow starts, and has no packet yet.
-    pub fn open(&mut self, flow: FlowSlot) {
+    /// A flow starts, and has no packet yet. `takes_cnps` says whether its sender reacts to CNPs.
+    pub fn open(&mut self, flow: FlowSlot, takes_cnps: bool) {
         self.packets.cover(flow, 0);
         self.births.cover(flow, 0);
         self.births[flow] += 1;
+        self.takes_cnps.cover(flow, false);
+        self.takes_cnps[flow] = takes_cnps;
         let packets = &mut self.packets[flow];
         debug_assert!(matches!(*packets, 0 | ENDED), "a flow's place is used again with packets of it about");
         *packets = 0;
@@ -71,9 +75,15 @@ impl Residents {
     }
 
     /// The name of the flow that has a place now. A name is never used again, though the place is.
-    #[inline]
-    pub fn name_of(&self, flow: FlowSlot) -> u64 {
+    fn name_of(&self, flow: FlowSlot) -> u64 {
         (self.births[flow] as u64) << 32 | flow.index() as u64
+    }
+
+    /// The name by which a mechanism may notify a flow; `None` if the flow's sender does not react to CNPs, so that no
+    /// mechanism can ask for one.
+    #[inline]
+    pub fn notified_name(&self, flow: FlowSlot) -> Option<u64> {
+        self.takes_cnps[flow].then(|| self.name_of(flow))
     }
 
     /// The flow of a name, unless it has ended.
@@ -91,7 +101,7 @@ mod tests {
     fn a_flow_is_drained_when_its_last_packet_has_left_after_both_ends_are_done() {
         let mut residents = Residents::default();
         let flow = FlowSlot::from_index(3);
-        residents.open(flow);
+        residents.open(flow, true);
         residents.enter(flow);
         residents.enter(flow);
         residents.leave(flow);
@@ -105,7 +115,7 @@ mod tests {
     fn a_flow_whose_last_packet_made_an_end_answer_is_not_drained() {
         let mut residents = Residents::default();
         let flow = FlowSlot::from_index(0);
-        residents.open(flow);
+        residents.open(flow, true);
         residents.end(flow);
         residents.enter(flow);
         assert!(residents.any_drained());
@@ -116,12 +126,23 @@ mod tests {
     fn a_name_means_the_flow_that_had_the_place_and_no_other() {
         let mut residents = Residents::default();
         let flow = FlowSlot::from_index(0);
-        residents.open(flow);
-        let name = residents.name_of(flow);
+        residents.open(flow, true);
+        let name = residents.notified_name(flow).unwrap();
         assert_eq!(residents.by_name(name), Some(flow));
         residents.end(flow);
         assert_eq!(residents.by_name(name), None);
-        residents.open(flow);
+        residents.open(flow, true);
         assert_eq!(residents.by_name(name), None);
+    }
+
+    #[test]
+    fn a_flow_that_takes_no_cnps_has_no_name_to_notify_it_by() {
+        let mut residents = Residents::default();
+        let flow = FlowSlot::from_index(0);
+        residents.open(flow, false);
+        assert_eq!(residents.notified_name(flow), None);
+        residents.end(flow);
+        residents.open(flow, true);
+        assert!(residents.notified_name(flow).is_some(), "the next flow in its place takes them");
     }
 }

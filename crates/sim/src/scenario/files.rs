@@ -2,6 +2,8 @@
 
 use super::error::ScenarioError;
 use clearway_schema::one_line;
+use ruzstd::decoding::StreamingDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -38,19 +40,50 @@ pub(super) struct Unreadable {
 
 /// The first bytes of a file in the gzip format (RFC 1952).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// The first bytes of a frame of data in the Zstandard format (RFC 8878).
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// The mark with which some programs, spreadsheets among them, begin a text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Unpacks at most `max` bytes of a file in the gzip format.
-fn unpack(packed: &[u8], max: u64) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let unpacked = flate2::read::MultiGzDecoder::new(packed).take(max + 1).read_to_end(&mut bytes);
-    unpacked.map_err(|error| format!("is no whole gzip file: {}", one_line(&error.to_string())))?;
-    if bytes.len() as u64 > max {
+/// Returns the content of a file of at most `max` bytes, unpacked if it is in the gzip or Zstandard format.
+fn unpack(bytes: Vec<u8>, max: u64) -> Result<Vec<u8>, String> {
+    let mut unpacked = Vec::new();
+    let (name, result) = if bytes.starts_with(&GZIP) {
+        let mut reader = flate2::read::MultiGzDecoder::new(bytes.as_slice()).take(max + 1);
+        ("gzip", reader.read_to_end(&mut unpacked).map(drop).map_err(|error| error.to_string()))
+    } else if bytes.starts_with(&ZSTD) {
+        ("Zstandard", unpack_zstd(&bytes, max, &mut unpacked))
+    } else {
+        return Ok(bytes);
+    };
+    result.map_err(|error| format!("is no whole {name} file: {}", one_line(&error)))?;
+    if unpacked.len() as u64 > max {
         return Err(format!("is too large once unpacked; the limit is {max} bytes"));
     }
-    Ok(bytes)
+    Ok(unpacked)
 }
 
-/// Reads a text file of at most `max` bytes, which may be in the gzip format.
+/// Unpacks the frames of a file in the Zstandard format, until more than `max` bytes have come out.
+fn unpack_zstd(mut packed: &[u8], max: u64, unpacked: &mut Vec<u8>) -> Result<(), String> {
+    while !packed.is_empty() && unpacked.len() as u64 <= max {
+        let rest = max + 1 - unpacked.len() as u64;
+        match StreamingDecoder::new(&mut packed) {
+            Ok(frame) => {
+                frame.take(rest).read_to_end(unpacked).map(drop).map_err(|error| error.to_string())?
+            }
+            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                length, ..
+            })) => {
+                let skipped = usize::try_from(length).ok().and_then(|length| packed.get(length..));
+                packed = skipped.ok_or("it ends within a frame to skip")?;
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    Ok(())
+}
+
+/// Reads a text file of at most `max` bytes, which may be in the gzip or Zstandard format.
 pub(super) fn read(path: &Path, max: u64) -> Result<Text, Unreadable> {
     let fail = |problem: String| Unreadable { line: None, problem };
     let unreadable = |error: std::io::Error| fail(format!("can't be read: {}", one_line(&error.to_string())));
@@ -63,9 +96,9 @@ pub(super) fn read(path: &Path, max: u64) -> Result<Text, Unreadable> {
     if about.len() > max {
         return Err(fail(format!("is too large, {} bytes; the limit is {max}", about.len())));
     }
-    let mut bytes = std::fs::read(path).map_err(unreadable)?;
-    if bytes.starts_with(&GZIP) {
-        bytes = unpack(&bytes, max).map_err(fail)?;
+    let mut bytes = unpack(std::fs::read(path).map_err(unreadable)?, max).map_err(fail)?;
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];

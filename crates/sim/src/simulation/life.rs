@@ -89,10 +89,11 @@ impl Simulation {
             cnp: ClassId::from_index(entry.notice_class),
             unscheduled: ClassId::from_index(model.unscheduled_class()),
         };
-        let way_back = self.switches_notify.then(|| self.net.paths.add_reverse(forward));
+        let takes_cnps = self.switches_notify && entry.transport.needs().cnps;
+        let way_back = takes_cnps.then(|| self.net.paths.add_reverse(forward));
         let flow = Flow::new((sender, sending), (receiver, receiving), (traffic, number), classes);
         let slot = self.hosts.flows.insert(Flow { way_back, shim, ..flow });
-        self.net.residents.open(slot);
+        self.net.residents.open(slot, takes_cnps);
         slot
     }
 

@@ -25,7 +25,7 @@ impl Simulation {
                     end.route = self.net.paths.add(&ports, set.hops, set.count);
                 }
             }
-            if self.switches_notify {
+            if flow.way_back.is_some() {
                 flow.way_back = Some(self.net.paths.add_reverse(flow.sending.route));
             }
         }

@@ -37,6 +37,7 @@ impl Simulation {
                 .mechanism
                 .as_ref()
                 .is_some_and(|mechanism| mechanism.info().sends_cnps),
+            quiet_since: None,
             events: 0,
             ended: None,
             model: model.clone(),
@@ -89,6 +90,8 @@ fn check(model: &Model) -> Result<(), String> {
         "a class of packets is named that does not exist"
     } else if !model.traffic.iter().all(yields) {
         "unscheduled data needs a class that yields to all others"
+    } else if model.timeless_port().is_some() {
+        "truncation to whole nanoseconds leaves no time for the smallest frame on the fastest link"
     } else if model.topology.ports().len() + model.topology.hosts() + 2 > ENTITIES_MAX {
         "the network has too many ports and hosts"
     } else {

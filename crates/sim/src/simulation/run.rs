@@ -62,6 +62,8 @@ pub struct Simulation {
     pub(super) sampler: Sampler,
     /// The number of series that are sampled at intervals: so many events are always pending.
     pub(super) periodic: usize,
+    /// The time of the last event before nothing but samples was left: without them the run would have ended there.
+    pub(super) quiet_since: Option<Time>,
     /// Set if round-trip times are sampled.
     pub(super) watches_rtt: bool,
     /// Set if mechanisms of switches send notifications to senders.
@@ -93,6 +95,7 @@ impl Simulation {
         for _ in 0..SLICE {
             let Some(event) = self.net.agenda.pop() else {
                 self.ended = Some(if self.is_complete() { Ended::Complete } else { Ended::Stalled });
+                self.net.agenda.now = self.quiet_since.unwrap_or(self.net.agenda.now);
                 return;
             };
             if event.at() > stop {
@@ -101,12 +104,13 @@ impl Simulation {
                 return;
             }
             debug_assert!(event.at() >= self.net.now(), "time runs backwards");
+            let before = self.net.agenda.now;
             self.net.agenda.now = event.at();
             self.events += 1;
             if self.fetches_ahead {
                 self.look_ahead();
             }
-            if !self.handle(event) {
+            if !self.handle(event, before) {
                 return;
             }
             if self.net.residents.any_drained() {
@@ -133,9 +137,9 @@ impl Simulation {
         }
     }
 
-    /// Handles an event. Answers whether the run goes on.
+    /// Handles an event; `before` is the time of the event before it. Answers whether the run goes on.
     #[inline(always)]
-    fn handle(&mut self, event: Event) -> bool {
+    fn handle(&mut self, event: Event, before: Time) -> bool {
         match event.kind() {
             EventKind::Arrive(id) => {
                 if self.net.arrive(id) && self.hosts.reach(id, &mut self.net) {
@@ -159,7 +163,7 @@ impl Simulation {
                 }
             }
             other => {
-                self.handle_other(other);
+                self.handle_other(other, before);
                 return self.ended.is_none();
             }
         }
@@ -168,13 +172,13 @@ impl Simulation {
 
     /// Handles an event that is rarer than packets.
     #[inline(never)]
-    fn handle_other(&mut self, kind: EventKind) {
+    fn handle_other(&mut self, kind: EventKind, before: Time) {
         match kind {
             EventKind::ShimTimer(shim) => self.hosts.wake_shim(shim, &mut self.net),
             EventKind::Traffic(traffic) => self.run_source(traffic),
             EventKind::Stop(record) => self.stop_flow(record),
             EventKind::Fault(fault) => self.fault(fault),
-            EventKind::Sample(series) => self.sample(series),
+            EventKind::Sample(series) => self.sample(series, before),
             EventKind::Pause(port) => self.obey_frame(port),
             EventKind::MechanismTimer(mechanism) => self.wake_mechanism(mechanism),
             EventKind::Watch => self.watch(),
@@ -258,11 +262,13 @@ impl Simulation {
         self.hosts.flows.live() == 0 && self.sources.all_done()
     }
 
-    fn sample(&mut self, series: SeriesId) {
+    fn sample(&mut self, series: SeriesId, before: Time) {
         self.sampler.sample(series, &self.model, &self.net, &mut self.hosts.flows);
-        // Where nothing but samples is left, the run is over.
+        // Where nothing but samples is left, the run is over, and was so before the first sample that found it so.
         if self.net.agenda.len() >= self.periodic {
             self.schedule_sample(series);
+        } else if self.quiet_since.is_none() {
+            self.quiet_since = Some(before);
         }
     }
 }

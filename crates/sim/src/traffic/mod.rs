@@ -2,8 +2,10 @@
 
 mod cdf;
 mod lists;
+mod pairs;
 mod workloads;
 
 pub use cdf::{Cdf, CdfError};
-pub use lists::{ListError, ListedFlow, parse_csv, parse_hpcc, random_pair, random_permutation};
+pub use lists::{HtsimUnit, ListError, ListFormat, ListRules, ListedFlow, detect_format, parse_list};
+pub use pairs::{random_pair, random_permutation};
 pub use workloads::{WORKLOADS, WorkloadInfo};

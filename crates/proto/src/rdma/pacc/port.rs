@@ -70,13 +70,16 @@ impl PortMechanism for PaccPort {
         }
     }
 
-    /// Counts a data packet of a pair that joins the queue (`RECEIVE_PACKET`).
+    /// Counts a data packet of a pair that joins the queue (`RECEIVE_PACKET`). Data of flows that take no notifications
+    /// counts by the queue that it builds, and has no entry.
     #[inline]
-    fn on_arrival(&mut self, packet: &Packet, pair: u64, port: PortState) {
+    fn on_arrival(&mut self, packet: &Packet, pair: Option<u64>, port: PortState) {
         if packet.kind() != Kind::Data {
             return;
         }
-        self.table.count(pair, packet.wire, port.queued > self.pi.threshold());
+        if let Some(pair) = pair {
+            self.table.count(pair, packet.wire, port.queued > self.pi.threshold());
+        }
         if self.period_end == Time::MAX {
             self.period_end = self.next_multiple(port.now);
         }
@@ -213,7 +216,7 @@ mod tests {
     /// `packets` packets of a pair that find `queued` bytes.
     fn forward(port: &mut PaccPort, key: u64, packets: u32, queued: u64, now: Time) {
         let packet = Packet::data(Header::data(0), 1000, 1048, Time::ZERO);
-        (0..packets).for_each(|_| port.on_arrival(&packet, key, state(queued, now)));
+        (0..packets).for_each(|_| port.on_arrival(&packet, Some(key), state(queued, now)));
     }
 
     #[test]
@@ -231,6 +234,20 @@ mod tests {
         assert_eq!(times(1), (0..10).map(|n| 80 + 4 * n).collect::<Vec<_>>());
         assert_eq!(times(2), (0..6).map(|n| 80 + 4 * n).collect::<Vec<_>>());
         assert!(times(3).is_empty());
+    }
+
+    #[test]
+    fn traffic_that_takes_no_notifications_gets_none_and_leaves_all_to_the_others() {
+        let mut port = port();
+        let packet = Packet::data(Header::data(0), 1000, 1048, Time::ZERO);
+        port.on_arrival(&packet, None, state(200_000, at(5)));
+        assert_eq!(port.next_timeout(), at(80), "the controller follows the queue, whoever builds it");
+        forward(&mut port, 1, 50, 200_000, at(10));
+        (0..50).for_each(|_| port.on_arrival(&packet, None, state(200_000, at(10))));
+        // N_all = 0.05 x 25 + 0.1 x 150 = 16.25, as in the test above.
+        let sent = run(&mut port, 150_000, at(159));
+        assert_eq!(sent.len(), 16, "{sent:?}");
+        assert!(sent.iter().all(|(_, pair)| *pair == 1));
     }
 
     #[test]

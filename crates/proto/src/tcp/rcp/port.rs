@@ -90,7 +90,7 @@ impl PortMechanism for RcpRate {
     }
 
     #[inline]
-    fn on_arrival(&mut self, packet: &Packet, _: u64, port: PortState) {
+    fn on_arrival(&mut self, packet: &Packet, _: Option<u64>, port: PortState) {
         if port.now >= self.until {
             self.catch_up(port.queued, port.now);
         }
@@ -201,7 +201,7 @@ mod tests {
             let bytes = flows * rate / 8.0 * 1e-6;
             let mut fluid = packet(rtt);
             fluid.wire = bytes as u32;
-            port.on_arrival(&fluid, 0, state(queue as u64, now));
+            port.on_arrival(&fluid, None, state(queue as u64, now));
             port.on_departure(&mut fluid, None, state(0, Time::ZERO));
             queue = (queue + bytes - link.bytes_in(step).get() as f64).max(0.0);
             let rate = rate_of(&fluid).as_bps_f64();
@@ -227,9 +227,9 @@ mod tests {
     fn an_idle_port_offers_the_whole_link_after_a_while_and_no_more() {
         let mut port = RcpRate::new(&RcpConfig::default(), Rate::gbps(10));
         assert_eq!(port.rate(), Rate::mbps(500));
-        port.on_arrival(&packet(Span::ZERO), 0, state(0, Time::ZERO + Span::from_us(100)));
+        port.on_arrival(&packet(Span::ZERO), None, state(0, Time::ZERO + Span::from_us(100)));
         assert_eq!(port.rate(), Rate::mbps(700), "one interval: 1 + alpha");
-        port.on_arrival(&packet(Span::ZERO), 0, state(0, Time::ZERO + Span::from_secs(86_400)));
+        port.on_arrival(&packet(Span::ZERO), None, state(0, Time::ZERO + Span::from_secs(86_400)));
         assert_eq!(port.rate(), Rate::gbps(10));
     }
 
@@ -239,7 +239,7 @@ mod tests {
         port.rate = 1e9;
         // As much arrives in the interval as the link carries, and 12,500 bytes wait, a tenth of what it carries in d0.
         port.arrived = 125_000;
-        port.on_arrival(&packet(Span::ZERO), 0, state(12_500, Time::ZERO + Span::from_us(100)));
+        port.on_arrival(&packet(Span::ZERO), None, state(12_500, Time::ZERO + Span::from_us(100)));
         let expected = 1e9 * (1.0 - 0.4 * 0.1);
         assert!((port.rate().as_bps_f64() - expected).abs() < 10.0, "{}", port.rate());
     }
@@ -265,9 +265,9 @@ mod tests {
     #[test]
     fn the_mean_round_trip_weighs_bytes_and_follows_longer_ones_at_once() {
         let mut port = RcpRate::new(&RcpConfig::default(), Rate::gbps(10));
-        port.on_arrival(&packet(Span::from_us(200)), 0, state(0, Time::ZERO));
-        port.on_arrival(&packet(Span::from_us(400)), 0, state(0, Time::ZERO));
-        port.on_arrival(&packet(Span::ZERO), 0, state(0, Time::ZERO + Span::from_us(100)));
+        port.on_arrival(&packet(Span::from_us(200)), None, state(0, Time::ZERO));
+        port.on_arrival(&packet(Span::from_us(400)), None, state(0, Time::ZERO));
+        port.on_arrival(&packet(Span::ZERO), None, state(0, Time::ZERO + Span::from_us(100)));
         assert_eq!(port.mean_rtt(), Span::from_us(300));
     }
 }

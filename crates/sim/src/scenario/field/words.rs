@@ -80,14 +80,6 @@ choice! {
     }
 }
 
-choice! {
-    /// The format of a list of flows.
-    pub enum ListFormat {
-        Csv = "csv",
-        Hpcc = "hpcc",
-    }
-}
-
 /// Declares the type of a key that other code reads. The key is declared for the documentation and the list of known
 /// keys.
 macro_rules! elsewhere {

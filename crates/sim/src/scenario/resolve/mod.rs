@@ -20,7 +20,7 @@ use crate::model::{HostModel, Model};
 use clearway_proto::Framing;
 use clearway_schema::{Auto, Declared};
 use clearway_topology::Topology;
-use clearway_units::Bytes;
+use clearway_units::{Bytes, Rate};
 use links::{read_faults, read_loss, with_links};
 use ports::{PortTables, Ports, resolve_ports};
 use samples::read_samples;
@@ -87,6 +87,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
         samples,
         topology: grounds.topology,
     };
+    check_times(document, &model)?;
     Ok(Resolved { name: grounds.root.name, model, toml })
 }
 
@@ -121,6 +122,24 @@ impl Grounds {
         let (network, framing) = with_framing(document, document.read_table(&top.key("network"))?)?;
         Ok(Grounds { root, shape, topology, links, network, framing })
     }
+}
+
+/// Refuses truncation to whole nanoseconds where it leaves no time for a frame: a link would then send any number of
+/// frames at once.
+fn check_times(document: &Document, model: &Model) -> Result<()> {
+    let Some(port) = model.timeless_port() else { return Ok(()) };
+    let (name, rate) = (model.topology.port_name(port), model.topology.port(port).rate);
+    let frame = model.smallest_frame();
+    let at = Path::default().key("network").key("whole_ns");
+    // Below as many Gbps as it has bits, the frame takes more than a nanosecond.
+    let (ps, below) =
+        (rate.time_to_send(Bytes::new(u64::from(frame))).as_ps(), Rate::gbps(u64::from(frame) * 8));
+    let problem = format!(
+        "leaves no time for the smallest frame, {frame} B (data, credits, ACKs, CNPs and pause frames count), which takes \
+         {} ns at the {rate} of {name}; write links below {below}, or leave the key out",
+        ps as f64 / 1e3
+    );
+    Err(document.error(&at, problem))
 }
 
 /// Refuses `[transport]` if it is there and no traffic entry uses it.

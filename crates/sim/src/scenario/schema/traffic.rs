@@ -1,7 +1,8 @@
 //! The keys of traffic entries.
 
 use crate::scenario::field::*;
-use clearway_schema::declare;
+use crate::traffic::{HtsimUnit, ListFormat};
+use clearway_schema::{Auto, declare};
 use clearway_units::{Bytes, Span, Time};
 
 declare! {
@@ -211,12 +212,20 @@ declare! {
 declare! {
     /// Flows listed in a file.
     pub table ListFile {
-        /// The file, relative to the scenario's.
+        /// The file, relative to the scenario's. It may be packed by gzip or Zstandard.
         path: String = required;
-        /// The format of the file. CSV: the first line names the columns `start,src,dst,size`, whose values have units;
-        /// or `start_us` (`_s`, `_ms`, `_ns`, `_ps`) and `size_bytes`, whose values are numbers. HPCC: the flow format
-        /// of its ns-3, a count and then `src dst priority dport bytes start-in-seconds` a line.
-        format: ListFormat = "csv";
+        /// The format of the file. `"auto"`: by its content. `"csv"`: the first line names the columns
+        /// `start,src,dst,size` in any order, whose values have units; or `start_us` (`_s`, `_ms`, `_ns`, `_ps`) and
+        /// `size_bytes`, whose values are numbers. `"hpcc"`: the flow file of HPCC's ns-3, a count and then `src dst
+        /// priority dport bytes start-in-seconds` a line. `"ns-2"`: the list of the ExpressPass authors' script,
+        /// `start-in-seconds src dst bytes` a line. `"htsim"`: a connection matrix (`.cm`), `Nodes`, `Connections` and
+        /// then `src->dst start TIME size BYTES` a line. The [page on networks](networks.md#lists-of-flows) has an
+        /// example of each.
+        format: Auto<ListFormat> = "auto";
+        /// The unit of start times in a connection matrix of htsim, whose programs differ: `"ps"` for NDP, EQDS, RoCE
+        /// and HPCC of csg-htsim, `"us"` for Swift, and for UEC and EQDS of uet-htsim. It is needed if a start is not
+        /// 0, and means nothing in other formats.
+        start_unit: Option<HtsimUnit> = none;
         /// The BLAKE3 hash of the file, which is then refused if it has changed.
         hash: Option<String> = none;
     }

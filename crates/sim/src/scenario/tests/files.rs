@@ -88,11 +88,11 @@ fn traffic_and_networks_come_from_files_and_are_held_against_their_hash() {
     );
     assert_eq!(
         refused("flows.csv", "start,src,dst,size\n1 us,h0,h0,1 KB"),
-        "flows.csv:2: the host h0 sends to itself"
+        "flows.csv:2: dst: the host h0 sends to itself; name another host"
     );
     assert!(
         refused("flows.csv", "start,src,dst,size\n1 us,h0,h7,1 KB")
-            .starts_with("flows.csv:2: there is no host \"h7\"")
+            .starts_with("flows.csv:2: dst: there is no host \"h7\"")
     );
     assert_eq!(refused("flows.csv", "start,src,dst,size\n"), "flows.csv:1: lists no flows; add at least one");
     let disconnected = "hosts = 2\nswitches = 2\nrate = \"10 Gbps\"\ndelay = \"1 us\"\n\
@@ -136,9 +136,9 @@ fn flows_of_hpccs_format_name_hosts_by_their_numbers_and_never_by_anothers() {
     };
     assert!(
         refused("1\n0 1 3 100 1000 2\n")
-            .ends_with("flows.txt:2: 1 is a switch of the topology file; write the number of a host")
+            .ends_with("flows.txt:2: dst: 1 is a switch of the topology file; write the number of a host")
     );
-    assert!(refused("1\n6 0 3 100 1000 2\n").contains("flows.txt:2: 6 is no host of the topology file"));
+    assert!(refused("1\n6 0 3 100 1000 2\n").contains("flows.txt:2: src: 6 is no host of the topology file"));
     assert!(refused("1\nh0 2 3 100 1000 2\n").contains("\"h0\" is no number of a host"));
     // In another network hosts count from 0.
     folder.write("flows.txt", "1\n5 2 3 100 1000 2\n");
@@ -148,26 +148,102 @@ fn flows_of_hpccs_format_name_hosts_by_their_numbers_and_never_by_anothers() {
 }
 
 #[test]
-fn files_packed_by_gzip_are_read_like_others() {
+fn packed_files_are_read_like_others_and_refused_if_cut_or_too_large() {
     use std::io::Write;
-    let pack = |text: &str| {
+    let gzip = |text: &str| {
         let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
         packer.write_all(text.as_bytes()).unwrap();
         packer.finish().unwrap()
     };
-    let folder = Folder::new("gzip");
-    folder.write("net.txt.gz", pack(HPCC_NETWORK));
-    folder.write("flows.txt.gz", pack("1\n5 2 3 100 1000 2\n"));
-    let path = hpcc_scenario(&folder, "kind = \"hpcc-file\"\npath = \"net.txt.gz\"", "flows.txt.gz");
-    let load = || Scenario::load(&path, &Overrides::default());
-    let scenario = load().unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(flows(&scenario, 0).len(), 1);
-    check_reads_back(&scenario);
-    let whole = pack(HPCC_NETWORK);
-    folder.write("net.txt.gz", &whole[..whole.len() - 9]);
-    let error = load().unwrap_err().to_string();
-    assert!(error.contains("is no whole gzip file: "), "{error}");
-    folder.write("net.txt.gz", pack(&" ".repeat(16_000_001)));
-    let error = load().unwrap_err().to_string();
-    assert!(error.contains("is too large once unpacked; the limit is 16000000 bytes"), "{error}");
+    let zstd = |text: &str| {
+        use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+        // Two frames with one to skip in between, as programs that pack in parallel write them.
+        let (first, second) = text.as_bytes().split_at(text.len() / 2);
+        let skipped: &[u8] = &[0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3];
+        let frame = |part: &[u8]| compress_to_vec(part, CompressionLevel::Fastest);
+        [&frame(first), skipped, &frame(second)].concat()
+    };
+    type Pack<'a> = &'a dyn Fn(&str) -> Vec<u8>;
+    for (ending, name, pack) in [("gz", "gzip", &gzip as Pack<'_>), ("zst", "Zstandard", &zstd)] {
+        let folder = Folder::new(name);
+        let (network, list) = (format!("net.txt.{ending}"), format!("flows.txt.{ending}"));
+        folder.write(&network, pack(HPCC_NETWORK));
+        folder.write(&list, pack("1\n5 2 3 100 1000 2\n"));
+        let path = hpcc_scenario(&folder, &format!("kind = \"hpcc-file\"\npath = \"{network}\""), &list);
+        let load = || Scenario::load(&path, &Overrides::default());
+        let scenario = load().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(flows(&scenario, 0).len(), 1);
+        check_reads_back(&scenario);
+        let whole = pack(HPCC_NETWORK);
+        folder.write(&network, &whole[..whole.len() - 9]);
+        let error = load().unwrap_err().to_string();
+        assert!(error.contains(&format!("is no whole {name} file: ")), "{error}");
+        // Packed to some kilobytes.
+        folder.write(&network, pack(&" ".repeat(16_000_001)));
+        let error = load().unwrap_err().to_string();
+        assert!(error.contains("is too large once unpacked; the limit is 16000000 bytes"), "{error}");
+    }
+}
+
+#[test]
+fn a_packed_file_with_flipped_bytes_is_read_or_refused() {
+    let whole = ruzstd::encoding::compress_to_vec(
+        HPCC_NETWORK.as_bytes(),
+        ruzstd::encoding::CompressionLevel::Fastest,
+    );
+    let folder = Folder::new("flips");
+    let path = hpcc_scenario(&folder, "kind = \"hpcc-file\"\npath = \"net.zst\"", "none.txt");
+    for at in 4..whole.len() {
+        for bit in 0..8 {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1 << bit;
+            folder.write("net.zst", flipped);
+            let error = Scenario::load(&path, &Overrides::default()).unwrap_err().to_string();
+            assert!(!error.contains('\n'), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_list_is_read_by_its_content_with_the_mark_and_line_ends_of_a_spreadsheet() {
+    let folder = Folder::new("formats");
+    let load = |file: &str, content: &str, keys: &str| {
+        folder.write(file, content);
+        let text = format!(
+            "stop = \"1 s\"\n[topology]\nkind = \"star\"\nhosts = 4\n[transport]\nname = \"cubic\"\n\
+             [[traffic]]\nkind = \"file\"\npath = \"{file}\"\n{keys}\n"
+        );
+        Scenario::parse(&text, "test.toml", &folder.0, &Overrides::default())
+            .map_err(|error| error.to_string())
+    };
+    let cases = [
+        ("excel.csv", "\u{feff}start_us;src;dst;size_bytes\r\n2;h1;h3;1000\r\n", ""),
+        ("flows.txt", "1\n1 3 3 100 1000 0.000002\n", ""),
+        ("flowfile.tr", "2e-06 1 3 1000\n", ""),
+        ("matrix.cm", "Nodes 4\nConnections 1\n1->3 id 1 start 2 size 1000\n", "start_unit = \"us\""),
+    ];
+    for (file, content, keys) in cases {
+        let scenario = load(file, content, keys).unwrap();
+        let flow = &flows(&scenario, 0)[0];
+        assert_eq!((flow.src, flow.dst), (NodeId(1), NodeId(3)), "{file}");
+        assert_eq!((flow.start, flow.size), (Time::from_ps(2_000_000), Some(Bytes::new(1_000))), "{file}");
+        check_reads_back(&scenario);
+    }
+    let endless = load("endless.cm", "0->1 start 0 size 0\n", "").unwrap();
+    assert_eq!(flows(&endless, 0)[0].size, None);
+    let refused = |file, content, keys| {
+        load(file, content, keys).unwrap_err().replace(&folder.0.display().to_string(), "")
+    };
+    assert_eq!(
+        refused("flowfile.tr", "0.1 0 1 1000\n0.2 7 1 1000\n", ""),
+        "/flowfile.tr:2: src: there is no host 7; the network has 4, counted from 0"
+    );
+    let misplaced = refused("flowfile.tr", "0.1 0 1 1000\n", "start_unit = \"us\"");
+    assert!(
+        misplaced.contains("start_unit = \"us\": means nothing in a list of the format \"ns-2\""),
+        "{misplaced}"
+    );
+    let forced = refused("flows.txt", "1\n1 3 3 100 1000 0.000002\n", "format = \"ns-2\"");
+    assert_eq!(forced, "/flows.txt:1: has 1 values for 4; write start-in-seconds src dst bytes");
+    assert!(refused("wide.csv", "s\0t\0", "").starts_with("/wide.csv:1: \"s\\0t\\0\" is no column"));
 }

@@ -3,6 +3,37 @@
 use super::*;
 
 #[test]
+fn truncation_that_leaves_no_time_for_a_frame_is_refused_with_the_fastest_rate_that_would_do() {
+    let scenario = |rate: &str, network: &str, transport: &str| {
+        let keys = format!("[network]\nwhole_ns = true\n{network}\n[switch]");
+        let text = VALID
+            .replace("10 Gbps", rate)
+            .replace("[switch]", &keys)
+            .replace("alpha = 0.5\n", "")
+            .replace("buffer = \"100 KB\"\n", "");
+        let read = parse_with(&text.replace("expresspass", transport), &Overrides::default());
+        read.map(|_| ()).map_err(|error| error.to_string())
+    };
+    // Random credits have 76 B or more, so 608 bits; 1 ns at 608 Gbps is truncated to 0 as in HPCC's code.
+    assert_eq!(
+        scenario("608 Gbps", "", "expresspass").unwrap_err(),
+        "x.toml:10: network.whole_ns = true: leaves no time for the smallest frame, 76 B (data, credits, ACKs, CNPs and \
+         pause frames count), which takes 1 ns at the 608 Gbps of h0->s0; write links below 608 Gbps, or leave the key out"
+    );
+    assert_eq!(scenario("607 Gbps", "", "expresspass"), Ok(()));
+    // All frames of TCP have 84 B or more, and with ns-2's framing 40 B.
+    assert_eq!(scenario("671 Gbps", "", "dctcp"), Ok(()));
+    assert!(scenario("672 Gbps", "", "dctcp").unwrap_err().contains("84 B"));
+    assert_eq!(scenario("319 Gbps", "framing = \"ns-2\"", "dctcp"), Ok(()));
+    assert!(scenario("320 Gbps", "framing = \"ns-2\"", "dctcp").unwrap_err().contains("40 B"));
+    // A pause frame has 84 B, however large other frames are.
+    let large = "wire_min = \"100 B\"";
+    assert_eq!(scenario("700 Gbps", large, "dctcp"), Ok(()));
+    let paused = scenario("700 Gbps", large, "rocev2").unwrap_err();
+    assert!(paused.contains("84 B"), "{paused}");
+}
+
+#[test]
 fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
     let cases = [
         (

@@ -1,16 +1,16 @@
 //! Patterns whose flows are known before the run: long flows, permutations, shuffles, lists and files.
 
-use super::{LATEST, Surroundings};
+use super::{FLOWS_MAX, LATEST, Surroundings};
 use crate::model::{Flow, Pattern};
 use crate::scenario::document::Path;
 use crate::scenario::error::Result;
-use crate::scenario::field::{Chosen, HostRef, ListFormat, Pair, Pairs};
+use crate::scenario::field::{Chosen, HostRef, Pair, Pairs};
 use crate::scenario::files;
 use crate::scenario::schema::*;
 use crate::scenario::shapes::{Found, Named, named_file};
-use crate::traffic::{parse_csv, parse_hpcc, random_pair, random_permutation};
+use crate::traffic::{ListFormat, ListRules, detect_format, parse_list, random_pair, random_permutation};
 use clearway_proto::Rng;
-use clearway_schema::Declared;
+use clearway_schema::{Auto, Declared};
 use clearway_topology::NodeId;
 use clearway_units::{Bytes, Time};
 
@@ -163,32 +163,42 @@ impl Surroundings<'_> {
             max: files::LIST_MAX,
         };
         let Found { text, path, hash } = named_file(self.document, at, self.base, &named)?;
-        let is_hpcc = table.format == ListFormat::Hpcc;
-        let rows = if is_hpcc { parse_hpcc(&text.text) } else { parse_csv(&text.text) };
-        let rows = rows.map_err(|error| text.error(error.line, &error.problem))?;
+        let format = table.format.or(detect_format(&path, &text.text));
+        if table.start_unit.is_some() && format != ListFormat::Htsim {
+            let problem = format!("means nothing in a list of the format \"{format}\"; remove it");
+            return Err(self.document.error(&at.key("start_unit"), problem));
+        }
+        let rules = ListRules { most: FLOWS_MAX as usize, start_unit: table.start_unit };
+        let rows =
+            parse_list(format, &text.text, rules).map_err(|error| text.error(error.line, &error.problem))?;
         if rows.is_empty() {
             return Err(text.error(1, "lists no flows; add at least one"));
         }
-        self.check_count(&at.key("path"), Some(rows.len() as u64))?;
         let mut flows = Vec::new();
         for row in rows {
             let refuse = |problem: String| text.error(row.line, &problem);
-            let find = |name: &String| match is_hpcc {
-                true => self.find_numbered(name),
-                false => self.find_host(&HostRef::Name(name.clone())),
+            let find = |column: &str, name: &String| {
+                let found = match format.is_numbered() {
+                    true => self.find_numbered(name),
+                    false => self.find_host(&HostRef::Name(name.clone())),
+                };
+                found.map_err(|problem| refuse(format!("{column}: {problem}")))
             };
-            let (src, dst) = (find(&row.src).map_err(refuse)?, find(&row.dst).map_err(refuse)?);
+            let (src, dst) = (find("src", &row.src)?, find("dst", &row.dst)?);
             if src == dst {
-                return Err(refuse(format!("the host {} sends to itself", row.src)));
+                return Err(refuse(format!("dst: the host {} sends to itself; name another host", row.dst)));
             }
-            if row.size == Bytes::ZERO || row.size > Bytes::new(1_000_000_000_000) {
-                return Err(refuse(format!("the size {} must be from 1 B to 1 TB", row.size)));
+            if row.size.is_some_and(|size| size == Bytes::ZERO || size > Bytes::new(1_000_000_000_000)) {
+                let size = row.size.unwrap_or_default();
+                return Err(refuse(format!("size: {size} is out of range; write one from 1 B to 1 TB")));
             }
             if row.start > LATEST {
-                return Err(refuse(format!("starts at {}; the latest start is {LATEST}", row.start)));
+                let start = row.start;
+                return Err(refuse(format!("start: {start} is too late; the latest start is {LATEST}")));
             }
-            flows.push(Flow { start: row.start, src, dst, size: Some(row.size), stop: None });
+            flows.push(Flow { start: row.start, src, dst, size: row.size, stop: None });
         }
-        Ok((self.flows(flows), ListFile { path, hash: Some(hash), ..table }))
+        let table = ListFile { path, hash: Some(hash), format: Auto::Set(format), ..table };
+        Ok((self.flows(flows), table))
     }
 }

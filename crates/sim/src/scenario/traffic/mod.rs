@@ -130,8 +130,8 @@ impl Surroundings<'_> {
         self.find_host(host).map_err(|problem| self.document.error(at, problem))
     }
 
-    /// Returns the host of a number in a list of flows of HPCC's code. In a network of that code's format the number is
-    /// that of the node there, which is kept in the name `h<number>`; in others hosts count from 0.
+    /// Returns the host of a number in a list of flows. In a network of HPCC's format the number is that of the node
+    /// there, which is kept in the name `h<number>`; in others hosts count from 0.
     fn find_numbered(&self, number: &str) -> std::result::Result<NodeId, String> {
         let Ok(number) = number.parse::<u64>() else {
             return Err(format!("{number:?} is no number of a host; write one from 0"));

@@ -1,0 +1,95 @@
+//! What the readers of lists share: a flow, the reason why a list is refused, and the rules of reading.
+
+use clearway_schema::{choice, one_line};
+use clearway_units::{Bytes, Time};
+use thiserror::Error;
+
+choice! {
+    /// The format of a list of flows.
+    pub enum ListFormat {
+        /// A table with a header.
+        Csv = "csv",
+        /// The flow file of HPCC's ns-3 code.
+        Hpcc = "hpcc",
+        /// The flow list of the ExpressPass authors' ns-2 script.
+        Ns2 = "ns-2",
+        /// The connection matrix of htsim.
+        Htsim = "htsim",
+    }
+}
+
+impl ListFormat {
+    /// Returns true if the format names hosts by number, counted from 0 or as a topology file numbers them.
+    pub fn is_numbered(self) -> bool {
+        self != ListFormat::Csv
+    }
+}
+
+choice! {
+    /// The unit of start times in a connection matrix of htsim, on which its programs differ.
+    pub enum HtsimUnit {
+        /// Picoseconds, as NDP, EQDS, RoCE and HPCC read them in csg-htsim.
+        Picoseconds = "ps",
+        /// Microseconds, as Swift reads them, and as UEC and EQDS do in uet-htsim.
+        Microseconds = "us",
+    }
+}
+
+/// The rules by which a list is read, besides its format.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ListRules {
+    /// The largest number of flows; a longer list is refused before it fills the memory.
+    pub most: usize,
+    /// The unit of start times in a connection matrix, if it was given.
+    pub start_unit: Option<HtsimUnit>,
+}
+
+/// A flow of a file, whose hosts are not yet looked up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ListedFlow {
+    /// The line of the file, counted from 1.
+    pub line: usize,
+    /// The time at which the flow starts.
+    pub start: Time,
+    /// The host that sends.
+    pub src: String,
+    /// The host that receives.
+    pub dst: String,
+    /// The size of the flow; `None` if it sends until it is stopped.
+    pub size: Option<Bytes>,
+}
+
+/// The reason why a file is no list of flows.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{problem}")]
+pub struct ListError {
+    /// The line of the file, counted from 1.
+    pub line: usize,
+    /// The fault with its column and value, and what would be right.
+    pub problem: String,
+}
+
+/// Refuses a line.
+pub(super) fn fail<T>(line: usize, problem: impl Into<String>) -> Result<T, ListError> {
+    Err(ListError { line, problem: one_line(&problem.into()) })
+}
+
+/// The flows of a list that were read so far.
+pub(super) struct Flows {
+    pub flows: Vec<ListedFlow>,
+    most: usize,
+}
+
+impl Flows {
+    pub fn new(rules: ListRules) -> Flows {
+        Flows { flows: Vec::new(), most: rules.most }
+    }
+
+    pub fn push(&mut self, flow: ListedFlow) -> Result<(), ListError> {
+        if self.flows.len() == self.most {
+            return fail(flow.line, format!("is more than {} flows; list fewer", self.most));
+        }
+        self.flows.push(flow);
+        Ok(())
+    }
+}

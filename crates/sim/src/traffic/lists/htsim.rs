@@ -1,0 +1,137 @@
+//! Connection matrices (`.cm`) of htsim.
+
+use super::flow::{Flows, HtsimUnit, ListError, ListRules, ListedFlow, fail};
+use super::number;
+use clearway_units::{Bytes, Time};
+
+const FORM: &str = "write src->dst start TIME size BYTES";
+
+/// The counts of the header.
+#[derive(Default)]
+struct Header {
+    nodes: Option<u64>,
+    /// The number of connections, and its line.
+    connections: Option<(usize, u64)>,
+}
+
+impl Header {
+    /// Takes a line of the header, and returns false if it is no such line.
+    fn take(&mut self, line: usize, words: &[&str]) -> Result<bool, ListError> {
+        let count = |name: &str| match words {
+            [_, number] => number
+                .parse::<u64>()
+                .or_else(|_| fail(line, format!("{name}: {number:?} is no number; write one such as 16"))),
+            _ => fail(line, format!("{name} has {} values for 1; write one number", words.len() - 1)),
+        };
+        match words[0] {
+            "Nodes" => self.nodes = Some(count("Nodes")?),
+            "Connections" => self.connections = Some((line, count("Connections")?)),
+            name @ ("Triggers" | "Failures") => {
+                if count(name)? > 0 {
+                    return fail(line, refusal(name));
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// Says why a part of a connection matrix can't be simulated.
+fn refusal(word: &str) -> String {
+    let why = match word {
+        "Failures" | "failure" => "a failed link belongs to the scenario; write it as [[fault]] there",
+        "prio" => "NDP's priority of pulls has no counterpart here; remove it",
+        "msg" => "messages that share a connection can't be simulated; write a flow for each",
+        _ => "a flow that starts when another ends can't be simulated; give each flow a start",
+    };
+    format!("{word}: {why}")
+}
+
+/// Reads a connection matrix: a header with `Nodes` and `Connections`, then a line `src->dst start TIME size BYTES` for
+/// each flow, with an `id` that is not needed here. A flow of size 0 sends until it is stopped. Triggers, failures and
+/// priorities are refused, since leaving them out would simulate something else.
+pub(super) fn parse(text: &str, rules: ListRules) -> Result<Vec<ListedFlow>, ListError> {
+    let (mut header, mut flows) = (Header::default(), Flows::new(rules));
+    for (line, content) in (1..).zip(text.lines().map(str::trim)) {
+        if content.is_empty() || content.starts_with('#') {
+            continue;
+        }
+        let words: Vec<&str> = content.split_whitespace().collect();
+        if header.take(line, &words)? {
+            continue;
+        }
+        match words[0].split_once("->") {
+            Some(ends) => flows.push(connection(line, ends, &words[1..], &header, rules)?)?,
+            None if matches!(words[0], "trigger" | "failure") => return fail(line, refusal(words[0])),
+            None => return fail(line, format!("{:?} is no connection; {FORM}", words[0])),
+        }
+    }
+    let count = flows.flows.len();
+    match header.connections {
+        Some((line, number)) if number != count as u64 => {
+            fail(line, format!("Connections: {number}, but {count} lines follow; correct the number"))
+        }
+        _ => Ok(flows.flows),
+    }
+}
+
+fn connection(
+    line: usize,
+    (src, dst): (&str, &str),
+    words: &[&str],
+    header: &Header,
+    rules: ListRules,
+) -> Result<ListedFlow, ListError> {
+    for (name, host) in [("src", src), ("dst", dst)] {
+        match (host.parse::<u64>(), header.nodes) {
+            (Err(_), _) => return fail(line, format!("{name}: {host:?} is no number of a host; {FORM}")),
+            (Ok(number), Some(nodes)) if number >= nodes => {
+                let problem =
+                    format!("{name}: {number} is beyond the {nodes} nodes of the file, which count from 0");
+                return fail(line, problem);
+            }
+            _ => {}
+        }
+    }
+    let (mut start, mut size) = (None, None);
+    let mut words = words.iter();
+    while let Some(&word) = words.next() {
+        if matches!(word, "trigger" | "send_done_trigger" | "recv_done_trigger" | "addon" | "prio" | "msg") {
+            return fail(line, refusal(word));
+        }
+        if !matches!(word, "start" | "size" | "id") {
+            return fail(line, format!("{word:?} is no attribute of a connection; {FORM}"));
+        }
+        let Some(&value) = words.next() else {
+            return fail(line, format!("{word} has no value; {FORM}"));
+        };
+        match word {
+            "start" => start = Some(start_of(line, value, rules.start_unit)?),
+            "size" => size = Some(number::bytes(line, "size", value)?),
+            _ if value.parse::<u64>().is_ok() => {}
+            _ => return fail(line, format!("id: {value:?} is no number; write one from 1")),
+        }
+    }
+    let Some(start) = start else { return fail(line, format!("has no start; {FORM}")) };
+    let Some(size) = size else { return fail(line, format!("has no size; {FORM}")) };
+    let size = (size > Bytes::ZERO).then_some(size);
+    Ok(ListedFlow { line, start, src: src.into(), dst: dst.into(), size })
+}
+
+fn start_of(line: usize, value: &str, unit: Option<HtsimUnit>) -> Result<Time, ListError> {
+    let power = match unit {
+        Some(HtsimUnit::Microseconds) => 6,
+        Some(HtsimUnit::Picoseconds) | None => 0,
+    };
+    match number::time(line, "start", value, power)? {
+        time if unit.is_none() && time > Time::ZERO => fail(
+            line,
+            format!(
+                "start: {value:?} has no unit, and htsim's programs differ; set start_unit beside the path: \"ps\" for \
+                 NDP, EQDS, RoCE and HPCC of csg-htsim, \"us\" for Swift and for UEC and EQDS of uet-htsim"
+            ),
+        ),
+        time => Ok(time),
+    }
+}

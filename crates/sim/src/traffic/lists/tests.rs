@@ -1,0 +1,207 @@
+//! Tests of the readers of lists.
+
+use super::*;
+use clearway_units::{Bytes, Time};
+use proptest::prelude::*;
+
+const RULES: ListRules = ListRules { most: 1_000, start_unit: None };
+
+fn read(format: ListFormat, text: &str) -> Vec<ListedFlow> {
+    parse_list(format, text, RULES).unwrap_or_else(|error| panic!("{}: {error}", error.line))
+}
+
+fn refused(format: ListFormat, text: &str) -> String {
+    let error = parse_list(format, text, RULES).unwrap_err();
+    format!("{}: {}", error.line, error.problem)
+}
+
+fn h0_to_h3(line: usize) -> ListedFlow {
+    ListedFlow {
+        line,
+        start: Time::from_ps(10_000_000),
+        src: "h0".into(),
+        dst: "h3".into(),
+        size: Some(Bytes::new(1_000_000)),
+    }
+}
+
+#[test]
+fn a_csv_file_may_order_its_columns_and_name_units_in_them() {
+    for text in [
+        "start,src,dst,size\n10 us,h0,h3,1 MB\n",
+        "size_bytes, dst, src, start_us\n1000000, h3, h0, 10",
+        "start_s,src,dst,size_bytes\r\n1e-05,h0,h3,1000000.0\r\n",
+        "start_ms;src;dst;size\n0,01;h0;h3;0,001 GB\n",
+        "start\tsrc\tdst\tsize\n10 us\th0\th3\t1 MB\n",
+        "\"start\",\"src\",\"dst\",\"size\"\n\"10 us\",\"h0\", \"h3\",\"1 MB\"\n",
+    ] {
+        assert_eq!(read(ListFormat::Csv, text), [h0_to_h3(2)], "{text}");
+    }
+    assert_eq!(read(ListFormat::Csv, "sep=;\nstart;src;dst;size\n10 us;h0;h3;1 MB\n"), [h0_to_h3(3)]);
+    let odd = read(ListFormat::Csv, "start,src,dst,size\n1 us,\"a,\"\"b\"\"\",h1,1 KB\n");
+    assert_eq!(odd[0].src, "a,\"b\"");
+}
+
+#[test]
+fn a_csv_file_of_another_form_is_refused_with_its_line() {
+    let refused = |text: &str| refused(ListFormat::Csv, text);
+    assert!(refused("").starts_with("1: the file is empty; write a first line such as start,src,dst,size"));
+    assert!(refused("start,src,dst\n").starts_with("1: a column is missing, size; write"));
+    assert!(refused("start,src,dst,size,colour\n").starts_with("1: \"colour\" is no column"));
+    assert!(refused("start,src,src,size\n").contains("twice"));
+    assert_eq!(refused("start,src,dst,size\n\n1 us,h0,h1"), "3: has 3 values; the first line names 4");
+    assert!(refused("start,src,dst,size\n1,h0,h1,3 KB").starts_with("2: start: \"1\" has no unit"));
+    assert!(
+        refused("start_us,src,dst,size\nnow,h0,h1,3 KB").starts_with("2: start_us: \"now\" is no number")
+    );
+    assert!(refused("start,src,dst,size\n1 us,,h1,3 KB").starts_with("2: src is empty; name a host"));
+    assert!(refused("start,src,dst,size\n\"1 us,h0,h1,3 KB").contains("value 1 has no closing quote"));
+    assert!(refused("start,src,dst,size\n\"1\" us,h0,h1,3 KB").contains("goes on after its closing quote"));
+}
+
+#[test]
+fn the_flow_format_of_hpcc_is_read_to_the_picosecond() {
+    let flows = read(ListFormat::Hpcc, "2\n0 1 3 100 1000 2.000000001\n\n5 4 3 100 200000 2\n");
+    assert_eq!(flows[0].start, Time::from_ps(2_000_000_001_000));
+    assert_eq!((flows[1].line, flows[1].src.as_str(), flows[1].size), (4, "5", Some(Bytes::new(200_000))));
+}
+
+#[test]
+fn text_after_the_last_counted_flow_is_ignored() {
+    let text = "2\n2 1 3 100 200000000 2\n3 1 3 100 5000000 2\n4 1 3 100 150000000 2\n...\n\n\
+                Please order the flows in ascending start_time!\n";
+    let flows = read(ListFormat::Hpcc, text);
+    let sources: Vec<&str> = flows.iter().map(|flow| flow.src.as_str()).collect();
+    assert_eq!(sources, ["2", "3"]);
+}
+
+#[test]
+fn a_count_of_more_flows_than_there_are_is_refused() {
+    let refused = |text: &str| refused(ListFormat::Hpcc, text);
+    let count = refused("3\n0 1 3 100 1000 2.0\n");
+    assert_eq!(count, "1: says 3 flows but 1 lines follow; correct the count");
+    assert!(refused("1\n0 1 3 100 1000\n").starts_with("2: has 5 values for 6"));
+}
+
+#[test]
+fn a_list_of_the_ns2_script_is_read_as_tcl_writes_it() {
+    let flows = read(ListFormat::Ns2, "0.1 3 187 18582.0\n1e-05 0 1 1\n");
+    assert_eq!((flows[0].start, flows[0].size), (Time::from_ps(100_000_000_000), Some(Bytes::new(18_582))));
+    assert_eq!((flows[1].line, flows[1].start), (2, Time::from_ps(10_000_000)));
+    assert_eq!(
+        refused(ListFormat::Ns2, "0.1 3 187\n"),
+        "1: has 3 values for 4; write start-in-seconds src dst bytes"
+    );
+    assert!(refused(ListFormat::Ns2, "0.1 3 187 1.5\n").starts_with("1: bytes: \"1.5\" is no whole number"));
+}
+
+#[test]
+fn a_connection_matrix_is_read_with_its_header() {
+    let text = "Nodes 16\nConnections 2\n# a comment\n0->13 start 0 size 2000000\n13->0 id 7 start 0.000000 size 0\n\n";
+    let flows = read(ListFormat::Htsim, text);
+    assert_eq!((flows[0].src.as_str(), flows[0].dst.as_str()), ("0", "13"));
+    assert_eq!(flows[0].size, Some(Bytes::new(2_000_000)));
+    assert_eq!((flows[1].line, flows[1].size), (5, None), "size 0 sends until it is stopped");
+}
+
+#[test]
+fn start_times_of_a_connection_matrix_need_their_unit() {
+    let text = "Nodes 2\nConnections 1\n0->1 start 5 size 1000\n";
+    assert!(
+        refused(ListFormat::Htsim, text)
+            .starts_with("3: start: \"5\" has no unit, and htsim's programs differ")
+    );
+    let start = |unit| {
+        let rules = ListRules { start_unit: Some(unit), ..RULES };
+        parse_list(ListFormat::Htsim, text, rules).unwrap()[0].start
+    };
+    assert_eq!(start(HtsimUnit::Microseconds), Time::from_ps(5_000_000));
+    assert_eq!(start(HtsimUnit::Picoseconds), Time::from_ps(5));
+}
+
+#[test]
+fn what_a_connection_matrix_asks_beyond_flows_is_refused_with_the_reason() {
+    let refused = |lines: &str| refused(ListFormat::Htsim, &format!("Nodes 4\n{lines}"));
+    assert_eq!(
+        refused("0->1 id 1 trigger 2 size 5"),
+        "2: trigger: a flow that starts when another ends can't be simulated; give each flow a start"
+    );
+    assert!(refused("Triggers 1").starts_with("2: Triggers: a flow that starts when another ends"));
+    assert!(refused("trigger id 1 oneshot").starts_with("2: trigger: "));
+    assert!(refused("0->1 start 0 size 5 send_done_trigger 1").starts_with("2: send_done_trigger: "));
+    assert!(refused("failure switch_type AGG").contains("write it as [[fault]]"));
+    assert!(refused("0->1 start 0 size 5 prio 3").starts_with("2: prio: "));
+    assert!(refused("0->4 start 0 size 5").starts_with("2: dst: 4 is beyond the 4 nodes of the file"));
+    assert!(refused("a->1 start 0 size 5").starts_with("2: src: \"a\" is no number of a host"));
+    assert!(refused("0->1 size 5").starts_with("2: has no start"));
+    assert!(refused("0->1 start 0").starts_with("2: has no size"));
+    assert!(refused("0->1 start 0 size").starts_with("2: size has no value"));
+    assert!(refused("0->1 start 0 colour 5").starts_with("2: \"colour\" is no attribute"));
+    assert!(
+        refused("Connections 2\n0->1 start 0 size 5").starts_with("2: Connections: 2, but 1 lines follow")
+    );
+    assert!(refused("hello").starts_with("2: \"hello\" is no connection"));
+    assert!(refused("Nodes x").starts_with("2: Nodes: \"x\" is no number"));
+}
+
+#[test]
+fn a_format_is_known_by_the_content_of_the_file() {
+    for (text, format) in [
+        ("start,src,dst,size\n", ListFormat::Csv),
+        ("start_s;src;dst;size\n", ListFormat::Csv),
+        ("\n2\n0 1 3 100 1000 2\n", ListFormat::Hpcc),
+        ("# drawn by us\n0.1 3 187 18582\n", ListFormat::Ns2),
+        ("Nodes 16\nConnections 1\n", ListFormat::Htsim),
+        ("0->1 start 0 size 5", ListFormat::Htsim),
+        ("", ListFormat::Csv),
+    ] {
+        assert_eq!(detect_format("flows.txt", text), format, "{text}");
+    }
+    assert_eq!(detect_format("matrix.CM.gz", "hello"), ListFormat::Htsim);
+}
+
+#[test]
+fn a_list_of_too_many_flows_is_refused_at_the_first_that_is_too_many() {
+    let rules = ListRules { most: 2, ..RULES };
+    let error = parse_list(ListFormat::Ns2, &"0 1 2 3\n".repeat(9), rules).unwrap_err();
+    assert_eq!((error.line, error.problem.as_str()), (3, "is more than 2 flows; list fewer"));
+}
+
+/// A file of each format.
+const FILES: [&str; 5] = [
+    "start,src,dst,size\n10 us,h0,h3,1 MB\n1.5 ms,\"h1\",h2,3 KB\n",
+    "sep=;\nstart_ms;src;dst;size_bytes\n0,5;h0;h1;100\n",
+    "2\n0 1 3 100 1000 2.000000001\n5 4 3 100 200000 2\n",
+    "0.1 3 187 18582.0\n1e-05 0 1 1\n",
+    "Nodes 16\nConnections 2\nTriggers 0\n0->13 id 1 start 0 size 2000000\n13->0 start 0 size 0\n",
+];
+
+proptest! {
+    #[test]
+    fn a_mutated_list_is_read_or_refused_and_never_panics(
+        file in prop::sample::select(&FILES[..]),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), "[-0-9a-z>,;.\"\n #]{0,4}", 0usize..6), 0..5),
+        unit in prop::sample::select(vec![None, Some(HtsimUnit::Microseconds)]),
+    ) {
+        let mut text = file.to_owned();
+        for (place, insert, remove) in edits {
+            let start = place.index(text.len() + 1);
+            let end = (start + remove).min(text.len());
+            text.replace_range(start..end, &insert);
+        }
+        for format in [detect_format("x", &text), ListFormat::Csv, ListFormat::Hpcc, ListFormat::Ns2, ListFormat::Htsim] {
+            let lines = text.lines().count();
+            match parse_list(format, &text, ListRules { start_unit: unit, ..RULES }) {
+                Ok(flows) => prop_assert!(flows.iter().all(|flow| (1..=lines).contains(&flow.line))),
+                Err(error) => prop_assert!((1..=lines.max(1)).contains(&error.line) && !error.problem.contains('\n')),
+            }
+        }
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\PC{0,80}(\n\\PC{0,40}){0,3}") {
+        for format in [detect_format("x.csv", &text), ListFormat::Csv, ListFormat::Hpcc, ListFormat::Ns2, ListFormat::Htsim] {
+            let _ = parse_list(format, &text, RULES);
+        }
+    }
+}

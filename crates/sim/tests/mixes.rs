@@ -1,0 +1,271 @@
+//! Property tests of mixed scenarios: transports of several kinds share one network whose frames, classes, credit
+//! classes, flow control, memory and faults are drawn together.
+//!
+//! A case is a scenario file, so that a failure can be run by hand. `PROPTEST_CASES=20000 cargo test -p clearway-sim --test mixes`
+//! draws a quarter of that many cases.
+
+mod common;
+
+use clearway_proto::TRANSPORTS;
+use clearway_sim::model::*;
+use clearway_sim::scenario::{Overrides, Scenario};
+use clearway_sim::{Ended, Results};
+use clearway_topology::PortId;
+use clearway_units::Span;
+use common::run;
+use proptest::prelude::*;
+use proptest::sample::select;
+use std::path::Path;
+
+/// The hosts of every network here, at least.
+const HOSTS: u32 = 6;
+
+fn pick(values: &'static [&'static str]) -> impl Strategy<Value = String> {
+    select(values).prop_map(String::from)
+}
+
+/// Returns a line of a table, or nothing.
+fn maybe(key: &'static str, values: &'static [&'static str]) -> impl Strategy<Value = String> {
+    let line = select(values).prop_map(move |value| format!("{key} = {value}\n"));
+    prop_oneof![1 => Just(String::new()), 1 => line]
+}
+
+fn topology() -> impl Strategy<Value = String> {
+    let kinds = &[
+        "kind = \"star\"\nhosts = 6",
+        "kind = \"dumbbell\"\npairs = 3",
+        "kind = \"parking-lot\"\nbottlenecks = 2",
+        "kind = \"fat-tree\"",
+        "kind = \"leaf-spine\"\nleaves = 3\nhosts_per_leaf = 2",
+    ];
+    let rate = select(&["1 Gbps", "10 Gbps", "25 Gbps", "100 Gbps", "400 Gbps", "800 Gbps"][..]);
+    (pick(kinds), rate, 0u32..20_000)
+        .prop_map(|(kind, rate, ns)| format!("[topology]\n{kind}\nrate = \"{rate}\"\ndelay = \"{ns} ns\"\n"))
+}
+
+fn network() -> impl Strategy<Value = String> {
+    let keys = (
+        maybe("routing", &["\"ecmp\"", "\"spray\"", "\"ns2-xpass\""]),
+        maybe("payload", &["\"64 B\"", "\"536 B\"", "\"1000 B\"", "\"4096 B\"", "\"9000 B\""]),
+        maybe("framing", &["\"ns-2\""]),
+        maybe("whole_ns", &["true"]),
+        maybe("processing_delay", &["\"1 us\"", "{ uniform = [\"0 us\", \"5 us\"] }"]),
+    );
+    keys.prop_map(|(routing, payload, framing, whole, delay)| {
+        format!("[network]\n{routing}{payload}{framing}{whole}\n[host]\n{delay}")
+    })
+}
+
+/// Returns the table `[switch]`: memory, marks, flow control and limits of credits. `credits` says whether there are
+/// credits, `classes` holds the classes of packets and of credits.
+fn switch(credits: bool, classes: String) -> impl Strategy<Value = String> {
+    let memory = (
+        maybe("buffer", &["\"20 KB\"", "\"5 packets\"", "\"2 slots\"", "\"1 MB\""]),
+        maybe("shared_buffer", &["\"1 MB\"", "\"40 MB\"", "\"400 MB\""]),
+        maybe("marking", &["\"by-rate\"", "\"red\"", "\"off\"", "\"8 packets\"", "\"30 KB\""]),
+    );
+    let control = (
+        select(&["", "pfc = true\n", "pfc = false\n"][..]),
+        maybe("pfc_alpha", &["0.01", "1", "8"]),
+        maybe("pfc_reserve", &["\"0 B\"", "\"20 KB\""]),
+        maybe("pfc_resume_offset", &["\"0 B\"", "\"10 KB\""]),
+        maybe("pfc_response", &["\"1 us\"", "\"9 us\""]),
+        maybe("pfc_storm", &["\"1 us\"", "\"1 ms\""]),
+    );
+    let limits = (
+        select(&["8", "1", "64"][..]),
+        maybe("credit_queue_bytes", &["true"]),
+        maybe("credit_share", &["0.5", "0.9"]),
+        maybe("credit_bucket_empty", &["true"]),
+    );
+    (memory, control, limits).prop_map(move |(memory, control, limits)| {
+        let mut text = format!("[switch]\n{}{}{}", memory.1, memory.2, control.0);
+        if !control.0.contains("true") {
+            text += &memory.0;
+        } else {
+            text += &[control.1, control.2, control.3, control.4, control.5].concat();
+        }
+        if credits {
+            text += &format!("credit_queue = {}\n{}{}{}", limits.0, limits.1, limits.2, limits.3);
+        }
+        text + &classes
+    })
+}
+
+/// Returns up to three classes of data and up to three of credits, with their counts.
+fn classes() -> impl Strategy<Value = (usize, usize, String)> {
+    let memory = &["", "", "lossless = false\n", "lossless = false\nbuffer = \"30 KB\"\n"][..];
+    let class = || (0u8..3, 1u32..4, select(memory));
+    let credit_class = || (0u8..3, 1u32..4, maybe("queue", &["2", "32"]), maybe("share", &["0.2", "1.0"]));
+    let some = |most| prop_oneof![Just(0usize), 1usize..most];
+    let each = (prop::array::uniform3(class()), prop::array::uniform3(credit_class()));
+    (some(4), some(4), each).prop_map(|(count, credit_count, (classes, credit_classes))| {
+        let mut text = String::new();
+        for (index, (priority, weight, memory)) in classes[..count].iter().enumerate() {
+            let own = format!("name = \"c{index}\"\npriority = {priority}\nweight = {weight}\n");
+            text += &format!("[[switch.class]]\n{own}{memory}");
+        }
+        for (index, (priority, weight, queue, share)) in credit_classes[..credit_count].iter().enumerate() {
+            let own = format!("name = \"k{index}\"\npriority = {priority}\nweight = {weight}\n");
+            text += &format!("[[switch.credit_class]]\n{own}{queue}{share}");
+        }
+        (count, credit_count, text)
+    })
+}
+
+/// A traffic entry, drawn before it is known which transports and classes there are.
+#[derive(Clone, Debug)]
+struct Entry {
+    pattern: String,
+    transport: usize,
+    low_priority: bool,
+    class: usize,
+    ack_class: usize,
+    credit_class: usize,
+}
+
+fn entry() -> impl Strategy<Value = Entry> {
+    let start = 0u32..300;
+    let bytes = prop_oneof![1u64..3_000, 1u64..60_000, 1u64..400_000];
+    let incast = (1u32..6, bytes.clone(), start.clone(), maybe("connections", &["\"per-round\""]), 1u32..3)
+        .prop_map(|(senders, bytes, us, connections, rounds)| {
+            format!(
+                "kind = \"incast\"\nreceiver = 5\nsenders = {senders}\nsize = \"{bytes} B\"\nstart = \"{us} us\"\n\
+                 rounds = {rounds}\n{connections}"
+            )
+        });
+    let permutation = (bytes.clone(), start).prop_map(|(bytes, us)| {
+        format!("kind = \"permutation\"\nsize = \"{bytes} B\"\nstart = \"{us} us\"\nspread = \"20 us\"\n")
+    });
+    let asked = (1u32..6, 1u32..4).prop_map(|(fan_out, rounds)| {
+        format!("kind = \"partition-aggregate\"\nclient = 0\nfan_out = {fan_out}\nrounds = {rounds}\nrequest = \"200 B\"\n")
+    });
+    let flow = (0..HOSTS, 1..HOSTS, bytes, prop_oneof![3 => Just(None), 1 => (301u32..900).prop_map(Some)]);
+    let listed = prop::collection::vec(flow, 1..6).prop_map(|flows| {
+        let flow = |&(src, step, bytes, stop): &(u32, u32, u64, Option<u32>)| {
+            let stop = stop.map_or(String::new(), |us| format!(", stop = \"{us} us\""));
+            format!("{{ src = {src}, dst = {}, size = \"{bytes} B\"{stop} }}", (src + step) % HOSTS)
+        };
+        format!("kind = \"flows\"\nlist = [{}]\n", flows.iter().map(flow).collect::<Vec<_>>().join(", "))
+    });
+    let pattern = prop_oneof![incast, permutation, asked, listed];
+    (pattern, 0..TRANSPORTS.len(), any::<bool>(), 0usize..3, 0usize..3, 0usize..3).prop_map(
+        |(pattern, transport, low_priority, class, ack_class, credit_class)| Entry {
+            pattern,
+            transport,
+            low_priority,
+            class,
+            ack_class,
+            credit_class,
+        },
+    )
+}
+
+impl Entry {
+    fn name(&self) -> &'static str {
+        TRANSPORTS[self.transport].name
+    }
+
+    fn uses_credits(&self) -> bool {
+        common::transport(self.name()).needs().credits.is_some()
+    }
+
+    /// Returns the entry as a table of a scenario with so many classes of packets and of credits.
+    fn text(&self, classes: usize, credit_classes: usize) -> String {
+        // EC4 and ExpressPass ask for different queues unless the scenario says otherwise, and so does low_priority.
+        let unscheduled = self.low_priority && self.name() == "expresspass";
+        let own = if unscheduled { ", low_priority = 1" } else { "" };
+        let mut text =
+            format!("[[traffic]]\ntransport = {{ name = \"{}\"{own} }}\n{}", self.name(), self.pattern);
+        if classes > 0 {
+            let (class, ack_class) = (self.class % classes, self.ack_class % classes);
+            text += &format!("class = \"c{class}\"\nack_class = \"c{ack_class}\"\n");
+        }
+        if credit_classes > 0 && self.uses_credits() {
+            text += &format!("credit_class = \"k{}\"\n", self.credit_class % credit_classes);
+        }
+        text
+    }
+}
+
+fn troubles() -> impl Strategy<Value = String> {
+    let loss = prop_oneof![3 => Just(String::new()), 1 => (1u32..50).prop_map(|permille| {
+        format!("[[loss]]\nprobability = 0.{permille:03}\n")
+    })];
+    loss
+}
+
+fn scenarios() -> impl Strategy<Value = String> {
+    let mixed = (prop::collection::vec(entry(), 1..5), classes());
+    mixed.prop_flat_map(|(entries, (count, credit_count, classes))| {
+        let has_credits = entries.iter().any(Entry::uses_credits);
+        let credit_count = if has_credits { credit_count } else { 0 };
+        let cut = classes.find("[[switch.credit_class]]").filter(|_| !has_credits);
+        let classes = classes[..cut.unwrap_or(classes.len())].to_string();
+        let traffic: String = entries.iter().map(|entry| entry.text(count, credit_count)).collect();
+        (any::<u32>(), topology(), network(), switch(has_credits, classes), troubles()).prop_map(
+            move |(seed, topology, network, switch, troubles)| {
+                format!("seed = {seed}\nstop = \"100 s\"\n{topology}{network}{switch}{traffic}{troubles}")
+            },
+        )
+    })
+}
+
+/// Returns the model of a scenario, or the line in which it is refused.
+fn model(text: &str) -> Result<Model, String> {
+    let read = Scenario::parse(text, "mix.toml", Path::new("."), &Overrides::default());
+    read.map(|scenario| scenario.model).map_err(|error| error.to_string())
+}
+
+/// Asserts what holds after every run; that the books balance, and credits with them, is a condition of having results.
+fn check(model: &Model, results: &Results) {
+    let summary = &results.summary;
+    let recovers = model.traffic.iter().all(|entry| entry.transport.info().name != "blast");
+    if recovers {
+        assert_eq!(summary.ended, Ended::Complete, "{summary:?}");
+        assert_eq!(summary.flows_completed, summary.flows_started);
+        assert_eq!(results.flows.u64s("delivered_bytes"), results.flows.u64s("size_bytes"));
+    } else {
+        assert!(matches!(summary.ended, Ended::Complete | Ended::Stalled), "{summary:?}");
+    }
+    let takes_cnps = model.traffic.iter().any(|entry| entry.transport.needs().cnps);
+    assert!(takes_cnps || summary.cnps == 0, "{} CNPs to nobody", summary.cnps);
+    if summary.ended == Ended::Complete {
+        let [_, delivered, ..] = summary.packets[..] else { panic!("the books have lines") };
+        let lost: u64 = summary.packets[2..6].iter().map(|(_, count)| count).sum();
+        assert_eq!(summary.packets[0].1, delivered.1 + lost, "the network is empty");
+    }
+}
+
+/// Returns the model with every port and flow sampled.
+fn watched(model: &Model) -> Model {
+    let ports: Vec<PortId> = (0..model.topology.ports().len() as u32).map(PortId).collect();
+    let of_ports = [Probe::Queue(ports.clone()), Probe::CreditQueue(ports.clone()), Probe::PortRate(ports)];
+    let of_traffic = (0..model.traffic.len())
+        .flat_map(|index| [Probe::Throughput(index), Probe::Sender(index), Probe::Rtt(index)]);
+    let sample = |what| Sample { name: "p".into(), every: Span::from_us(50), what };
+    Model { samples: of_ports.into_iter().chain(of_traffic).map(sample).collect(), ..model.clone() }
+}
+
+/// Returns proptest's configuration with a quarter of its cases: 64, unless `PROPTEST_CASES` says otherwise.
+fn a_quarter() -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig { cases: usual.cases / 4, max_global_rejects: 100_000, ..usual }
+}
+
+proptest! {
+    #![proptest_config(a_quarter())]
+
+    #[test]
+    fn any_mix_of_transports_classes_and_flow_control_delivers_every_byte_and_balances(text in scenarios()) {
+        let model = match model(&text) {
+            Ok(model) => model,
+            Err(error) => return Err(TestCaseError::reject(error)),
+        };
+        let results = run(&model);
+        check(&model, &results);
+        if model.seed % 4 == 0 {
+            prop_assert_eq!(run(&watched(&model)).hash(), results.hash());
+        }
+    }
+}

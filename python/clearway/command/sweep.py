@@ -1,0 +1,169 @@
+"""The command `clearway sweep`: a scenario at every point that the axes of a file span."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from clearway import units
+from clearway.command.shared import INTERRUPTED, Setting, console, notes, print_json, settings_dict
+from clearway.command.tables import print_texts
+
+if TYPE_CHECKING:
+    from clearway.sweeps.result import Sweep
+    from clearway.sweeps.run import Plan
+
+#: Exit code if a point failed.
+FAILED = 1
+#: Most points that `--dry-run` lists.
+LISTED = 1000
+
+EXAMPLES = """\b
+Examples:
+  clearway sweep scenarios/sweeps/buffers.toml
+  clearway sweep scenarios/sweeps/buffers.toml --dry-run
+  clearway sweep scenarios/sweeps/buffers.toml --set topology.rate='40 Gbps' --out out/buffers-40
+  clearway sweep scenarios/sweeps/evaluation.toml --processes 8
+  clearway sweep scenarios/sweeps/evaluation.toml --on dask://scheduler:8786
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--set", "settings", type=Setting(), multiple=True, help="Set a key at all points; repeatable.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the results.  [default: out/NAME]")
+@click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    help="Folder that keeps the result of every point, for all sweeps.  [default: .store beside the results]",
+)
+@click.option("--processes", "-j", type=click.IntRange(min=1), help="Runs at a time.  [default: one a processor]")
+@click.option("--on", metavar="CLUSTER", help="Run on a cluster: dask://HOST:PORT, or slurm.")
+@click.option("--dry-run", is_flag=True, help="Check the sweep and list its points; run nothing.")
+@click.option("--force", is_flag=True, help="Write into a folder that holds something else too.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+def sweep(
+    file: Path,
+    settings: tuple[tuple[str, str], ...],
+    out: Path | None,
+    store: Path | None,
+    processes: int | None,
+    on: str | None,
+    dry_run: bool,
+    force: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Run the scenario of the sweep FILE at every point of its axes.
+
+    Writes a folder with a table of all runs (runs.csv, runs.parquet) and a result folder for each run. What was run is
+    kept: after Ctrl-C, a crash, or with more values in FILE, the same command goes on where it was. A point that fails
+    stops no other.
+    """
+    from clearway.jobs.progress import bar
+    from clearway.sweeps.file import read
+    from clearway.sweeps.run import Plan, run, workers
+
+    spec = read(file, settings_dict(settings))
+    plan = Plan.of(spec, out, store, force=force)
+    if dry_run:
+        list_points(plan, as_json=as_json, quiet=quiet)
+        return 0
+    notes(quiet=quiet or as_json).print(counts(plan), markup=False)
+    with bar(spec.name, quiet=quiet or as_json) as progress, closing(workers(processes, on)) as staff:
+        found = run(plan, staff, progress)
+    if as_json:
+        print_json(as_dict(found))
+    elif found.frame.height:
+        show(found, quiet=quiet)
+    for row in found.failures.iter_rows(named=True):
+        point = ", ".join(f"{name} = {row[name]}" for name in found.axes.values())
+        notes().print(f"Failed: {point}: {row['error']}", markup=False)
+    if found.failures.height:
+        text = (
+            f"{found.failures.height} of {found.points} points failed; they are listed in {found.out / 'failures.csv'}"
+        )
+        notes().print(f"{text}, and the same command tries them again", markup=False)
+    if found.interrupted:
+        done = f"{found.frame.height} of {found.points} points are done"
+        notes(quiet=quiet).print(f"Interrupted: {done}; the same command goes on from here", markup=False)
+    notes(quiet=quiet).print(f"Results: {found.out}", markup=False)
+    return INTERRUPTED if found.interrupted else FAILED if found.failures.height else 0
+
+
+def counts(plan: Plan) -> str:
+    """The number of points, and how many of them are to be run."""
+    missing = len(plan.missing())
+    kept = len(plan.points) - missing
+    return f"{len(plan.points):,} points" + (f", {kept:,} of them kept from before" if kept else "")
+
+
+def list_points(plan: Plan, *, as_json: bool, quiet: bool) -> None:
+    """Prints the points of a sweep, with those that have a result marked."""
+    missing = {*plan.missing()}
+    rows = [
+        {column.name: column.values[index] for column in plan.columns} | {"kept": index not in missing}
+        for index in range(len(plan.points))
+    ]
+    if as_json:
+        print_json({"name": plan.spec.name, "out": str(plan.out), "points": rows})
+        return
+    head = [*(column.name for column in plan.columns), "result"]
+    texts = [
+        [*(text_of(row[column.name]) for column in plan.columns), "kept" if row["kept"] else "to be run"]
+        for row in rows[:LISTED]
+    ]
+    print_texts(console(quiet=quiet), (head, texts), left=0)
+    more = f" (the first {LISTED:,} are listed)" if len(rows) > LISTED else ""
+    console(quiet=quiet).print(f"{counts(plan)}{more}; the results would be in {plan.out}", markup=False)
+
+
+def show(found: Sweep, *, quiet: bool) -> None:
+    """Prints a row per point, with means over seeds."""
+    measures = {
+        "flows_completed": ("flows", number),
+        "fct_mean_s": ("mean FCT", units.seconds),
+        "fct_p99_s": ("p99 FCT", units.seconds),
+        "queue_max_bytes": ("max queue", units.size),
+        "drops": ("drops", number),
+    }
+    axes, summary = found.by(), found.summary(list(measures))
+    head = [*axes, "runs", *(words for words, _ in measures.values())]
+    rows = []
+    for row in summary.iter_rows(named=True):
+        cells = [with_band(row[key], row[f"{key}_low"], show) for key, (_, show) in measures.items()]
+        rows.append([*(text_of(row[name]) for name in axes), str(row["n"]), *cells])
+    print_texts(console(quiet=quiet), (head, rows), left=0)
+
+
+def with_band(mean: float, low: float, show: object) -> str:
+    """A mean with half of its confidence interval."""
+    assert callable(show)
+    half = mean - low
+    return f"{show(mean)} ± {show(half)}" if half > 0 else str(show(mean))
+
+
+def number(value: float) -> str:
+    """A count, or the mean of some, as text."""
+    return units.count(value) if value.is_integer() else units.digits(value)
+
+
+def text_of(value: object) -> str:
+    """A value of an axis as a cell."""
+    return f"{value:,.10g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+def as_dict(found: Sweep) -> dict[str, object]:
+    """A sweep for `--json`."""
+    return {
+        "name": found.name,
+        "out": str(found.out),
+        "points": found.points,
+        "interrupted": found.interrupted,
+        "runs": found.frame.to_dicts(),
+        "failures": found.failures.to_dicts(),
+    }

@@ -1,0 +1,322 @@
+"""Folders that appear or are replaced as a whole, whatever happens to the process that writes them.
+
+A folder `out/incast` is made in a *scratch folder* beside it, `out/.clearway-1a2b3c4d5e6f`, which holds:
+
+| entry | what it is |
+|---|---|
+| `lock` | the new folder's inode and the name that it is to have; its process holds a lock (`flock`) on this file |
+| `new` | the new folder, incomplete |
+| `ready` | the new folder, complete and on disk; after the exchange, the folder that it replaced |
+| `old-1` | the folder that was replaced, on a file system that can't exchange two folders |
+
+The system frees the lock when its process ends, however it ends. So whoever can take the lock knows that the scratch
+folder is a leftover, and removes it. Files in a replaced folder that are not of Clearway's are linked into the new one
+before it takes its place, and therefore are there at every moment.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import secrets
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+
+from clearway._clearway import Error
+
+#: The names of all scratch folders begin with this; no result has such a name.
+PREFIX = ".clearway-"
+LOCK = "lock"
+#: Errors of a system call that say that the system, or this file system, can't do it.
+CANT = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
+#: Errors of `link` that say that a file must be moved instead.
+CANT_LINK = CANT | {errno.EPERM, errno.EACCES, errno.EMLINK, errno.EXDEV}
+#: Number of times, and seconds between them, that a reader looks again for a folder that is being replaced.
+RETRIES, RETRY_AFTER_S = 100, 0.01
+
+#: Gives the names of those files of a folder that belong to its result, and go when the result is replaced.
+Owned = Callable[[Path], set[str]]
+
+
+class Scratch:
+    """A scratch folder of this process, locked until it is closed."""
+
+    def __init__(self, target: Path) -> None:
+        """Makes the scratch folder of a target, whose parent need not exist."""
+        self.target = target
+        target.parent.mkdir(parents=True, exist_ok=True)
+        while True:
+            self.folder = target.parent / f"{PREFIX}{secrets.token_hex(6)}"
+            self.folder.mkdir()
+            with suppress(FileNotFoundError):  # Another process took the folder for a leftover: try another name.
+                self._lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+                if take(self._lock):
+                    break
+                os.close(self._lock)
+        self._note(0)
+        self.new = self.folder / "new"
+        self.new.mkdir()
+
+    def publish(self, owned: Owned) -> None:
+        """Gives the new folder the name of the target, in exchange for what is there, which is removed then."""
+        carry(self.target, self.new, owned)
+        ready = self.folder / "ready"
+        self._note(self.new.stat().st_ino)
+        self.new.rename(ready)
+        for attempt in count(1):  # Again where another process made or moved the target in between.
+            try:
+                if not os.path.lexists(self.target):
+                    ready.rename(self.target)
+                elif not exchange(ready, self.target):
+                    self.target.rename(self.folder / f"old-{attempt}")
+                    ready.rename(self.target)
+                break
+            except OSError as error:
+                if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST) or not ready.exists():
+                    raise
+        sync(self.target.parent)
+
+    def close(self, owned: Owned) -> None:
+        """Removes the scratch folder and what was replaced."""
+        try:
+            remove(self.folder, owned)
+        finally:
+            os.close(self._lock)
+
+    def _note(self, inode: int) -> None:
+        """Writes into the lock's file what another process must know to clean up after this one."""
+        os.pwrite(self._lock, f"{inode}\n{self.target.name}".encode(errors="surrogateescape"), 0)
+        os.fsync(self._lock)
+
+
+def take(lock: int) -> bool:
+    """Locks an open file for this process, unless another holds it or has removed it."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return os.fstat(lock).st_nlink > 0
+
+
+def clean(parent: Path, owned: Owned) -> None:
+    """Removes the scratch folders of processes that were killed, and finishes what they had begun."""
+    for folder in leftovers(parent):
+        try:
+            lock = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:  # It was about to be locked, or all but removed. Fails if there is something in it.
+            with suppress(OSError):
+                folder.rmdir()
+            continue
+        except OSError:  # It is somebody else's.
+            continue
+        try:
+            if take(lock):
+                with suppress(OSError):  # What can't be removed now harms nobody.
+                    remove(folder, owned)
+        finally:
+            os.close(lock)
+
+
+def recover(parent: Path, owned: Owned) -> None:
+    """Brings back folders that are missing because a process was killed while it replaced them by two renames.
+
+    Waits for a process that is alive, as the second rename follows at once.
+    """
+    for _ in range(RETRIES):
+        if not any(any(one.glob("old-*")) and not os.path.lexists(target_of(one)) for one in leftovers(parent)):
+            return
+        clean(parent, owned)
+        time.sleep(RETRY_AFTER_S)
+
+
+def target_of(folder: Path) -> Path:
+    """The folder that is made in a scratch folder."""
+    try:
+        name = os.fsdecode((folder / LOCK).read_bytes()).partition("\n")[2]
+    except OSError:
+        name = ""
+    return folder.parent / name
+
+
+def leftovers(parent: Path) -> list[Path]:
+    """The scratch folders in a folder, also those in use."""
+    try:
+        return [Path(entry) for entry in os.scandir(parent) if is_scratch(entry.name)]
+    except OSError:
+        return []
+
+
+def is_scratch(name: str) -> bool:
+    """True for the name of a scratch folder."""
+    return name.startswith(PREFIX)
+
+
+def in_use(folder: Path) -> bool:
+    """True if a process is writing into a scratch folder."""
+    try:
+        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    try:
+        return not take(lock)
+    finally:
+        os.close(lock)
+
+
+def remove(folder: Path, owned: Owned) -> None:
+    """Removes a scratch folder whose lock this process holds; the lock goes last."""
+    target, ready = target_of(folder), folder / "ready"
+    inode = (folder / LOCK).read_bytes().partition(b"\n")[0]
+    replaced = sorted(folder.glob("old-*"))
+    if replaced and not os.path.lexists(target):  # Its process was killed between two renames.
+        (ready if ready.exists() else replaced.pop()).rename(target)
+    if ready.exists():
+        if replaced or inode == b"%d" % ready.stat().st_ino:
+            shutil.rmtree(ready)  # It never took the target's name.
+        else:
+            replaced.append(ready)
+    for old in replaced:
+        settle(old, target, owned)
+    if (folder / "new").exists():
+        shutil.rmtree(folder / "new")
+    (folder / LOCK).unlink()
+    folder.rmdir()
+
+
+def carry(old: Path, new: Path, owned: Owned) -> None:
+    """Links into a new folder what is in the old one and neither belongs to its result nor is replaced."""
+    mine = owned(old)
+    for entry in entries(old):
+        there = new / entry.name
+        if is_scratch(entry.name):
+            if in_use(Path(entry)):
+                raise Error(f"{old}: another process is saving a result in this folder; wait until it is done")
+        elif entry.is_dir(follow_symlinks=False):
+            if Path(entry).is_mount():
+                raise Error(f"{entry.path}: a file system is mounted here, so {old} can't be replaced; name another")
+            if not there.exists():
+                there.mkdir()
+                shutil.copystat(entry, there)
+                carry(Path(entry), there, lambda _: set())
+            else:
+                carry(Path(entry), there, owned)
+        elif entry.name not in mine and not os.path.lexists(there):
+            try:
+                os.link(entry, there, follow_symlinks=False)
+            except OSError as error:
+                if error.errno not in CANT_LINK:
+                    raise  # Otherwise `settle` moves the file as soon as the old folder is replaced.
+
+
+def settle(old: Path, target: Path, owned: Owned) -> None:
+    """Removes a folder that was replaced; what does not belong to its result and is not in the new one moves there."""
+    if not target.exists():
+        shutil.rmtree(old)
+        return
+    mine = owned(old)
+    for entry in entries(old):
+        there = target / entry.name
+        if entry.name in mine:
+            Path(entry).unlink()
+        elif is_scratch(entry.name):
+            shutil.rmtree(entry)
+        elif not os.path.lexists(there):
+            Path(entry).rename(there)
+        elif entry.is_dir(follow_symlinks=False) and there.is_dir():
+            settle(Path(entry), there, owned)
+        elif is_newer(Path(entry), there):
+            Path(entry).replace(there)
+        else:
+            Path(entry).unlink()
+    old.rmdir()
+
+
+def is_newer(one: Path, other: Path) -> bool:
+    """True if a file is another one, and newer: it was written while a folder was being replaced."""
+    this, that = one.lstat(), other.lstat()
+    return this.st_ino != that.st_ino and this.st_mtime_ns > that.st_mtime_ns
+
+
+def entries(folder: Path) -> list[os.DirEntry[str]]:
+    """The entries of a folder by name; none if it does not exist."""
+    with suppress(FileNotFoundError), os.scandir(folder) as found:
+        return sorted(found, key=lambda entry: entry.name)
+    return []
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keeps other processes from replacing folders in this one; nothing where folders can't be locked, as on NFS."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Exchanges two folders, so that nobody sees either missing; returns False where the system can't."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if sys.platform == "darwin":
+        name, arguments = "renamex_np", (os.fsencode(one), os.fsencode(other), 2)  # RENAME_SWAP
+    else:
+        here = -100  # AT_FDCWD
+        name, arguments = "renameat2", (here, os.fsencode(one), here, os.fsencode(other), 2)  # RENAME_EXCHANGE
+    function = getattr(libc, name, None)
+    if function is None:
+        return False
+    if function(*arguments) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in CANT:
+        return False
+    raise OSError(code, os.strerror(code), str(one), None, str(other))
+
+
+def sync(path: Path) -> None:
+    """Has the system write a file, or a folder's list of names, to disk."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_tree(folder: Path) -> None:
+    """Has the system write all that is in a folder to disk."""
+    for entry in entries(folder):
+        if entry.is_dir(follow_symlinks=False):
+            sync_tree(Path(entry))
+        else:
+            sync(Path(entry))
+    sync(folder)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Puts Ctrl-C off until the end of the block, for what takes only a moment and must not be left half done."""
+    previous = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(previous):
+        yield
+        return
+    pressed: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+        if pressed:
+            signal.raise_signal(signal.SIGINT)

@@ -1,0 +1,97 @@
+"""The results of a sweep as one tidy data frame: a row a run, axes and measures as columns with their units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from clearway import metrics
+from clearway.comparison import headline
+from clearway.result import Run
+from clearway.sweeps.points import Column
+from clearway.tables import Columns, Described
+
+#: Measures of a run: column -> type, unit, meaning.
+MEASURES: dict[str, tuple[type[pl.DataType], str, str]] = {
+    "flows_started": (pl.Int64, "", "flows that started"),
+    "flows_completed": (pl.Int64, "", "flows that were delivered in full"),
+    "fct_mean_s": (pl.Float64, "s", "mean flow completion time"),
+    "fct_p50_s": (pl.Float64, "s", "median flow completion time"),
+    "fct_p99_s": (pl.Float64, "s", "99th percentile of the flow completion times"),
+    "slowdown_mean": (pl.Float64, "", "mean slowdown against the idle network"),
+    "slowdown_p99": (pl.Float64, "", "99th percentile of the slowdowns"),
+    "queue_max_bytes": (pl.Int64, "B", "maximum queue of the worst switch port"),
+    "queue_mean_bytes": (pl.Float64, "B", "time average of the queue of the worst switch port"),
+    "queue_max_port": (pl.String, "", "the switch port with the largest maximum queue"),
+    "drops": (pl.Int64, "", "packets dropped, credits apart"),
+    "credit_drops": (pl.Int64, "", "credits dropped, by design"),
+    "pauses": (pl.Int64, "", "pauses by flow control; null without flow control"),
+    "longest_pause_s": (pl.Float64, "s", "longest pause of a port; null without flow control"),
+    "storms": (pl.Int64, "", "ports in a pause storm; null without flow control"),
+    "deadlocked_ports": (pl.Int64, "", "ports in a deadlock; null without flow control"),
+    "notices": (pl.Int64, "", "notifications of congestion (CNPs)"),
+    "utilisation_max": (pl.Float64, "", "utilisation of the busiest port"),
+    "credit_waste": (pl.Float64, "", "share of credits that found nothing to send; NaN without credits"),
+    "simulated_s": (pl.Float64, "s", "simulated time"),
+    "ended": (pl.String, "", "the way in which the run ended"),
+    "hash": (pl.String, "", "hash of all that the simulated network did"),
+    "folder": (pl.String, "", "folder of the run"),
+}
+#: Measures of the flows of a size bucket.
+SIZES: dict[str, tuple[type[pl.DataType], str, str]] = {
+    "bucket": (pl.String, "", "size bucket of the flows; all for all of them"),
+    "flows": (pl.Int64, "", "flows that were delivered in full"),
+    "unfinished": (pl.Int64, "", "flows that were not"),
+    "mean_s": (pl.Float64, "s", "mean flow completion time"),
+    "p50_s": (pl.Float64, "s", "median flow completion time"),
+    "p99_s": (pl.Float64, "s", "99th percentile of the flow completion times"),
+    "slowdown_mean": (pl.Float64, "", "mean slowdown against the idle network"),
+    "slowdown_p99": (pl.Float64, "", "99th percentile of the slowdowns"),
+}
+#: Costs of a run, which differ from time to time and are therefore kept apart.
+COSTS: dict[str, tuple[type[pl.DataType], str, str]] = {
+    "cpu_s": (pl.Float64, "s", "CPU time of the simulation"),
+    "wall_s": (pl.Float64, "s", "time that the simulation took"),
+    "million_link_transmissions_per_cpu_s": (pl.Float64, "", "speed"),
+    "peak_memory_bytes": (pl.Int64, "B", "most memory of the process"),
+}
+#: Points without a result.
+ERRORS: dict[str, tuple[type[pl.DataType], str, str]] = {"error": (pl.String, "", "reason why the point has no result")}
+#: Names that no axis can have.
+TAKEN = frozenset({*MEASURES, *SIZES, *COSTS, *ERRORS})
+
+
+def measure(run: Run) -> dict[str, Any]:
+    """A run in the numbers of the frame: its measures, and those of each size bucket."""
+    found = headline(run)
+    sizes = metrics.fct_by_size(run.flows).to_dicts()
+    every = sizes[-1]
+    found |= {f"fct_{key}": every[key] for key in ("mean_s", "p50_s", "p99_s")}
+    found |= {key: every[key] for key in ("slowdown_mean", "slowdown_p99")}
+    return {"measures": {key: found[key] for key in MEASURES if key in found}, "sizes": sizes}
+
+
+def table(
+    columns: Sequence[Column], rows: Mapping[int, Sequence[Mapping[str, Any]]], kinds: Mapping[str, Any]
+) -> tuple[pl.DataFrame, Columns]:
+    """A table with the axes as first columns: the rows of each point, by its number."""
+    order = [(point, row) for point in sorted(rows) for row in rows[point]]
+    series = [
+        pl.Series(column.name, [column.values[point] for point, _ in order], dtype=dtype_of(column))
+        for column in columns
+    ]
+    for name, (dtype, _, _) in kinds.items():
+        series.append(pl.Series(name, [row.get(name) for _, row in order], dtype=dtype))
+    described = {column.name: Described(column.unit, f"axis: {column.key}") for column in columns}
+    return pl.DataFrame(series), described | {name: Described(unit, doc) for name, (_, unit, doc) in kinds.items()}
+
+
+def dtype_of(column: Column) -> type[pl.DataType]:
+    """The type of an axis: whole numbers, numbers or texts, by all of its values."""
+    values = [value for value in column.values if value is not None]
+    if any(isinstance(value, str) for value in values):
+        return pl.String
+    fits = all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in values)
+    return pl.Int64 if fits else pl.Float64

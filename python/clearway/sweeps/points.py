@@ -1,0 +1,172 @@
+"""Points of a sweep: each with its scenario resolved, so that all mistakes are found before anything runs."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from clearway._clearway import Error
+from clearway.jobs import sources
+from clearway.sweeps.amounts import ENDINGS, Amount, amount, inline, lookup, setting_text
+from clearway.sweeps.axes import Choice, Settings
+from clearway.sweeps.file import Spec
+
+#: Longest name of a run's folder, below the limit of file systems.
+NAME_MAX = 150
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of a sweep."""
+
+    choice: Choice
+    #: Settings of all points of the sweep.
+    fixed: Settings
+    #: The scenario with every default filled in, as text.
+    resolved: str = field(repr=False)
+    #: The key of the result: equal for equal scenario and version of Clearway.
+    key: str
+    #: Estimate of the CPU time, in any unit.
+    weight: float = 1.0
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """The entry `overrides` of the run's summary: settings as texts, and the transport."""
+        asked = {**self.fixed, **self.choice.settings}
+        transport = asked.pop("transport", None)
+        asked.pop("seed", None)
+        found: dict[str, Any] = {"set": {key: setting_text(value) for key, value in asked.items()}}
+        return {**found, "transport": transport} if transport is not None else found
+
+    @cached_property
+    def scenario(self) -> dict[str, Any]:
+        """The content of the resolved scenario."""
+        return tomllib.loads(self.resolved)
+
+    def value(self, key: str) -> object:
+        """The value of an axis at this point: that of the resolved scenario, where it has the key."""
+        if key in self.choice.names:
+            return self.choice.names[key]
+        given = {**self.fixed, **self.choice.settings}.get(key)
+        if key == "transport":
+            return given if given is not None else transports(self.scenario)
+        found = lookup(self.scenario, key)
+        return given if found is None or isinstance(found, dict) else found
+
+    def __str__(self) -> str:
+        return (
+            ", ".join(f"{key} = {setting_text(value)}" for key, value in self.choice.identity.items()) or "the scenario"
+        )
+
+
+def transports(scenario: dict[str, Any]) -> str:
+    """The transports of a resolved scenario, in one text."""
+    default = scenario.get("transport", {}).get("name", "")
+    names = [one.get("transport", {}).get("name", default) for one in scenario.get("traffic", [])]
+    return " + ".join(sorted({name for name in names if name})) or default
+
+
+def resolve(spec: Spec, version: str, progress: Callable[[int], object] = lambda _: None) -> list[Point]:
+    """The points of a sweep in the order of its axes; an error names the point and the mistake.
+
+    `version` is a hash of what results depend on besides their scenario; `progress` hears of each point.
+    """
+    points: list[Point] = []
+    seen: dict[str, Point] = {}
+    for choice in spec.choices():
+        try:
+            scenario = spec.load(choice)
+        except Error as error:
+            told = str(error)
+            at = ", ".join(f"{key} = {setting_text(value)}" for key, value in choice.identity.items())
+            where = "" if told.startswith(f"{spec.origin}:") else f"{spec.origin}: "
+            raise type(error)(f"{where}{told} (at the point {at})" if at else f"{where}{told}") from None
+        resolved = scenario.to_toml()
+        point = Point(choice, dict(spec.fixed), resolved, sources.digest(resolved, version), weight_of(scenario))
+        if (twin := seen.get(point.key)) is not None:
+            raise Error(f"{spec.origin}: the points {twin} and {point} are one scenario; remove one of them")
+        seen[point.key] = point
+        points.append(point)
+        progress(len(points))
+    if not points:
+        raise Error(f"{spec.origin}: no points are left; exclude fewer")
+    return points
+
+
+def weight_of(scenario: object) -> float:
+    """An estimate of a run's CPU time in seconds, if the simulator has one."""
+    estimate = getattr(scenario, "estimate", None)
+    found = estimate() if estimate else None
+    seconds = found.get("cpu_s") if isinstance(found, dict) else getattr(found, "cpu_s", None)
+    return float(seconds) if isinstance(seconds, int | float) and seconds > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class Column:
+    """An axis as a column of the frame."""
+
+    key: str
+    name: str
+    unit: str
+    #: The value of each point.
+    values: list[Any]
+
+
+def columns(spec: Spec, points: Sequence[Point], taken: frozenset[str]) -> list[Column]:
+    """The axes as columns: a column a key, with numbers in base units; `taken` are names of other columns."""
+    keys = list(dict.fromkeys(key for point in points for key in (*point.choice.names, *point.choice.settings)))
+    named = {key for point in points for key in point.choice.names}
+    of_cases = {key for point in points if point.choice.names for key in point.choice.settings}
+    short = short_names(keys)
+    found: list[Column] = []
+    for key in keys:
+        values = [point.value(key) for point in points]
+        if key in of_cases and len({inline(value) for value in values}) == 1:
+            continue
+        amounts = [None if key in named else amount(value) for value in values]
+        unit = common_unit([one for one, value in zip(amounts, values, strict=True) if value is not None])
+        ending = ENDINGS.get(unit or "", "")
+        used = {*taken, *(one.name for one in found)}
+        choices = [spec.labels[key]] if key in spec.labels else [short[key] + ending, key + ending]
+        name = next((one for one in choices if one not in used), None)
+        if name is None:
+            raise Error(f"{spec.origin}: labels: {choices[-1]} is the name of another column; choose another for {key}")
+        if unit is not None:
+            shown: list[Any] = [one and one.value for one in amounts]
+        else:
+            shown = [None if value is None else setting_text(value) for value in values]
+        found.append(Column(key, name, unit or "", shown))
+    return found
+
+
+def short_names(keys: Sequence[str]) -> dict[str, str]:
+    """The last part of each key, or the whole key where two have the same last part."""
+    last = {key: key.rpartition(".")[2] for key in keys}
+    times = Counter(last.values())
+    return {key: name if times[name] == 1 else key for key, name in last.items()}
+
+
+def common_unit(amounts: Sequence[Amount | None]) -> str | None:
+    """The unit of all amounts; None if some value is none, or if they differ."""
+    units = {None if one is None else one.unit for one in amounts}
+    return units.pop() if len(units) == 1 else None
+
+
+def folder_names(points: Sequence[Point]) -> list[str]:
+    """A name for the folder of each point, of safe characters, by its values alone."""
+    short = short_names(list(dict.fromkeys(key for point in points for key in point.choice.identity)))
+    names = []
+    for point in points:
+        parts = [f"{short[key]}={setting_text(value)}" for key, value in point.choice.identity.items()]
+        name = re.sub(r"[^A-Za-z0-9._+=,-]+", "-", ",".join(parts)).strip(".-") or "run"
+        names.append(name if len(name) <= NAME_MAX else f"{name[:NAME_MAX]}-{point.key[:8]}")
+    times = Counter(name.lower() for name in names)
+    return [
+        name if times[name.lower()] == 1 else f"{name}-{point.key[:8]}"
+        for name, point in zip(names, points, strict=True)
+    ]

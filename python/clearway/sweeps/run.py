@@ -1,0 +1,294 @@
+"""Running a sweep: every point once, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clearway import _clearway, folder
+from clearway._clearway import Error
+from clearway.jobs import files, sources
+from clearway.jobs.processes import Processes
+from clearway.jobs.progress import Progress, Tally, bar
+from clearway.jobs.store import Store
+from clearway.jobs.workers import Done, Failure, InProcess, Task, Workers, cores
+from clearway.result import contents
+from clearway.runner import simulate
+from clearway.sweeps import file, frame, result
+from clearway.sweeps.file import Spec
+from clearway.sweeps.points import Column, Point, columns, folder_names, resolve
+from clearway.sweeps.result import Sweep
+
+#: The file of a store's entry with what the frame says of a run.
+MEASURED = "measured.json"
+#: The key of a run's summary that names its result in the store.
+KEY = "key"
+
+
+def sweep(
+    scenario: str | Path | Mapping[str, Any],
+    axes: Mapping[str, Any] | None = None,
+    *,
+    zips: Sequence[Mapping[str, Any]] = (),
+    cases: Mapping[str, Mapping[str, Any]] | None = None,
+    points: Sequence[Mapping[str, Any]] = (),
+    exclude: Sequence[Mapping[str, Any]] = (),
+    set: Mapping[str, Any] | None = None,  # noqa: A002 - the name that the command and scenario files have for it
+    labels: Mapping[str, str] | None = None,
+    name: str | None = None,
+    out: str | Path | None = None,
+    store: str | Path | None = None,
+    processes: int | None = None,
+    on: str | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Runs a scenario at every point that the axes span, and returns one data frame of the results.
+
+    `scenario` is a path, a text or a dict, as for `clearway.run`; with nothing but `scenario`, it is the path of a
+    sweep file. `axes` maps keys of the scenario (and `transport`, `seed`) to lists of values, or to ranges such as
+    `{"from": 1, "to": 5}`. `zips` are tables of keys whose values go together, `cases` axes of named settings,
+    `points` further points, `exclude` values of points to leave out; `docs/sweeps.md` explains them.
+
+    The results are written to the folder `out` (default: `out/NAME`); `store` (default: `.store` beside it) keeps the
+    result of every point, so that none is run twice: after Ctrl-C, a crash, or in another sweep. `processes` run at a
+    time, one a core by default. `on` names a cluster: `dask://HOST:PORT` or `slurm`.
+
+    A point that fails is in `failures` of the result, and the others go on. Ctrl-C returns what was finished, with
+    `interrupted` set. All mistakes are found, and raised as `Error`, before anything is run.
+    """
+    asked = [axes, zips, cases, points, exclude, labels]
+    if not any(asked) and isinstance(scenario, str | Path) and "\n" not in str(scenario):
+        spec = file.read(scenario, set)
+        spec = spec if name is None else file.of_content({**spec.content, "name": name}, spec.origin, spec.base, name)
+    else:
+        spec = file.of_content(
+            content_of(scenario, axes, zips, cases, points, exclude, set, labels),
+            "<sweep>",
+            Path(),
+            name or name_of(scenario),
+        )
+    plan = Plan.of(spec, out, store, force=force)
+    with bar(spec.name, quiet=progress is not None) as shown, closing(workers(processes, on)) as staff:
+        return run(plan, staff, progress or shown)
+
+
+def content_of(
+    scenario: str | Path | Mapping[str, Any],
+    axes: Mapping[str, Any] | None,
+    zips: Sequence[Mapping[str, Any]],
+    cases: Mapping[str, Mapping[str, Any]] | None,
+    points: Sequence[Mapping[str, Any]],
+    exclude: Sequence[Mapping[str, Any]],
+    fixed: Mapping[str, Any] | None,
+    labels: Mapping[str, str] | None,
+) -> dict[str, Any]:
+    """The arguments of `sweep` as the content of a sweep file."""
+    written: Any = scenario
+    if isinstance(scenario, str) and "\n" in scenario:
+        written = tomllib.loads(scenario)
+    elif isinstance(scenario, Path):
+        written = str(scenario)
+    parts = {
+        "scenario": written,
+        "set": dict(fixed or {}),
+        "axes": {
+            key: list(values) if isinstance(values, range | tuple) else values for key, values in (axes or {}).items()
+        },
+        "zip": [dict(row) for row in zips],
+        "cases": dict(cases or {}),
+        "point": [dict(row) for row in points],
+        "exclude": [dict(row) for row in exclude],
+        "labels": dict(labels or {}),
+    }
+    return {key: value for key, value in parts.items() if value}
+
+
+def name_of(scenario: str | Path | Mapping[str, Any]) -> str:
+    """The name of a sweep that was given none: that of its scenario."""
+    if isinstance(scenario, Mapping):
+        return str(scenario.get("name", "sweep"))
+    if "\n" in str(scenario):
+        return str(tomllib.loads(str(scenario)).get("name", "sweep"))
+    return f"{Path(scenario).stem}-sweep"
+
+
+def workers(processes: int | None, on: str | None = None) -> Workers:
+    """The workers of a sweep: this process for one run at a time, processes of this machine, or a cluster."""
+    if on is not None:
+        from clearway.jobs.cluster import connect
+
+        return connect(on, processes)
+    count = cores() if processes is None else processes
+    if count < 1:
+        raise Error(f"processes = {count}: write 1 or more")
+    return Processes(count) if count > 1 else InProcess()
+
+
+@dataclass
+class Plan:
+    """A sweep that was checked: its points, and where their results are and go."""
+
+    spec: Spec
+    points: list[Point]
+    #: Name of the folder of each point.
+    names: list[str]
+    columns: list[Column]
+    out: Path
+    store: Store
+    #: Number of a point -> the numbers of the frame that the store has of it.
+    rows: dict[int, dict[str, Any]] = field(default_factory=dict)
+    #: Costs of each run.
+    costs: dict[int, dict[str, Any]] = field(default_factory=dict)
+    failures: dict[int, Failure] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, spec: Spec, out: str | Path | None, store: str | Path | None, *, force: bool = False) -> Plan:
+        """Resolves all points and checks the target; nothing is written."""
+        found = resolve(spec, how())
+        target = Path(out) if out is not None else Path("out") / safe_name(spec.name)
+        check_target(target, force=force)
+        kept = Store(store if store is not None else target.parent / ".store")
+        return cls(spec, found, folder_names(found), columns(spec, found, frame.TAKEN), target, kept)
+
+    def missing(self) -> list[int]:
+        """The points that the store has no result of, by the names of its entries alone."""
+        return [index for index, point in enumerate(self.points) if point.key not in self.store]
+
+    def take(self, index: int) -> bool:
+        """Takes the result of a point from the store into the sweep's folder; False if there is none."""
+        found = self.store.read(self.points[index].key)
+        if found is None:
+            return False
+        row = json.loads(found.pop(MEASURED))
+        summary = json.loads(found[folder.SUMMARY])
+        self.costs[index] = summary["measured"]
+        self.rows[index] = row
+        self.publish(index, found, summary)
+        return True
+
+    def publish(self, index: int, found: dict[str, bytes], summary: dict[str, Any]) -> None:
+        """Writes the result of a point as a folder that `clearway.load` reads, unless it is there already."""
+        point, target = self.points[index], self.out / result.RUNS / self.names[index]
+        summary |= {"overrides": point.overrides, KEY: point.key}
+        found[folder.SUMMARY] = (json.dumps(summary, indent=2, ensure_ascii=False) + "\n").encode()
+        try:
+            there = all((target / name).read_bytes() == content for name, content in found.items())
+        except OSError:
+            there = False
+        if not there:
+            folder.write(target, found, force=True)
+
+    def write(self) -> None:
+        """Writes the tables of the sweep."""
+        made = self.result(interrupted=False)
+        result.write(made, self.spec.to_toml())
+
+    def result(self, *, interrupted: bool) -> Sweep:
+        """The sweep as far as it was run."""
+        measures = {
+            at: [{**row["measures"], "folder": f"{result.RUNS}/{self.names[at]}"}] for at, row in self.rows.items()
+        }
+        runs, described = frame.table(self.columns, measures, frame.MEASURES)
+        sizes, of_sizes = frame.table(self.columns, {at: row["sizes"] for at, row in self.rows.items()}, frame.SIZES)
+        costs, _ = frame.table(self.columns, {at: [row] for at, row in self.costs.items()}, frame.COSTS)
+        failed = {at: [{"error": failure.message}] for at, failure in self.failures.items()}
+        failures, _ = frame.table(self.columns, failed, frame.ERRORS)
+        return Sweep(
+            name=self.spec.name,
+            out=self.out,
+            frame=runs,
+            sizes=sizes,
+            costs=costs,
+            failures=failures,
+            axes={column.key: column.name for column in self.columns},
+            described={"runs": described, "fct_by_size": of_sizes},
+            points=len(self.points),
+            interrupted=interrupted,
+        )
+
+
+def how() -> str:
+    """Hash of how results come about: the simulator as compiled, and the code that runs it and writes its results."""
+    return sources.digest(sources.engine_hash(), sources.fingerprint(simulate, contents, frame.measure))
+
+
+def safe_name(name: str) -> str:
+    """A name for a folder."""
+    return re.sub(r"[^A-Za-z0-9._+=,-]+", "-", name).strip(".-") or "sweep"
+
+
+def check_target(path: Path, *, force: bool) -> None:
+    """Refuses a folder of something else."""
+    if not result.is_sweep(path) and not (path / result.FILE).exists():
+        folder.check_target(path, force=force)
+
+
+def compute(resolved: str) -> dict[str, bytes]:
+    """Runs a point, in any process: the files of its run's folder, and what the frame says of it."""
+    run = simulate(_clearway.Scenario.parse(resolved, "<point>", "."))
+    if run.interrupted:
+        raise KeyboardInterrupt
+    measured = json.dumps(frame.measure(run)).encode()
+    return {**contents(run), MEASURED: measured}
+
+
+def keep(resolved: str, key: str, store: str) -> None:
+    """Runs a point unless another process has done so meanwhile, and keeps its result in the store."""
+    if key not in (kept := Store(store)):
+        kept.put(key, compute(resolved))
+
+
+def run(plan: Plan, workers: Workers, progress: Progress = lambda _: None) -> Sweep:
+    """Runs the points that have no result yet, and writes the sweep's folder."""
+    plan.store.clean()
+    files.clean(plan.out)
+    files.replace(plan.out / result.FILE, plan.spec.to_toml().encode())
+    tally = Tally(len(plan.points))
+    interrupted = False
+    try:
+        todo = [index for index in range(len(plan.points)) if not plan.take(index)]
+        tasks = {plan.names[index]: task(plan, index, workers) for index in todo}
+        by_name = {plan.names[index]: index for index in todo}
+        tally.start(list(tasks.values()))
+        progress(tally)
+        with closing(workers.run(list(tasks.values()))) as answers:
+            for done in answers:
+                settle(plan, by_name[done.task.name], done)
+                tally.count(done)
+                progress(tally)
+    except KeyboardInterrupt:
+        interrupted = True
+    plan.write()
+    return plan.result(interrupted=interrupted)
+
+
+def task(plan: Plan, index: int, workers: Workers) -> Task:
+    """The task of running a point."""
+    point = plan.points[index]
+    if workers.share_files:
+        return Task(
+            plan.names[index], keep, (point.resolved, point.key, str(plan.store.folder.resolve())), point.weight
+        )
+    return Task(plan.names[index], compute, (point.resolved,), point.weight)
+
+
+def settle(plan: Plan, index: int, done: Done) -> None:
+    """Takes the answer for a point: its result, or its failure."""
+    failure = done.failure
+    if failure is None:
+        try:
+            if done.result is not None:
+                plan.store.put(plan.points[index].key, done.result)
+            if plan.take(index):
+                return
+            failure = Failure("its result was damaged before it could be read")
+        except Error as error:
+            failure = Failure(str(error))
+    plan.failures[index] = failure
