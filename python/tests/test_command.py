@@ -14,10 +14,11 @@ from conftest import ENDLESS, REPOSITORY, SMALL, Cli
 
 import clearway
 from clearway import _clearway
+from clearway.folder import find_runs
 
 
-def files(folder: Path) -> set[str]:
-    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+def files(under: Path) -> set[str]:
+    return {str(path.relative_to(under)) for path in under.rglob("*") if path.is_file()}
 
 
 def test_run_prints_tables_and_writes_a_folder(cli: Cli, small: Path) -> None:
@@ -95,6 +96,45 @@ def test_compare_shows_transports_side_by_side(cli: Cli, small: Path) -> None:
     page = cli("report", "both", "--out", "page.html")
     assert page.returncode == 0, page.stderr
     assert "<svg" in (small.parent / "page.html").read_text()
+
+
+def test_markup_in_names_is_text(cli: Cli, small: Path) -> None:
+    names = "[/red] [bold]b[/] :smile:", "[/b]"
+    small.write_text(SMALL.replace('"small"', f'"{names[0]}"').replace('"burst"', f'"{names[1]}"'))
+    for call in (["run", small, "--out", "one"], ["compare", small, "--transports", "dctcp,cubic", "--out", "two"]):
+        done = cli(*call)
+        assert done.returncode == 0, done.stderr
+        assert f"{names[0]}, seed 7\n" in done.stdout
+    again = cli("run", small, "--out", "two")
+    assert (again.returncode, again.stderr.count("\n")) == (2, 1)
+    assert cli("report", "one", "two", "--out", "[/red].html").stderr == "Report: [/red].html\n"
+    assert "[/red] [bold]b[/] :smile:" in (small.parent / "[/red].html").read_text("utf-8")
+    assert "[/red]" in cli("list", "transports", "[/red]").stderr
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ["compare", "small.toml", "--transports", "dctcp,expresspass"],
+        ["run", "small.toml", "--json"],
+        ["list", "transports"],
+        ["list", "transports", "--json"],
+        ["--help"],
+    ],
+    ids=" ".join,
+)
+def test_a_reader_that_leaves_early_is_no_failure(small: Path, call: list[str]) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "clearway", *call], cwd=small.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert b"rror" not in errors
+    assert b"pipe" not in errors
+    if call[0] in ("compare", "run"):
+        assert find_runs(small.parent / "out")
 
 
 BAD_SCENARIOS = {

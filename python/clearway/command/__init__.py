@@ -79,9 +79,8 @@ def guarded() -> int:
         return complain(str(error), BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
         return complain("interrupted; every folder of results is as it was, or new and whole", INTERRUPTED)
-    except BrokenPipeError:  # `clearway ... | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except (BrokenPipeError, SystemExit):  # Click's way to say that a pipe broke; no command exits otherwise.
+        return reader_left()
     except MemoryError:
         return complain("out of memory", FAILED)
     except Exception as error:
@@ -92,6 +91,12 @@ def guarded() -> int:
         what = " ".join(f"{type(error).__name__}: {error}".split())
         return complain(f"internal error, please report it (CLEARWAY_DEBUG=1 shows where): {what}", FAILED)
     return code if isinstance(code, int) else 0
+
+
+def reader_left() -> int:
+    """Ends the command without an error because its reader has seen enough, as in `clearway ... | head`."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def hint(context: click.Context | None) -> str:

@@ -11,7 +11,7 @@ import click
 
 from clearway import _clearway
 from clearway.command.shared import INTERRUPTED, console, notes
-from clearway.command.tables import print_assumptions, print_runs, print_texts
+from clearway.command.tables import print_assumptions, print_heading, print_runs, print_texts
 
 if TYPE_CHECKING:
     from clearway.result import Run
@@ -134,6 +134,7 @@ def show(runs: list[Run]) -> None:
         if sweep is None:
             print_runs(console(), name, {run.label: run for run in members})
         else:
-            console().print(f"\n[bold]{name}[/]")
+            console().print()
+            print_heading(console(), name)
             print_assumptions(console(), {label: line[-1][1] for label, line in sweep.lines.items()})
             print_texts(console(), sweep_texts(sweep), left=2)

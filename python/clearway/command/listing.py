@@ -9,7 +9,7 @@ import click
 
 from clearway import _clearway, units
 from clearway.command.shared import console, print_json
-from clearway.command.tables import print_texts
+from clearway.command.tables import print_heading, print_texts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,30 +83,24 @@ def figures() -> list[dict[str, Any]]:
 
 def overview(what: str) -> Texts:
     """A line for each entry of a kind."""
-    from rich.markup import escape
-
     if what == "workloads":
-        rows = [[w["name"], units.size(w["mean_bytes"]), escape(w["summary"])] for w in _clearway.workloads()]
+        rows = [[w["name"], units.size(w["mean_bytes"]), w["summary"]] for w in _clearway.workloads()]
         return ["workload", "mean size", "what it is"], rows
     if what == "scenarios":
-        return ["scenario", "what it shows"], [[one["name"], escape(one["summary"])] for one in _clearway.scenarios()]
+        return ["scenario", "what it shows"], [[one["name"], one["summary"]] for one in _clearway.scenarios()]
     if what == "figures":
-        rows = [[f["name"], escape(f["summary"]), f"{f['quick']:,} quick, {f['full']:,} full"] for f in figures()]
+        rows = [[f["name"], f["summary"], f"{f['quick']:,} quick, {f['full']:,} full"] for f in figures()]
         return ["figure", "what it is", "simulations"], rows
     if what == "topologies":
-        rows = [[t["name"], escape(t["summary"]), escape(", ".join(t["keys"]))] for t in _clearway.topologies()]
+        rows = [[t["name"], t["summary"], ", ".join(t["keys"])] for t in _clearway.topologies()]
         return ["topology", "what it is", "keys"], rows
-    rows = [
-        [t["name"], escape(t["summary"]), escape(t["source"]), escape(t["checked"])] for t in _clearway.transports()
-    ]
+    rows = [[t["name"], t["summary"], t["source"], t["checked"]] for t in _clearway.transports()]
     return ["transport", "what it is", "source", "checked against"], rows
 
 
 def describe_other(out: Console, entry: Mapping[str, Any]) -> None:
     """Prints all about a topology, a workload or a figure."""
-    from rich.markup import escape
-
-    out.print(f"[bold]{entry['name']}[/]: {escape(entry['summary'])}", soft_wrap=True)
+    print_heading(out, entry["name"], f": {entry['summary']}")
     for key, default in entry.get("keys", {}).items():
         out.print(f"  {key} = {default or 'left out'}", soft_wrap=True, markup=False)
     if "mean_bytes" in entry:
@@ -119,11 +113,9 @@ def describe_other(out: Console, entry: Mapping[str, Any]) -> None:
 
 def describe(out: Console, transport: _clearway._Transport) -> None:
     """Prints all that is known of a transport: parameters, profiles, sources."""
-    from rich.markup import escape
-
-    out.print(f"[bold]{transport['name']}[/]: {escape(transport['summary'])}", soft_wrap=True)
-    out.print(f"Source: {escape(transport['source'])}", soft_wrap=True)
-    out.print(f"Checked against: {escape(transport['checked'])}. {escape(transport['checked_how'])}", soft_wrap=True)
+    print_heading(out, transport["name"], f": {transport['summary']}")
+    out.print(f"Source: {transport['source']}", soft_wrap=True)
+    out.print(f"Checked against: {transport['checked']}. {transport['checked_how']}", soft_wrap=True)
     out.print()
     rows = [
         [
@@ -131,8 +123,8 @@ def describe(out: Console, transport: _clearway._Transport) -> None:
             each["kind"],
             each["default"],
             limits(each),
-            escape(each["source"]),
-            escape(each["doc"]),
+            each["source"],
+            each["doc"],
         ]
         for each in transport["parameters"]
     ]
@@ -141,8 +133,8 @@ def describe(out: Console, transport: _clearway._Transport) -> None:
         print_texts(out, (head, rows), left=6)
     for profile in transport["profiles"]:
         values = ", ".join(f"{key} = {value}" for key, value in profile["values"].items())
-        out.print(f'[bold]profile = "{profile["name"]}"[/]: {escape(profile["doc"])}', soft_wrap=True)
-        out.print(f"  sets {escape(values)}", soft_wrap=True)
+        print_heading(out, f'profile = "{profile["name"]}"', f": {profile['doc']}")
+        out.print(f"  sets {values}", soft_wrap=True)
 
 
 def limits(parameter: _clearway._Parameter) -> str:

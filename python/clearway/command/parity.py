@@ -10,7 +10,7 @@ import click
 from clearway import units
 from clearway._clearway import Error
 from clearway.command.shared import console, print_json
-from clearway.command.tables import print_texts
+from clearway.command.tables import print_heading, print_texts
 
 if TYPE_CHECKING:
     from clearway.parity import Case, FlowList, Row
@@ -114,7 +114,8 @@ def as_dict(case: Case, parts: list[list[Row]]) -> dict[str, object]:
 def show(case: Case, parts: list[list[Row]], *, quiet: bool) -> None:
     """Prints the tables of a case."""
     out = console(quiet=quiet)
-    out.print(f"\n[bold]{case.title}[/] ({case.simulator})")
+    out.print()
+    print_heading(out, case.title, f" ({case.simulator})")
     out.print(f"Completion times count {case.counted}.", markup=False)
     for rows in parts:
         out.print(f"\n{rows[0].flow_list}", markup=False)

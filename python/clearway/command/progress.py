@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from clearway import _clearway, units
+from clearway.command.printer import Printer
 from clearway.runner import ProgressCallback
 
 
@@ -69,12 +69,12 @@ def progress_bar(*, quiet: bool) -> Iterator[Bar]:
     if quiet or not sys.stderr.isatty():
         yield Bar(None)
         return
-    console = Console(stderr=True, highlight=False)
+    console = Printer(stderr=True, quiet=False)
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
-        TextColumn("{task.fields[detail]}"),
+        TextColumn("{task.fields[detail]}", markup=False),
     )
     with Progress(*columns, console=console, transient=True, refresh_per_second=8) as shown:
         yield Bar(shown)

@@ -13,7 +13,7 @@ import click
 
 from clearway._clearway import Error
 from clearway.command.shared import INTERRUPTED, console, notes, print_json
-from clearway.command.tables import print_texts
+from clearway.command.tables import print_heading, print_texts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -105,16 +105,15 @@ def reproduce(
 
 def show(out: Console, found: object) -> None:
     """Prints the claims of a figure and what became of them."""
-    from rich.markup import escape
-
     from clearway.reproduce import Reproduction
     from clearway.reproduce.page import brief_texts
 
     assert isinstance(found, Reproduction)
     head, rows = brief_texts(found.findings)
-    out.print(f"\n[bold]{found.figure.name}[/] ({found.scale}): {escape(found.figure.title)}", soft_wrap=True)
+    out.print()
+    print_heading(out, found.figure.name, f" ({found.scale}): {found.figure.title}")
     if rows:
-        print_texts(out, (head, [[escape(text) for text in row] for row in rows]), left=len(head))
+        print_texts(out, (head, rows), left=len(head))
     out.print(
         f"{found.runs:,} simulations ({found.cached:,} kept from before), {found.cpu_s:.1f} CPU-seconds; "
         f"{found.files[-1]}",
@@ -130,7 +129,8 @@ def show_board(out: Console, board: Path, folder: Path, docs: Path | None) -> No
 
     known = reproduction.figures()
     scores = scoreboard.scores(known, reproduction.records(folder, docs))
-    out.print("\n[bold]Scoreboard[/]")
+    out.print()
+    print_heading(out, "Scoreboard")
     print_texts(out, scoreboard.summary_texts(scores), left=1)
     out.print(f"Every claim: {board}, {reproduction.index(folder)}", soft_wrap=True, markup=False)
 
@@ -184,18 +184,19 @@ def jobs_bar(name: str, total: int, *, quiet: bool) -> Iterator[Callable[..., ob
     if quiet or not sys.stderr.isatty():
         yield lambda *_: None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+    from clearway.command.printer import Printer
 
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[last]}"),
+        TextColumn("{task.fields[last]}", markup=False),
     )
-    with Progress(*columns, console=Console(stderr=True, highlight=False), transient=True) as shown:
+    with Progress(*columns, console=Printer(stderr=True, quiet=False), transient=True) as shown:
         task = shown.add_task(name, total=total, last="")
 
         def advance(figure: str, label: str, by: int = 1) -> None:

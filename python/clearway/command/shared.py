@@ -89,14 +89,14 @@ def console(*, quiet: bool = False) -> Console:
     from clearway.command.printer import Printer
 
     width = None if sys.stdout.isatty() else 120
-    return Printer(quiet=quiet, width=width, highlight=False, emoji=False)
+    return Printer(quiet=quiet, width=width)
 
 
 def notes(*, quiet: bool = False) -> Console:
     """The console for everything but results, on standard error."""
     from clearway.command.printer import Printer
 
-    return Printer(stderr=True, quiet=quiet, highlight=False, emoji=False, soft_wrap=True)
+    return Printer(stderr=True, quiet=quiet, soft_wrap=True)
 
 
 def print_json(value: object) -> None:

@@ -17,7 +17,7 @@ def print_runs(console: Console, title: str, runs: Mapping[str, Run]) -> None:
     from clearway.texts import fct_texts, network_texts, warning_texts
 
     console.print()
-    console.print(f"[bold]{title}[/]")
+    print_heading(console, title)
     print_assumptions(console, runs)
     if any(run.flows.height for run in runs.values()):
         print_texts(console, fct_texts(runs), left=2)
@@ -25,6 +25,13 @@ def print_runs(console: Console, title: str, runs: Mapping[str, Run]) -> None:
     for text in warning_texts(runs):
         console.print(text, style="bold", markup=False)
         console.print()
+
+
+def print_heading(console: Console, title: str, more: str = "") -> None:
+    """Prints a line that begins with a title."""
+    from rich.text import Text
+
+    console.print(Text.assemble((title, "bold"), more), soft_wrap=True)
 
 
 def print_assumptions(console: Console, runs: Mapping[str, Run]) -> None:
