@@ -159,6 +159,12 @@ pub fn workloads(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     scenario::workloads().iter().map(workload).collect()
 }
 
+/// Returns the hint `; did you mean "rate"?` if one of the known words is close to `word`, else an empty text.
+#[pyfunction]
+pub fn suggestion(word: &str, known: Vec<String>) -> String {
+    clearway_schema::suggestion(word, known.iter().map(String::as_str))
+}
+
 /// Returns the scenario reference in Markdown, generated from the schema.
 #[pyfunction]
 pub fn scenario_reference() -> String {

@@ -32,6 +32,7 @@ COMMANDS = {
     "compare": ("clearway.command.compare:compare", "Simulate a scenario under several transports."),
     "demo": ("clearway.command.demo:demo", "Simulate ExpressPass against DCTCP, and write a report."),
     "list": ("clearway.command.listing:list_", "List transports, topologies, workloads or figures."),
+    "new": ("clearway.command.new:new", "Write a commented scenario to start from."),
     "parity": ("clearway.command.parity:parity", "Compare with the simulators of the protocols' authors."),
     "plan": ("clearway.command.plan:plan", "Answer from the papers' formulas, without a simulation."),
     "report": ("clearway.command.report:report", "Make a page with tables and pictures of results."),

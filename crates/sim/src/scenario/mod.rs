@@ -16,6 +16,7 @@ mod error;
 mod field;
 mod files;
 mod mechanism;
+mod names;
 mod reference;
 mod resolve;
 mod schema;

@@ -37,7 +37,8 @@ const INTRODUCTION: &str = "\
 
 A scenario describes what to simulate: a network, its traffic, and what to observe. It is a TOML file; `--set key=value` and
 Python set the same keys. `make docs` writes this page from the declarations that read the files, so it names every key. The
-[guide](guide.md) builds a scenario step by step.
+[guide](guide.md) builds a scenario step by step, and [writing scenarios](writing-scenarios.md) tells how an editor and the
+command help with it.
 
 ```toml
 [topology]
@@ -63,8 +64,9 @@ runs. The message is one line with the file, the line, the key, the value, and w
 that has no meaning in its scenario is refused too, such as `switch.credit_queue` where no transport uses credits.
 
 **`--set`** replaces a key by its path: `--set switch.buffer=\"1 MB\"`, `--set transport.alpha=0.25`. An entry of a list goes by
-its name, or by its number from 0: `--set traffic.burst.size=\"1 MB\"`. A value that is no TOML is read as a text, so its quotes
-may be left out.
+its name, `--set traffic.burst.size=\"1 MB\"`, or by its number from 0, `--set traffic.0.size=\"1 MB\"`. Traffic without a name
+goes by its kind, as in the results: the first such incast is `traffic.incast`, the second `traffic.incast-2`; a sample without
+a name goes by its `what`. A value that is no TOML is read as a text, so its quotes may be left out.
 
 **`--transport X`** makes all traffic use X, as `clearway compare` does for each of its transports. What the file sets for X
 stays. Parameters that the file sets for other transports are checked and then dropped. If the file's transports use credits

@@ -4,7 +4,6 @@ mod classes;
 mod links;
 mod lossless;
 mod marking;
-mod names;
 mod ports;
 mod samples;
 mod traffic;
