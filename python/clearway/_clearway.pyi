@@ -84,6 +84,36 @@ class _Workload(TypedDict):
     points: list[tuple[int, float]]
     notes: list[str]
 
+class _EntryEstimate(TypedDict):
+    name: str
+    flows: int
+    live_flows: int
+    memory_bytes: int
+
+class _SeriesEstimate(TypedDict):
+    name: str
+    rows: int
+    memory_bytes: int
+
+class _Estimate(TypedDict):
+    hosts: int
+    switches: int
+    links: int
+    path_links: float
+    simulated_s: float
+    flows: int
+    open_flows: int
+    live_flows: int
+    payload_bytes: int
+    packets: int
+    link_transmissions: int
+    traffic: list[_EntryEstimate]
+    samples: list[_SeriesEstimate]
+    network_bytes: int
+    memory_bytes: int
+    cpu_s: float
+    how: dict[str, str]
+
 class _Example(TypedDict):
     name: str
     summary: str
@@ -136,6 +166,7 @@ class Scenario:
         transport: str | None = None,
         seed: int | None = None,
         set: Sequence[tuple[str, str]] = ...,
+        memory: int | None = None,
     ) -> Scenario: ...
     @staticmethod
     def parse(
@@ -146,11 +177,13 @@ class Scenario:
         transport: str | None = None,
         seed: int | None = None,
         set: Sequence[tuple[str, str]] = ...,
+        memory: int | None = None,
     ) -> Scenario: ...
     @property
     def name(self) -> str: ...
     @property
     def seed(self) -> int: ...
+    def estimate(self) -> _Estimate: ...
     def to_toml(self) -> str: ...
     def run(self, progress: Callable[[Progress], object] | None = None) -> Results: ...
 

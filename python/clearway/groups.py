@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
+import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from clearway.result import Run
+from clearway.sweeps.amounts import Amount, amount, lookup
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,10 @@ class Sweep:
     title: str
     #: The key that varies.
     key: str
-    #: label of the transport -> (value, run), rising.
+    #: label of the transport -> (value, run), rising; runs with several seeds have one value.
     lines: dict[str, list[tuple[float, Run]]]
+    #: Unit of the values: `B`, `s`, `bit/s`, or empty.
+    unit: str = ""
 
     @property
     def values(self) -> list[float]:
@@ -54,17 +57,21 @@ def settings(run: Run) -> dict[str, str]:
 def as_sweep(name: str, runs: Sequence[Run]) -> Sweep | None:
     """A sweep, if exactly one key varies over at least three numbers."""
     varied = {key for run in runs for key in settings(run) if len({settings(other).get(key) for other in runs}) > 1}
+    varied.discard("seed")
     if len(varied) != 1:
         return None
     (key,) = varied
     lines: dict[str, list[tuple[float, Run]]] = {}
+    units = set()
     for run in runs:
-        if (x := number(settings(run).get(key, ""))) is None:
+        if (x := amount_of(run, key)) is None:
             return None
-        lines.setdefault(run.label, []).append((x, run))
-    if len({x for line in lines.values() for x, _ in line}) < 3:
+        units.add(x.unit)
+        lines.setdefault(run.label, []).append((float(x.value), run))
+    if len(units) > 1 or len({x for line in lines.values() for x, _ in line}) < 3:
         return None
-    return Sweep(name, key, {label: sorted(line, key=lambda point: point[0]) for label, line in lines.items()})
+    rising = {label: sorted(line, key=lambda point: point[0]) for label, line in lines.items()}
+    return Sweep(name, key, rising, units.pop())
 
 
 def by_settings(name: str, runs: Sequence[Run]) -> list[Group]:
@@ -88,7 +95,7 @@ def labelled(runs: Sequence[Run]) -> dict[str, Run]:
     return found
 
 
-def number(text: str) -> float | None:
-    """The number that a value begins with."""
-    match = re.match(r"\s*([0-9]+(?:\.[0-9]+)?)", text)
-    return float(match[1]) if match else None
+def amount_of(run: Run, key: str) -> Amount | None:
+    """The value that a run has of a key, in base units: `500 KB` is 500000 B. None if it is no number."""
+    resolved = lookup(tomllib.loads(run.scenario), key)
+    return amount(settings(run).get(key) if resolved is None else resolved)

@@ -10,6 +10,7 @@ import tomli_w
 
 from clearway import _clearway, folder
 from clearway.cost import Meter
+from clearway.machine import bytes_of, memory_limit
 from clearway.result import Run
 from clearway.tables import describe, frame
 
@@ -30,6 +31,7 @@ def run(
     out: str | Path | None = None,
     force: bool = False,
     progress: ProgressCallback | None = None,
+    memory: int | str | None = None,
 ) -> Run:
     """Simulates a scenario and returns what happened.
 
@@ -40,9 +42,13 @@ def run(
     The interpreter is free for other threads meanwhile. Ctrl-C ends the simulation, not your program: the run that
     is returned has `interrupted` set and covers the time that was simulated.
 
+    A run that is estimated to take more than `memory`, as bytes or as `"8 GB"`, is refused. Without it, the limit is
+    what the environment variable `CLEARWAY_MEMORY` says or else what this process may have of the machine
+    (`clearway.machine`).
+
     Raises `ScenarioError` for what can't be simulated, before anything is run or written.
     """
-    loaded = load_scenario(scenario, transport=transport, seed=seed, set=set)
+    loaded = load_scenario(scenario, transport=transport, seed=seed, set=set, memory=memory)
     if out is not None:
         folder.check_target(out, {"": loaded.to_toml()}, force=force)
     result = simulate(loaded, transport=transport, set=set, progress=progress)
@@ -57,18 +63,20 @@ def load_scenario(
     transport: str | None = None,
     seed: int | None = None,
     set: Settings | None = None,  # noqa: A002
+    memory: int | str | None = None,
 ) -> _clearway.Scenario:
-    """Reads and checks a scenario without running it."""
+    """Reads and checks a scenario without running it; `memory` is that of `run`."""
     if seed is not None and not 0 <= seed < 2**64:
         raise _clearway.ScenarioError(f"seed = {seed}: write a whole number from 0 to {2**64 - 1}")
     settings = [(key, text_of(value)) for key, value in (set or {}).items()]
+    limit = memory_limit() if memory is None else bytes_of(memory, "memory")
     if isinstance(scenario, Mapping):
         text, origin = dump_toml(scenario), "<dict>"
     elif isinstance(scenario, str) and "\n" in scenario:
         text, origin = scenario, "<text>"
     else:
-        return _clearway.Scenario.load(scenario, transport=transport, seed=seed, set=settings)
-    return _clearway.Scenario.parse(text, origin, ".", transport=transport, seed=seed, set=settings)
+        return _clearway.Scenario.load(scenario, transport=transport, seed=seed, set=settings, memory=limit)
+    return _clearway.Scenario.parse(text, origin, ".", transport=transport, seed=seed, set=settings, memory=limit)
 
 
 def simulate(

@@ -156,7 +156,7 @@ def sweep_texts(part: Sweep) -> Texts:
     ]
     rows = []
     for value in part.values:
-        shown = f"{value:,.10g}"
+        shown = units.value(value, part.unit)
         for label, line in part.lines.items():
             for run in (run for x, run in line if x == value):
                 rows.append([shown, label, *sweep_row(run)])

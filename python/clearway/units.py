@@ -6,6 +6,12 @@ import math
 
 #: Text that is printed where there is no number.
 NONE = "-"
+#: Base unit -> units with their size in it, falling.
+SCALES: dict[str, tuple[tuple[float, str], ...]] = {
+    "s": ((1, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")),
+    "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1, "B")),
+    "bit/s": ((1e9, "Gbps"), (1e6, "Mbps"), (1e3, "Kbps"), (1, "bps")),
+}
 
 
 def seconds(value: float) -> str:
@@ -32,6 +38,15 @@ def scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:
     # The small excess: 999.9 KB is not 1e+03 KB.
     scale, name = next(((s, n) for s, n in units if abs(value) * 1.0005 >= s), units[-1])
     return f"{digits(value / scale)} {name}"
+
+
+def value(of: float, unit: str) -> str:
+    """A number that somebody chose, with all of its digits and its unit: `384.5 KB`, `10 us`, `0.001`."""
+    scales = SCALES.get(unit)
+    if scales is None or of == 0:
+        return f"{of:,.10g} {unit}".strip()
+    scale, name = next(((s, n) for s, n in scales if abs(of) * (1 + 1e-9) >= s), scales[-1])
+    return f"{of / scale:,.10g} {name}"
 
 
 def digits(value: float) -> str:

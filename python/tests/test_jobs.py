@@ -47,6 +47,12 @@ def pid(_: int) -> int:
     return os.getpid()
 
 
+def contents(store: Store) -> dict[str, bytes]:
+    path = store.get("abc")
+    assert path is not None
+    return {file.name: file.read_bytes() for file in path.iterdir() if file.name != "entry.json"}
+
+
 def results(workers: Workers, tasks: list[Task]) -> dict[str, Done]:
     return {done.task.name: done for done in workers.run(tasks)}
 
@@ -115,10 +121,10 @@ def test_workers_need_no_guarded_main_program(tmp_path: Path) -> None:
 
 def test_a_store_gives_back_what_was_put_and_the_first_writer_wins(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
-    assert store.read("abc") is None
-    store.put("abc", {"a": b"1", "b": b""})
-    store.put("abc", {"a": b"2"})
-    assert store.read("abc") == {"a": b"1", "b": b""}
+    assert store.get("abc") is None
+    store.put_files("abc", {"a": b"1", "b": b""})
+    store.put_files("abc", {"a": b"2"})
+    assert contents(store) == {"a": b"1", "b": b""}
     assert "abc" in store
     assert list((store.folder / DRAFTS).iterdir()) == []
 
@@ -126,22 +132,22 @@ def test_a_store_gives_back_what_was_put_and_the_first_writer_wins(tmp_path: Pat
 @pytest.mark.parametrize("name", ["a", "entry.json"])
 def test_a_damaged_entry_is_as_one_that_is_absent(name: str, tmp_path: Path) -> None:
     store = Store(tmp_path)
-    path = store.put("abc", {"a": b"content"}) / name
+    path = store.put_files("abc", {"a": b"content"}) / name
     for bit in range(8):
         content = bytearray(path.read_bytes())
         content[len(content) // 2] ^= 1 << bit
         path.write_bytes(content)
-        assert store.read("abc") is None
+        assert store.get("abc") is None
         assert "abc" not in store
-        store.put("abc", {"a": b"content"})
-        assert store.read("abc") == {"a": b"content"}
+        store.put_files("abc", {"a": b"content"})
+        assert contents(store) == {"a": b"content"}
 
 
 def test_a_damaged_entry_is_replaced_by_a_new_one(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    (store.put("abc", {"a": b"content"}) / "a").write_bytes(b"else")
-    store.put("abc", {"a": b"content"})
-    assert store.read("abc") == {"a": b"content"}
+    (store.put_files("abc", {"a": b"content"}) / "a").write_bytes(b"else")
+    store.put_files("abc", {"a": b"content"})
+    assert contents(store) == {"a": b"content"}
 
 
 def test_drafts_of_the_dead_are_removed_and_those_of_the_living_stay(tmp_path: Path) -> None:
@@ -161,7 +167,7 @@ def test_drafts_of_the_dead_are_removed_and_those_of_the_living_stay(tmp_path: P
 def test_a_store_that_cannot_be_written_says_so_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(Error, match="can't keep this result: Not a directory"):
-        Store(tmp_path / "file").put("abc", {"a": b""})
+        Store(tmp_path / "file").put_files("abc", {"a": b""})
 
 
 def test_time_left_follows_from_the_weights_that_are_done() -> None:

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from clearway import metrics, units
-from clearway.groups import number
 
 NAN = float("nan")
 
@@ -74,15 +73,16 @@ def test_credit_waste_is_a_share_of_credits_that_arrived() -> None:
         (units.rate(9.482e9), "9.48 Gbps"),
         (units.share(0.9482), "94.82 %"),
         (units.count(12345), "12,345"),
+        (units.value(384_500, "B"), "384.5 KB"),
+        (units.value(2_000_000, "B"), "2 MB"),
+        (units.value(1e-5, "s"), "10 us"),
+        (units.value(4e10, "bit/s"), "40 Gbps"),
+        (units.value(1e-3, ""), "0.001"),
+        (units.value(0, "s"), "0 s"),
     ],
 )
 def test_numbers_read_well(shown: str, expected: str) -> None:
     assert shown == expected
-
-
-def test_the_number_of_a_setting() -> None:
-    assert number("384.5 KB") == 384.5
-    assert number("fast") is None
 
 
 def answers(rows: list[tuple[int, float, float, int]]) -> pl.DataFrame:

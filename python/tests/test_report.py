@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import SMALL
 from test_same_everywhere import PROBES
 
 import clearway
+from clearway import metrics
 from clearway.groups import Group, Sweep, group
-from clearway.report import page, write_page
+from clearway.report import figures, page, write_page
+from clearway.report.style import Palette
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +59,34 @@ def test_runs_over_three_values_of_a_key_are_a_sweep() -> None:
     assert sweep.values == [3, 9, 27]
     assert [x for x, _ in sweep.lines["dctcp"]] == [3, 9, 27]
     assert "senders" in page(runs, "Sweep")
+
+
+def test_values_of_a_key_are_those_of_the_resolved_scenario_in_base_units() -> None:
+    sizes = ("500 KB", "2 MB", "0.001 MB")
+    (sweep,) = group([clearway.run(SMALL, set={"traffic.burst.size": size}) for size in sizes])
+    assert isinstance(sweep, Sweep)
+    assert (sweep.values, sweep.unit) == ([1000, 500_000, 2_000_000], "B")
+    (losses,) = group([clearway.run(SMALL, set={"transport.jitter": text}) for text in ("1e-3", "0.01", "2e-2")])
+    assert isinstance(losses, Sweep)
+    assert losses.values == [0.001, 0.01, 0.02]
+
+
+def test_several_seeds_are_one_line_with_a_band_and_no_zig_zag() -> None:
+    runs = [
+        clearway.run(SMALL, seed=seed, set={"traffic.burst.size": size})
+        for seed in (1, 2, 3)
+        for size in ("500 KB", "2 MB", "64 KB")
+    ]
+    (sweep,) = group(runs)
+    assert isinstance(sweep, Sweep)
+    figure = figures.swept(sweep.lines, sweep.key, "fct_mean", Palette(sweep.lines), sweep.unit)
+    (axes,) = figure.axes
+    (line,) = axes.lines
+    assert np.asarray(line.get_xdata()).tolist() == [64_000, 500_000, 2_000_000]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["64 KB", "500 KB", "2 MB"]
+    assert len(axes.collections) == 1
+    of_small = [metrics.mean(run.flows["fct_s"].to_numpy()) for run in runs if run.flows["size_bytes"][0] == 64_000]
+    assert np.asarray(line.get_ydata())[0] == pytest.approx(sum(of_small) / 3)
 
 
 def test_runs_that_differ_in_seed_are_told_apart() -> None:

@@ -247,13 +247,15 @@ def test_an_interrupted_figure_goes_on_where_it_was(tmp_path: Path) -> None:
     assert outcome.tables["rows"].equals(alone.tables["rows"])
 
 
-def test_a_damaged_result_or_record_is_named(tmp_path: Path) -> None:
+def test_a_damaged_result_is_computed_anew_and_a_damaged_record_is_named(tmp_path: Path) -> None:
     jobs = tiny()[:1]
-    work.gather(fig10.FIGURE, jobs, tmp_path, 1, lambda *_: None)
-    (kept,) = work.batch(fig10.FIGURE, jobs, tmp_path).kept
-    (kept / "rows.parquet").write_bytes(b"PAR1")
-    with pytest.raises(clearway.Error, match=f"{kept.name}.* is damaged; remove this folder"):
-        work.gather(fig10.FIGURE, jobs, tmp_path, 1, lambda *_: None)
+    first = work.gather(fig10.FIGURE, jobs, tmp_path, 1, lambda *_: None)
+    batch = work.batch(fig10.FIGURE, jobs, tmp_path)
+    assert batch.missing == []
+    (batch.store.path(batch.keys[0]) / "rows.parquet").write_bytes(b"PAR1")
+    again = work.gather(fig10.FIGURE, jobs, tmp_path, 1, lambda *_: None)
+    assert again.cached == 0
+    assert again.tables["rows"].equals(first.tables["rows"])
     (tmp_path / "expresspass-fig10.json").write_text("[]")
     with pytest.raises(clearway.Error, match=r"expresspass-fig10.json: is not the record of a figure"):
         record.load(fig10.FIGURE, tmp_path)

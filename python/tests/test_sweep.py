@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 import clearway
 from clearway.jobs.store import Store
-from clearway.sweeps import axes, bands, frame, points
+from clearway.sweeps import axes, bands, frame, layout, points
 from clearway.sweeps import run as running
 from clearway.sweeps.amounts import Amount, amount, inline, setting_text
 from clearway.sweeps.file import Spec, of_content, read
@@ -241,7 +241,11 @@ def files_of(folder: Path) -> dict[str, Any]:
     for path in sorted(one for one in folder.rglob("*") if one.is_file()):
         name = str(path.relative_to(folder))
         if path.name == "summary.json":
-            found[name] = {key: value for key, value in json.loads(path.read_bytes()).items() if key != "measured"}
+            found[name] = {
+                key: value
+                for key, value in json.loads(path.read_bytes()).items()
+                if key not in ("measured", "checksum")
+            }
         elif name != "costs.csv":
             found[name] = path.read_bytes()
     return found
@@ -278,13 +282,13 @@ def test_several_seeds_give_means_with_intervals(tmp_path: Path) -> None:
 def test_nothing_is_run_twice_also_across_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = files_of(swept(tmp_path).out)
     computed: list[str] = []
-    real = running.compute
+    real = running.write
 
-    def compute(text: str) -> dict[str, bytes]:
+    def write(text: str, path: Path) -> None:
         computed.append(text)
-        return real(text)
+        real(text, path)
 
-    monkeypatch.setattr(running, "compute", compute)
+    monkeypatch.setattr(running, "write", write)
     assert files_of(swept(tmp_path).out) == first
     assert computed == []
     other = clearway.sweep(
@@ -301,19 +305,19 @@ def test_two_processes_give_the_same_bytes_as_one(tmp_path: Path) -> None:
 
 
 def test_a_point_that_fails_stops_no_other_and_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = running.compute
+    real = running.write
 
-    def broken(text: str) -> dict[str, bytes]:
+    def broken(text: str, path: Path) -> None:
         if "seed = 2\n" in text and '"dctcp"' in text:
             raise clearway.SimulationError("it broke")
-        return real(text)
+        real(text, path)
 
-    monkeypatch.setattr(running, "compute", broken)
+    monkeypatch.setattr(running, "write", broken)
     found = swept(tmp_path)
     assert (found.frame.height, found.failures["error"].to_list()) == (9, ["it broke"] * 3)
     assert found.failures["seed"].to_list() == [2, 2, 2]
     assert clearway.load_sweep(found.out).failures.equals(found.failures)
-    monkeypatch.setattr(running, "compute", real)
+    monkeypatch.setattr(running, "write", real)
     again = swept(tmp_path)
     assert (again.frame.height, again.failures.height) == (12, 0)
     assert not (again.out / "failures.csv").exists()
@@ -325,12 +329,12 @@ def test_a_full_disk_is_the_failure_of_the_points_that_it_meets(
 ) -> None:
     real, puts = Store.put, 0
 
-    def put(self: Store, key: str, files: Any) -> Path:
+    def put(self: Store, key: str, write: Any) -> Path:
         nonlocal puts
         puts += 1
         if 4 <= puts <= 6:
             raise clearway.Error(f"{self.path(key)}: can't keep this result: No space left on device")
-        return real(self, key, files)
+        return real(self, key, write)
 
     monkeypatch.setattr(Store, "put", put)
     found = swept(tmp_path)
@@ -376,7 +380,7 @@ def test_a_sweep_that_is_stopped_goes_on_and_ends_in_the_same_bytes(stop: signal
     assert process.returncode == 0
     assert files_of(out) == calm
     assert list((out.parent / ".store" / ".drafts").iterdir()) == []
-    assert not [name for name in files_of(out) if "draft" in name or ".tmp" in name]
+    assert not [name for name in files_of(out) if "draft" in name or ".clearway" in name]
 
 
 # ---- the command
@@ -396,7 +400,7 @@ def test_the_command_writes_a_folder_and_says_what_failed(cli: Cli, tmp_path: Pa
     assert all(point["kept"] for point in json.loads(again.stdout)["points"])
     table = cli("sweep", "two.toml")
     assert "12 of them kept from before" in table.stderr
-    assert re.search(r"expresspass\s+500,000\s+2 ", table.stdout)
+    assert re.search(r"expresspass\s+500 KB\s+2 ", table.stdout)
     refused = cli("sweep", "small.toml")
     assert (refused.returncode, "is a scenario, not a sweep" in refused.stderr) == (2, True)
 
@@ -441,3 +445,40 @@ def test_a_worker_that_is_killed_costs_its_point_a_second_try(tmp_path: Path) ->
     assert killed
     assert found.failures.height == 0
     assert files_of(found.out) == files_of(swept(tmp_path / "calm").out)
+
+
+def test_the_report_of_a_sweep_draws_a_line_per_transport_with_bands(cli: Cli, tmp_path: Path) -> None:
+    found = swept(tmp_path)
+    done = cli("report", found.out, "--out", "page.html")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert "12 runs over transport (2 values), size (3 values), seed (2 values)" in text
+    assert text.index(">64 KB<") < text.index(">500 KB<") < text.index(">2 MB<")
+    of = layout.layout(found)
+    assert (of.x, of.lines, of.panels) == ("size_bytes", "transport", ())
+    lines = layout.bands(found.frame, of, "fct_mean_s")
+    assert [x for x, *_ in lines["dctcp"]] == [64_000, 500_000, 2_000_000]
+    assert all(low <= mean <= high for line in lines.values() for _, mean, low, high in line)
+
+
+def test_axes_that_are_neither_x_nor_lines_have_panels(tmp_path: Path) -> None:
+    found = clearway.sweep(
+        small_dict(),
+        {
+            "transport": ["dctcp", "cubic"],
+            "traffic.burst.rounds": [1, 2],
+            "traffic.burst.size": ["1 KB", "2 KB", "3 KB"],
+        },
+        out=tmp_path / "swept",
+        processes=1,
+    )
+    of = layout.layout(found)
+    assert (of.x, of.lines, of.panels) == ("size_bytes", "transport", ("rounds",))
+    assert [(values, part.height) for values, part in layout.panels(found, of)] == [
+        ({"rounds": 1}, 6),
+        ({"rounds": 2}, 6),
+    ]
+    other = layout.layout(found, x="rounds", lines="size_bytes")
+    assert (other.x, other.lines, other.panels) == ("rounds", "size_bytes", ("transport",))
+    with pytest.raises(clearway.Error, match="speed is no axis of this sweep"):
+        layout.layout(found, x="speed")

@@ -7,6 +7,7 @@ use clearway_sim::Simulation;
 use clearway_sim::scenario::{Overrides, Scenario as Loaded};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -26,23 +27,26 @@ impl Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// Reads a scenario file.
+    /// Reads a scenario file. One whose run would take more than `memory` bytes is refused.
     #[staticmethod]
-    #[pyo3(signature = (path, *, transport = None, seed = None, set = Vec::new()))]
+    #[pyo3(signature = (path, *, transport = None, seed = None, set = Vec::new(), memory = None))]
     fn load(
         py: Python<'_>,
         path: PathBuf,
         transport: Option<String>,
         seed: Option<u64>,
         set: Vec<(String, String)>,
+        memory: Option<u64>,
     ) -> Result<Scenario, Failure> {
-        let overrides = Overrides { transport, seed, set };
+        let overrides = Overrides { transport, seed, set, memory };
         py.detach(|| guard(seed.unwrap_or(0), || Ok(Scenario(Loaded::load(&path, &overrides)?))))
     }
 
     /// Reads a scenario from text. `origin` names it in messages; files that it names are looked for in `base_dir`.
+    /// One whose run would take more than `memory` bytes is refused.
     #[staticmethod]
-    #[pyo3(signature = (text, origin, base_dir, *, transport = None, seed = None, set = Vec::new()))]
+    #[pyo3(signature = (text, origin, base_dir, *, transport = None, seed = None, set = Vec::new(), memory = None))]
+    #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn parse(
         py: Python<'_>,
         text: &str,
@@ -51,8 +55,9 @@ impl Scenario {
         transport: Option<String>,
         seed: Option<u64>,
         set: Vec<(String, String)>,
+        memory: Option<u64>,
     ) -> Result<Scenario, Failure> {
-        let overrides = Overrides { transport, seed, set };
+        let overrides = Overrides { transport, seed, set, memory };
         py.detach(|| {
             guard(seed.unwrap_or(0), || Ok(Scenario(Loaded::parse(text, origin, &base_dir, &overrides)?)))
         })
@@ -75,6 +80,23 @@ impl Scenario {
         self.0.to_toml()
     }
 
+    /// Returns what a run will take, by arithmetic. No key is left out; counts of hosts, switches and links are exact.
+    ///
+    /// * `hosts`, `switches`, `links`: the network; a link has two output ports.
+    /// * `path_links`: mean number of links on the paths of flows.
+    /// * `simulated_s`: simulated time until the last flow has ended, or the scenario's stop.
+    /// * `flows`, `open_flows`, `live_flows`: rows of the flow table; those of them without a size, which send until they
+    ///   or the run are stopped; flows alive at once.
+    /// * `payload_bytes`, `packets`, `link_transmissions`: bytes of applications, data packets without retransmissions,
+    ///   packets with their answers times links.
+    /// * `traffic`, `samples`: for each entry its name and memory, with `flows` and `live_flows`, or `rows`.
+    /// * `network_bytes`, `memory_bytes`: memory of the network, and of the whole run without the interpreter.
+    /// * `cpu_s`: processor time, to the order of magnitude.
+    /// * `how`: for each number a sentence on how it was got and what it can't know.
+    fn estimate<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        estimate(py, &py.detach(|| guard(self.0.model.seed, || Ok(self.0.estimate())))?)
+    }
+
     /// Runs the simulation and returns its results. Other Python threads run meanwhile. `progress` is called at most
     /// ten times a second. On Ctrl-C, or when `progress` returns `False`, the run ends and the results cover the part
     /// simulated so far.
@@ -93,6 +115,50 @@ impl Scenario {
             })
         })
     }
+}
+
+/// Returns an estimate as a dict.
+fn estimate<'py>(py: Python<'py>, of: &sim::Estimate) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    // Counts beyond 2^63 mean nothing more than that they are too large.
+    let count = |number: f64| number.round() as u64;
+    dict.set_item("hosts", of.hosts)?;
+    dict.set_item("switches", of.switches)?;
+    dict.set_item("links", of.links)?;
+    dict.set_item("path_links", of.path_links)?;
+    dict.set_item("simulated_s", of.simulated_s)?;
+    dict.set_item("flows", count(of.flows))?;
+    dict.set_item("open_flows", of.open_flows)?;
+    dict.set_item("live_flows", count(of.live_flows))?;
+    dict.set_item("payload_bytes", count(of.payload_bytes))?;
+    dict.set_item("packets", count(of.packets))?;
+    dict.set_item("link_transmissions", count(of.link_transmissions))?;
+    let traffic = PyList::empty(py);
+    for entry in &of.traffic {
+        let row = PyDict::new(py);
+        row.set_item("name", &entry.name)?;
+        row.set_item("flows", count(entry.flows))?;
+        row.set_item("live_flows", count(entry.live_flows))?;
+        row.set_item("memory_bytes", count(entry.memory_bytes))?;
+        traffic.append(row)?;
+    }
+    dict.set_item("traffic", traffic)?;
+    let samples = PyList::empty(py);
+    for series in &of.samples {
+        let row = PyDict::new(py);
+        row.set_item("name", &series.name)?;
+        row.set_item("rows", count(series.rows))?;
+        row.set_item("memory_bytes", count(series.memory_bytes))?;
+        samples.append(row)?;
+    }
+    dict.set_item("samples", samples)?;
+    dict.set_item("network_bytes", count(of.network_bytes))?;
+    dict.set_item("memory_bytes", count(of.memory_bytes()))?;
+    dict.set_item("cpu_s", of.cpu_s)?;
+    let how = PyDict::new(py);
+    sim::Estimate::HOW.iter().try_for_each(|(name, text)| how.set_item(name, text))?;
+    dict.set_item("how", how)?;
+    Ok(dict)
 }
 
 /// Returns the wall-clock time, which decides when Python is visited and nothing else.

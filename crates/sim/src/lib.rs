@@ -7,6 +7,7 @@
 #[doc(hidden)]
 pub mod bare;
 mod engine;
+mod estimate;
 mod hosts;
 mod ids;
 mod metrics;
@@ -19,5 +20,6 @@ mod simulation;
 mod timer;
 pub mod traffic;
 
+pub use estimate::{EntryEstimate, Estimate, SeriesEstimate};
 pub use metrics::{Column, Ended, Results, ShimSummary, Summary, Table, Values};
 pub use simulation::{Progress, SimError, Simulation};

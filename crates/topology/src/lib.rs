@@ -48,6 +48,7 @@ pub use graph::{Node, NodeId, NodeKind, Port, PortId, Topology};
 pub use hpcc::from_hpcc;
 pub use routing::{PathSet, Policy, Routes, Unreachable};
 pub use shapes::{
-    Clos3, Dumbbell, FatTree, LeafSpine, MultiBottleneck, OversubscribedFatTree, Pacc320, ParkingLot, Star,
+    Clos3, Dumbbell, FatTree, LeafSpine, MultiBottleneck, OversubscribedFatTree, Pacc320, ParkingLot, Size,
+    Star,
 };
 pub use timing::{base_rtt, one_way};

@@ -29,6 +29,7 @@ Examples:
 
 #: The commands: where each is defined, and its line in the help.
 COMMANDS = {
+    "check": ("clearway.command.check:check", "Say what a scenario would simulate, and what it would cost."),
     "compare": ("clearway.command.compare:compare", "Simulate a scenario under several transports."),
     "demo": ("clearway.command.demo:demo", "Simulate ExpressPass against DCTCP, and write a report."),
     "list": ("clearway.command.listing:list_", "List transports, topologies, workloads or figures."),

@@ -64,7 +64,12 @@ def rows(resolved: dict[str, Any], expected: _clearway._Estimate) -> list[list[s
     if expected["open_flows"]:
         flows += f", {units.count(expected['open_flows'])} of them without a size"
     network = ", ".join(
-        f"{units.count(expected[what])} {what}" for what in ("hosts", "switches", "links") if expected[what]
+        f"{units.count(number)} {one if number == 1 else several}"
+        for one, several, number in (
+            ("host", "hosts", expected["hosts"]),
+            ("switch", "switches", expected["switches"]),
+            ("link", "links", expected["links"]),
+        )
     )
     return [
         ["network", f"{resolved['topology']['kind']}: {network}"],

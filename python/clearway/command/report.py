@@ -13,6 +13,7 @@ EXAMPLES = """\b
 Examples:
   clearway report out/websearch
   clearway report out/websearch out/incast --out page.html
+  clearway report out/buffers             the folder of a sweep
 """
 
 
@@ -28,21 +29,25 @@ Examples:
 @click.option("--title", default="Clearway report", help="Title of the page.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 def report(runs: tuple[Path, ...], out: Path, title: str, quiet: bool) -> None:
-    """Make a page with tables and pictures of RUNS: result folders, or folders of such.
+    """Make a page with tables and pictures of RUNS: result folders, folders of such, or folders of sweeps.
 
     Runs of one scenario are shown side by side. The page is one file that needs no network.
     """
     from clearway.report import write_page
     from clearway.result import load
+    from clearway.sweeps.result import is_sweep, load_sweep
 
-    found = []
+    found, sweeps = [], []
     for path in runs:
         if not path.is_dir():
             found_there = "is a file" if path.exists() else "there is no such folder"
             raise _clearway.Error(f"{path}: {found_there}; name a folder of results, as `clearway run --out` writes it")
+        if is_sweep(path):
+            sweeps.append(load_sweep(path))
+            continue
         inside = folder.find_runs(path)
         if not inside:
             raise _clearway.Error(f"{path}: there are no results in this folder")
         found += inside
-    write_page([load(path) for path in dict.fromkeys(found)], out, title=title)
+    write_page([load(path) for path in dict.fromkeys(found)], out, title=title, sweeps=sweeps)
     notes(quiet=quiet).print(f"Report: {out}", markup=False)

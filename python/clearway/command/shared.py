@@ -40,8 +40,8 @@ def one_thread(_: click.Context, __: click.Parameter, value: int) -> int:
     return value
 
 
-def run_options(function: F) -> F:
-    """The options of every command that simulates."""
+def settings_options(function: F) -> F:
+    """The options that change a scenario as it is read."""
     options = [
         click.option("--set", "settings", type=Setting(), multiple=True, help="Set a key of the scenario; repeatable."),
         click.option(
@@ -50,6 +50,16 @@ def run_options(function: F) -> F:
             help="How connections start: each transport's own way, or all alike (a handshake, a first window of 2).",
         ),
         click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed, instead of the scenario's."),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def run_options(function: F) -> F:
+    """The options of every command that simulates."""
+    options = [
+        settings_options,
         click.option(
             "--out",
             type=click.Path(path_type=Path),

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clearway import units
 from clearway.command.shared import INTERRUPTED, Setting, console, notes, print_json, settings_dict
 from clearway.command.tables import print_texts
 
@@ -66,6 +65,7 @@ def sweep(
     """
     from clearway.jobs.progress import bar
     from clearway.sweeps.file import read
+    from clearway.sweeps.layout import summary_texts
     from clearway.sweeps.run import Plan, run, workers
 
     spec = read(file, settings_dict(settings))
@@ -79,7 +79,7 @@ def sweep(
     if as_json:
         print_json(as_dict(found))
     elif found.frame.height:
-        show(found, quiet=quiet)
+        print_texts(console(quiet=quiet), summary_texts(found), left=len(found.by()))
     for row in found.failures.iter_rows(named=True):
         point = ", ".join(f"{name} = {row[name]}" for name in found.axes.values())
         notes().print(f"Failed: {point}: {row['error']}", markup=False)
@@ -117,39 +117,9 @@ def list_points(plan: Plan, *, as_json: bool, quiet: bool) -> None:
         [*(text_of(row[column.name]) for column in plan.columns), "kept" if row["kept"] else "to be run"]
         for row in rows[:LISTED]
     ]
-    print_texts(console(quiet=quiet), (head, texts), left=0)
+    print_texts(console(quiet=quiet), (head, texts), left=len(head))
     more = f" (the first {LISTED:,} are listed)" if len(rows) > LISTED else ""
     console(quiet=quiet).print(f"{counts(plan)}{more}; the results would be in {plan.out}", markup=False)
-
-
-def show(found: Sweep, *, quiet: bool) -> None:
-    """Prints a row per point, with means over seeds."""
-    measures = {
-        "flows_completed": ("flows", number),
-        "fct_mean_s": ("mean FCT", units.seconds),
-        "fct_p99_s": ("p99 FCT", units.seconds),
-        "queue_max_bytes": ("max queue", units.size),
-        "drops": ("drops", number),
-    }
-    axes, summary = found.by(), found.summary(list(measures))
-    head = [*axes, "runs", *(words for words, _ in measures.values())]
-    rows = []
-    for row in summary.iter_rows(named=True):
-        cells = [with_band(row[key], row[f"{key}_low"], show) for key, (_, show) in measures.items()]
-        rows.append([*(text_of(row[name]) for name in axes), str(row["n"]), *cells])
-    print_texts(console(quiet=quiet), (head, rows), left=0)
-
-
-def with_band(mean: float, low: float, show: object) -> str:
-    """A mean with half of its confidence interval."""
-    assert callable(show)
-    half = mean - low
-    return f"{show(mean)} ± {show(half)}" if half > 0 else str(show(mean))
-
-
-def number(value: float) -> str:
-    """A count, or the mean of some, as text."""
-    return units.count(value) if value.is_integer() else units.digits(value)
 
 
 def text_of(value: object) -> str:

@@ -149,7 +149,9 @@ class Round:
                 continue
             result, failure, wall_s = answer
             self.done, self.wall_s = self.done + 1, self.wall_s + wall_s
-            yield Done(worker.given.popleft(), result, failure, wall_s)
+            task = worker.given.popleft()
+            self.hand_out()  # First, so that the worker is busy while the caller looks at the result.
+            yield Done(task, result, failure, wall_s)
 
     def bury(self, worker: Worker) -> Iterator[Done]:
         """Removes a dead worker. The task that it was at is tried again; its other tasks go to others."""

@@ -6,15 +6,15 @@ Several processes may share a store, also over a network file system.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import secrets
 import shutil
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from hashlib import blake2b
 from pathlib import Path
 
 from clearway._clearway import Error
@@ -38,51 +38,51 @@ class Store:
         return self.folder / key[:2] / key
 
     def __contains__(self, key: str) -> bool:
-        """True if there is an entry of this key; `read` says whether it is undamaged."""
+        """True if there is an entry of this key; `get` says whether it is undamaged."""
         return (self.path(key) / MANIFEST).exists()
 
-    def put(self, key: str, files: Mapping[str, bytes]) -> Path:
-        """Keeps files under a key, all of them or none; an entry that is there already stays."""
+    def put(self, key: str, write: Callable[[Path], object]) -> Path:
+        """Keeps the files that `write` writes into a folder, all of them or none; an entry that is there stays."""
         path = self.path(key)
-        manifest = {name: content_hash(content) for name, content in sorted(files.items())}
         draft = self.folder / DRAFTS / draft_name()
         try:
             draft.mkdir(parents=True)
-            for name, content in files.items():
-                (draft / name).write_bytes(content)
+            write(draft)
+            manifest = {file.name: file_hash(file) for file in sorted(draft.iterdir())}
             (draft / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", "utf-8")
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
                 draft.rename(path)
             except OSError:  # A folder that is not empty is not replaced: of two writers the first one wins ...
-                if not self.is_whole(key):  # ... unless its entry is damaged, in which case it is gone now.
+                if self.get(key) is None:  # ... unless its entry is damaged, in which case it is gone now.
                     draft.rename(path)
         except OSError as error:
-            raise Error(f"{path}: can't keep this result: {error.strerror}") from None
+            raise Error(f"{path}: can't keep this result: {error.strerror or error}") from None
         finally:
             shutil.rmtree(draft, ignore_errors=True)
         return path
 
-    def read(self, key: str) -> dict[str, bytes] | None:
-        """The files of an entry; None if there is none, or if it was damaged, in which case it is removed."""
+    def put_files(self, key: str, files: Mapping[str, bytes]) -> Path:
+        """Keeps files by their names and contents."""
+
+        def write(draft: Path) -> None:
+            for name, content in files.items():
+                (draft / name).write_bytes(content)
+
+        return self.put(key, write)
+
+    def get(self, key: str) -> Path | None:
+        """The folder of an entry; None if there is none, or if it was damaged, in which case it is removed."""
         path = self.path(key)
         try:
             manifest = json.loads((path / MANIFEST).read_bytes())
-            files = {str(name): (path / name).read_bytes() for name in manifest}
-        except FileNotFoundError:
-            if path.exists():
-                self.discard(key)
-            return None
+            if manifest and all(file_hash(path / name) == known for name, known in manifest.items()):
+                return path
         except (AttributeError, OSError, TypeError, ValueError):
-            manifest, files = {}, {}
-        if files and all(content_hash(content) == manifest[name] for name, content in files.items()):
-            return files
-        self.discard(key)
+            pass
+        if path.exists():
+            self.discard(key)
         return None
-
-    def is_whole(self, key: str) -> bool:
-        """True if there is an entry and none of its bytes has changed; a damaged one is removed."""
-        return key in self and self.read(key) is not None
 
     def discard(self, key: str) -> None:
         """Removes an entry, at once for those who look for it."""
@@ -100,9 +100,10 @@ class Store:
                     shutil.rmtree(draft, ignore_errors=True)
 
 
-def content_hash(content: bytes) -> str:
+def file_hash(file: Path) -> str:
     """The hash of a file's content."""
-    return blake2b(content, digest_size=16).hexdigest()
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def draft_name() -> str:

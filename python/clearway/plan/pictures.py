@@ -153,21 +153,4 @@ def save(draw: Any, path: Path) -> None:
             path.write_text(style.standalone(style.svg(draw())), "utf-8")
         return
     with mpl.rc_context({**style.RC, "figure.facecolor": style.PAPER, "axes.facecolor": style.PAPER}):
-        light(draw()).savefig(path, dpi=160, metadata={"Software": None})
-
-
-def light(figure: Figure) -> Figure:
-    """The figure with the colours of light paper for the stand-ins."""
-    colors = {stand: style.PAPERS[0][name] for stand, name in style.STAND_INS.items()}
-    colors |= {style.stand_in(index): pair[0] for index, pair in enumerate(style.PAIRS)}
-    figure.canvas.draw_idle()
-    figure.draw_without_rendering()
-    for artist in figure.findobj():
-        for part in ("color", "facecolor", "edgecolor", "markerfacecolor", "markeredgecolor"):
-            get, put = getattr(artist, f"get_{part}", None), getattr(artist, f"set_{part}", None)
-            if get is None or put is None:
-                continue
-            value = get()
-            if mpl.colors.is_color_like(value) and (real := colors.get(mpl.colors.to_hex(value))):
-                put(real)
-    return figure
+        style.on_white(draw()).savefig(path, dpi=160, metadata={"Software": None})

@@ -7,14 +7,26 @@ from pathlib import Path
 
 from clearway import _clearway
 from clearway.report.page import page
+from clearway.report.sweeps import sweep_html
 from clearway.result import Run
+from clearway.sweeps.result import Sweep
 
 __all__ = ["page", "write_page"]
 
 
-def write_page(runs: Sequence[Run], out: str | Path, *, title: str = "Clearway report", more: str = "") -> Path:
-    """Writes the report of some runs; runs of the same scenario are shown side by side, with `more` below them."""
-    return write_text(page(runs, title, more), Path(out))
+def write_page(
+    runs: Sequence[Run],
+    out: str | Path,
+    *,
+    title: str = "Clearway report",
+    more: str = "",
+    sweeps: Sequence[Sweep] = (),
+) -> Path:
+    """Writes the report of some runs and sweeps; runs of the same scenario are shown side by side.
+
+    `more` is HTML that stands below them.
+    """
+    return write_text(page(runs, title, "".join(map(sweep_html, sweeps)) + more), Path(out))
 
 
 def write_text(text: str, out: Path) -> Path:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from clearway import metrics, units
 from clearway.report.style import MUTED, PAPER, Palette
 from clearway.result import Run
+from clearway.sweeps.bands import interval
 from clearway.texts import words
 
 Runs = Mapping[str, Run]
@@ -29,6 +30,8 @@ Runs = Mapping[str, Run]
 POINTS = 500
 #: Lines of a panel at the most.
 LINES = 8
+#: Lines of a panel that a legend names.
+LEGEND = 4
 
 
 def fct_cdf(runs: Runs, palette: Palette) -> Figure:
@@ -103,9 +106,11 @@ def queues_by_tier(runs: Runs, palette: Palette) -> Figure:
     return figure
 
 
-def sampled(runs: Runs, series: str, quantity: str, palette: Palette) -> Figure | None:
-    """A sampled series over time, a panel for each run."""
-    chosen = (pl.col("series") == series) & (pl.col("quantity") == quantity)
+def sampled(runs: Runs, series: str | None, quantity: str, palette: Palette) -> Figure | None:
+    """A sampled series over time (or all series of a quantity), a panel for each run; None without samples."""
+    chosen = pl.col("quantity") == quantity
+    if series is not None:
+        chosen &= pl.col("series") == series
     parts = {label: part for label, run in runs.items() if (part := run.samples.filter(chosen)).height}
     if not parts:
         return None
@@ -118,10 +123,13 @@ def sampled(runs: Runs, series: str, quantity: str, palette: Palette) -> Figure 
         for index, entity in enumerate(shown):
             line = part.filter(pl.col("entity") == entity)
             x, y = thin(line["time_s"].to_numpy(), line["value"].to_numpy())
+            color = palette.color(label)
             fade = 1.0 - 0.65 * index / max(1, len(shown) - 1)
-            axes.plot(x, y / scale, color=palette.color(label), lw=1.3, alpha=fade, drawstyle="steps-post")
+            axes.plot(x, y / scale, color=color, lw=1.3, alpha=fade, drawstyle="steps-post", label=entity)
+        if 1 < len(shown) <= LEGEND or (len(shown) == 1 and len(parts) == 1):
+            axes.legend(fontsize=9, loc="upper right", ncols=2)
         more = f" ({len(shown)} of {entities.height} with the highest mean)" if entities.height > LINES else ""
-        axes.set_title(f"{label}{more}", fontsize=10, color=palette.color(label))
+        axes.set_title(f"{label}{more}", fontsize=11.5, color=palette.color(label))
         axes.set_ylabel(name)
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_locator(MaxNLocator(5))
@@ -130,10 +138,15 @@ def sampled(runs: Runs, series: str, quantity: str, palette: Palette) -> Figure 
     return figure
 
 
-def swept(lines: Mapping[str, list[tuple[float, Run]]], key: str, measure: str, palette: Palette) -> Figure:
-    """A measure of the network against the swept key: `queue_max`, `queue_mean`, `fct_mean` or `fct_p99`."""
+def swept(
+    lines: Mapping[str, list[tuple[float, Run]]], key: str, measure: str, palette: Palette, unit: str = ""
+) -> Figure:
+    """A measure of the network against the swept key: `queue_max`, `queue_mean`, `fct_mean` or `fct_p99`.
+
+    Runs of one value (several seeds) give their mean, with its confidence interval as a band.
+    """
     figure, axes = panel()
-    sweep_on(axes, lines, key, measure, palette)
+    sweep_on(axes, lines, key, measure, palette, unit)
     legend(figure, axes)
     return figure
 
@@ -153,7 +166,7 @@ def trade(lines: Mapping[str, list[tuple[float, Run]]], key: str, palette: Palet
 
 
 def sweep_on(
-    axes: Axes, lines: Mapping[str, list[tuple[float, Run]]], key: str, measure: str, palette: Palette
+    axes: Axes, lines: Mapping[str, list[tuple[float, Run]]], key: str, measure: str, palette: Palette, unit: str = ""
 ) -> None:
     """Draws `swept` on axes."""
     title, ylabel = {
@@ -163,14 +176,17 @@ def sweep_on(
         "fct_p99": ("Flow completion time, 99th percentile", "flow completion time"),
     }[measure]
     for label, line in lines.items():
-        x = [value for value, _ in line]
-        y = [measured(run, measure) for _, run in line]
+        x = sorted({value for value, _ in line})
+        means = [interval([measured(run, measure) for value, run in line if value == here]) for here in x]
         style = {"color": palette.color(label), "ls": palette.line(label), "marker": palette.marker(label)}
-        axes.plot(x, y, ms=6, label=label, **style)  # type: ignore[arg-type]
+        axes.plot(x, [mean for mean, _, _ in means], ms=6, label=label, **style)  # type: ignore[arg-type]
+        low, high = [low for _, low, _ in means], [high for _, _, high in means]
+        if not np.isnan(low).all():
+            axes.fill_between(x, low, high, color=palette.color(label), alpha=0.18, lw=0)
     axes.set(xscale="log", yscale="log", xlabel=words(key), ylabel=ylabel, title=f"{title} against {words(key)}")
     decade(axes)
     values = sorted({value for line in lines.values() for value, _ in line})
-    axes.set_xticks(values, [f"{value:,.10g}" for value in values])
+    axes.set_xticks(values, [units.value(value, unit) for value in values])
     axes.xaxis.set_minor_locator(NullLocator())
     unit_axis(axes, "y", units.seconds if measure.startswith("fct") else units.size)
 
@@ -193,7 +209,7 @@ def panel(width: float = 5.6, height: float = 3.7) -> tuple[Figure, Axes]:
 def legend(figure: Figure, axes: Axes) -> None:
     """A legend below the axes, where it hides nothing."""
     if axes.get_legend_handles_labels()[0]:
-        figure.legend(loc="outside lower center", ncols=2, fontsize=9, handlelength=2.8, columnspacing=2.2)
+        figure.legend(loc="outside lower center", ncols=2, fontsize=10.5, handlelength=2.8, columnspacing=2.2)
     else:
         axes.text(0.5, 0.5, "nothing to show", transform=axes.transAxes, ha="center", color=MUTED)
 

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 
-from matplotlib.figure import Figure
-
-from clearway import __version__, metrics
+from clearway import __version__, metrics, units
 from clearway.assumptions import assumption_texts
 from clearway.groups import Group, Sweep, group
 from clearway.report import figures
-from clearway.report.style import Palette, drawing, svg, variables
+from clearway.report.html import card, pair, picture, table
+from clearway.report.style import Palette, drawing, variables
 from clearway.result import Run
-from clearway.texts import Texts, fct_texts, network_texts, sweep_texts, warning_texts, words
+from clearway.texts import fct_texts, network_texts, sweep_texts, warning_texts, words
 
 
 def page(runs: Sequence[Run], title: str, more: str = "") -> str:
@@ -25,7 +24,8 @@ def page(runs: Sequence[Run], title: str, more: str = "") -> str:
         sections = [
             sweep_section(part, palette) if isinstance(part, Sweep) else section(part, palette) for part in groups
         ]
-    head = f"""<p class="muted">{len(runs)} simulations. Percentiles and means are over flows that completed; queues are
+    count = f"{len(runs)} simulations. " if runs else ""
+    head = f"""<p class="muted">{count}Percentiles and means are over flows that completed; queues are
 data waiting at an output port, the worst port of those meant; drops do not count credits, which are dropped by
 design.</p>"""
     foot = """Each run can be made again, to the last bit, from its scenario and seed with the same version: compare the
@@ -97,13 +97,19 @@ def sampled_cards(runs: Mapping[str, Run], palette: Palette) -> list[str]:
 def sweep_section(part: Sweep, palette: Palette) -> str:
     """A sweep: its pictures, and a row a value."""
     measures = ("queue_max", "queue_mean", "fct_mean", "fct_p99")
-    drawn = [figures.swept(part.lines, part.key, measure, palette) for measure in measures]
+    drawn = [figures.swept(part.lines, part.key, measure, palette, part.unit) for measure in measures]
     last = {label: line[-1][1] for label, line in part.lines.items()}
-    span = f"{words(part.key)} from {part.values[0]:,.10g} to {part.values[-1]:,.10g}"
+    span = (
+        f"{words(part.key)} from {units.value(part.values[0], part.unit)} to {units.value(part.values[-1], part.unit)}"
+    )
     return (
         f"<h2>{escape(part.title)}: {escape(span)}</h2>"
         + assumptions(last)
-        + "".join(warnings({f"{label}, {x:,.10g}": run for label, line in part.lines.items() for x, run in line}))
+        + "".join(
+            warnings(
+                {f"{label}, {units.value(x, part.unit)}": run for label, line in part.lines.items() for x, run in line}
+            )
+        )
         + pair(*drawn)
         + card(table(sweep_texts(part), 2, palette))
         + sampled_section(part, last, palette)
@@ -111,30 +117,10 @@ def sweep_section(part: Sweep, palette: Palette) -> str:
     )
 
 
-def table(texts: Texts, words: int, palette: Palette) -> str:
-    """A table in HTML; its first `words` columns are words. Names of transports get their colour."""
-    head, rows = texts
-    known = {label: dot(palette, label) for label in (*head, *(row[1] for row in rows)) if palette.knows(label)}
-    kind = ['class="word"' if index < words else "" for index in range(len(head))]
-    top = "".join(f"<th {kind[i]}>{known.get(name, '')}{escape(name)}</th>" for i, name in enumerate(head))
-    body = []
-    for row in rows:
-        cells = (
-            f"<td {kind[i]}>{known.get(text, '') if i < words else ''}{escape(text)}</td>" for i, text in enumerate(row)
-        )
-        body.append(f"<tr{' class=first' if words == 2 and row[0] else ''}>{''.join(cells)}</tr>")
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(body)}</tbody></table>"
-
-
-def dot(palette: Palette, label: str) -> str:
-    """A dot of a transport's colour."""
-    return f'<span class="dot" style="background:{palette.css(label)}"></span>'
-
-
 def sampled_section(part: Sweep, last: Mapping[str, Run], palette: Palette) -> str:
     """The sampled series of the runs with the largest value of a sweep."""
     cards = "".join(sampled_cards(last, palette))
-    return f"<h3>{escape(words(part.key))} {part.values[-1]:,.10g}</h3>{cards}" if cards else ""
+    return f"<h3>{escape(words(part.key))} {units.value(part.values[-1], part.unit)}</h3>{cards}" if cards else ""
 
 
 def sources(runs: Mapping[str, Run]) -> str:
@@ -148,18 +134,3 @@ def sources(runs: Mapping[str, Run]) -> str:
         text = f"# {head}\n{run.scenario}"
         parts.append(f"<details><summary>Scenario of {escape(label)}</summary><pre>{escape(text)}</pre></details>")
     return "".join(parts)
-
-
-def picture(figure: Figure) -> str:
-    """A figure in the page."""
-    return f"<figure>{svg(figure)}</figure>"
-
-
-def card(content: str) -> str:
-    """A box with a border around some HTML."""
-    return f'<div class="card">{content}</div>'
-
-
-def pair(*drawn: Figure) -> str:
-    """Figures beside each other where there is room."""
-    return f'<div class="pair">{"".join(card(picture(figure)) for figure in drawn)}</div>'

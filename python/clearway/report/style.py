@@ -1,4 +1,4 @@
-"""The style of pictures: one colour per transport everywhere, on light and on dark paper.
+"""The style of pictures: each transport looks the same everywhere, on light and on dark paper.
 
 Pictures are drawn with stand-in colours that become CSS variables, so that the page's theme colours them.
 """
@@ -14,20 +14,34 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-#: Colours on (light, dark) paper.
+#: Colours on (light, dark) paper. Any two, and each and the ink, stay apart for all three kinds of colour vision that
+#: `python/tests/test_style.py` simulates.
 PAIRS = (
     ("#1f6feb", "#58a6ff"),
     ("#d4570b", "#ff9b50"),
-    ("#7a3fd0", "#bc8cff"),
-    ("#0b7f7f", "#39c5cf"),
-    ("#c11f2d", "#ff7b72"),
-    ("#5b6570", "#a5afba"),
-    ("#1a7f37", "#3fb950"),
-    ("#b03580", "#f778ba"),
-    ("#8a5d00", "#d8a32c"),
+    ("#621976", "#a05dae"),
+    ("#0b9f8c", "#0e9f8d"),
+    ("#d4556e", "#a8655e"),
+    ("#494e59", "#aab4c9"),
+    ("#006641", "#b9f2b2"),
+    ("#a24a91", "#fe6297"),
+    ("#592a00", "#a9780b"),
 )
-#: Transports with a colour of their own; others take the next that is free.
-OWN = {"expresspass": 0, "dctcp": 1, "naive-credit": 2, "expresspass-hotnets16": 3, "cubic": 4, "newreno": 5}
+#: The transports of each colour of `PAIRS`. Those of one colour differ in line and marker, and are not compared by a
+#: paper.
+SHARING = (
+    ("expresspass",),
+    ("dctcp", "rdma-dctcp"),
+    ("pac", "naive-credit"),
+    ("timely", "expresspass-hotnets16"),
+    ("pacc", "cubic", "fixed-window"),
+    ("rocev2", "ideal", "blast"),
+    ("hpcc", "rcp", "ack-shaper"),
+    ("ec4", "hull", "ictcp"),
+    ("dcqcn", "newreno", "dx"),
+)
+#: The look of each transport as one number: its colour is the remainder by the number of colours.
+OWN = {name: index + rank * len(PAIRS) for index, names in enumerate(SHARING) for rank, name in enumerate(names)}
 LINES = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (6, 2, 1.5, 2)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "h")
 
@@ -35,19 +49,19 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "h")
 INK, MUTED, GRID, PAPER = "#010101", "#020202", "#030303", "#040404"
 STAND_INS = {INK: "ink", MUTED: "muted", GRID: "grid", PAPER: "paper"}
 PAPERS = (
-    {"ink": "#1f2328", "muted": "#59636e", "grid": "#d8dee4", "paper": "#ffffff"},
-    {"ink": "#e6edf3", "muted": "#9aa5b1", "grid": "#30363d", "paper": "#14181f"},
+    {"ink": "#1f2328", "muted": "#59636e", "grid": "#d8dee4", "paper": "#ffffff", "alarm": "#b3261e"},
+    {"ink": "#e6edf3", "muted": "#9aa5b1", "grid": "#30363d", "paper": "#14181f", "alarm": "#ff8a80"},
 )
 
 RC: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "clearway",
     "font.family": "sans-serif",
-    "font.size": 10,
+    "font.size": 12,
     "text.color": INK,
     "axes.labelcolor": INK,
     "axes.edgecolor": MUTED,
-    "axes.titlesize": 11,
+    "axes.titlesize": 12.5,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
     "axes.titlepad": 10,
@@ -69,41 +83,75 @@ RC: Any = {
 }
 
 
+def own(*names: str) -> dict[str, int]:
+    """The numbers of the looks of some transports, by name."""
+    return {name: OWN[name] for name in names}
+
+
+def line_style(number: int) -> str | tuple[int, tuple[float, ...]]:
+    """The line style of look `number`; looks of one colour differ in it."""
+    return LINES[(number % len(PAIRS) + number // len(PAIRS)) % len(LINES)]
+
+
+def marker_style(number: int) -> str:
+    """The marker of look `number`; looks of one colour differ in it."""
+    return MARKERS[(number % len(PAIRS) + 3 * (number // len(PAIRS))) % len(MARKERS)]
+
+
 class Palette:
-    """Colours, lines and markers of the transports of a report."""
+    """The looks of the runs of a report, by their labels.
+
+    A transport has the look that is its own in all pictures. Further runs of the same transport (`dctcp, seed 2`) and
+    other labels take colours that no transport of the report has, as long as there are any.
+    """
 
     def __init__(self, labels: Iterable[str]) -> None:
-        self._index: dict[str, int] = {}
+        self._number: dict[str, int] = {}
         labels = list(dict.fromkeys(labels))
-        taken = {OWN[label] for label in labels if label in OWN}
-        free = [index for index in range(len(PAIRS)) if index not in taken]
+        for label in sorted(labels, key=lambda one: one not in OWN):
+            number = OWN.get(transport_of(label))
+            if number is not None and number not in self._number.values():
+                self._number[label] = number
+        taken = {number % len(PAIRS) for number in self._number.values()}
+        free = [number for number in range(len(PAIRS)) if number not in taken]
+        others = iter([*free, *(number for number in range(len(PAIRS), 999) if number not in OWN.values())])
         for label in labels:
-            self._index[label] = OWN[label] if label in OWN else free.pop(0) if free else len(self._index) % len(PAIRS)
+            if label not in self._number:
+                self._number[label] = next(others)
 
     def knows(self, label: str) -> bool:
         """True if a text is the label of a run."""
-        return label in self._index
+        return label in self._number
+
+    def number(self, label: str) -> int:
+        """The number of a run's look."""
+        return self._number[label]
 
     def color(self, label: str) -> str:
-        """The stand-in of a transport's colour."""
-        return stand_in(self._index[label])
+        """The stand-in of a run's colour."""
+        return stand_in(self._number[label])
 
     def line(self, label: str) -> str | tuple[int, tuple[float, ...]]:
         """The line style of a run, for those who can't tell the colours."""
-        return LINES[self._index[label] % len(LINES)]
+        return line_style(self._number[label])
 
     def marker(self, label: str) -> str:
         """The marker of a run."""
-        return MARKERS[self._index[label] % len(MARKERS)]
+        return marker_style(self._number[label])
 
     def css(self, label: str) -> str:
         """The colour of a run in CSS."""
-        return f"var(--t{self._index[label]})"
+        return f"var(--t{self._number[label] % len(PAIRS)})"
 
 
-def stand_in(index: int) -> str:
-    """The stand-in of a colour of `PAIRS`."""
-    return f"#0501{index:02x}"
+def transport_of(label: str) -> str:
+    """The transport that a run's label begins with: that of `dctcp, seed 2` or `dctcp #2` is `dctcp`."""
+    return re.split(r",| #", label, maxsplit=1)[0]
+
+
+def stand_in(number: int) -> str:
+    """The stand-in of the colour of look `number`."""
+    return f"#0501{number % len(PAIRS):02x}"
 
 
 @contextmanager
@@ -132,6 +180,23 @@ def variables(dark: bool) -> str:
     """The CSS variables of a theme."""
     names = {**PAPERS[dark], **{f"t{index}": pair[dark] for index, pair in enumerate(PAIRS)}}
     return "".join(f"--{name}:{color};" for name, color in names.items())
+
+
+def on_white(figure: Figure) -> Figure:
+    """The figure with the colours of white paper in the place of stand-ins, for use outside of pages."""
+    colors = {stand: PAPERS[0][name] for stand, name in STAND_INS.items()}
+    colors |= {stand_in(index): pair[0] for index, pair in enumerate(PAIRS)}
+    figure.set_facecolor(PAPERS[0]["paper"])
+    figure.draw_without_rendering()
+    for artist in figure.findobj():
+        for part in ("color", "facecolor", "edgecolor", "markerfacecolor", "markeredgecolor"):
+            get, put = getattr(artist, f"get_{part}", None), getattr(artist, f"set_{part}", None)
+            if get is None or put is None:
+                continue
+            value = get()
+            if mpl.colors.is_color_like(value) and (real := colors.get(mpl.colors.to_hex(value))):
+                put(real)
+    return figure
 
 
 def standalone(picture: str) -> str:

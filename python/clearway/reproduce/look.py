@@ -27,18 +27,13 @@ class Look:
             self._real[color] for color in (style.INK, style.MUTED, style.GRID, style.PAPER)
         )
 
-    def color(self, index: int) -> str:
-        """Colour number `index`: 0 is ExpressPass, 1 DCTCP (`style.OWN`)."""
-        index %= len(style.PAIRS)
-        return style.stand_in(index) if self.themed else style.PAIRS[index][0]
+    def color(self, number: int) -> str:
+        """The colour of look `number`; that of a transport is in `style.OWN`."""
+        return style.stand_in(number) if self.themed else style.PAIRS[number % len(style.PAIRS)][0]
 
-    def line(self, index: int) -> dict[str, Any]:
-        """Colour, dashes and marker number `index`."""
-        return {
-            "color": self.color(index),
-            "ls": style.LINES[index % len(style.LINES)],
-            "marker": style.MARKERS[index % len(style.MARKERS)],
-        }
+    def line(self, number: int) -> dict[str, Any]:
+        """Colour, dashes and marker of look `number`."""
+        return {"color": self.color(number), "ls": style.line_style(number), "marker": style.marker_style(number)}
 
     @contextmanager
     def drawing(self) -> Iterator[None]:
@@ -88,7 +83,7 @@ def legend(picture: Picture, axes: Axes, columns: int = 3) -> None:
     """A legend below the panels."""
     handles, labels = axes.get_legend_handles_labels()
     picture.legend(
-        handles, labels, loc="outside lower center", ncols=columns, fontsize=9, handlelength=2.8, columnspacing=2.2
+        handles, labels, loc="outside lower center", ncols=columns, fontsize=10.5, handlelength=2.8, columnspacing=2.2
     )
 
 

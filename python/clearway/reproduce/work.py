@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import importlib
 import json
-import multiprocessing
-import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,11 +15,15 @@ import polars as pl
 
 from clearway._clearway import Error
 from clearway.jobs import sources
-from clearway.jobs.parent import start_worker
+from clearway.jobs.processes import Processes
+from clearway.jobs.store import Store
+from clearway.jobs.workers import InProcess, Task, Workers, cores
 from clearway.reproduce.figure import Figure, Job, Tables
 from clearway.runner import run, simulate
 
-#: Written last: a folder that has it is whole.
+__all__ = ["cores"]
+
+#: The file of a result that says how it was asked for, its hash and its cost.
 DONE = "done.json"
 
 
@@ -39,25 +40,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Batch:
-    """A figure, its jobs, and the folder in which the result of each is kept."""
+    """A figure, its jobs, and the keys of their results in a store."""
 
     figure: Figure
     jobs: list[Job]
-    kept: list[Path]
-
-    @property
-    def missing(self) -> list[int]:
-        """The jobs that have no result yet."""
-        return [index for index, path in enumerate(self.kept) if not (path / DONE).exists()]
-
-
-@dataclass(frozen=True)
-class Task:
-    """One simulation to be run: everything another process must know."""
-
-    figure: str
-    job: Job
-    kept: Path
+    keys: list[str]
+    store: Store
+    #: The jobs that had no result when the batch was made.
+    missing: list[int]
 
 
 #: Hears of each simulation that is done: the figure's name and the job's label.
@@ -76,30 +66,27 @@ def key(figure: Figure, job: Job, how: str) -> str:
 
 
 def batch(figure: Figure, jobs: list[Job], folder: Path) -> Batch:
-    """The jobs of a figure with the folders of their results in `folder`."""
-    how = measured(figure)
-    return Batch(figure, jobs, [folder / figure.slug / key(figure, job, how) for job in jobs])
+    """The jobs of a figure, with the results that `folder` has of them."""
+    how, store = measured(figure), Store(folder)
+    keys = [key(figure, job, how) for job in jobs]
+    return Batch(figure, jobs, keys, store, [at for at, one in enumerate(keys) if store.get(one) is None])
 
 
-def do(figure: Figure, job: Job, kept: Path) -> None:
-    """Runs a job and keeps its tables in the folder `kept`."""
+def do(figure: Figure | str, job: Job, folder: str, key: str) -> None:
+    """Runs a job and keeps its tables in the store; the figure goes by its name where this is another process."""
+    figure = known()[figure] if isinstance(figure, str) else figure
     result = run(job.scenario)
     if result.interrupted:
         raise KeyboardInterrupt
-    scratch = kept.parent / f".{kept.name}.{os.getpid()}.tmp"
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
-    for name, table in figure.measure(job, result).items():
-        table.write_parquet(scratch / f"{name}.parquet", compression="zstd")
     about = {"params": dict(job.params), "hash": result.hash, **result.summary["measured"]}
-    (scratch / DONE).write_text(json.dumps(about), "utf-8")
-    shutil.rmtree(kept, ignore_errors=True)
-    scratch.rename(kept)
+    tables = figure.measure(job, result)
 
+    def write(draft: Path) -> None:
+        for name, table in tables.items():
+            table.write_parquet(draft / f"{name}.parquet", compression="zstd")
+        (draft / DONE).write_text(json.dumps(about), "utf-8")
 
-def in_worker(task: Task) -> None:
-    """Does a task; called in another process."""
-    do(known()[task.figure], task.job, task.kept)
+    Store(folder).put(key, write)
 
 
 @cache
@@ -116,92 +103,54 @@ def work(batches: Sequence[Batch], processes: int, progress: Progress) -> Iterat
     must not share the machine come last, one run at a time.
     """
     for each in batches:
-        clean(each)
+        each.store.clean()
     shared = [one for one in batches if not one.figure.alone]
-    yield from in_pool(shared, processes, progress)
-    for each in batches:
-        if each.figure.alone:
-            for index in each.missing:
-                do(each.figure, each.jobs[index], each.kept[index])
-                progress(each.figure.name, each.jobs[index].label)
-            yield each
+    todo = sum(len(each.missing) for each in shared)
+    workers = Processes(min(processes, todo)) if min(processes, todo) > 1 else InProcess()
+    with closing(workers):
+        yield from do_all(shared, workers, progress)
+    yield from do_all([one for one in batches if one.figure.alone], InProcess(), progress)
 
 
-def in_pool(batches: Sequence[Batch], processes: int, progress: Progress) -> Iterator[Batch]:
-    """`work` for figures whose runs may share the machine."""
+def do_all(batches: Sequence[Batch], workers: Workers, progress: Progress) -> Iterator[Batch]:
+    """Has the missing jobs of figures done, and yields each figure when all of its jobs are."""
     left = {each.figure.name: len(each.missing) for each in batches}
     yield from (each for each in batches if left[each.figure.name] == 0)
-    todo = [(each, index) for each in batches for index in each.missing]
-    if processes == 1 or len(todo) <= 1:
-        for each, index in todo:
-            do(each.figure, each.jobs[index], each.kept[index])
+    todo = {each.keys[index]: (each, index) for each in batches for index in each.missing}
+    here = isinstance(workers, InProcess)
+    tasks = [
+        Task(key, do, (each.figure if here else each.figure.name, each.jobs[index], str(each.store.folder), key))
+        for key, (each, index) in todo.items()
+    ]
+    with closing(workers.run(tasks)) as answers:
+        for done in answers:
+            each, index = todo[done.task.name]
+            if done.failure:
+                error = Error(f"{each.figure.name}, {each.jobs[index].label}: {done.failure.message}")
+                error.add_note(done.failure.where)
+                raise error
             progress(each.figure.name, each.jobs[index].label)
             left[each.figure.name] -= 1
             if left[each.figure.name] == 0:
                 yield each
-        return
-    pool = ProcessPoolExecutor(
-        min(processes, len(todo)), multiprocessing.get_context("spawn"), initializer=start_worker
-    )
-    try:
-        running: dict[Future[None], tuple[Batch, int]] = {
-            pool.submit(in_worker, Task(each.figure.name, each.jobs[index], each.kept[index])): (
-                each,
-                index,
-            )
-            for each, index in todo
-        }
-        while running:
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                future.result()
-                each, index = running.pop(future)
-                progress(each.figure.name, each.jobs[index].label)
-                left[each.figure.name] -= 1
-                if left[each.figure.name] == 0:
-                    yield each
-    except BaseException:
-        for process in list((pool._processes or {}).values()):
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def clean(of: Batch) -> None:
-    """Removes what processes that were killed left unfinished."""
-    for folder in {path.parent for path in of.kept}:
-        for scratch in folder.glob(".*.tmp"):
-            if not is_running(scratch.name.split(".")[-2]):
-                shutil.rmtree(scratch, ignore_errors=True)
-
-
-def is_running(process: str) -> bool:
-    """True if a process with this number exists, so that its unfinished result may still become one."""
-    try:
-        os.kill(int(process), 0)
-    except (ValueError, ProcessLookupError):
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def outcome(of: Batch, cached: int) -> Outcome:
     """The results of a batch all of whose jobs are done."""
-    kept = [read(path) for path in of.kept]
+    kept = [read(of.store, key) for key in of.keys]
     hashes = {job.label: (one["hash"], one["cpu_s"]) for job, (one, _) in zip(of.jobs, kept, strict=True)}
     tables = collect(of.jobs, [tables for _, tables in kept])
     return Outcome(tables, cached, sum(one["cpu_s"] for one, _ in kept), hashes)
 
 
-def read(path: Path) -> tuple[dict[str, Any], Tables]:
-    """The result of a job from the folder that `do` made: its hash and cost, and its tables."""
-    try:
-        about: dict[str, Any] = json.loads((path / DONE).read_text("utf-8"))
-        tables = {file.stem: pl.read_parquet(file) for file in sorted(path.glob("*.parquet"))}
-        return {"hash": str(about["hash"]), "cpu_s": float(about["cpu_s"])}, tables
-    except (KeyError, OSError, TypeError, ValueError, pl.exceptions.PolarsError):
-        raise Error(f"{path}: the result of a simulation is damaged; remove this folder and start again") from None
+def read(store: Store, key: str) -> tuple[dict[str, Any], Tables]:
+    """The result of a job that `do` kept: its hash and cost, and its tables."""
+    path = store.get(key)
+    if path is None:
+        raise Error(f"{store.path(key)}: the result of a simulation was damaged or removed meanwhile; start again")
+    about: dict[str, Any] = json.loads((path / DONE).read_text("utf-8"))
+    tables = {file.stem: pl.read_parquet(file) for file in sorted(path.glob("*.parquet"))}
+    return {"hash": str(about["hash"]), "cpu_s": float(about["cpu_s"])}, tables
 
 
 def gather(figure: Figure, jobs: list[Job], folder: Path, processes: int, progress: Progress) -> Outcome:
@@ -220,8 +169,3 @@ def collect(jobs: list[Job], results: list[Tables]) -> Tables:
         for name, table in tables.items():
             parts.setdefault(name, []).append(table.select(*columns, pl.all()))
     return {name: pl.concat(tables, how="vertical_relaxed") for name, tables in parts.items()}
-
-
-def cores() -> int:
-    """Processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

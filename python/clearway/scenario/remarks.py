@@ -57,10 +57,8 @@ def traffic_remarks(resolved: dict[str, Any]) -> Iterator[str]:
     """Keys of traffic that have no effect, and loads that a network can't carry."""
     for part in resolved.get("traffic", []):
         at = f"traffic.{part['name']}"
-        if part.get("rounds") == 1:
-            for key in ("pause",):
-                if seconds_of(part.get(key, "0 s")) > 0:
-                    yield f"{at}.{key} = {part[key]}: has no effect, since there is one round"
+        if part.get("rounds") == 1 and seconds_of(part.get("pause", "0 s")) > 0:
+            yield f"{at}.pause = {part['pause']}: has no effect, since there is one round"
         if part["kind"] == "long" and seconds_of(part.get("stagger", "0 s")) > 0 and part.get("count") == 1:
             yield f"{at}.stagger = {part['stagger']}: has no effect, since there is one flow"
         if part.get("load", 0) >= 1:
@@ -71,10 +69,7 @@ def traffic_remarks(resolved: dict[str, Any]) -> Iterator[str]:
 
 
 def link_remarks(resolved: dict[str, Any], simulated_s: float) -> Iterator[str]:
-    """Entries for links that change nothing, and failures after the end."""
-    for number, one in enumerate(resolved.get("link", [])):
-        if "rate" not in one and "delay" not in one:
-            yield f"link.{number}: has no effect, since it sets neither rate nor delay of {' - '.join(one['link'])}"
+    """Losses of nothing, and failures after the end."""
     for number, one in enumerate(resolved.get("loss", [])):
         if one["probability"] == 0 and number == 0:
             yield f"loss.{number}.probability = 0: has no effect"

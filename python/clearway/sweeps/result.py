@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import itertools
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -152,13 +154,31 @@ def write(sweep: Sweep, text: str) -> None:
     """Writes the tables of a sweep to its folder, each file at once."""
     files.replace(sweep.out / FILE, text.encode())
     for name, table in (("runs", sweep.frame), ("fct_by_size", sweep.sizes)):
-        files.replace(sweep.out / f"{name}.parquet", tables.to_parquet(table, sweep.described[name]))
+        files.replace(sweep.out / f"{name}.parquet", to_parquet(table, sweep.described[name]))
         files.replace(sweep.out / f"{name}.csv", table.write_csv().encode())
     files.replace(sweep.out / COSTS, sweep.costs.write_csv().encode())
     if sweep.failures.height:
         files.replace(sweep.out / FAILURES, sweep.failures.write_csv().encode())
     else:
         (sweep.out / FAILURES).unlink(missing_ok=True)
+
+
+def to_parquet(table: pl.DataFrame, columns: tables.Columns) -> bytes:
+    """A table as a Parquet file that says itself what its columns mean, as those of runs do."""
+    meaning = {name: [column.unit, column.doc] for name, column in columns.items()}
+    buffer = io.BytesIO()
+    table.write_parquet(buffer, compression="zstd", metadata={tables.COLUMNS_KEY: json.dumps(meaning)})
+    return buffer.getvalue()
+
+
+def read_parquet(file: Path) -> tuple[pl.DataFrame, tables.Columns]:
+    """The table in a file of `to_parquet`, and what its columns mean."""
+    try:
+        table = pl.read_parquet(file)
+        meaning = json.loads(pl.read_parquet_metadata(file)[tables.COLUMNS_KEY])
+        return table, {name: tables.Described(unit, doc) for name, (unit, doc) in meaning.items()}
+    except (*tables.UNREADABLE, pl.exceptions.PanicException) as error:
+        raise ValueError(f"{file.name} is damaged: {' '.join(str(error).split())}") from None
 
 
 def is_sweep(path: str | Path) -> bool:
@@ -174,7 +194,7 @@ def load_sweep(path: str | Path) -> Sweep:
     if not is_sweep(path):
         raise Error(f"{path}: no results of a sweep here (no {FILE} and runs.parquet)")
     try:
-        read = {name: tables.read_parquet(path / f"{name}.parquet") for name in TABLES}
+        read = {name: read_parquet(path / f"{name}.parquet") for name in TABLES}
         content = tomllib.loads((path / FILE).read_text("utf-8"))
         (frame, described), (sizes, of_sizes) = read["runs"], read["fct_by_size"]
         names = {

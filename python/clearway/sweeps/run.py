@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from clearway import _clearway, folder
+from clearway import _clearway, folder, scratch
 from clearway._clearway import Error
 from clearway.jobs import files, sources
 from clearway.jobs.processes import Processes
 from clearway.jobs.progress import Progress, Tally, bar
-from clearway.jobs.store import Store
+from clearway.jobs.store import MANIFEST, Store
 from clearway.jobs.workers import Done, Failure, InProcess, Task, Workers, cores
-from clearway.result import contents
+from clearway.result import fill
 from clearway.runner import simulate
 from clearway.sweeps import file, frame, result
 from clearway.sweeps.file import Spec
 from clearway.sweeps.points import Column, Point, columns, folder_names, resolve
 from clearway.sweeps.result import Sweep
 
-#: The file of a store's entry with what the frame says of a run.
-MEASURED = "measured.json"
+#: Files of a store's entry: the summary of the run, and the numbers of the frame.
+SUMMARY, MEASURED = "run.json", "measured.json"
 #: The key of a run's summary that names its result in the store.
 KEY = "key"
 
@@ -163,27 +166,25 @@ class Plan:
 
     def take(self, index: int) -> bool:
         """Takes the result of a point from the store into the sweep's folder; False if there is none."""
-        found = self.store.read(self.points[index].key)
-        if found is None:
+        entry = self.store.get(self.points[index].key)
+        if entry is None:
             return False
-        row = json.loads(found.pop(MEASURED))
-        summary = json.loads(found[folder.SUMMARY])
+        summary = json.loads((entry / SUMMARY).read_bytes())
         self.costs[index] = summary["measured"]
-        self.rows[index] = row
-        self.publish(index, found, summary)
+        self.rows[index] = json.loads((entry / MEASURED).read_bytes())
+        self.publish(index, entry, summary)
         return True
 
-    def publish(self, index: int, found: dict[str, bytes], summary: dict[str, Any]) -> None:
-        """Writes the result of a point as a folder that `clearway.load` reads, unless it is there already."""
+    def publish(self, index: int, entry: Path, summary: dict[str, Any]) -> None:
+        """Makes a folder that `clearway.load` reads from a result of the store, unless it is there already."""
         point, target = self.points[index], self.out / result.RUNS / self.names[index]
-        summary |= {"overrides": point.overrides, KEY: point.key}
-        found[folder.SUMMARY] = (json.dumps(summary, indent=2, ensure_ascii=False) + "\n").encode()
-        try:
-            there = all((target / name).read_bytes() == content for name, content in found.items())
-        except OSError:
-            there = False
-        if not there:
-            folder.write(target, found, force=True)
+        files = [file for file in entry.iterdir() if file.name not in (SUMMARY, MEASURED, MANIFEST)]
+        if is_published(target, point.key, files):
+            return
+        with folder.draft(target, force=True) as made:
+            for file in files:
+                link(file, made / file.name)
+            folder.seal(made, {**summary, "overrides": point.overrides, KEY: point.key})
 
     def write(self) -> None:
         """Writes the tables of the sweep."""
@@ -216,7 +217,7 @@ class Plan:
 
 def how() -> str:
     """Hash of how results come about: the simulator as compiled, and the code that runs it and writes its results."""
-    return sources.digest(sources.engine_hash(), sources.fingerprint(simulate, contents, frame.measure))
+    return sources.digest(sources.engine_hash(), sources.fingerprint(simulate, fill, frame.measure))
 
 
 def safe_name(name: str) -> str:
@@ -230,25 +231,59 @@ def check_target(path: Path, *, force: bool) -> None:
         folder.check_target(path, force=force)
 
 
-def compute(resolved: str) -> dict[str, bytes]:
-    """Runs a point, in any process: the files of its run's folder, and what the frame says of it."""
+def is_published(target: Path, key: str, files: Sequence[Path]) -> bool:
+    """True if a folder holds the result of a key, undamaged. `files` are those of the store, which are undamaged."""
+    try:
+        summary, hashes = folder.unseal(target)
+        if summary.get(KEY) != key or {*hashes} != {file.name for file in files}:
+            return False
+        return all(
+            (target / file.name).samefile(file) or folder.file_hash(target / file.name) == hashes[file.name]
+            for file in files
+        )
+    except (OSError, ValueError):
+        return False
+
+
+def link(file: Path, other: Path) -> None:
+    """Gives a file a second name, or copies it where the file system can't."""
+    try:
+        other.hardlink_to(file)
+    except OSError:
+        shutil.copyfile(file, other)
+
+
+def write(resolved: str, path: Path) -> None:
+    """Runs a point and writes its result to a folder: the files of a run, and what the frame says of it."""
     run = simulate(_clearway.Scenario.parse(resolved, "<point>", "."))
     if run.interrupted:
         raise KeyboardInterrupt
-    measured = json.dumps(frame.measure(run)).encode()
-    return {**contents(run), MEASURED: measured}
+    fill(run, path)
+    # Under another name, since an entry of the store is no result folder: it does not say which sweep asked for it.
+    summary = {name: value for name, value in run.summary.items() if name not in (folder.FILES, folder.CHECKSUM)}
+    (path / folder.SUMMARY).unlink()
+    (path / SUMMARY).write_text(json.dumps(summary), "utf-8")
+    (path / MEASURED).write_text(json.dumps(frame.measure(run)), "utf-8")
 
 
 def keep(resolved: str, key: str, store: str) -> None:
     """Runs a point unless another process has done so meanwhile, and keeps its result in the store."""
     if key not in (kept := Store(store)):
-        kept.put(key, compute(resolved))
+        kept.put(key, partial(write, resolved))
+
+
+def compute(resolved: str) -> dict[str, bytes]:
+    """Runs a point on a machine that does not see the store: the files of its result."""
+    with tempfile.TemporaryDirectory(prefix="clearway-") as folder:
+        write(resolved, Path(folder))
+        return {file.name: file.read_bytes() for file in Path(folder).iterdir()}
 
 
 def run(plan: Plan, workers: Workers, progress: Progress = lambda _: None) -> Sweep:
     """Runs the points that have no result yet, and writes the sweep's folder."""
     plan.store.clean()
     files.clean(plan.out)
+    scratch.clean(plan.out / result.RUNS, folder.owned)
     files.replace(plan.out / result.FILE, plan.spec.to_toml().encode())
     tally = Tally(len(plan.points))
     interrupted = False
@@ -285,7 +320,7 @@ def settle(plan: Plan, index: int, done: Done) -> None:
     if failure is None:
         try:
             if done.result is not None:
-                plan.store.put(plan.points[index].key, done.result)
+                plan.store.put_files(plan.points[index].key, done.result)
             if plan.take(index):
                 return
             failure = Failure("its result was damaged before it could be read")

@@ -10,12 +10,14 @@
 //! | `schema` | the keys, each declared once |
 //! | `shapes`, `transport`, `mechanism`, `traffic`, `resolve` | from keys to the model |
 //! | `tables`, `reference` | from keys to lists of them and to the documentation |
+//! | `memory` | the refusal of what would exhaust memory |
 
 mod document;
 mod error;
 mod field;
 mod files;
 mod mechanism;
+mod memory;
 mod names;
 mod reference;
 mod resolve;
@@ -33,8 +35,10 @@ pub use reference::{TopologyInfo, reference, topologies, workloads};
 pub use shapes::KindInfo;
 pub use tables::{KeyInfo, TableInfo, tables};
 
+use crate::estimate::Estimate;
 use crate::model::Model;
 use document::Document;
+use resolve::Asked;
 use std::path::Path;
 
 /// A scenario that is ready to run.
@@ -47,7 +51,7 @@ pub struct Scenario {
     resolved: String,
 }
 
-/// Values that replace keys of a file, or add to them.
+/// What is asked for beside a file: values that replace its keys or add to them, and the memory for its run.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Overrides {
     /// The transport of all traffic. Keys that the file sets for other transports are dropped: their parameters, and
@@ -58,6 +62,9 @@ pub struct Overrides {
     /// Keys and values, such as `("traffic.web.load", "0.4")`. They come after `transport`, so that
     /// `("transport.alpha", "0.5")` is a parameter of the transport that it names.
     pub set: Vec<(String, String)>,
+    /// The memory in bytes that reading and running the scenario may take. One whose [`Estimate`] is larger is refused
+    /// with the key that asks for most. Without it, there is no limit.
+    pub memory: Option<u64>,
 }
 
 impl Scenario {
@@ -116,9 +123,15 @@ impl Scenario {
             document.set("seed", &seed.to_string())?;
         }
         stacks::equalise(&mut document);
-        let resolved = resolve::resolve(&document, base_dir, overrides.transport.is_some())?;
+        let asked = Asked { replaced: overrides.transport.is_some(), memory: overrides.memory };
+        let resolved = resolve::resolve(&document, base_dir, asked)?;
         let name = resolved.name.or(stem).unwrap_or_else(|| "scenario".into());
         Ok(Scenario { name, model: resolved.model, resolved: resolved.toml })
+    }
+
+    /// Estimates what a run will take: its traffic, memory and time.
+    pub fn estimate(&self) -> Estimate {
+        Estimate::of(&self.model)
     }
 
     /// Returns the resolved scenario, in which every default and every parameter is filled in and files stand with

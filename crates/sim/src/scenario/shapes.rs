@@ -8,7 +8,7 @@ use clearway_schema::suggestion;
 use clearway_schema::{Declared, Spec, Value};
 use clearway_topology::{
     Clos3, Dumbbell, FatTree, LeafSpine, MultiBottleneck, NodeId, OversubscribedFatTree, Pacc320, ParkingLot,
-    Star, Topology, TopologyError, from_hpcc, from_toml,
+    Size, Star, Topology, TopologyError, from_hpcc, from_toml,
 };
 use clearway_units::Rate;
 
@@ -61,11 +61,12 @@ macro_rules! shapes {
         ];
 
         impl Shape {
-            /// Reads the table and builds the network.
+            /// Reads the table and builds the network, unless `check` refuses its size.
             pub fn read(
                 document: &Document,
                 at: &Path,
                 base: &std::path::Path,
+                check: &dyn Fn(Size) -> Result<(), ScenarioError>,
             ) -> Result<(Shape, Topology), ScenarioError> {
                 let info = read_kind(document, at, SHAPES)?;
                 let known: Vec<&str> = ["kind"].into_iter().chain(info.keys.iter().map(|key| key.name)).collect();
@@ -73,6 +74,7 @@ macro_rules! shapes {
                 match info.name {
                     $($name => {
                         let shape = document.read::<$Shape>(at)?;
+                        check(shape.size())?;
                         let topology = shape.build().map_err(|error| refused(document, at, error))?;
                         Ok((Shape::$Shape(shape), topology))
                     })+

@@ -9,8 +9,10 @@ mod fat_tree;
 mod flat;
 mod limits;
 mod line;
+mod size;
 
 pub use clos::{Clos3, LeafSpine};
 pub use fat_tree::{FatTree, OversubscribedFatTree, Pacc320};
 pub use flat::{Dumbbell, Star};
 pub use line::{MultiBottleneck, ParkingLot};
+pub use size::Size;

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from clearway.report.style import own
 from clearway.reproduce import stats
 from clearway.reproduce.figure import Tables
 from clearway.reproduce.stats import Estimate
@@ -35,7 +36,7 @@ READINGS: dict[str, dict[str, Any]] = {
     "credits of one size": {**EC4, "randomize_size": False},
 }
 
-COLORS = {"ec4": 0, "dctcp": 1, "expresspass": 3, "expresspass, ns2": 6}
+COLORS = {**own("ec4", "dctcp", "expresspass"), "expresspass, ns2": 6}
 
 #: K and the buffer of a port: 100 and 250 full frames (EC4-7, EC4-8).
 SWITCH: dict[str, Any] = {"marking": "100 packets", "buffer": "384.5 KB"}

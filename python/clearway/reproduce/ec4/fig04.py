@@ -19,6 +19,7 @@ import polars as pl
 from matplotlib.figure import Figure as Picture
 
 from clearway import metrics
+from clearway.report.style import own
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.ec4.common import (
@@ -280,7 +281,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     readings = {name: (6, 2, 3, 8)[index] for index, name in enumerate(list(READINGS)[1:5])}
     return {
         "fairness": lines(tables, look, "mix", COLORS, list(MIXED), FLOWS),
-        "readings": lines(tables, look, "reading", {"ec4": 0, **readings}, ["ec4", *readings], FEW),
+        "readings": lines(tables, look, "reading", {**own("ec4"), **readings}, ["ec4", *readings], FEW),
     }
 
 

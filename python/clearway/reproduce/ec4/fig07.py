@@ -25,6 +25,7 @@ import polars as pl
 from matplotlib.figure import Figure as Picture
 
 from clearway import metrics
+from clearway.report.style import own
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.ec4.common import DCTCP, MIXED, SWITCH, mean, of_seeds
@@ -43,7 +44,7 @@ CASES: dict[str, tuple[dict[str, Any], bool]] = {
     "ec4, spread": (MIXED["ec4"], True),
     "expresspass, spread": (MIXED["expresspass"], True),
 }
-COLORS = {"ec4": 0, "expresspass": 3, "expresspass, ns2": 6}
+COLORS = {**own("ec4", "expresspass"), "expresspass, ns2": 6}
 MEASURES = {"median": "median_s", "p99": "p99_s", "max": "max_s"}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from clearway.report.style import own
 from clearway.reproduce.ec4.common import DCTCP, EC4, SWITCH
 
 NAMES = {"web-search": "Web Search", "cache-follower": "Cache Follower", "data-mining": "Data Mining"}
@@ -17,7 +18,7 @@ COLD: dict[str, Any] = {**DCTCP, "handshake": True, "rto_initial": "10 ms"}
 EXPRESSPASS: dict[str, Any] = {"name": "expresspass", "alpha": 0.0625, "w_init": 0.0625}
 #: Transports of the half of the hosts that does not speak DCTCP.
 CASES: dict[str, dict[str, Any]] = {"ec4": EC4, "expresspass": EXPRESSPASS, "dctcp": COLD}
-COLORS = {"ec4": 0, "dctcp": 1, "expresspass": 3}
+COLORS = own("ec4", "dctcp", "expresspass")
 
 ABOUT = """\
 Shared with the other figure of this network, unstated in the paper:

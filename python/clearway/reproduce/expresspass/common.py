@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from clearway.report.style import OWN, own
+
 #: The setting that sections 3 to 6.2 must have used if Fig. 8 and Fig. 16 agree (E17-2): both are unstated.
 HALF = {"alpha": 0.5, "w_init": 0.5}
 
@@ -16,7 +18,14 @@ READINGS: dict[str, dict[str, Any]] = {
 }
 
 #: Colours of the readings and baselines (`Look.color`).
-COLORS = {"expresspass": 0, "dctcp": 1, "naive": 2, "hotnets16": 3, "ns2 profile": 6, "printed": 7, "fixed sizes": 8}
+COLORS = {
+    **own("expresspass", "dctcp"),
+    "naive": OWN["naive-credit"],
+    "hotnets16": OWN["expresspass-hotnets16"],
+    "ns2 profile": 6,
+    "printed": 7,
+    "fixed sizes": 8,
+}
 
 ABOUT_READINGS = """\
 Readings of ExpressPass that are run beside each other:

@@ -24,6 +24,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure as Picture
 
+from clearway.report.style import own
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass.common import partition_aggregate
@@ -39,7 +40,7 @@ TRANSPORTS: dict[str, tuple[dict[str, object], str]] = {
     "dctcp": ({"name": "dctcp", "g": 0.0625}, "unlimited"),
     "expresspass": ({"name": "expresspass"}, "384.5 KB"),
 }
-COLORS = {"ideal": 2, "dctcp": 1, "expresspass": 0}
+COLORS = own("ideal", "dctcp", "expresspass")
 DURATION_MS = {"quick": 4, "full": 20}
 #: An answer on the wire.
 ANSWER = 1078

@@ -21,6 +21,7 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure as Picture
 
+from clearway.report.style import OWN
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
@@ -124,7 +125,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     picture, (axes,) = grid(1, 1, width=6.0, height=2.6)
     names = list(SETTINGS)
     values = [max(1.0, stats.over_seeds(tables["rows"], "rtts", transport=name).mean) for name in names]
-    axes.barh(names, values, color=[look.color(index) for index in (2, 1, 3)])
+    axes.barh(names, values, color=[look.color(OWN[name]) for name in names])
     axes.set_xscale("log")
     axes.set(xlabel="round trips until both flows have their share")
     return {"convergence": picture}

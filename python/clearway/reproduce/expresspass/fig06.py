@@ -160,7 +160,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
         powers(place, part["flows"].to_list())
         place.set(title=f"Credits of {size}", xlabel="flows", ylim=(0, 1.03))
     axes[0].set_ylabel("Jain's index over 1 ms")
-    axes[1].legend(frameon=False, fontsize=8)
+    axes[1].legend(frameon=False, fontsize=10)
     return {"fairness": picture}
 
 

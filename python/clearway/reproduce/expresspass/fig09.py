@@ -129,7 +129,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     powers(axes, list(QUEUES))
     axes.yaxis.set_major_formatter(PercentFormatter())
     axes.set(title="Unused share of what data can take", xlabel="credits that fit into the queue", ylim=(0, None))
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=10)
     return {"queue": picture}
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure as Picture
 
+from clearway.report.style import OWN
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass.common import dumbbell
@@ -165,9 +166,9 @@ def facts(tables: Tables) -> dict[str, object]:
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     """Flow 0's share against N."""
     picture, (axes,) = grid(1, 1, width=6.4, height=3.0)
-    for number, reading in enumerate(READINGS):
+    for reading, transport in READINGS.items():
         part = tables["shown"].filter(pl.col("reading") == reading).sort("flows")
-        axes.plot(part["flows"], part["flow0"], label=reading, ms=4, **look.line(2 * number))
+        axes.plot(part["flows"], part["flow0"], label=reading, ms=4, **look.line(OWN[transport["name"]]))
     axes.plot(part["flows"], part["max-min"], ":", color=look.ink, label="max-min share")
     powers(axes, part["flows"].to_list())
     axes.set_yscale("log")

@@ -259,7 +259,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
             place.plot(part["time_ms"], part[f"flow{number}"], lw=1.4, color=look.color(number), label=f"flow {number}")
         place.set(title=name, xlabel="ms", ylim=(0, 10))
     axes[0].set_ylabel("Gbps")
-    axes[0].legend(frameon=False, fontsize=8)
+    axes[0].legend(frameon=False, fontsize=10)
     return {"flows": picture}
 
 

@@ -20,6 +20,7 @@ import polars as pl
 from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
+from clearway.report.style import own
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass.common import dumbbell
@@ -39,7 +40,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], str]] = {
     "starts in 1 ms": ({"name": "rcp"}, "1 ms"),
     "starts in 100 us": ({"name": "rcp"}, "100 us"),
 }
-COLORS = {"rcp": 2, "starts in 1 ms": 8, "starts in 100 us": 4}
+COLORS = {**own("rcp"), "starts in 1 ms": 8, "starts in 100 us": 4}
 SPAN_MS = {"quick": (200, 100), "full": (500, 100)}
 WARM_UP_MS = 40
 

@@ -27,6 +27,7 @@ from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import LogLocator
 
 from clearway import metrics
+from clearway.report.style import own
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
@@ -46,7 +47,7 @@ TRANSPORTS: dict[str, dict[str, Any]] = {
     "dctcp": {"name": "dctcp", "g": 0.0625},
     FIFO: {"name": "dctcp", "g": 0.0625},
 }
-COLORS = {"expresspass": 0, "printed": 7, "dctcp": 1, FIFO: 6}
+COLORS = {**own("expresspass", "dctcp"), "printed": 7, FIFO: 6}
 
 
 def fewer(tasks: int, size_bytes: int) -> float:

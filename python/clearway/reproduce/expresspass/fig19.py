@@ -392,7 +392,7 @@ def draw_times(tables: Tables, look: Look) -> Picture:
         place.minorticks_off()
         place.set(title=title, ylabel="FCT (ms)")
     handles = [Patch(color=look.color(COLORS[name]), label=PAPER_NAMES[name], lw=0) for name in TRANSPORTS]
-    picture.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=9)
+    picture.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=10.5)
     return picture
 
 

@@ -173,7 +173,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
         place.set_xticks(range(part.height), part["class"].to_list())
         place.set(title=WORKLOADS[workload])
     axes[0].set_ylabel("FCT at 10 Gbps / at 40 Gbps")
-    axes[1].legend(frameon=False, fontsize=8, ncols=2)
+    axes[1].legend(frameon=False, fontsize=10, ncols=2)
     return {"speed-up": picture}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clearway.report.style import own
 from clearway.reproduce import stats
 
 #: Completion times of the flows of one seed.
@@ -23,7 +24,7 @@ WORKLOADS = {
 }
 FULL = 100_000
 #: Colours of the transports, as numbers of `Look.color`.
-COLORS = {"expresspass": 0, "dctcp": 1, "rcp": 2, "dx": 3, "hull": 6}
+COLORS = own("expresspass", "dctcp", "rcp", "dx", "hull")
 BUCKETS = {"S (< 10 KB)": "S", "M (10-100 KB)": "M", "L (100 KB-1 MB)": "L", "XL (> 1 MB)": "XL"}
 
 

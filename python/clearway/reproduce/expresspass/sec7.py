@@ -156,7 +156,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
         ("S_p90_ms", "90th percentile FCT, S"),
         ("L_ms", "Mean FCT, L"),
     ]
-    picture, axes = grid(1, 4, width=12.0, height=3.3)
+    picture, axes = grid(2, 2, width=9.6, height=3.0)
     groups = [(workload, alpha) for workload in FLOWS for alpha in ALPHAS]
     for place, (column, title) in zip(axes, panels, strict=True):
         for i, option in enumerate(OPTIONS):

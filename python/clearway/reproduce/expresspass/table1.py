@@ -199,10 +199,10 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
                     below += height
                 left += 1
         place.set_xticks(range(len(buffers.SPEEDS)), [f"{link}/{core}" for link, core in buffers.SPEEDS])
-        place.set_title(f"reading {reading}", fontsize=10)
+        place.set_title(f"reading {reading}", fontsize=11.5)
         place.set_xlabel("link / core link, Gbps")
     axes[0].set_ylabel("buffer of a ToR's port to a host, KB")
-    axes[0].legend(fontsize=8)
+    axes[0].legend(fontsize=11.5)
     return {"sources": picture}
 
 

@@ -10,6 +10,7 @@ import polars as pl
 from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import PercentFormatter
 
+from clearway.report.style import OWN
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass import fig10
@@ -79,8 +80,9 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     """Utilisation against the number of bottlenecks."""
     picture, (axes,) = grid(1, 1, width=6.4, height=2.8)
     paper = {"feedback": {2: 96.7, 6: 92.2}, "naive": {2: 83.3, 6: 60.0}}
-    for number, name in enumerate(TRANSPORTS):
-        axes.plot(BOTTLENECKS, [used(tables, name, n).mean for n in BOTTLENECKS], label=name, **look.line(2 * number))
+    for name, transport in TRANSPORTS.items():
+        line = look.line(OWN[transport["name"]])
+        axes.plot(BOTTLENECKS, [used(tables, name, n).mean for n in BOTTLENECKS], label=name, **line)
         axes.plot(list(paper[name]), list(paper[name].values()), "*", ms=11, color=look.ink)
     axes.yaxis.set_major_formatter(PercentFormatter())
     axes.set(title="Utilisation of the least used link", xlabel="bottlenecks", ylim=(0, 103))

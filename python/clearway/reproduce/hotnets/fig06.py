@@ -13,6 +13,7 @@ from dataclasses import replace
 import polars as pl
 from matplotlib.figure import Figure as Picture
 
+from clearway.report.style import OWN
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass import fig11
@@ -117,9 +118,9 @@ def facts(tables: Tables) -> dict[str, object]:
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     """Flow 0's share over its max-min share, against N."""
     picture, (axes,) = grid(1, 1, width=6.0, height=2.8)
-    for number, name in enumerate(TRANSPORTS):
+    for name, transport in TRANSPORTS.items():
         label = "ExpressPass '16" if name == "default" else "naive"
-        axes.plot(tables["shown"]["N"], tables["shown"][name], label=label, ms=4, **look.line(2 * number))
+        axes.plot(tables["shown"]["N"], tables["shown"][name], label=label, ms=4, **look.line(OWN[transport["name"]]))
     powers(axes, counts(tables))
     axes.axhline(1, color=look.muted, lw=1)
     axes.set(title="Flow 0's throughput over its max-min share", xlabel="N", ylim=(0, None))

@@ -18,6 +18,7 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure as Picture
 
+from clearway.report.style import OWN
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass import fig16
@@ -157,10 +158,12 @@ def facts(tables: Tables) -> dict[str, object]:
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     """RTTs by transport and rate."""
     picture, axes = grid(1, 2, width=8.6, height=2.6, sharey=True)
+    ours, theirs = OWN["expresspass-hotnets16"], OWN["dctcp"]
     for place, rate in zip(axes, RATES, strict=True):
         part = tables["shown"].filter(pl.col("Gbps") == rate)
         values = [0 if math.isnan(value) else value for value in part["RTTs"].to_list()]
-        place.bar(part["transport"], values, color=[look.color(index) for index in (0, 0, 0, 1)])
+        colors = [look.color(theirs if name == "dctcp" else ours) for name in part["transport"]]
+        place.bar(part["transport"], values, color=colors)
         place.set_yscale("log")
         place.set(title=f"{rate} Gbps")
     axes[0].set_ylabel("RTTs")

@@ -29,6 +29,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure as Picture
 
+from clearway.report.style import OWN
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass import fig13, symmetric
@@ -301,10 +302,11 @@ def facts(tables: Tables) -> dict[str, object]:
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     """Fairness and queue against the number of flows."""
     picture, axes = grid(1, 2, width=8.6, height=2.6)
-    for number, name in enumerate(TRANSPORTS):
+    for name, transport in TRANSPORTS.items():
+        line = look.line(OWN[transport["name"]])
         part = tables["shown"].filter(pl.col("transport") == name)
-        axes[0].plot(part["flows"], part["Jain"], label=name, ms=4, **look.line(number))
-        axes[1].plot(part["flows"], part["maximum_queue_KB"], label=name, ms=4, **look.line(number))
+        axes[0].plot(part["flows"], part["Jain"], label=name, ms=4, **line)
+        axes[1].plot(part["flows"], part["maximum_queue_KB"], label=name, ms=4, **line)
     for place in axes:
         powers(place, list(FLOWS))
         place.set_xlabel("flows")

@@ -24,6 +24,7 @@ import polars as pl
 from matplotlib.figure import Figure as Picture
 
 from clearway import metrics
+from clearway.report.style import OWN
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass import fig17
@@ -287,12 +288,12 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
         part = tables["fct"].filter(pl.col("Gbps") == rate)
         for number, name in enumerate(TRANSPORTS):
             places = [spot + 0.2 * (number - 1.5) for spot in range(part.height)]
-            place.bar(places, part[name], width=0.19, color=look.color((0, 1, 6, 3)[number]), label=name)
+            place.bar(places, part[name], width=0.19, color=look.color(OWN[TRANSPORTS[name]["name"]]), label=name)
         place.set_xticks(range(part.height), ["< 100 KB", "to 10 MB", "> 10 MB"])
         place.set_yscale("log")
         place.set(title=f"Data mining, {rate} Gbps")
     axes[0].set_ylabel("mean FCT, ms")
-    axes[1].legend(frameon=False, fontsize=8)
+    axes[1].legend(frameon=False, fontsize=10)
     return {"fct": picture}
 
 

@@ -20,6 +20,7 @@ import polars as pl
 from matplotlib.figure import Figure as Picture
 
 from clearway import metrics
+from clearway.report.style import OWN
 from clearway.reproduce import stats
 from clearway.reproduce.expresspass.common import dumbbell
 from clearway.reproduce.expresspass.realistic import BUCKETS, scenario
@@ -158,7 +159,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     picture, axes = grid(1, 3, width=11.0, height=2.8)
     sizes = list(BUCKETS.values())
     for number, name in enumerate(TRANSPORTS):
-        line = look.line((0, 3, 2)[number])
+        line = look.line(OWN[name])
         axes[0].plot(FLOWS, [of(tables, "use", "long flows", name, n).mean for n in FLOWS], label=name, ms=4, **line)
         axes[1].plot(FLOWS, [of(tables, "jain", "long flows", name, n).mean for n in FLOWS], ms=4, **line)
         places = [spot + 0.25 * (number - 1) for spot in range(len(sizes))]
@@ -173,7 +174,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
         place.set(xlabel="flows", ylim=(0, 1.04))
     axes[2].set_yscale("log")
     axes[2].set_xticks(range(len(sizes)), sizes)
-    axes[0].legend(frameon=False, fontsize=8)
+    axes[0].legend(frameon=False, fontsize=10)
     return {"credits": picture}
 
 

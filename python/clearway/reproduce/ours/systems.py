@@ -21,10 +21,11 @@ import polars as pl
 from matplotlib.figure import Figure as Picture
 
 from clearway import metrics
+from clearway.report.style import own
 from clearway.reproduce import stats
 from clearway.reproduce.expresspass.realistic import BUCKETS
 from clearway.reproduce.figure import Figure, Job, Tables
-from clearway.reproduce.look import Look, grid
+from clearway.reproduce.look import Look, grid, legend
 from clearway.reproduce.quantities import data_drops, steady
 from clearway.result import Run
 
@@ -36,7 +37,7 @@ TRANSPORTS: dict[str, dict[str, Any]] = {
     "dctcp": {"name": "dctcp"},
     "hpcc": {"name": "hpcc"},
 }
-COLORS = {"expresspass": 0, "ec4": 2, "pac": 3, "pacc": 4, "dctcp": 1, "hpcc": 6}
+COLORS = own("expresspass", "ec4", "pac", "pacc", "dctcp", "hpcc")
 RATES = (10, 100, 400)
 SENDERS = 64
 FLOWS = {"quick": 300, "full": 20_000}
@@ -166,7 +167,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
         place.set_yscale("log")
         place.set(title=f"{rate} Gbps")
     axes[0].set_ylabel("mean slowdown, web search")
-    axes[2].legend(frameon=False, fontsize=8)
+    legend(picture, axes[0], columns=6)
     trade, (one, *_) = grid(1, 1, width=6.4, height=3.2)
     for rate, marker in zip(RATES, "os^", strict=True):
         for name in TRANSPORTS:
@@ -177,7 +178,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     one.set_yscale("log")
     one.set(title="Incast of 64: circles 10, squares 100, triangles 400 Gbps", ylabel="largest queue, KB")
     one.set_xlabel("time until the last answer / least possible")
-    one.legend(frameon=False, fontsize=8)
+    one.legend(frameon=False, fontsize=10)
     return {"web-search": picture, "incast": trade}
 
 

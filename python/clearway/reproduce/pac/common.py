@@ -12,6 +12,7 @@ from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import PercentFormatter
 
 import clearway
+from clearway.report.style import own
 from clearway.reproduce import quantities
 from clearway.reproduce.figure import Job, Tables
 from clearway.reproduce.look import Look, grid
@@ -55,13 +56,11 @@ READINGS: dict[str, dict[str, Any]] = {
 SHOWN = ("pac", "pac, eq. (6)", "pac, no marks", "pac, print", "pac, code")
 
 COLORS = {
-    "pac": 2,
-    "dctcp": 1,
-    "ictcp": 4,
+    **own("pac", "dctcp", "ictcp"),
     "pac, eq. (6)": 3,
     "pac, no marks": 6,
     "pac, turns": 5,
-    "pac, print": 7,
+    "pac, print": 0,
     "pac, code": 8,
     "pac, background blind": 3,
     "dctcp, background blind": 4,
@@ -278,7 +277,7 @@ def plot(
         labels,
         loc="outside lower center",
         ncols=len(labels) if len(labels) <= 5 else 4,
-        fontsize=9,
+        fontsize=10.5,
         handlelength=2.8,
         columnspacing=2.2,
     )

@@ -22,6 +22,7 @@ from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import LogLocator
 
 from clearway.metrics import rtt_percentiles
+from clearway.report.style import own
 from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
@@ -41,7 +42,7 @@ TRANSPORTS: dict[str, dict[str, Any]] = {
 #: The default with least timeouts that are usual in datacenters, which the paper says PAC's delay does not reach.
 LOW = {f"pac, {least}": TRANSPORTS["pac"] | {"rto_min": least} for least in ("10 ms", "5 ms")}
 SEEDS = {"quick": 5, "full": 10}
-COLORS = {"pac": 2, "pac, turns": 5, "pac, eq. (6)": 3, "pac, code": 8, "pac, windows of 2": 6,
+COLORS = {**own("pac"), "pac, turns": 5, "pac, eq. (6)": 3, "pac, code": 8, "pac, windows of 2": 6,
           "pac, turns, windows of 2": 7}  # fmt: skip
 
 

@@ -302,10 +302,10 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     """The four transports, and PACC's readings."""
     main = {name: look.color(color) for name, color in COLORS.items()}
     readings = {
-        "pacc": look.color(2),
+        "pacc": look.color(COLORS["pacc"]),
         "pacc, print": look.color(0),
         "pacc, window": look.color(1),
-        "pacc, alpha from start": look.color(4),
+        "pacc, alpha from start": look.color(2),
         "pacc, T 8 us, alpha from start": look.color(3),
     }
     return {"course": course(tables, look, main), "readings": course(tables, look, readings)}
@@ -321,7 +321,7 @@ def course(tables: Tables, look: Look, colors: dict[str, str]) -> Picture:
         # A sample is the mean of the 20 us before it.
         right.plot(part["time_us"] - 10, part["gbps"], color=color, lw=1.6, label=name)
     left.axhline(125, color=look.muted, lw=0.9, ls=":")
-    left.annotate("Q_th", (1140, 133), color=look.muted, fontsize=8)
+    left.annotate("Q_th", (1140, 133), color=look.muted, fontsize=10)
     left.set_xlim(580, 1200)
     left.set_ylim(0, 680)
     left.set_ylabel("queue at the bottleneck in KB")

@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure as Picture
 
+from clearway.report.style import own
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
@@ -199,7 +200,7 @@ def facts(tables: Tables) -> dict[str, object]:
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     """Throughput and notifications of each flow."""
     picture, (left, right) = grid(1, 2, height=3.0)
-    names = {"dcqcn": 1, "pacc": 2, "pacc, print": 0}
+    names = {**own("dcqcn", "pacc"), "pacc, print": 0}
     for index, (name, color) in enumerate(names.items()):
         part = of(tables["flows"], name).group_by("flow").agg(pl.col("gbps", "notices").mean()).sort("flow")
         at = part["flow"].to_numpy() + 0.27 * (index - 1)

@@ -242,7 +242,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
         for panel, column in zip(axes, ("sum_gbps", "later_gbps"), strict=True):
             panel.plot(part["time_us"] - 10, part[column], color=look.color(color), lw=1.6, label=name)
     for panel, title in zip(axes, ("long flows (and bursts) at their port", "one short-long flow"), strict=True):
-        panel.set_title(title, fontsize=10)
+        panel.set_title(title, fontsize=11.5)
         panel.set_xlabel("time in us")
         panel.set_ylabel("throughput in Gbps")
         panel.set_ylim(0, 27)

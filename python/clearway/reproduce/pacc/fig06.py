@@ -257,7 +257,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
         steps = np.arange(2 * FLOWS) * STEP_MS
         share = LINE_GBPS * PAYLOAD / FRAME / np.asarray([len(active(step)) for step in range(2 * FLOWS - 1)])
         panel.stairs(share, steps, baseline=None, color=look.muted, lw=0.9, ls=":")
-        panel.set_title(name, fontsize=10)
+        panel.set_title(name, fontsize=11.5)
         panel.set_ylim(0, 26)
     for panel in axes[2:]:
         panel.set_xlabel("time in ms")

@@ -372,7 +372,7 @@ def facts(tables: Tables) -> dict[str, object]:
 def draw(tables: Tables, look: Look) -> dict[str, Picture]:
     """Reductions against each rival, by class of sizes."""
     picture, axes = grid(2, 2, width=9.6, height=2.9, sharex=True)
-    shown = {"pacc": look.color(2), WINDOWED: look.color(0), CONTROL: look.muted}
+    shown = {"pacc": look.color(COLORS["pacc"]), WINDOWED: look.color(0), CONTROL: look.muted}
     groups = [(bucket, paper) for bucket in (ALL, SMALL, LARGE) for paper in PAPER]
     for i, (title, column) in enumerate(STATISTICS.items()):
         for place, workload in zip(axes[2 * i : 2 * i + 2], WORKLOADS, strict=True):
@@ -393,10 +393,10 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
 def bars(place: Axes, look: Look, groups: list[tuple[str, str]]) -> None:
     """The names of workloads and classes below the bars."""
     place.axhline(0, color=look.ink, lw=0.8)
-    place.set_xticks(range(len(groups)), [paper for _, paper in groups], fontsize=7, rotation=30)
+    place.set_xticks(range(len(groups)), [paper for _, paper in groups], fontsize=9, rotation=30)
     for index, bucket in enumerate((ALL, SMALL, LARGE)):
         place.annotate(
-            bucket, (3 * index + 1, 1), xycoords=("data", "axes fraction"), ha="center", va="top", fontsize=8
+            bucket, (3 * index + 1, 1), xycoords=("data", "axes fraction"), ha="center", va="top", fontsize=10
         )
     place.grid(visible=False, axis="x")
 
@@ -420,7 +420,7 @@ def draw_times(tables: Tables, look: Look) -> Picture:
         place.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         place.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
         place.minorticks_off()
-        place.set_xticks(range(len(at)), [f"load {load}\n{title}" for load, title in at], fontsize=8)
+        place.set_xticks(range(len(at)), [f"load {load}\n{title}" for load, title in at], fontsize=10)
         place.set(title=workload, ylabel="FCT (ms)")
         place.grid(visible=False, axis="x")
     legend(picture, axes[0], 3)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from clearway.report.style import own
+
 #: The tree of sections II and V: 16 cores, 20 aggregation switches, 20 ToRs with 16 hosts each (h0 to h15 at tor0).
 TREE: dict[str, Any] = {"kind": "pacc-320", "rate": "25 Gbps", "fabric_rate": "100 Gbps", "delay": "1 us"}
 HOSTS_PER_TOR = 16
@@ -43,7 +45,7 @@ VARIABLE = {"windowing": "rate", "base_rtt": BASE_RTT}
 OWN_CLASS = {"acks": "own-class"}
 
 #: Colours of the transports, as numbers of `Look.color`.
-COLORS = {"dcqcn": 1, "timely": 3, "hpcc": 4, "pacc": 2}
+COLORS = own("dcqcn", "timely", "hpcc", "pacc")
 
 ABOUT_SETUP = """\
 Set-up of all figures of this paper, where it says nothing else:

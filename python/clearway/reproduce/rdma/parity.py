@@ -25,7 +25,6 @@ from clearway.result import Run
 TRANSPORTS = ("hpcc", "dcqcn", "timely", "rdma-dctcp")
 SEEDS = {"quick": 25, "full": 51}
 ALONE = {"1000 B": "1000 B", "10 MB": "10 MB"}
-COLORS = {"hpcc": 4, "dcqcn": 1, "timely": 3, "rdma-dctcp": 2}
 
 
 def transport(name: str, flows: int) -> dict[str, str]:

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure as Picture
 
+from clearway.report.style import own
 from clearway.reproduce import judge, stats
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Job, Tables
@@ -30,7 +31,7 @@ LOSSES = (0.0003, 0.001, 0.003, 0.01, 0.03)
 #: Beyond these, flows have timeouts.
 COVERED = 0.003
 TRANSPORTS = ("newreno", "cubic")
-COLORS = {"newreno": 5, "cubic": 4}
+COLORS = own("newreno", "cubic")
 FLOWS = 16
 STOP_S = {"quick": 1, "full": 6}
 #: Round trip of a full frame and its acknowledgement through the idle network, in seconds.

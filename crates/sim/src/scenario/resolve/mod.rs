@@ -11,6 +11,7 @@ mod write;
 
 use super::document::{Document, Path};
 use super::error::Result;
+use super::memory::Limit;
 use super::schema::*;
 use super::shapes::{Shape, check_links};
 use super::traffic::Surroundings;
@@ -39,17 +40,35 @@ pub(super) struct Resolved {
     pub toml: String,
 }
 
-/// Resolves a document. If `replaced`, a transport was given beside the file, so that `[transport]` may be unused.
-pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: bool) -> Result<Resolved> {
-    let grounds = Grounds::read(document, base)?;
+/// What was asked for beside the document.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    /// True if a transport was given, so that `[transport]` may be unused.
+    pub replaced: bool,
+    /// The memory in bytes that the run may take.
+    pub memory: Option<u64>,
+}
+
+/// Resolves a document.
+pub(super) fn resolve(document: &Document, base: &std::path::Path, asked: Asked) -> Result<Resolved> {
+    let limit = Limit { document, memory: asked.memory };
+    let grounds = Grounds::read(document, base, &limit)?;
     let Grounds { root, shape, topology, links, network, framing } = &grounds;
     let tables = PortTables::read(document)?;
-    let surroundings =
-        Surroundings { document, base, shape, topology, framing: *framing, seed: root.seed, stop: root.stop };
+    let surroundings = Surroundings {
+        document,
+        base,
+        shape,
+        topology,
+        framing: *framing,
+        seed: root.seed,
+        stop: root.stop,
+        limit,
+    };
     let default = transport::read(document, &Path::default().key("transport"), None)?;
     let parts = read_traffic(&surroundings, default.as_ref(), &tables.classes, &tables.credit_classes)?;
     let uses_default = parts.iter().any(|part| part.own.is_none());
-    check_use(document, default.is_some() && !replaced, &parts)?;
+    check_use(document, default.is_some() && !asked.replaced, &parts)?;
     let ports = resolve_ports(document, tables, parts, topology, *framing)?;
     let has_credits = ports.switch.credit.is_some();
     let (faults, fault_tables) = read_faults(document, topology, root.stop)?;
@@ -87,6 +106,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, replaced: boo
         topology: grounds.topology,
     };
     check_times(document, &model)?;
+    limit.check_run(&model)?;
     Ok(Resolved { name: grounds.root.name, model, toml })
 }
 
@@ -102,7 +122,7 @@ struct Grounds {
 }
 
 impl Grounds {
-    fn read(document: &Document, base: &std::path::Path) -> Result<Grounds> {
+    fn read(document: &Document, base: &std::path::Path, limit: &Limit<'_>) -> Result<Grounds> {
         let top = Path::default();
         let known: Vec<&str> = Root::SPECS.iter().map(|key| key.name).chain(TABLES).collect();
         document.check_keys(&top, &known)?;
@@ -115,7 +135,7 @@ impl Grounds {
             let problem = "is missing; write [topology] with a kind, such as kind = \"star\"";
             return Err(document.error(&at, problem));
         }
-        let (shape, described) = Shape::read(document, &at, base)?;
+        let (shape, described) = Shape::read(document, &at, base, &|size| limit.check_network(&at, size))?;
         let (topology, links) = with_links(document, described)?;
         check_links(document, &at, &topology)?;
         let (network, framing) = with_framing(document, document.read_table(&top.key("network"))?)?;

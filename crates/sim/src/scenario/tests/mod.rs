@@ -2,6 +2,7 @@
 
 mod any;
 mod files;
+mod memory;
 mod ports;
 mod refused;
 mod traffic;

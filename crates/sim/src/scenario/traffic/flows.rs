@@ -105,7 +105,9 @@ impl Surroundings<'_> {
         let path = at.key("senders");
         let all = table.senders == Chosen::All;
         let senders = if all { hosts.clone() } else { self.chosen(&path, &table.senders)? };
-        let stranger = senders.iter().find(|sender| !hosts.contains(sender));
+        let mut sorted = hosts.clone();
+        sorted.sort_unstable();
+        let stranger = senders.iter().find(|sender| sorted.binary_search(sender).is_err());
         if let Some(&stranger) = stranger {
             let problem = format!("{} is none of the hosts; name some of them", self.topology.name(stranger));
             return Err(self.document.error(&path, problem));
@@ -163,6 +165,8 @@ impl Surroundings<'_> {
             max: files::LIST_MAX,
         };
         let Found { text, path, hash } = named_file(self.document, at, self.base, &named)?;
+        // A line is a flow, but for a few.
+        self.limit.check_list(&at.key("path"), text.text.lines().count() as u64)?;
         let format = table.format.or(detect_format(&path, &text.text));
         if table.start_unit.is_some() && format != ListFormat::Htsim {
             let problem = format!("means nothing in a list of the format \"{format}\"; remove it");

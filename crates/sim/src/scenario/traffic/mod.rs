@@ -7,6 +7,7 @@ use super::document::{Document, Path};
 use super::error::Result;
 use super::field::{Chosen, HostRef};
 use super::files;
+use super::memory::Limit;
 use super::schema::*;
 use super::shapes::{Found, KindInfo, Named, Shape, has, named_file, read_kind};
 use crate::model::{Flow, Pattern, Poisson};
@@ -53,6 +54,7 @@ pub(super) struct Surroundings<'a> {
     pub framing: Framing,
     pub seed: u64,
     pub stop: Option<Time>,
+    pub limit: Limit<'a>,
 }
 
 impl Surroundings<'_> {
@@ -220,7 +222,7 @@ impl Surroundings<'_> {
 
     fn check_count(&self, path: &Path, count: Option<u64>) -> Result<u64> {
         match count.filter(|count| *count <= FLOWS_MAX) {
-            Some(count) => Ok(count),
+            Some(count) => self.limit.check_list(path, count).map(|()| count),
             None => {
                 let problem = format!("comes to more than {FLOWS_MAX} flows; ask for fewer");
                 Err(self.document.error(path, problem))

@@ -1,0 +1,187 @@
+//! Estimates of what a run will take, made by arithmetic from its model, before anything is simulated.
+//!
+//! | module | purpose |
+//! |---|---|
+//! | `traffic` | flows, bytes, packets and time of each traffic entry |
+//! | `sizes` | bytes of memory and seconds of processor time for each thing |
+//!
+//! The counts of hosts, links and listed flows are exact. Bytes and packets follow from the sizes of flows. Times assume
+//! that a flow gets an equal share of the busiest link of its path: losses, timeouts and a transport's start can make a
+//! run much longer, and with it sampled series. Memory and processor time are counts times what one of each was measured
+//! to take.
+
+mod sizes;
+mod traffic;
+
+use crate::model::{Model, Probe, Sample, Traffic};
+use sizes::Cost;
+pub use sizes::network_bytes;
+use traffic::Load;
+
+/// What a run of a model will take.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Estimate {
+    /// The number of hosts: exact.
+    pub hosts: u64,
+    /// The number of switches: exact.
+    pub switches: u64,
+    /// The number of links, each with two output ports: exact.
+    pub links: u64,
+    /// The mean number of links on the paths of the flows, from some of them.
+    pub path_links: f64,
+    /// The simulated time in seconds until the last flow has ended or the run stops. Losses and timeouts may make it
+    /// longer, never beyond the scenario's stop.
+    pub simulated_s: f64,
+    /// The number of rows in the table of flows.
+    pub flows: f64,
+    /// The number of flows among them that have no size and send until they, or the run, are stopped. Their bytes
+    /// depend on the transport; an equal share of the busiest link of the path is assumed.
+    pub open_flows: u64,
+    /// The number of flows that are alive at once.
+    pub live_flows: f64,
+    /// The bytes that applications hand over and that the run has time to send.
+    pub payload_bytes: f64,
+    /// The number of data packets, without retransmissions.
+    pub packets: f64,
+    /// The number of packets, data and control, put on links: packets and their answers times the links of the path.
+    pub link_transmissions: f64,
+    /// The traffic entries, in the order of the scenario.
+    pub traffic: Vec<EntryEstimate>,
+    /// The sampled series, in the order of the scenario.
+    pub samples: Vec<SeriesEstimate>,
+    /// The memory in bytes of hosts, switches, ports and routes.
+    pub network_bytes: f64,
+    /// The processor time of the run in seconds, on the machine of `docs/benchmarks.md`.
+    pub cpu_s: f64,
+}
+
+/// What a traffic entry will take.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EntryEstimate {
+    /// The name of the entry.
+    pub name: String,
+    /// The number of rows in the table of flows.
+    pub flows: f64,
+    /// The number of flows that are alive at once.
+    pub live_flows: f64,
+    /// The memory in bytes of the flows: as a list, alive, and in the table of flows.
+    pub memory_bytes: f64,
+}
+
+/// What a sampled series will take.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SeriesEstimate {
+    /// The name of the series.
+    pub name: String,
+    /// The number of rows in the table of samples.
+    pub rows: f64,
+    /// The memory in bytes of the rows.
+    pub memory_bytes: f64,
+}
+
+impl Estimate {
+    /// How each number was got and what it can't know, by the name of its field.
+    pub const HOW: [(&str, &str); 15] = [
+        ("hosts", "counted"),
+        ("switches", "counted"),
+        ("links", "counted; each has two output ports"),
+        ("path_links", "mean over the paths of some of the flows"),
+        (
+            "simulated_s",
+            "flows get an equal share of the busiest link of their path; start-up, losses and timeouts can make it many \
+             times longer, though never beyond `stop`",
+        ),
+        (
+            "flows",
+            "counted, or arrivals until the stop at the mean rate; an upper bound for rounds that may be slow",
+        ),
+        ("open_flows", "counted; flows without a size, whose bytes depend on the transport"),
+        (
+            "live_flows",
+            "arrivals times twice the time that a flow takes alone; more in an overloaded network",
+        ),
+        ("payload_bytes", "flows times their mean size; open flows get an equal share of their busiest link"),
+        ("packets", "payload in full packets; retransmissions are not known"),
+        (
+            "link_transmissions",
+            "data packets and as many acknowledgements or credits, times the links of a path",
+        ),
+        ("samples", "ports or live flows times simulated time over `every`; a row a packet for `rtt`"),
+        ("network_bytes", "hosts, links and classes times measured bytes"),
+        ("memory_bytes", "the network, live flows, rows of flows and of samples, times measured bytes"),
+        (
+            "cpu_s",
+            "transmissions, flows and samples times measured times of one core; within a factor of about five",
+        ),
+    ];
+
+    /// Estimates the run of a model.
+    pub fn of(model: &Model) -> Estimate {
+        let loads = traffic::loads(model);
+        let sum = |of: fn(&Load) -> f64| loads.iter().map(of).sum::<f64>();
+        let end = loads.iter().map(|load| load.end_s).fold(0.0, f64::max);
+        let simulated_s = model.stop.map_or(end, |stop| end.min(stop.as_secs_f64()));
+        let (flows, packets) = (sum(|load| load.flows), sum(|load| load.packets));
+        let link_transmissions = sum(|load| load.transmissions);
+        let entry = |(entry, load): (&Traffic, &Load)| EntryEstimate {
+            name: entry.name.clone(),
+            flows: load.flows,
+            live_flows: load.live,
+            memory_bytes: sizes::flow_bytes(&entry.pattern, load.flows, load.live),
+        };
+        let series = |sample: &Sample| {
+            let rows = rows(sample, &loads, simulated_s);
+            let memory_bytes = sizes::sample_bytes(rows);
+            SeriesEstimate { name: sample.name.clone(), rows, memory_bytes }
+        };
+        let samples: Vec<SeriesEstimate> = model.samples.iter().map(series).collect();
+        let topology = &model.topology;
+        let cost = Cost {
+            transmissions: link_transmissions,
+            flows,
+            samples: samples.iter().map(|series| series.rows).sum(),
+            ports: topology.ports().len() as f64,
+        };
+        Estimate {
+            hosts: topology.hosts() as u64,
+            switches: topology.switches() as u64,
+            links: topology.links() as u64,
+            path_links: if packets > 0.0 { sum(|load| load.packets * load.hops) / packets } else { 0.0 },
+            simulated_s,
+            flows,
+            open_flows: loads.iter().map(|load| load.open).sum(),
+            live_flows: sum(|load| load.live),
+            payload_bytes: sum(|load| load.payload),
+            packets,
+            link_transmissions,
+            traffic: model.traffic.iter().zip(&loads).map(entry).collect(),
+            samples,
+            network_bytes: sizes::model_bytes(model, flows),
+            cpu_s: cost.seconds(),
+        }
+    }
+
+    /// Returns the memory of the run in bytes. The interpreter and its libraries come on top.
+    pub fn memory_bytes(&self) -> f64 {
+        let traffic: f64 = self.traffic.iter().map(|entry| entry.memory_bytes).sum();
+        let samples: f64 = self.samples.iter().map(|series| series.memory_bytes).sum();
+        self.network_bytes + traffic + samples
+    }
+}
+
+/// Returns the number of rows of a sampled series.
+fn rows(sample: &Sample, loads: &[Load], simulated_s: f64) -> f64 {
+    let times = (simulated_s / sample.every.as_secs_f64()).floor();
+    match &sample.what {
+        Probe::Queue(ports) | Probe::CreditQueue(ports) | Probe::PortRate(ports) => {
+            ports.len() as f64 * times
+        }
+        Probe::Throughput(entry) => loads[*entry].lived_s / sample.every.as_secs_f64(),
+        // A window, a rate and a round-trip time, as far as the transport has them.
+        Probe::Sender(entry) => 3.0 * loads[*entry].lived_s / sample.every.as_secs_f64(),
+        Probe::Rtt(entry) => loads[*entry].packets,
+    }
+}
+
+#[cfg(test)]
+mod tests;

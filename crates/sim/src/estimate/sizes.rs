@@ -1,0 +1,88 @@
+//! Bytes of memory and seconds of processor time for each thing of a run, measured on x86-64.
+
+use crate::hosts::Flow;
+use crate::metrics::Record;
+use crate::model::{self, Model, Pattern};
+use std::mem::size_of;
+
+/// The bytes that an output port takes with its queues, its place in the network and its row in the table of ports.
+const PORT_BYTES: f64 = 700.0;
+/// The bytes that a class of packets adds to a port.
+const CLASS_BYTES: f64 = 100.0;
+/// The bytes that a host takes besides its port.
+const HOST_BYTES: f64 = 300.0;
+/// The bytes that a link takes while a scenario is read, its share of nodes and their names included.
+const NETWORK_LINK_BYTES: f64 = 300.0;
+/// The bytes of a live flow besides its entry in the table of live flows: windows, timers, messages, its paths, and the
+/// packets that it has in the network.
+const LIVE_BYTES: f64 = 600.0;
+/// The share by which a growing list exceeds its content, since its room doubles.
+const GROWTH: f64 = 1.5;
+/// The bytes of a sample: its row, and its row in the data frame.
+const SAMPLE_BYTES: f64 = 28.0 * GROWTH + 72.0;
+/// The bytes of a flow's row in the data frame that are not in place of its record.
+const FLOW_ROW_BYTES: f64 = 50.0;
+
+/// The packets that a core puts on links in a second.
+const TRANSMISSIONS_PER_S: f64 = 6e6;
+/// The seconds that a core takes to start and end a flow.
+const FLOW_S: f64 = 1.5e-6;
+/// The seconds that a core takes for a sample.
+const SAMPLE_S: f64 = 1e-7;
+/// The seconds that a core takes to set up an output port and to report on it.
+const PORT_S: f64 = 1.5e-6;
+
+/// Returns the bytes of the network of a model, with the routes of so many flows.
+pub fn model_bytes(model: &Model, flows: f64) -> f64 {
+    let topology = &model.topology;
+    let switches = topology.switches() as f64;
+    // Two bytes for each switch and each destination's switch.
+    let routes = 2.0 * switches * flows.min(switches);
+    let classes = (model.switch.classes.len() + model.switch.credit_classes.len()) as f64;
+    let network = network_bytes(topology.hosts() as u64, topology.links() as u64);
+    network + routes + topology.ports().len() as f64 * classes * CLASS_BYTES
+}
+
+/// Returns the bytes of the flows of a traffic entry, of which `live` are alive at once.
+pub fn flow_bytes(pattern: &Pattern, flows: f64, live: f64) -> f64 {
+    let listed = match pattern {
+        // The scenario has a list, and its simulation a copy.
+        Pattern::Flows(flows) => 2.0 * flows.len() as f64,
+        _ => 0.0,
+    };
+    listed * size_of::<model::Flow>() as f64
+        + live * (size_of::<Option<Flow>>() as f64 * GROWTH + LIVE_BYTES)
+        + flows * (size_of::<Record>() as f64 * GROWTH + FLOW_ROW_BYTES)
+}
+
+/// Returns the bytes of so many samples.
+pub fn sample_bytes(rows: f64) -> f64 {
+    rows * SAMPLE_BYTES
+}
+
+/// Returns the bytes that a network of so many hosts and links takes in a run.
+pub fn network_bytes(hosts: u64, links: u64) -> f64 {
+    hosts as f64 * HOST_BYTES + links as f64 * (2.0 * PORT_BYTES + NETWORK_LINK_BYTES)
+}
+
+/// The counts from which processor time follows.
+pub struct Cost {
+    /// Packets put on links.
+    pub transmissions: f64,
+    /// Rows of the table of flows.
+    pub flows: f64,
+    /// Rows of the table of samples.
+    pub samples: f64,
+    /// Output ports.
+    pub ports: f64,
+}
+
+impl Cost {
+    /// Returns the processor time in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.transmissions / TRANSMISSIONS_PER_S
+            + self.flows * FLOW_S
+            + self.samples * SAMPLE_S
+            + self.ports * PORT_S
+    }
+}

@@ -1,0 +1,63 @@
+//! Scenarios that would exhaust memory.
+
+use super::*;
+
+/// Returns the error of a scenario whose run may take so many bytes.
+fn refused_within(memory: u64, text: &str) -> String {
+    let overrides = Overrides { memory: Some(memory), ..Overrides::default() };
+    assert!(parse_with(text, &Overrides::default()).is_ok(), "it is valid where memory abounds");
+    parse_with(text, &overrides).expect_err("this is to be refused").to_string()
+}
+
+const HEAD: &str = "[topology]\nkind = 'star'\nhosts = 8\n[transport]\nname = 'dctcp'\n";
+
+#[test]
+fn samples_that_would_exhaust_memory_name_the_key_and_what_would_be_right() {
+    let text = format!(
+        "stop = '1 s'\n{HEAD}[[traffic]]\nkind = 'permutation'\n\
+         [[sample]]\nname = 'queues'\nwhat = 'queue'\nports = 'all'\nevery = '1 ns'\n"
+    );
+    let error = refused_within(8_000_000_000, &text);
+    assert!(error.starts_with("x.toml:13: sample.queues.every = \"1 ns\": "), "{error}");
+    assert!(error.contains("1.6e10 samples: write \"1 us\" or more"), "{error}");
+    assert!(error.contains("may take 8.0 GB"), "{error}");
+    assert!(!error.contains('\n'));
+    let text = text.replace("'1 ns'", "'1 us'");
+    assert!(parse_with(&text, &Overrides { memory: Some(8_000_000_000), ..Overrides::default() }).is_ok());
+}
+
+#[test]
+fn flows_that_would_exhaust_memory_are_refused_by_the_key_that_sets_their_number() {
+    let poisson =
+        "[[traffic]]\nname = 'web'\nkind = 'poisson'\nsize = '1 KB'\nload = 0.5\nflows = 100000000\n";
+    let error = refused_within(4_000_000_000, &format!("{HEAD}{poisson}"));
+    assert!(error.starts_with("x.toml:11: traffic.web.flows = 100000000: "), "{error}");
+    let fan_out = "[[traffic]]\nkind = 'partition-aggregate'\nfan_out = 1000000\nrounds = 1\n";
+    let error = refused_within(1_000_000_000, &format!("{HEAD}{fan_out}"));
+    assert!(error.starts_with("x.toml:8: traffic.0.fan_out = 1000000: "), "{error}");
+    let incast = "[[traffic]]\nkind = 'incast'\nsenders = 1000000\n";
+    let error = refused_within(1_000_000_000, &format!("{HEAD}{incast}"));
+    assert!(error.starts_with("x.toml:8: traffic.0.senders = 1000000: "), "{error}");
+    let shuffle = "[[traffic]]\nkind = 'shuffle'\ntasks = 150\n";
+    let error = refused_within(1_000_000_000, &format!("{HEAD}{shuffle}"));
+    assert!(error.starts_with("x.toml:8: traffic.0.tasks = 150: "), "{error}");
+    assert!(error.contains("ask for at most"), "{error}");
+}
+
+#[test]
+fn a_network_or_a_list_that_would_exhaust_memory_is_refused_before_it_is_made() {
+    let tree = "[topology]\nkind = 'fat-tree'\nk = 64\n[transport]\nname = 'dctcp'\n\
+                [[traffic]]\nkind = 'incast'\n";
+    let error = refused_within(100_000_000, tree);
+    assert!(error.starts_with("x.toml:1: topology: "), "{error}");
+    assert!(error.contains("65536 hosts and 196608 links"), "{error}");
+    let long = "[[traffic]]\nkind = 'long'\npairs = 'random'\ncount = 2000000\nsize = '1 KB'\n";
+    let error = refused_within(100_000_000, &format!("{HEAD}{long}"));
+    assert!(error.starts_with("x.toml:9: traffic.0.count = 2000000: "), "{error}");
+}
+
+#[test]
+fn a_scenario_that_fits_is_not_refused() {
+    let overrides = Overrides { memory: Some(20_000_000), ..Overrides::default() };
+    assert!(parse_with(VALID, &overrides).is_ok());
+}

@@ -1,0 +1,86 @@
+"""The memory that a run may take: that of the machine, of the container, or of the process, whichever is least."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+from clearway._clearway import ScenarioError
+
+#: The environment variable that sets the memory that a run may take, such as `64 GB`.
+VARIABLE = "CLEARWAY_MEMORY"
+#: The units of a size of memory.
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "PB": 10**15, "EB": 10**18}
+UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+def memory_limit() -> int | None:
+    """The bytes that a run may take: `CLEARWAY_MEMORY` if it is set, else the least of what the machine has, what the
+    control groups of this process allow (containers, Slurm, systemd), and what its resource limits leave (`ulimit -v`).
+    `None` if nothing of this is known.
+    """
+    chosen = os.environ.get(VARIABLE)
+    if chosen:
+        return bytes_of(chosen, VARIABLE)
+    return min(limits(), default=None)
+
+
+def bytes_of(size: int | str, name: str) -> int:
+    """A size of memory in bytes; `name` stands for it in messages."""
+    if isinstance(size, int):
+        return size
+    parts = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?) *([A-Za-z]*)", size.strip())
+    unit = UNITS.get(parts[2].upper()) if parts else None
+    if parts is None or unit is None:
+        raise ScenarioError(f'{name} = {size!r}: must be a size such as "64 GB"')
+    return min(int(float(parts[1]) * unit), 2**64 - 1)
+
+
+def limits() -> Iterator[int]:
+    """All limits of memory that hold for this process, in bytes."""
+    with contextlib.suppress(ValueError, OSError):
+        yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    yield from group_limits(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))
+    # Libraries reserve address space that they never use, so that what is taken already counts.
+    taken = address_space()
+    for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+        soft, _ = resource.getrlimit(which)
+        if soft != resource.RLIM_INFINITY:
+            yield max(soft - taken, 0)
+
+
+def group_limits(groups: Path, root: Path) -> Iterator[int]:
+    """The limits of the control groups of this process and of those above: `memory.max`, or that of version 1."""
+    try:
+        lines = groups.read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers not in ("", "memory"):
+            continue
+        base, file = (root, "memory.max") if not controllers else (root / "memory", "memory.limit_in_bytes")
+        place = base / path.lstrip("/")
+        for folder in (place, *place.parents):
+            if not folder.is_relative_to(base):
+                break
+            try:
+                limit = (folder / file).read_text().strip()
+            except OSError:
+                continue
+            # Version 1 writes a very large number where there is no limit.
+            if limit.isdigit() and int(limit) < 2**60:
+                yield int(limit)
+
+
+def address_space() -> int:
+    """The address space that this process has taken, in bytes."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except (OSError, ValueError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")

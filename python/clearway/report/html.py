@@ -1,0 +1,51 @@
+"""Pieces of pages: tables, cards and pictures in HTML."""
+
+from __future__ import annotations
+
+from html import escape
+
+from matplotlib.figure import Figure
+
+from clearway.report.style import PAIRS, Palette, svg
+
+#: A table as texts: its header and its rows.
+Texts = tuple[list[str], list[list[str]]]
+#: CSS classes of the dots of looks that share a colour: a disc, a ring, a square.
+SHAPES = ("dot", "dot ring", "dot square")
+
+
+def table(texts: Texts, words: int, palette: Palette) -> str:
+    """A table in HTML; its first `words` columns are words. Labels of runs get the dot of their look."""
+    head, rows = texts
+    known = {label: dot(palette, label) for label in (*head, *(row[1] for row in rows)) if palette.knows(label)}
+    kind = ['class="word"' if index < words else "" for index in range(len(head))]
+    top = "".join(f"<th {kind[i]}>{known.get(name, '')}{escape(name)}</th>" for i, name in enumerate(head))
+    body = []
+    for row in rows:
+        cells = (
+            f"<td {kind[i]}>{known.get(text, '') if i < words else ''}{escape(text)}</td>" for i, text in enumerate(row)
+        )
+        body.append(f"<tr{' class=first' if words == 2 and row[0] else ''}>{''.join(cells)}</tr>")
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def dot(palette: Palette, label: str) -> str:
+    """A dot in the colour of a run, with another shape for looks that share a colour."""
+    shape = SHAPES[palette.number(label) // len(PAIRS) % len(SHAPES)]
+    return f'<span class="{shape}" style="color:{palette.css(label)}"></span>'
+
+
+def picture(figure: Figure) -> str:
+    """A figure in a page; it is shown at least at three quarters of its size, so that its text can be read."""
+    width = round(figure.get_figwidth() * 72)
+    return f'<figure><div style="min-width:{width}px">{svg(figure)}</div></figure>'
+
+
+def card(content: str) -> str:
+    """A box with a border around some HTML."""
+    return f'<div class="card">{content}</div>'
+
+
+def pair(*drawn: Figure) -> str:
+    """Figures beside each other where there is room."""
+    return f'<div class="pair">{"".join(card(picture(figure)) for figure in drawn)}</div>'

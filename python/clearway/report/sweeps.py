@@ -1,0 +1,169 @@
+"""Sweeps in a report: a line per transport over the numeric axis, with bands, and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, NullLocator
+
+from clearway.report import figures
+from clearway.report.html import card, pair, table
+from clearway.report.style import Palette, drawing
+from clearway.sweeps.layout import (
+    Band,
+    Layout,
+    amount_text,
+    bands,
+    layout,
+    measure_text,
+    panels,
+    summary_texts,
+    without_unit,
+)
+from clearway.sweeps.result import Sweep
+from clearway.texts import words
+
+#: Measures that a report draws, with their titles.
+DRAWN = {
+    "fct_mean_s": "Mean flow completion time",
+    "fct_p99_s": "Flow completion time, 99th percentile",
+    "slowdown_p99": "Slowdown, 99th percentile",
+    "queue_max_bytes": "Maximum queue",
+}
+#: Sets of panels that are drawn at the most.
+PANELS = 12
+#: Ratio of the largest to the smallest value from which on an axis is logarithmic.
+LOG_FROM = 8.0
+#: Ticks at the most, of those at the values themselves.
+TICKS = 9
+
+
+def sweep_html(sweep: Sweep) -> str:
+    """A sweep as a section of a page."""
+    of = layout(sweep)
+    palette = Palette(line_labels(sweep, of))
+    parts = panels(sweep, of)
+    units = {name: column.unit for name, column in sweep.described["runs"].items()}
+    blocks = []
+    with drawing():
+        for values, part in parts[:PANELS]:
+            named = {words(without_unit(name, units[name])): amount_text(values[name], units[name]) for name in values}
+            told = ", ".join(f"{name} {value}" for name, value in named.items())
+            if told:
+                blocks.append(f"<h3>{escape(told)}</h3>")
+            drawn = []
+            for measure, title in DRAWN.items():
+                figure, axes = figures.panel()
+                draw(axes, bands(part, of, measure), of, units, measure, palette)
+                axes.set_title(title)
+                figures.legend(figure, axes)
+                drawn.append(figure)
+            blocks.append(pair(*drawn))
+    if len(parts) > PANELS:
+        blocks.append(f'<p class="muted">{PANELS} of {len(parts)} sets of values are drawn; the table has all.</p>')
+    head, rows = summary_texts(sweep)
+    return "".join(
+        [
+            f"<h2>{escape(sweep.name)}</h2>",
+            f'<p class="muted">{escape(about(sweep))}</p>',
+            failures(sweep),
+            *blocks,
+            card(table((head, rows), len(sweep.by()), palette)),
+        ]
+    )
+
+
+def about(sweep: Sweep) -> str:
+    """A sweep in a sentence: its runs, its axes, and what bands mean."""
+    units = {name: column.unit for name, column in sweep.described["runs"].items()}
+    axes = ", ".join(
+        f"{words(without_unit(name, units[name]))} ({count} values)"
+        for name in sweep.axes.values()
+        if (count := sweep.frame[name].n_unique()) > 1
+    )
+    text = f"{sweep.frame.height:,} runs over {axes or 'one point'}."
+    if "seed" in sweep.axes:
+        text += (
+            " Lines are means over seeds, bands (and ± in the table) their 95 % confidence intervals by Student's t."
+        )
+    return text
+
+
+def failures(sweep: Sweep) -> str:
+    """The points that failed, as a warning."""
+    if not sweep.failures.height:
+        return ""
+    lines = [
+        ", ".join(f"{name} {row[name]}" for name in sweep.axes.values()) + f": {row['error']}"
+        for row in sweep.failures.head(PANELS).iter_rows(named=True)
+    ]
+    text = f"{sweep.failures.height} of {sweep.points} points failed: {'; '.join(lines)}"
+    return card(f'<p class="warning">{escape(text)}</p>')
+
+
+def line_labels(sweep: Sweep, of: Layout) -> list[str]:
+    """The labels of the lines of a sweep."""
+    return [str(value) for value in sweep.frame[of.lines].unique(maintain_order=True)] if of.lines else [""]
+
+
+def draw(
+    axes: Axes,
+    lines: Mapping[str, Sequence[Band]],
+    of: Layout,
+    units: Mapping[str, str],
+    measure: str,
+    palette: Palette,
+) -> None:
+    """Draws a measure on axes: over x, or beside each other where there is no numeric axis."""
+    labels = list(lines)
+    for place, (label, line) in enumerate(lines.items()):
+        points = line if of.x else [(float(place), mean, low, high) for _, mean, low, high in line]
+        band_on(axes, points, label, palette, bars=of.x is None)
+    values = [mean for line in lines.values() for _, mean, _, _ in line if mean == mean]
+    scale(axes, "y", values)
+    if values and min(values) > 0 and axes.get_yscale() == "linear":
+        axes.set_ylim(bottom=0)
+    if axes.get_yscale() == "log":
+        figures.unit_axis(axes, "y", lambda y: measure_text(y, units[measure]))
+    else:
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick_text(y, units[measure])))
+    if of.x:
+        axes.set_xlabel(words(without_unit(of.x, units[of.x])))
+        ticks = sorted({x for line in lines.values() for x, *_ in line})
+        scale(axes, "x", ticks)
+        x_ticks(axes, ticks, units[of.x])
+    else:
+        axes.set_xticks(range(len(labels)), labels)
+        axes.set_xlim(-0.6, len(labels) - 0.4)
+
+
+def band_on(axes: Axes, points: Sequence[Band], label: str, palette: Palette, *, bars: bool = False) -> None:
+    """Draws means as a line and their intervals as a band, or as bars where the x axis is no number."""
+    x, mean, low, high = ([point[column] for point in points] for column in range(4))
+    color, marker = palette.color(label), palette.marker(label)
+    axes.plot(x, mean, color=color, ls=palette.line(label), marker=marker, ms=5, label=label or "_")
+    if bars:
+        axes.vlines(x, low, high, color=color, lw=3, alpha=0.35)
+    elif any(value == value for value in low):
+        axes.fill_between(x, low, high, color=color, alpha=0.18, lw=0)
+
+
+def scale(axes: Axes, which: str, values: Sequence[float]) -> None:
+    """Makes an axis logarithmic if its values are above 0 and span about a decade or more."""
+    if values and min(values) > 0 and max(values) / min(values) >= LOG_FROM:
+        axes.set(**{f"{which}scale": "log"})
+
+
+def x_ticks(axes: Axes, values: Sequence[float], unit: str) -> None:
+    """Puts the ticks of x at the values of the axis, or at some of many."""
+    step = -(-len(values) // TICKS)
+    shown = values[::step]
+    axes.set_xticks(shown, [amount_text(value, unit) for value in shown])
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def tick_text(value: float, unit: str) -> str:
+    """A number at a tick."""
+    return amount_text(value, unit) if value else "0"

@@ -1,0 +1,152 @@
+"""The memory of runs: estimates against measured runs, and refusals before memory is taken."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import clearway
+from clearway import machine
+from clearway.runner import load_scenario
+
+STAR = '[topology]\nkind = "star"\nhosts = 16\n[transport]\nname = "dctcp"\n'
+PERMUTATION = '[[traffic]]\nkind = "permutation"\nsize = "1 MB"\n'
+
+#: Runs a scenario from standard input and writes its estimate, and the peak of memory above that of a small run.
+CHILD = """
+import json, resource, sys
+from clearway.runner import load_scenario, simulate
+text = sys.stdin.read()
+small = '''[topology]
+kind = "star"
+[transport]
+name = "blast"
+[[traffic]]
+kind = "permutation"
+size = "1 KB"
+'''
+peak = lambda: 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+simulate(load_scenario(small))
+before = peak()
+scenario = load_scenario(text)
+estimate = scenario.estimate()
+run = simulate(scenario)
+print(json.dumps({
+    "estimated": estimate["memory_bytes"], "measured": peak() - before,
+    "flows": estimate["flows"], "rows": run.flows.height,
+}))
+"""
+
+#: Reads a scenario in a process that may take so many more bytes, and writes why it is refused.
+LIMITED = """
+import resource, sys
+import clearway
+from clearway import machine
+from clearway.runner import load_scenario
+left = int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_AS, (machine.address_space() + left,) * 2)
+try:
+    clearway.run(sys.stdin.read())
+except clearway.ScenarioError as error:
+    print(error)
+"""
+
+
+def child(code: str, text: str, *args: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code, *args], input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "traffic",
+    [
+        '[[traffic]]\nkind = "poisson"\nsize = "1 KB"\nload = 0.5\nflows = 200000\n',
+        '[[traffic]]\nkind = "incast"\nsenders = 20000\nsize = "3 KB"\n',
+        PERMUTATION + '[[sample]]\nwhat = "queue"\nports = "all"\nevery = "50 ns"\n',
+        PERMUTATION.replace("1 MB", "60 MB") + '[[sample]]\nwhat = "rtt"\n',
+    ],
+    ids=["flows", "fan-out", "samples", "rtt"],
+)
+def test_the_estimate_of_memory_is_within_a_factor_of_two(traffic: str) -> None:
+    seen = json.loads(child(CHILD, STAR + traffic))
+    assert seen["measured"] > 20e6, "enough to measure"
+    assert 0.5 < seen["estimated"] / seen["measured"] < 2, seen
+    assert seen["flows"] == seen["rows"]
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        (STAR + PERMUTATION + '[[sample]]\nwhat = "queue"\nevery = "1 ns"\n', 'sample.0.every = "1 ns"'),
+        (
+            STAR + '[[traffic]]\nname = "web"\nkind = "poisson"\nsize = "1 KB"\nload = 0.5\nflows = 100000000\n',
+            "traffic.web.flows = 100000000",
+        ),
+        (STAR + '[[traffic]]\nkind = "partition-aggregate"\nfan_out = 1000000\n', "traffic.0.fan_out = 1000000"),
+        (STAR + '[[traffic]]\nkind = "incast"\nsenders = 1000000\n', "traffic.0.senders = 1000000"),
+        (STAR + '[[traffic]]\nkind = "shuffle"\ntasks = 90\n', "traffic.0.tasks = 90"),
+        (
+            STAR + '[[traffic]]\nkind = "long"\npairs = "random"\ncount = 2000000\nsize = "1 KB"\n',
+            "traffic.0.count = 2000000",
+        ),
+        (STAR.replace('"star"\nhosts = 16', '"fat-tree"\nk = 128') + PERMUTATION, "topology"),
+        (STAR.replace("16", "60000") + '[[traffic]]\nkind = "shuffle"\n', "traffic.0.tasks"),
+    ],
+    ids=["samples", "poisson", "fan-out", "senders", "shuffle", "long", "network", "all-to-all"],
+)
+def test_what_would_exhaust_memory_is_refused_with_its_key_in_a_process_that_has_little(text: str, key: str) -> None:
+    said = child(LIMITED, text, str(300_000_000))
+    assert key in said, said
+    assert said.count("\n") == 1
+    if "more than 2000000 flows" not in said:
+        assert "300 MB" in said or "29" in said, said
+        assert "CLEARWAY_MEMORY" in said
+
+
+def test_memory_that_is_allowed_by_name_is_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = STAR + '[[traffic]]\nkind = "incast"\nsenders = 10000\n'
+    with pytest.raises(clearway.ScenarioError, match=r"traffic\.0\.senders = 10000: .*may take 5\.0 MB"):
+        clearway.run(text, memory="5 MB")
+    monkeypatch.setenv("CLEARWAY_MEMORY", "5 MB")
+    with pytest.raises(clearway.ScenarioError, match=r"may take 5\.0 MB"):
+        load_scenario(text)
+    assert load_scenario(text, memory="1 GB").name
+    monkeypatch.setenv("CLEARWAY_MEMORY", "much")
+    with pytest.raises(clearway.ScenarioError, match="CLEARWAY_MEMORY = 'much': must be a size"):
+        load_scenario(text)
+
+
+def test_an_estimate_says_of_each_number_how_it_was_got() -> None:
+    estimate = load_scenario(STAR + PERMUTATION + '[[sample]]\nwhat = "queue"\n').estimate()
+    assert (estimate["hosts"], estimate["switches"], estimate["links"]) == (16, 1, 16)
+    assert (estimate["flows"], estimate["open_flows"], estimate["payload_bytes"]) == (16, 0, 16_000_000)
+    assert [series["name"] for series in estimate["samples"]] == ["queue"]
+    unsaid = set(estimate) - set(estimate["how"])
+    assert unsaid == {"how", "traffic"}
+
+
+def test_the_limits_of_control_groups_hold_with_those_of_the_groups_above(tmp_path: Path) -> None:
+    groups = tmp_path / "cgroup"
+    groups.write_text("0::/slice/run.scope\n")
+    root = tmp_path / "fs"
+    (root / "slice" / "run.scope").mkdir(parents=True)
+    (root / "slice" / "memory.max").write_text("8000000000\n")
+    (root / "slice" / "run.scope" / "memory.max").write_text("max\n")
+    assert list(machine.group_limits(groups, root)) == [8_000_000_000]
+    groups.write_text("5:cpu:/a\n4:memory:/a\n")
+    (root / "memory" / "a").mkdir(parents=True)
+    (root / "memory" / "a" / "memory.limit_in_bytes").write_text("2000000000\n")
+    (root / "memory" / "memory.limit_in_bytes").write_text("9223372036854771712\n")
+    assert list(machine.group_limits(groups, root)) == [2_000_000_000]
+
+
+def test_sizes_of_memory_have_units() -> None:
+    assert machine.bytes_of("1.5 GB", "memory") == 1_500_000_000
+    assert machine.bytes_of("2GiB", "memory") == 2**31
+    assert machine.bytes_of(7, "memory") == 7
+    assert (machine.memory_limit() or 0) > 10**6
