@@ -16,6 +16,7 @@ from clearway._clearway import transports as transports
 if TYPE_CHECKING:
     from clearway import metrics
     from clearway.comparison import Comparison, compare
+    from clearway.interrupt import Interrupted
     from clearway.result import Run, load
     from clearway.runner import run
     from clearway.sweeps.result import Sweep, load_sweep
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Comparison",
     "Error",
+    "Interrupted",
     "Progress",
     "Run",
     "ScenarioError",
@@ -43,6 +45,7 @@ __all__ = [
 #: names is first used, so that commands which show help or a version start in a tenth of the time.
 _LATER = {
     "Comparison": "clearway.comparison",
+    "Interrupted": "clearway.interrupt",
     "Run": "clearway.result",
     "Sweep": "clearway.sweeps.result",
     "compare": "clearway.comparison",

@@ -11,8 +11,11 @@ from typing import Any
 import polars as pl
 
 from clearway import _clearway, folder, metrics
+from clearway.bars import ProgressCallback, progress_bar
+from clearway.interrupt import Interrupted
+from clearway.plot import Plots, runs_html
 from clearway.result import Run, fill
-from clearway.runner import ProgressCallback, Settings, Source, load_scenario, simulate
+from clearway.runner import Settings, Source, load_scenario, watched
 from clearway.scratch import uninterrupted
 
 
@@ -45,6 +48,11 @@ class Comparison:
         """The samples of all runs, with a first column `run`."""
         return self._joined("samples")
 
+    @property
+    def plot(self) -> Plots:
+        """Pictures of the runs side by side: `plot.fct()`, `.slowdown()`, `.queue()`, `.rates()`."""
+        return Plots(self.runs)
+
     def table(self) -> pl.DataFrame:
         """A row per transport: what `headline` says of its run."""
         return pl.DataFrame([{"run": name, **headline(run)} for name, run in self.runs.items()])
@@ -67,6 +75,11 @@ class Comparison:
         frames: dict[str, pl.DataFrame] = {name: getattr(run, table) for name, run in self.runs.items()}
         return pl.concat(frame.select(pl.lit(name).alias("run"), pl.all()) for name, frame in frames.items())
 
+    def _repr_html_(self) -> str:
+        """The runs side by side in a notebook: tables and small pictures."""
+        first = next(iter(self.runs.values()))
+        return runs_html(f"{first.name}, seed {first.summary['seed']}", self.runs)
+
     def __repr__(self) -> str:
         return f"<clearway.Comparison of {', '.join(self.runs)}>"
 
@@ -79,13 +92,16 @@ def compare(
     set: Settings | None = None,  # noqa: A002 - the name that the command and scenario files have for it
     out: str | Path | None = None,
     force: bool = False,
-    progress: Callable[[str], ProgressCallback | None] | None = None,
+    progress: Callable[[str], ProgressCallback | None] | bool | None = None,
 ) -> Comparison:
     """Runs a scenario under each of the transports, with the same seed and so the same traffic.
 
-    All are checked before the first is run. `progress` is asked for a callback once per transport. With `out`, the
-    comparison is written to that folder at its end, as a whole, with a folder for each transport. Other transports of
-    the same scenario, seed and settings that were compared there before stay beside them.
+    All are checked before the first is run. With `out`, the comparison is written to that folder at its end, as a
+    whole, with a folder for each transport. Other transports of the same scenario, seed and settings that were compared
+    there before stay beside them.
+
+    `progress=True` shows a bar; a function is asked for a callback once per transport. Ctrl-C raises `Interrupted`,
+    whose `partial` is the comparison as far as it got; with `out`, that is written first.
     """
     if not transports:
         raise _clearway.Error("compare: name at least one transport, such as expresspass,dctcp")
@@ -96,12 +112,18 @@ def compare(
     if out is not None:
         results |= compared_before(scenario, Path(out), loaded, seed, set)
         folder.check_target(out, results, force=force)
-    runs = {}
-    for name, one in loaded.items():
-        runs[name] = simulate(one, transport=name, set=set, progress=progress(name) if progress else None)
-        if runs[name].interrupted:
-            break
-    return Comparison(runs, None if out is None else save(runs, out, results, force=force))
+    runs: dict[str, Run] = {}
+    stopped = False
+    with progress_bar(quiet=progress is not True) as bar:
+        start = progress if callable(progress) else bar.start
+        for name, one in loaded.items():
+            runs[name], stopped = watched(one, transport=name, set=set, progress=start(name))
+            if runs[name].interrupted:
+                break
+    found = Comparison(runs, None if out is None else save(runs, out, results, force=force))
+    if stopped:
+        raise Interrupted(found.runs[name], found)
+    return found
 
 
 def compared_before(

@@ -11,6 +11,7 @@ import polars as pl
 
 from clearway import folder, tables
 from clearway._clearway import Error
+from clearway.plot import Plots, runs_html
 from clearway.scratch import uninterrupted
 
 #: The tables of a run: fields of `Run`, and parquet files of its folder.
@@ -72,6 +73,11 @@ class Run:
         """The transports in one word, to tell runs of a comparison apart."""
         return str(self.summary["overrides"].get("transport") or " + ".join(self.transports))
 
+    @property
+    def plot(self) -> Plots:
+        """Pictures of the run: `run.plot.fct()`, `.slowdown()`, `.queue()`, `.rates()`."""
+        return Plots({self.label: self})
+
     def columns(self) -> pl.DataFrame:
         """All columns of all tables with their units and meanings."""
         rows = [
@@ -93,6 +99,10 @@ class Run:
         with uninterrupted(), draft as scratch:
             fill(self, scratch)
         return draft.path
+
+    def _repr_html_(self) -> str:
+        """The run in a notebook: its tables and small pictures."""
+        return runs_html(f"{self.name}, seed {self.summary['seed']}", {self.label: self})
 
     def __repr__(self) -> str:
         totals = self.summary

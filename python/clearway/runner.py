@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
 from clearway import _clearway, folder
+from clearway.bars import ProgressCallback, progress_bar
 from clearway.cost import Meter
+from clearway.interrupt import Interrupted, Watch
 from clearway.machine import bytes_of, memory_limit
 from clearway.result import Run
 from clearway.tables import describe, frame
 
 #: A path to a scenario file, the text of one, or its content as a dict.
 Source = str | Path | Mapping[str, Any]
-#: Called at most ten times a second; what returns `False` ends the run there, with usable results.
-ProgressCallback = Callable[[_clearway.Progress], object]
 #: Values for `set`: what a scenario file would say, as text or as a number.
 Settings = Mapping[str, Any]
 
@@ -30,7 +30,7 @@ def run(
     set: Settings | None = None,  # noqa: A002 - the name that the command and scenario files have for it
     out: str | Path | None = None,
     force: bool = False,
-    progress: ProgressCallback | None = None,
+    progress: ProgressCallback | bool | None = None,
     memory: int | str | None = None,
 ) -> Run:
     """Simulates a scenario and returns what happened.
@@ -39,22 +39,45 @@ def run(
     `transport` replaces the transport of all its traffic, `seed` its seed, and `set` single keys:
     `set={"switch.buffer": "1 MB"}`. With `out`, the results are written to that folder too (`Run.save`).
 
-    The interpreter is free for other threads meanwhile. Ctrl-C ends the simulation, not your program: the run that
-    is returned has `interrupted` set and covers the time that was simulated.
+    `progress=True` shows a bar on the terminal or in the notebook. A function is called at most ten times a second with
+    a `Progress`; when it returns `False`, the run ends there and is returned with `interrupted` set. The interpreter is
+    free for other threads meanwhile.
 
     A run that is estimated to take more than `memory`, as bytes or as `"8 GB"`, is refused. Without it, the limit is
     what the environment variable `CLEARWAY_MEMORY` says or else what this process may have of the machine
     (`clearway.machine`).
 
-    Raises `ScenarioError` for what can't be simulated, before anything is run or written.
+    Raises `ScenarioError` for what can't be simulated, before anything is run or written. Ctrl-C raises `Interrupted`,
+    a `KeyboardInterrupt` whose `run` covers the time that was simulated; with `out`, it is written first. Simulations
+    in other threads raise it too while the main thread handles the Ctrl-C.
     """
     loaded = load_scenario(scenario, transport=transport, seed=seed, set=set, memory=memory)
     if out is not None:
         folder.check_target(out, {"": loaded.to_toml()}, force=force)
-    result = simulate(loaded, transport=transport, set=set, progress=progress)
+    with progress_bar(quiet=progress is not True) as bar:
+        result, stopped = watched(
+            loaded, transport=transport, set=set, progress=progress if callable(progress) else bar.start(loaded.name)
+        )
     if out is not None:
         result.save(out, force=force)
+    if stopped:
+        raise Interrupted(result)
     return result
+
+
+def watched(
+    scenario: _clearway.Scenario,
+    *,
+    transport: str | None = None,
+    set: Settings | None = None,  # noqa: A002
+    progress: ProgressCallback | None = None,
+) -> tuple[Run, bool]:
+    """Runs a scenario that was read; the second value is true if Ctrl-C, in any thread, ended the run."""
+    watch = Watch(progress)
+    if watch.stopped():
+        raise Interrupted
+    result = simulate(scenario, transport=transport, set=set, progress=watch)
+    return result, result.interrupted and not watch.declined
 
 
 def load_scenario(

@@ -39,7 +39,8 @@ def compare(
     Writes a folder for each transport; `clearway report` makes pictures of them.
     """
     import clearway.comparison
-    from clearway.command.progress import progress_bar
+    from clearway.bars import progress_bar
+    from clearway.interrupt import Interrupted
     from clearway.naming import default_folder
     from clearway.runner import load_scenario
 
@@ -50,9 +51,14 @@ def compare(
     first = load_scenario(scenario, transport=names[0], seed=seed, set=chosen)
     out = out or default_folder(first, transports=False, seed=seed, settings=chosen)
     with progress_bar(quiet=quiet or as_json) as bar:
-        found = clearway.comparison.compare(
-            scenario, names, seed=seed, set=chosen, out=out, force=force, progress=bar.start
-        )
+        try:
+            found = clearway.comparison.compare(
+                scenario, names, seed=seed, set=chosen, out=out, force=force, progress=bar.start
+            )
+        except Interrupted as stop:
+            if stop.partial is None:
+                raise
+            found = stop.partial
     saved = found.path or out
     if as_json:
         print_json({name: run_json(run, saved / name) for name, run in found.runs.items()})

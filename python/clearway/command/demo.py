@@ -73,7 +73,7 @@ def demo(scenarios: Path | None, out: Path, quick: bool) -> int:
     web-search traffic at a load of 0.6 on a 3:1 oversubscribed fat tree of 192 hosts.
     """
     from clearway import folder
-    from clearway.command.progress import progress_bar
+    from clearway.bars import progress_bar
     from clearway.comparison import save
     from clearway.report import write_page
     from clearway.runner import load_scenario, simulate

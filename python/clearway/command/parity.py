@@ -53,7 +53,7 @@ def parity(
     --flows takes CSV with the columns start_ns,src,dst,size_bytes (or any that `clearway run` reads) or a file in the
     format of the authors' simulator.
     """
-    from clearway.command.progress import progress_bar
+    from clearway.bars import progress_bar
     from clearway.parity import CASES, find
     from clearway.parity.lists import SEEDS, compare, own_list
     from clearway.parity.page import rewrite

@@ -43,7 +43,7 @@ def run(
     scenario, flows, ports and samples as Parquet, totals as JSON. Ctrl-C keeps what was simulated so far.
     """
     from clearway import folder
-    from clearway.command.progress import progress_bar
+    from clearway.bars import progress_bar
     from clearway.naming import default_folder
     from clearway.runner import load_scenario, simulate
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from clearway.bars import NotebookBar, in_notebook
 from clearway.jobs.workers import Done, Task
 
 
@@ -74,7 +75,14 @@ def clock(seconds: float) -> str:
 @contextmanager
 def bar(label: str, *, quiet: bool = False) -> Iterator[Progress]:
     """A bar on the terminal or in a notebook; nothing where there is neither."""
-    if quiet or not (sys.stderr.isatty() or in_notebook()):
+    if not quiet and in_notebook():
+        below = NotebookBar()
+        try:
+            yield lambda tally: below.show(label, (tally.kept + tally.done) / max(1, tally.total), str(tally))
+        finally:
+            below.clear()
+        return
+    if quiet or not sys.stderr.isatty():
         yield lambda _: None
         return
     from rich.console import Console
@@ -103,9 +111,3 @@ def bar(label: str, *, quiet: bool = False) -> Iterator[Progress]:
             )
 
         yield update
-
-
-def in_notebook() -> bool:
-    """True in a Jupyter notebook."""
-    shell = sys.modules.get("IPython")
-    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"

@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from clearway._clearway import Error
+from clearway.bars import ProgressCallback
 from clearway.metrics import mean, percentile
 from clearway.parity.case import Case, FlowList, csv, digest
 from clearway.result import Run
-from clearway.runner import ProgressCallback, load_scenario, simulate
+from clearway.runner import load_scenario, simulate
 
 #: Seeds of a list's runs: 1 and so many after it. What is compared is the median over them.
 SEEDS = 3

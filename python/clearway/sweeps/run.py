@@ -16,6 +16,7 @@ from typing import Any
 
 from clearway import _clearway, folder, scratch
 from clearway._clearway import Error
+from clearway.interrupt import Interrupted
 from clearway.jobs import files, sources
 from clearway.jobs.processes import Processes
 from clearway.jobs.progress import Progress, Tally, bar
@@ -63,8 +64,9 @@ def sweep(
     result of every point, so that none is run twice: after Ctrl-C, a crash, or in another sweep. `processes` run at a
     time, one a core by default. `on` names a cluster: `dask://HOST:PORT` or `slurm`.
 
-    A point that fails is in `failures` of the result, and the others go on. Ctrl-C returns what was finished, with
-    `interrupted` set. All mistakes are found, and raised as `Error`, before anything is run.
+    A point that fails is in `failures` of the result, and the others go on. Ctrl-C raises `Interrupted`, whose
+    `partial` is the sweep as far as it was finished. All mistakes are found, and raised as `Error`, before anything is
+    run.
     """
     asked = [axes, zips, cases, points, exclude, labels]
     if not any(asked) and isinstance(scenario, str | Path) and "\n" not in str(scenario):
@@ -79,7 +81,10 @@ def sweep(
         )
     plan = Plan.of(spec, out, store, force=force)
     with bar(spec.name, quiet=progress is not None) as shown, closing(workers(processes, on)) as staff:
-        return run(plan, staff, progress or shown)
+        found = run(plan, staff, progress or shown)
+    if found.interrupted:
+        raise Interrupted(partial=found)
+    return found
 
 
 def content_of(

@@ -1,0 +1,63 @@
+"""Runs as notebooks show them: their tables and small pictures, in HTML that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from html import escape
+from importlib.resources import files
+
+from matplotlib.figure import Figure
+
+from clearway import metrics
+from clearway.report import figures
+from clearway.report.html import Texts, table
+from clearway.report.style import Palette, drawing, svg, variables
+from clearway.result import Run
+from clearway.texts import fct_texts, network_texts, warning_texts
+
+
+def runs_html(title: str, runs: Mapping[str, Run]) -> str:
+    """Runs side by side: the tables that the command prints, completion times and queues as pictures."""
+    palette = Palette(runs)
+    tables = [(network_texts(runs), 1)]
+    with drawing():
+        if any(metrics.completed(run.flows).height for run in runs.values()):
+            tables.insert(0, (fct_texts(runs), 2))
+            pictures = [figures.fct_cdf(runs, palette), figures.slowdown_by_size(runs, palette)]
+        else:
+            pictures = []
+        pictures.append(figures.sampled(runs, None, "queue_bytes", palette) or figures.queues_by_tier(runs, palette))
+        return block(title, tables, pictures, palette, warning_texts(runs))
+
+
+def block(
+    title: str,
+    tables: Sequence[tuple[Texts, int]],
+    pictures: Sequence[Figure],
+    palette: Palette,
+    warnings: Sequence[str] = (),
+) -> str:
+    """A title, tables with the number of their columns that are words, and pictures, in the notebook's theme.
+
+    Pictures are drawn with stand-in colours, in the context `style.drawing`.
+    """
+    shown = "".join(f'<p class="warning">{escape(text)}</p>' for text in warnings)
+    shown += "".join(table(texts, words, palette) for texts, words in tables)
+    drawn = "".join(f"<div>{svg(picture)}</div>" for picture in pictures)
+    return (
+        f'<div class="clearway"><style>{css()}</style><p><strong>{escape(title)}</strong></p>{shown}'
+        f'<div class="pictures">{drawn}</div></div>'
+    )
+
+
+@cache
+def css() -> str:
+    """The style of a block: both themes, told by JupyterLab, by VS Code, or else by the browser."""
+    light, dark = variables(dark=False), variables(dark=True)
+    return (
+        f".clearway{{{light}}}"
+        f"@media (prefers-color-scheme:dark){{.clearway{{{dark}}}}}"
+        f'body[data-jp-theme-light="true"] .clearway,body.vscode-light .clearway{{{light}}}'
+        f'body[data-jp-theme-light="false"] .clearway,body.vscode-dark .clearway{{{dark}}}'
+    ) + files("clearway.report").joinpath("notebook.css").read_text("utf-8")
