@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from typing import NoReturn
@@ -31,6 +32,7 @@ Examples:
 COMMANDS = {
     "check": ("clearway.command.check:check", "Say what a scenario would simulate, and what it would cost."),
     "compare": ("clearway.command.compare:compare", "Simulate a scenario under several transports."),
+    "completion": ("clearway.command.completion:completion", "Print the script that completes words in your shell."),
     "demo": ("clearway.command.demo:demo", "Simulate ExpressPass against DCTCP, and write a report."),
     "list": ("clearway.command.listing:list_", "List transports, topologies, workloads or figures."),
     "new": ("clearway.command.new:new", "Write a commented scenario to start from."),
@@ -67,11 +69,17 @@ def main() -> NoReturn:
 def guarded() -> int:
     """Runs the command and returns its exit code."""
     try:
+        if "_CLEARWAY_COMPLETE" in os.environ:
+            importlib.import_module("clearway.command.completion")
         code = cli.main(standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message(), file=sys.stderr)
         return BAD_INPUT
+    except click.NoSuchOption as error:
+        known = [name for one in error.ctx.command.params for name in one.opts] if error.ctx else []
+        problem = f"no such option {error.option_name!r}{_clearway.suggestion(error.option_name, known)}"
+        return complain(f"{problem}{hint(error.ctx)}", BAD_INPUT)
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         return complain(f"{error.format_message()}{hint(context)}", BAD_INPUT)

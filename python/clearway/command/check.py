@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from clearway import _clearway, units
+from clearway.command.names import SCENARIO, TRANSPORT
 from clearway.command.shared import console, print_json, settings_dict, settings_options
 from clearway.command.tables import print_texts
 from clearway.scenario.remarks import remarks
@@ -22,8 +23,8 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("scenario", type=click.Path(path_type=Path))
-@click.option("--transport", help="Transport of all traffic, instead of the scenario's.")
+@click.argument("scenario", type=SCENARIO)
+@click.option("--transport", type=TRANSPORT, help="Transport of all traffic, instead of the scenario's.")
 @settings_options
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def check(

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from clearway import _clearway
+from clearway.command.names import TRANSPORT, WORKLOAD, Choice
 from clearway.command.shared import notes
 from clearway.scenario.template import PATTERNS, shapes, template
 
@@ -21,22 +22,22 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--shape", type=click.Choice(shapes()), default="leaf-spine", show_default=True, help="Kind of network.")
+@click.option("--shape", type=Choice(shapes()), default="leaf-spine", show_default=True, help="Kind of network.")
 @click.option(
     "--transport",
-    type=click.Choice([one["name"] for one in _clearway.transports()]),
+    type=TRANSPORT,
     default="expresspass",
     show_default=True,
     help="Transport of all traffic.",
 )
 @click.option(
     "--pattern",
-    type=click.Choice(list(PATTERNS)),
+    type=Choice(list(PATTERNS)),
     help="Kind of traffic.  [default: incast; poisson with --workload]",
 )
 @click.option(
     "--workload",
-    type=click.Choice([one["name"] for one in _clearway.workloads()]),
+    type=WORKLOAD,
     help="Flow sizes of poisson traffic.  [default: web-search]",
 )
 def new(file: Path, shape: str, transport: str, pattern: str | None, workload: str | None) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from clearway.command.names import SCENARIO
 from clearway.command.shared import INTERRUPTED, Setting, console, notes, print_json, settings_dict
 from clearway.command.tables import print_texts
 
@@ -31,7 +32,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=SCENARIO)
 @click.option("--set", "settings", type=Setting(), multiple=True, help="Set a key at all points; repeatable.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the results.  [default: out/NAME]")
 @click.option(
