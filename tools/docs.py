@@ -38,8 +38,8 @@ SUMMARY = {
     "scenario": "The name of the scenario.",
     "seed": "The seed of every random stream.",
     "overrides": "The values that replaced those of the scenario: `transport` and `set`.",
-    "hash": "A hash of the tables of flows and ports and of the books. It is the same for the same scenario, seed and "
-    "version, whatever is sampled.",
+    "hash": "A hash of the tables of flows and ports (but for its columns `window_...`) and of the books. It is the "
+    "same for the same scenario, seed and version, whatever is sampled or measured.",
     "ended": "The reason why the run ended. `complete`: all flows were delivered; `stopped`: the stop time came; "
     "`stalled`: flows are left, but nothing will ever happen again (a transport without recovery lost data, or links "
     "are down for good); `deadlocked`: flow control has stopped ports in a circle, for ever (see `flow_control`); "
@@ -53,6 +53,11 @@ SUMMARY = {
     "bytes": "The books of payload, in bytes.",
     "credits": "The books of credits, which are all zero without credits.",
     "notices": "The number of congestion notification packets (CNPs) that receivers and switches sent.",
+    "measure": "The window of measurement (`[measure]` of the scenario). `is_set`: the scenario sets its start or end; "
+    "`from_s`, `until_s`: its start and end, equal if the run ended before it; `end`: the event that ended it (`set`, "
+    "`last arrival` or `end of the run`); `traffic`: what the flows of each traffic entry did in it, with "
+    "`delivered_bytes`, `data_packets`, `retransmits`, `timeouts`, `credits_sent`, `credits_used` and "
+    "`credits_wasted`. Not in the hash.",
     "flow_control": "The effects of priority flow control, where it is on. `pauses`: pause frames that paused a class; "
     "`paused_s`: time for which ports were paused, over all ports; `longest_pause_s`: the longest without a break; "
     "`storms`: ports that were paused without a break for longer than `switch.pfc_storm`; `deadlock`: ports that will "

@@ -16,6 +16,9 @@ __all__ = [
     "__sources__",
     "__version__",
     "_panic_for_tests",
+    "network",
+    "node",
+    "paths",
     "plan_buffers",
     "plan_switches",
     "scenario_reference",
@@ -75,6 +78,7 @@ class _Transport(TypedDict):
 class _Topology(TypedDict):
     name: str
     summary: str
+    names: str
     keys: dict[str, str]
 
 class _Workload(TypedDict):
@@ -126,6 +130,9 @@ def workloads() -> list[_Workload]: ...
 def scenario_reference() -> str: ...
 def suggestion(word: str, known: Sequence[str]) -> str: ...
 def scenario_tables() -> list[_Table]: ...
+def network(scenario: Scenario) -> dict[str, Any]: ...
+def node(scenario: Scenario, name: str) -> int: ...
+def paths(scenario: Scenario, src: int, dst: int) -> dict[str, Any]: ...
 def plan_buffers(
     scenario: Scenario,
     *,

@@ -17,6 +17,7 @@ from clearway.plot import Plots, runs_html
 from clearway.result import Run, fill
 from clearway.runner import Settings, Source, load_scenario, watched
 from clearway.scratch import uninterrupted
+from clearway.window import in_window
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,7 +157,9 @@ def save(runs: Mapping[str, Run], path: str | Path, results: folder.Results, *, 
 def headline(run: Run) -> dict[str, Any]:
     """A run in a few numbers; the keys name the units. Queues are of switch ports, the worst of them.
 
-    What flow control did (`pauses`, `longest_pause_s`, `storms`, `deadlocked_ports`) is None where there is none.
+    Keys that start with `window_` are of the window of measurement (`clearway.window.in_window`), all others of the
+    whole run. What flow control did (`pauses`, `longest_pause_s`, `storms`, `deadlocked_ports`) is None where there is
+    none.
     """
     ports = metrics.switch_ports(run.ports)
     dropped = metrics.drops(run.ports)
@@ -185,6 +188,7 @@ def headline(run: Run) -> dict[str, Any]:
         "cpu_s": measured["cpu_s"],
         "peak_memory_bytes": measured["peak_memory_bytes"],
         "ended": run.summary["ended"],
+        **{f"window_{key}": number for key, number in in_window(run).items()},
         "hash": run.hash,
     }
 

@@ -25,6 +25,10 @@ TOTALS: dict[str, tuple[type | tuple[type, ...], str]] = {
         ("measured.million_link_transmissions_per_cpu_s", "measured.peak_memory_bytes"), ((int, float), "a number")
     ),
     "overrides.set": (dict, "a table"),
+    **dict.fromkeys(("measure.from_s", "measure.until_s"), ((int, float), "a number")),
+    "measure.is_set": (bool, "true or false"),
+    "measure.end": (str, "a text"),
+    "measure.traffic": (list, "a list"),
     "shims": (list, "a list"),
 }
 
@@ -185,5 +189,5 @@ def check_summary(summary: dict[str, Any]) -> None:
         value: Any = summary
         for part in key.split("."):
             value = value.get(part) if isinstance(value, dict) else None
-        if not isinstance(value, kind) or isinstance(value, bool):
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise ValueError(f"{folder.SUMMARY}: {key} = {value!r}: must be {right}; run the scenario again")

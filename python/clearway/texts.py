@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import polars as pl
+
 from clearway import metrics, units
 from clearway.comparison import headline
 from clearway.groups import Sweep
 from clearway.result import Run
+from clearway.window import flows, traffic, window
 
 #: A table as texts: its header and its rows.
 Texts = tuple[list[str], list[list[str]]]
 
 
-def fct_texts(runs: Mapping[str, Run]) -> Texts:
-    """FCT and slowdown by size bucket, the runs of a bucket below each other."""
+def fct_texts(runs: Mapping[str, Run], part: str | None = None) -> Texts:
+    """FCT and slowdown by size bucket, the runs of a bucket below each other; `part` names a traffic entry."""
     head = ["size", "transport", "flows", "mean FCT", "p50 FCT", "p99 FCT", "mean slowdown", "p99 slowdown"]
-    of_run = {
-        name: {row["bucket"]: row for row in metrics.fct_by_size(run.flows).to_dicts()} for name, run in runs.items()
-    }
+    of_run = {}
+    for name, run in runs.items():
+        found = flows(run) if part is None else flows(run).filter(pl.col("traffic") == part)
+        label = name if part is None or len(runs) > 1 or not found.height else found["transport"][0]
+        of_run[label] = {row["bucket"]: row for row in metrics.fct_by_size(found).to_dicts()}
     rows = []
     for bucket in [*(name for name, _, _ in metrics.BUCKETS), "all"]:
         shown = ""
@@ -29,7 +34,7 @@ def fct_texts(runs: Mapping[str, Run]) -> Texts:
             unfinished = f" (+{row['unfinished']:,} unfinished)" if row["unfinished"] else ""
             rows.append(
                 [
-                    "" if shown == bucket else bucket,
+                    "" if shown == bucket else size_text(bucket),
                     name,
                     units.count(row["flows"]) + unfinished,
                     *(units.seconds(row[key]) for key in ("mean_s", "p50_s", "p99_s")),
@@ -40,25 +45,83 @@ def fct_texts(runs: Mapping[str, Run]) -> Texts:
     return head, rows
 
 
+def size_text(bucket: str) -> str:
+    """The sizes of a bucket without its letter: `10-100 KB`."""
+    return bucket.partition("(")[2].removesuffix(")") or bucket
+
+
+#: Most traffic entries that have a table of FCT by size each; more have a row each in the table of traffic alone.
+PARTS_MAX = 6
+
+
+def parts(runs: Mapping[str, Run]) -> list[str]:
+    """The traffic entries of runs of one scenario; nothing if there is only one."""
+    names = dict.fromkeys(line["traffic"] for run in runs.values() for line in run.summary["measure"]["traffic"])
+    return list(names) if len(names) > 1 else []
+
+
+def parts_texts(runs: Mapping[str, Run]) -> list[tuple[str, Texts]]:
+    """FCT by size for each traffic entry, where a scenario has several: the entry and its table."""
+    named = [name for name in parts(runs) if any(flows(run)["traffic"].eq(name).any() for run in runs.values())]
+    return [(name, fct_texts(runs, name)) for name in named] if len(named) <= PARTS_MAX else []
+
+
+def traffic_texts(runs: Mapping[str, Run]) -> Texts:
+    """Flows, goodput, FCT and losses of each traffic entry, the runs of an entry below each other."""
+    head = ["traffic", "transport", "flows", "goodput", "mean FCT", "p99 FCT", "retransmits", "timeouts"]
+    of_run = {name: {row["traffic"]: row for row in traffic(run).to_dicts()} for name, run in runs.items()}
+    rows = []
+    for part in parts(runs):
+        shown = ""
+        for name, by_part in of_run.items():
+            if (row := by_part.get(part)) is None:
+                continue
+            unfinished = f" (+{row['unfinished']:,} unfinished)" if row["unfinished"] else ""
+            rows.append(
+                [
+                    "" if shown == part else part,
+                    row["transport"] if len(runs) == 1 else name,
+                    units.count(row["flows"]) + unfinished,
+                    units.rate(row["goodput_bps"]),
+                    *(units.seconds(row[key]) for key in ("mean_s", "p99_s")),
+                    *(units.count(row[key]) for key in ("retransmits", "timeouts")),
+                ]
+            )
+            shown = part
+    return head, rows
+
+
 def network_texts(runs: Mapping[str, Run]) -> Texts:
     """Totals of the network and cost of the runs: a row a measure, a column a run.
 
-    What flow control did and notifications of congestion have rows where a run has them.
+    What flow control did and notifications of congestion have rows where a run has them. Utilisation and goodput are
+    those of the window of measurement; if the scenario sets it, so is all that is not said to be of the whole run.
     """
-    heads = {name: headline(run) for name, run in runs.items()}
+    heads = {name: shown_head(run) for name, run in runs.items()}
+    is_set = any(window(run).is_set for run in runs.values())
+    whole = ", whole run" if is_set else ""
     rows = []
     has_control = any(head["pauses"] is not None for head in heads.values())
     control_rows = (
-        ("pauses (flow control)", lambda h: control_text(h, units.count(h["pauses"] or 0))),
-        ("longest pause of a port", lambda h: control_text(h, units.seconds(h["longest_pause_s"] or 0))),
-        ("ports in a pause storm", lambda h: control_text(h, units.count(h["storms"] or 0))),
+        (f"pauses (flow control{whole})", lambda h: control_text(h, units.count(h["pauses"] or 0))),
+        (
+            "longest pause of a port" + (" (whole run)" if is_set else ""),
+            lambda h: control_text(h, units.seconds(h["longest_pause_s"] or 0)),
+        ),
+        (
+            "ports in a pause storm" + (" (whole run)" if is_set else ""),
+            lambda h: control_text(h, units.count(h["storms"] or 0)),
+        ),
     )
-    cnp_rows = (("notifications of congestion (CNPs)", lambda h: units.count(h["notices"])),)
+    cnp_rows = ((f"notifications of congestion (CNPs{whole})", lambda h: units.count(h["notices"])),)
     for label, show in (
         ("flows completed", lambda h: f"{h['flows_completed']:,} of {h['flows_started']:,}"),
-        ("maximum queue (worst switch port)", lambda h: units.size(h["queue_max_bytes"])),
+        ("goodput (all traffic)", lambda h: units.rate(h["goodput_bps"])),
+        ("maximum queue (worst switch port)", queue_text),
         ("average queue (worst switch port)", lambda h: units.size(h["queue_mean_bytes"])),
         ("packets dropped", lambda h: drops_text(h["drops"], h["drops_by_reason"])),
+        ("retransmissions", lambda h: units.count(h["retransmits"])),
+        ("timeouts", lambda h: units.count(h["timeouts"])),
         *(control_rows if has_control else ()),
         *(cnp_rows if any(head["notices"] for head in heads.values()) else ()),
         ("credits dropped (by design)", lambda h: units.count(h["credit_drops"])),
@@ -77,10 +140,25 @@ def network_texts(runs: Mapping[str, Run]) -> Texts:
     return ["", *heads], rows
 
 
+def shown_head(run: Run) -> dict[str, Any]:
+    """The numbers of the network table: of the whole run, and of the window of measurement where that counts."""
+    head = headline(run)
+    inside = {key.removeprefix("window_"): number for key, number in head.items() if key.startswith("window_")}
+    if window(run).is_set:
+        return {**head, **inside, "drops_by_reason": {}}
+    return {**head, **{key: inside[key] for key in ("goodput_bps", "retransmits", "timeouts", "utilisation_max")}}
+
+
+def queue_text(head: Mapping[str, Any]) -> str:
+    """The longest queue, and the port that had it."""
+    size = units.size(head["queue_max_bytes"])
+    return f"{size} ({head['queue_max_port']})" if head["queue_max_bytes"] else size
+
+
 def drops_text(total: int, by_reason: Mapping[str, int]) -> str:
     """The number of packets dropped, with the reasons if there were any."""
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in by_reason.items() if count)
-    return f"{total:,} ({reasons})" if reasons else "0"
+    return f"{total:,} ({reasons})" if reasons else f"{total:,}"
 
 
 def control_text(head: Mapping[str, Any], text: str) -> str:

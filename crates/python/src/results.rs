@@ -51,6 +51,32 @@ impl Results {
             dict.set_item(name, entries)?;
         }
         dict.set_item("notices", summary.cnps)?;
+        let measured = &summary.measured;
+        let end = match measured.end {
+            sim::WindowEnd::Set => "set",
+            sim::WindowEnd::LastArrival => "last arrival",
+            sim::WindowEnd::RunEnd => "end of the run",
+        };
+        let entry = PyDict::new(py);
+        entry.set_item("is_set", measured.is_set)?;
+        entry.set_item("from_s", measured.from.as_secs_f64())?;
+        entry.set_item("until_s", measured.until.as_secs_f64())?;
+        entry.set_item("end", end)?;
+        let traffic = PyList::empty(py);
+        for (name, counts) in summary.traffic.iter().zip(&measured.flows) {
+            let line = PyDict::new(py);
+            line.set_item("traffic", name)?;
+            line.set_item("delivered_bytes", counts.delivered)?;
+            line.set_item("data_packets", counts.stats.data_packets)?;
+            line.set_item("retransmits", counts.stats.retransmits)?;
+            line.set_item("timeouts", counts.stats.timeouts)?;
+            line.set_item("credits_sent", counts.stats.credits_sent)?;
+            line.set_item("credits_used", counts.stats.credits_used)?;
+            line.set_item("credits_wasted", counts.stats.credits_wasted)?;
+            traffic.append(line)?;
+        }
+        entry.set_item("traffic", traffic)?;
+        dict.set_item("measure", entry)?;
         if let Some(control) = &summary.flow_control {
             let entry = PyDict::new(py);
             entry.set_item("pauses", control.pauses)?;

@@ -21,5 +21,7 @@ mod timer;
 pub mod traffic;
 
 pub use estimate::{EntryEstimate, Estimate, SeriesEstimate};
-pub use metrics::{Column, Ended, Results, ShimSummary, Summary, Table, Values};
+pub use metrics::{
+    Column, Ended, FlowCounts, Measured, Results, ShimSummary, Summary, Table, Values, WindowEnd,
+};
 pub use simulation::{Progress, SimError, Simulation};

@@ -37,8 +37,20 @@ pub struct Model {
     pub faults: Vec<Fault>,
     /// The links with random loss, as (port, probability per packet).
     pub loss: Vec<(PortId, f64)>,
+    /// The window of measurement.
+    pub measure: Measure,
     /// The series to sample.
     pub samples: Vec<Sample>,
+}
+
+/// The window of time over which ports and credits are measured.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Measure {
+    /// The start of the window. `None` for the start of the first flow.
+    pub from: Option<Time>,
+    /// The end of the window. `None` for the start of the last flow of Poisson traffic or, without such traffic, for the
+    /// end of the run.
+    pub until: Option<Time>,
 }
 
 impl Model {
@@ -345,4 +357,64 @@ pub enum Probe {
     CreditQueue(Vec<PortId>),
     /// The rate at which bytes left each of these ports since the last sample, in bit/s.
     PortRate(Vec<PortId>),
+    /// The congestion window of each live flow of a traffic entry.
+    Window(usize),
+    /// The rate at which each sender of a traffic entry paces its data, in bit/s.
+    SendingRate(usize),
+    /// The credits that each receiver of a traffic entry sent per second since the last sample, and the rate of data that
+    /// its feedback law allows now.
+    CreditRate(usize),
+    /// The packets that each sender of a traffic entry repeated since the last sample, and the expiries of its timer.
+    Losses(usize),
+    /// The notifications of congestion that each sender of a traffic entry heard of since the last sample.
+    Notices(usize),
+    /// The packets that each of these ports dropped since the last sample, by reason.
+    Drops(Vec<PortId>),
+    /// The packets that each of these ports marked since the last sample.
+    Marks(Vec<PortId>),
+    /// The credits that each of these ports dropped by the credit limit since the last sample.
+    CreditDrops(Vec<PortId>),
+    /// The number of times that flow control stopped a class of each of these ports since the last sample, and the time
+    /// for which any was stopped.
+    Pauses(Vec<PortId>),
+}
+
+impl Probe {
+    /// Returns the traffic entry whose flows the probe looks at, if it looks at flows.
+    pub fn traffic(&self) -> Option<usize> {
+        match self {
+            Probe::Throughput(entry)
+            | Probe::Sender(entry)
+            | Probe::Rtt(entry)
+            | Probe::Window(entry)
+            | Probe::SendingRate(entry)
+            | Probe::CreditRate(entry)
+            | Probe::Losses(entry)
+            | Probe::Notices(entry) => Some(*entry),
+            _ => None,
+        }
+    }
+
+    /// Returns the ports that the probe looks at, if it looks at ports.
+    pub fn ports(&self) -> Option<&[PortId]> {
+        match self {
+            Probe::Queue(ports)
+            | Probe::CreditQueue(ports)
+            | Probe::PortRate(ports)
+            | Probe::Drops(ports)
+            | Probe::Marks(ports)
+            | Probe::CreditDrops(ports)
+            | Probe::Pauses(ports) => Some(ports),
+            _ => None,
+        }
+    }
+
+    /// Returns the most rows that a sample has for each flow or port.
+    pub fn rows(&self) -> u64 {
+        match self {
+            Probe::Sender(_) | Probe::Drops(_) => 3,
+            Probe::CreditRate(_) | Probe::Losses(_) | Probe::Pauses(_) => 2,
+            _ => 1,
+        }
+    }
 }

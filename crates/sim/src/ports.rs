@@ -3,8 +3,8 @@
 //! A scenario file may say otherwise, key by key; then its key counts, and what is here is the default.
 
 use crate::model::{
-    Amount, Class, CreditClass, Delay, HostModel, Marking, Model, Pattern, Pfc, PortModel, SharedBuffer,
-    Threshold, Traffic,
+    Amount, Class, CreditClass, Delay, HostModel, Marking, Measure, Model, Pattern, Pfc, PortModel,
+    SharedBuffer, Threshold, Traffic,
 };
 use clearway_proto::port::MarkAt;
 use clearway_proto::port::pfc::{PfcConfig, headroom};
@@ -219,6 +219,7 @@ pub fn network_for<'a>(
         traffic: Vec::new(),
         faults: Vec::new(),
         loss: Vec::new(),
+        measure: Measure::default(),
         samples: Vec::new(),
     })
 }

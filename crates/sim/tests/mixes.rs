@@ -11,7 +11,7 @@ use clearway_sim::model::*;
 use clearway_sim::scenario::{Overrides, Scenario};
 use clearway_sim::{Ended, Results};
 use clearway_topology::PortId;
-use clearway_units::Span;
+use clearway_units::{Span, Time};
 use common::run;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -221,7 +221,13 @@ fn model(text: &str) -> Result<Model, String> {
 fn check(model: &Model, results: &Results) {
     let summary = &results.summary;
     let recovers = model.traffic.iter().all(|entry| entry.transport.info().name != "blast");
-    if recovers {
+    // Without flow control, go-back-N may lose the same packet for ever: where flows of one size time out in step, each
+    // attempt meets the full buffers that the others cause.
+    let may_starve =
+        model.pfc.is_none() && model.traffic.iter().any(|entry| entry.transport.needs().lossless);
+    if recovers && may_starve {
+        assert!(matches!(summary.ended, Ended::Complete | Ended::Stopped), "{summary:?}");
+    } else if recovers {
         assert_eq!(summary.ended, Ended::Complete, "{summary:?}");
         assert_eq!(summary.flows_completed, summary.flows_started);
         assert_eq!(results.flows.u64s("delivered_bytes"), results.flows.u64s("size_bytes"));
@@ -237,14 +243,16 @@ fn check(model: &Model, results: &Results) {
     }
 }
 
-/// Returns the model with every port and flow sampled.
+/// Returns the model with every port and flow sampled, and a window of measurement.
 fn watched(model: &Model) -> Model {
     let ports: Vec<PortId> = (0..model.topology.ports().len() as u32).map(PortId).collect();
     let of_ports = [Probe::Queue(ports.clone()), Probe::CreditQueue(ports.clone()), Probe::PortRate(ports)];
     let of_traffic = (0..model.traffic.len())
         .flat_map(|index| [Probe::Throughput(index), Probe::Sender(index), Probe::Rtt(index)]);
     let sample = |what| Sample { name: "p".into(), every: Span::from_us(50), what };
-    Model { samples: of_ports.into_iter().chain(of_traffic).map(sample).collect(), ..model.clone() }
+    let at = |us| Some(Time::ZERO + Span::from_us(us));
+    let measure = Measure { from: at(model.seed % 200), until: at(200 + model.seed % 300) };
+    Model { samples: of_ports.into_iter().chain(of_traffic).map(sample).collect(), measure, ..model.clone() }
 }
 
 /// Returns proptest's configuration with a quarter of its cases: 64, unless `PROPTEST_CASES` says otherwise.

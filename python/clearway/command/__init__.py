@@ -34,6 +34,7 @@ COMMANDS = {
     "compare": ("clearway.command.compare:compare", "Simulate a scenario under several transports."),
     "completion": ("clearway.command.completion:completion", "Print the script that completes words in your shell."),
     "demo": ("clearway.command.demo:demo", "Simulate ExpressPass against DCTCP, and write a report."),
+    "export": ("clearway.command.export:export", "Write a run in the formats of other simulators."),
     "list": ("clearway.command.listing:list_", "List transports, topologies, workloads or figures."),
     "new": ("clearway.command.new:new", "Write a commented scenario to start from."),
     "parity": ("clearway.command.parity:parity", "Compare with the simulators of the protocols' authors."),
@@ -42,6 +43,7 @@ COMMANDS = {
     "reproduce": ("clearway.command.reproduce:reproduce", "Reproduce figures of papers."),
     "run": ("clearway.command.run:run", "Simulate a scenario."),
     "schema": ("clearway.command.schema:schema", "Print the JSON Schema of scenario files, for editors."),
+    "show": ("clearway.command.show:show", "Draw a network, and say how large and how fast it is."),
     "sweep": ("clearway.command.sweep:sweep", "Simulate a scenario at every point of its axes."),
 }
 

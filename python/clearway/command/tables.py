@@ -6,21 +6,32 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, JustifyMethod
 
     from clearway.result import Run
     from clearway.texts import Texts
 
 
+#: Columns that a narrow console does without, the first of them first.
+OPTIONAL = ("mean slowdown", "p50 FCT", "p99 slowdown", "timeouts", "retransmits")
+#: The space between two columns.
+GAP = 2
+
+
 def print_runs(console: Console, title: str, runs: Mapping[str, Run]) -> None:
     """Prints what there is to know of runs of one scenario."""
-    from clearway.texts import fct_texts, network_texts, warning_texts
+    from clearway.texts import fct_texts, network_texts, parts, parts_texts, traffic_texts, warning_texts
 
     console.print()
     print_heading(console, title)
     print_assumptions(console, runs)
     if any(run.flows.height for run in runs.values()):
         print_texts(console, fct_texts(runs), left=2)
+    for name, texts in parts_texts(runs):
+        console.print(f"Traffic {name}:", style="bold", markup=False)
+        print_texts(console, texts, left=2)
+    if parts(runs):
+        print_texts(console, traffic_texts(runs), left=2)
     print_texts(console, network_texts(runs), left=1)
     for text in warning_texts(runs):
         console.print(text, style="bold", markup=False)
@@ -35,23 +46,88 @@ def print_heading(console: Console, title: str, more: str = "") -> None:
 
 
 def print_assumptions(console: Console, runs: Mapping[str, Run]) -> None:
-    """Says what a comparison assumes; nothing for a run alone."""
+    """Says what a comparison assumes, and which time the tables cover."""
     from clearway.assumptions import assumption_texts
+    from clearway.window import window_texts
 
-    for line in assumption_texts(runs) if len(runs) > 1 else []:
+    for line in [*(assumption_texts(runs) if len(runs) > 1 else []), *window_texts(runs)]:
         console.print(line, style="dim", markup=False, soft_wrap=True)
     console.print()
 
 
 def print_texts(console: Console, texts: Texts, left: int) -> None:
-    """Prints a table; its first `left` columns are words, the others numbers."""
+    """Prints a table; its first `left` columns are words, the others numbers.
+
+    Words are never broken: where the console is too narrow, columns of `OPTIONAL` are left out, or else the table goes
+    on below with the columns that did not fit.
+    """
+    head, rows = texts
+    dropped = []
+    for name in OPTIONAL:
+        if sum(widths(head, rows, left)) + GAP * (len(head) - 1) <= console.width:
+            break
+        if name in head:
+            at = head.index(name)
+            head, rows = [*head[:at], *head[at + 1 :]], [[*row[:at], *row[at + 1 :]] for row in rows]
+            dropped.append(name)
+    for block in blocks(widths(head, rows, left), left, console.width):
+        print_block(console, [head[at] for at in block], [[row[at] for at in block] for row in rows], left)
+    if dropped:
+        console.print(f"Left out for want of width: {', '.join(dropped)}.", style="dim", markup=False, soft_wrap=True)
+        console.print()
+
+
+def widths(head: list[str], rows: list[list[str]], left: int) -> list[int]:
+    """The least width of each column: its longest word where it is words or a heading, and whole numbers elsewhere."""
+    found = []
+    for at, name in enumerate(head):
+        texts = [text for row in rows for text in (words(row[at]) if at < left else [number(row[at])])]
+        found.append(max(map(len, [*texts, *name.split(), ""])))
+    return found
+
+
+#: Most letters of a text in a first column that stays on one line, such as `100 KB-1 MB`.
+SHORT = 14
+
+
+def words(cell: str) -> list[str]:
+    """The parts of a text that stay together."""
+    return [cell] if len(cell) <= SHORT else cell.split()
+
+
+def number(cell: str) -> str:
+    """A number with its unit, or the longest word of what stands behind it in brackets."""
+    first, bracket, rest = cell.partition(" (")
+    return max((first, *(bracket + rest).split()), key=len)
+
+
+def blocks(least: list[int], left: int, width: int) -> list[list[int]]:
+    """The columns that stand beside each other: the first `left` of them in each block, and as many as fit."""
+    first = list(range(left))
+    base = sum(least[:left]) + GAP * (left - 1)
+    found: list[list[int]] = [[]]
+    for at in range(left, len(least)):
+        if found[-1] and base + sum(least[other] + GAP for other in [*found[-1], at]) > width:
+            found.append([])
+        found[-1].append(at)
+    return [first + block for block in found]
+
+
+def print_block(console: Console, head: list[str], rows: list[list[str]], left: int) -> None:
+    """Prints the columns of a table that fit beside each other."""
     from rich import box
     from rich.table import Table
 
-    head, rows = texts
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
-    for index, name in enumerate(head):
-        table.add_column(name, justify="left" if index < left else "right", overflow="fold")
+    least = widths(head, rows, left)
+    most = [max(map(len, [name, *(row[at] for row in rows)])) for at, name in enumerate(head)]
+    spare = console.width - sum(least) - GAP * (len(head) - 1)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold", show_edge=False)
+    for at, name in enumerate(head):
+        # Words take what is left, the first column first, so that numbers stand close to each other.
+        extra = min(most[at] - least[at], max(spare, 0))
+        spare -= extra
+        justify: JustifyMethod = "left" if at < left else "right"
+        table.add_column(name, justify=justify, overflow="fold", width=least[at] + extra)
     for row in rows:
         table.add_row(*row)
     console.print(table)

@@ -17,7 +17,8 @@ SHAPES = ("dot", "dot ring", "dot square")
 def table(texts: Texts, words: int, palette: Palette) -> str:
     """A table in HTML; its first `words` columns are words. Labels of runs get the dot of their look."""
     head, rows = texts
-    known = {label: dot(palette, label) for label in (*head, *(row[1] for row in rows)) if palette.knows(label)}
+    named = [*head, *(text for row in rows for text in row[:words])]
+    known = {label: dot(palette, label) for label in named if palette.knows(label)}
     kind = ['class="word"' if index < words else "" for index in range(len(head))]
     top = "".join(f"<th {kind[i]}>{known.get(name, '')}{escape(name)}</th>" for i, name in enumerate(head))
     body = []

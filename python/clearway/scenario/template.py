@@ -20,8 +20,6 @@ PATTERNS: dict[str, dict[str, object]] = {
     "shuffle": {"tasks": 1, "size": "100 KB"},
     "flows": {"list": [{"src": 1, "dst": 0, "size": "1 MB", "start": "0 s"}, {"src": 2, "dst": 0, "size": "64 KB"}]},
 }
-#: Kinds of networks that are read from a file, which a template can't have.
-FROM_FILES = ("file", "hpcc-file")
 
 #: Values that show how to write a key that has no default, by the key.
 EXAMPLES: dict[str, object] = {
@@ -40,8 +38,8 @@ EXAMPLES: dict[str, object] = {
 
 
 def shapes() -> list[str]:
-    """The kinds of networks that a template may have."""
-    return [shape["name"] for shape in _clearway.topologies() if shape["name"] not in FROM_FILES]
+    """The kinds of networks that a template may have: all but those that are read from a file."""
+    return [shape["name"] for shape in _clearway.topologies() if "path" not in shape["keys"]]
 
 
 def template(name: str, shape: str, transport: str, pattern: str, workload: str | None = None) -> str:

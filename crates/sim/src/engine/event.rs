@@ -35,6 +35,8 @@ pub enum EventKind {
     Watch,
     /// Flows started or ended, and so fair shares changed.
     Shares,
+    /// The window of measurement opens or closes.
+    Window,
 }
 
 impl EventKind {
@@ -63,6 +65,7 @@ impl EventKind {
             EventKind::MechanismTimer(mechanism) => (11, mechanism.to_bits()),
             EventKind::Watch => (12, 0),
             EventKind::Shares => (13, 0),
+            EventKind::Window => (14, 0),
         }
     }
 
@@ -85,6 +88,7 @@ impl EventKind {
             11 => EventKind::MechanismTimer(MechanismId::from_bits(id)),
             12 => EventKind::Watch,
             13 => EventKind::Shares,
+            14 => EventKind::Window,
             _ => unreachable!("no such kind of event"),
         }
     }
@@ -169,6 +173,7 @@ mod tests {
             EventKind::MechanismTimer(MechanismId::from_index(10)),
             EventKind::Watch,
             EventKind::Shares,
+            EventKind::Window,
         ];
         for kind in kinds {
             let event = Event::new(Time::from_ps(7), 5, kind);

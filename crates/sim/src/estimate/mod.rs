@@ -172,14 +172,11 @@ impl Estimate {
 /// Returns the number of rows of a sampled series.
 fn rows(sample: &Sample, loads: &[Load], simulated_s: f64) -> f64 {
     let times = (simulated_s / sample.every.as_secs_f64()).floor();
-    match &sample.what {
-        Probe::Queue(ports) | Probe::CreditQueue(ports) | Probe::PortRate(ports) => {
-            ports.len() as f64 * times
-        }
-        Probe::Throughput(entry) => loads[*entry].lived_s / sample.every.as_secs_f64(),
-        // A window, a rate and a round-trip time, as far as the transport has them.
-        Probe::Sender(entry) => 3.0 * loads[*entry].lived_s / sample.every.as_secs_f64(),
-        Probe::Rtt(entry) => loads[*entry].packets,
+    let probe = &sample.what;
+    match (probe, probe.traffic()) {
+        (Probe::Rtt(_), Some(entry)) => loads[entry].packets,
+        (_, Some(entry)) => probe.rows() as f64 * loads[entry].lived_s / sample.every.as_secs_f64(),
+        (_, None) => probe.rows() as f64 * probe.ports().unwrap_or_default().len() as f64 * times,
     }
 }
 

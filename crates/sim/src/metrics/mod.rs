@@ -4,11 +4,13 @@ mod ports;
 mod record;
 mod sampler;
 mod table;
+mod window;
 
 pub use ports::port_table;
 pub use record::{Record, flow_table};
 pub use sampler::Sampler;
 pub use table::{Column, Table, Values};
+pub use window::{FlowCounts, Measured, Window, WindowEnd};
 
 use crate::net::FlowControlSummary;
 use clearway_units::Time;
@@ -43,6 +45,10 @@ pub struct Summary {
     pub flows_completed: u64,
     /// The number of CNPs sent by receivers and switches.
     pub cnps: u64,
+    /// The names of the traffic entries.
+    pub traffic: Vec<String>,
+    /// The window of measurement, and what flows did in it.
+    pub measured: Measured,
     /// The effects of priority flow control, if the network has it.
     pub flow_control: Option<FlowControlSummary>,
     /// The counters of shims, by traffic entry and host.

@@ -1,15 +1,69 @@
 //! The table of output ports.
 
 use super::table::{Described, Table, Values};
+use super::window::{Measured, PortWindow};
 use crate::model::Model;
 use crate::net::{DropReason, Network};
 use clearway_topology::{NodeId, PortId};
 
 /// The table of output ports, in the order of their ids.
-pub fn port_table(model: &Model, net: &Network) -> Table {
+pub fn port_table(model: &Model, net: &Network, measured: &Measured) -> Table {
     let ports = Ports { model, net };
     let columns = ports.places().into_iter().chain(ports.sent()).chain(ports.queues()).chain(ports.losses());
-    Table::new("ports", columns.chain(ports.pauses()))
+    let mut table = Table::new("ports", columns.chain(ports.pauses()));
+    table.observe(window_columns(&measured.ports));
+    table
+}
+
+/// The columns of the window of measurement.
+fn window_columns(ports: &[PortWindow]) -> [Described; 8] {
+    let ints = |of: fn(&PortWindow) -> u64| Values::U64(ports.iter().map(of).collect());
+    let reals = |of: fn(&PortWindow) -> f64| Values::F64(ports.iter().map(of).collect());
+    [
+        (
+            "window_utilisation",
+            "1",
+            "share of the window of measurement during which the link was busy; NaN if the run ended before the window",
+            reals(|port| port.utilisation),
+        ),
+        ("window_queue_max_bytes", "B", "queue_max_bytes in the window", ints(|port| port.queue_max_bytes)),
+        (
+            "window_queue_mean_bytes",
+            "B",
+            "queue_mean_bytes over the window",
+            reals(|port| port.queue_mean_bytes),
+        ),
+        (
+            "window_credit_queue_max",
+            "credits",
+            "credit_queue_max in the window",
+            ints(|port| port.credit_queue_max),
+        ),
+        (
+            "window_credit_queue_mean",
+            "credits",
+            "credit_queue_mean over the window",
+            reals(|port| port.credit_queue_mean),
+        ),
+        (
+            "window_marks",
+            "packets",
+            "packets that got an ECN mark here in the window",
+            ints(|port| port.marks),
+        ),
+        (
+            "window_drops",
+            "packets",
+            "packets dropped in the window for any reason but the credit limit",
+            ints(|port| port.drops),
+        ),
+        (
+            "window_drops_credit",
+            "credits",
+            "credits dropped in the window by the credit limit",
+            ints(|port| port.drops_credit),
+        ),
+    ]
 }
 
 /// The ports of a network at the end of a run.

@@ -1,10 +1,10 @@
 //! Series sampled at intervals. Looking changes nothing: a sampler only reads.
 
 use super::table::{Table, Values};
-use crate::hosts::Flows;
+use crate::hosts::{Flow, Flows};
 use crate::ids::{Id, SeriesId, TrafficId};
-use crate::model::{Model, Probe, Sample};
-use crate::net::Network;
+use crate::model::{Model, Probe};
+use crate::net::{DropReason, Network};
 use clearway_topology::PortId;
 use clearway_units::Span;
 use std::collections::BTreeMap;
@@ -30,98 +30,176 @@ pub struct Sampler {
     entity_names: Vec<String>,
     /// The index of each entity's name.
     known: BTreeMap<Entity, u32>,
-    /// The counters of each series and entity at the last sample.
-    last: BTreeMap<(SeriesId, u32), u64>,
+    /// The counters of each series, entity and quantity at the last sample.
+    last: BTreeMap<(SeriesId, u32, Quantity), u64>,
 }
 
-/// The quantities that samples show, by [`Quantity`].
-const QUANTITIES: [&str; 8] = [
-    "throughput_bps",
-    "cwnd_bytes",
-    "rate_bps",
-    "srtt_s",
-    "queue_bytes",
-    "queue_credits",
-    "port_rate_bps",
-    "rtt_s",
-];
-
-/// A quantity that a sample shows.
+/// The place of a sample: a series and an entity of it.
 #[derive(Clone, Copy)]
-enum Quantity {
-    Throughput,
-    Cwnd,
-    Rate,
-    Srtt,
-    QueueBytes,
-    QueueCredits,
-    PortRate,
-    Rtt,
+struct At<'a> {
+    series: SeriesId,
+    entity: u32,
+    model: &'a Model,
+    net: &'a Network,
+}
+
+impl<'a> At<'a> {
+    fn probe(&self) -> &'a Probe {
+        &self.model.samples[self.series.index()].what
+    }
+
+    /// The time between two samples, in seconds.
+    fn seconds(&self) -> f64 {
+        self.model.samples[self.series.index()].every.as_secs_f64()
+    }
+}
+
+/// Declares the quantities that samples show, each with its name in the table.
+macro_rules! quantities {
+    ($($Quantity:ident = $name:literal;)+) => {
+        /// A quantity that a sample shows.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        enum Quantity {
+            $($Quantity,)+
+        }
+
+        /// The names of the quantities, in their order.
+        const QUANTITIES: &[&str] = &[$($name,)+];
+    };
+}
+quantities! {
+    Throughput = "throughput_bps";
+    Cwnd = "cwnd_bytes";
+    Rate = "rate_bps";
+    Srtt = "srtt_s";
+    QueueBytes = "queue_bytes";
+    QueueCredits = "queue_credits";
+    PortRate = "port_rate_bps";
+    Rtt = "rtt_s";
+    CreditRate = "credits_per_s";
+    FeedbackRate = "feedback_rate_bps";
+    Retransmits = "retransmitted_packets";
+    Timeouts = "timeouts";
+    Notices = "notices";
+    DropsBuffer = "drops_buffer_packets";
+    DropsLoss = "drops_loss_packets";
+    DropsDown = "drops_down_packets";
+    DropsCredit = "dropped_credits";
+    Marks = "marked_packets";
+    Pauses = "pauses";
+    Paused = "paused_s";
 }
 
 impl Sampler {
     /// Takes one sample of a series.
     pub fn sample(&mut self, series: SeriesId, model: &Model, net: &Network, flows: &mut Flows) {
-        let Sample { every, what, .. } = &model.samples[series.index()];
-        let per_second = 8.0 / every.as_secs_f64();
-        match what {
-            Probe::Throughput(traffic) => {
-                for flow in flows.iter_mut().filter(|flow| flow.traffic.index() == *traffic) {
-                    let entity = self.flow_entity(model, flow.traffic, flow.number);
-                    let delivered = flow.delivered();
-                    let since = delivered - self.last.insert((series, entity), delivered).unwrap_or(0);
-                    self.push(series, net, entity, Quantity::Throughput, since as f64 * per_second);
-                }
-            }
-            Probe::Sender(traffic) => {
-                for flow in flows.iter_mut().filter(|flow| flow.traffic.index() == *traffic) {
-                    let entity = self.flow_entity(model, flow.traffic, flow.number);
-                    let gauges = flow.gauges();
-                    let values = [
-                        (Quantity::Cwnd, gauges.cwnd),
-                        (Quantity::Rate, gauges.rate),
-                        (Quantity::Srtt, gauges.srtt),
-                    ];
-                    for (quantity, value) in values {
-                        if !value.is_nan() {
-                            self.push(series, net, entity, quantity, value);
-                        }
-                    }
-                }
-            }
-            // Round-trip times are not sampled at intervals: `Sampler::watch` is called for each.
-            Probe::Rtt(_) => {}
-            Probe::Queue(ports) => {
-                for &port in ports {
-                    let bytes: u64 = net.data_queues(port).iter().map(|class| class.queue.bytes()).sum();
-                    let entity = self.port_entity(model, port);
-                    self.push(series, net, entity, Quantity::QueueBytes, bytes as f64);
-                }
-            }
-            Probe::CreditQueue(ports) => {
-                for &port in ports {
-                    let waiting: u32 = net.credit_queues(port).map(|queue| queue.packets()).sum();
-                    let entity = self.port_entity(model, port);
-                    self.push(series, net, entity, Quantity::QueueCredits, waiting as f64);
-                }
-            }
-            Probe::PortRate(ports) => {
-                for &port in ports {
-                    let entity = self.port_entity(model, port);
-                    let sent = net.ports[port].sent.bytes;
-                    let since = sent - self.last.insert((series, entity), sent).unwrap_or(0);
-                    self.push(series, net, entity, Quantity::PortRate, since as f64 * per_second);
-                }
+        let probe = &model.samples[series.index()].what;
+        // Round-trip times are not sampled at intervals: `Sampler::watch` is called for each.
+        if matches!(probe, Probe::Rtt(_)) {
+            return;
+        }
+        if let Some(traffic) = probe.traffic() {
+            for flow in flows.iter_mut().filter(|flow| flow.traffic.index() == traffic) {
+                let entity = self.flow_entity(model, flow.traffic, flow.number);
+                self.sample_flow(At { series, entity, model, net }, flow);
             }
         }
+        for &port in probe.ports().unwrap_or_default() {
+            let entity = self.port_entity(model, port);
+            self.sample_port(At { series, entity, model, net }, port);
+        }
+    }
+
+    /// Takes one sample of a flow.
+    fn sample_flow(&mut self, at: At<'_>, flow: &mut Flow) {
+        match at.probe() {
+            Probe::Throughput(_) => {
+                let delivered = self.since(at, Quantity::Throughput, flow.delivered());
+                self.push(at, Quantity::Throughput, delivered * 8.0 / at.seconds());
+            }
+            Probe::Sender(_) => {
+                let gauges = flow.gauges();
+                self.push(at, Quantity::Cwnd, gauges.cwnd);
+                self.push(at, Quantity::Rate, gauges.rate);
+                self.push(at, Quantity::Srtt, gauges.srtt);
+            }
+            Probe::Window(_) => self.push(at, Quantity::Cwnd, flow.gauges().cwnd),
+            Probe::SendingRate(_) => self.push(at, Quantity::Rate, flow.gauges().rate),
+            Probe::CreditRate(_) => {
+                let sent = self.since(at, Quantity::CreditRate, flow.stats().credits_sent);
+                self.push(at, Quantity::CreditRate, sent / at.seconds());
+                self.push(at, Quantity::FeedbackRate, flow.gauges().rate);
+            }
+            Probe::Losses(_) => {
+                let stats = flow.stats();
+                self.count(at, Quantity::Retransmits, stats.retransmits);
+                self.count(at, Quantity::Timeouts, stats.timeouts);
+            }
+            Probe::Notices(_) => self.count(at, Quantity::Notices, flow.stats().notifications),
+            other => unreachable!("{other:?} looks at ports"),
+        }
+    }
+
+    /// Takes one sample of a port.
+    fn sample_port(&mut self, at: At<'_>, port: PortId) {
+        let out = &at.net.ports[port];
+        match at.probe() {
+            Probe::Queue(_) => {
+                let bytes: u64 = at.net.data_queues(port).iter().map(|class| class.queue.bytes()).sum();
+                self.push(at, Quantity::QueueBytes, bytes as f64);
+            }
+            Probe::CreditQueue(_) => {
+                let waiting: u32 = at.net.credit_queues(port).map(|queue| queue.packets()).sum();
+                self.push(at, Quantity::QueueCredits, f64::from(waiting));
+            }
+            Probe::PortRate(_) => {
+                let sent = self.since(at, Quantity::PortRate, out.sent.bytes);
+                self.push(at, Quantity::PortRate, sent * 8.0 / at.seconds());
+            }
+            Probe::Drops(_) => {
+                self.count(at, Quantity::DropsBuffer, out.drops[DropReason::Buffer]);
+                // Links that never lose or fail have no rows that say so again and again.
+                if !at.model.loss.is_empty() {
+                    self.count(at, Quantity::DropsLoss, out.drops[DropReason::Loss]);
+                }
+                if !at.model.faults.is_empty() {
+                    self.count(at, Quantity::DropsDown, out.drops[DropReason::Down]);
+                }
+            }
+            Probe::Marks(_) => {
+                let marks = at.net.data_queues(port).iter().map(|class| class.marks).sum();
+                self.count(at, Quantity::Marks, marks);
+            }
+            Probe::CreditDrops(_) => self.count(at, Quantity::DropsCredit, out.drops[DropReason::Credit]),
+            Probe::Pauses(_) => {
+                let (pauses, paused) = at.net.stopped(port).unwrap_or_default();
+                self.count(at, Quantity::Pauses, pauses);
+                let since = self.since(at, Quantity::Paused, paused.as_ps());
+                self.push(at, Quantity::Paused, since * 1e-12);
+            }
+            other => unreachable!("{other:?} looks at flows"),
+        }
+    }
+
+    /// Shows the growth of a counter since the last sample.
+    fn count(&mut self, at: At<'_>, quantity: Quantity, counter: u64) {
+        let since = self.since(at, quantity, counter);
+        self.push(at, quantity, since);
+    }
+
+    /// The growth of a counter since the last sample.
+    fn since(&mut self, at: At<'_>, quantity: Quantity, counter: u64) -> f64 {
+        let before = self.last.insert((at.series, at.entity, quantity), counter);
+        (counter - before.unwrap_or(0)) as f64
     }
 
     /// An acknowledgement told the sender of a flow this round-trip time.
     pub fn watch(&mut self, model: &Model, net: &Network, traffic: TrafficId, number: u64, rtt: Span) {
         for (index, sample) in model.samples.iter().enumerate() {
             if matches!(sample.what, Probe::Rtt(watched) if watched == traffic.index()) {
-                let entity = self.flow_entity(model, traffic, number);
-                self.push(SeriesId::from_index(index), net, entity, Quantity::Rtt, rtt.as_secs_f64());
+                let (series, entity) =
+                    (SeriesId::from_index(index), self.flow_entity(model, traffic, number));
+                self.push(At { series, entity, model, net }, Quantity::Rtt, rtt.as_secs_f64());
             }
         }
     }
@@ -129,7 +207,7 @@ impl Sampler {
     /// All samples as a table.
     pub fn table(self, model: &Model) -> Table {
         let names = model.samples.iter().map(|sample| sample.name.clone()).collect();
-        let quantities = QUANTITIES.map(String::from).to_vec();
+        let quantities = QUANTITIES.iter().map(|name| (*name).to_string()).collect();
         Table::new(
             "samples",
             [
@@ -152,10 +230,14 @@ impl Sampler {
         )
     }
 
-    fn push(&mut self, series: SeriesId, net: &Network, entity: u32, quantity: Quantity, value: f64) {
-        self.series.push(series.index() as u32);
-        self.times.push(net.now().as_secs_f64());
-        self.entities.push(entity);
+    /// Adds a row, unless the transport does not have the quantity.
+    fn push(&mut self, at: At<'_>, quantity: Quantity, value: f64) {
+        if value.is_nan() {
+            return;
+        }
+        self.series.push(at.series.index() as u32);
+        self.times.push(at.net.now().as_secs_f64());
+        self.entities.push(at.entity);
         self.quantities.push(quantity as u32);
         self.values.push(value);
     }

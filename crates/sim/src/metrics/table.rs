@@ -20,6 +20,8 @@ pub struct Column {
     pub doc: &'static str,
     /// The values.
     pub values: Values,
+    /// True if the column tells how the run was observed, and not only what the network did. The hash leaves it out.
+    pub is_observation: bool,
 }
 
 /// A column as (name, unit, meaning, values).
@@ -55,8 +57,14 @@ impl Values {
 impl Table {
     /// Makes a table of these columns.
     pub fn new(name: &'static str, columns: impl IntoIterator<Item = Described>) -> Table {
-        let column = |(name, unit, doc, values)| Column { name, unit, doc, values };
+        let column = |(name, unit, doc, values)| Column { name, unit, doc, values, is_observation: false };
         Table { name, columns: columns.into_iter().map(column).collect() }
+    }
+
+    /// Adds columns that tell how the run was observed, which the hash leaves out.
+    pub fn observe(&mut self, columns: impl IntoIterator<Item = Described>) {
+        let column = |(name, unit, doc, values)| Column { name, unit, doc, values, is_observation: true };
+        self.columns.extend(columns.into_iter().map(column));
     }
 
     /// Returns the number of rows.
@@ -91,10 +99,10 @@ impl Table {
         }
     }
 
-    /// Adds the names, units and values of all columns to a hash.
+    /// Adds the names, units and values of all columns to a hash, but for those of observation.
     pub fn hash_into(&self, hasher: &mut blake3::Hasher) {
         hasher.update(self.name.as_bytes());
-        for column in &self.columns {
+        for column in self.columns.iter().filter(|column| !column.is_observation) {
             hasher.update(column.name.as_bytes()).update(column.unit.as_bytes());
             hasher.update(&(column.values.len() as u64).to_le_bytes());
             match &column.values {

@@ -124,6 +124,11 @@ impl CreditClasses {
     pub fn queues(&self, at: CreditsId) -> impl Iterator<Item = &Queue> {
         self.ports[at].classes.iter().map(|class| &class.queue)
     }
+
+    /// The queues of all ports.
+    pub fn each_queue(&mut self) -> impl Iterator<Item = &mut Queue> {
+        self.ports.iter_mut().flat_map(|port| port.classes.iter_mut().map(|class| &mut class.queue))
+    }
 }
 
 impl ClassQueue {

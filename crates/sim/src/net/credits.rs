@@ -135,6 +135,12 @@ impl Credits {
         let single = self.classes.is_none().then(|| &self.ports[at].queue);
         single.into_iter().chain(self.classes.iter().flat_map(move |classes| classes.queues(at)))
     }
+
+    /// The queues of credits at all ports.
+    pub fn each_queue(&mut self) -> impl Iterator<Item = &mut Queue> {
+        let single = self.ports.iter_mut().map(|port| &mut port.queue);
+        single.chain(self.classes.iter_mut().flat_map(|classes| classes.each_queue()))
+    }
 }
 
 impl PortCredits {

@@ -37,7 +37,7 @@ mod scheduler;
 mod slab;
 mod special;
 
-pub use books::DropReason;
+pub use books::{ByReason, DropReason};
 pub use build::horizon;
 pub use flow_control::FlowControlSummary;
 pub use network::{Network, Next};

@@ -305,6 +305,12 @@ impl Network {
         self.ports[port].credits.into_iter().flat_map(|credits| self.credits.queues(credits))
     }
 
+    /// The queues of data and credits at all ports, always in the same order.
+    pub fn each_queue(&mut self) -> impl Iterator<Item = &mut Queue> {
+        let data = self.queues.iter_mut().map(|class| &mut class.queue);
+        data.chain(self.credits.each_queue())
+    }
+
     /// The network card behind a host's port.
     #[inline]
     pub fn card(&mut self, port: PortId) -> &mut Card {

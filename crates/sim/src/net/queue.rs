@@ -44,14 +44,36 @@ impl Queue {
         self.bytes_max
     }
 
+    /// The integral of the bytes that waited over the time from the start to `now`, in byte picoseconds.
+    pub fn bytes_area(&self, now: Time) -> u128 {
+        self.area + self.bytes as u128 * (now - self.since).as_ps() as u128
+    }
+
+    /// The integral of the packets that waited over the time from the start to `now`, in packet picoseconds.
+    pub fn packets_area(&self, now: Time) -> u128 {
+        self.packets_area + self.packets as u128 * (now - self.since).as_ps() as u128
+    }
+
     /// The number of bytes that waited, averaged over the time from the start to `now`.
     pub fn bytes_mean(&self, now: Time) -> f64 {
-        mean(self.area, self.bytes, self.since, now)
+        mean(self.bytes_area(now), now)
     }
 
     /// The number of packets that waited, averaged over the time from the start to `now`.
     pub fn packets_mean(&self, now: Time) -> f64 {
-        mean(self.packets_area, self.packets as u64, self.since, now)
+        mean(self.packets_area(now), now)
+    }
+
+    /// Starts the maxima anew from what waits now. Returns those so far, in bytes and packets.
+    pub fn restart_maxima(&mut self) -> (u64, u32) {
+        let before = (self.bytes_max, self.packets_max);
+        (self.bytes_max, self.packets_max) = (self.bytes, self.packets);
+        before
+    }
+
+    /// Raises the maxima to those of an earlier time, in bytes and packets.
+    pub fn raise_maxima(&mut self, (bytes, packets): (u64, u32)) {
+        (self.bytes_max, self.packets_max) = (self.bytes_max.max(bytes), self.packets_max.max(packets));
     }
 
     /// The first packet, if any waits.
@@ -111,9 +133,8 @@ impl Queue {
     }
 }
 
-fn mean(area: u128, level: u64, since: Time, now: Time) -> f64 {
-    let total = area + level as u128 * (now - since).as_ps() as u128;
-    if now == Time::ZERO { 0.0 } else { total as f64 / now.as_ps() as f64 }
+fn mean(area: u128, now: Time) -> f64 {
+    if now == Time::ZERO { 0.0 } else { area as f64 / now.as_ps() as f64 }
 }
 
 #[cfg(test)]

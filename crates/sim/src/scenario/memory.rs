@@ -119,8 +119,7 @@ fn at_most(what: &str, count: f64) -> String {
 
 /// Says how a series of `rows` samples comes to the `share` of them that fits.
 fn sparser(sample: &Sample, rows: f64, share: f64) -> String {
-    let is_of_flows = matches!(sample.what, Probe::Rtt(_) | Probe::Throughput(_) | Probe::Sender(_));
-    let fewer = if is_of_flows { "flows" } else { "ports" };
+    let fewer = if sample.what.traffic().is_some() { "flows" } else { "ports" };
     let every = sample.every.as_ps() as f64 / share.max(1e-12);
     if matches!(sample.what, Probe::Rtt(_)) || every > 1e17 {
         return format!("these are {rows:.1e} samples: sample fewer {fewer}");

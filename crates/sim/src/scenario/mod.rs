@@ -8,7 +8,7 @@
 //! | `document` | the file as written, whose values know their line; `--set` writes into it |
 //! | `field` | kinds of values that scenario files alone have |
 //! | `schema` | the keys, each declared once |
-//! | `shapes`, `transport`, `mechanism`, `traffic`, `resolve` | from keys to the model |
+//! | `shapes`, `networks`, `transport`, `mechanism`, `traffic`, `resolve` | from keys to the model |
 //! | `tables`, `reference` | from keys to lists of them and to the documentation |
 //! | `memory` | the refusal of what would exhaust memory |
 
@@ -19,6 +19,7 @@ mod files;
 mod mechanism;
 mod memory;
 mod names;
+mod networks;
 mod reference;
 mod resolve;
 mod schema;

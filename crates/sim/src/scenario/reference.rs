@@ -1,9 +1,11 @@
 //! The reference of scenario files, which is written from the schema, and the lists for `clearway list`.
 
-use super::shapes::{KindInfo, SHAPES};
+use super::networks::Format;
+use super::schema::*;
+use super::shapes::{KindInfo, SHAPES, example};
 use super::tables::{KeyInfo, TableInfo, tables};
 use crate::traffic::{WORKLOADS, WorkloadInfo};
-use clearway_schema::{REQUIRED, Spec};
+use clearway_schema::{Declared, REQUIRED, Spec};
 use std::fmt::Write;
 
 /// A kind of network, for `clearway list topologies`.
@@ -15,6 +17,15 @@ pub struct TopologyInfo {
     pub summary: &'static str,
     /// The keys with their defaults, as written; a default is empty if there is none.
     pub keys: Vec<(&'static str, &'static str)>,
+}
+
+impl TopologyInfo {
+    /// Returns the names of hosts and switches with the default keys; empty for networks from files.
+    pub fn names(&self) -> String {
+        example(self.name).map_or(String::new(), |network| {
+            format!("hosts {}; switches {}", network.host_names(), network.switch_names())
+        })
+    }
 }
 
 /// Returns all kinds of networks.
@@ -58,6 +69,8 @@ size = \"64 KB\"
 **Values.** Times, rates and sizes are texts of a number and a unit: `\"4 us\"` (s, ms, us, ns, ps), `\"10 Gbps\"` (Tbps, Gbps,
 Mbps, Kbps, bps), `\"384.5 KB\"` (TB, GB, MB, KB, B). 1 KB is 1000 B; GiB, MiB and KiB are binary. A host is written by its name
 in the network, `\"h0\"`, or by its number, `0`. A port is written by both ends of its link, the sending end first: `\"tor0->h3\"`.
+Many switches have a second name that says what they are, such as `leaf0` or `pod1-agg0`, which is accepted everywhere; results show
+the first one. [`clearway show`](networks.md) draws a network with its names.
 
 **Mistakes.** Clearway refuses an unknown key, a wrong unit, a value out of range, or a host that does not exist before anything
 runs. The message is one line with the file, the line, the key, the value, and what would be right. No key is ignored: a key
@@ -97,8 +110,23 @@ fn of_table(table: &TableInfo) -> impl Iterator<Item = (&str, &str, &Spec)> {
     table.keys.iter().map(|KeyInfo { name, doc, spec }| (name.as_str(), doc.as_str(), spec))
 }
 
-fn of_kind(kind: &KindInfo) -> impl Iterator<Item = (&str, &str, &Spec)> {
-    kind.keys.iter().map(|spec| (spec.name, spec.doc, spec))
+fn of_specs(specs: &[Spec]) -> impl Iterator<Item = (&str, &str, &Spec)> {
+    specs.iter().map(|spec| (spec.name, spec.doc, spec))
+}
+
+/// The tables of a file of a network.
+fn own_file(out: &mut String) {
+    let _ =
+        write!(out, "\n{} They are read and refused like those of a scenario.\n", NetworkFile::DOC.trim());
+    keys(out, of_specs(NetworkFile::SPECS));
+    for (title, doc, specs) in [
+        ("[[host]]", FileHost::DOC, FileHost::SPECS),
+        ("[[switch]]", FileSwitch::DOC, FileSwitch::SPECS),
+        ("[[link]]", FileLink::DOC, FileLink::SPECS),
+    ] {
+        let _ = write!(out, "\n`{title}` of such a file: {}\n", doc.trim());
+        keys(out, of_specs(specs));
+    }
 }
 
 /// Returns the page `docs/scenario.md`, written from the declarations that read scenario files: every table with its
@@ -117,7 +145,17 @@ pub fn reference() -> String {
         }
         for kind in table.kinds {
             let _ = write!(out, "\n### `kind = \"{}\"`\n\n{}\n", kind.name, kind.doc.trim());
-            keys(&mut out, of_kind(kind));
+            if let Some(network) = example(kind.name).filter(|_| table.path == "topology") {
+                let (hosts, switches) = (network.host_names(), network.switch_names());
+                let _ = writeln!(
+                    out,
+                    "With the default keys the hosts are named `{hosts}`, the switches `{switches}`."
+                );
+            }
+            keys(&mut out, of_specs(kind.keys));
+            if table.path == "topology" && kind.name == Format::Own.kind() {
+                own_file(&mut out);
+            }
             let list = all.iter().find(|inner| inner.path == "traffic.list" && kind.name == "flows");
             if let Some(list) = list {
                 let _ = write!(out, "\n{} Its keys:\n", list.doc);

@@ -61,6 +61,7 @@ pub fn tables() -> Vec<TableInfo> {
         table::<FlowTable>("traffic.list", true),
         table::<FaultTable>("fault", true),
         table::<LossTable>("loss", true),
+        table::<MeasureTable>("measure", false),
         table::<SampleTable>("sample", true),
     ]
 }

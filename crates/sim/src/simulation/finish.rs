@@ -24,6 +24,8 @@ impl Simulation {
     /// If the books do not balance.
     pub fn finish(mut self) -> Result<Results, SimError> {
         let ended = self.ended.unwrap_or(Ended::Interrupted);
+        let flows = self.flow_counts();
+        let measured = self.window.finish(&mut self.net, flows);
         for flow in self.hosts.flows.iter_mut() {
             self.journal.settle(flow);
             // Of the messages under way the first has all that was delivered past its predecessor.
@@ -37,7 +39,7 @@ impl Simulation {
         let frames = self.net.frames_in_flight();
         let books = self.net.books.close(&self.net.slab, frames);
         let [packets, bytes, mut credits] = books.map_err(SimError::Books)?;
-        let (used, wasted) = (self.journal.credits_used, self.journal.credits_wasted);
+        let (used, wasted) = self.journal.credits();
         let arrived = self.net.books.delivered.credits;
         if arrived != used + wasted {
             return Err(SimError::Books(format!(
@@ -50,6 +52,7 @@ impl Simulation {
             host: self.model.topology.name(host.node()).to_string(),
             stats,
         });
+        let ports = port_table(&self.model, &self.net, &measured);
         let summary = Summary {
             shims: shims.collect(),
             end: self.net.now(),
@@ -59,12 +62,13 @@ impl Simulation {
             flows_started: self.journal.records.len() as u64,
             flows_completed: self.journal.completed,
             cnps: self.net.books.cnps,
+            traffic: self.model.traffic.iter().map(|entry| entry.name.clone()).collect(),
+            measured,
             flow_control: self.net.flow_control(&self.model.topology),
             packets,
             bytes,
             credits,
         };
-        let ports = port_table(&self.model, &self.net);
         let samples = self.sampler.table(&self.model);
         Ok(Results {
             flows: flow_table(&self.model, self.journal.records.into_iter().collect()),

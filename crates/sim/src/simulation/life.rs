@@ -181,8 +181,10 @@ impl Simulation {
     pub(super) fn retire(&mut self) {
         while let Some(slot) = self.net.residents.next_drained() {
             self.shares.stop(slot, &mut self.net.agenda);
-            let Some(flow) = self.hosts.remove(slot, &mut self.net, &self.model.topology) else { continue };
-            if let Some(record) = self.journal.settle(&flow) {
+            let Some(mut flow) = self.hosts.remove(slot, &mut self.net, &self.model.topology) else {
+                continue;
+            };
+            if let Some(record) = self.journal.settle(&mut flow) {
                 record.flow = None;
             }
         }

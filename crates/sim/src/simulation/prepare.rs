@@ -8,9 +8,10 @@ use super::source::Sources;
 use crate::engine::{ENTITIES_MAX, EventKind};
 use crate::hosts::Hosts;
 use crate::ids::{ClassSet, FaultId, Id, SeriesId, TrafficId};
-use crate::metrics::Sampler;
+use crate::metrics::{Sampler, Window};
 use crate::model::{Class, Model, Probe, Sample, Traffic};
 use crate::net::Network;
+use clearway_units::Time;
 
 impl Simulation {
     /// Prepares a run.
@@ -26,11 +27,12 @@ impl Simulation {
             net,
             hosts: Hosts::new(model),
             router: Router::new(model),
+            window: Window::new(model, Time::ZERO),
             sources: Sources::new(model),
-            journal: Journal::default(),
+            journal: Journal::new(model.traffic.len()),
             shares: Shares::new(model),
             sampler: Sampler::default(),
-            periodic: model.samples.iter().filter(|sample| is_periodic(sample)).count(),
+            observers: 0,
             watches_rtt: !model.samples.iter().all(is_periodic),
             switches_notify: model
                 .switch
@@ -42,18 +44,25 @@ impl Simulation {
             ended: None,
             model: model.clone(),
         };
+        let mut first_start = Time::MAX;
         for (index, traffic) in model.traffic.iter().enumerate() {
             let id = TrafficId::from_index(index);
             if let Some(at) = sim.sources.get_mut(id).next_at(&traffic.pattern) {
+                first_start = first_start.min(at);
                 sim.sources.open();
                 sim.net.agenda.outside(at, EventKind::Traffic(id));
             }
         }
+        let first_start = if first_start == Time::MAX { Time::ZERO } else { first_start };
+        sim.window = Window::new(model, first_start);
         for (index, fault) in model.faults.iter().enumerate() {
             sim.net.agenda.outside(fault.at, EventKind::Fault(FaultId::from_index(index)));
         }
         for (index, _) in model.samples.iter().enumerate().filter(|(_, sample)| is_periodic(sample)) {
             sim.schedule_sample(SeriesId::from_index(index));
+        }
+        for at in sim.window.turns() {
+            sim.observe(at, EventKind::Window);
         }
         Ok(sim)
     }
@@ -61,7 +70,13 @@ impl Simulation {
     /// Schedules the next sample of a series.
     pub(super) fn schedule_sample(&mut self, series: SeriesId) {
         let at = self.net.now() + self.model.samples[series.index()].every;
-        self.net.agenda.sample(at, EventKind::Sample(series));
+        self.observe(at, EventKind::Sample(series));
+    }
+
+    /// Schedules an event that only looks.
+    fn observe(&mut self, at: Time, kind: EventKind) {
+        self.observers += 1;
+        self.net.agenda.sample(at, kind);
     }
 }
 

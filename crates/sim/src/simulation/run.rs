@@ -6,8 +6,8 @@ use super::shares::Shares;
 use super::source::Sources;
 use crate::engine::{Event, EventKind};
 use crate::hosts::{Hosts, Input};
-use crate::ids::{FlowSlot, PacketId, SeriesId};
-use crate::metrics::{Ended, Sampler};
+use crate::ids::{FlowSlot, Id, PacketId, SeriesId};
+use crate::metrics::{Ended, FlowCounts, Sampler, Window};
 use crate::model::Model;
 use crate::net::Network;
 use clearway_proto::{Extra, Flags, Header, Packet};
@@ -60,9 +60,10 @@ pub struct Simulation {
     pub(super) journal: Journal,
     pub(super) shares: Shares,
     pub(super) sampler: Sampler,
-    /// The number of series that are sampled at intervals: so many events are always pending.
-    pub(super) periodic: usize,
-    /// The time of the last event before nothing but samples was left: without them the run would have ended there.
+    pub(super) window: Window,
+    /// The number of pending events that only look: samples, and the ends of the window.
+    pub(super) observers: usize,
+    /// The time of the last event before only such events were left: without them the run would have ended there.
     pub(super) quiet_since: Option<Time>,
     /// Set if round-trip times are sampled.
     pub(super) watches_rtt: bool,
@@ -179,6 +180,7 @@ impl Simulation {
             EventKind::Stop(record) => self.stop_flow(record),
             EventKind::Fault(fault) => self.fault(fault),
             EventKind::Sample(series) => self.sample(series, before),
+            EventKind::Window => self.turn_window(before),
             EventKind::Pause(port) => self.obey_frame(port),
             EventKind::MechanismTimer(mechanism) => self.wake_mechanism(mechanism),
             EventKind::Watch => self.watch(),
@@ -264,11 +266,37 @@ impl Simulation {
 
     fn sample(&mut self, series: SeriesId, before: Time) {
         self.sampler.sample(series, &self.model, &self.net, &mut self.hosts.flows);
-        // Where nothing but samples is left, the run is over, and was so before the first sample that found it so.
-        if self.net.agenda.len() >= self.periodic {
+        if self.goes_on(before) {
             self.schedule_sample(series);
-        } else if self.quiet_since.is_none() {
+        }
+    }
+
+    /// The window of measurement opens or closes.
+    fn turn_window(&mut self, before: Time) {
+        if self.goes_on(before) {
+            let flows = self.flow_counts();
+            self.window.turn(&mut self.net, flows);
+        }
+    }
+
+    /// Notes that an event came that only looks, after another one at `before`. Answers whether anything else is to
+    /// come: where it is not, the run is over, and was so before the first event that found it so.
+    fn goes_on(&mut self, before: Time) -> bool {
+        self.observers -= 1;
+        let goes_on = self.net.agenda.len() > self.observers;
+        if !goes_on && self.quiet_since.is_none() {
             self.quiet_since = Some(before);
         }
+        goes_on
+    }
+
+    /// The counts of the flows of each traffic entry so far. It must not be called once all flows are settled.
+    pub(super) fn flow_counts(&mut self) -> Vec<FlowCounts> {
+        let mut counts = self.journal.settled.clone();
+        for flow in self.hosts.flows.iter_mut() {
+            let delivered = flow.delivered();
+            counts[flow.traffic.index()].add(delivered, &flow.stats());
+        }
+        counts
     }
 }

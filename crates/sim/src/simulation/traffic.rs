@@ -7,6 +7,7 @@ use super::run::Simulation;
 use super::source::{Source, gap};
 use crate::engine::EventKind;
 use crate::ids::{Id, TrafficId};
+use crate::metrics::WindowEnd;
 use crate::model::{Flow, Pattern, Rounds};
 use clearway_units::{Bytes, Span, Time};
 
@@ -42,7 +43,14 @@ impl Simulation {
         match source.next_at(&self.model.traffic[traffic.index()].pattern) {
             Some(at) => self.net.agenda.outside(at, EventKind::Traffic(traffic)),
             None if matches!(source, Source::Rounds(_)) => {}
-            None => self.sources.close(),
+            None => {
+                let arrives = matches!(source, Source::Poisson { .. });
+                self.sources.close();
+                if arrives && self.window.ends_with_arrivals() {
+                    let flows = self.flow_counts();
+                    self.window.close(&mut self.net, flows, WindowEnd::LastArrival);
+                }
+            }
         }
     }
 

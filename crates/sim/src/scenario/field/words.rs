@@ -77,6 +77,15 @@ choice! {
         Queue = "queue",
         CreditQueue = "credit-queue",
         Rate = "rate",
+        Window = "window",
+        SendingRate = "sending-rate",
+        CreditRate = "credit-rate",
+        Losses = "losses",
+        Notices = "notices",
+        Drops = "drops",
+        Marks = "marks",
+        CreditDrops = "credit-drops",
+        Pauses = "pauses",
     }
 }
 

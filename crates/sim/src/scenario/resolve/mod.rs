@@ -16,20 +16,31 @@ use super::schema::*;
 use super::shapes::{Shape, check_links};
 use super::traffic::Surroundings;
 use super::transport;
-use crate::model::{HostModel, Model};
+use crate::model::{HostModel, Measure, Model};
 use clearway_proto::Framing;
 use clearway_schema::{Auto, Declared};
 use clearway_topology::Topology;
-use clearway_units::{Bytes, Rate};
+use clearway_units::{Bytes, Rate, Time};
 use links::{read_faults, read_loss, with_links};
 use ports::{PortTables, Ports, resolve_ports};
-use samples::read_samples;
+use samples::{Has, read_samples};
 use traffic::{ReadPart, read_traffic};
 use write::{Written, write_toml};
 
 /// The tables that a scenario file may have.
-pub(super) const TABLES: [&str; 10] =
-    ["topology", "link", "network", "switch", "host", "transport", "traffic", "fault", "loss", "sample"];
+pub(super) const TABLES: [&str; 11] = [
+    "topology",
+    "link",
+    "network",
+    "switch",
+    "host",
+    "transport",
+    "traffic",
+    "fault",
+    "loss",
+    "measure",
+    "sample",
+];
 
 /// A resolved scenario.
 pub(super) struct Resolved {
@@ -71,9 +82,11 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, asked: Asked)
     check_use(document, default.is_some() && !asked.replaced, &parts)?;
     let ports = resolve_ports(document, tables, parts, topology, *framing)?;
     let has_credits = ports.switch.credit.is_some();
+    let has = Has { credits: has_credits, flow_control: ports.pfc.is_some() };
     let (faults, fault_tables) = read_faults(document, topology, root.stop)?;
     let (loss, loss_tables) = read_loss(document, topology)?;
-    let (samples, sample_tables) = read_samples(document, topology, &ports.parts, has_credits)?;
+    let measure = read_measure(document, root.stop)?;
+    let (samples, sample_tables) = read_samples(document, topology, &ports.parts, has)?;
 
     let toml = write_toml(&Written {
         root,
@@ -87,6 +100,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, asked: Asked)
         parts: &ports.parts,
         faults: &fault_tables,
         loss: &loss_tables,
+        measure: &measure,
         samples: &sample_tables,
     });
     let Ports { tables, switch, host, pfc, parts, .. } = ports;
@@ -102,6 +116,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, asked: Asked)
         traffic: parts.into_iter().map(|part| part.traffic).collect(),
         faults,
         loss,
+        measure: Measure { from: measure.from, until: measure.until },
         samples,
         topology: grounds.topology,
     };
@@ -126,7 +141,7 @@ impl Grounds {
         let top = Path::default();
         let known: Vec<&str> = Root::SPECS.iter().map(|key| key.name).chain(TABLES).collect();
         document.check_keys(&top, &known)?;
-        for table in ["topology", "network", "switch", "host"] {
+        for table in ["topology", "network", "switch", "host", "measure"] {
             document.check_table(&top.key(table))?;
         }
         let root = document.read::<Root>(&top)?;
@@ -159,6 +174,29 @@ fn check_times(document: &Document, model: &Model) -> Result<()> {
         ps as f64 / 1e3
     );
     Err(document.error(&at, problem))
+}
+
+/// Reads the window of measurement, and refuses one that has no length or lies outside the run.
+fn read_measure(document: &Document, stop: Option<Time>) -> Result<MeasureTable> {
+    let at = Path::default().key("measure");
+    let table = document.read_table::<MeasureTable>(&at)?;
+    let MeasureTable { from, until } = table;
+    let (key, problem) = if let (Some(from), Some(until)) = (from, until)
+        && from >= until
+    {
+        ("until", format!("must be after the start of the window, {from}"))
+    } else if let (Some(from), Some(stop)) = (from, stop)
+        && from >= stop
+    {
+        ("from", format!("must be before the end of the run, stop = \"{stop}\""))
+    } else if let (Some(until), Some(stop)) = (until, stop)
+        && until > stop
+    {
+        ("until", format!("must not be after the end of the run, stop = \"{stop}\""))
+    } else {
+        return Ok(table);
+    };
+    Err(document.error(&at.key(key), problem))
 }
 
 /// Refuses `[transport]` if it is there and no traffic entry uses it.

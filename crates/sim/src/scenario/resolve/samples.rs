@@ -16,11 +16,20 @@ use clearway_units::Span;
 /// The default time between samples.
 const SAMPLE_EVERY: Span = Span::from_us(100);
 
+/// What the ports of a scenario have, so that it can be sampled.
+#[derive(Clone, Copy)]
+pub(super) struct Has {
+    /// True if a transport uses credits.
+    pub credits: bool,
+    /// True if there is flow control.
+    pub flow_control: bool,
+}
+
 pub(super) fn read_samples(
     document: &Document,
     topology: &Topology,
     parts: &[ReadPart],
-    has_credits: bool,
+    has: Has,
 ) -> Result<(Vec<Sample>, Vec<SampleTable>)> {
     let tables = document.read_list::<SampleTable>(&Path::default().key("sample"))?;
     let given: Vec<Option<Name>> = tables.iter().map(|(_, table)| table.name.clone()).collect();
@@ -39,7 +48,8 @@ pub(super) fn read_samples(
                     || samples.iter().any(|sample: &Sample| sample.name == name)
             }),
         };
-        let (what, table) = probe(document, &at, table, topology, parts, has_credits)?;
+        let (what, table) = probe(document, &at, table, topology, parts)?;
+        check_sense(document, &at, &what, parts, has)?;
         let every = table.every.unwrap_or(SAMPLE_EVERY);
         let is_timed = !matches!(what, Probe::Rtt(_));
         let table = SampleTable { name: Some(Name(name.clone())), every: is_timed.then_some(every), ..table };
@@ -51,10 +61,13 @@ pub(super) fn read_samples(
 
 /// Refuses keys that mean nothing for what the series shows.
 fn check_place(document: &Document, at: &Path, table: &SampleTable) -> Result<()> {
-    let of_traffic = matches!(table.what, ProbeWord::Throughput | ProbeWord::Sender | ProbeWord::Rtt);
+    use ProbeWord::*;
+    let of_traffic = matches!(
+        table.what,
+        Throughput | Sender | Rtt | Window | SendingRate | CreditRate | Losses | Notices
+    );
     // An RTT is sampled when an acknowledgement arrives, and at no other time.
-    let misplaced =
-        [(if of_traffic { "ports" } else { "traffic" }, true), ("every", table.what == ProbeWord::Rtt)];
+    let misplaced = [(if of_traffic { "ports" } else { "traffic" }, true), ("every", table.what == Rtt)];
     match misplaced.into_iter().find(|(key, is)| *is && has(document, at, key)) {
         None => Ok(()),
         Some((key, _)) => {
@@ -71,7 +84,6 @@ fn probe(
     table: SampleTable,
     topology: &Topology,
     parts: &[ReadPart],
-    has_credits: bool,
 ) -> Result<(Probe, SampleTable)> {
     let of_traffic = |probe: fn(usize) -> Probe, table: SampleTable| {
         let index = sampled_traffic(document, at, &table, parts)?;
@@ -89,12 +101,41 @@ fn probe(
         ProbeWord::Rtt => of_traffic(Probe::Rtt, table),
         ProbeWord::Queue => of_ports(Probe::Queue, table),
         ProbeWord::Rate => of_ports(Probe::PortRate, table),
-        ProbeWord::CreditQueue if has_credits => of_ports(Probe::CreditQueue, table),
-        ProbeWord::CreditQueue => {
-            let problem = "there are no credits, since no transport of the scenario uses them";
-            Err(document.error(&at.key("what"), problem))
-        }
+        ProbeWord::CreditQueue => of_ports(Probe::CreditQueue, table),
+        ProbeWord::Window => of_traffic(Probe::Window, table),
+        ProbeWord::SendingRate => of_traffic(Probe::SendingRate, table),
+        ProbeWord::CreditRate => of_traffic(Probe::CreditRate, table),
+        ProbeWord::Losses => of_traffic(Probe::Losses, table),
+        ProbeWord::Notices => of_traffic(Probe::Notices, table),
+        ProbeWord::Drops => of_ports(Probe::Drops, table),
+        ProbeWord::Marks => of_ports(Probe::Marks, table),
+        ProbeWord::CreditDrops => of_ports(Probe::CreditDrops, table),
+        ProbeWord::Pauses => of_ports(Probe::Pauses, table),
     }
+}
+
+/// Refuses a series that would be empty, since nothing in the scenario has the quantity.
+fn check_sense(document: &Document, at: &Path, probe: &Probe, parts: &[ReadPart], has: Has) -> Result<()> {
+    let transport = |entry: usize| &parts[entry].traffic.transport;
+    let problem = match probe {
+        Probe::CreditQueue(_) | Probe::CreditDrops(_) if !has.credits => {
+            "there are no credits, since no transport of the scenario uses them".into()
+        }
+        Probe::CreditRate(entry) if transport(*entry).needs().credits.is_none() => {
+            format!("there are no credits, since {} uses none", transport(*entry).info().name)
+        }
+        Probe::Notices(entry) if !transport(*entry).info().counts_cnps => {
+            format!(
+                "there are no notifications of congestion, since {} counts none",
+                transport(*entry).info().name
+            )
+        }
+        Probe::Pauses(_) if !has.flow_control => {
+            "there are no pauses, since the scenario has no flow control; set switch.pfc = true".into()
+        }
+        _ => return Ok(()),
+    };
+    Err(document.error(&at.key("what"), problem))
 }
 
 /// Returns the index of the traffic entry that a table names. The name may be left out if there is one entry.

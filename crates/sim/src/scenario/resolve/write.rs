@@ -23,6 +23,7 @@ pub(super) struct Written<'a> {
     pub parts: &'a [ReadPart],
     pub faults: &'a [FaultTable],
     pub loss: &'a [LossTable],
+    pub measure: &'a MeasureTable,
     pub samples: &'a [SampleTable],
 }
 
@@ -100,6 +101,11 @@ pub(super) fn write_toml(written: &Written<'_>) -> String {
     for loss in written.loss {
         out.push_str("\n[[loss]]\n");
         keys(&mut out, loss.write());
+    }
+    let measure = written.measure.write();
+    if !measure.is_empty() {
+        out.push_str("\n[measure]\n");
+        keys(&mut out, measure);
     }
     for sample in written.samples {
         out.push_str("\n[[sample]]\n");

@@ -220,6 +220,22 @@ declare! {
 }
 
 declare! {
+    /// The window of time over which a run is measured, so that start and end don't blur the figures of what lies
+    /// between. The columns of ports that start with `window_` and the tables of `clearway run` show it. Flows count by
+    /// their start: with `from` or `until`, the table of FCT has the flows that start in the window. Without both, it has
+    /// all flows, and only utilisation is that of the default window.
+    pub table MeasureTable {
+        /// The start of the window. Without it, the start of the first flow.
+        from: Option<Time> = none in "0 s" to "100000 s";
+        /// The end of the window. Without it, the start of the last flow of `poisson` traffic: what follows is the drain
+        /// of a network that nobody fills any more, and its length depends on the largest flow and not on the load.
+        /// Without `poisson` traffic, the end of the run: an incast, a shuffle or rounds of requests have no load that
+        /// could end before they do, and to empty the network is their work.
+        until: Option<Time> = none in "1 ns" to "100000 s";
+    }
+}
+
+declare! {
     /// A series that is sampled at intervals or, for `rtt`, with each acknowledgement.
     pub table SampleTable {
         /// The name of the series in the results. Without it, the word of `what`, with a number if the word comes
@@ -229,14 +245,22 @@ declare! {
         /// congestion window, rate and smoothed RTT of each sender of `traffic`. `"rtt"`: the round-trip time that each
         /// acknowledgement of `traffic` tells its sender (credits tell none). `"queue"`: bytes of data that wait at
         /// each of `ports`. `"credit-queue"`: credits that wait at each of `ports`. `"rate"`: bits per second that
-        /// leave each of `ports`.
+        /// leave each of `ports`. `"window"`, `"sending-rate"`: the congestion window and the rate of each sender of
+        /// `traffic` alone. `"credit-rate"`: credits per second that each receiver of `traffic` sent, and the rate of
+        /// data, in bits per second, that its feedback law allows. `"losses"`: packets that each sender of `traffic`
+        /// repeated, and expiries of its retransmission timer. `"notices"`: notifications of congestion that each sender
+        /// of `traffic` heard of. `"drops"`: packets that each of `ports` dropped for want of buffer and, where links
+        /// lose or fail, at random and on a failed link. `"marks"`: packets that each of `ports` gave an ECN mark.
+        /// `"credit-drops"`: credits that each of `ports` dropped by the credit limit. `"pauses"`: the number of times
+        /// that flow control stopped a class of each of `ports`, and the seconds for which any was stopped. All counts
+        /// are those since the sample before.
         what: ProbeWord = required;
         /// The time between samples. Without it, 100 us. It means nothing for `"rtt"`, where every acknowledgement is a
         /// sample.
         every: Option<Span> = none in "1 ns" to "1000 s";
-        /// The traffic entry, for `"throughput"`, `"sender"` and `"rtt"`. It may be left out if there is only one.
+        /// The traffic entry, for quantities of `traffic`. It may be left out if there is only one.
         traffic: Option<Name> = none;
-        /// The output ports, for `"queue"`, `"credit-queue"` and `"rate"`. A port is named by both ends of its link,
+        /// The output ports, for quantities of `ports`. A port is named by both ends of its link,
         /// the sending one first. Without it, the ports of all switches.
         ports: Option<Ports> = none;
     }

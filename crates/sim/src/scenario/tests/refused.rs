@@ -34,6 +34,35 @@ fn truncation_that_leaves_no_time_for_a_frame_is_refused_with_the_fastest_rate_t
 }
 
 #[test]
+fn a_window_without_length_or_outside_the_run_is_refused() {
+    let window = |keys: &str| {
+        let read = parse_with(&format!("{VALID}\n[measure]\n{keys}"), &Overrides::default());
+        read.map(|scenario| scenario.model.measure).map_err(|error| error.to_string())
+    };
+    let refused = |keys: &str| window(keys).unwrap_err();
+    assert_eq!(
+        refused("from = \"2 ms\"\nuntil = \"2 ms\""),
+        "x.toml:30: measure.until = \"2 ms\": must be after the start of the window, 2 ms"
+    );
+    assert_eq!(
+        refused("from = \"10 ms\""),
+        "x.toml:29: measure.from = \"10 ms\": must be before the end of the run, stop = \"10 ms\""
+    );
+    assert_eq!(
+        refused("until = \"11 ms\""),
+        "x.toml:29: measure.until = \"11 ms\": must not be after the end of the run, stop = \"10 ms\""
+    );
+    assert!(refused("form = \"1 ms\"").contains("did you mean \"from\""));
+    let ms = |ms| Some(Time::ZERO + Span::from_ms(ms));
+    let read = window("from = \"1 ms\"\nuntil = \"9 ms\"").unwrap();
+    assert_eq!((read.from, read.until), (ms(1), ms(9)));
+    let written = parse(&format!("{VALID}\n[measure]\nfrom = \"1 ms\"")).to_toml();
+    assert!(written.contains("[measure]\nfrom = \"1 ms\"\n"), "{written}");
+    assert_eq!(parse(&written).model.measure.from, ms(1));
+    assert_eq!(window("").unwrap(), crate::model::Measure::default());
+}
+
+#[test]
 fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
     let cases = [
         (
@@ -43,7 +72,7 @@ fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
         (
             refused_with("[switch]", "[swich]"),
             "x.toml:9: swich: unknown key; did you mean \"switch\"? (known: name, seed, stop, stacks, topology, link, \
-             network, switch, host, transport, traffic, fault, loss, sample)",
+             network, switch, host, transport, traffic, fault, loss, measure, sample)",
         ),
         (
             refused_with("100 KB", "10 Gbps"),
@@ -96,8 +125,7 @@ fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
         ),
         (
             refused_with("senders = 4", "receiver = \"h9\""),
-            "x.toml:26: traffic.burst.receiver = \"h9\": there is no host \"h9\" (the network has 5, \
-             h0 to h4)",
+            "x.toml:26: traffic.burst.receiver = \"h9\": there is no host \"h9\" (hosts: h0..h4)",
         ),
         (
             refused_with("senders = 4", "receiver = 5"),
@@ -357,4 +385,30 @@ fn traffic_without_a_name_is_set_by_the_name_that_the_results_give_it() {
     assert!(parse_with(&sample, &set(&[("sample.queue.every", "3 us")])).unwrap().to_toml().contains("3 us"));
     let error = parse_with(&text, &set(&[("traffic.incasts.size", "7 KB")])).unwrap_err().to_string();
     assert!(error.contains("did you mean \"incast\"?"), "{error}");
+}
+
+#[test]
+fn a_series_that_nothing_in_the_scenario_has_is_refused() {
+    let sample = |transport: &str, sample: &str| {
+        let text = format!("{VALID}\n[[sample]]\n{sample}").replace("expresspass", transport);
+        let read = parse_with(&text.replace("alpha = 0.5\n", ""), &Overrides::default());
+        read.map(|_| ()).map_err(|error| error.to_string())
+    };
+    let credit_rate = "what = \"credit-rate\"\ntraffic = \"web\"";
+    assert_eq!(sample("expresspass", credit_rate), Ok(()));
+    assert_eq!(
+        sample("dctcp", credit_rate).unwrap_err(),
+        "x.toml:28: sample.0.what = \"credit-rate\": there are no credits, since dctcp uses none"
+    );
+    assert!(sample("dctcp", "what = \"credit-drops\"").unwrap_err().contains("there are no credits"));
+    assert_eq!(
+        sample("dctcp", "what = \"pauses\"").unwrap_err(),
+        "x.toml:28: sample.0.what = \"pauses\": there are no pauses, since the scenario has no flow control; set \
+         switch.pfc = true"
+    );
+    let notices = "what = \"notices\"\ntraffic = \"web\"";
+    assert!(sample("cubic", notices).unwrap_err().ends_with("of congestion, since cubic counts none"));
+    assert!(sample("dctcp", "what = \"drops\"\ntraffic = \"web\"").unwrap_err().contains("means nothing"));
+    assert!(sample("dctcp", "what = \"losses\"\nports = \"all\"").unwrap_err().contains("means nothing"));
+    assert_eq!(sample("dctcp", "what = \"marks\"\nports = \"all\""), Ok(()));
 }

@@ -1,0 +1,139 @@
+"""The window of measurement of a run (`[measure]` in its scenario), and the figures that it bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from clearway import metrics, units
+from clearway.result import Run
+
+
+@dataclass(frozen=True)
+class Window:
+    """The time over which ports and flows of a run were measured."""
+
+    #: The start, in seconds.
+    from_s: float
+    #: The end, in seconds; the start if the run ended before it.
+    until_s: float
+    #: True if the scenario sets the start or the end; else it is the default window, which bounds rates alone.
+    is_set: bool
+    #: The event that ended it: `set`, `last arrival` or `end of the run`.
+    end: str
+
+    @property
+    def length_s(self) -> float:
+        """The length, in seconds."""
+        return self.until_s - self.from_s
+
+
+def window(run: Run) -> Window:
+    """The window of a run."""
+    made = run.summary["measure"]
+    return Window(made["from_s"], made["until_s"], made["is_set"], made["end"])
+
+
+def flows(run: Run) -> pl.DataFrame:
+    """The flows that count: those that start in the window, if the scenario sets one; else all of them."""
+    made = window(run)
+    return run.flows.filter(pl.col("start_s").is_between(made.from_s, made.until_s)) if made.is_set else run.flows
+
+
+def traffic(run: Run) -> pl.DataFrame:
+    """The traffic entries of a run: a row for each, in the order of the scenario.
+
+    Columns: `traffic`, `transport`, `flows` (that completed), `unfinished`, `goodput_bps` (bytes delivered in the
+    window by its length), `mean_s` and `p99_s` (FCT), `slowdown_p99`, `retransmits`, `timeouts`. Flows count by
+    their start in the window, and so do retransmissions and timeouts by their time, if the scenario sets one; else all
+    of the run count.
+    """
+    made, counted = window(run), flows(run)
+    rows = []
+    for line in run.summary["measure"]["traffic"]:
+        part = counted.filter(pl.col("traffic") == line["traffic"])
+        row: dict[str, Any] = metrics.fct_row("", part)
+        rows.append(
+            {
+                "traffic": line["traffic"],
+                "transport": part["transport"][0] if part.height else "",
+                "flows": row["flows"],
+                "unfinished": row["unfinished"],
+                "goodput_bps": rate(line["delivered_bytes"], made.length_s),
+                "mean_s": row["mean_s"],
+                "p99_s": row["p99_s"],
+                "slowdown_p99": row["slowdown_p99"],
+                **{name: losses(run, name, line["traffic"]) for name in ("retransmits", "timeouts")},
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+def in_window(run: Run) -> dict[str, Any]:
+    """A run in its window in a few numbers, as `clearway.comparison.headline` has them for the whole run."""
+    made, counted = window(run), flows(run)
+    ports = metrics.switch_ports(run.ports)
+    worst = ports.sort("window_queue_max_bytes", "port", descending=[True, False]).head(1)
+    lines = run.summary["measure"]["traffic"]
+    used, wasted = (sum(line[name] for line in lines) for name in ("credits_used", "credits_wasted"))
+    return {
+        "from_s": made.from_s,
+        "until_s": made.until_s,
+        "flows_started": counted.height,
+        "flows_completed": metrics.completed(counted).height,
+        "goodput_bps": rate(sum(line["delivered_bytes"] for line in lines), made.length_s),
+        **{name: losses(run, name) for name in ("retransmits", "timeouts")},
+        "queue_max_bytes": int(worst["window_queue_max_bytes"].item()) if worst.height else 0,
+        "queue_max_port": worst["port"].item() if worst.height else "",
+        "queue_mean_bytes": largest(ports["window_queue_mean_bytes"]),
+        "utilisation_max": largest(run.ports["window_utilisation"]),
+        "marks": int(run.ports["window_marks"].sum()),
+        "drops": int(run.ports["window_drops"].sum()),
+        "credit_drops": int(run.ports["window_drops_credit"].sum()),
+        "credit_waste": wasted / (used + wasted) if used + wasted else float("nan"),
+    }
+
+
+def losses(run: Run, name: str, part: str | None = None) -> int:
+    """The `retransmits` or `timeouts` of all flows or of a traffic entry, in the window if the scenario sets it."""
+    if window(run).is_set:
+        lines = run.summary["measure"]["traffic"]
+        return sum(int(line[name]) for line in lines if part in (None, line["traffic"]))
+    counted = run.flows if part is None else run.flows.filter(pl.col("traffic") == part)
+    return int(counted[name].sum())
+
+
+def rate(size_bytes: float, seconds: float) -> float:
+    """A rate in bits per second; NaN over no time."""
+    return 8 * size_bytes / seconds if seconds > 0 else float("nan")
+
+
+def largest(values: pl.Series) -> float:
+    """The largest value; NaN of nothing."""
+    found = values.max()
+    return float(found) if isinstance(found, (int, float)) else float("nan")
+
+
+def window_texts(runs: Mapping[str, Run]) -> list[str]:
+    """The lines that say which time the tables of some runs cover: one line where all agree."""
+    said = {name: window_text(window(run), run.summary["simulated_s"]) for name, run in runs.items()}
+    if len(set(said.values())) == 1:
+        return [next(iter(said.values()))]
+    return [f"{name}: {line}" for name, line in said.items()]
+
+
+def window_text(made: Window, end_s: float) -> str:
+    """The line that says which time the tables of a run cover."""
+    span = f"from {units.seconds(made.from_s)} to {units.seconds(made.until_s)}"
+    if made.is_set and made.from_s >= end_s:
+        return f"Nothing was measured: the run ended at {units.seconds(end_s)}, before the window began."
+    if made.is_set:
+        return f"Measured {span}. Flows count by their start. What is of the whole run says so."
+    if made.end == "last arrival":
+        return (
+            f"Utilisation and goodput: {span}, the starts of the first and the last flow, without the drain after them."
+        )
+    return f"Utilisation and goodput: {span}, the start of the first flow and the end of the run."
