@@ -48,7 +48,7 @@ def sweep_html(sweep: Sweep) -> str:
     """A sweep as a section of a page."""
     of = layout(sweep)
     palette = Palette(line_labels(sweep, of))
-    parts = panels(sweep, of)
+    parts = panels(sweep, of) if sweep.frame.height else []
     units = {name: column.unit for name, column in sweep.described["runs"].items()}
     blocks = []
     with drawing():
