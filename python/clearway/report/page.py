@@ -23,7 +23,7 @@ from clearway.texts import (
     warning_texts,
     words,
 )
-from clearway.window import window_texts
+from clearway.window import window, window_texts
 
 
 def page(runs: Sequence[Run], title: str, more: str = "") -> str:
@@ -80,9 +80,7 @@ def section(part: Group, palette: Palette) -> str:
         ]
     blocks += [card(table(network_texts(runs), 1, palette)), card(picture(figures.queues_by_tier(runs, palette)))]
     blocks += sampled_cards(runs, palette)
-    return (
-        f"<h2>{escape(part.title)}</h2>{assumptions(runs)}{muted(window_texts(runs))}{''.join(blocks)}{sources(runs)}"
-    )
+    return f"<h2>{escape(part.title)}</h2>{assumptions(runs)}{muted(covered(runs))}{''.join(blocks)}{sources(runs)}"
 
 
 def parts_cards(runs: Mapping[str, Run], palette: Palette) -> list[str]:
@@ -98,6 +96,12 @@ def parts_cards(runs: Mapping[str, Run], palette: Palette) -> list[str]:
 def assumptions(runs: Mapping[str, Run]) -> str:
     """The assumptions of a comparison, shown above its tables."""
     return muted(assumption_texts(runs) if len(runs) > 1 else [])
+
+
+def covered(runs: Mapping[str, Run]) -> list[str]:
+    """The lines that say which time the tables cover, and the pictures if that is another one."""
+    other = ["Pictures show the whole run."] if any(window(run).is_set for run in runs.values()) else []
+    return [*window_texts(runs), *other]
 
 
 def muted(lines: Sequence[str]) -> str:
