@@ -16,6 +16,9 @@ __all__ = [
     "__sources__",
     "__version__",
     "_panic_for_tests",
+    "network",
+    "node",
+    "paths",
     "plan_buffers",
     "plan_switches",
     "scenario_reference",
@@ -60,6 +63,7 @@ class _Transport(TypedDict):
 class _Topology(TypedDict):
     name: str
     summary: str
+    names: str
     keys: dict[str, str]
 
 class _Workload(TypedDict):
@@ -109,6 +113,9 @@ def transports() -> list[_Transport]: ...
 def topologies() -> list[_Topology]: ...
 def workloads() -> list[_Workload]: ...
 def scenario_reference() -> str: ...
+def network(scenario: Scenario) -> dict[str, Any]: ...
+def node(scenario: Scenario, name: str) -> int: ...
+def paths(scenario: Scenario, src: int, dst: int) -> dict[str, Any]: ...
 def plan_buffers(
     scenario: Scenario,
     *,

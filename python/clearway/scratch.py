@@ -50,21 +50,29 @@ Owned = Callable[[Path], set[str]]
 class Scratch:
     """A scratch folder of this process, locked until it is closed."""
 
-    def __init__(self, target: Path) -> None:
-        """Makes the scratch folder of a target, whose parent need not exist."""
-        self.target = target
+    def __init__(self, target: Path, *, durable: bool = True) -> None:
+        """Makes the scratch folder of a target, whose parent need not exist.
+
+        `durable` waits until the disk has the new folder before the old one goes, for the case of a power failure.
+        """
+        self.target, self.durable = target, durable
         target.parent.mkdir(parents=True, exist_ok=True)
         while True:
             self.folder = target.parent / f"{PREFIX}{secrets.token_hex(6)}"
             self.folder.mkdir()
             with suppress(FileNotFoundError):  # Another process took the folder for a leftover: try another name.
                 self._lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-                if take(self._lock):
+                if take(self._lock, without_locks=True):
                     break
                 os.close(self._lock)
         self._note(0)
         self.new = self.folder / "new"
         self.new.mkdir()
+
+    def flush(self) -> None:
+        """Waits until the disk has the new folder."""
+        if self.durable:
+            sync_tree(self.new)
 
     def publish(self, owned: Owned) -> None:
         """Gives the new folder the name of the target, in exchange for what is there, which is removed then."""
@@ -83,7 +91,8 @@ class Scratch:
             except OSError as error:
                 if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST) or not ready.exists():
                     raise
-        sync(self.target.parent)
+        if self.durable:
+            sync(self.target.parent)
 
     def close(self, owned: Owned) -> None:
         """Removes the scratch folder and what was replaced."""
@@ -95,15 +104,23 @@ class Scratch:
     def _note(self, inode: int) -> None:
         """Writes into the lock's file what another process must know to clean up after this one."""
         os.pwrite(self._lock, f"{inode}\n{self.target.name}".encode(errors="surrogateescape"), 0)
-        os.fsync(self._lock)
+        if self.durable:
+            os.fsync(self._lock)
 
 
-def take(lock: int) -> bool:
-    """Locks an open file for this process, unless another holds it or has removed it."""
+def take(lock: int, *, without_locks: bool = False) -> bool:
+    """Locks an open file for this process, unless another holds it or has removed it.
+
+    Returns `without_locks` where the file system has no locks, as Lustre may: leftovers stay there, and harm nobody.
+    """
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:
+        if error.errno in CANT | {errno.ENOLCK}:
+            return without_locks
+        raise
     return os.fstat(lock).st_nlink > 0
 
 
@@ -177,6 +194,9 @@ def in_use(folder: Path) -> bool:
 def remove(folder: Path, owned: Owned) -> None:
     """Removes a scratch folder whose lock this process holds; the lock goes last."""
     target, ready = target_of(folder), folder / "ready"
+    if target == folder.parent:  # Nobody knows whose it is, as after a power failure.
+        shutil.rmtree(folder)
+        return
     inode = (folder / LOCK).read_bytes().partition(b"\n")[0]
     replaced = sorted(folder.glob("old-*"))
     if replaced and not os.path.lexists(target):  # Its process was killed between two renames.

@@ -25,9 +25,9 @@ WRITTEN = [
     *sorted((DOCS / "protocols").glob("*.md")),
 ]
 #: Pages whose Python blocks are one program each.
-PYTHON = ["README.md", "docs/guide.md"]
+PYTHON = ["README.md", "docs/guide.md", "docs/sweeps.md"]
 #: Pages whose commands are run in every test, since they take a moment; those of all other pages only with `--full`.
-QUICK = ["README.md", "docs/guide.md"]
+QUICK = ["README.md", "docs/guide.md", "docs/sweeps.md"]
 #: Commands that are not run here: they take minutes, or they configure the machine.
 NOT_RUN = ("make ", "cargo ", "sh switch.sh", "clearway reproduce", "clearway parity")
 

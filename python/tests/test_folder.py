@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -104,6 +105,19 @@ def test_files_without_hard_links_stay_too(tmp_path: Path, monkeypatch: pytest.M
     clearway.run(SMALL, out=place)
     assert (place / "mine" / "notes.txt").read_text() == "years of work"
     assert (place / "top.txt").read_text() == "as well"
+
+
+def test_file_systems_without_locks_serve_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    run = clearway.run(SMALL, out=tmp_path / "run")
+    scratch.Scratch(tmp_path / "run")  # somebody else's, or a leftover: nobody can tell
+    run.save(tmp_path / "run")
+    assert saved(run, tmp_path / "run")
+    assert len(names(tmp_path)) == 2
+    assert folder.find_runs(tmp_path) == [tmp_path / "run"]
 
 
 def test_a_failed_draft_leaves_no_trace(tmp_path: Path) -> None:
@@ -211,6 +225,23 @@ def test_a_reader_that_panics_is_an_error_of_one_line(tmp_path: Path, monkeypatc
     monkeypatch.setattr(pl, "read_parquet", panic)
     with pytest.raises(clearway.Error, match=r"flows\.parquet: it is not a table of Clearway's \(not implemented\)"):
         clearway.load(tmp_path)
+
+
+@pytest.mark.full
+def test_no_flipped_bit_gives_other_data(tmp_path: Path) -> None:
+    run = clearway.run(SMALL, out=tmp_path)
+    flips = 0
+    for file in sorted(tmp_path.iterdir()):
+        whole = file.read_bytes()
+        for bit in range(flips % 7, 8 * len(whole), 7):
+            changed = bytearray(whole)
+            changed[bit // 8] ^= 1 << bit % 8
+            file.write_bytes(changed)
+            assert not loads_otherwise(tmp_path, run), f"{file.name}, bit {bit}"
+            flips += 1
+        file.write_bytes(whole)
+    print(f"{flips} bits flipped")
+    assert flips > 805
 
 
 @pytest.mark.parametrize(

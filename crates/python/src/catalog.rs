@@ -56,6 +56,7 @@ pub fn topologies(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         let dict = PyDict::new(py);
         dict.set_item("name", info.name)?;
         dict.set_item("summary", info.summary)?;
+        dict.set_item("names", info.names())?;
         let keys = PyDict::new(py);
         info.keys.iter().try_for_each(|(key, default)| keys.set_item(key, default))?;
         dict.set_item("keys", keys)?;

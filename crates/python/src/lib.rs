@@ -3,6 +3,7 @@
 
 mod catalog;
 mod errors;
+mod network;
 mod planner;
 mod results;
 mod scenario;
@@ -16,6 +17,8 @@ mod _clearway {
     use crate::catalog::{scenario_reference, scenarios, topologies, transports, workloads};
     #[pymodule_export]
     use crate::errors::{Error, ScenarioError, SimulationError, panic_for_tests};
+    #[pymodule_export]
+    use crate::network::{network, node, paths};
     #[pymodule_export]
     use crate::planner::{plan_buffers, plan_switches};
     #[pymodule_export]

@@ -1,5 +1,6 @@
 //! The [`Builder`], which collects nodes and links and refuses a network that cannot work.
 
+use crate::alias::Alias;
 use crate::error::TopologyError;
 use crate::graph::{Node, NodeId, NodeKind, Port, PortId, Topology};
 use clearway_units::{Rate, Span};
@@ -35,6 +36,7 @@ pub struct Builder {
     hosts: usize,
     ports: Vec<Port>,
     losses: Vec<f64>,
+    aliases: Vec<Alias>,
     mistake: Option<TopologyError>,
 }
 
@@ -83,8 +85,16 @@ impl Builder {
         id
     }
 
+    /// Adds further names of nodes, under which [`Topology::node`] finds them.
+    pub fn alias(&mut self, alias: Alias) {
+        self.aliases.push(alias);
+    }
+
     /// Adds a link or returns the mistake at once, for readers of files, which name the line of a mistake.
-    pub(crate) fn try_link(
+    ///
+    /// # Errors
+    /// The link joins a node with itself or with one that does not exist, or its rate, delay or loss is impossible.
+    pub fn try_link(
         &mut self,
         a: NodeId,
         b: NodeId,
@@ -146,7 +156,7 @@ impl Builder {
         if nodes[self.hosts..].iter().any(|node| node.tier == 0) {
             infer_tiers(&mut nodes, self.hosts, &self.ports);
         }
-        let topology = Topology::new(nodes, self.hosts, self.ports, self.losses);
+        let topology = Topology::new(nodes, self.hosts, self.ports, self.losses, self.aliases);
         check_reach(&topology)?;
         Ok(topology)
     }

@@ -1,5 +1,6 @@
 //! The finished network: [`Topology`], an immutable graph of nodes and ports, and the ids into it.
 
+use crate::alias::Alias;
 use clearway_units::{Rate, Span};
 use std::ops::Range;
 
@@ -100,11 +101,18 @@ pub struct Topology {
     outgoing: Vec<PortId>,
     /// The ids of all nodes, sorted by name, for look-up by binary search.
     by_name: Vec<NodeId>,
+    aliases: Vec<Alias>,
 }
 
 impl Topology {
     /// Makes a topology of nodes and ports that the builder has checked.
-    pub(crate) fn new(nodes: Vec<Node>, hosts: usize, ports: Vec<Port>, losses: Vec<f64>) -> Topology {
+    pub(crate) fn new(
+        nodes: Vec<Node>,
+        hosts: usize,
+        ports: Vec<Port>,
+        losses: Vec<f64>,
+        aliases: Vec<Alias>,
+    ) -> Topology {
         let mut outgoing: Vec<PortId> = (0..ports.len()).map(PortId::from_index).collect();
         outgoing.sort_unstable_by_key(|&id| (ports[id.index()].from, ports[id.index()].to, id));
         let mut starts = vec![0; nodes.len() + 1];
@@ -116,7 +124,7 @@ impl Topology {
         }
         let mut by_name: Vec<NodeId> = (0..nodes.len()).map(NodeId::from_index).collect();
         by_name.sort_unstable_by(|a, b| nodes[a.index()].name.cmp(&nodes[b.index()].name));
-        Topology { nodes, hosts, ports, losses, starts, outgoing, by_name }
+        Topology { nodes, hosts, ports, losses, starts, outgoing, by_name, aliases }
     }
 
     /// Returns all nodes, the hosts first.
@@ -177,11 +185,17 @@ impl Topology {
         &ports[start..end]
     }
 
-    /// Returns the node of a name, such as `h0` or `tor3`.
+    /// Returns the node of a name, such as `h0` or `tor3`, or of another name that the shape gives it, such as `leaf3`.
     pub fn node(&self, name: &str) -> Option<NodeId> {
-        let place =
-            self.by_name.binary_search_by(|id| self.nodes[id.index()].name.as_str().cmp(name)).ok()?;
-        Some(self.by_name[place])
+        match self.by_name.binary_search_by(|id| self.nodes[id.index()].name.as_str().cmp(name)) {
+            Ok(place) => Some(self.by_name[place]),
+            Err(_) => self.aliases.iter().find_map(|alias| alias.find(name)).map(NodeId),
+        }
+    }
+
+    /// Returns the further names of nodes.
+    pub(crate) fn aliases(&self) -> &[Alias] {
+        &self.aliases
     }
 
     /// Returns the name of a node.

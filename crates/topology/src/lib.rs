@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Topology`], [`Builder`] | the finished graph, and the builder that checks it |
 //! | [`shapes`] | the networks of the papers: [`Dumbbell`], [`Star`], [`ParkingLot`], [`MultiBottleneck`], [`FatTree`], [`OversubscribedFatTree`], [`Pacc320`], [`Clos3`], [`LeafSpine`] |
-//! | [`from_toml`], [`from_hpcc`] | readers of networks from files |
+//! | [`from_hpcc`], [`from_htsim`], [`from_graphml`] | readers of networks from files of others |
 //! | [`routing`] | the choice of paths (symmetric ECMP, ECMP, spraying), also with failed links |
 //! | [`base_rtt`], [`one_way`] | the latency of an idle path, in closed form |
 //!
@@ -32,20 +32,27 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod alias;
 mod builder;
 mod error;
-mod file;
 mod graph;
+mod graphml;
 mod hpcc;
+mod htsim;
+mod names;
+mod pairs;
 pub mod routing;
 pub mod shapes;
 mod timing;
 
+pub use alias::Alias;
 pub use builder::Builder;
 pub use error::TopologyError;
-pub use file::from_toml;
 pub use graph::{Node, NodeId, NodeKind, Port, PortId, Topology};
+pub use graphml::from_graphml;
 pub use hpcc::from_hpcc;
+pub use htsim::from_htsim;
+pub use pairs::{Between, between, farthest_pair};
 pub use routing::{PathSet, Policy, Routes, Unreachable};
 pub use shapes::{
     Clos3, Dumbbell, FatTree, LeafSpine, MultiBottleneck, OversubscribedFatTree, Pacc320, ParkingLot, Size,

@@ -31,12 +31,14 @@ Examples:
 COMMANDS = {
     "compare": ("clearway.command.compare:compare", "Simulate a scenario under several transports."),
     "demo": ("clearway.command.demo:demo", "Simulate ExpressPass against DCTCP, and write a report."),
+    "export": ("clearway.command.export:export", "Write a run in the formats of other simulators."),
     "list": ("clearway.command.listing:list_", "List transports, topologies, workloads or figures."),
     "parity": ("clearway.command.parity:parity", "Compare with the simulators of the protocols' authors."),
     "plan": ("clearway.command.plan:plan", "Answer from the papers' formulas, without a simulation."),
     "report": ("clearway.command.report:report", "Make a page with tables and pictures of results."),
     "reproduce": ("clearway.command.reproduce:reproduce", "Reproduce figures of papers."),
     "run": ("clearway.command.run:run", "Simulate a scenario."),
+    "show": ("clearway.command.show:show", "Draw a network, and say how large and how fast it is."),
     "sweep": ("clearway.command.sweep:sweep", "Simulate a scenario at every point of its axes."),
 }
 

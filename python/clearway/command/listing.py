@@ -101,6 +101,8 @@ def overview(what: str) -> Texts:
 def describe_other(out: Console, entry: Mapping[str, Any]) -> None:
     """Prints all about a topology, a workload or a figure."""
     print_heading(out, entry["name"], f": {entry['summary']}")
+    if entry.get("names"):
+        out.print(f"  names: {entry['names']}", soft_wrap=True, markup=False)
     for key, default in entry.get("keys", {}).items():
         out.print(f"  {key} = {default or 'left out'}", soft_wrap=True, markup=False)
     if "mean_bytes" in entry:

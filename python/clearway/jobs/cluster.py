@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import importlib
+from asyncio import CancelledError
 from collections.abc import Generator, Sequence
 from typing import Any
 
 from clearway._clearway import Error
 from clearway.jobs.workers import Done, Failure, Task, Workers, failure_of, largest_first, perform
 
-#: Times that a task is given to another worker after the death of the one that had it.
-RETRIES = 2
+#: Time in which a scheduler must answer.
+CONNECT = "10s"
 
 
 def connect(where: str, jobs: int | None = None) -> Workers:
-    """The workers of a cluster: `dask://HOST:PORT`, or `slurm`, for which `jobs` jobs are queued."""
+    """The workers of a cluster: `dask://HOST:PORT`, or `slurm`, in whose queue `jobs` jobs (1 by default) are put."""
     kind, _, address = where.partition("://")
     if kind == "dask" and address:
         distributed = extra("distributed", where)
         try:
-            client = distributed.Client(f"tcp://{address}", timeout="10s", set_as_default=False)
+            client = distributed.Client(f"tcp://{address}", timeout=CONNECT, set_as_default=False)
         except (OSError, ValueError) as error:
             raise Error(f"--on {where}: there is no scheduler of Dask: {' '.join(str(error).split())}") from None
         return Cluster(client)
@@ -29,7 +30,7 @@ def connect(where: str, jobs: int | None = None) -> Workers:
             cluster = queue.SLURMCluster()
         except (TypeError, ValueError, RuntimeError) as error:
             raise Error(f"--on slurm: {' '.join(str(error).split())}; docs/sweeps.md shows a configuration") from None
-        cluster.scale(jobs=jobs or 1)
+        cluster.scale(jobs or 1)
         return Cluster(distributed.Client(cluster, set_as_default=False), cluster)
     raise Error(f"--on {where}: write dask://HOST:PORT, the address of a scheduler of Dask, or slurm")
 
@@ -59,12 +60,9 @@ class Cluster:
         """Does the tasks, large ones first. Dask gives the task of a worker that died to another one."""
         distributed = importlib.import_module("distributed")
         ordered = largest_first(tasks)
-        futures = {
-            self.client.submit(perform, task, pure=False, retries=RETRIES, priority=-at): task
-            for at, task in enumerate(ordered)
-        }
+        futures = {self.client.submit(perform, task, pure=False, priority=-at): task for at, task in enumerate(ordered)}
         try:
-            for future in distributed.as_completed(list(futures)):
+            for future in distributed.as_completed(list(futures), loop=self.client.loop):
                 yield self.done(futures.pop(future), future)
         finally:
             self.client.cancel(list(futures), force=True)
@@ -73,6 +71,8 @@ class Cluster:
         """The result of a task, or its failure: its error, or the death of several workers that had it."""
         try:
             found: Done = future.result()
+        except CancelledError:
+            return Done(task, failure=Failure("the connection to the scheduler of Dask was lost"))
         except Exception as error:
             if type(error).__name__ == "KilledWorker":
                 return Done(task, failure=Failure("every worker that ran it died, as it happens when memory runs out"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,8 +42,24 @@ def network(words: Sequence[str]) -> _clearway.Scenario:
     if content is not None and "link" in content and "topology" not in content:
         return of_table({"kind": "file", "path": path.name}, path.parent)
     if content is None and path.suffix != ".toml":
-        return of_table({"kind": "hpcc-file", "path": path.name}, path.parent)
+        return of_table({"kind": kind_of(path), "path": path.name}, path.parent)
     return _clearway.Scenario.load(path)
+
+
+def kind_of(path: Path) -> str:
+    """The kind of a topology file of another simulator: by its name, or else by its content."""
+    names = [suffix.lower() for suffix in path.suffixes]
+    if ".topo" in names:
+        return "htsim-file"
+    if ".graphml" in names or ".xml" in names:
+        return "graphml-file"
+    try:
+        start = path.read_bytes()[:100_000].decode("utf-8", errors="replace").lstrip("\ufeff \r\n\t")
+    except OSError:
+        return "hpcc-file"
+    if start.startswith("<"):
+        return "graphml-file"
+    return "htsim-file" if re.search(r"^\s*tiers\s", start, re.IGNORECASE | re.MULTILINE) else "hpcc-file"
 
 
 RIGHT = "write a scenario file, a topology file, or a shape with its keys, such as fat-tree k=8 rate=10Gbps"

@@ -194,6 +194,8 @@ def on_white(figure: Figure) -> Figure:
             if get is None or put is None:
                 continue
             value = get()
+            if getattr(value, "shape", ()) == (1, 4):  # A collection, such as a band.
+                value = tuple(value[0])
             if mpl.colors.is_color_like(value) and (real := colors.get(mpl.colors.to_hex(value))):
                 put(real)
     return figure

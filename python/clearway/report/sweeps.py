@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from clearway.report import figures
 from clearway.report.html import card, pair, table
-from clearway.report.style import Palette, drawing
+from clearway.report.notebook import block
+from clearway.report.style import Palette, drawing, on_white
 from clearway.sweeps.layout import (
     Band,
     Layout,
@@ -34,6 +36,8 @@ DRAWN = {
 }
 #: Sets of panels that are drawn at the most.
 PANELS = 12
+#: Panels beside each other in one picture.
+ACROSS = 2
 #: Ratio of the largest to the smallest value from which on an axis is logarithmic.
 LOG_FROM = 8.0
 #: Ticks at the most, of those at the values themselves.
@@ -73,6 +77,54 @@ def sweep_html(sweep: Sweep) -> str:
             card(table((head, rows), len(sweep.by()), palette)),
         ]
     )
+
+
+def picture(sweep: Sweep, measure: str, x: str | None, lines: str | None, bucket: str | None) -> Figure:
+    """A measure of a sweep as a picture on white, with a panel for each combination of values of further axes."""
+    described = sweep.described["runs" if bucket is None else "fct_by_size"]
+    of = layout(sweep, x, lines)
+    parts = panels(sweep, of, bucket)
+    units = {name: column.unit for name, column in described.items()}
+    title = described[measure].doc[:1].upper() + described[measure].doc[1:]
+    across = min(len(parts), ACROSS)
+    down = -(-len(parts) // across)
+    with drawing():
+        figure = Figure(figsize=(5.6 * across, 3.4 * down + 0.4), layout="constrained")
+        grid = figure.subplots(down, across, squeeze=False, sharey=True).flat
+        palette = Palette(line_labels(sweep, of))
+        drawn = [bands(part, of, measure) for _, part in parts]
+        span = [mean for lines in drawn for line in lines.values() for _, mean, _, _ in line if mean == mean]
+        for axes, (values, _), of_part in zip(grid, parts, drawn, strict=False):
+            draw(axes, of_part, of, units, measure, palette, span)
+            told = ", ".join(f"{words(name)} {amount_text(values[name], units[name])}" for name in values)
+            axes.set_title(told or title)
+        for axes in list(figure.axes)[len(parts) :]:
+            axes.set_axis_off()
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        if handles:
+            figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=10.5, handlelength=2.8)
+        figure.supylabel(title if of.panels else "", fontsize=11)
+        return on_white(figure)
+
+
+def notebook_html(sweep: Sweep) -> str:
+    """A sweep in a notebook: its table, and the first pictures of the report."""
+    of = layout(sweep)
+    palette = Palette(line_labels(sweep, of))
+    units = {name: column.unit for name, column in sweep.described["runs"].items()}
+    drawn = []
+    with drawing():
+        values, part = panels(sweep, of)[0]
+        told = ", ".join(f"{words(name)} {amount_text(values[name], units[name])}" for name in values)
+        for measure, title in list(DRAWN.items())[:2] if part.height else []:
+            figure, axes = figures.panel()
+            draw(axes, bands(part, of, measure), of, units, measure, palette)
+            axes.set_title(f"{title}{f' ({told})' if told else ''}")
+            figures.legend(figure, axes)
+            drawn.append(figure)
+        failed = [f"{sweep.failures.height} of {sweep.points} points failed"] if sweep.failures.height else []
+        tables = [(summary_texts(sweep), len(sweep.by()))]
+        return block(f"{sweep.name}: {about(sweep)}", tables, drawn, palette, failed)
 
 
 def about(sweep: Sweep) -> str:
@@ -115,13 +167,18 @@ def draw(
     units: Mapping[str, str],
     measure: str,
     palette: Palette,
+    span: Sequence[float] = (),
 ) -> None:
-    """Draws a measure on axes: over x, or beside each other where there is no numeric axis."""
+    """Draws a measure on axes: over x, or beside each other where there is no numeric axis.
+
+    `span` are the values of all axes that share the scale, if there are others than these.
+    """
     labels = list(lines)
     for place, (label, line) in enumerate(lines.items()):
         points = line if of.x else [(float(place), mean, low, high) for _, mean, low, high in line]
-        band_on(axes, points, label, palette, bars=of.x is None)
-    values = [mean for line in lines.values() for _, mean, _, _ in line if mean == mean]
+        shown = amount_text(number(label), units[of.lines]) if of.lines and units[of.lines] else label
+        band_on(axes, points, label, palette, shown, bars=of.x is None)
+    values = span or [mean for line in lines.values() for _, mean, _, _ in line if mean == mean]
     scale(axes, "y", values)
     if values and min(values) > 0 and axes.get_yscale() == "linear":
         axes.set_ylim(bottom=0)
@@ -139,15 +196,25 @@ def draw(
         axes.set_xlim(-0.6, len(labels) - 0.4)
 
 
-def band_on(axes: Axes, points: Sequence[Band], label: str, palette: Palette, *, bars: bool = False) -> None:
+def band_on(
+    axes: Axes, points: Sequence[Band], label: str, palette: Palette, shown: str, *, bars: bool = False
+) -> None:
     """Draws means as a line and their intervals as a band, or as bars where the x axis is no number."""
     x, mean, low, high = ([point[column] for point in points] for column in range(4))
     color, marker = palette.color(label), palette.marker(label)
-    axes.plot(x, mean, color=color, ls=palette.line(label), marker=marker, ms=5, label=label or "_")
+    axes.plot(x, mean, color=color, ls=palette.line(label), marker=marker, ms=5, label=shown or "_")
     if bars:
         axes.vlines(x, low, high, color=color, lw=3, alpha=0.35)
     elif any(value == value for value in low):
         axes.fill_between(x, low, high, color=color, alpha=0.18, lw=0)
+
+
+def number(label: str) -> float | str:
+    """The number that a label of a line is."""
+    try:
+        return float(label)
+    except ValueError:
+        return label
 
 
 def scale(axes: Axes, which: str, values: Sequence[float]) -> None:

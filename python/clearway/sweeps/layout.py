@@ -54,11 +54,12 @@ def layout(sweep: Sweep, x: str | None = None, lines: str | None = None) -> Layo
     return Layout(x, lines, tuple(name for name in rest if name != lines))
 
 
-def panels(sweep: Sweep, of: Layout) -> list[tuple[dict[str, Any], pl.DataFrame]]:
-    """The rows of each combination of values of the axes that have panels of their own."""
+def panels(sweep: Sweep, of: Layout, bucket: str | None = None) -> list[tuple[dict[str, Any], pl.DataFrame]]:
+    """The rows of each combination of values of the axes that have panels of their own; those of a size bucket."""
+    frame = sweep.frame if bucket is None else sweep.sizes.filter(bucket=bucket)
     if not of.panels:
-        return [({}, sweep.frame)]
-    parts = sweep.frame.partition_by(of.panels, maintain_order=True)
+        return [({}, frame)]
+    parts = frame.partition_by(of.panels, maintain_order=True)
     return [({name: part[name][0] for name in of.panels}, part) for part in parts]
 
 

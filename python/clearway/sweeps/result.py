@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -17,6 +18,9 @@ from clearway._clearway import Error
 from clearway.jobs import files
 from clearway.result import Run, load
 from clearway.sweeps.bands import CONFIDENCE, interval
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Files and folders of a sweep's folder.
 FILE, RUNS, FAILURES, COSTS = "sweep.toml", "runs", "failures.csv", "costs.csv"
@@ -98,10 +102,40 @@ class Sweep:
         self, measures: Sequence[str] | None = None, *, over: Sequence[str] = ("seed",), confidence: float = CONFIDENCE
     ) -> pl.DataFrame:
         """As `summary`, for the completion times of each size bucket."""
-        numbers = [
-            name for name, dtype in self.sizes.schema.items() if dtype.is_numeric() and name not in self.axes.values()
-        ]
-        return summarise(self.sizes, [*self.by(over), "bucket"], list(measures or numbers), confidence)
+        chosen = self.measures_by_size() if measures is None else list(measures)
+        return summarise(self.sizes, [*self.by(over), "bucket"], chosen, confidence)
+
+    def measures_by_size(self) -> list[str]:
+        """The measures of `sizes`, which are numbers."""
+        kinds = self.sizes.schema.items()
+        return [name for name, dtype in kinds if dtype.is_numeric() and name not in self.axes.values()]
+
+    def plot(
+        self, measure: str = "fct_p99_s", *, x: str | None = None, lines: str | None = None, bucket: str | None = None
+    ) -> Figure:
+        """Draws a measure as a matplotlib figure: a line per transport over the numeric axis, with confidence bands.
+
+        `x` and `lines` choose other axes; the values of those that are left have panels of their own. With `bucket`,
+        a size bucket of `sizes`, the measure is a column of `sizes`: `plot("p99_s", bucket="S (< 10 KB)")`.
+        """
+        numbers = self.measures() if bucket is None else self.measures_by_size()
+        if measure not in numbers:
+            raise Error(f"{measure!r} is no measure to draw (measures: {', '.join(numbers)})")
+        if bucket is not None and bucket not in (known := self.sizes["bucket"].unique().sort().to_list()):
+            raise Error(f"{bucket!r} is no size bucket (buckets: {', '.join(known)})")
+        try:
+            report = importlib.import_module("clearway.report.sweeps")
+        except ModuleNotFoundError as error:
+            if error.name is None or error.name.partition(".")[0] != "matplotlib":
+                raise
+            raise Error("pictures need matplotlib, which is not installed: pip install matplotlib") from None
+        drawn: Figure = report.picture(self, measure, x, lines, bucket)
+        return drawn
+
+    def _repr_html_(self) -> str:
+        """The sweep as notebooks show it: its table and pictures."""
+        shown: str = importlib.import_module("clearway.report.sweeps").notebook_html(self)
+        return shown
 
     def by(self, over: Sequence[str] = ("seed",)) -> list[str]:
         """The columns of the axes whose values are no repetitions."""

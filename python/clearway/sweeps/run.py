@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import socket
 import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -186,7 +187,7 @@ class Plan:
         files = [file for file in entry.iterdir() if file.name not in (SUMMARY, MEASURED, MANIFEST)]
         if is_published(target, point.key, files):
             return
-        with folder.draft(target, force=True) as made:
+        with folder.draft(target, force=True, durable=False) as made:
             for file in files:
                 link(file, made / file.name)
             folder.seal(made, {**summary, "overrides": point.overrides, KEY: point.key})
@@ -220,6 +221,7 @@ class Plan:
         )
 
 
+@cache
 def how() -> str:
     """Hash of how results come about: the simulator as compiled, and the code that runs it and writes its results."""
     return sources.digest(sources.engine_hash(), sources.fingerprint(simulate, fill, frame.measure))
@@ -277,8 +279,16 @@ def keep(resolved: str, key: str, store: str) -> None:
         kept.put(key, partial(write, resolved))
 
 
-def compute(resolved: str) -> dict[str, bytes]:
-    """Runs a point on a machine that does not see the store: the files of its result."""
+def compute(resolved: str, version: str) -> dict[str, bytes]:
+    """Runs a point on a machine that does not see the store: the files of its result.
+
+    `version` is the `how` of the machine that asked, which must be that of this one.
+    """
+    if version != how():
+        raise Error(
+            f"{socket.gethostname()} has another Clearway ({_clearway.__version__}, commit {_clearway.__commit__}, or "
+            "changed files); install the same on all machines"
+        )
     with tempfile.TemporaryDirectory(prefix="clearway-") as folder:
         write(resolved, Path(folder))
         return {file.name: file.read_bytes() for file in Path(folder).iterdir()}
@@ -316,7 +326,7 @@ def task(plan: Plan, index: int, workers: Workers) -> Task:
         return Task(
             plan.names[index], keep, (point.resolved, point.key, str(plan.store.folder.resolve())), point.weight
         )
-    return Task(plan.names[index], compute, (point.resolved,), point.weight)
+    return Task(plan.names[index], compute, (point.resolved, how()), point.weight)
 
 
 def settle(plan: Plan, index: int, done: Done) -> None:

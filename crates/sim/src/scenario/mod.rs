@@ -8,7 +8,7 @@
 //! | `document` | the file as written, whose values know their line; `--set` writes into it |
 //! | `field` | kinds of values that scenario files alone have |
 //! | `schema` | the keys, each declared once |
-//! | `shapes`, `transport`, `mechanism`, `traffic`, `resolve` | from keys to the model |
+//! | `shapes`, `networks`, `transport`, `mechanism`, `traffic`, `resolve` | from keys to the model |
 //! | `memory` | the refusal of what would exhaust memory |
 //! | `reference` | from keys to the documentation |
 
@@ -18,6 +18,7 @@ mod field;
 mod files;
 mod mechanism;
 mod memory;
+mod networks;
 mod reference;
 mod resolve;
 mod schema;

@@ -1,8 +1,9 @@
 //! The reference of scenario files, which is written from the schema, and the lists for `clearway list`.
 
 use super::mechanism;
+use super::networks::Format;
 use super::schema::*;
-use super::shapes::SHAPES;
+use super::shapes::{SHAPES, example};
 use super::traffic::KINDS;
 use crate::traffic::{WORKLOADS, WorkloadInfo};
 use clearway_schema::{Declared, REQUIRED, Spec};
@@ -17,6 +18,15 @@ pub struct TopologyInfo {
     pub summary: &'static str,
     /// The keys with their defaults, as written; a default is empty if there is none.
     pub keys: Vec<(&'static str, &'static str)>,
+}
+
+impl TopologyInfo {
+    /// Returns the names of hosts and switches with the default keys; empty for networks from files.
+    pub fn names(&self) -> String {
+        example(self.name).map_or(String::new(), |network| {
+            format!("hosts {}; switches {}", network.host_names(), network.switch_names())
+        })
+    }
 }
 
 /// Returns all kinds of networks.
@@ -59,6 +69,8 @@ size = \"64 KB\"
 **Values.** Times, rates and sizes are texts of a number and a unit: `\"4 us\"` (s, ms, us, ns, ps), `\"10 Gbps\"` (Tbps, Gbps,
 Mbps, Kbps, bps), `\"384.5 KB\"` (TB, GB, MB, KB, B). 1 KB is 1000 B; GiB, MiB and KiB are binary. A host is written by its name
 in the network, `\"h0\"`, or by its number, `0`. A port is written by both ends of its link, the sending end first: `\"tor0->h3\"`.
+Many switches have a second name that says what they are, such as `leaf0` or `pod1-agg0`, which is accepted everywhere; results show
+the first one. [`clearway show`](networks.md) draws a network with its names.
 
 **Mistakes.** Clearway refuses an unknown key, a wrong unit, a value out of range, or a host that does not exist before anything
 runs. The message is one line with the file, the line, the key, the value, and what would be right. No key is ignored: a key
@@ -114,6 +126,21 @@ fn mechanism_keys(out: &mut String) {
     }
 }
 
+/// The tables of a file of a network.
+fn own_file(out: &mut String) {
+    let _ =
+        write!(out, "\n{} They are read and refused like those of a scenario.\n", NetworkFile::DOC.trim());
+    keys(out, NetworkFile::SPECS);
+    for (title, doc, specs) in [
+        ("[[host]]", FileHost::DOC, FileHost::SPECS),
+        ("[[switch]]", FileSwitch::DOC, FileSwitch::SPECS),
+        ("[[link]]", FileLink::DOC, FileLink::SPECS),
+    ] {
+        let _ = write!(out, "\n`{title}` of such a file: {}\n", doc.trim());
+        keys(out, specs);
+    }
+}
+
 /// Returns the page `docs/scenario.md`, written from the declarations that read scenario files: every table with its
 /// keys, and for each key the kind of value, default, limits and meaning.
 pub fn reference() -> String {
@@ -122,7 +149,17 @@ pub fn reference() -> String {
     out.push_str("\n## `[topology]`\n\nThe network. `kind` chooses its shape and so the other keys.\n");
     for shape in SHAPES {
         let _ = write!(out, "\n### `kind = \"{}\"`\n\n{}\n", shape.name, shape.doc.trim());
+        if let Some(network) = example(shape.name) {
+            let (hosts, switches) = (network.host_names(), network.switch_names());
+            let _ = writeln!(
+                out,
+                "With the default keys the hosts are named `{hosts}`, the switches `{switches}`."
+            );
+        }
         keys(&mut out, shape.keys);
+        if shape.name == Format::Own.kind() {
+            own_file(&mut out);
+        }
     }
     section(&mut out, "`[[link]]`", LinkTable::DOC, LinkTable::SPECS);
     section(&mut out, "`[network]`", Network::DOC, Network::SPECS);

@@ -3,12 +3,13 @@
 use super::document::{Document, Path};
 use super::error::ScenarioError;
 use super::files::{self, Text};
+use super::networks::Format;
 use super::schema::*;
 use clearway_schema::suggestion;
 use clearway_schema::{Declared, Spec, Value};
 use clearway_topology::{
     Clos3, Dumbbell, FatTree, LeafSpine, MultiBottleneck, NodeId, OversubscribedFatTree, Pacc320, ParkingLot,
-    Size, Star, Topology, TopologyError, from_hpcc, from_toml,
+    Size, Star, Topology, TopologyError,
 };
 use clearway_units::Rate;
 
@@ -44,17 +45,25 @@ macro_rules! shapes {
         #[derive(Clone, Debug)]
         pub(super) enum Shape {
             $($Shape($Shape),)+
-            File(TopologyFile),
-            HpccFile(TopologyFile),
+            File(Format, TopologyFile),
         }
 
         /// All kinds of networks.
         pub(super) const SHAPES: &[KindInfo] = &[
             $(KindInfo { name: $name, doc: $doc, keys: $Shape::SPECS },)+
-            KindInfo { name: FILE, doc: "A network from a TOML file: `hosts`, `switches`, `rate`, `delay`, `[[host]]`, \
-                `[[switch]]`, `[[link]]`.", keys: TopologyFile::SPECS },
-            KindInfo { name: HPCC_FILE, doc: "A network in the text format of HPCC's ns-3.", keys: TopologyFile::SPECS },
+            of_file(Format::ALL[0]),
+            of_file(Format::ALL[1]),
+            of_file(Format::ALL[2]),
+            of_file(Format::ALL[3]),
         ];
+
+        /// Returns the network of a shape with its default keys; `None` for networks from files.
+        pub(super) fn example(kind: &str) -> Option<Topology> {
+            match kind {
+                $($name => $Shape::default().build().ok(),)+
+                _ => None,
+            }
+        }
 
         impl Shape {
             /// Reads the table and builds the network, unless `check` refuses its size.
@@ -82,8 +91,7 @@ macro_rules! shapes {
             pub fn kind(&self) -> &'static str {
                 match self {
                     $(Shape::$Shape(_) => $name,)+
-                    Shape::File(_) => FILE,
-                    Shape::HpccFile(_) => HPCC_FILE,
+                    Shape::File(format, _) => format.kind(),
                 }
             }
 
@@ -91,7 +99,7 @@ macro_rules! shapes {
             pub fn write(&self) -> Vec<(&'static str, String)> {
                 match self {
                     $(Shape::$Shape(shape) => shape.write(),)+
-                    Shape::File(table) | Shape::HpccFile(table) => table.write(),
+                    Shape::File(_, table) => table.write(),
                 }
             }
         }
@@ -114,41 +122,37 @@ fn read_file(
         max: files::TEXT_MAX,
     };
     let Found { text, path, hash } = named_file(document, at, base, &named)?;
-    let read = if kind == FILE { from_toml(&text.text) } else { from_hpcc(&text.text) };
-    let topology = read.map_err(|error| match error {
-        TopologyError::Line { line, problem } => text.error(line, &problem),
-        other => ScenarioError::file(&text.path.display().to_string(), other.to_string()),
-    })?;
-    let table = TopologyFile { path, hash: Some(hash) };
-    let shape = if kind == FILE { Shape::File(table) } else { Shape::HpccFile(table) };
-    Ok((shape, topology))
+    let format = Format::ALL.into_iter().find(|format| format.kind() == kind).unwrap_or(Format::Own);
+    let topology = format.read(&text)?;
+    Ok((Shape::File(format, TopologyFile { path, hash: Some(hash) }), topology))
 }
 
-const FILE: &str = "file";
-const HPCC_FILE: &str = "hpcc-file";
+/// Returns the kind of network that files of a format have.
+const fn of_file(format: Format) -> KindInfo {
+    KindInfo { name: format.kind(), doc: format.doc(), keys: TopologyFile::SPECS }
+}
 
 shapes! {
     "dumbbell" Dumbbell
-        "Two switches and a link that all pairs share. Hosts: senders `h0` on, then receivers.";
+        "Two switches and a link that all pairs share. The first half of the hosts send, the others receive.";
     "star" Star
-        "One switch. Hosts: `h0` on.";
+        "One switch.";
     "parking-lot" ParkingLot
-        "Switches in a line: one flow over all links between them, and on each link a cross flow. Hosts: \
-         `long-sender`, `long-receiver`, then `cross-sender0`, `cross-receiver0`, ...";
+        "Switches in a line: one flow over all links between them, and on each link a cross flow.";
     "multi-bottleneck" MultiBottleneck
         "ExpressPass '17, Fig. 11 (a): flows 1 to N cross Link 1 and then Link 2, Flow 0 crosses Link 2 \
-         only. Hosts: `sender0` on, `receiver0` on.";
+         only.";
     "fat-tree" FatTree
-        "The k-ary fat tree: k^3/4 hosts `h0` on, switches `tor0`, `agg0`, `core0` on.";
+        "The k-ary fat tree: k^3/4 hosts in k pods.";
     "oversubscribed-fat-tree" OversubscribedFatTree
         "The 192-host tree of ExpressPass '17, sec. 6.3, 3:1 oversubscribed at its 32 ToRs; 16 \
          aggregation switches, 8 cores.";
     "pacc-320" Pacc320
         "The 320-host tree of PACC and HPCC: 20 ToRs, 20 aggregation switches, 16 cores.";
     "clos3" Clos3
-        "Three tiers with free counts. Hosts `h0` on, switches `tor0`, `agg0`, `core0` on.";
+        "Three tiers with free counts.";
     "leaf-spine" LeafSpine
-        "Two tiers: every leaf is linked to every spine. Hosts `h0` on, switches `tor0`, `spine0` on.";
+        "Two tiers: every leaf is linked to every spine.";
 }
 
 impl Shape {

@@ -1,6 +1,7 @@
 //! Leaf-spine and three-tier Clos networks, and the wiring of three tiers that the fat trees share.
 
 use super::limits::{hosts_within, switches_within, within};
+use crate::alias::Alias;
 use crate::builder::{Builder, HOSTS_MAX, LINKS_MAX, SWITCHES_MAX, at_most};
 use crate::error::TopologyError;
 use crate::graph::{NodeId, Topology};
@@ -19,7 +20,8 @@ declare! {
     ///     h0 h1  h2 h3 h4 h5
     /// ```
     ///
-    /// Host `i` is attached to leaf `i / hosts_per_leaf`. The switches are named `tor{i}` and `spine{i}`. There are
+    /// Host `i` is attached to leaf `i / hosts_per_leaf`. The switches are named `tor{i}` (or `leaf{i}`)
+    /// and `spine{i}`. There are
     /// `leaves * spines` links besides one for each host. Paths have 2 hops within a leaf, else 4.
     #[derive(Copy, PartialEq, Eq)]
     pub struct LeafSpine {
@@ -60,6 +62,7 @@ impl LeafSpine {
             (0..self.leaves).map(|tor| builder.add_switch(format!("tor{tor}"), 1)).collect();
         let spines: Vec<NodeId> =
             (0..self.spines).map(|spine| builder.add_switch(format!("spine{spine}"), 2)).collect();
+        builder.alias(Alias::row("leaf", tors[0].0, self.leaves));
         for host in 0..hosts {
             builder.link(NodeId(host), tors[(host / self.hosts_per_leaf) as usize], self.rate, self.delay);
         }
@@ -87,7 +90,7 @@ declare! {
     /// ```
     ///
     /// Host `i` is attached to ToR `i / hosts_per_tor`, and ToR `t` is in pod `t / tors_per_pod`. Switches are numbered
-    /// in the order `tor`, `agg`, `core`. Aggregation switch `j` of a pod is linked to the `uplinks_per_agg` cores from
+    /// in the order `tor`, `agg`, `core`; `pod1-agg0` is another name of the first aggregation switch of pod 1. Aggregation switch `j` of a pod is linked to the `uplinks_per_agg` cores from
     /// `j * uplinks_per_agg` on, modulo the number of cores. Paths have 2, 4 or 6 hops.
     ///
     /// ExpressPass '17, Table 1, has two such networks of 8,192 hosts. The one that it calls a 32-ary fat tree has 16
@@ -177,6 +180,8 @@ impl Clos3 {
         let tors = tier(tors, "tor", 1);
         let aggs = tier(self.pods * self.aggs_per_pod, "agg", 2);
         let cores = tier(self.cores, "core", 3);
+        builder.alias(Alias::pods("tor", tors[0].0, self.pods * self.tors_per_pod, self.tors_per_pod));
+        builder.alias(Alias::pods("agg", aggs[0].0, self.pods * self.aggs_per_pod, self.aggs_per_pod));
         for host in 0..hosts {
             builder.link(NodeId(host), tors[(host / self.hosts_per_tor) as usize], self.rate, self.delay);
         }

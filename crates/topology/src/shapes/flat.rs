@@ -1,6 +1,7 @@
 //! Networks of one switch ([`Star`]) or two ([`Dumbbell`]).
 
 use super::limits::{hosts_within, within};
+use crate::alias::Alias;
 use crate::builder::{Builder, HOSTS_MAX};
 use crate::error::TopologyError;
 use crate::graph::{NodeId, Topology};
@@ -16,7 +17,8 @@ declare! {
     ///             ...-+    bottleneck        +-- ...
     /// ```
     ///
-    /// Hosts: senders `0..pairs`, receivers `pairs..2 * pairs`. Switches: `s0` (senders), `s1` (receivers).
+    /// Hosts: senders `0..pairs`, receivers `pairs..2 * pairs`. Switches: `s0` (or `left`, of the senders), `s1` (or
+    /// `right`, of the receivers).
     /// Links: `2 * pairs + 1`; the bottleneck is the last one. Every path from a sender to a receiver has 3 hops.
     #[derive(Copy, PartialEq, Eq)]
     pub struct Dumbbell {
@@ -55,6 +57,8 @@ impl Dumbbell {
             builder.add_host(format!("h{host}"));
         }
         let (left, right) = (builder.add_switch("s0", 1), builder.add_switch("s1", 1));
+        builder.alias(Alias::one("left", left.0));
+        builder.alias(Alias::one("right", right.0));
         for pair in 0..self.pairs {
             builder.link(self.sender(pair), left, self.rate, self.delay);
         }
@@ -99,6 +103,7 @@ impl Star {
             builder.add_host(format!("h{host}"));
         }
         let hub = builder.add_switch("s0", 1);
+        builder.alias(Alias::one("switch", hub.0));
         for host in 0..self.hosts {
             builder.link(NodeId(host), hub, self.rate, self.delay);
         }

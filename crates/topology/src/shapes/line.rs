@@ -1,6 +1,7 @@
 //! Networks whose switches form a line, for flows that cross more than one bottleneck.
 
 use super::limits::within;
+use crate::alias::Alias;
 use crate::builder::Builder;
 use crate::error::TopologyError;
 use crate::graph::{NodeId, PortId, Topology};
@@ -85,6 +86,7 @@ impl ParkingLot {
         }
         let switches: Vec<NodeId> =
             (0..=self.bottlenecks).map(|switch| builder.add_switch(format!("s{switch}"), 1)).collect();
+        builder.alias(Alias::row("switch", switches[0].0, self.bottlenecks + 1));
         let mut link = |a, b| builder.link(a, b, self.rate, self.delay);
         for ends in switches.windows(2) {
             link(ends[0], ends[1]);
@@ -178,7 +180,12 @@ impl MultiBottleneck {
             builder.add_host(format!("receiver{flow}"));
         }
         let (left, middle) = (builder.add_switch("s0", 1), builder.add_switch("s1", 1));
+        builder.alias(Alias::one("left", left.0));
+        builder.alias(Alias::one("middle", middle.0));
         let right = if self.shared_sender { self.sender(0) } else { builder.add_switch("s2", 1) };
+        if !self.shared_sender {
+            builder.alias(Alias::one("right", right.0));
+        }
         let mut link = |a, b| builder.link(a, b, self.rate, self.delay);
         link(middle, left);
         link(right, middle);

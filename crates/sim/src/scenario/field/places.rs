@@ -281,3 +281,28 @@ impl Field for Ports {
         }
     }
 }
+
+/// One end of a link, or the ends of several links.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ends(pub Vec<String>);
+
+impl Field for Ends {
+    fn kind() -> String {
+        "node or list of nodes".into()
+    }
+
+    fn read(value: &Value) -> Result<Ends, String> {
+        const RIGHT: &str = "write a node's name, or a list of names to link each of them to b";
+        match value {
+            Value::Text(_) => String::read(value).map(|name| Ends(vec![name])),
+            Value::List(names) if !names.is_empty() => {
+                <Vec<String>>::read(value).map(Ends).map_err(|_| RIGHT.into())
+            }
+            _ => Err(RIGHT.into()),
+        }
+    }
+
+    fn write(&self) -> Option<String> {
+        self.0.write()
+    }
+}

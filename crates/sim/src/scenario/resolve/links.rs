@@ -5,7 +5,6 @@ use crate::scenario::document::{Document, Path};
 use crate::scenario::error::Result;
 use crate::scenario::field::{Direction, Links, Pair};
 use crate::scenario::schema::*;
-use clearway_schema::suggestion;
 use clearway_topology::{PortId, Topology};
 use clearway_units::Time;
 use std::collections::BTreeMap;
@@ -31,12 +30,7 @@ pub(super) fn with_links(document: &Document, described: Topology) -> Result<(To
 
 /// Returns the port of the first end of a link towards the second.
 pub(super) fn link(topology: &Topology, Pair(a, b): &Pair<String>) -> std::result::Result<PortId, String> {
-    let node = |name: &String| {
-        topology.node(name).ok_or_else(|| {
-            let names = topology.nodes().iter().take(10_000).map(|node| node.name.as_str());
-            format!("there is no node {name:?}{}", suggestion(name, names))
-        })
-    };
+    let node = |name: &String| topology.node(name).ok_or_else(|| topology.no_node(name));
     let (from, to) = (node(a)?, node(b)?);
     topology.port_between(from, to).ok_or_else(|| {
         let neighbours = topology.ports_of(from).iter().map(|&port| topology.name(topology.port(port).to));

@@ -98,7 +98,7 @@ fn traffic_and_networks_come_from_files_and_are_held_against_their_hash() {
     let disconnected = "hosts = 2\nswitches = 2\nrate = \"10 Gbps\"\ndelay = \"1 us\"\n\
          [[link]]\na = \"h0\"\nb = \"s0\"\n[[link]]\na = \"h1\"\nb = \"s1\"\n";
     assert!(refused("net.toml", disconnected).contains("no path joins hosts \"h0\" and \"h1\""));
-    assert!(refused("net.toml", "hosts = 2\ncolour = 3\n").starts_with("net.toml:2: unknown field"));
+    assert!(refused("net.toml", "hosts = 2\ncolour = 3\n").starts_with("net.toml:2: colour: unknown key"));
 
     let resolved = scenario.to_toml();
     folder.write("sizes.csv", "1000,0.25\n3000,1\n");
@@ -246,4 +246,158 @@ fn a_list_is_read_by_its_content_with_the_mark_and_line_ends_of_a_spreadsheet() 
     let forced = refused("flows.txt", "1\n1 3 3 100 1000 0.000002\n", "format = \"ns-2\"");
     assert_eq!(forced, "/flows.txt:1: has 1 values for 4; write start-in-seconds src dst bytes");
     assert!(refused("wide.csv", "s\0t\0", "").starts_with("/wide.csv:1: \"s\\0t\\0\" is no column"));
+}
+
+/// A network in Clearway's own format.
+const OWN_NETWORK: &str = r#"hosts = 2
+switches = 1
+rate = "10 Gbps"
+[[host]]
+name = "nas"
+[[switch]]
+name = "spine"
+tier = 2
+[[link]]
+a = ["h0", "h1"]
+b = "s0"
+delay = "4 us"
+[[link]]
+a = "s0"
+b = "spine"
+rate = "40 Gbps"
+delay = "1 us"
+[[link]]
+a = "nas"
+b = "spine"
+delay = "4 us"
+loss = 0.5
+"#;
+
+/// Reads a scenario on a network from a file, and returns it or the error without the folder.
+fn on_network(folder: &Folder, kind: &str, content: &str) -> Result<Scenario, String> {
+    folder.write("network", content);
+    let text = format!(
+        "[topology]\nkind = \"{kind}\"\npath = \"network\"\n[transport]\nname = \"cubic\"\n\
+         [[traffic]]\nkind = \"permutation\"\nsize = \"1 KB\"\n"
+    );
+    Scenario::parse(&text, "test.toml", &folder.0, &Overrides::default())
+        .map_err(|error| error.to_string().replace(&format!("{}/", folder.0.display()), ""))
+}
+
+#[test]
+fn counted_nodes_and_named_nodes_of_a_network_may_be_mixed() {
+    let folder = Folder::new("own");
+    let scenario = on_network(&folder, "file", OWN_NETWORK).unwrap();
+    let network = &scenario.model.topology;
+    let names: Vec<&str> = network.nodes().iter().map(|node| node.name.as_str()).collect();
+    assert_eq!(names, ["h0", "h1", "nas", "s0", "spine"]);
+    assert_eq!(network.nodes().iter().map(|node| node.tier).collect::<Vec<_>>(), [0, 0, 0, 1, 2]);
+    let port =
+        |a: &str, b: &str| network.port_between(network.node(a).unwrap(), network.node(b).unwrap()).unwrap();
+    assert_eq!(network.port(port("h1", "s0")).rate, Rate::gbps(10), "the file's");
+    assert_eq!(network.port(port("spine", "s0")).rate, Rate::gbps(40), "its own");
+    assert_eq!(network.loss(port("spine", "nas")), 0.5);
+    assert_eq!(network.oversubscription(), 0.5);
+    check_reads_back(&scenario);
+}
+
+#[test]
+fn mistakes_in_a_network_are_named_like_those_in_a_scenario() {
+    let folder = Folder::new("own-mistakes");
+    let cases = [
+        ("hosts = 2", "hosts = ", "network:1: is not TOML: "),
+        ("hosts = 2", "hosts = 2000000", "network:1: hosts = 2000000: must be from 0 to 1000000"),
+        ("hosts = 2", "host_count = 2", "network:1: host_count: unknown key"),
+        ("\"10 Gbps\"", "\"10 Gb\"", "network:3: rate = \"10 Gb\": has an unknown unit"),
+        ("rate = \"10 Gbps\"\n", "", "network:8: link.0.rate: is missing; write rate = \"10 Gbps\" here or"),
+        ("\"nas\"", "\"h1\"", "network:5: host.h1.name = \"h1\": two nodes are named \"h1\""),
+        ("\"nas\"", "\"s0\"", "network:2: switches = 1: two nodes are named \"s0\""),
+        ("tier = 2", "tier = 0", "network:8: switch.spine.tier = 0: must be from 1 to 255"),
+        (
+            "\"h1\"]",
+            "\"h2\"]",
+            "network:10: link.0.a = [\"h0\", \"h2\"]: no node is named \"h2\"; add it as [[host]]",
+        ),
+        ("[\"h0\", \"h1\"]", "4", "network:10: link.0.a = 4: write a node's name, or a list of names"),
+        ("b = \"s0\"\n", "", "network:9: link.0.b: is missing; write text"),
+        (
+            "b = \"s0\"\ndelay = \"4 us\"\n",
+            "b = \"s0\"\n",
+            "network:9: link.0.delay: is missing; write delay",
+        ),
+        ("b = \"spine\"\nrate", "b = \"s0\"\nrate", "network:13: link.1: \"s0\" is linked to itself"),
+        ("\"40 Gbps\"", "\"0 bps\"", "network:16: link.1.rate = \"0 bps\": must be from 1 Mbps to 1.6 Tbps"),
+        ("loss = 0.5", "loss = -1.0", "network:22: link.2.loss = -1.0: must be from 0 to 1"),
+        ("a = \"nas\"", "a = \"s0\"", "network: no path joins hosts \"h0\" and \"nas\""),
+    ];
+    for (from, to, expected) in cases {
+        assert!(OWN_NETWORK.contains(from), "{from}");
+        let line = on_network(&folder, "file", &OWN_NETWORK.replacen(from, to, 1)).unwrap_err();
+        assert!(line.starts_with(expected), "{from} -> {to}: {line}");
+    }
+    assert!(on_network(&folder, "file", "").unwrap_err().contains("the network has no hosts"));
+    for (content, kind) in
+        [("<graphml/>", "graphml-file"), (HPCC_NETWORK, "hpcc-file"), ("Nodes 4\nTiers 2\n", "htsim-file")]
+    {
+        let line = on_network(&folder, "file", content).unwrap_err();
+        assert!(line.ends_with(&format!("write kind = \"{kind}\" if it is such a file")), "{line}");
+    }
+}
+
+#[test]
+fn networks_of_htsim_and_in_graphml_are_read_and_their_mistakes_named() {
+    let folder = Folder::new("foreign");
+    let htsim = "Nodes 8\nTiers 2\nPodsize 8\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 4\nRadix_Up 4\n\
+                 Downlink_Latency_ns 1000\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 2\nDownlink_Latency_ns 1000\n";
+    let scenario = on_network(&folder, "htsim-file", htsim).unwrap();
+    assert_eq!((scenario.model.topology.hosts(), scenario.model.topology.switches()), (8, 6));
+    check_reads_back(&scenario);
+    let line = on_network(&folder, "htsim-file", &htsim.replace("Radix_Up 4", "Radix_Up 3")).unwrap_err();
+    assert!(line.starts_with("network:7: radix_up: 3 is not 4"), "{line}");
+    let graphml = "<graphml><key id=\"k\" for=\"node\" attr.name=\"kind\"/><key id=\"r\" for=\"graph\" attr.name=\"rate\"/>\n\
+                   <key id=\"d\" for=\"graph\" attr.name=\"delay\"/><graph><data key=\"r\">1 Gbps</data><data key=\"d\">1 us</data>\n\
+                   <node id=\"a\"><data key=\"k\">host</data></node><node id=\"b\"><data key=\"k\">host</data></node>\n\
+                   <edge source=\"a\" target=\"b\"/></graph></graphml>";
+    let scenario = on_network(&folder, "graphml-file", graphml).unwrap();
+    assert_eq!(scenario.model.topology.hosts(), 2);
+    check_reads_back(&scenario);
+    let line =
+        on_network(&folder, "graphml-file", &graphml.replace("target=\"b\"", "target=\"c\"")).unwrap_err();
+    assert_eq!(line, "network:4: no node has the id \"c\"");
+}
+
+#[test]
+fn switches_go_by_what_they_are_and_an_unknown_name_lists_the_names() {
+    let sample = |port: &str| format!("{VALID}\n[[sample]]\nwhat = \"queue\"\nports = [\"{port}\"]\n");
+    let named = parse(&sample("switch->h0"));
+    let ports = |scenario: &Scenario| format!("{:?}", scenario.model.samples[0].what);
+    assert_eq!(ports(&named), ports(&parse(&sample("s0->h0"))));
+    check_reads_back(&named);
+    let line = refused(&sample("swich->h0"));
+    assert!(
+        line.contains(
+            "there is no node \"swich\"; did you mean \"switch\"? (switches: s0 (or switch); hosts: h0"
+        ),
+        "{line}"
+    );
+}
+
+use proptest::prelude::*;
+
+proptest! {
+    #[test]
+    fn no_mutation_of_a_network_panics(
+        edits in prop::collection::vec((0..OWN_NETWORK.len(), "[0-9a-z \n\"=\\[\\]]{0,3}", 0usize..4), 1..4),
+    ) {
+        let mut text = OWN_NETWORK.to_string();
+        for (place, insert, remove) in edits {
+            let start = place.min(text.len());
+            let end = (start + remove).min(text.len());
+            text.replace_range(start..end, &insert);
+        }
+        let folder = Folder::new("own-mutated");
+        if let Ok(scenario) = on_network(&folder, "file", &text) {
+            prop_assert!(scenario.model.topology.hosts() > 0);
+        }
+    }
 }

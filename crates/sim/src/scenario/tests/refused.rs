@@ -125,8 +125,7 @@ fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
         ),
         (
             refused_with("senders = 4", "receiver = \"h9\""),
-            "x.toml:26: traffic.burst.receiver = \"h9\": there is no host \"h9\" (the network has 5, \
-             h0 to h4)",
+            "x.toml:26: traffic.burst.receiver = \"h9\": there is no host \"h9\" (hosts: h0..h4)",
         ),
         (
             refused_with("senders = 4", "receiver = 5"),

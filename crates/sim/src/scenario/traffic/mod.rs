@@ -8,6 +8,7 @@ use super::error::Result;
 use super::field::{Chosen, HostRef};
 use super::files;
 use super::memory::Limit;
+use super::networks::Format;
 use super::schema::*;
 use super::shapes::{Found, KindInfo, Named, Shape, has, named_file, read_kind};
 use crate::model::{Flow, Pattern, Poisson};
@@ -138,7 +139,7 @@ impl Surroundings<'_> {
         let Ok(number) = number.parse::<u64>() else {
             return Err(format!("{number:?} is no number of a host; write one from 0"));
         };
-        if !matches!(self.shape, Shape::HpccFile(_)) {
+        if !matches!(self.shape, Shape::File(Format::Hpcc, _)) {
             return self.find_host(&HostRef::Number(number));
         }
         let named = |letter: char| self.topology.node(&format!("{letter}{number}"));
@@ -163,13 +164,7 @@ impl Surroundings<'_> {
             (_, HostRef::Number(number)) => {
                 Err(format!("there is no host {number}; the network has {count}, counted from 0"))
             }
-            (_, HostRef::Name(name)) => {
-                let hosts = &self.topology.nodes()[..self.topology.hosts()];
-                let names = || hosts.iter().take(10_000).map(|host| host.name.as_str());
-                let hint = suggestion(name, names());
-                let (first, last) = (&hosts[0].name, &hosts[hosts.len() - 1].name);
-                Err(format!("there is no host {name:?}{hint} (the network has {count}, {first} to {last})"))
-            }
+            (_, HostRef::Name(name)) => Err(self.topology.no_host(name)),
         }
     }
 
