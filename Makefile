@@ -8,7 +8,7 @@ RUST := $(shell find crates workloads scenarios -type f -not -name '*.md' 2>/dev
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-full mutants parity bench wheel lint docs docs-check pages-check clean
+.PHONY: help build run test test-full mutants parity bench wheel lint docs notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -69,6 +69,9 @@ lint: build ## Checks formatting, lints, types and documentation; whatever they 
 
 docs: build ## Writes the generated parts of docs/ anew.
 	$(BIN)/python tools/docs.py
+
+notebooks: build ## Runs the notebooks of docs/notebooks and writes their outputs into them.
+	$(BIN)/python tools/notebooks.py
 
 docs-check: build
 	$(BIN)/python tools/docs.py --check

@@ -29,7 +29,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 def message(run: Any, partial: Any) -> str:
-    """What was simulated, in words."""
+    """Says what was simulated."""
     if run is None and partial is not None:
         return f"interrupted; what was finished: {partial!r}"
     if run is None:

@@ -19,6 +19,17 @@ QUEUES = {"queue": "queue_bytes", "credit-queue": "queue_credits"}
 RATES = {"throughput": "throughput_bps", "sender": "rate_bps", "rate": "port_rate_bps"}
 
 
+def look(transport: str) -> dict[str, Any]:
+    """The colour, line and marker of a transport in all pictures, as matplotlib's `plot` takes them."""
+    style = importlib.import_module("clearway.report.style")
+    number = style.Palette([transport]).number(transport)
+    return {
+        "color": style.PAIRS[number % len(style.PAIRS)][0],
+        "linestyle": style.line_style(number),
+        "marker": style.marker_style(number),
+    }
+
+
 def runs_html(title: str, runs: Mapping[str, Any]) -> str:
     """Runs side by side, as notebooks show them."""
     shown: str = importlib.import_module("clearway.report.notebook").runs_html(title, runs)
@@ -28,8 +39,8 @@ def runs_html(title: str, runs: Mapping[str, Any]) -> str:
 class Plots:
     """Pictures of one run or of several side by side; each method returns a new matplotlib figure.
 
-    A transport looks the same in all of them. In a notebook a figure that ends a cell is shown; elsewhere
-    `figure.savefig("fct.svg")` writes it.
+    A transport looks the same in all of them, and `clearway.plot.look` gives its look for pictures of your own. In a
+    notebook a figure that ends a cell is shown; elsewhere `figure.savefig("fct.svg")` writes it.
     """
 
     def __init__(self, runs: Mapping[str, Any]) -> None:

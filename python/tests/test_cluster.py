@@ -7,12 +7,13 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SMALL
+from conftest import REPOSITORY, SMALL
 from test_sweep import SWEEP, files_of, small_dict
 
 import clearway
@@ -138,3 +139,38 @@ def test_jobs_of_slurm_run_a_sweep(tmp_path: Path) -> None:
     assert len((tmp_path / "slurm.log.jobs").read_text().splitlines()) == 2
     near = clearway.sweep(tmp_path / "two.toml", out=tmp_path / "near" / "two", processes=1)
     assert files_of(tmp_path / "out" / "two") == files_of(near.out)
+
+
+@pytest.mark.full
+@pytest.mark.filterwarnings("default")
+def test_an_evaluation_killed_twice_gives_the_same_bytes_on_two_cores_and_on_a_cluster(
+    cluster: Any, tmp_path: Path
+) -> None:
+    text = (REPOSITORY / "scenarios" / "sweeps" / "evaluation.toml").read_text("utf-8")
+    for old, new in (("to = 0.7", "to = 0.3"), ("to = 5", "to = 2"), ("flows = 1000", "flows = 100")):
+        assert old in text
+        text = text.replace(old, new)
+    path = tmp_path / "evaluation.toml"
+    path.write_text(text)
+    calm = clearway.sweep(path, out=tmp_path / "calm" / "out", processes=2)
+    assert calm.frame.height == 4 * 2 * 3 * 2
+    wild = [sys.executable, "-m", "clearway", "sweep", str(path), "--quiet", "-j", "2"]
+    wild += ["--out", str(tmp_path / "wild" / "out")]
+    for _ in range(2):
+        process = subprocess.Popen(wild)
+        # Not before a result is there, so that there is something to lose.
+        before = kept(tmp_path / "wild")
+        while process.poll() is None and kept(tmp_path / "wild") < before + 5:
+            time.sleep(0.02)
+        assert process.poll() is None
+        process.kill()
+        process.wait()
+    assert 10 <= kept(tmp_path / "wild") < calm.frame.height
+    subprocess.run(wild, check=True)
+    far = clearway.sweep(path, out=tmp_path / "far" / "out", on=address(cluster))
+    assert files_of(tmp_path / "wild" / "out") == files_of(calm.out) == files_of(far.out)
+
+
+def kept(folder: Path) -> int:
+    """The results that the store beside the folder of a sweep has."""
+    return len(list((folder / ".store").glob("??/*/entry.json")))

@@ -180,3 +180,30 @@ def test_time_left_follows_from_the_weights_that_are_done() -> None:
     assert tally.left_s == pytest.approx(2, abs=0.1)
     assert str(tally) == "9/10, 8 kept from before, 0:02 left"
     assert [clock(seconds) for seconds in (5, 125, 3725)] == ["0:05", "2:05", "1:02:05"]
+
+
+CLAIM = """
+import sys, time
+from clearway.jobs.store import Store
+store = Store(sys.argv[1])
+with store.claim("abc"):
+    print("mine", flush=True)
+    time.sleep(float(sys.argv[2]))
+    store.put_files("abc", {"a": b"theirs"})
+"""
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_key_is_worked_on_by_one_process_at_a_time(killed: bool, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", CLAIM, str(tmp_path), "1000" if killed else "0.5"]
+    other = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert other.stdout is not None
+    assert other.stdout.readline() == "mine\n"
+    store = Store(tmp_path)
+    if killed:
+        other.kill()
+    with store.claim("abc"):
+        found = "abc" in store
+    other.wait()
+    other.stdout.close()
+    assert found is not killed

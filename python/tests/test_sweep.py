@@ -324,6 +324,18 @@ def test_a_point_that_fails_stops_no_other_and_is_tried_again(tmp_path: Path, mo
     assert files_of(again.out) == files_of(swept(tmp_path / "undisturbed").out)
 
 
+def test_a_sweep_all_of_whose_points_fail_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise clearway.SimulationError("it broke")
+
+    monkeypatch.setattr(running, "write", broken)
+    again = clearway.load_sweep(swept(tmp_path).out)
+    assert (again.frame.height, again.failures.height, again.points) == (0, 12, 12)
+    assert again.costs["cpu_s"].sum() == 0
+    assert again.summary().height == 0
+    assert "12 of 12 points failed" in again._repr_html_()
+
+
 def test_a_full_disk_is_the_failure_of_the_points_that_it_meets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -379,7 +391,7 @@ def test_a_sweep_that_is_stopped_goes_on_and_ends_in_the_same_bytes(stop: signal
     assert stopped
     assert process.returncode == 0
     assert files_of(out) == calm
-    assert list((out.parent / ".store" / ".drafts").iterdir()) == []
+    assert [path for name in (".drafts", ".claims") for path in (out.parent / ".store" / name).iterdir()] == []
     assert not [name for name in files_of(out) if "draft" in name or ".clearway" in name]
 
 
@@ -403,6 +415,17 @@ def test_the_command_writes_a_folder_and_says_what_failed(cli: Cli, tmp_path: Pa
     assert re.search(r"expresspass\s+500 KB\s+2 ", table.stdout)
     refused = cli("sweep", "small.toml")
     assert (refused.returncode, "is a scenario, not a sweep" in refused.stderr) == (2, True)
+
+
+def test_no_more_points_run_at_a_time_than_memory_has_room_for(tmp_path: Path) -> None:
+    plan = running.Plan.of(spec(tmp_path, SWEEP), tmp_path / "out", None)
+    largest = max(point.memory_bytes for point in plan.points)
+    assert largest > 0
+    assert plan.room(None) == 12
+    assert plan.room(1) == 1
+    assert 2 <= plan.room(2 * largest) < 12
+    with pytest.raises(clearway.Error, match="at the point transport = expresspass"):
+        running.Plan.of(spec(tmp_path, SWEEP), tmp_path / "out", None, memory=1000)
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from clearway import units
 from clearway.command.shared import INTERRUPTED, Setting, console, notes, print_json, settings_dict
 from clearway.command.tables import print_texts
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Exit code if a point failed.
 FAILED = 1
+#: Most failures that are printed.
+NAMED = 10
 #: Most points that `--dry-run` lists.
 LISTED = 1000
 
@@ -64,23 +67,24 @@ def sweep(
     stops no other.
     """
     from clearway.jobs.progress import bar
+    from clearway.machine import memory_limit
     from clearway.sweeps.file import read
     from clearway.sweeps.layout import summary_texts
     from clearway.sweeps.run import Plan, run, workers
 
     spec = read(file, settings_dict(settings))
-    plan = Plan.of(spec, out, store, force=force)
+    plan = Plan.of(spec, out, store, force=force, memory=memory_limit() if on is None else None)
     if dry_run:
         list_points(plan, as_json=as_json, quiet=quiet)
         return 0
     notes(quiet=quiet or as_json).print(counts(plan), markup=False)
-    with bar(spec.name, quiet=quiet or as_json) as progress, closing(workers(processes, on)) as staff:
+    with bar(spec.name, quiet=quiet or as_json) as progress, closing(workers(plan, processes, on)) as staff:
         found = run(plan, staff, progress)
     if as_json:
         print_json(as_dict(found))
     elif found.frame.height:
         print_texts(console(quiet=quiet), summary_texts(found), left=len(found.by()))
-    for row in found.failures.iter_rows(named=True):
+    for row in found.failures.head(NAMED).iter_rows(named=True):
         point = ", ".join(f"{name} = {row[name]}" for name in found.axes.values())
         notes().print(f"Failed: {point}: {row['error']}", markup=False)
     if found.failures.height:
@@ -99,7 +103,9 @@ def counts(plan: Plan) -> str:
     """The number of points, and how many of them are to be run."""
     missing = len(plan.missing())
     kept = len(plan.points) - missing
-    return f"{len(plan.points):,} points" + (f", {kept:,} of them kept from before" if kept else "")
+    left_s = sum(point.cpu_s for point in plan.points if point.key not in plan.store)
+    cost = f", about {units.value(float(f'{left_s:.1g}'), 's')} of CPU time to go" if left_s else ""
+    return f"{len(plan.points):,} points" + (f", {kept:,} of them kept from before" if kept else "") + cost
 
 
 def list_points(plan: Plan, *, as_json: bool, quiet: bool) -> None:

@@ -6,6 +6,7 @@ Several processes may share a store, also over a network file system.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
@@ -13,8 +14,8 @@ import secrets
 import shutil
 import socket
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from clearway._clearway import Error
@@ -23,6 +24,8 @@ from clearway._clearway import Error
 MANIFEST = "entry.json"
 #: The folder in which entries are prepared.
 DRAFTS = ".drafts"
+#: The folder of files that are locked by those who work on a key.
+CLAIMS = ".claims"
 #: Age from which the draft of another machine counts as abandoned, in seconds.
 ABANDONED_S = 24 * 3600
 
@@ -71,6 +74,28 @@ class Store:
 
         return self.put(key, write)
 
+    @contextmanager
+    def claim(self, key: str) -> Iterator[None]:
+        """Lets one process at a time work on a key: who waited finds the result of the other one.
+
+        The system ends the claim of a process that is killed. Where files can't be locked, as on some network file
+        systems, two processes may do the same work, and the first result stays.
+        """
+        path = self.folder / CLAIMS / key
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise Error(f"{self.folder}: can't keep results: {error.strerror}") from None
+        try:
+            with suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            with suppress(OSError):  # Who waits on the removed file finds the result.
+                path.unlink()
+            os.close(handle)
+
     def get(self, key: str) -> Path | None:
         """The folder of an entry; None if there is none, or if it was damaged, in which case it is removed."""
         path = self.path(key)
@@ -98,6 +123,11 @@ class Store:
             for draft in (self.folder / DRAFTS).iterdir():
                 if is_abandoned(draft):
                     shutil.rmtree(draft, ignore_errors=True)
+        with suppress(OSError):
+            for claim in (self.folder / CLAIMS).iterdir():
+                with claim.open("rb+") as handle, suppress(BlockingIOError):
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    claim.unlink()
 
 
 def file_hash(file: Path) -> str:

@@ -20,7 +20,7 @@ from matplotlib.ticker import (
 from numpy.typing import NDArray
 
 from clearway import metrics, units
-from clearway.report.style import MUTED, PAPER, Palette
+from clearway.report.style import MUTED, PAPER, Palette, Picture
 from clearway.result import Run
 from clearway.sweeps.bands import interval
 from clearway.texts import words
@@ -30,6 +30,8 @@ Runs = Mapping[str, Run]
 POINTS = 500
 #: Lines of a panel at the most.
 LINES = 8
+#: Points of a line of slowdowns at the most.
+GROUPS = 16
 #: Lines of a panel that a legend names.
 LEGEND = 4
 
@@ -51,13 +53,11 @@ def fct_cdf(runs: Runs, palette: Palette) -> Figure:
 
 
 def slowdown_by_size(runs: Runs, palette: Palette) -> Figure:
-    """Slowdown against flow size: median and 99th percentile of groups of equally many flows."""
+    """Slowdown against the idle network by flow size: median and 99th percentile of groups of flows."""
     figure, axes = panel()
     for label, run in runs.items():
         done = metrics.completed(run.flows).sort("size_bytes", "flow")
-        groups = [
-            part for part in np.array_split(np.arange(done.height), min(16, max(1, done.height // 50))) if len(part)
-        ]
+        groups = by_size(done["size_bytes"].to_numpy())
         size, slowdown = done["size_bytes"].to_numpy(), done["slowdown"].to_numpy()
         x = [float(np.median(size[part])) for part in groups]
         color, marker = palette.color(label), palette.marker(label)
@@ -67,12 +67,22 @@ def slowdown_by_size(runs: Runs, palette: Palette) -> Figure:
         axes.plot(
             x, middle, color=color, marker=marker, ms=5, mfc=PAPER, ls=(0, (4, 2)), lw=1.4, label=f"{label}, median"
         )
-    axes.set(xscale="log", yscale="log", xlabel="flow size", ylabel="slowdown against the idle network")
+    axes.set(xscale="log", yscale="log", xlabel="flow size", ylabel="slowdown")
     axes.set_title("Slowdown by flow size")
     unit_axis(axes, "x", units.size)
     plain_axis(axes)
     legend(figure, axes)
     return figure
+
+
+def by_size(sizes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Groups of flows that are sorted by size: those of equal size, or of equally many flows where sizes vary."""
+    change = np.flatnonzero(np.diff(sizes)) + 1
+    if len(change) < GROUPS:
+        parts = np.split(np.arange(len(sizes)), change)
+    else:
+        parts = np.array_split(np.arange(len(sizes)), min(GROUPS, max(1, len(sizes) // 50)))
+    return [part for part in parts if len(part)]
 
 
 def queues_by_tier(runs: Runs, palette: Palette) -> Figure:
@@ -114,7 +124,7 @@ def sampled(runs: Runs, series: str | None, quantity: str, palette: Palette) -> 
     parts = {label: part for label, run in runs.items() if (part := run.samples.filter(chosen)).height}
     if not parts:
         return None
-    figure = Figure(figsize=(9.2, 0.7 + 2.1 * len(parts)), layout="constrained")
+    figure = Picture(figsize=(9.2, 0.7 + 2.1 * len(parts)), layout="constrained")
     panels = figure.subplots(len(parts), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     name, scale = axis_of(quantity, max(float(np.nanmax(part["value"].to_numpy())) for part in parts.values()))
     for axes, (label, part) in zip(panels, parts.items(), strict=True):
@@ -131,9 +141,10 @@ def sampled(runs: Runs, series: str | None, quantity: str, palette: Palette) -> 
         more = f" ({len(shown)} of {entities.height} with the highest mean)" if entities.height > LINES else ""
         axes.set_title(f"{label}{more}", fontsize=11.5, color=palette.color(label))
         axes.set_ylabel(name)
-        axes.set_ylim(bottom=0)
         axes.yaxis.set_major_locator(MaxNLocator(5))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: bare(units.seconds(x))))
+    most = max(float(np.nanmax(np.asarray(line.get_ydata()))) for axes in panels for line in axes.lines)
+    panels[0].set_ylim(0, 1.05 * most or 1)
     panels[-1].set_xlabel("simulated time")
     return figure
 
@@ -153,7 +164,7 @@ def swept(
 
 def trade(lines: Mapping[str, list[tuple[float, Run]]], key: str, palette: Palette) -> Figure:
     """Both sides of the trade against the swept key: the largest queue, and how long the slowest flows take."""
-    figure = Figure(figsize=(9.6, 3.6), layout="constrained")
+    figure = Picture(figsize=(9.6, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     sweep_on(left, lines, key, "queue_max", palette)
     sweep_on(right, lines, key, "fct_p99", palette)
@@ -202,7 +213,7 @@ def measured(run: Run, measure: str) -> float:
 
 def panel(width: float = 5.6, height: float = 3.7) -> tuple[Figure, Axes]:
     """A figure with one set of axes, of the width of half a page by default."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Picture(figsize=(width, height), layout="constrained")
     return figure, figure.subplots()
 
 
@@ -219,7 +230,10 @@ def unit_axis(axes: Axes, which: str, show: object) -> None:
     axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
     decades = np.log10(high / low) if low > 0 else 9
-    axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0) if decades < 2.2 else (1.0,), numticks=12))
+    if decades < 0.5:  # Less than two of 1, 2 and 5 lie on such an axis.
+        axis.set_major_locator(MaxNLocator(4))
+    else:
+        axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0) if decades < 2.2 else (1.0,), numticks=12))
     axis.set_minor_formatter(NullFormatter())
     axis.set_major_formatter(FuncFormatter(lambda x, _: bare(show(x))))  # type: ignore[operator]
 

@@ -10,6 +10,8 @@ from clearway.report.style import PAIRS, Palette, svg
 
 #: A table as texts: its header and its rows.
 Texts = tuple[list[str], list[list[str]]]
+#: CSS pixels for an inch of a picture at the least: letters of 12 points are then 10 pixels high.
+LEAST = 60
 #: CSS classes of the dots of looks that share a colour: a disc, a ring, a square.
 SHAPES = ("dot", "dot ring", "dot square")
 
@@ -17,7 +19,8 @@ SHAPES = ("dot", "dot ring", "dot square")
 def table(texts: Texts, words: int, palette: Palette) -> str:
     """A table in HTML; its first `words` columns are words. Labels of runs get the dot of their look."""
     head, rows = texts
-    known = {label: dot(palette, label) for label in (*head, *(row[1] for row in rows)) if palette.knows(label)}
+    named = [*head, *(text for row in rows for text in row[:words])]
+    known = {label: dot(palette, label) for label in named if palette.knows(label)}
     kind = ['class="word"' if index < words else "" for index in range(len(head))]
     top = "".join(f"<th {kind[i]}>{known.get(name, '')}{escape(name)}</th>" for i, name in enumerate(head))
     body = []
@@ -36,8 +39,8 @@ def dot(palette: Palette, label: str) -> str:
 
 
 def picture(figure: Figure) -> str:
-    """A figure in a page; it is shown at least at three quarters of its size, so that its text can be read."""
-    width = round(figure.get_figwidth() * 72)
+    """A figure in a page, at least as wide as its text needs to be legible; it scrolls where that does not fit."""
+    width = round(figure.get_figwidth() * LEAST)
     return f'<figure><div style="min-width:{width}px">{svg(figure)}</div></figure>'
 
 

@@ -16,6 +16,9 @@ from clearway.report.style import Palette, drawing, svg, variables
 from clearway.result import Run
 from clearway.texts import fct_texts, network_texts, warning_texts
 
+#: Width in inches from which a picture takes a line of its own.
+WIDE = 7.0
+
 
 def runs_html(title: str, runs: Mapping[str, Run]) -> str:
     """Runs side by side: the tables that the command prints, completion times and queues as pictures."""
@@ -44,11 +47,16 @@ def block(
     """
     shown = "".join(f'<p class="warning">{escape(text)}</p>' for text in warnings)
     shown += "".join(table(texts, words, palette) for texts, words in tables)
-    drawn = "".join(f"<div>{svg(picture)}</div>" for picture in pictures)
+    drawn = "".join(f"<div{wide(picture)}>{svg(picture)}</div>" for picture in pictures)
     return (
         f'<div class="clearway"><style>{css()}</style><p><strong>{escape(title)}</strong></p>{shown}'
         f'<div class="pictures">{drawn}</div></div>'
     )
+
+
+def wide(picture: Figure) -> str:
+    """The CSS class of a picture that takes a line of its own."""
+    return ' class="wide"' if picture.get_figwidth() > WIDE else ""
 
 
 @cache

@@ -154,6 +154,16 @@ def stand_in(number: int) -> str:
     return f"#0501{number % len(PAIRS):02x}"
 
 
+class Picture(Figure):
+    """A figure that a notebook shows as SVG."""
+
+    def _repr_svg_(self) -> str:
+        buffer = io.StringIO()
+        with mpl.rc_context(RC):
+            self.savefig(buffer, format="svg", bbox_inches="tight", pad_inches=0.1, metadata={"Date": None})
+        return buffer.getvalue()
+
+
 @contextmanager
 def drawing() -> Iterator[None]:
     """A context in which pictures are drawn in the report's style."""

@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 from clearway.report import figures
 from clearway.report.html import card, pair, table
 from clearway.report.notebook import block
-from clearway.report.style import Palette, drawing, on_white
+from clearway.report.style import Palette, Picture, drawing, on_white
 from clearway.sweeps.layout import (
     Band,
     Layout,
@@ -48,7 +48,7 @@ def sweep_html(sweep: Sweep) -> str:
     """A sweep as a section of a page."""
     of = layout(sweep)
     palette = Palette(line_labels(sweep, of))
-    parts = panels(sweep, of)
+    parts = panels(sweep, of) if sweep.frame.height else []
     units = {name: column.unit for name, column in sweep.described["runs"].items()}
     blocks = []
     with drawing():
@@ -89,7 +89,7 @@ def picture(sweep: Sweep, measure: str, x: str | None, lines: str | None, bucket
     across = min(len(parts), ACROSS)
     down = -(-len(parts) // across)
     with drawing():
-        figure = Figure(figsize=(5.6 * across, 3.4 * down + 0.4), layout="constrained")
+        figure = Picture(figsize=(5.6 * across, 3.4 * down + 0.4), layout="constrained")
         grid = figure.subplots(down, across, squeeze=False, sharey=True).flat
         palette = Palette(line_labels(sweep, of))
         drawn = [bands(part, of, measure) for _, part in parts]

@@ -73,8 +73,18 @@ def batch(figure: Figure, jobs: list[Job], folder: Path) -> Batch:
 
 
 def do(figure: Figure | str, job: Job, folder: str, key: str) -> None:
-    """Runs a job and keeps its tables in the store; the figure goes by its name where this is another process."""
-    figure = known()[figure] if isinstance(figure, str) else figure
+    """Runs a job, unless another process does so too, and keeps its tables in the store.
+
+    The figure goes by its name where this is another process than that of the caller.
+    """
+    store = Store(folder)
+    with store.claim(key):
+        if key not in store:
+            keep(known()[figure] if isinstance(figure, str) else figure, job, store, key)
+
+
+def keep(figure: Figure, job: Job, store: Store, key: str) -> None:
+    """Runs a job and keeps its tables in the store."""
     result = run(job.scenario)
     if result.interrupted:
         raise KeyboardInterrupt
@@ -86,7 +96,7 @@ def do(figure: Figure | str, job: Job, folder: str, key: str) -> None:
             table.write_parquet(draft / f"{name}.parquet", compression="zstd")
         (draft / DONE).write_text(json.dumps(about), "utf-8")
 
-    Store(folder).put(key, write)
+    store.put(key, write)
 
 
 @cache

@@ -57,8 +57,8 @@ class Spec:
                 raise Error(f"{self.origin}: exclude {inline(row)}: no point of the grid has these values")
         yield from self.points
 
-    def load(self, choice: Choice) -> _clearway.Scenario:
-        """The scenario of a point, read and checked."""
+    def load(self, choice: Choice, memory: int | None = None) -> _clearway.Scenario:
+        """The scenario of a point, read and checked; one that is estimated to take more than `memory` is refused."""
         asked = {**self.fixed, **choice.settings}
         transport, seed = asked.pop("transport", None), asked.pop("seed", None)
         if transport is not None and not isinstance(transport, str):
@@ -70,6 +70,7 @@ class Spec:
         given: dict[str, Any] = {
             "transport": transport,
             "seed": seed,
+            "memory": memory,
             "set": [(key, setting_text(value)) for key, value in asked.items()],
         }
         if isinstance(self.scenario, Mapping):

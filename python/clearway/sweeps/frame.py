@@ -7,12 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from clearway import metrics
-from clearway.comparison import headline
+from clearway import metrics, window
 from clearway.result import Run
 from clearway.sweeps.points import Column
 from clearway.tables import Columns, Described
-from clearway.window import flows
+from clearway.texts import shown_head
 
 #: Measures of a run: column -> type, unit, meaning.
 MEASURES: dict[str, tuple[type[pl.DataType], str, str]] = {
@@ -23,6 +22,9 @@ MEASURES: dict[str, tuple[type[pl.DataType], str, str]] = {
     "fct_p99_s": (pl.Float64, "s", "99th percentile of the flow completion times"),
     "slowdown_mean": (pl.Float64, "", "mean slowdown against the idle network"),
     "slowdown_p99": (pl.Float64, "", "99th percentile of the slowdowns"),
+    "goodput_bps": (pl.Float64, "bit/s", "payload delivered to all receivers by time"),
+    "retransmits": (pl.Int64, "", "segments that were sent again"),
+    "timeouts": (pl.Int64, "", "retransmission timeouts"),
     "queue_max_bytes": (pl.Int64, "B", "maximum queue of the worst switch port"),
     "queue_mean_bytes": (pl.Float64, "B", "time average of the queue of the worst switch port"),
     "queue_max_port": (pl.String, "", "the switch port with the largest maximum queue"),
@@ -35,14 +37,6 @@ MEASURES: dict[str, tuple[type[pl.DataType], str, str]] = {
     "notices": (pl.Int64, "", "notifications of congestion (CNPs)"),
     "utilisation_max": (pl.Float64, "", "utilisation of the busiest port"),
     "credit_waste": (pl.Float64, "", "share of credits that found nothing to send; NaN without credits"),
-    "window_goodput_bps": (pl.Float64, "bit/s", "bytes delivered in the window of measurement, by its length"),
-    "window_retransmits": (pl.Int64, "", "data packets that repeated bytes; in the window if the scenario sets one"),
-    "window_timeouts": (pl.Int64, "", "retransmission timers that expired; in the window if the scenario sets one"),
-    "window_utilisation_max": (pl.Float64, "", "utilisation of the busiest port in the window"),
-    "window_queue_max_bytes": (pl.Int64, "B", "maximum queue of the worst switch port in the window"),
-    "window_queue_mean_bytes": (pl.Float64, "B", "time average of the queue of the worst switch port in the window"),
-    "window_drops": (pl.Int64, "", "packets dropped in the window, credits apart"),
-    "window_credit_waste": (pl.Float64, "", "share of credits in the window that found nothing to send"),
     "simulated_s": (pl.Float64, "s", "simulated time"),
     "ended": (pl.String, "", "the way in which the run ended"),
     "hash": (pl.String, "", "hash of all that the simulated network did"),
@@ -73,9 +67,13 @@ TAKEN = frozenset({*MEASURES, *SIZES, *COSTS, *ERRORS})
 
 
 def measure(run: Run) -> dict[str, Any]:
-    """A run in the numbers of the frame: its measures, and those of each size bucket."""
-    found = headline(run)
-    sizes = metrics.fct_by_size(flows(run)).to_dicts()
+    """A run in the numbers of the frame: its measures, and those of each size bucket.
+
+    They are of the window of measurement where the scenario sets one (`[measure]`), else of the whole run; goodput and
+    utilisation are always of a window, by default without the drain at the end.
+    """
+    found = shown_head(run)
+    sizes = metrics.fct_by_size(window.flows(run)).to_dicts()
     every = sizes[-1]
     found |= {f"fct_{key}": every[key] for key in ("mean_s", "p50_s", "p99_s")}
     found |= {key: every[key] for key in ("slowdown_mean", "slowdown_p99")}

@@ -19,6 +19,7 @@ SHOWN = {
     "flows_completed": "flows",
     "fct_mean_s": "mean FCT",
     "fct_p99_s": "p99 FCT",
+    "goodput_bps": "goodput",
     "queue_max_bytes": "max queue",
     "drops": "drops",
 }

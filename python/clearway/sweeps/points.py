@@ -31,8 +31,10 @@ class Point:
     resolved: str = field(repr=False)
     #: The key of the result: equal for equal scenario and version of Clearway.
     key: str
-    #: Estimate of the CPU time, in any unit.
-    weight: float = 1.0
+    #: Estimate of the CPU time, in seconds.
+    cpu_s: float = 0.0
+    #: Estimate of the memory that its run takes.
+    memory_bytes: int = 0
 
     @property
     def overrides(self) -> dict[str, Any]:
@@ -71,23 +73,28 @@ def transports(scenario: dict[str, Any]) -> str:
     return " + ".join(sorted({name for name in names if name})) or default
 
 
-def resolve(spec: Spec, version: str, progress: Callable[[int], object] = lambda _: None) -> list[Point]:
+def resolve(
+    spec: Spec, version: str, memory: int | None = None, progress: Callable[[int], object] = lambda _: None
+) -> list[Point]:
     """The points of a sweep in the order of its axes; an error names the point and the mistake.
 
-    `version` is a hash of what results depend on besides their scenario; `progress` hears of each point.
+    `version` is a hash of what results depend on besides their scenario. A point that is estimated to take more bytes
+    than `memory` is a mistake too. `progress` hears of each point.
     """
     points: list[Point] = []
     seen: dict[str, Point] = {}
     for choice in spec.choices():
         try:
-            scenario = spec.load(choice)
+            scenario = spec.load(choice, memory)
         except Error as error:
             told = str(error)
             at = ", ".join(f"{key} = {setting_text(value)}" for key, value in choice.identity.items())
             where = "" if told.startswith(f"{spec.origin}:") else f"{spec.origin}: "
             raise type(error)(f"{where}{told} (at the point {at})" if at else f"{where}{told}") from None
         resolved = scenario.to_toml()
-        point = Point(choice, dict(spec.fixed), resolved, sources.digest(resolved, version), weight_of(scenario))
+        cost = scenario.estimate()
+        key = sources.digest(resolved, version)
+        point = Point(choice, dict(spec.fixed), resolved, key, cost["cpu_s"], cost["memory_bytes"])
         if (twin := seen.get(point.key)) is not None:
             raise Error(f"{spec.origin}: the points {twin} and {point} are one scenario; remove one of them")
         seen[point.key] = point
@@ -96,14 +103,6 @@ def resolve(spec: Spec, version: str, progress: Callable[[int], object] = lambda
     if not points:
         raise Error(f"{spec.origin}: no points are left; exclude fewer")
     return points
-
-
-def weight_of(scenario: object) -> float:
-    """An estimate of a run's CPU time in seconds, if the simulator has one."""
-    estimate = getattr(scenario, "estimate", None)
-    found = estimate() if estimate else None
-    seconds = found.get("cpu_s") if isinstance(found, dict) else getattr(found, "cpu_s", None)
-    return float(seconds) if isinstance(seconds, int | float) and seconds > 0 else 1.0
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from clearway import tables
 from clearway._clearway import Error
 from clearway.jobs import files
 from clearway.result import Run, load
+from clearway.sweeps import frame
 from clearway.sweeps.bands import CONFIDENCE, interval
 
 if TYPE_CHECKING:
@@ -230,12 +231,13 @@ def load_sweep(path: str | Path) -> Sweep:
     try:
         read = {name: read_parquet(path / f"{name}.parquet") for name in TABLES}
         content = tomllib.loads((path / FILE).read_text("utf-8"))
-        (frame, described), (sizes, of_sizes) = read["runs"], read["fct_by_size"]
+        (runs, described), (sizes, of_sizes) = read["runs"], read["fct_by_size"]
         names = {
             column.doc.removeprefix(AXIS): name for name, column in described.items() if column.doc.startswith(AXIS)
         }
-        kinds = {name: frame.schema[name] for name in names.values()}
-        costs = pl.read_csv(path / COSTS, schema_overrides=kinds)
+        kinds = {name: runs.schema[name] for name in names.values()}
+        numbers = {name: kind for name, (kind, _, _) in frame.COSTS.items()}
+        costs = pl.read_csv(path / COSTS, schema_overrides={**kinds, **numbers})
         there = (path / FAILURES).is_file()
         errors = pl.DataFrame(schema={**kinds, "error": pl.String})
         failures = pl.read_csv(path / FAILURES, schema_overrides=kinds) if there else errors
@@ -244,11 +246,11 @@ def load_sweep(path: str | Path) -> Sweep:
     return Sweep(
         name=str(content["name"]),
         out=path,
-        frame=frame,
+        frame=runs,
         sizes=sizes,
         costs=costs,
         failures=failures,
         axes=names,
         described={"runs": described, "fct_by_size": of_sizes},
-        points=frame.height + failures.height,
+        points=runs.height + failures.height,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -23,6 +24,7 @@ from clearway.jobs.processes import Processes
 from clearway.jobs.progress import Progress, Tally, bar
 from clearway.jobs.store import MANIFEST, Store
 from clearway.jobs.workers import Done, Failure, InProcess, Task, Workers, cores
+from clearway.machine import memory_limit
 from clearway.result import fill
 from clearway.runner import simulate
 from clearway.sweeps import file, frame, result
@@ -80,8 +82,8 @@ def sweep(
             Path(),
             name or name_of(scenario),
         )
-    plan = Plan.of(spec, out, store, force=force)
-    with bar(spec.name, quiet=progress is not None) as shown, closing(workers(processes, on)) as staff:
+    plan = Plan.of(spec, out, store, force=force, memory=memory_limit() if on is None else None)
+    with bar(spec.name, quiet=progress is not None) as shown, closing(workers(plan, processes, on)) as staff:
         found = run(plan, staff, progress or shown)
     if found.interrupted:
         raise Interrupted(partial=found)
@@ -128,8 +130,11 @@ def name_of(scenario: str | Path | Mapping[str, Any]) -> str:
     return f"{Path(scenario).stem}-sweep"
 
 
-def workers(processes: int | None, on: str | None = None) -> Workers:
-    """The workers of a sweep: this process for one run at a time, processes of this machine, or a cluster."""
+def workers(plan: Plan, processes: int | None, on: str | None = None) -> Workers:
+    """The workers of a sweep: this process for one run at a time, processes of this machine, or a cluster.
+
+    There are no more processes than have room in the memory of the machine, if the largest points meet.
+    """
     if on is not None:
         from clearway.jobs.cluster import connect
 
@@ -137,6 +142,7 @@ def workers(processes: int | None, on: str | None = None) -> Workers:
     count = cores() if processes is None else processes
     if count < 1:
         raise Error(f"processes = {count}: write 1 or more")
+    count = min(count, plan.room(memory_limit()))
     return Processes(count) if count > 1 else InProcess()
 
 
@@ -158,13 +164,27 @@ class Plan:
     failures: dict[int, Failure] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, spec: Spec, out: str | Path | None, store: str | Path | None, *, force: bool = False) -> Plan:
-        """Resolves all points and checks the target; nothing is written."""
-        found = resolve(spec, how())
+    def of(
+        cls,
+        spec: Spec,
+        out: str | Path | None,
+        store: str | Path | None,
+        *,
+        force: bool = False,
+        memory: int | None = None,
+    ) -> Plan:
+        """Resolves all points and checks the target; nothing is written. No point may take more than `memory` bytes."""
+        found = resolve(spec, how(), memory)
         target = Path(out) if out is not None else Path("out") / safe_name(spec.name)
         check_target(target, force=force)
         kept = Store(store if store is not None else target.parent / ".store")
         return cls(spec, found, folder_names(found), columns(spec, found, frame.TAKEN), target, kept)
+
+    def room(self, memory: int | None) -> int:
+        """The number of points that can run at a time in `memory` bytes, one at least, whichever of them meet."""
+        largest = sorted((point.memory_bytes for point in self.points), reverse=True)
+        fitting = [count for count, taken in enumerate(itertools.accumulate(largest), 1) if taken <= (memory or taken)]
+        return max(fitting, default=1)
 
     def missing(self) -> list[int]:
         """The points that the store has no result of, by the names of its entries alone."""
@@ -274,9 +294,11 @@ def write(resolved: str, path: Path) -> None:
 
 
 def keep(resolved: str, key: str, store: str) -> None:
-    """Runs a point unless another process has done so meanwhile, and keeps its result in the store."""
-    if key not in (kept := Store(store)):
-        kept.put(key, partial(write, resolved))
+    """Runs a point unless another process does so too, and keeps its result in the store."""
+    kept = Store(store)
+    with kept.claim(key):
+        if key not in kept:
+            kept.put(key, partial(write, resolved))
 
 
 def compute(resolved: str, version: str) -> dict[str, bytes]:
@@ -315,18 +337,18 @@ def run(plan: Plan, workers: Workers, progress: Progress = lambda _: None) -> Sw
                 progress(tally)
     except KeyboardInterrupt:
         interrupted = True
+    plan.store.clean()
     plan.write()
     return plan.result(interrupted=interrupted)
 
 
 def task(plan: Plan, index: int, workers: Workers) -> Task:
     """The task of running a point."""
-    point = plan.points[index]
+    point, name = plan.points[index], plan.names[index]
+    weight = max(point.cpu_s, 1e-3)
     if workers.share_files:
-        return Task(
-            plan.names[index], keep, (point.resolved, point.key, str(plan.store.folder.resolve())), point.weight
-        )
-    return Task(plan.names[index], compute, (point.resolved, how()), point.weight)
+        return Task(name, keep, (point.resolved, point.key, str(plan.store.folder.resolve())), weight)
+    return Task(name, compute, (point.resolved, how()), weight)
 
 
 def settle(plan: Plan, index: int, done: Done) -> None:
