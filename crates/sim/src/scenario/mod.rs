@@ -30,7 +30,9 @@ mod traffic;
 mod transport;
 
 pub use error::ScenarioError;
+pub use files::{ParquetReader, read_parquet_with};
 pub use reference::{TopologyInfo, reference, topologies, workloads};
+pub use traffic::FLOWS_MAX;
 
 use crate::estimate::Estimate;
 use crate::model::Model;
