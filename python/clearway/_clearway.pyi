@@ -100,6 +100,8 @@ class _Estimate(TypedDict):
     samples: list[_SeriesEstimate]
     network_bytes: int
     memory_bytes: int
+    streamed_memory_bytes: int
+    disk_bytes: int
     cpu_s: float
     how: dict[str, str]
 
@@ -157,6 +159,7 @@ class Scenario:
         seed: int | None = None,
         set: Sequence[tuple[str, str]] = ...,
         memory: int | None = None,
+        disk: int | None = None,
     ) -> Scenario: ...
     @staticmethod
     def parse(
@@ -168,6 +171,7 @@ class Scenario:
         seed: int | None = None,
         set: Sequence[tuple[str, str]] = ...,
         memory: int | None = None,
+        disk: int | None = None,
     ) -> Scenario: ...
     @property
     def name(self) -> str: ...
@@ -175,7 +179,13 @@ class Scenario:
     def seed(self) -> int: ...
     def estimate(self) -> _Estimate: ...
     def to_toml(self) -> str: ...
-    def run(self, progress: Callable[[Progress], object] | None = None) -> Results: ...
+    def run(
+        self,
+        progress: Callable[[Progress], object] | None = None,
+        *,
+        spool: str | PathLike[str] | None = None,
+        part_rows: int = ...,
+    ) -> Results: ...
 
 @final
 class Results:
@@ -192,6 +202,9 @@ class Table:
     def name(self) -> str: ...
     @property
     def rows(self) -> int: ...
+    @property
+    def parts(self) -> int: ...
+    def part(self, index: int) -> Table: ...
     @property
     def columns(self) -> list[Column]: ...
 

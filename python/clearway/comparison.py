@@ -108,7 +108,7 @@ def compare(
         raise _clearway.Error("compare: name at least one transport, such as expresspass,dctcp")
     if len({*transports}) < len(transports):
         raise _clearway.Error(f"compare: {','.join(transports)} names a transport twice")
-    loaded = {name: load_scenario(scenario, transport=name, seed=seed, set=set) for name in transports}
+    loaded = {name: load_scenario(scenario, transport=name, seed=seed, set=set, out=out) for name in transports}
     results = {name: one.to_toml() for name, one in loaded.items()}
     if out is not None:
         results |= compared_before(scenario, Path(out), loaded, seed, set)
@@ -118,7 +118,7 @@ def compare(
     with progress_bar(quiet=progress is not True) as bar:
         start = progress if callable(progress) else bar.start
         for name, one in loaded.items():
-            runs[name], stopped = watched(one, transport=name, set=set, progress=start(name))
+            runs[name], stopped = watched(one, transport=name, set=set, progress=start(name), out=out)
             if runs[name].interrupted:
                 break
     found = Comparison(runs, None if out is None else save(runs, out, results, force=force))

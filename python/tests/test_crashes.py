@@ -17,6 +17,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -49,25 +50,36 @@ class Stop:
         return self
 
 
-def in_child(work: Callable[[], None], at: int, number: signal.Signals) -> int:
-    """Does some work in a process of its own that gets a signal at the n-th line; returns 0 if it never came there."""
+def spawn(work: Callable[[], object]) -> int:
+    """Starts some work in a process of its own, which may call nothing that has threads, and returns its number."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Fork beside threads: the child calls none of them.
         child = os.fork()
     if child == 0:
-        stop = Stop(at, number)
         try:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            work()
+            os._exit(0)
+        except BaseException as error:
+            print(repr(error), file=sys.stderr)
+            os._exit(2)
+    return child
+
+
+def in_child(work: Callable[[], None], at: int, number: signal.Signals) -> int:
+    """Does some work in a process of its own that gets a signal at the n-th line; returns 0 if it never came there."""
+
+    def traced() -> None:
+        stop = Stop(at, number)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
             sys.settrace(stop)
             work()
             sys.settrace(None)
-            os._exit(0 if stop.seen < at else 1)
         except KeyboardInterrupt:
             os._exit(1)
-        except BaseException as error:
-            print(f"line {at}: {error!r}", file=sys.stderr)
-            os._exit(2)
-    _, status = os.waitpid(child, 0)
+        os._exit(0 if stop.seen < at else 1)
+
+    _, status = os.waitpid(spawn(traced), 0)
     return os.waitstatus_to_exitcode(status)
 
 
@@ -92,11 +104,12 @@ class Place:
             for name, content in self.files["old"].items():
                 (self.target / name).write_bytes(content)
 
-    def save(self) -> None:
-        """Replaces the folder with the new run."""
-        with folder.draft(self.target, force=True) as new:
-            for name, content in self.files["new"].items():
-                (new / name).write_bytes(content)
+    def save(self, which: str = "new", times: int = 1) -> None:
+        """Replaces the folder with a run."""
+        for _ in range(times):
+            with folder.draft(self.target, force=True) as new:
+                for name, content in self.files[which].items():
+                    (new / name).write_bytes(content)
 
     def check(self, *, old: bool) -> str:
         """Says which run is in the folder, and fails if anything is amiss."""
@@ -148,6 +161,32 @@ def test_a_save_that_is_stopped_at_any_line_leaves_the_old_or_the_new_run(
     assert len(found) > 100 / step
     assert {*found} <= {"old" if old else "nothing", "new"}
     assert step > 1 or len({*found}) == 2
+
+
+@pytest.mark.parametrize("saves", [15, pytest.param(300, marks=pytest.mark.full)])
+@pytest.mark.parametrize("system", ["exchange", "two renames"])
+def test_a_reader_beside_several_writers_always_finds_a_whole_run(
+    place: Place, system: str, saves: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if system == "two renames":
+        monkeypatch.setattr(scratch, "exchange", lambda *_: False)
+    place.lay(old=True)
+    writers = [spawn(partial(place.save, which, times=saves)) for which in ("old", "new", "old")]
+    reads = 0
+    while writers:
+        assert folder.find_runs(place.out) == [place.target]
+        assert clearway.load(place.target).hash in {run.hash for run in place.runs.values()}
+        if system == "exchange":
+            assert (place.target / "mine" / "notes.txt").read_text() == NOTES
+        reads += 1
+        for writer in list(writers):
+            ended, status = os.waitpid(writer, os.WNOHANG)
+            if ended:
+                assert status == 0
+                writers.remove(writer)
+    assert reads > saves / 5
+    place.save("new")
+    assert [entry.name for entry in place.out.iterdir()] == ["run"]
 
 
 class Victim:

@@ -4,6 +4,7 @@
 mod catalog;
 mod errors;
 mod network;
+mod parquet;
 mod planner;
 mod results;
 mod scenario;
@@ -31,6 +32,7 @@ mod _clearway {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         errors::quiet_panics();
+        clearway_sim::scenario::read_parquet_with(parquet::read);
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("__commit__", option_env!("CLEARWAY_COMMIT"))?;
         module.add("__sources__", env!("CLEARWAY_SOURCES"))?;

@@ -48,11 +48,11 @@ def run(
     from clearway.runner import load_scenario, simulate
 
     chosen = settings_dict(settings, stacks)
-    loaded = load_scenario(scenario, transport=transport, seed=seed, set=chosen)
+    loaded = load_scenario(scenario, transport=transport, seed=seed, set=chosen, out=out or "out")
     out = out or default_folder(loaded, transports=True, seed=seed, settings=chosen)
     folder.check_target(out, {"": loaded.to_toml()}, force=force)
     with progress_bar(quiet=quiet or as_json) as bar:
-        result = simulate(loaded, transport=transport, set=chosen, progress=bar.start(loaded.name))
+        result = simulate(loaded, transport=transport, set=chosen, progress=bar.start(loaded.name), out=out)
     saved = result.save(out, force=force)
     if as_json:
         print_json(run_json(result, saved))

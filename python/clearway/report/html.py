@@ -10,6 +10,8 @@ from clearway.report.style import PAIRS, Palette, svg
 
 #: A table as texts: its header and its rows.
 Texts = tuple[list[str], list[list[str]]]
+#: CSS pixels for an inch of a picture at the least: letters of 12 points are then 10 pixels high.
+LEAST = 60
 #: CSS classes of the dots of looks that share a colour: a disc, a ring, a square.
 SHAPES = ("dot", "dot ring", "dot square")
 
@@ -37,8 +39,8 @@ def dot(palette: Palette, label: str) -> str:
 
 
 def picture(figure: Figure) -> str:
-    """A figure in a page; it is shown at least at three quarters of its size, so that its text can be read."""
-    width = round(figure.get_figwidth() * 72)
+    """A figure in a page, at least as wide as its text needs to be legible; it scrolls where that does not fit."""
+    width = round(figure.get_figwidth() * LEAST)
     return f'<figure><div style="min-width:{width}px">{svg(figure)}</div></figure>'
 
 

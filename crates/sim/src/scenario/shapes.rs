@@ -264,7 +264,7 @@ pub(super) fn named_file(
     let Some(path) = text.path.to_str().map(str::to_owned) else {
         return Err(document.error(&key, "lies under a name that is not UTF-8; move it"));
     };
-    let hash = text.hash();
+    let hash = text.hash.clone();
     if named.hash.is_some_and(|expected| expected != hash) {
         let problem = format!("the file has changed: its hash is {hash}; correct or remove this key");
         return Err(document.error(&at.key(named.hash_key), problem));

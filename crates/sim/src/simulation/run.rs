@@ -26,6 +26,9 @@ pub enum SimError {
     /// Something was lost or made up: a mistake in the simulator or in a protocol, never in the scenario.
     #[error("the books of the run do not balance, so it has no result: {0}")]
     Books(String),
+    /// Rows could not be written to their file, or read from it.
+    #[error("the rows of flows and samples can't be kept in a file: {0}")]
+    Spool(String),
     /// The model contradicts itself.
     #[error("{0}")]
     Model(String),
@@ -83,6 +86,9 @@ impl Simulation {
     pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> bool) {
         while self.ended.is_none() {
             self.slice();
+            if self.journal.has_failed() || self.sampler.has_failed() {
+                self.ended = Some(Ended::Interrupted);
+            }
             if self.ended.is_none() && !report(&self.progress()) {
                 self.ended = Some(Ended::Interrupted);
             }
@@ -243,7 +249,10 @@ impl Simulation {
     #[inline(never)]
     pub(super) fn note_acknowledged(&mut self, slot: FlowSlot, acknowledged: u64) {
         while let Some(record) = self.hosts.flows.pop_acknowledged(slot, acknowledged) {
-            self.journal.records[record].acknowledged = Some(self.net.now());
+            self.journal.open(record).acknowledged = Some(self.net.now());
+            if self.hosts.flows.get_mut(slot).is_some_and(|flow| flow.record != Some(record)) {
+                self.journal.release(record);
+            }
         }
     }
 

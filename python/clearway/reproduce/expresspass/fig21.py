@@ -26,7 +26,7 @@ from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.expresspass.fig19 import PAPER_NAMES
 from clearway.reproduce.expresspass.realistic import BUCKETS, COLORS, FULL, WORKLOADS, scenario
 from clearway.reproduce.figure import Figure, Job, Tables
-from clearway.reproduce.look import Look, grid
+from clearway.reproduce.look import Look, grid, legend
 from clearway.reproduce.quantities import steady
 from clearway.result import Run
 
@@ -173,7 +173,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
         place.set_xticks(range(part.height), part["class"].to_list())
         place.set(title=WORKLOADS[workload])
     axes[0].set_ylabel("FCT at 10 Gbps / at 40 Gbps")
-    axes[1].legend(frameon=False, fontsize=10, ncols=2)
+    legend(picture, axes[0], columns=5)
     return {"speed-up": picture}
 
 

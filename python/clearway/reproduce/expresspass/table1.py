@@ -27,7 +27,7 @@ from clearway.plan import buffers
 from clearway.reproduce import judge
 from clearway.reproduce.claims import Finding, claim
 from clearway.reproduce.figure import Figure, Tables, no_jobs, no_measure
-from clearway.reproduce.look import Look, grid
+from clearway.reproduce.look import Look, grid, legend
 from clearway.reproduce.quantities import FRAME
 
 #: The two sets of parameters of Fig. 5: most credits that wait, and the spread of hosts in seconds.
@@ -202,7 +202,7 @@ def draw(tables: Tables, look: Look) -> dict[str, Picture]:
         place.set_title(f"reading {reading}", fontsize=11.5)
         place.set_xlabel("link / core link, Gbps")
     axes[0].set_ylabel("buffer of a ToR's port to a host, KB")
-    axes[0].legend(fontsize=11.5)
+    legend(picture, axes[0])
     return {"sources": picture}
 
 

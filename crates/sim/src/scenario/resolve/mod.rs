@@ -59,11 +59,13 @@ pub(super) struct Asked {
     pub replaced: bool,
     /// The memory in bytes that the run may take.
     pub memory: Option<u64>,
+    /// The room in bytes on the disk to which rows go during the run, if they do.
+    pub disk: Option<u64>,
 }
 
 /// Resolves a document.
 pub(super) fn resolve(document: &Document, base: &std::path::Path, asked: Asked) -> Result<Resolved> {
-    let limit = Limit { document, memory: asked.memory };
+    let limit = Limit { document, memory: asked.memory, disk: asked.disk };
     let grounds = Grounds::read(document, base, &limit)?;
     let Grounds { root, shape, topology, links, network, framing } = &grounds;
     let tables = PortTables::read(document)?;
