@@ -43,7 +43,12 @@ Examples:
     type=click.Path(path_type=Path),
     help="Folder that keeps the result of every point, for all sweeps.  [default: .store beside the results]",
 )
-@click.option("--processes", "-j", type=click.IntRange(min=1), help="Runs at a time.  [default: one a processor]")
+@click.option(
+    "--processes",
+    "-j",
+    type=click.IntRange(min=1),
+    help="Runs at a time, or jobs of Slurm.  [default: one a processor]",
+)
 @click.option("--on", metavar="CLUSTER", help="Run on a cluster: dask://HOST:PORT, or slurm.")
 @click.option("--dry-run", is_flag=True, help="Check the sweep and list its points; run nothing.")
 @click.option("--force", is_flag=True, help="Write into a folder that holds something else too.")
