@@ -1,7 +1,7 @@
 //! The flows of a trace, and the formats of its files.
 
 use crate::model::TraceFormat;
-use clearway_schema::{Field, Value, choice, quoted};
+use clearway_schema::{Field, Form, Value, choice, quoted};
 use std::ops::RangeInclusive;
 
 /// Flows of a traffic entry as a user writes them: `"web"`, `"web/3"` or `"web/0..9"`.
@@ -16,6 +16,10 @@ pub struct FlowsRef {
 impl Field for FlowsRef {
     fn kind() -> String {
         "flow range".into()
+    }
+
+    fn forms() -> Vec<Form> {
+        vec![Form::Text]
     }
 
     fn read(value: &Value) -> Result<FlowsRef, String> {

@@ -1,6 +1,6 @@
 //! The traces.
 
-use super::names::free_name;
+use super::super::names::free_name;
 use super::samples::sampled_ports;
 use super::traffic::ReadPart;
 use crate::model::{FlowRange, Pattern, Trace};
