@@ -22,7 +22,9 @@ __all__ = [
     "plan_buffers",
     "plan_switches",
     "scenario_reference",
+    "scenario_tables",
     "scenarios",
+    "suggestion",
     "topologies",
     "transports",
     "workloads",
@@ -45,6 +47,19 @@ class _Parameter(TypedDict):
     max: str
     source: str
     doc: str
+    forms: list[dict[str, Any]]
+
+class _Kind(TypedDict):
+    name: str
+    doc: str
+    keys: list[_Parameter]
+
+class _Table(TypedDict):
+    path: str
+    many: bool
+    doc: str
+    keys: list[_Parameter]
+    kinds: list[_Kind]
 
 class _Profile(TypedDict):
     name: str
@@ -100,6 +115,8 @@ class _Estimate(TypedDict):
     samples: list[_SeriesEstimate]
     network_bytes: int
     memory_bytes: int
+    streamed_memory_bytes: int
+    disk_bytes: int
     cpu_s: float
     how: dict[str, str]
 
@@ -113,6 +130,8 @@ def transports() -> list[_Transport]: ...
 def topologies() -> list[_Topology]: ...
 def workloads() -> list[_Workload]: ...
 def scenario_reference() -> str: ...
+def suggestion(word: str, known: Sequence[str]) -> str: ...
+def scenario_tables() -> list[_Table]: ...
 def network(scenario: Scenario) -> dict[str, Any]: ...
 def node(scenario: Scenario, name: str) -> int: ...
 def paths(scenario: Scenario, src: int, dst: int) -> dict[str, Any]: ...
@@ -157,6 +176,7 @@ class Scenario:
         seed: int | None = None,
         set: Sequence[tuple[str, str]] = ...,
         memory: int | None = None,
+        disk: int | None = None,
     ) -> Scenario: ...
     @staticmethod
     def parse(
@@ -168,6 +188,7 @@ class Scenario:
         seed: int | None = None,
         set: Sequence[tuple[str, str]] = ...,
         memory: int | None = None,
+        disk: int | None = None,
     ) -> Scenario: ...
     @property
     def name(self) -> str: ...
@@ -175,7 +196,13 @@ class Scenario:
     def seed(self) -> int: ...
     def estimate(self) -> _Estimate: ...
     def to_toml(self) -> str: ...
-    def run(self, progress: Callable[[Progress], object] | None = None) -> Results: ...
+    def run(
+        self,
+        progress: Callable[[Progress], object] | None = None,
+        *,
+        spool: str | PathLike[str] | None = None,
+        part_rows: int = ...,
+    ) -> Results: ...
 
 @final
 class Results:
@@ -192,6 +219,9 @@ class Table:
     def name(self) -> str: ...
     @property
     def rows(self) -> int: ...
+    @property
+    def parts(self) -> int: ...
+    def part(self, index: int) -> Table: ...
     @property
     def columns(self) -> list[Column]: ...
 

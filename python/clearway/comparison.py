@@ -17,7 +17,7 @@ from clearway.plot import Plots, runs_html
 from clearway.result import Run, fill
 from clearway.runner import Settings, Source, load_scenario, watched
 from clearway.scratch import uninterrupted
-from clearway.window import in_window
+from clearway.window import flows, in_window
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,9 +59,11 @@ class Comparison:
         return pl.DataFrame([{"run": name, **headline(run)} for name, run in self.runs.items()])
 
     def fct_by_size(self) -> pl.DataFrame:
-        """FCT and slowdown by size bucket and transport; see `clearway.metrics.fct_by_size`."""
+        """FCT and slowdown by size bucket and transport, of the flows that start in the window of measurement if the
+        scenario sets it; see `clearway.metrics.fct_by_size`.
+        """
         return pl.concat(
-            metrics.fct_by_size(run.flows).select(pl.lit(name).alias("run"), pl.all())
+            metrics.fct_by_size(flows(run)).select(pl.lit(name).alias("run"), pl.all())
             for name, run in self.runs.items()
         )
 
@@ -108,7 +110,7 @@ def compare(
         raise _clearway.Error("compare: name at least one transport, such as expresspass,dctcp")
     if len({*transports}) < len(transports):
         raise _clearway.Error(f"compare: {','.join(transports)} names a transport twice")
-    loaded = {name: load_scenario(scenario, transport=name, seed=seed, set=set) for name in transports}
+    loaded = {name: load_scenario(scenario, transport=name, seed=seed, set=set, out=out) for name in transports}
     results = {name: one.to_toml() for name, one in loaded.items()}
     if out is not None:
         results |= compared_before(scenario, Path(out), loaded, seed, set)
@@ -118,7 +120,7 @@ def compare(
     with progress_bar(quiet=progress is not True) as bar:
         start = progress if callable(progress) else bar.start
         for name, one in loaded.items():
-            runs[name], stopped = watched(one, transport=name, set=set, progress=start(name))
+            runs[name], stopped = watched(one, transport=name, set=set, progress=start(name), out=out)
             if runs[name].interrupted:
                 break
     found = Comparison(runs, None if out is None else save(runs, out, results, force=force))

@@ -1,4 +1,7 @@
-"""The memory that a run may take: that of the machine, of the container, or of the process, whichever is least."""
+"""The memory that a run may take, and the room on the disk of its results.
+
+The memory is that of the machine, of the container, or of the process, whichever is least.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import contextlib
 import os
 import re
 import resource
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -84,3 +88,14 @@ def address_space() -> int:
     except (OSError, ValueError):
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def nearest(path: Path) -> Path:
+    """The folder in which a path will be made: the nearest above it that exists."""
+    place = path.resolve()
+    return next(folder for folder in place.parents if folder.is_dir())
+
+
+def disk_left(path: Path) -> int:
+    """The bytes that are free on the disk on which a path is, or will be."""
+    return shutil.disk_usage(nearest(path)).free

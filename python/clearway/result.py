@@ -39,6 +39,9 @@ class Run:
 
     `flows` has a row per flow, `ports` a row per output port, `samples` a row per sample of each series;
     `columns()` says what each column means and in which unit it is.
+
+    Of a run that was written to a folder (`run(..., out=)`) and has many flows or samples (from about 100,000),
+    `flows` and `samples` are not in memory until they are asked for. `scan` reads them part by part.
     """
 
     #: Name of the scenario.
@@ -69,7 +72,7 @@ class Run:
     @property
     def transports(self) -> list[str]:
         """The transports of its flows, sorted; what was asked for if no flow started."""
-        names = self.flows["transport"].unique().sort().to_list()
+        names = self.scan("flows").select(pl.col("transport").unique().sort()).collect()["transport"].to_list()
         return names or [self.summary["overrides"].get("transport") or "unknown"]
 
     @property
@@ -81,6 +84,18 @@ class Run:
     def plot(self) -> Plots:
         """Pictures of the run: `run.plot.fct()`, `.slowdown()`, `.queue()`, `.rates()`."""
         return Plots({self.label: self})
+
+    def scan(self, table: str) -> pl.LazyFrame:
+        """The `flows`, `ports` or `samples` as a lazy frame, which takes memory for a part of the rows only."""
+        stored = self.stored(table)
+        return stored.scan() if isinstance(stored, tables.Streamed) else stored.lazy()
+
+    def stored(self, table: str) -> pl.DataFrame | tables.Streamed:
+        """A table, in memory or where its rows lie."""
+        if table not in TABLES:
+            raise Error(f"{table!r} is no table of a run; name one of {', '.join(TABLES)}")
+        stored: pl.DataFrame | tables.Streamed = self.__dict__[table]
+        return stored
 
     def columns(self) -> pl.DataFrame:
         """All columns of all tables with their units and meanings."""
@@ -116,11 +131,31 @@ class Run:
         )
 
 
+class Rows:
+    """A table as a field of a run, which is read into memory when it is first asked for if its rows are elsewhere."""
+
+    def __init__(self, table: str) -> None:
+        self._table = table
+
+    def __get__(self, run: Run, _: type) -> pl.DataFrame:
+        table = run.stored(self._table)
+        if isinstance(table, tables.Streamed):
+            table = run.__dict__[self._table] = table.load()
+        return table
+
+    def __set__(self, run: Run, table: pl.DataFrame | tables.Streamed) -> None:
+        run.__dict__[self._table] = table
+
+
+for _table in TABLES:
+    setattr(Run, _table, Rows(_table))
+
+
 def fill(run: Run, path: Path) -> None:
     """Writes the files of a run to an empty folder. Those of the tables depend on scenario, seed and version alone."""
     (path / folder.SCENARIO).write_text(scenario_file(run), "utf-8")
     for table in TABLES:
-        tables.write_parquet(getattr(run, table), run.described.get(table, {}), path / f"{table}.parquet")
+        tables.write_parquet(run.stored(table), run.described.get(table, {}), path / f"{table}.parquet")
     folder.seal(path, run.summary)
 
 

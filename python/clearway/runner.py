@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import polars as pl
 import tomli_w
 
 from clearway import _clearway, folder
 from clearway.bars import ProgressCallback, progress_bar
 from clearway.cost import Meter
 from clearway.interrupt import Interrupted, Watch
-from clearway.machine import bytes_of, memory_limit
+from clearway.machine import bytes_of, disk_left, memory_limit, nearest
 from clearway.result import Run
-from clearway.tables import describe, frame
+from clearway.tables import PART, describe, frame, read_table
 
 #: A path to a scenario file, the text of one, or its content as a dict.
 Source = str | Path | Mapping[str, Any]
@@ -37,27 +38,27 @@ def run(
 
     `scenario` is a path, the text of a scenario (anything with a line break in it), or a dict of the same schema.
     `transport` replaces the transport of all its traffic, `seed` its seed, and `set` single keys:
-    `set={"switch.buffer": "1 MB"}`. With `out`, the results are written to that folder too (`Run.save`).
+    `set={"switch.buffer": "1 MB"}`. With `out`, the results are written to that folder too (`Run.save`), and many flows
+    and samples leave memory for that disk while the run goes on, so that ten million fit into a few gigabytes.
 
     `progress=True` shows a bar on the terminal or in the notebook. A function is called at most ten times a second with
     a `Progress`; when it returns `False`, the run ends there and is returned with `interrupted` set. The interpreter is
     free for other threads meanwhile.
 
-    A run that is estimated to take more than `memory`, as bytes or as `"8 GB"`, is refused. Without it, the limit is
-    what the environment variable `CLEARWAY_MEMORY` says or else what this process may have of the machine
-    (`clearway.machine`).
+    A run that is estimated to take more than `memory`, as bytes or as `"8 GB"`, or more than the disk of `out` has, is
+    refused. Without `memory`, the limit is what the environment variable `CLEARWAY_MEMORY` says or else what this
+    process may have of the machine (`clearway.machine`).
 
     Raises `ScenarioError` for what can't be simulated, before anything is run or written. Ctrl-C raises `Interrupted`,
     a `KeyboardInterrupt` whose `run` covers the time that was simulated; with `out`, it is written first. Simulations
     in other threads raise it too while the main thread handles the Ctrl-C.
     """
-    loaded = load_scenario(scenario, transport=transport, seed=seed, set=set, memory=memory)
+    loaded = load_scenario(scenario, transport=transport, seed=seed, set=set, memory=memory, out=out)
     if out is not None:
         folder.check_target(out, {"": loaded.to_toml()}, force=force)
     with progress_bar(quiet=progress is not True) as bar:
-        result, stopped = watched(
-            loaded, transport=transport, set=set, progress=progress if callable(progress) else bar.start(loaded.name)
-        )
+        watch = progress if callable(progress) else bar.start(loaded.name)
+        result, stopped = watched(loaded, transport=transport, set=set, progress=watch, out=out)
     if out is not None:
         result.save(out, force=force)
     if stopped:
@@ -71,12 +72,13 @@ def watched(
     transport: str | None = None,
     set: Settings | None = None,  # noqa: A002
     progress: ProgressCallback | None = None,
+    out: str | Path | None = None,
 ) -> tuple[Run, bool]:
-    """Runs a scenario that was read; the second value is true if Ctrl-C, in any thread, ended the run."""
+    """Runs a scenario as `simulate` does; the second value is true if Ctrl-C, in any thread, ended the run."""
     watch = Watch(progress)
     if watch.stopped():
         raise Interrupted
-    result = simulate(scenario, transport=transport, set=set, progress=watch)
+    result = simulate(scenario, transport=transport, set=set, progress=watch, out=out)
     return result, result.interrupted and not watch.declined
 
 
@@ -87,19 +89,23 @@ def load_scenario(
     seed: int | None = None,
     set: Settings | None = None,  # noqa: A002
     memory: int | str | None = None,
+    out: str | Path | None = None,
 ) -> _clearway.Scenario:
-    """Reads and checks a scenario without running it; `memory` is that of `run`."""
+    """Reads and checks a scenario without running it; `memory` and `out`, whose disk has to do, are those of `run`."""
     if seed is not None and not 0 <= seed < 2**64:
         raise _clearway.ScenarioError(f"seed = {seed}: write a whole number from 0 to {2**64 - 1}")
     settings = [(key, text_of(value)) for key, value in (set or {}).items()]
     limit = memory_limit() if memory is None else bytes_of(memory, "memory")
+    disk = None if out is None else disk_left(Path(out))
     if isinstance(scenario, Mapping):
         text, origin = dump_toml(scenario), "<dict>"
     elif isinstance(scenario, str) and "\n" in scenario:
         text, origin = scenario, "<text>"
     else:
-        return _clearway.Scenario.load(scenario, transport=transport, seed=seed, set=settings, memory=limit)
-    return _clearway.Scenario.parse(text, origin, ".", transport=transport, seed=seed, set=settings, memory=limit)
+        return _clearway.Scenario.load(scenario, transport=transport, seed=seed, set=settings, memory=limit, disk=disk)
+    return _clearway.Scenario.parse(
+        text, origin, ".", transport=transport, seed=seed, set=settings, memory=limit, disk=disk
+    )
 
 
 def simulate(
@@ -108,10 +114,15 @@ def simulate(
     transport: str | None = None,
     set: Settings | None = None,  # noqa: A002
     progress: ProgressCallback | None = None,
+    out: str | Path | None = None,
+    part_rows: int = PART,
 ) -> Run:
-    """Runs a scenario that was read; `transport` and `set` are only noted."""
+    """Runs a scenario that was read; `transport` and `set` are only noted.
+
+    With `out`, rows leave memory for the disk of that folder, `part_rows` at a time, if there are many.
+    """
     meter = Meter()
-    results = scenario.run(progress)
+    results = scenario.run(progress, spool=None if out is None else nearest(Path(out)), part_rows=part_rows)
     totals = results.summary
     overrides: dict[str, Any] = {"set": {key: text_of(value) for key, value in (set or {}).items()}}
     if transport is not None:
@@ -127,12 +138,12 @@ def simulate(
         **totals,
         "measured": meter.read(totals["link_transmissions"]),
     }
-    frames = {table.name: frame(table) for table in results.tables}
+    flows, ports, samples = results.tables
     return Run(
         name=scenario.name,
-        flows=frames["flows"],
-        ports=frames["ports"],
-        samples=frames["samples"],
+        flows=cast("pl.DataFrame", read_table(flows)),  # or is read when it is first asked for
+        ports=frame(ports),
+        samples=cast("pl.DataFrame", read_table(samples)),
         summary=summary,
         scenario=scenario.to_toml(),
         described={table.name: describe(table) for table in results.tables},

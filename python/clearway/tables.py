@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from clearway import _clearway
 
 #: The key of a parquet file's metadata under which the units and meanings of its columns are.
 COLUMNS_KEY = "clearway.columns"
+#: The rows of a row group of a parquet file.
+ROW_GROUP = 2**18
+#: The rows of a part of a table that leaves memory while its run goes on.
+PART = 2**16
 #: Errors of a file that is no table, or describes its columns otherwise than `write_parquet` does.
 UNREADABLE = (AttributeError, LookupError, RecursionError, TypeError, ValueError, pl.exceptions.PolarsError)
 #: One flow between two hosts. Flow control and DCQCN add columns.
@@ -39,6 +44,51 @@ class Described:
 Columns = dict[str, Described]
 
 
+class Streamed:
+    """A table whose rows left memory while its run went on.
+
+    They lie in a file without a name, which goes with the last object that holds the table. The file is on the disk of
+    the run's result folder.
+    """
+
+    def __init__(self, table: _clearway.Table) -> None:
+        self._table = table
+
+    def batches(self) -> Iterator[pl.DataFrame]:
+        """The rows in parts of about `PART` rows."""
+        for index in range(self._table.parts):
+            yield frame(self._table.part(index))
+
+    def load(self) -> pl.DataFrame:
+        """All rows, in memory."""
+        return pl.concat(self.batches())
+
+    def scan(self) -> pl.LazyFrame:
+        """The rows as a lazy frame, which reads them part by part."""
+
+        def parts(
+            with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _: int | None
+        ) -> Iterator[pl.DataFrame]:
+            left = n_rows
+            for part in self.batches():
+                rows = part if left is None else part.head(left)
+                left = None if left is None else left - rows.height
+                rows = rows if with_columns is None else rows.select(with_columns)
+                yield rows if predicate is None else rows.filter(predicate)
+                if left == 0:
+                    return
+
+        return register_io_source(parts, schema=frame(self._table.part(0)).schema)
+
+    def __reduce__(self) -> tuple[type[pl.DataFrame], tuple[pl.DataFrame]]:
+        return pl.DataFrame, (self.load(),)
+
+
+def read_table(table: _clearway.Table) -> pl.DataFrame | Streamed:
+    """A table of the simulator: in memory if it is there, else where its rows lie."""
+    return frame(table) if table.parts == 1 else Streamed(table)
+
+
 def frame(table: _clearway.Table) -> pl.DataFrame:
     """A table of the simulator as a data frame."""
     return pl.DataFrame([series(column) for column in table.columns])
@@ -55,13 +105,17 @@ def series(column: _clearway.Column) -> pl.Series:
 
 def describe(table: _clearway.Table) -> Columns:
     """The units and meanings of a table's columns."""
-    return {column.name: Described(column.unit, column.doc) for column in table.columns}
+    return {column.name: Described(column.unit, column.doc) for column in table.part(0).columns}
 
 
-def write_parquet(table: pl.DataFrame, columns: Mapping[str, Described], file: Path) -> None:
-    """Writes a table as a parquet file that says itself what its columns mean."""
-    meaning = {name: [column.unit, column.doc] for name, column in columns.items()}
-    table.write_parquet(file, compression="zstd", metadata={COLUMNS_KEY: json.dumps(meaning)})
+def write_parquet(table: pl.DataFrame | Streamed, columns: Mapping[str, Described], file: Path) -> None:
+    """Writes a table as a parquet file that says itself what its columns mean. Where the rows lie changes no byte."""
+    meaning = json.dumps({name: [column.unit, column.doc] for name, column in columns.items()})
+    if isinstance(table, Streamed):
+        lazy = table.scan()
+        lazy.sink_parquet(file, compression="zstd", row_group_size=ROW_GROUP, metadata={COLUMNS_KEY: meaning})
+    else:
+        table.write_parquet(file, compression="zstd", row_group_size=ROW_GROUP, metadata={COLUMNS_KEY: meaning})
 
 
 def read_parquet(file: Path, sha256: str) -> tuple[pl.DataFrame, Columns]:

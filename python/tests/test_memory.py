@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import clearway
-from clearway import machine
-from clearway.runner import load_scenario
+from clearway import machine, tables
+from clearway.runner import load_scenario, simulate
 
 STAR = '[topology]\nkind = "star"\nhosts = 16\n[transport]\nname = "dctcp"\n'
 PERMUTATION = '[[traffic]]\nkind = "permutation"\nsize = "1 MB"\n'
@@ -150,3 +151,108 @@ def test_sizes_of_memory_have_units() -> None:
     assert machine.bytes_of("2GiB", "memory") == 2**31
     assert machine.bytes_of(7, "memory") == 7
     assert (machine.memory_limit() or 0) > 10**6
+
+
+def many(flows: int, rest: str = "") -> str:
+    return STAR + f'[[traffic]]\nkind = "poisson"\nsize = "3 KB"\nload = 0.8\nflows = {flows}\n' + rest
+
+
+#: Flows that outlive many others, connections with many messages, and samples of three kinds.
+MIXED = many(
+    3000,
+    """
+[[traffic]]
+name = "long"
+kind = "permutation"
+size = "1 MB"
+[[traffic]]
+name = "asked"
+kind = "partition-aggregate"
+fan_out = 20
+rounds = 40
+[[sample]]
+what = "queue"
+every = "20 us"
+[[sample]]
+what = "throughput"
+traffic = "long"
+every = "20 us"
+[[sample]]
+what = "rtt"
+traffic = "long"
+""",
+)
+
+
+@pytest.mark.parametrize("rows", [1, 100, 1000])
+def test_rows_that_leave_memory_give_the_same_bytes_as_those_that_stay(tmp_path: Path, rows: int) -> None:
+    scenario = load_scenario(MIXED)
+    kept = simulate(scenario)
+    streamed = simulate(scenario, out=tmp_path / "run", part_rows=rows)
+    stored = streamed.stored("flows"), streamed.stored("samples")
+    assert all(isinstance(table, tables.Streamed) for table in stored)
+    assert streamed.hash == kept.hash
+    folders = kept.save(tmp_path / "kept"), streamed.save(tmp_path / "streamed")
+    for file in ("flows", "ports", "samples"):
+        one, other = (folder / f"{file}.parquet" for folder in folders)
+        assert one.read_bytes() == other.read_bytes(), file
+    assert streamed.scan("flows").select("fct_s").collect()["fct_s"].equals(kept.flows["fct_s"])
+    assert streamed.scan("flows").head(7).collect().equals(kept.flows.head(7))
+    assert streamed.flows.equals(kept.flows)
+    assert streamed.samples.equals(kept.samples)
+    assert clearway.load(folders[1]).flows.equals(kept.flows)
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")], "the files of rows have no name"
+
+
+def test_a_run_whose_rows_left_memory_and_that_is_interrupted_is_whole(tmp_path: Path) -> None:
+    scenario = load_scenario(MIXED.replace("flows = 3000", "flows = 100000"))
+    run = simulate(scenario, out=tmp_path / "run", part_rows=100, progress=lambda _: False)
+    assert run.interrupted
+    assert 100 < run.summary["flows_started"] < 100_000
+    assert run.flows.height == run.summary["flows_started"]
+    assert run.flows["start_s"].is_sorted()
+    assert clearway.load(run.save(tmp_path / "run")).flows.equals(run.flows)
+
+
+def test_a_table_that_left_memory_is_pickled_as_a_frame(tmp_path: Path) -> None:
+    run = simulate(load_scenario(many(500)), out=tmp_path / "run", part_rows=50)
+    assert pickle.loads(pickle.dumps(run)).flows.equals(run.flows)
+    with pytest.raises(clearway.Error, match="'flow' is no table of a run"):
+        run.scan("flow")
+
+
+def test_a_disk_that_can_not_be_written_is_told_in_one_line(tmp_path: Path) -> None:
+    scenario = load_scenario(many(2000))
+    with pytest.raises(clearway.SimulationError, match=r"can't be kept in a file: .*gone: No such file"):
+        scenario.run(spool=tmp_path / "gone", part_rows=100)
+
+
+#: Runs a scenario into a folder and writes the peak of memory above that of an import.
+STREAMED = """
+import resource, sys
+import clearway
+peak = lambda: 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+clearway.run(dict(topology={"kind": "star"}, transport="blast", traffic=[{"kind": "permutation", "size": "1 KB"}]))
+before = peak()
+run = clearway.run(sys.stdin.read(), out=sys.argv[1])
+print(peak() - before, run.summary["flows_started"], run.scan("samples").select("value").collect().height, run.hash)
+"""
+
+
+def streamed(text: str, out: Path) -> tuple[int, int, int]:
+    peak, flows, samples, _ = child(STREAMED, text, str(out)).split()
+    return int(peak), int(flows), int(samples)
+
+
+def test_two_million_samples_take_the_memory_of_a_few_parts(tmp_path: Path) -> None:
+    text = STAR + PERMUTATION + '[[sample]]\nwhat = "queue"\nports = "all"\nevery = "20 ns"\n'
+    peak, _, samples = streamed(text, tmp_path / "run")
+    assert samples > 1_300_000
+    assert peak < 110e6, peak
+
+
+@pytest.mark.full
+def test_ten_million_flows_fit_into_three_gigabytes(tmp_path: Path) -> None:
+    peak, flows, _ = streamed(many(10_000_000).replace("3 KB", "1 KB"), tmp_path / "run")
+    assert flows == 10_000_000
+    assert peak < 3e9, peak

@@ -505,3 +505,15 @@ def test_axes_that_are_neither_x_nor_lines_have_panels(tmp_path: Path) -> None:
     assert (other.x, other.lines, other.panels) == ("rounds", "size_bytes", ("transport",))
     with pytest.raises(clearway.Error, match="speed is no axis of this sweep"):
         layout.layout(found, x="speed")
+
+
+def test_two_commands_at_once_share_the_work_and_end_in_the_same_bytes(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    path = tmp_path / "sweep.toml"
+    path.write_text(SWEEP.replace("to = 2", "to = 8"))
+    out = tmp_path / "both" / "out"
+    both = [subprocess.Popen(command(path, "--out", out, "-j", 2), stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    told = [process.communicate(timeout=120)[1] for process in both]
+    assert ([process.returncode for process in both], told) == ([0, 0], ["", ""])
+    subprocess.run(command(path, "--out", tmp_path / "calm" / "out"), check=True, timeout=120)
+    assert files_of(out) == files_of(tmp_path / "calm" / "out")

@@ -4,6 +4,7 @@
 mod catalog;
 mod errors;
 mod network;
+mod parquet;
 mod planner;
 mod results;
 mod scenario;
@@ -14,7 +15,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _clearway {
     #[pymodule_export]
-    use crate::catalog::{scenario_reference, scenarios, topologies, transports, workloads};
+    use crate::catalog::{
+        scenario_reference, scenario_tables, scenarios, suggestion, topologies, transports, workloads,
+    };
     #[pymodule_export]
     use crate::errors::{Error, ScenarioError, SimulationError, panic_for_tests};
     #[pymodule_export]
@@ -31,6 +34,7 @@ mod _clearway {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         errors::quiet_panics();
+        clearway_sim::scenario::read_parquet_with(parquet::read);
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("__commit__", option_env!("CLEARWAY_COMMIT"))?;
         module.add("__sources__", env!("CLEARWAY_SOURCES"))?;

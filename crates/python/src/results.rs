@@ -1,18 +1,55 @@
 //! The results of a run as columns of bytes, which NumPy and Polars read without another copy.
 
+use crate::errors::Failure;
 use clearway_sim as sim;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The results of a run.
 #[pyclass(frozen, module = "clearway._clearway")]
-pub struct Results(Arc<sim::Results>);
+pub struct Results {
+    tables: [Source; 3],
+    summary: sim::Summary,
+    hash: String,
+}
 
 impl Results {
     /// Wraps the simulator's results.
-    pub fn new(results: sim::Results) -> Results {
-        Results(Arc::new(results))
+    ///
+    /// # Errors
+    /// If a file of rows can't be read.
+    pub fn new(mut results: sim::Spooled) -> Result<Results, sim::SimError> {
+        let hash = results.hash().map_err(|error| sim::SimError::Spool(error.to_string()))?;
+        let rows = |rows: sim::Rows| Source::Rows(Arc::new(Mutex::new(rows)));
+        let tables = [rows(results.flows), Source::Table(Arc::new(results.ports)), rows(results.samples)];
+        Ok(Results { tables, summary: results.summary, hash })
+    }
+}
+
+/// The rows of a table, in memory or in parts that may lie in a file.
+#[derive(Clone)]
+enum Source {
+    Table(Arc<sim::Table>),
+    Rows(Arc<Mutex<sim::Rows>>),
+}
+
+impl Source {
+    /// Calls `of` for the parts of a table that may lie in a file.
+    fn with<T>(
+        &self,
+        of: impl FnOnce(&mut sim::Rows) -> std::io::Result<T>,
+        table: impl FnOnce(&Arc<sim::Table>) -> T,
+    ) -> PyResult<T> {
+        match self {
+            Source::Table(whole) => Ok(table(whole)),
+            Source::Rows(rows) => {
+                let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
+                of(&mut rows)
+                    .map_err(|error| sim::SimError::Spool(error.to_string()))
+                    .map_err(|error| Failure::from(error).into())
+            }
+        }
     }
 }
 
@@ -21,14 +58,13 @@ impl Results {
     /// The tables of flows, ports and samples.
     #[getter]
     fn tables(&self) -> Vec<Table> {
-        let tables: [fn(&sim::Results) -> &sim::Table; 3] = [|r| &r.flows, |r| &r.ports, |r| &r.samples];
-        tables.into_iter().map(|pick| Table { results: self.0.clone(), pick }).collect()
+        self.tables.iter().map(|source| Table { source: source.clone() }).collect()
     }
 
     /// The totals of the run, as in `summary.json`.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let summary = &self.0.summary;
+        let summary = &self.summary;
         let ended = match summary.ended {
             sim::Ended::Complete => "complete",
             sim::Ended::Stopped => "stopped",
@@ -104,53 +140,64 @@ impl Results {
     /// The hash of the flow table, the port table and the books.
     #[getter]
     fn hash(&self) -> String {
-        self.0.hash()
+        self.hash.clone()
     }
 }
 
-/// A table of results.
+/// A table of results, or a part of one.
 #[pyclass(frozen, module = "clearway._clearway")]
 pub struct Table {
-    results: Arc<sim::Results>,
-    /// Selects this table from the results.
-    pick: fn(&sim::Results) -> &sim::Table,
+    source: Source,
 }
 
 #[pymethods]
 impl Table {
     /// The table's name.
     #[getter]
-    fn name(&self) -> &'static str {
-        (self.pick)(&self.results).name
+    fn name(&self) -> PyResult<&'static str> {
+        self.source.with(|rows| Ok(rows.read(0)?.name), |table| table.name)
     }
 
     /// The number of rows.
     #[getter]
-    fn rows(&self) -> usize {
-        (self.pick)(&self.results).rows()
+    fn rows(&self) -> PyResult<usize> {
+        self.source.with(|rows| Ok(rows.len()), |table| table.rows())
     }
 
-    /// The table's columns, in order.
+    /// The number of parts that the rows come in; 1 if all of them are in memory.
     #[getter]
-    fn columns(&self) -> Vec<Column> {
-        let count = (self.pick)(&self.results).columns.len();
-        (0..count).map(|index| Column { results: self.results.clone(), pick: self.pick, index }).collect()
+    fn parts(&self) -> PyResult<usize> {
+        self.source.with(|rows| Ok(rows.parts()), |_| 1)
+    }
+
+    /// Reads a part of the rows, as a table in memory.
+    fn part(&self, index: usize) -> PyResult<Table> {
+        let read = |rows: &mut sim::Rows| {
+            let none = || std::io::Error::other(format!("there is no part {index}"));
+            if index < rows.parts() { rows.read(index) } else { Err(none()) }
+        };
+        Ok(Table { source: Source::Table(self.source.with(read, Arc::clone)?) })
+    }
+
+    /// The table's columns, in order, all of whose rows are read into memory.
+    #[getter]
+    fn columns(&self) -> PyResult<Vec<Column>> {
+        let table = self.source.with(sim::Rows::table, Arc::clone)?;
+        Ok((0..table.columns.len()).map(|index| Column { table: table.clone(), index }).collect())
     }
 }
 
 /// A column of a table.
 #[pyclass(frozen, module = "clearway._clearway")]
 pub struct Column {
-    results: Arc<sim::Results>,
-    /// Selects this column's table from the results.
-    pick: fn(&sim::Results) -> &sim::Table,
+    table: Arc<sim::Table>,
     /// The column's index in its table.
     index: usize,
 }
 
 impl Column {
     fn inner(&self) -> &sim::Column {
-        &(self.pick)(&self.results).columns[self.index]
+        &self.table.columns[self.index]
     }
 }
 

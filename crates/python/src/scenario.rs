@@ -8,11 +8,16 @@ use clearway_sim::scenario::{Overrides, Scenario as Loaded};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use std::fs::OpenOptions;
+use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// The least time between two visits to Python, which handle signals and call the progress callback.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// The number of rows of flows or samples that leave memory together.
+const PART_ROWS: usize = 1 << 16;
 
 /// A scenario that has been checked, with every default filled in.
 #[pyclass(frozen, module = "clearway._clearway")]
@@ -27,9 +32,10 @@ impl Scenario {
 
 #[pymethods]
 impl Scenario {
-    /// Reads a scenario file. One whose run would take more than `memory` bytes is refused.
+    /// Reads a scenario file. One whose run would take more than `memory` bytes is refused; with `disk`, one whose rows
+    /// leave memory (`spool` of `run`) and would then take more than so many bytes there.
     #[staticmethod]
-    #[pyo3(signature = (path, *, transport = None, seed = None, set = Vec::new(), memory = None))]
+    #[pyo3(signature = (path, *, transport = None, seed = None, set = Vec::new(), memory = None, disk = None))]
     fn load(
         py: Python<'_>,
         path: PathBuf,
@@ -37,15 +43,16 @@ impl Scenario {
         seed: Option<u64>,
         set: Vec<(String, String)>,
         memory: Option<u64>,
+        disk: Option<u64>,
     ) -> Result<Scenario, Failure> {
-        let overrides = Overrides { transport, seed, set, memory };
+        let overrides = Overrides { transport, seed, set, memory, disk };
         py.detach(|| guard(seed.unwrap_or(0), || Ok(Scenario(Loaded::load(&path, &overrides)?))))
     }
 
     /// Reads a scenario from text. `origin` names it in messages; files that it names are looked for in `base_dir`.
-    /// One whose run would take more than `memory` bytes is refused.
+    /// One whose run would take more than `memory` or `disk` bytes is refused, as by `load`.
     #[staticmethod]
-    #[pyo3(signature = (text, origin, base_dir, *, transport = None, seed = None, set = Vec::new(), memory = None))]
+    #[pyo3(signature = (text, origin, base_dir, *, transport = None, seed = None, set = Vec::new(), memory = None, disk = None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn parse(
         py: Python<'_>,
@@ -56,8 +63,9 @@ impl Scenario {
         seed: Option<u64>,
         set: Vec<(String, String)>,
         memory: Option<u64>,
+        disk: Option<u64>,
     ) -> Result<Scenario, Failure> {
-        let overrides = Overrides { transport, seed, set, memory };
+        let overrides = Overrides { transport, seed, set, memory, disk };
         py.detach(|| {
             guard(seed.unwrap_or(0), || Ok(Scenario(Loaded::parse(text, origin, &base_dir, &overrides)?)))
         })
@@ -91,6 +99,8 @@ impl Scenario {
     ///   packets with their answers times links.
     /// * `traffic`, `samples`: for each entry its name and memory, with `flows` and `live_flows`, or `rows`.
     /// * `network_bytes`, `memory_bytes`: memory of the network, and of the whole run without the interpreter.
+    /// * `streamed_memory_bytes`, `disk_bytes`: memory of the run, and room on the disk, where flows and samples leave
+    ///   memory (`spool` of `run`).
     /// * `cpu_s`: processor time, to the order of magnitude.
     /// * `how`: for each number a sentence on how it was got and what it can't know.
     fn estimate<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -99,18 +109,29 @@ impl Scenario {
 
     /// Runs the simulation and returns its results. Other Python threads run meanwhile. `progress` is called at most
     /// ten times a second. On Ctrl-C, or when `progress` returns `False`, the run ends and the results cover the part
-    /// simulated so far.
-    #[pyo3(signature = (progress = None))]
-    fn run(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> Result<Results, Failure> {
+    /// simulated so far. With `spool`, a folder, finished flows and samples leave memory for nameless files there, in
+    /// parts of `part_rows` rows; the files go with the results.
+    #[pyo3(signature = (progress = None, *, spool = None, part_rows = PART_ROWS))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        progress: Option<Py<PyAny>>,
+        spool: Option<PathBuf>,
+        part_rows: usize,
+    ) -> Result<Results, Failure> {
         let model = &self.0.model;
         py.detach(|| {
             guard(model.seed, || {
                 let mut look = Look { progress, last: now(), failed: None };
-                let mut simulation = Simulation::new(model)?;
+                let place = || {
+                    let folder = spool.clone()?;
+                    Some(Box::new(Folder { folder, part_rows: part_rows.max(1) }) as Box<dyn sim::Spool>)
+                };
+                let mut simulation = Simulation::spooled(model, [place(), place()])?;
                 simulation.run(&mut |progress| look.go_on(progress));
                 match look.failed {
                     Some(error) => Err(Failure::Python(error)),
-                    None => Ok(Results::new(simulation.finish()?)),
+                    None => Ok(Results::new(simulation.finish_spooled()?)?),
                 }
             })
         })
@@ -139,7 +160,7 @@ fn estimate<'py>(py: Python<'py>, of: &sim::Estimate) -> PyResult<Bound<'py, PyD
         row.set_item("name", &entry.name)?;
         row.set_item("flows", count(entry.flows))?;
         row.set_item("live_flows", count(entry.live_flows))?;
-        row.set_item("memory_bytes", count(entry.memory_bytes))?;
+        row.set_item("memory_bytes", count(entry.flow_bytes + entry.row_bytes.kept))?;
         traffic.append(row)?;
     }
     dict.set_item("traffic", traffic)?;
@@ -148,17 +169,48 @@ fn estimate<'py>(py: Python<'py>, of: &sim::Estimate) -> PyResult<Bound<'py, PyD
         let row = PyDict::new(py);
         row.set_item("name", &series.name)?;
         row.set_item("rows", count(series.rows))?;
-        row.set_item("memory_bytes", count(series.memory_bytes))?;
+        row.set_item("memory_bytes", count(series.row_bytes.kept))?;
         samples.append(row)?;
     }
     dict.set_item("samples", samples)?;
     dict.set_item("network_bytes", count(of.network_bytes))?;
     dict.set_item("memory_bytes", count(of.memory_bytes()))?;
+    dict.set_item("streamed_memory_bytes", count(of.streamed_memory_bytes()))?;
+    dict.set_item("disk_bytes", count(of.disk_bytes()))?;
     dict.set_item("cpu_s", of.cpu_s)?;
     let how = PyDict::new(py);
     sim::Estimate::HOW.iter().try_for_each(|(name, text)| how.set_item(name, text))?;
     dict.set_item("how", how)?;
     Ok(dict)
+}
+
+/// A folder for the rows of a run.
+struct Folder {
+    folder: PathBuf,
+    part_rows: usize,
+}
+
+impl sim::Spool for Folder {
+    /// Makes a file without a name, which is gone when nobody has it open any more, however the process ends.
+    fn open(&mut self) -> io::Result<Box<dyn sim::Store>> {
+        let process = std::process::id();
+        for number in 0.. {
+            let path = self.folder.join(format!(".clearway-{process}-{number}.rows"));
+            match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
+                Ok(file) => {
+                    std::fs::remove_file(&path)?;
+                    return Ok(Box::new(file));
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(io::Error::other(format!("{}: {error}", self.folder.display()))),
+            }
+        }
+        unreachable!("some number is free")
+    }
+
+    fn part_rows(&self) -> usize {
+        self.part_rows
+    }
 }
 
 /// Returns the wall-clock time, which decides when Python is visited and nothing else.

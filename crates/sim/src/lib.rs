@@ -22,6 +22,7 @@ pub mod traffic;
 
 pub use estimate::{EntryEstimate, Estimate, SeriesEstimate};
 pub use metrics::{
-    Column, Ended, FlowCounts, Measured, Results, ShimSummary, Summary, Table, Values, WindowEnd,
+    Column, Ended, FlowCounts, Measured, Results, Rows, ShimSummary, Spool, Spooled, Store, Summary, Table,
+    Values, WindowEnd,
 };
 pub use simulation::{Progress, SimError, Simulation};

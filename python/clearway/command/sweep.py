@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clearway import units
+from clearway.command.names import SCENARIO
 from clearway.command.shared import INTERRUPTED, Setting, console, notes, print_json, settings_dict
 from clearway.command.tables import print_texts
 
@@ -34,7 +35,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=SCENARIO)
 @click.option("--set", "settings", type=Setting(), multiple=True, help="Set a key at all points; repeatable.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the results.  [default: out/NAME]")
 @click.option(
@@ -42,7 +43,12 @@ Examples:
     type=click.Path(path_type=Path),
     help="Folder that keeps the result of every point, for all sweeps.  [default: .store beside the results]",
 )
-@click.option("--processes", "-j", type=click.IntRange(min=1), help="Runs at a time.  [default: one a processor]")
+@click.option(
+    "--processes",
+    "-j",
+    type=click.IntRange(min=1),
+    help="Runs at a time, or jobs of Slurm.  [default: one a processor]",
+)
 @click.option("--on", metavar="CLUSTER", help="Run on a cluster: dask://HOST:PORT, or slurm.")
 @click.option("--dry-run", is_flag=True, help="Check the sweep and list its points; run nothing.")
 @click.option("--force", is_flag=True, help="Write into a folder that holds something else too.")

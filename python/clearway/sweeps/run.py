@@ -282,7 +282,7 @@ def link(file: Path, other: Path) -> None:
 
 def write(resolved: str, path: Path) -> None:
     """Runs a point and writes its result to a folder: the files of a run, and what the frame says of it."""
-    run = simulate(_clearway.Scenario.parse(resolved, "<point>", "."))
+    run = simulate(_clearway.Scenario.parse(resolved, "<point>", "."), out=path)
     if run.interrupted:
         raise KeyboardInterrupt
     fill(run, path)

@@ -15,7 +15,7 @@ mod traffic;
 
 use crate::model::{Model, Probe, Sample, Traffic};
 use sizes::Cost;
-pub use sizes::network_bytes;
+pub use sizes::{RowBytes, network_bytes};
 use traffic::Load;
 
 /// What a run of a model will take.
@@ -64,8 +64,10 @@ pub struct EntryEstimate {
     pub flows: f64,
     /// The number of flows that are alive at once.
     pub live_flows: f64,
-    /// The memory in bytes of the flows: as a list, alive, and in the table of flows.
-    pub memory_bytes: f64,
+    /// The memory in bytes of the flows themselves: as a list, and alive.
+    pub flow_bytes: f64,
+    /// The bytes of their rows in the table of flows.
+    pub row_bytes: RowBytes,
 }
 
 /// What a sampled series will take.
@@ -75,13 +77,13 @@ pub struct SeriesEstimate {
     pub name: String,
     /// The number of rows in the table of samples.
     pub rows: f64,
-    /// The memory in bytes of the rows.
-    pub memory_bytes: f64,
+    /// The bytes of the rows.
+    pub row_bytes: RowBytes,
 }
 
 impl Estimate {
     /// How each number was got and what it can't know, by the name of its field.
-    pub const HOW: [(&str, &str); 15] = [
+    pub const HOW: [(&str, &str); 17] = [
         ("hosts", "counted"),
         ("switches", "counted"),
         ("links", "counted; each has two output ports"),
@@ -110,6 +112,15 @@ impl Estimate {
         ("network_bytes", "hosts, links and classes times measured bytes"),
         ("memory_bytes", "the network, live flows, rows of flows and of samples, times measured bytes"),
         (
+            "streamed_memory_bytes",
+            "the same for a run that writes a result folder, where rows leave memory, but for the frame of flows that \
+             summaries read",
+        ),
+        (
+            "disk_bytes",
+            "rows of flows and of samples times measured bytes; half of it is free again after the run",
+        ),
+        (
             "cpu_s",
             "transmissions, flows and samples times measured times of one core; within a factor of about five",
         ),
@@ -127,12 +138,12 @@ impl Estimate {
             name: entry.name.clone(),
             flows: load.flows,
             live_flows: load.live,
-            memory_bytes: sizes::flow_bytes(&entry.pattern, load.flows, load.live),
+            flow_bytes: sizes::flow_bytes(&entry.pattern, load.live),
+            row_bytes: sizes::flow_rows(load.flows),
         };
         let series = |sample: &Sample| {
             let rows = rows(sample, &loads, simulated_s);
-            let memory_bytes = sizes::sample_bytes(rows);
-            SeriesEstimate { name: sample.name.clone(), rows, memory_bytes }
+            SeriesEstimate { name: sample.name.clone(), rows, row_bytes: sizes::sample_rows(rows) }
         };
         let samples: Vec<SeriesEstimate> = model.samples.iter().map(series).collect();
         let topology = &model.topology;
@@ -161,11 +172,28 @@ impl Estimate {
         }
     }
 
-    /// Returns the memory of the run in bytes. The interpreter and its libraries come on top.
+    /// Returns the memory in bytes of a run whose results stay in memory. The interpreter and its libraries come on top.
     pub fn memory_bytes(&self) -> f64 {
-        let traffic: f64 = self.traffic.iter().map(|entry| entry.memory_bytes).sum();
-        let samples: f64 = self.samples.iter().map(|series| series.memory_bytes).sum();
-        self.network_bytes + traffic + samples
+        self.flow_bytes() + self.row_bytes(|rows| rows.kept)
+    }
+
+    /// Returns the memory in bytes of a run whose flows and samples leave memory while it goes on.
+    pub fn streamed_memory_bytes(&self) -> f64 {
+        self.flow_bytes() + self.row_bytes(|rows| rows.streamed)
+    }
+
+    /// Returns the bytes on the disk that such a run takes.
+    pub fn disk_bytes(&self) -> f64 {
+        self.row_bytes(|rows| rows.disk)
+    }
+
+    fn flow_bytes(&self) -> f64 {
+        self.network_bytes + self.traffic.iter().map(|entry| entry.flow_bytes).sum::<f64>()
+    }
+
+    fn row_bytes(&self, of: fn(&RowBytes) -> f64) -> f64 {
+        let flows: f64 = self.traffic.iter().map(|entry| of(&entry.row_bytes)).sum();
+        flows + self.samples.iter().map(|series| of(&series.row_bytes)).sum::<f64>()
     }
 }
 

@@ -22,6 +22,14 @@ const GROWTH: f64 = 1.5;
 const SAMPLE_BYTES: f64 = 28.0 * GROWTH + 72.0;
 /// The bytes of a flow's row in the data frame that are not in place of its record.
 const FLOW_ROW_BYTES: f64 = 50.0;
+/// The bytes of a flow's row in the data frame.
+const FLOW_FRAME_BYTES: f64 = 180.0;
+/// The rows of a table that are in memory at once where the others are in a file.
+const STREAMED_ROWS: f64 = 3e5;
+/// The bytes of a flow's row on disk: in the file of the run, and in its Parquet file.
+const FLOW_DISK_BYTES: f64 = 200.0;
+/// The bytes of a sample on disk.
+const SAMPLE_DISK_BYTES: f64 = 45.0;
 
 /// The packets that a core puts on links in a second.
 const TRANSMISSIONS_PER_S: f64 = 6e6;
@@ -43,21 +51,44 @@ pub fn model_bytes(model: &Model, flows: f64) -> f64 {
     network + routes + topology.ports().len() as f64 * classes * CLASS_BYTES
 }
 
-/// Returns the bytes of the flows of a traffic entry, of which `live` are alive at once.
-pub fn flow_bytes(pattern: &Pattern, flows: f64, live: f64) -> f64 {
+/// The bytes of the rows of a table.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RowBytes {
+    /// The memory in bytes if all rows stay in memory.
+    pub kept: f64,
+    /// The memory in bytes if the rows leave it during the run.
+    pub streamed: f64,
+    /// The bytes on the disk that the rows then take.
+    pub disk: f64,
+}
+
+/// Returns the bytes of the rows of so many flows. Where they leave memory, the tables that sum them up still read all.
+pub fn flow_rows(flows: f64) -> RowBytes {
+    let record = size_of::<Record>() as f64 * GROWTH;
+    RowBytes {
+        kept: flows * (record + FLOW_ROW_BYTES),
+        streamed: flows.min(STREAMED_ROWS) * record + flows * FLOW_FRAME_BYTES,
+        disk: flows * FLOW_DISK_BYTES,
+    }
+}
+
+/// Returns the bytes of the rows of so many samples.
+pub fn sample_rows(rows: f64) -> RowBytes {
+    RowBytes {
+        kept: rows * SAMPLE_BYTES,
+        streamed: rows.min(STREAMED_ROWS) * SAMPLE_BYTES,
+        disk: rows * SAMPLE_DISK_BYTES,
+    }
+}
+
+/// Returns the bytes of the flows of a traffic entry without their rows, where `live` flows are alive at once.
+pub fn flow_bytes(pattern: &Pattern, live: f64) -> f64 {
     let listed = match pattern {
         // The scenario has a list, and its simulation a copy.
         Pattern::Flows(flows) => 2.0 * flows.len() as f64,
         _ => 0.0,
     };
-    listed * size_of::<model::Flow>() as f64
-        + live * (size_of::<Option<Flow>>() as f64 * GROWTH + LIVE_BYTES)
-        + flows * (size_of::<Record>() as f64 * GROWTH + FLOW_ROW_BYTES)
-}
-
-/// Returns the bytes of so many samples.
-pub fn sample_bytes(rows: f64) -> f64 {
-    rows * SAMPLE_BYTES
+    listed * size_of::<model::Flow>() as f64 + live * (size_of::<Option<Flow>>() as f64 * GROWTH + LIVE_BYTES)
 }
 
 /// Returns the bytes that a network of so many hosts and links takes in a run.

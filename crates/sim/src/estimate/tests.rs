@@ -76,7 +76,7 @@ fn a_shuffle_has_all_its_flows_alive_at_once() {
 fn flows_that_start_after_the_stop_are_not_counted() {
     let flows = "[[traffic]]\nkind = 'flows'\nlist = [{ src = 'h0', dst = 'h1', size = '10 KB' }, \
         { src = 'h0', dst = 'h1', size = '10 KB', start = '1 s' }]\n";
-    let estimate = check(&format!("stop = '1 ms'\n{}", star("blast", 2, flows)));
+    let estimate = check(&format!("stop = '1 ms'\n{}", star("dctcp", 2, flows)));
     assert_eq!(estimate.flows, 1.0);
 }
 

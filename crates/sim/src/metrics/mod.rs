@@ -2,18 +2,22 @@
 
 mod ports;
 mod record;
+mod rows;
 mod sampler;
 mod table;
 mod window;
 
 pub use ports::port_table;
 pub use record::{Record, flow_table};
+pub use rows::{Rows, Spool, Store};
 pub use sampler::Sampler;
 pub use table::{Column, Table, Values};
 pub use window::{FlowCounts, Measured, Window, WindowEnd};
 
 use crate::net::FlowControlSummary;
 use clearway_units::Time;
+use std::io;
+use std::sync::Arc;
 
 /// The results of a run.
 #[derive(Clone, Debug)]
@@ -24,6 +28,18 @@ pub struct Results {
     pub ports: Table,
     /// The table of samples, with a row for each sample of each series.
     pub samples: Table,
+    /// The totals of the run.
+    pub summary: Summary,
+}
+
+/// The results of a run whose flows and samples may lie in files.
+pub struct Spooled {
+    /// The table of flows, as in [`Results`].
+    pub flows: Rows,
+    /// The table of output ports.
+    pub ports: Table,
+    /// The table of samples.
+    pub samples: Rows,
     /// The totals of the run.
     pub summary: Summary,
 }
@@ -93,11 +109,43 @@ impl Results {
     pub fn hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         self.flows.hash_into(&mut hasher);
-        self.ports.hash_into(&mut hasher);
-        let books = [&self.summary.packets, &self.summary.bytes, &self.summary.credits];
-        for (name, count) in books.into_iter().flatten() {
-            hasher.update(name.as_bytes()).update(&count.to_le_bytes());
-        }
-        hasher.finalize().to_hex()[..32].to_string()
+        finish_hash(hasher, &self.ports, &self.summary)
     }
+}
+
+impl Spooled {
+    /// Returns the hash of [`Results::hash`].
+    ///
+    /// # Errors
+    /// If a file can't be read.
+    pub fn hash(&mut self) -> io::Result<String> {
+        let mut hasher = blake3::Hasher::new();
+        self.flows.hash_into(&mut hasher)?;
+        Ok(finish_hash(hasher, &self.ports, &self.summary))
+    }
+
+    /// Returns the results with all rows in memory.
+    ///
+    /// # Errors
+    /// If a file can't be read.
+    pub fn into_memory(mut self) -> io::Result<Results> {
+        let [flows, samples] = [self.flows.table()?, self.samples.table()?];
+        drop((self.flows, self.samples));
+        Ok(Results { flows: own(flows), ports: self.ports, samples: own(samples), summary: self.summary })
+    }
+}
+
+/// Returns a table without a copy if nobody else holds it.
+fn own(table: Arc<Table>) -> Table {
+    Arc::try_unwrap(table).unwrap_or_else(|shared| Table::clone(&shared))
+}
+
+/// Returns a hash after ports and books.
+fn finish_hash(mut hasher: blake3::Hasher, ports: &Table, summary: &Summary) -> String {
+    ports.hash_into(&mut hasher);
+    let books = [&summary.packets, &summary.bytes, &summary.credits];
+    for (name, count) in books.into_iter().flatten() {
+        hasher.update(name.as_bytes()).update(&count.to_le_bytes());
+    }
+    hasher.finalize().to_hex()[..32].to_string()
 }

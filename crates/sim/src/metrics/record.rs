@@ -32,13 +32,20 @@ pub struct Record {
     pub delivered: u64,
     /// The counts of what both ends did for these bytes.
     pub stats: Stats,
-    /// The flow's place in the table of flows, while the flow lives.
+    /// The flow's place in the table of flows, while the row may still change.
     pub flow: Option<FlowSlot>,
+}
+
+impl Record {
+    /// The key by which rows are in order.
+    pub fn order(&self) -> (Time, TrafficId, u64) {
+        (self.start, self.traffic, self.number)
+    }
 }
 
 /// The table of flows, in the order of their starts and then of their numbers.
 pub fn flow_table(model: &Model, mut records: Vec<Record>) -> Table {
-    records.sort_by_key(|record| (record.start, record.traffic, record.number));
+    records.sort_by_key(Record::order);
     let flows = Flows { model, records: &records };
     let columns =
         flows.places().into_iter().chain(flows.times()).chain(flows.packets()).chain(flows.credits());

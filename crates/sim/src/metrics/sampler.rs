@@ -1,5 +1,6 @@
 //! Series sampled at intervals. Looking changes nothing: a sampler only reads.
 
+use super::rows::{Rows, Spool};
 use super::table::{Table, Values};
 use crate::hosts::{Flow, Flows};
 use crate::ids::{Id, SeriesId, TrafficId};
@@ -8,6 +9,7 @@ use crate::net::{DropReason, Network};
 use clearway_topology::PortId;
 use clearway_units::Span;
 use std::collections::BTreeMap;
+use std::mem::take;
 
 /// An entity that a sample is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +20,10 @@ enum Entity {
     Port(PortId),
 }
 
-/// The values sampled so far, row by row.
+/// Counters by entity and quantity.
+type Counters = BTreeMap<(Entity, Quantity), u64>;
+
+/// The values sampled so far, row by row; where rows have a spool, the last part of them.
 #[derive(Default)]
 pub struct Sampler {
     series: Vec<u32>,
@@ -30,15 +35,23 @@ pub struct Sampler {
     entity_names: Vec<String>,
     /// The index of each entity's name.
     known: BTreeMap<Entity, u32>,
-    /// The counters of each series, entity and quantity at the last sample.
-    last: BTreeMap<(SeriesId, u32, Quantity), u64>,
+    /// The counters of the entities of each series at its last sample.
+    last: BTreeMap<SeriesId, Counters>,
+    /// The counters at the last sample of the series that is sampled now.
+    before: Counters,
+    /// The counters of this sample. Flows that have ended are in it no more.
+    now: Counters,
+    /// The parts that are full.
+    rows: Rows,
 }
 
 /// The place of a sample: a series and an entity of it.
 #[derive(Clone, Copy)]
 struct At<'a> {
     series: SeriesId,
-    entity: u32,
+    entity: Entity,
+    /// The index of the entity's name.
+    name: u32,
     model: &'a Model,
     net: &'a Network,
 }
@@ -91,6 +104,16 @@ quantities! {
 }
 
 impl Sampler {
+    /// A sampler whose rows leave memory if there is a spool.
+    pub fn new(spool: Option<Box<dyn Spool>>) -> Sampler {
+        Sampler { rows: spool.map(Rows::spooled).unwrap_or_default(), ..Sampler::default() }
+    }
+
+    /// Answers whether rows were lost, since the file failed.
+    pub fn has_failed(&self) -> bool {
+        self.rows.has_failed()
+    }
+
     /// Takes one sample of a series.
     pub fn sample(&mut self, series: SeriesId, model: &Model, net: &Network, flows: &mut Flows) {
         let probe = &model.samples[series.index()].what;
@@ -98,16 +121,19 @@ impl Sampler {
         if matches!(probe, Probe::Rtt(_)) {
             return;
         }
+        self.before = self.last.remove(&series).unwrap_or_default();
         if let Some(traffic) = probe.traffic() {
             for flow in flows.iter_mut().filter(|flow| flow.traffic.index() == traffic) {
-                let entity = self.flow_entity(model, flow.traffic, flow.number);
-                self.sample_flow(At { series, entity, model, net }, flow);
+                let (entity, name) = self.flow_entity(model, flow.traffic, flow.number);
+                self.sample_flow(At { series, entity, name, model, net }, flow);
             }
         }
         for &port in probe.ports().unwrap_or_default() {
-            let entity = self.port_entity(model, port);
-            self.sample_port(At { series, entity, model, net }, port);
+            let (entity, name) = self.port_entity(model, port);
+            self.sample_port(At { series, entity, name, model, net }, port);
         }
+        self.last.insert(series, take(&mut self.now));
+        self.hand_out(model);
     }
 
     /// Takes one sample of a flow.
@@ -189,7 +215,8 @@ impl Sampler {
 
     /// The growth of a counter since the last sample.
     fn since(&mut self, at: At<'_>, quantity: Quantity, counter: u64) -> f64 {
-        let before = self.last.insert((at.series, at.entity, quantity), counter);
+        self.now.insert((at.entity, quantity), counter);
+        let before = self.before.get(&(at.entity, quantity)).copied();
         (counter - before.unwrap_or(0)) as f64
     }
 
@@ -197,35 +224,64 @@ impl Sampler {
     pub fn watch(&mut self, model: &Model, net: &Network, traffic: TrafficId, number: u64, rtt: Span) {
         for (index, sample) in model.samples.iter().enumerate() {
             if matches!(sample.what, Probe::Rtt(watched) if watched == traffic.index()) {
-                let (series, entity) =
-                    (SeriesId::from_index(index), self.flow_entity(model, traffic, number));
-                self.push(At { series, entity, model, net }, Quantity::Rtt, rtt.as_secs_f64());
+                let (entity, name) = self.flow_entity(model, traffic, number);
+                let series = SeriesId::from_index(index);
+                self.push(At { series, entity, name, model, net }, Quantity::Rtt, rtt.as_secs_f64());
             }
+        }
+        self.hand_out(model);
+    }
+
+    /// Hands the rows out of memory if they are a part.
+    fn hand_out(&mut self, model: &Model) {
+        if self.series.len() >= self.rows.part_rows() {
+            let part = self.take(model);
+            self.rows.push(part);
         }
     }
 
-    /// All samples as a table.
-    pub fn table(self, model: &Model) -> Table {
+    /// Returns all samples.
+    pub fn finish(mut self, model: &Model) -> Rows {
+        if !self.series.is_empty() || self.rows.parts() == 0 {
+            let last = self.take(model);
+            self.rows.finish(last);
+        }
+        self.rows
+    }
+
+    /// Takes the rows in memory as a table, which has the names of its own entities alone.
+    fn take(&mut self, model: &Model) -> Table {
+        self.known.clear();
         let names = model.samples.iter().map(|sample| sample.name.clone()).collect();
         let quantities = QUANTITIES.iter().map(|name| (*name).to_string()).collect();
         Table::new(
             "samples",
             [
-                ("series", "", "name of the sample in the scenario", Values::Text(self.series, names)),
-                ("time_s", "s", "when the sample was taken", Values::F64(self.times)),
+                (
+                    "series",
+                    "",
+                    "name of the sample in the scenario",
+                    Values::Text(take(&mut self.series), names),
+                ),
+                ("time_s", "s", "when the sample was taken", Values::F64(take(&mut self.times))),
                 (
                     "entity",
                     "",
                     "the flow (as traffic/number) or the port",
-                    Values::Text(self.entities, self.entity_names),
+                    Values::Text(take(&mut self.entities), take(&mut self.entity_names)),
                 ),
                 (
                     "quantity",
                     "",
                     "what the value is, with its unit",
-                    Values::Text(self.quantities, quantities),
+                    Values::Text(take(&mut self.quantities), quantities),
                 ),
-                ("value", "", "the value, in the unit that the quantity names", Values::F64(self.values)),
+                (
+                    "value",
+                    "",
+                    "the value, in the unit that the quantity names",
+                    Values::F64(take(&mut self.values)),
+                ),
             ],
         )
     }
@@ -237,25 +293,28 @@ impl Sampler {
         }
         self.series.push(at.series.index() as u32);
         self.times.push(at.net.now().as_secs_f64());
-        self.entities.push(at.entity);
+        self.entities.push(at.name);
         self.quantities.push(quantity as u32);
         self.values.push(value);
     }
 
-    fn flow_entity(&mut self, model: &Model, traffic: TrafficId, number: u64) -> u32 {
+    /// A flow, and the index of its name.
+    fn flow_entity(&mut self, model: &Model, traffic: TrafficId, number: u64) -> (Entity, u32) {
         let name = || format!("{}/{number}", model.traffic[traffic.index()].name);
-        self.entity(Entity::Flow(traffic, number), name)
+        self.named(Entity::Flow(traffic, number), name)
     }
 
-    fn port_entity(&mut self, model: &Model, port: PortId) -> u32 {
-        self.entity(Entity::Port(port), || model.topology.port_name(port))
+    /// A port, and the index of its name.
+    fn port_entity(&mut self, model: &Model, port: PortId) -> (Entity, u32) {
+        self.named(Entity::Port(port), || model.topology.port_name(port))
     }
 
-    fn entity(&mut self, entity: Entity, name: impl FnOnce() -> String) -> u32 {
+    fn named(&mut self, entity: Entity, name: impl FnOnce() -> String) -> (Entity, u32) {
         let names = &mut self.entity_names;
-        *self.known.entry(entity).or_insert_with(|| {
+        let index = *self.known.entry(entity).or_insert_with(|| {
             names.push(name());
             names.len() as u32 - 1
-        })
+        });
+        (entity, index)
     }
 }

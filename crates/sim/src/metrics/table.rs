@@ -1,5 +1,8 @@
 //! Tables of results as columns, from which data frames, Parquet files and the hash are made.
 
+use std::collections::BTreeMap;
+use std::io;
+
 /// A table whose columns are all of the same length.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -99,31 +102,119 @@ impl Table {
         }
     }
 
+    /// Adds the rows of a table with the same columns.
+    pub fn append(&mut self, other: &Table) {
+        for (column, other) in self.columns.iter_mut().zip(&other.columns) {
+            column.values.append(&other.values);
+        }
+    }
+
     /// Adds the names, units and values of all columns to a hash, but for those of observation.
     pub fn hash_into(&self, hasher: &mut blake3::Hasher) {
         hasher.update(self.name.as_bytes());
         for column in self.columns.iter().filter(|column| !column.is_observation) {
-            hasher.update(column.name.as_bytes()).update(column.unit.as_bytes());
-            hasher.update(&(column.values.len() as u64).to_le_bytes());
-            match &column.values {
-                Values::U64(values) => {
-                    for value in values {
-                        hasher.update(&value.to_le_bytes());
-                    }
-                }
-                Values::F64(values) => {
-                    for value in values {
-                        hasher.update(&value.to_bits().to_le_bytes());
-                    }
-                }
-                Values::Text(values, names) => {
-                    for name in names {
-                        hasher.update(name.as_bytes()).update(&[0]);
-                    }
-                    for value in values {
-                        hasher.update(&value.to_le_bytes());
-                    }
-                }
+            column.hash_head(column.values.len(), hasher);
+            column.values.hash_into(hasher);
+        }
+    }
+}
+
+impl Column {
+    /// Adds name, unit, number of rows and texts to a hash.
+    pub fn hash_head(&self, rows: usize, hasher: &mut blake3::Hasher) {
+        hasher.update(self.name.as_bytes()).update(self.unit.as_bytes());
+        hasher.update(&(rows as u64).to_le_bytes());
+        if let Values::Text(_, names) = &self.values {
+            for name in names {
+                hasher.update(name.as_bytes()).update(&[0]);
+            }
+        }
+    }
+}
+
+impl Values {
+    /// The bytes of a value.
+    pub fn width(&self) -> usize {
+        match self {
+            Values::U64(_) | Values::F64(_) => 8,
+            Values::Text(..) => 4,
+        }
+    }
+
+    /// The values as little-endian bytes, without the texts.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Values::U64(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            Values::F64(values) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            Values::Text(values, _) => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        }
+    }
+
+    /// Values of the same kind without rows and texts.
+    pub fn emptied(&self) -> Values {
+        match self {
+            Values::U64(_) => Values::U64(Vec::new()),
+            Values::F64(_) => Values::F64(Vec::new()),
+            Values::Text(..) => Values::Text(Vec::new(), Vec::new()),
+        }
+    }
+
+    /// Values of the same kind from what [`Values::to_bytes`] gave, with texts that zeros divide.
+    ///
+    /// # Errors
+    /// If the texts are not UTF-8.
+    pub fn filled(&self, bytes: &[u8], texts: &[u8]) -> io::Result<Values> {
+        let eights = || bytes.chunks_exact(8).map(|chunk| <[u8; 8]>::try_from(chunk).expect("eight bytes"));
+        let fours = || bytes.chunks_exact(4).map(|chunk| <[u8; 4]>::try_from(chunk).expect("four bytes"));
+        Ok(match self {
+            Values::U64(_) => Values::U64(eights().map(u64::from_le_bytes).collect()),
+            Values::F64(_) => Values::F64(eights().map(f64::from_le_bytes).collect()),
+            Values::Text(..) => {
+                let texts = std::str::from_utf8(texts).map_err(io::Error::other)?;
+                Values::Text(
+                    fours().map(u32::from_le_bytes).collect(),
+                    texts.split('\0').map(String::from).collect(),
+                )
+            }
+        })
+    }
+
+    /// Adds values of the same kind. Texts that are not among those of this column are added to them.
+    ///
+    /// # Panics
+    /// Panics if the kinds differ, which is a mistake in the code.
+    pub fn append(&mut self, other: &Values) {
+        match (self, other) {
+            (Values::U64(values), Values::U64(more)) => values.extend(more),
+            (Values::F64(values), Values::F64(more)) => values.extend(more),
+            (Values::Text(values, names), Values::Text(more, other)) if names == other => values.extend(more),
+            (Values::Text(values, names), Values::Text(more, other)) => {
+                let mut known: BTreeMap<String, u32> =
+                    (0..).zip(names.iter()).map(|(at, name)| (name.clone(), at)).collect();
+                let places: Vec<u32> = other
+                    .iter()
+                    .map(|name| {
+                        *known.entry(name.clone()).or_insert_with(|| {
+                            names.push(name.clone());
+                            names.len() as u32 - 1
+                        })
+                    })
+                    .collect();
+                values.extend(more.iter().map(|index| places[*index as usize]));
+            }
+            _ => panic!("a column keeps its kind"),
+        }
+    }
+
+    /// Adds the values, without texts, to a hash.
+    pub fn hash_into(&self, hasher: &mut blake3::Hasher) {
+        match self {
+            Values::U64(values) => values.iter().for_each(|value| _ = hasher.update(&value.to_le_bytes())),
+            Values::F64(values) => {
+                values.iter().for_each(|value| _ = hasher.update(&value.to_bits().to_le_bytes()))
+            }
+            Values::Text(values, _) => {
+                values.iter().for_each(|value| _ = hasher.update(&value.to_le_bytes()))
             }
         }
     }

@@ -6,6 +6,7 @@ use ruzstd::decoding::StreamingDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The size limit of a scenario, a topology and a distribution, in bytes.
 pub(super) const TEXT_MAX: u64 = 16_000_000;
@@ -16,16 +17,15 @@ pub(super) const LIST_MAX: u64 = 256_000_000;
 pub(super) struct Text {
     /// The full path of the file.
     pub path: PathBuf,
-    /// The content of the file.
+    /// The content of the file; of a Parquet file, its table as CSV.
     pub text: String,
+    /// The BLAKE3 hash of the file's bytes, once unpacked.
+    pub hash: String,
+    /// True if the file is a table in the Parquet format.
+    pub is_parquet: bool,
 }
 
 impl Text {
-    /// Returns the BLAKE3 hash of the content.
-    pub fn hash(&self) -> String {
-        blake3::hash(self.text.as_bytes()).to_hex().to_string()
-    }
-
     /// Makes the error that refuses a line of this file.
     pub fn error(&self, line: usize, problem: &str) -> ScenarioError {
         ScenarioError { line: Some(line), ..ScenarioError::file(&self.path.display().to_string(), problem) }
@@ -42,6 +42,8 @@ pub(super) struct Unreadable {
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// The first bytes of a frame of data in the Zstandard format (RFC 8878).
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// The first bytes of a file in the Parquet format.
+const PARQUET: [u8; 4] = *b"PAR1";
 /// The mark with which some programs, spreadsheets among them, begin a text in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -83,6 +85,25 @@ fn unpack_zstd(mut packed: &[u8], max: u64, unpacked: &mut Vec<u8>) -> Result<()
     Ok(())
 }
 
+/// Returns the table of a Parquet file as CSV, by the reader that the program around the simulator gave.
+fn read_parquet(path: &Path) -> Result<String, String> {
+    match PARQUET_READER.get() {
+        Some(reader) => reader(path).map_err(|problem| one_line(&problem)),
+        None => Err("is a Parquet file, which can be read through Python alone; save it as CSV".into()),
+    }
+}
+
+/// A function that returns the table of a Parquet file as CSV, or says why it can't.
+pub type ParquetReader = fn(&Path) -> Result<String, String>;
+
+/// The reader of Parquet files, which the Python package has and this crate has not.
+static PARQUET_READER: OnceLock<ParquetReader> = OnceLock::new();
+
+/// Gives the reader of Parquet files, once for the whole program. A second one is ignored.
+pub fn read_parquet_with(reader: ParquetReader) {
+    let _ = PARQUET_READER.set(reader);
+}
+
 /// Reads a text file of at most `max` bytes, which may be in the gzip or Zstandard format.
 pub(super) fn read(path: &Path, max: u64) -> Result<Text, Unreadable> {
     let fail = |problem: String| Unreadable { line: None, problem };
@@ -97,8 +118,16 @@ pub(super) fn read(path: &Path, max: u64) -> Result<Text, Unreadable> {
         return Err(fail(format!("is too large, {} bytes; the limit is {max}", about.len())));
     }
     let mut bytes = unpack(std::fs::read(path).map_err(unreadable)?, max).map_err(fail)?;
+    let hash = blake3::hash(&bytes).to_hex().to_string();
     if bytes.starts_with(BYTE_ORDER_MARK) {
         bytes.drain(..BYTE_ORDER_MARK.len());
+    }
+    let is_parquet = bytes.starts_with(&PARQUET);
+    if is_parquet {
+        bytes = read_parquet(path).map_err(fail)?.into_bytes();
+        if bytes.len() as u64 > max {
+            return Err(fail(format!("is too large as CSV, {} bytes; the limit is {max}", bytes.len())));
+        }
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
@@ -106,5 +135,5 @@ pub(super) fn read(path: &Path, max: u64) -> Result<Text, Unreadable> {
         Unreadable { line: Some(line), problem: "is not UTF-8; save it as UTF-8 text".into() }
     })?;
     let path = std::path::absolute(path).map_err(unreadable)?;
-    Ok(Text { path, text })
+    Ok(Text { path, text, hash, is_parquet })
 }

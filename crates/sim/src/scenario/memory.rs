@@ -2,7 +2,7 @@
 
 use super::document::{Document, Path};
 use super::error::Result;
-use crate::estimate::{Estimate, network_bytes};
+use crate::estimate::{Estimate, RowBytes, network_bytes};
 use crate::model::{Model, Pattern, Probe, Sample};
 use clearway_topology::Size;
 use clearway_units::Span;
@@ -10,12 +10,21 @@ use clearway_units::Span;
 /// The bytes that a listed flow takes while a scenario is read.
 const LISTED_BYTES: f64 = 150.0;
 
-/// The memory that a run may take.
+/// The memory, and the room on a disk, that a run may take.
 #[derive(Clone, Copy)]
 pub(super) struct Limit<'a> {
     pub document: &'a Document,
-    /// The limit in bytes, if there is one.
+    /// The memory in bytes, if it is limited.
     pub memory: Option<u64>,
+    /// The room in bytes on the disk to which flows and samples go during the run, if they do.
+    pub disk: Option<u64>,
+}
+
+/// A need that is compared with a limit.
+struct Need {
+    what: &'static str,
+    limit: Option<u64>,
+    total: f64,
 }
 
 impl Limit<'_> {
@@ -23,7 +32,7 @@ impl Limit<'_> {
     pub fn check_network(&self, at: &Path, size: Size) -> Result<()> {
         let needed = network_bytes(size.hosts, size.links);
         let Size { hosts, links, .. } = size;
-        self.check(at, needed, needed, |_| {
+        self.check(at, &self.memory(needed), needed, |_| {
             format!("build a smaller one than these {hosts} hosts and {links} links")
         })
     }
@@ -31,35 +40,55 @@ impl Limit<'_> {
     /// Refuses a list of too many flows, before it is made.
     pub fn check_list(&self, at: &Path, flows: u64) -> Result<()> {
         let needed = flows as f64 * LISTED_BYTES;
-        self.check(at, needed, needed, |share| at_most("flows", flows as f64 * share))
+        self.check(at, &self.memory(needed), needed, |share| at_most("flows", flows as f64 * share))
     }
 
     /// Refuses a run that needs too much, by the key that asks for most.
     pub fn check_run(&self, model: &Model) -> Result<()> {
-        if self.memory.is_none() {
+        if self.memory.is_none() && self.disk.is_none() {
             return Ok(());
         }
         let estimate = Estimate::of(model);
-        let total = estimate.memory_bytes();
-        let (top, mut most) = (Path::default(), estimate.network_bytes);
+        if self.disk.is_none() {
+            return self
+                .check_parts(model, &estimate, &self.memory(estimate.memory_bytes()), |rows| rows.kept);
+        }
+        self.check_parts(model, &estimate, &self.memory(estimate.streamed_memory_bytes()), |rows| {
+            rows.streamed
+        })?;
+        let need = Need { what: "disk", limit: self.disk, total: estimate.disk_bytes() };
+        self.check_parts(model, &estimate, &need, |rows| rows.disk)
+    }
+
+    /// Compares a need of a run with its limit; `rows` are the bytes of it that the rows of an entry or a series take.
+    fn check_parts(
+        &self,
+        model: &Model,
+        estimate: &Estimate,
+        need: &Need,
+        rows: fn(&RowBytes) -> f64,
+    ) -> Result<()> {
+        let is_memory = need.what == "memory";
+        let (top, mut most) = (Path::default(), if is_memory { estimate.network_bytes } else { 0.0 });
         let mut worst = None;
         for (index, entry) in estimate.traffic.iter().enumerate() {
-            if entry.memory_bytes > most {
-                (most, worst) = (entry.memory_bytes, Some((index, true)));
+            let bytes = rows(&entry.row_bytes) + if is_memory { entry.flow_bytes } else { 0.0 };
+            if bytes > most {
+                (most, worst) = (bytes, Some((index, true)));
             }
         }
         for (index, series) in estimate.samples.iter().enumerate() {
-            if series.memory_bytes > most {
-                (most, worst) = (series.memory_bytes, Some((index, false)));
+            if rows(&series.row_bytes) > most {
+                (most, worst) = (rows(&series.row_bytes), Some((index, false)));
             }
         }
         match worst {
-            None => self.check(&top.key("topology"), total, most, |_| "build a smaller network".into()),
+            None => self.check(&top.key("topology"), need, most, |_| "build a smaller network".into()),
             Some((index, true)) => {
                 let at = top.key("traffic").index(index);
                 let key = self.flows_key(&at, &model.traffic[index].pattern);
                 let flows = estimate.traffic[index].flows;
-                self.check(&at.key(key), total, most, |share| match key {
+                self.check(&at.key(key), need, most, |share| match key {
                     "flows" | "count" => format!("write at most {:.0}", (flows * share).floor()),
                     _ => at_most("flows", flows * share),
                 })
@@ -68,27 +97,34 @@ impl Limit<'_> {
                 let at = top.key("sample").index(index);
                 let (series, sample) = (&estimate.samples[index], &model.samples[index]);
                 let key = if matches!(sample.what, Probe::Rtt(_)) { "what" } else { "every" };
-                self.check(&at.key(key), total, most, |share| sparser(sample, series.rows, share))
+                self.check(&at.key(key), need, most, |share| sparser(sample, series.rows, share))
             }
         }
     }
 
-    /// Refuses what needs `total` bytes if that is too much. The value at `path` is to blame for `part` of them; `right`
-    /// says what would be right, given the share of that part that would fit.
-    fn check(&self, path: &Path, total: f64, part: f64, right: impl Fn(f64) -> String) -> Result<()> {
-        let Some(limit) = self.memory.map(|limit| limit as f64).filter(|limit| total > *limit) else {
+    fn memory(&self, total: f64) -> Need {
+        Need { what: "memory", limit: self.memory, total }
+    }
+
+    /// Refuses a need that exceeds its limit. The value at `path` is to blame for `part` of it; `right` says what would be
+    /// right, given the share of that part that would fit.
+    fn check(&self, path: &Path, need: &Need, part: f64, right: impl Fn(f64) -> String) -> Result<()> {
+        let Need { what, limit, total } = *need;
+        let Some(limit) = limit.map(|limit| limit as f64).filter(|limit| total > *limit) else {
             return Ok(());
         };
         // Half of it, since an estimate may be wrong by that much.
         let share = ((limit - (total - part)) / part).max(0.0) / 2.0;
+        let otherwise = match what {
+            "memory" => format!("allow more (CLEARWAY_MEMORY=\"{}\")", about(round_up(total))),
+            _ => "write to a larger disk".into(),
+        };
         let problem = format!(
-            "the run would take about {} of memory, {} of it for this, and may take {}; {}, or allow more \
-             (CLEARWAY_MEMORY=\"{}\")",
+            "the run would take about {} of {what}, {} of it for this, and may take {}; {}, or {otherwise}",
             about(total),
             about(part),
             about(limit),
             right(share),
-            about(round_up(total)),
         );
         Err(self.document.error(path, problem))
     }

@@ -9,8 +9,8 @@
 //! | `field` | kinds of values that scenario files alone have |
 //! | `schema` | the keys, each declared once |
 //! | `shapes`, `networks`, `transport`, `mechanism`, `traffic`, `resolve` | from keys to the model |
+//! | `tables`, `reference` | from keys to lists of them and to the documentation |
 //! | `memory` | the refusal of what would exhaust memory |
-//! | `reference` | from keys to the documentation |
 
 mod document;
 mod error;
@@ -18,19 +18,25 @@ mod field;
 mod files;
 mod mechanism;
 mod memory;
+mod names;
 mod networks;
 mod reference;
 mod resolve;
 mod schema;
 mod shapes;
 mod stacks;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod traffic;
 mod transport;
 
 pub use error::ScenarioError;
+pub use files::{ParquetReader, read_parquet_with};
 pub use reference::{TopologyInfo, reference, topologies, workloads};
+pub use shapes::KindInfo;
+pub use tables::{KeyInfo, TableInfo, tables};
+pub use traffic::FLOWS_MAX;
 
 use crate::estimate::Estimate;
 use crate::model::Model;
@@ -62,6 +68,9 @@ pub struct Overrides {
     /// The memory in bytes that reading and running the scenario may take. One whose [`Estimate`] is larger is refused
     /// with the key that asks for most. Without it, there is no limit.
     pub memory: Option<u64>,
+    /// The room in bytes on the disk to which finished flows and samples go, if they leave memory during the run
+    /// ([`Simulation::spooled`](crate::Simulation::spooled)). A run that would take more is refused.
+    pub disk: Option<u64>,
 }
 
 impl Scenario {
@@ -120,7 +129,8 @@ impl Scenario {
             document.set("seed", &seed.to_string())?;
         }
         stacks::equalise(&mut document);
-        let asked = Asked { replaced: overrides.transport.is_some(), memory: overrides.memory };
+        let asked =
+            Asked { replaced: overrides.transport.is_some(), memory: overrides.memory, disk: overrides.disk };
         let resolved = resolve::resolve(&document, base_dir, asked)?;
         let name = resolved.name.or(stem).unwrap_or_else(|| "scenario".into());
         Ok(Scenario { name, model: resolved.model, resolved: resolved.toml })

@@ -14,9 +14,13 @@ use clearway_topology::{
 use clearway_units::Rate;
 
 /// A kind of table: the word that chooses it, a description, and the keys.
-pub(super) struct KindInfo {
+#[derive(Clone, Copy, Debug)]
+pub struct KindInfo {
+    /// The word, as the key `kind` has it.
     pub name: &'static str,
+    /// A description in a sentence or two.
     pub doc: &'static str,
+    /// The keys that only this kind has.
     pub keys: &'static [Spec],
 }
 
@@ -264,7 +268,7 @@ pub(super) fn named_file(
     let Some(path) = text.path.to_str().map(str::to_owned) else {
         return Err(document.error(&key, "lies under a name that is not UTF-8; move it"));
     };
-    let hash = text.hash();
+    let hash = text.hash.clone();
     if named.hash.is_some_and(|expected| expected != hash) {
         let problem = format!("the file has changed: its hash is {hash}; correct or remove this key");
         return Err(document.error(&at.key(named.hash_key), problem));

@@ -2,7 +2,8 @@
 
 use super::run::{Progress, SimError, Simulation};
 use crate::ids::Id;
-use crate::metrics::{Ended, Results, ShimSummary, Summary, flow_table, port_table};
+use crate::metrics::{Ended, Results, ShimSummary, Spooled, Summary, port_table};
+use std::io;
 
 impl Simulation {
     /// The progress of the run so far.
@@ -12,7 +13,7 @@ impl Simulation {
             stop: self.model.stop,
             events: self.events,
             link_transmissions: self.net.link_transmissions,
-            flows_started: self.journal.records.len() as u64,
+            flows_started: self.journal.len() as u64,
             flows_completed: self.journal.completed,
             flows_expected: self.model.traffic.iter().map(|traffic| traffic.pattern.expected()).sum(),
         }
@@ -22,7 +23,15 @@ impl Simulation {
     ///
     /// # Errors
     /// If the books do not balance.
-    pub fn finish(mut self) -> Result<Results, SimError> {
+    pub fn finish(self) -> Result<Results, SimError> {
+        self.finish_spooled()?.into_memory().map_err(spool)
+    }
+
+    /// Closes the books and hands over what was measured, of which flows and samples may lie in files.
+    ///
+    /// # Errors
+    /// If the books do not balance, or a file failed.
+    pub fn finish_spooled(mut self) -> Result<Spooled, SimError> {
         let ended = self.ended.unwrap_or(Ended::Interrupted);
         let flows = self.flow_counts();
         let measured = self.window.finish(&mut self.net, flows);
@@ -31,7 +40,7 @@ impl Simulation {
             // Of the messages under way the first has all that was delivered past its predecessor.
             let delivered = flow.delivered();
             if let Some(message) = flow.messages.front() {
-                let record = &mut self.journal.records[message.record];
+                let record = self.journal.open(message.record);
                 let begin = message.end.saturating_sub(record.size.unwrap_or(message.end));
                 record.delivered = delivered.saturating_sub(begin);
             }
@@ -59,7 +68,7 @@ impl Simulation {
             ended,
             link_transmissions: self.net.link_transmissions,
             events: self.events,
-            flows_started: self.journal.records.len() as u64,
+            flows_started: self.journal.len() as u64,
             flows_completed: self.journal.completed,
             cnps: self.net.books.cnps,
             traffic: self.model.traffic.iter().map(|entry| entry.name.clone()).collect(),
@@ -69,12 +78,16 @@ impl Simulation {
             bytes,
             credits,
         };
-        let samples = self.sampler.table(&self.model);
-        Ok(Results {
-            flows: flow_table(&self.model, self.journal.records.into_iter().collect()),
-            ports,
-            samples,
-            summary,
-        })
+        let mut samples = self.sampler.finish(&self.model);
+        let mut flows = self.journal.finish(&self.model);
+        match flows.take_failure().or_else(|| samples.take_failure()) {
+            Some(error) => Err(spool(error)),
+            None => Ok(Spooled { flows, ports, samples, summary }),
+        }
     }
+}
+
+/// Turns an error of a file into one of the run.
+fn spool(error: io::Error) -> SimError {
+    SimError::Spool(error.to_string())
 }

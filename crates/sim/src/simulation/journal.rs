@@ -1,24 +1,84 @@
 //! The rows of the table of flows while the run goes on, and the sums over all flows.
+//!
+//! Rows begin in the order of their starts. Where rows have a spool, the oldest leave memory in parts; those of them that
+//! may still change, since their flows live, stay beside and are written to their places at the end.
 
 use crate::hosts::Flow;
-use crate::ids::{Id, IdVec, RecordId};
-use crate::metrics::{FlowCounts, Record};
+use crate::ids::{Id, RecordId};
+use crate::metrics::{FlowCounts, Record, Rows, Spool, flow_table};
+use crate::model::Model;
+use std::collections::{BTreeMap, VecDeque};
 
 /// The rows of flows and messages so far, and the sums over all flows.
 #[derive(Default)]
 pub struct Journal {
-    /// The rows.
-    pub records: IdVec<RecordId, Record>,
+    /// The rows that have not left memory, in the order of their ids.
+    recent: VecDeque<Record>,
+    /// The number of rows that have left memory, which is the index of the first that has not.
+    gone: usize,
+    /// The number of recent rows at which the oldest leave.
+    leave_at: usize,
+    /// The rows among those that left which may still change.
+    late: BTreeMap<RecordId, Late>,
+    rows: Rows,
     /// The number of flows or messages that were delivered in full.
     pub completed: u64,
     /// The counts of the flows that are settled, by traffic entry.
     pub settled: Vec<FlowCounts>,
 }
 
+/// A row that may still change when its part leaves memory.
+struct Late {
+    record: Record,
+    /// The part of the row, and its index there.
+    place: (usize, usize),
+}
+
 impl Journal {
-    /// An empty journal of so many traffic entries.
-    pub fn new(traffic: usize) -> Journal {
-        Journal { settled: vec![FlowCounts::default(); traffic], ..Journal::default() }
+    /// An empty journal of so many traffic entries, whose oldest rows leave memory if there is a spool.
+    pub fn new(traffic: usize, spool: Option<Box<dyn Spool>>) -> Journal {
+        let rows = spool.map(Rows::spooled).unwrap_or_default();
+        let settled = vec![FlowCounts::default(); traffic];
+        Journal { leave_at: rows.part_rows().saturating_mul(2), rows, settled, ..Journal::default() }
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.gone + self.recent.len()
+    }
+
+    /// Answers whether rows were lost, since the file failed.
+    pub fn has_failed(&self) -> bool {
+        self.rows.has_failed()
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, model: &Model, record: Record) -> RecordId {
+        if self.recent.len() >= self.leave_at {
+            self.hand_out(model);
+        }
+        self.recent.push_back(record);
+        RecordId::from_index(self.len() - 1)
+    }
+
+    /// A row, unless it left memory as one that can't change any more.
+    pub fn get_mut(&mut self, id: RecordId) -> Option<&mut Record> {
+        match id.index().checked_sub(self.gone) {
+            Some(at) => self.recent.get_mut(at),
+            None => self.late.get_mut(&id).map(|late| &mut late.record),
+        }
+    }
+
+    /// The row of a flow that lives.
+    pub fn open(&mut self, id: RecordId) -> &mut Record {
+        self.get_mut(id).expect("the row of a flow that lives may change")
+    }
+
+    /// Notes that a row is no longer that of its flow's current message: it changes until the message is acknowledged.
+    pub fn release(&mut self, id: RecordId) {
+        if let Some(record) = self.get_mut(id).filter(|record| record.acknowledged.is_some()) {
+            record.flow = None;
+        }
     }
 
     /// The number of credits that the ends of settled flows used, and of those that they wasted.
@@ -33,8 +93,46 @@ impl Journal {
         let (delivered, stats) = (flow.delivered(), flow.stats());
         self.settled[flow.traffic.index()].add(delivered, &stats);
         // A connection that has carried no message yet has no row.
-        let record = &mut self.records[flow.record?];
+        let record = self.open(flow.record?);
         record.stats = record.stats.plus(&stats.minus(&flow.counted));
         Some(record)
+    }
+
+    /// Returns the table of flows.
+    pub fn finish(mut self, model: &Model) -> Rows {
+        let recent: Vec<Record> = std::mem::take(&mut self.recent).into();
+        // A part ends where the next row starts later, so its rows are before those of the next.
+        if !recent.is_empty() || self.rows.parts() == 0 {
+            self.rows.finish(flow_table(model, recent));
+        }
+        let mut late: Vec<Late> = self.late.into_values().collect();
+        late.sort_by_key(|late| late.place);
+        for part in late.chunk_by(|a, b| a.place.0 == b.place.0) {
+            let indices: Vec<usize> = part.iter().map(|late| late.place.1).collect();
+            let records: Vec<Record> = part.iter().map(|late| late.record.clone()).collect();
+            self.rows.replace(part[0].place.0, &indices, &flow_table(model, records));
+        }
+        self.rows
+    }
+
+    /// Hands the oldest rows out of memory.
+    fn hand_out(&mut self, model: &Model) {
+        let (part, rows) = (self.rows.parts(), self.rows.part_rows());
+        // Rows of one start stay together, since their order is by entry and number.
+        let starts = |at: usize| self.recent[at].start != self.recent[at - 1].start;
+        let Some(cut) = (rows..self.recent.len()).find(|&at| starts(at)) else {
+            self.leave_at = self.recent.len() + rows;
+            return;
+        };
+        self.leave_at = rows.saturating_mul(2);
+        let mut leaving: Vec<(RecordId, Record)> =
+            (self.gone..).map(RecordId::from_index).zip(self.recent.drain(..cut)).collect();
+        self.gone += cut;
+        leaving.sort_by_key(|(_, record)| record.order());
+        for (at, (id, record)) in leaving.iter().enumerate().filter(|(_, (_, record))| record.flow.is_some())
+        {
+            self.late.insert(*id, Late { record: record.clone(), place: (part, at) });
+        }
+        self.rows.push(flow_table(model, leaving.into_iter().map(|(_, record)| record).collect()));
     }
 }

@@ -38,7 +38,7 @@ impl Simulation {
         let bytes = flow.size.map_or(ENDLESS, Bytes::get);
         let record = self.write(slot, bytes, flow.size.is_some());
         if flow.size.is_none() {
-            self.journal.records[record].size = None;
+            self.journal.open(record).size = None;
         }
         if let Some(stop) = flow.stop {
             self.net.agenda.outside(stop, EventKind::Stop(record));
@@ -101,7 +101,7 @@ impl Simulation {
     pub(super) fn write(&mut self, slot: FlowSlot, bytes: u64, close: bool) -> RecordId {
         let flow = self.hosts.flows.get_mut(slot).expect("the application writes to flows that are open");
         let path = self.net.paths.first(flow.sending.route);
-        let record = self.journal.records.push(Record {
+        let row = Record {
             traffic: flow.traffic,
             number: flow.number,
             src: flow.sending.host.node(),
@@ -114,11 +114,14 @@ impl Simulation {
             delivered: 0,
             stats: Stats::default(),
             flow: Some(slot),
-        });
+        };
+        let record = self.journal.push(&self.model, row);
         flow.add_message(bytes, record);
         self.shares.start(slot, flow, &self.net.paths, &mut self.net.agenda);
         if flow.messages.len() == 1 {
-            flow.record = Some(record);
+            if let Some(last) = flow.record.replace(record) {
+                self.journal.release(last);
+            }
             let host = flow.sending.host;
             self.hosts.add_load(host);
         }
@@ -143,12 +146,15 @@ impl Simulation {
     fn complete(&mut self, slot: FlowSlot, row: RecordId) {
         let flow = self.hosts.flows.get_mut(slot).expect("it has just been driven");
         let stats = flow.stats();
-        let record = &mut self.journal.records[row];
+        let record = self.journal.open(row);
         record.end = Some(self.net.now());
         record.delivered = record.size.expect("a message that is complete has a size");
         record.stats = record.stats.plus(&stats.minus(&flow.counted));
         flow.counted = stats;
-        flow.record = Some(flow.messages.front().map_or(row, |next| next.record));
+        if let Some(next) = flow.messages.front() {
+            flow.record = Some(next.record);
+            self.journal.release(row);
+        }
         self.journal.completed += 1;
         let (traffic, number, host) = (flow.traffic, flow.number, flow.sending.host);
         if flow.messages.is_empty() {
@@ -162,10 +168,10 @@ impl Simulation {
 
     /// A flow's time to stop came: its application takes back what was not sent.
     pub(super) fn stop_flow(&mut self, row: RecordId) {
-        let record = &self.journal.records[row];
-        let Some(slot) = record.flow.filter(|_| record.end.is_none()) else { return };
+        let live = self.journal.get_mut(row).filter(|record| record.end.is_none());
+        let Some(slot) = live.and_then(|record| record.flow) else { return };
         let total = self.drive_sender(slot, Input::Truncate);
-        let record = &mut self.journal.records[row];
+        let record = self.journal.open(row);
         record.size = Some(total);
         let Some(flow) = self.hosts.flows.get_mut(slot) else { return };
         let path = self.net.paths.first(flow.sending.route);

@@ -8,7 +8,7 @@ use super::source::Sources;
 use crate::engine::{ENTITIES_MAX, EventKind};
 use crate::hosts::Hosts;
 use crate::ids::{ClassSet, FaultId, Id, SeriesId, TrafficId};
-use crate::metrics::{Sampler, Window};
+use crate::metrics::{Sampler, Spool, Window};
 use crate::model::{Class, Model, Probe, Sample, Traffic};
 use crate::net::Network;
 use clearway_units::Time;
@@ -19,6 +19,16 @@ impl Simulation {
     /// # Errors
     /// If the model contradicts itself; models made from scenario files do not.
     pub fn new(model: &Model) -> Result<Simulation, SimError> {
+        Simulation::spooled(model, [None, None])
+    }
+
+    /// Prepares a run whose finished flows and samples leave memory for files of these two spools, if there are more
+    /// than a part of them.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`].
+    pub fn spooled(model: &Model, spools: [Option<Box<dyn Spool>>; 2]) -> Result<Simulation, SimError> {
+        let [flows, samples] = spools;
         check(model).map_err(SimError::Model)?;
         let net = Network::new(model);
         let is_periodic = |sample: &Sample| !matches!(sample.what, Probe::Rtt(_));
@@ -29,9 +39,9 @@ impl Simulation {
             router: Router::new(model),
             window: Window::new(model, Time::ZERO),
             sources: Sources::new(model),
-            journal: Journal::new(model.traffic.len()),
+            journal: Journal::new(model.traffic.len(), flows),
             shares: Shares::new(model),
-            sampler: Sampler::default(),
+            sampler: Sampler::new(samples),
             observers: 0,
             watches_rtt: !model.samples.iter().all(is_periodic),
             switches_notify: model

@@ -26,6 +26,9 @@ pub enum SimError {
     /// Something was lost or made up: a mistake in the simulator or in a protocol, never in the scenario.
     #[error("the books of the run do not balance, so it has no result: {0}")]
     Books(String),
+    /// Rows could not be written to their file, or read from it.
+    #[error("the rows of flows and samples can't be kept in a file: {0}")]
+    Spool(String),
     /// The model contradicts itself.
     #[error("{0}")]
     Model(String),
@@ -82,7 +85,10 @@ impl Simulation {
     /// it answers false the run ends there, and what was simulated so far is the result.
     pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> bool) {
         while self.ended.is_none() {
-            self.slice();
+            self.events += self.slice();
+            if self.journal.has_failed() || self.sampler.has_failed() {
+                self.ended = Some(Ended::Interrupted);
+            }
             if self.ended.is_none() && !report(&self.progress()) {
                 self.ended = Some(Ended::Interrupted);
             }
@@ -90,38 +96,38 @@ impl Simulation {
         report(&self.progress());
     }
 
-    /// Handles a slice of events.
-    fn slice(&mut self) {
+    /// Handles a slice of events. Answers how many these were.
+    fn slice(&mut self) -> u64 {
         let stop = self.model.stop.unwrap_or(Time::MAX);
-        for _ in 0..SLICE {
+        for handled in 0..SLICE {
             let Some(event) = self.net.agenda.pop() else {
                 self.ended = Some(if self.is_complete() { Ended::Complete } else { Ended::Stalled });
                 self.net.agenda.now = self.quiet_since.unwrap_or(self.net.agenda.now);
-                return;
+                return handled;
             };
             if event.at() > stop {
                 self.net.agenda.now = stop;
                 self.ended = Some(Ended::Stopped);
-                return;
+                return handled;
             }
             debug_assert!(event.at() >= self.net.now(), "time runs backwards");
             let before = self.net.agenda.now;
             self.net.agenda.now = event.at();
-            self.events += 1;
             if self.fetches_ahead {
                 self.look_ahead();
             }
             if !self.handle(event, before) {
-                return;
+                return handled + 1;
             }
             if self.net.residents.any_drained() {
                 self.retire();
                 if self.is_complete() {
                     self.ended = Some(Ended::Complete);
-                    return;
+                    return handled + 1;
                 }
             }
         }
+        SLICE
     }
 
     /// Fetches what the next events need: those of one bucket are sorted already, so that is known.
@@ -243,7 +249,10 @@ impl Simulation {
     #[inline(never)]
     pub(super) fn note_acknowledged(&mut self, slot: FlowSlot, acknowledged: u64) {
         while let Some(record) = self.hosts.flows.pop_acknowledged(slot, acknowledged) {
-            self.journal.records[record].acknowledged = Some(self.net.now());
+            self.journal.open(record).acknowledged = Some(self.net.now());
+            if self.hosts.flows.get_mut(slot).is_some_and(|flow| flow.record != Some(record)) {
+                self.journal.release(record);
+            }
         }
     }
 

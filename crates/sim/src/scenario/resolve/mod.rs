@@ -4,7 +4,6 @@ mod classes;
 mod links;
 mod lossless;
 mod marking;
-mod names;
 mod ports;
 mod samples;
 mod traffic;
@@ -29,7 +28,7 @@ use traffic::{ReadPart, read_traffic};
 use write::{Written, write_toml};
 
 /// The tables that a scenario file may have.
-const TABLES: [&str; 11] = [
+pub(super) const TABLES: [&str; 11] = [
     "topology",
     "link",
     "network",
@@ -59,11 +58,13 @@ pub(super) struct Asked {
     pub replaced: bool,
     /// The memory in bytes that the run may take.
     pub memory: Option<u64>,
+    /// The room in bytes on the disk to which rows go during the run, if they do.
+    pub disk: Option<u64>,
 }
 
 /// Resolves a document.
 pub(super) fn resolve(document: &Document, base: &std::path::Path, asked: Asked) -> Result<Resolved> {
-    let limit = Limit { document, memory: asked.memory };
+    let limit = Limit { document, memory: asked.memory, disk: asked.disk };
     let grounds = Grounds::read(document, base, &limit)?;
     let Grounds { root, shape, topology, links, network, framing } = &grounds;
     let tables = PortTables::read(document)?;

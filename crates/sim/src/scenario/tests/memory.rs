@@ -61,3 +61,23 @@ fn a_scenario_that_fits_is_not_refused() {
     let overrides = Overrides { memory: Some(20_000_000), ..Overrides::default() };
     assert!(parse_with(VALID, &overrides).is_ok());
 }
+
+#[test]
+fn a_run_whose_rows_leave_memory_is_refused_by_the_room_on_the_disk() {
+    let text = format!(
+        "stop = '1 s'\n{HEAD}[[traffic]]\nkind = 'permutation'\n\
+         [[sample]]\nname = 'queues'\nwhat = 'queue'\nports = 'all'\nevery = '100 ns'\n"
+    );
+    let within = |memory, disk| {
+        parse_with(&text, &Overrides { memory: Some(memory), disk: Some(disk), ..Overrides::default() })
+    };
+    assert!(within(1_000_000_000, 20_000_000_000).is_ok(), "1.6e8 samples do not stay in memory");
+    let error = within(1_000_000_000, 2_000_000_000).expect_err("7 GB do not fit").to_string();
+    assert!(
+        error.starts_with(
+            "x.toml:13: sample.queues.every = \"100 ns\": the run would take about 7.2 GB of disk"
+        ),
+        "{error}"
+    );
+    assert!(error.contains("or write to a larger disk"), "{error}");
+}

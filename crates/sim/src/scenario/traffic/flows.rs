@@ -167,20 +167,33 @@ impl Surroundings<'_> {
         let Found { text, path, hash } = named_file(self.document, at, self.base, &named)?;
         // A line is a flow, but for a few.
         self.limit.check_list(&at.key("path"), text.text.lines().count() as u64)?;
-        let format = table.format.or(detect_format(&path, &text.text));
+        let is_parquet = text.is_parquet;
+        let format = if is_parquet { ListFormat::Parquet } else { detect_format(&path, &text.text) };
+        let format = match table.format {
+            Auto::Set(chosen) if is_parquet != (chosen == ListFormat::Parquet) => {
+                let problem = format!(
+                    "the file is {}; correct or remove this key",
+                    if is_parquet { "Parquet" } else { "no Parquet" }
+                );
+                return Err(self.document.error(&at.key("format"), problem));
+            }
+            chosen => chosen.or(format),
+        };
         if table.start_unit.is_some() && format != ListFormat::Htsim {
             let problem = format!("means nothing in a list of the format \"{format}\"; remove it");
             return Err(self.document.error(&at.key("start_unit"), problem));
         }
+        // The first line of a Parquet file's CSV is no row of its table.
+        let row_of = |line: usize| if is_parquet { line.saturating_sub(1).max(1) } else { line };
         let rules = ListRules { most: FLOWS_MAX as usize, start_unit: table.start_unit };
-        let rows =
-            parse_list(format, &text.text, rules).map_err(|error| text.error(error.line, &error.problem))?;
+        let rows = parse_list(format, &text.text, rules)
+            .map_err(|error| text.error(row_of(error.line), &error.problem))?;
         if rows.is_empty() {
             return Err(text.error(1, "lists no flows; add at least one"));
         }
         let mut flows = Vec::new();
         for row in rows {
-            let refuse = |problem: String| text.error(row.line, &problem);
+            let refuse = |problem: String| text.error(row_of(row.line), &problem);
             let find = |column: &str, name: &String| {
                 let found = match format.is_numbered() {
                     true => self.find_numbered(name),

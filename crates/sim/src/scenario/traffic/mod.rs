@@ -21,7 +21,7 @@ use clearway_units::{Span, Time};
 use std::sync::Arc;
 
 /// The largest number of flows in a list.
-const FLOWS_MAX: u64 = 2_000_000;
+pub const FLOWS_MAX: u64 = 2_000_000;
 /// The latest start of a flow.
 const LATEST: Time = Time::from_ps(100_000 * 1_000_000_000_000);
 

@@ -15,13 +15,15 @@ choice! {
         Ns2 = "ns-2",
         /// The connection matrix of htsim.
         Htsim = "htsim",
+        /// A table in the Parquet format with the columns of CSV.
+        Parquet = "parquet",
     }
 }
 
 impl ListFormat {
     /// Returns true if the format names hosts by number, counted from 0 or as a topology file numbers them.
     pub fn is_numbered(self) -> bool {
-        self != ListFormat::Csv
+        !matches!(self, ListFormat::Csv | ListFormat::Parquet)
     }
 }
 

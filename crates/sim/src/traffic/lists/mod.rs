@@ -45,7 +45,7 @@ pub fn detect_format(name: &str, text: &str) -> ListFormat {
 /// The first line that is not of the format, with the column, the value and what would be right.
 pub fn parse_list(format: ListFormat, text: &str, rules: ListRules) -> Result<Vec<ListedFlow>, ListError> {
     match format {
-        ListFormat::Csv => csv::parse(text, rules),
+        ListFormat::Csv | ListFormat::Parquet => csv::parse(text, rules),
         ListFormat::Hpcc => hpcc::parse(text, rules),
         ListFormat::Ns2 => ns2::parse(text, rules),
         ListFormat::Htsim => htsim::parse(text, rules),
