@@ -22,7 +22,9 @@ __all__ = [
     "plan_buffers",
     "plan_switches",
     "scenario_reference",
+    "scenario_tables",
     "scenarios",
+    "suggestion",
     "topologies",
     "transports",
     "workloads",
@@ -45,6 +47,19 @@ class _Parameter(TypedDict):
     max: str
     source: str
     doc: str
+    forms: list[dict[str, Any]]
+
+class _Kind(TypedDict):
+    name: str
+    doc: str
+    keys: list[_Parameter]
+
+class _Table(TypedDict):
+    path: str
+    many: bool
+    doc: str
+    keys: list[_Parameter]
+    kinds: list[_Kind]
 
 class _Profile(TypedDict):
     name: str
@@ -115,6 +130,8 @@ def transports() -> list[_Transport]: ...
 def topologies() -> list[_Topology]: ...
 def workloads() -> list[_Workload]: ...
 def scenario_reference() -> str: ...
+def suggestion(word: str, known: Sequence[str]) -> str: ...
+def scenario_tables() -> list[_Table]: ...
 def network(scenario: Scenario) -> dict[str, Any]: ...
 def node(scenario: Scenario, name: str) -> int: ...
 def paths(scenario: Scenario, src: int, dst: int) -> dict[str, Any]: ...

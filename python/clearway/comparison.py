@@ -17,7 +17,7 @@ from clearway.plot import Plots, runs_html
 from clearway.result import Run, fill
 from clearway.runner import Settings, Source, load_scenario, watched
 from clearway.scratch import uninterrupted
-from clearway.window import in_window
+from clearway.window import flows, in_window
 
 
 @dataclass(frozen=True, repr=False)
@@ -59,9 +59,11 @@ class Comparison:
         return pl.DataFrame([{"run": name, **headline(run)} for name, run in self.runs.items()])
 
     def fct_by_size(self) -> pl.DataFrame:
-        """FCT and slowdown by size bucket and transport; see `clearway.metrics.fct_by_size`."""
+        """FCT and slowdown by size bucket and transport, of the flows that start in the window of measurement if the
+        scenario sets it; see `clearway.metrics.fct_by_size`.
+        """
         return pl.concat(
-            metrics.fct_by_size(run.flows).select(pl.lit(name).alias("run"), pl.all())
+            metrics.fct_by_size(flows(run)).select(pl.lit(name).alias("run"), pl.all())
             for name, run in self.runs.items()
         )
 

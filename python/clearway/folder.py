@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from itertools import count
@@ -189,13 +190,13 @@ def check_target(
     """
     path = Path(path)
     try:
-        if path.exists() and not path.is_dir():
+        if not stat.S_ISDIR(path.stat().st_mode):
             raise Error(f"{path}: there is a file of this name; name a folder")
-        if not path.exists():
-            return
         check_movable(path)
         if not force:
             check_results(path, results, partial=partial)
+    except FileNotFoundError:
+        return
     except OSError as error:
         raise cant_write(path, error) from None
 

@@ -95,9 +95,10 @@ class Scratch:
             sync(self.target.parent)
 
     def close(self, owned: Owned) -> None:
-        """Removes the scratch folder and what was replaced."""
+        """Removes the scratch folder and what was replaced; what can't be removed now is a leftover."""
         try:
-            remove(self.folder, owned)
+            with suppress(OSError):
+                remove(self.folder, owned)
         finally:
             os.close(self._lock)
 
@@ -137,7 +138,7 @@ def clean(parent: Path, owned: Owned) -> None:
             continue
         try:
             if take(lock):
-                with suppress(OSError):  # What can't be removed now harms nobody.
+                with suppress(OSError):  # It stays a leftover, which harms nobody.
                     remove(folder, owned)
         finally:
             os.close(lock)
@@ -149,10 +150,17 @@ def recover(parent: Path, owned: Owned) -> None:
     Waits for a process that is alive, as the second rename follows at once.
     """
     for _ in range(RETRIES):
-        if not any(any(one.glob("old-*")) and not os.path.lexists(target_of(one)) for one in leftovers(parent)):
+        if not any(replaced_in(one) and not os.path.lexists(target_of(one)) for one in leftovers(parent)):
             return
         clean(parent, owned)
         time.sleep(RETRY_AFTER_S)
+
+
+def replaced_in(folder: Path) -> list[Path]:
+    """The folders in a scratch folder that were moved out of the way; none if it is gone or somebody else's."""
+    with suppress(OSError):
+        return [Path(entry) for entry in entries(folder) if entry.name.startswith("old-")]
+    return []
 
 
 def target_of(folder: Path) -> Path:
@@ -192,13 +200,22 @@ def in_use(folder: Path) -> bool:
 
 
 def remove(folder: Path, owned: Owned) -> None:
-    """Removes a scratch folder whose lock this process holds; the lock goes last."""
+    """Removes a scratch folder whose lock this process holds; the lock goes last.
+
+    Nobody replaces the target meanwhile: a path through a folder that is exchanged and emptied may end nowhere.
+    """
+    with locked(folder.parent):
+        remove_locked(folder, owned)
+
+
+def remove_locked(folder: Path, owned: Owned) -> None:
+    """Removes a scratch folder while no other process replaces a folder beside it."""
     target, ready = target_of(folder), folder / "ready"
     if target == folder.parent:  # Nobody knows whose it is, as after a power failure.
         shutil.rmtree(folder)
         return
     inode = (folder / LOCK).read_bytes().partition(b"\n")[0]
-    replaced = sorted(folder.glob("old-*"))
+    replaced = replaced_in(folder)
     if replaced and not os.path.lexists(target):  # Its process was killed between two renames.
         (ready if ready.exists() else replaced.pop()).rename(target)
     if ready.exists():

@@ -244,14 +244,14 @@ def sweep_texts(part: Sweep) -> Texts:
 
 def sweep_row(run: Run) -> list[str]:
     """The cells of a run in a row of a sweep."""
-    head, flows = headline(run), metrics.fct_by_size(run.flows).to_dicts()[-1]
+    head, found = headline(run), metrics.fct_by_size(flows(run)).to_dicts()[-1]
     return [
         units.count(head["flows_completed"]),
         units.size(head["queue_max_bytes"]),
         units.size(head["queue_mean_bytes"]),
         units.count(head["drops"]),
-        units.seconds(flows["mean_s"]),
-        units.seconds(flows["p99_s"]),
+        units.seconds(found["mean_s"]),
+        units.seconds(found["p99_s"]),
         units.share(head["credit_waste"]),
         f"{units.digits(head['million_link_transmissions_per_cpu_s'])} M/s",
     ]

@@ -174,9 +174,9 @@ def test_a_reader_beside_several_writers_always_finds_a_whole_run(
     writers = [spawn(partial(place.save, which, times=saves)) for which in ("old", "new", "old")]
     reads = 0
     while writers:
-        assert folder.find_runs(place.out) == [place.target]
         assert clearway.load(place.target).hash in {run.hash for run in place.runs.values()}
-        if system == "exchange":
+        if system == "exchange":  # Otherwise the folder is missing for a moment, and a list may lack it.
+            assert folder.find_runs(place.out) == [place.target]
             assert (place.target / "mine" / "notes.txt").read_text() == NOTES
         reads += 1
         for writer in list(writers):

@@ -149,6 +149,17 @@ def test_leftovers_are_no_runs_block_nothing_and_are_removed(tmp_path: Path) -> 
     assert names(tmp_path / "out") == {"run"}
 
 
+def test_a_scratch_folder_that_vanishes_or_is_closed_to_us_stops_no_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = clearway.run(SMALL, out=tmp_path / "run")
+    gone = tmp_path / ".clearway-000000000000"
+    monkeypatch.setattr(scratch, "leftovers", lambda _: [gone])
+    assert saved(run, tmp_path / "run")
+    gone.write_text("no folder, so that listing it is an error")
+    assert saved(run, tmp_path / "run")
+
+
 def test_a_folder_between_two_renames_is_brought_back(tmp_path: Path) -> None:
     place = tmp_path / "run"
     run = clearway.run(SMALL, out=place)

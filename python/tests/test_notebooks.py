@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import REPOSITORY
+from conftest import ENDLESS, REPOSITORY
 
 NOTEBOOKS = sorted((REPOSITORY / "docs" / "notebooks").glob("*.ipynb"))
 TOOL = REPOSITORY / "tools" / "notebooks.py"
@@ -56,3 +56,50 @@ def test_no_notebook_holds_an_error_or_the_machine_it_ran_on() -> None:
 def test_each_cell_of_a_notebook_was_run(path: Path) -> None:
     cells = [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
     assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
+
+
+#: A client of a kernel: it runs a loop and a thread of endless simulations, and presses the stop button in each.
+STOPPED = """
+import sys, time
+from jupyter_client.manager import start_new_kernel
+
+manager, client = start_new_kernel(kernel_name="python3")
+
+
+def cell(code, stop=False):
+    asked, began = client.execute(code), time.monotonic()
+    while time.monotonic() - began < 60:
+        if stop and time.monotonic() - began > 1.5:
+            manager.interrupt_kernel()
+            stop = False
+        try:
+            message = client.get_iopub_msg(timeout=0.2)
+        except Exception:
+            continue
+        content = message["content"]
+        if message["parent_header"].get("msg_id") != asked:
+            continue
+        if message["msg_type"] == "error":
+            print(content["ename"])
+        if message["msg_type"] == "stream":
+            print(content["text"], end="")
+        if content.get("execution_state") == "idle":
+            return
+
+
+cell(f"from clearway import Interrupted, run; import threading, time; endless = {sys.stdin.read()!r}")
+cell("for seed in range(3): run(endless, seed=seed)", stop=True)
+cell("def work():\\n try: run(endless)\\n except Interrupted as stop: print(stop.run.interrupted)")
+cell("thread = threading.Thread(target=work); thread.start(); thread.join()", stop=True)
+cell("thread.join(10); print(thread.is_alive())")
+manager.shutdown_kernel(now=True)
+"""
+
+
+@pytest.mark.full
+def test_the_stop_button_ends_a_loop_and_a_simulation_in_a_thread() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", STOPPED], input=ENDLESS, capture_output=True, text=True, timeout=300, check=False
+    )
+    # The thread and its cell end at one time, in either order.
+    assert sorted(done.stdout.split()) == ["False", "Interrupted", "KeyboardInterrupt", "True"], done.stderr

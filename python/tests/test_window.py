@@ -14,6 +14,7 @@ from rich.console import Console
 import clearway
 from clearway.command.tables import print_runs, print_texts
 from clearway.comparison import headline
+from clearway.report import page
 from clearway.texts import network_texts, parts, parts_texts, traffic_texts
 from clearway.window import flows, in_window, traffic, window, window_texts
 
@@ -184,3 +185,12 @@ def test_the_command_says_which_time_it_measured(cli: Cli, tmp_path: Path) -> No
     loaded = clearway.load(folder)
     assert window(loaded).is_set
     assert "window_utilisation" in loaded.ports.columns
+
+
+def test_the_report_says_which_time_it_covers_and_shows_traffic_entries(part: clearway.Run) -> None:
+    html = page([part], "title")
+    assert "Measured from 2.00 ms to 8.00 ms." in html
+    assert "Pictures show the whole run." in html
+    for name in ("web", "burst"):
+        assert f"<strong>Traffic {name}</strong>" in html
+    assert "<th >goodput</th>" in html

@@ -5,7 +5,7 @@ use crate::endpoint::{Env, Receiver, Sender};
 use crate::mechanism::{MechanismInfo, PortMechanism};
 use crate::needs::Needs;
 use crate::shim::{Shim, ShimEnv};
-use clearway_schema::{Declared, Error, Profile, Spec, Value};
+use clearway_schema::{Declared, Error, Profile, Spec, Value, suggestion};
 
 /// A transport: a kind of sender and a kind of receiver, with their parameters.
 pub trait Transport {
@@ -126,7 +126,9 @@ pub(crate) fn set_param<T: Transport>(
         problem: match T::PROFILES {
             [] => "this transport has no profiles".into(),
             profiles => {
-                format!("write one of {}", profiles.iter().map(|p| p.name).collect::<Vec<_>>().join(", "))
+                let names: Vec<&str> = profiles.iter().map(|profile| profile.name).collect();
+                let hint = suggestion(value.text().unwrap_or(""), names.iter().copied());
+                format!("write one of {}{hint}", names.join(", "))
             }
         },
     })?;

@@ -1,11 +1,11 @@
 //! The lists of transports, topologies and workloads, and the scenario reference.
 
 use clearway_proto::{TRANSPORTS, TransportInfo};
-use clearway_schema::{Profile, Spec};
+use clearway_schema::{Form, Profile, Spec};
 use clearway_sim::scenario;
 use clearway_sim::traffic::WorkloadInfo;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 
 /// Returns all transports with their parameters and profiles.
 #[pyfunction]
@@ -20,22 +20,102 @@ fn transport<'py>(py: Python<'py>, info: &TransportInfo) -> PyResult<Bound<'py, 
     dict.set_item("source", info.source)?;
     dict.set_item("checked", info.checked.against())?;
     dict.set_item("checked_how", info.checked.how())?;
-    let params: PyResult<Vec<_>> = info.params.iter().map(|spec| param(py, spec)).collect();
+    let params: PyResult<Vec<_>> =
+        info.params.iter().map(|spec| param(py, spec, spec.name, spec.doc)).collect();
     dict.set_item("parameters", params?)?;
     let profiles: PyResult<Vec<_>> = info.profiles.iter().map(|of| profile(py, of)).collect();
     dict.set_item("profiles", profiles?)?;
     Ok(dict)
 }
 
-fn param<'py>(py: Python<'py>, spec: &Spec) -> PyResult<Bound<'py, PyDict>> {
+fn param<'py>(py: Python<'py>, spec: &Spec, name: &str, doc: &str) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("name", spec.name)?;
+    dict.set_item("name", name)?;
     dict.set_item("kind", spec.kind_and_unit())?;
     dict.set_item("default", spec.default)?;
     dict.set_item("min", spec.min)?;
     dict.set_item("max", spec.max)?;
     dict.set_item("source", spec.source)?;
-    dict.set_item("doc", spec.doc.trim())?;
+    dict.set_item("doc", doc.trim())?;
+    dict.set_item("forms", forms(py, &(spec.forms)())?)?;
+    Ok(dict)
+}
+
+/// Forms of values as dicts, each with its name under `form` and what else it has under `of`.
+fn forms<'py>(py: Python<'py>, all: &[Form]) -> PyResult<Bound<'py, PyList>> {
+    let one = |form: &Form| {
+        let dict = PyDict::new(py);
+        let name = match form {
+            Form::Quantity(units) => {
+                dict.set_item("of", units)?;
+                "quantity"
+            }
+            Form::Counted(words) => {
+                dict.set_item("of", words.to_vec())?;
+                "counted"
+            }
+            Form::Integer(most) => {
+                dict.set_item("of", most)?;
+                "integer"
+            }
+            Form::Number => "number",
+            Form::Truth => "truth",
+            Form::Text => "text",
+            Form::Word(word) => {
+                dict.set_item("of", word)?;
+                "word"
+            }
+            Form::Name => "name",
+            Form::List(entry) => {
+                dict.set_item("of", forms(py, entry)?)?;
+                "list"
+            }
+            Form::Row(entries) => {
+                let entries: PyResult<Vec<_>> = entries.iter().map(|entry| forms(py, entry)).collect();
+                dict.set_item("of", entries?)?;
+                "row"
+            }
+            Form::Table(keys) => {
+                let inner = PyDict::new(py);
+                for key in keys {
+                    inner.set_item(key.name, (key.required, forms(py, &key.forms)?))?;
+                }
+                dict.set_item("of", inner)?;
+                "table"
+            }
+            Form::Elsewhere(what) => what,
+        };
+        dict.set_item("form", name)?;
+        Ok(dict)
+    };
+    let dicts: PyResult<Vec<_>> = all.iter().map(one).collect();
+    PyList::new(py, dicts?)
+}
+
+/// Returns all tables of scenario files with their keys, in the order of the reference.
+#[pyfunction]
+pub fn scenario_tables(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let table = |info: scenario::TableInfo| {
+        let dict = PyDict::new(py);
+        dict.set_item("path", info.path)?;
+        dict.set_item("many", info.many)?;
+        dict.set_item("doc", info.doc)?;
+        let keys: PyResult<Vec<_>> =
+            info.keys.iter().map(|key| param(py, &key.spec, &key.name, &key.doc)).collect();
+        dict.set_item("keys", keys?)?;
+        let kinds: PyResult<Vec<_>> = info.kinds.iter().map(|of| kind(py, of)).collect();
+        dict.set_item("kinds", kinds?)?;
+        Ok(dict)
+    };
+    scenario::tables().into_iter().map(table).collect()
+}
+
+fn kind<'py>(py: Python<'py>, of: &scenario::KindInfo) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", of.name)?;
+    dict.set_item("doc", of.doc.trim())?;
+    let keys: PyResult<Vec<_>> = of.keys.iter().map(|spec| param(py, spec, spec.name, spec.doc)).collect();
+    dict.set_item("keys", keys?)?;
     Ok(dict)
 }
 
@@ -78,6 +158,12 @@ pub fn workloads(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         Ok(dict)
     };
     scenario::workloads().iter().map(workload).collect()
+}
+
+/// Returns the hint `; did you mean "rate"?` if one of the known words is close to `word`, else an empty text.
+#[pyfunction]
+pub fn suggestion(word: &str, known: Vec<String>) -> String {
+    clearway_schema::suggestion(word, known.iter().map(String::as_str))
 }
 
 /// Returns the scenario reference in Markdown, generated from the schema.

@@ -15,7 +15,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _clearway {
     #[pymodule_export]
-    use crate::catalog::{scenario_reference, scenarios, topologies, transports, workloads};
+    use crate::catalog::{
+        scenario_reference, scenario_tables, scenarios, suggestion, topologies, transports, workloads,
+    };
     #[pymodule_export]
     use crate::errors::{Error, ScenarioError, SimulationError, panic_for_tests};
     #[pymodule_export]

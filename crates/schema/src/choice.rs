@@ -40,6 +40,10 @@ macro_rules! choice {
                 [$(concat!("\"", $text, "\"")),+].join(" or ")
             }
 
+            fn forms() -> Vec<$crate::Form> {
+                $crate::Form::words(&[$($text),+])
+            }
+
             fn read(value: &$crate::Value) -> Result<$Choice, String> {
                 match value.text() {
                     $(Some($text) => Ok($Choice::$Variant),)+

@@ -1,6 +1,7 @@
 //! The types that a field can have: how a value of each is read, written and described.
 
 use crate::auto::Auto;
+use crate::form::Form;
 use crate::text::quoted;
 use crate::value::{Node, Value};
 use clearway_units::{Bytes, Rate, Span, Time, UnitError};
@@ -10,6 +11,8 @@ use std::cmp::Ordering;
 pub trait Field: Sized {
     /// The way in which a value is written, in a few words: "number", "time", "rate", ...
     fn kind() -> String;
+    /// The forms in which a value may be written.
+    fn forms() -> Vec<Form>;
     /// Reads a value; the error says what would be right.
     fn read(value: &Value) -> Result<Self, String>;
     /// The value in TOML, or `None` if the key is to be left out.
@@ -47,6 +50,10 @@ macro_rules! unit_field {
                 $kind.into()
             }
 
+            fn forms() -> Vec<Form> {
+                vec![Form::Quantity($Unit::units().collect())]
+            }
+
             fn read(value: &Value) -> Result<$Unit, String> {
                 let Some(text) = scalar(value) else {
                     return Err(concat!("is no ", $kind, "; write one such as \"", $example, "\"").into());
@@ -71,6 +78,10 @@ macro_rules! integer_field {
         impl Field for $Integer {
             fn kind() -> String {
                 "integer".into()
+            }
+
+            fn forms() -> Vec<Form> {
+                vec![Form::Integer($Integer::MAX.into())]
             }
 
             fn read(value: &Value) -> Result<$Integer, String> {
@@ -101,6 +112,10 @@ impl Field for f64 {
         "number".into()
     }
 
+    fn forms() -> Vec<Form> {
+        vec![Form::Number]
+    }
+
     fn read(value: &Value) -> Result<f64, String> {
         let number = match value {
             Value::Float(number) => Some(*number),
@@ -125,6 +140,10 @@ impl Field for bool {
         "true or false".into()
     }
 
+    fn forms() -> Vec<Form> {
+        vec![Form::Truth]
+    }
+
     fn read(value: &Value) -> Result<bool, String> {
         match value {
             Value::Bool(value) => Ok(*value),
@@ -141,6 +160,10 @@ impl Field for bool {
 impl Field for String {
     fn kind() -> String {
         "text".into()
+    }
+
+    fn forms() -> Vec<Form> {
+        vec![Form::Text]
     }
 
     fn read(value: &Value) -> Result<String, String> {
@@ -164,6 +187,10 @@ impl<T: Field> Field for Option<T> {
         T::kind()
     }
 
+    fn forms() -> Vec<Form> {
+        T::forms()
+    }
+
     fn read(value: &Value) -> Result<Option<T>, String> {
         T::read(value).map(Some)
     }
@@ -184,6 +211,10 @@ impl<T: Field> Field for Option<T> {
 impl<T: Field> Field for Auto<T> {
     fn kind() -> String {
         format!("{} or \"auto\"", T::kind())
+    }
+
+    fn forms() -> Vec<Form> {
+        [T::forms(), vec![Form::Word("auto")]].concat()
     }
 
     fn read(value: &Value) -> Result<Auto<T>, String> {
@@ -212,6 +243,10 @@ impl<T: Field> Field for Auto<T> {
 impl<T: Field> Field for Vec<T> {
     fn kind() -> String {
         format!("list of {}s", T::kind())
+    }
+
+    fn forms() -> Vec<Form> {
+        vec![Form::List(T::forms())]
     }
 
     fn read(value: &Value) -> Result<Vec<T>, String> {

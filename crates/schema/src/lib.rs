@@ -8,6 +8,7 @@
 //! | [`declare!`] | declares a set of fields, which may include the fields of another set |
 //! | [`Declared`] | what such a set can do: read itself, set one field, write itself |
 //! | [`Spec`] | what is known of one field: name, documentation, default, limits, source |
+//! | [`Form`] | a way to write a value, for programs that check or complete scenario files |
 //! | [`Field`] | a type that a field can have; [`choice!`] declares one that is one of a few words |
 //! | [`Auto`], [`Option`] | a value that the transport may choose; a value that may be absent |
 //! | [`Profile`] | a named set of values, such as those of a reference implementation |
@@ -19,6 +20,7 @@ mod choice;
 mod declared;
 mod error;
 mod field;
+mod form;
 mod macros;
 mod spec;
 #[cfg(test)]
@@ -30,6 +32,7 @@ pub use auto::Auto;
 pub use declared::{Declared, Profile, Reader, read_field};
 pub use error::Error;
 pub use field::{Field, scalar, without_value};
+pub use form::{Form, TableKey};
 pub use spec::{Change, Group, Part, REQUIRED, Spec, count, groups, join, range};
 pub use text::{one_line, quoted, suggestion};
 pub use value::{Entry, Node, Place, Value};

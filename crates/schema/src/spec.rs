@@ -1,6 +1,8 @@
 //! The description of fields, and the inclusion of the fields of one set in another. All of it is computed by the
 //! compiler: an include that names a field which its group lacks does not compile.
 
+use crate::form::Form;
+
 /// The default of a field that must be given.
 pub const REQUIRED: &str = "required";
 
@@ -13,6 +15,8 @@ pub struct Spec {
     pub doc: &'static str,
     /// Says how a value is written: "number", "time", "rate", ...
     pub kind: fn() -> String,
+    /// The forms in which a value may be written.
+    pub forms: fn() -> Vec<Form>,
     /// The default as written in a scenario file; empty for a field that may be absent, or [`REQUIRED`].
     pub default: &'static str,
     /// The least value allowed, or empty.
@@ -27,8 +31,17 @@ pub struct Spec {
 }
 
 impl Spec {
-    const BLANK: Spec =
-        Spec { name: "", doc: "", kind: String::new, default: "", min: "", max: "", unit: "", source: "" };
+    const BLANK: Spec = Spec {
+        name: "",
+        doc: "",
+        kind: String::new,
+        forms: Vec::new,
+        default: "",
+        min: "",
+        max: "",
+        unit: "",
+        source: "",
+    };
 
     /// The limits in words, or an empty text if there are none.
     pub fn range(&self) -> String {

@@ -32,16 +32,41 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
-/// The hint `; did you mean "rate"?` if one of the known words is close to `word`, else nothing.
+/// The hint `; did you mean "rate"?` if one of the known words is close to `word`, else nothing. Capital letters,
+/// underscores and spaces count as small letters and hyphens, so that `DCTCP` is `dctcp`.
 pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     // A long word is close to nothing, and the comparison takes the product of the lengths.
     if word.len() > 64 {
         return String::new();
     }
+    let plain = |text: &str| text.trim().to_lowercase().replace(['_', ' '], "-");
+    let word = plain(word);
     let best = known
         .into_iter()
-        .map(|candidate| (candidate, strsim::jaro_winkler(word, candidate)))
+        .map(|candidate| (candidate, strsim::jaro_winkler(&word, &plain(candidate))))
         .filter(|(_, closeness)| *closeness > 0.8)
         .max_by(|a, b| a.1.total_cmp(&b.1));
     best.map_or(String::new(), |(candidate, _)| format!("; did you mean {candidate:?}?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::suggestion;
+
+    #[test]
+    fn a_close_word_is_suggested_whatever_its_case_and_hyphens() {
+        let known = ["dctcp", "rdma-dctcp", "expresspass", "credit_queue"];
+        for (word, right) in [
+            ("DCTCP", "dctcp"),
+            ("expresspas", "expresspass"),
+            ("ExpressPass", "expresspass"),
+            ("RDMA_DCTCP", "rdma-dctcp"),
+            ("credit-queue", "credit_queue"),
+            (" dctcp ", "dctcp"),
+        ] {
+            assert_eq!(suggestion(word, known), format!("; did you mean {right:?}?"));
+        }
+        assert_eq!(suggestion("hpcc", known), "");
+        assert_eq!(suggestion("", known), "");
+    }
 }

@@ -22,6 +22,11 @@ const SCALES: &[(&str, u64)] = &[
 pub struct Bytes(u64);
 
 impl Bytes {
+    /// The units in which it may be written, the largest first of each system.
+    pub fn units() -> impl Iterator<Item = &'static str> {
+        SCALES.iter().map(|(name, _)| *name)
+    }
+
     /// Zero bytes.
     pub const ZERO: Bytes = Bytes(0);
     /// The largest size, which stands for "no limit": no buffer holds as much.

@@ -23,6 +23,11 @@ pub struct Time(u64);
 pub struct Span(u64);
 
 impl Time {
+    /// The units in which it may be written, the largest first of each system.
+    pub fn units() -> impl Iterator<Item = &'static str> {
+        SCALES.iter().map(|(name, _)| *name)
+    }
+
     /// The start of the run.
     pub const ZERO: Time = Time(0);
     /// The latest point in time, which stands for "never": no run reaches it.
@@ -55,6 +60,11 @@ impl Time {
 }
 
 impl Span {
+    /// The units in which it may be written, the largest first of each system.
+    pub fn units() -> impl Iterator<Item = &'static str> {
+        SCALES.iter().map(|(name, _)| *name)
+    }
+
     /// Zero picoseconds.
     pub const ZERO: Span = Span(0);
     /// The longest span, 213 days.

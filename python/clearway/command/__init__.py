@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from typing import NoReturn
@@ -29,15 +30,19 @@ Examples:
 
 #: The commands: where each is defined, and its line in the help.
 COMMANDS = {
+    "check": ("clearway.command.check:check", "Say what a scenario would simulate, and what it would cost."),
     "compare": ("clearway.command.compare:compare", "Simulate a scenario under several transports."),
+    "completion": ("clearway.command.completion:completion", "Print the script that completes words in your shell."),
     "demo": ("clearway.command.demo:demo", "Simulate ExpressPass against DCTCP, and write a report."),
     "export": ("clearway.command.export:export", "Write a run in the formats of other simulators."),
     "list": ("clearway.command.listing:list_", "List transports, topologies, workloads or figures."),
+    "new": ("clearway.command.new:new", "Write a commented scenario to start from."),
     "parity": ("clearway.command.parity:parity", "Compare with the simulators of the protocols' authors."),
     "plan": ("clearway.command.plan:plan", "Answer from the papers' formulas, without a simulation."),
     "report": ("clearway.command.report:report", "Make a page with tables and pictures of results."),
     "reproduce": ("clearway.command.reproduce:reproduce", "Reproduce figures of papers."),
     "run": ("clearway.command.run:run", "Simulate a scenario."),
+    "schema": ("clearway.command.schema:schema", "Print the JSON Schema of scenario files, for editors."),
     "show": ("clearway.command.show:show", "Draw a network, and say how large and how fast it is."),
     "sweep": ("clearway.command.sweep:sweep", "Simulate a scenario at every point of its axes."),
 }
@@ -66,11 +71,17 @@ def main() -> NoReturn:
 def guarded() -> int:
     """Runs the command and returns its exit code."""
     try:
+        if "_CLEARWAY_COMPLETE" in os.environ:
+            importlib.import_module("clearway.command.completion")
         code = cli.main(standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message(), file=sys.stderr)
         return BAD_INPUT
+    except click.NoSuchOption as error:
+        known = [name for one in error.ctx.command.params for name in one.opts] if error.ctx else []
+        problem = f"no such option {error.option_name!r}{_clearway.suggestion(error.option_name, known)}"
+        return complain(f"{problem}{hint(error.ctx)}", BAD_INPUT)
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         return complain(f"{error.format_message()}{hint(context)}", BAD_INPUT)

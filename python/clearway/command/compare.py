@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from clearway.command.names import SCENARIO, TRANSPORTS
 from clearway.command.run import run_json, saved_text
 from clearway.command.shared import INTERRUPTED, console, notes, print_json, run_options, settings_dict
 from clearway.command.tables import print_runs
@@ -19,8 +20,8 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("scenario", type=click.Path(path_type=Path))
-@click.option("--transports", required=True, help="Transports, separated by commas.")
+@click.argument("scenario", type=SCENARIO)
+@click.option("--transports", type=TRANSPORTS, required=True, help="Transports, separated by commas.")
 @run_options
 def compare(
     scenario: Path,

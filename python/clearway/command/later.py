@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from clearway import _clearway
+
 
 class Later(click.Command):
     """A command whose module is imported when the command is called; its line in the group's help is known before."""
@@ -36,5 +38,9 @@ class LaterGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Finds the command that is called, and imports it."""
-        name, command, rest = super().resolve_command(ctx, args)
+        try:
+            name, command, rest = super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:
+            hint = _clearway.suggestion(error.command_name, list(self.commands))
+            raise click.UsageError(f"no such command {error.command_name!r}{hint}", ctx) from None
         return name, command.load() if isinstance(command, Later) else command, rest

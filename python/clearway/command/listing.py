@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clearway import _clearway, units
+from clearway.command.names import Choice, NameOf, unknown
 from clearway.command.shared import console, print_json
 from clearway.command.tables import print_heading, print_texts
 
@@ -28,8 +29,8 @@ Examples:
 
 
 @click.command("list", epilog=EXAMPLES)
-@click.argument("what", type=click.Choice(["transports", "topologies", "workloads", "scenarios", "figures"]))
-@click.argument("name", required=False)
+@click.argument("what", type=Choice(["transports", "topologies", "workloads", "scenarios", "figures"]))
+@click.argument("name", required=False, type=NameOf())
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def list_(what: str, name: str | None, as_json: bool) -> None:
     """List the transports, topologies or workloads that scenarios may name, example scenarios, or the figures that can
@@ -39,7 +40,7 @@ def list_(what: str, name: str | None, as_json: bool) -> None:
     """
     known = {entry["name"]: entry for entry in catalog(what)}
     if name is not None and name not in known:
-        raise click.UsageError(f"{name!r} is not among the {what}: {', '.join(known)}")
+        raise click.UsageError(unknown(name, {"topologies": "topology"}.get(what, what.removesuffix("s")), known))
     if as_json:
         print_json(known[name] if name else list(known.values()))
     elif name is not None and what == "scenarios":

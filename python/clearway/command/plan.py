@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from clearway import units
+from clearway.command.names import Choice
 from clearway.command.plan_buffers import buffers
 from clearway.command.plan_switch import switch
 from clearway.command.quantity import RATES, TIMES, Number, Picture, Quantity
@@ -81,12 +82,12 @@ def stability() -> None:
 @click.option("--timer", type=TIME, help="DCQCN's timer of rate increases, T_i (Appendix A).  [default: 300 us]")
 @click.option(
     "--queue-unit",
-    type=click.Choice(get_args(Unit)),
+    type=Choice(get_args(Unit)),
     default="KB",
     show_default=True,
     help="Unit of the queue Q.",
 )
-@click.option("--sign", type=click.Choice(SIGNS), default="printed", show_default=True, help="Sign of eq. (16).")
+@click.option("--sign", type=Choice(SIGNS), default="printed", show_default=True, help="Sign of eq. (16).")
 @click.option("--out", type=Picture(), help="Draw the Bode diagram and Fig. 5 into FILE.svg or FILE.png.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def pacc(
@@ -183,7 +184,7 @@ def pacc_rows(loop: fluid.Loop, found: fluid.Margins) -> list[tuple[str, str, st
 )
 @click.option(
     "--start",
-    type=click.Choice(STARTS),
+    type=Choice(STARTS),
     default="together",
     show_default=True,
     help="Start of the flows: all at once, or one that joins others that have settled.",
@@ -191,7 +192,7 @@ def pacc_rows(loop: fluid.Loop, found: fluid.Margins) -> list[tuple[str, str, st
 @click.option("--simulate", is_flag=True, help="Run as many flows in the simulator beside the model.")
 @click.option(
     "--feedback",
-    type=click.Choice(get_args(Feedback)),
+    type=Choice(get_args(Feedback)),
     help="Reading of the decrease in the simulator.  [default: sigcomm17-printed, which the model has]",
 )
 @click.option("--out", type=Picture(), help="Draw rates and steps into FILE.svg or FILE.png.")

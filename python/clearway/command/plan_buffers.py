@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from clearway import _clearway, units
+from clearway.command.names import Choice, NetworkWord
 from clearway.command.quantity import TIMES, Quantity
 from clearway.command.shared import console, print_json
 from clearway.command.tables import print_texts
@@ -56,8 +57,8 @@ TIME = TimeOrZero("time", TIMES, "5.1 us")
 
 
 @click.command("buffers", epilog=EXAMPLES)
-@click.argument("topology", nargs=-1, required=True, metavar="TOPOLOGY [KEY=VALUE]...")
-@click.option("--reading", type=click.Choice(model.READINGS), help="Show this reading's breakdown.  [default: safe]")
+@click.argument("topology", nargs=-1, required=True, metavar="TOPOLOGY [KEY=VALUE]...", type=NetworkWord())
+@click.option("--reading", type=Choice(model.READINGS), help="Show this reading's breakdown.  [default: safe]")
 @click.option("--port", "ports", multiple=True, help='Show these ports: "tor0->h0", or "all"; repeatable.')
 @click.option("--credit-queue", type=click.IntRange(1, 1_000_000), help="Credits per port.  [default: the scenario's]")
 @click.option("--credit-sizes", type=Sizes(), help="Bytes of a credit on the wire.  [default: the scenario's]")
@@ -82,7 +83,7 @@ TIME = TimeOrZero("time", TIMES, "5.1 us")
 )
 @click.option(
     "--host-queue",
-    type=click.Choice(["turns", "fifo"]),
+    type=Choice(["turns", "fifo"]),
     default="turns",
     show_default=True,
     help="Order in which a host's card serves its flows: by turns, as the simulator's; or all frames in order.",
@@ -162,7 +163,8 @@ def choose(plan: model.Plan, names: tuple[str, ...]) -> list[model.PortBound] | 
         if name not in known:
             some = ", ".join(list(known)[:3])
             raise click.UsageError(
-                f"--port {name!r}: is no port of a switch that carries data; ports are named {some}, ..."
+                f"--port {name!r}: is no port of a switch that carries data{_clearway.suggestion(name, list(known))}; "
+                f"ports are named {some}, ..."
             )
     return [known[name] for name in names]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from clearway import _clearway
+from clearway.command.names import Choice, NetworkWord
 from clearway.command.shared import notes
 from clearway.plan import linux_tc, sonic
 from clearway.plan.networks import network
@@ -25,8 +26,8 @@ ENDINGS = {"linux-tc": "sh", "sonic": "json"}
 
 
 @click.command("switch", epilog=EXAMPLES)
-@click.argument("topology", nargs=-1, required=True, metavar="TOPOLOGY [KEY=VALUE]...")
-@click.option("--target", type=click.Choice(list(DEVICES)), required=True, help="System that the switches run.")
+@click.argument("topology", nargs=-1, required=True, metavar="TOPOLOGY [KEY=VALUE]...", type=NetworkWord())
+@click.option("--target", type=Choice(list(DEVICES)), required=True, help="System that the switches run.")
 @click.option("--switch", "names", multiple=True, help="Only this switch; repeatable.")
 @click.option("--dev", "pattern", help="Names of devices: {switch}, {port}, {lane}, {to}.  [default: by target]")
 @click.option("--dscp", type=click.IntRange(0, 63), help="DSCP of credits.  [default: linux-tc none, sonic 46]")
@@ -65,7 +66,8 @@ def switch(
     for name in names:
         if name not in found:
             raise click.UsageError(
-                f"--switch {name!r}: is no switch of the network; it has {', '.join(list(found)[:8])}"
+                f"--switch {name!r}: is no switch of the network{_clearway.suggestion(name, list(found))}; it has "
+                f"{', '.join(list(found)[:8])}"
             )
     chosen = {name: found[name] for name in (names or found)}
     with_pfc = lossless(scenario) if pfc is None else pfc

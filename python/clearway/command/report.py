@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from clearway import _clearway, folder
+from clearway.command.names import RunFolder
 from clearway.command.shared import notes
 
 EXAMPLES = """\b
@@ -18,7 +19,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, type=RunFolder())
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

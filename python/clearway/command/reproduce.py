@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clearway._clearway import Error
+from clearway.command.names import FIGURE, Choice
 from clearway.command.shared import INTERRUPTED, console, notes, print_json
 from clearway.command.tables import print_heading, print_texts
 
@@ -30,10 +31,10 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("what", required=False, metavar="[PAPER[/FIGURE]]")
+@click.argument("what", required=False, metavar="[PAPER[/FIGURE]]", type=FIGURE)
 @click.option(
     "--scale",
-    type=click.Choice(["quick", "full"]),
+    type=Choice(["quick", "full"]),
     default="quick",
     show_default=True,
     help="Size of the simulations: quick, or those of the papers.",

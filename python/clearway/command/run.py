@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from clearway.command.names import SCENARIO, TRANSPORT
 from clearway.command.shared import INTERRUPTED, console, notes, print_json, run_options, settings_dict
 from clearway.command.tables import print_runs
 
@@ -22,8 +23,8 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("scenario", type=click.Path(path_type=Path))
-@click.option("--transport", help="Transport of all traffic, instead of the scenario's.")
+@click.argument("scenario", type=SCENARIO)
+@click.option("--transport", type=TRANSPORT, help="Transport of all traffic, instead of the scenario's.")
 @run_options
 def run(
     scenario: Path,
@@ -66,12 +67,13 @@ def run_json(run: Run, out: Path) -> dict[str, object]:
     """A run for `--json`."""
     from clearway.comparison import headline
     from clearway.metrics import fct_by_size
+    from clearway.window import flows
 
     return {
         "out": str(out),
         "summary": run.summary,
         "headline": headline(run),
-        "fct_by_size": fct_by_size(run.flows).to_dicts(),
+        "fct_by_size": fct_by_size(flows(run)).to_dicts(),
     }
 
 

@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
+
+from clearway.command.names import Choice
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,6 +35,29 @@ class Setting(click.ParamType[tuple[str, str]]):
             self.fail(f"{value!r}: write key=value, such as switch.buffer='1 MB'", param, ctx)
         return key.strip(), text.strip()
 
+    def shell_complete(
+        self,
+        ctx: click.Context,
+        param: click.Parameter,  # noqa: ARG002
+        incomplete: str,
+    ) -> list[CompletionItem[str]]:
+        """The keys of the scenario that is named before, each with `=`; after that the words of its value."""
+        from clearway.scenario import keys
+
+        # Before the value of an option is there, click leaves arguments in `args`.
+        named = [ctx.params.get("scenario"), ctx.params.get("file"), *ctx.args]
+        content = next((keys.read(Path(one)) for one in named if one), {})
+        known = keys.settable(content, ctx.params.get("transport"))
+        key, equals, begun = incomplete.partition("=")
+        if equals:
+            words = keys.words(known[key]) if key in known else []
+            return [CompletionItem(f"{key}={word}") for word in words if word.startswith(begun)]
+        return [
+            CompletionItem(f"{name}=", help=one["doc"].partition(". ")[0])
+            for name, one in known.items()
+            if name.startswith(incomplete)
+        ]
+
 
 def one_thread(_: click.Context, __: click.Parameter, value: int) -> int:
     """Refuses what is not there yet."""
@@ -40,16 +66,26 @@ def one_thread(_: click.Context, __: click.Parameter, value: int) -> int:
     return value
 
 
-def run_options(function: F) -> F:
-    """The options of every command that simulates."""
+def settings_options(function: F) -> F:
+    """The options that change a scenario as it is read."""
     options = [
         click.option("--set", "settings", type=Setting(), multiple=True, help="Set a key of the scenario; repeatable."),
         click.option(
             "--stacks",
-            type=click.Choice(["own", "equal"]),
+            type=Choice(["own", "equal"]),
             help="How connections start: each transport's own way, or all alike (a handshake, a first window of 2).",
         ),
         click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed, instead of the scenario's."),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def run_options(function: F) -> F:
+    """The options of every command that simulates."""
+    options = [
+        settings_options,
         click.option(
             "--out",
             type=click.Path(path_type=Path),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clearway import units
+from clearway.command.names import SCENARIO
 from clearway.command.shared import INTERRUPTED, Setting, console, notes, print_json, settings_dict
 from clearway.command.tables import print_texts
 
@@ -34,7 +35,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=SCENARIO)
 @click.option("--set", "settings", type=Setting(), multiple=True, help="Set a key at all points; repeatable.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the results.  [default: out/NAME]")
 @click.option(

@@ -7,7 +7,7 @@ module of this package that defines `CASE` and stands in `CASES`.
 
 from __future__ import annotations
 
-from clearway._clearway import Error
+from clearway._clearway import Error, suggestion
 from clearway.parity import hpcc_ns3, ns2
 from clearway.parity.case import Case, FlowList, Reference
 from clearway.parity.lists import BUCKET_LIMITS, Row, compare, measure, run_list
@@ -24,5 +24,5 @@ def find(name: str | None) -> list[Case]:
         return list(CASES.values())
     found = [case for case in CASES.values() if case.name == name or case.name.startswith(f"{name}-")]
     if not found:
-        raise Error(f"case {name!r}: write one of {', '.join(CASES)}")
+        raise Error(f"case {name!r}: write one of {', '.join(CASES)}{suggestion(name, list(CASES))}")
     return found

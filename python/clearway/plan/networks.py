@@ -32,7 +32,8 @@ def network(words: Sequence[str]) -> _clearway.Scenario:
             table[key] = value
         return of_table(table, Path())
     if not path.is_file():
-        raise _clearway.ScenarioError(f"{first}: is neither a file nor one of {', '.join(kinds)}; {RIGHT}")
+        hint = _clearway.suggestion(first, kinds)
+        raise _clearway.ScenarioError(f"{first}: is neither a file nor one of {', '.join(kinds)}{hint}; {RIGHT}")
     if keys:
         raise _clearway.ScenarioError(f"{keys[0]}: keys follow a shape, and {first} is a file; leave them out")
     try:

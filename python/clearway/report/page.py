@@ -13,7 +13,17 @@ from clearway.report import figures
 from clearway.report.html import card, pair, picture, table
 from clearway.report.style import Palette, drawing, variables
 from clearway.result import Run
-from clearway.texts import fct_texts, network_texts, sweep_texts, warning_texts, words
+from clearway.texts import (
+    fct_texts,
+    network_texts,
+    parts,
+    parts_texts,
+    sweep_texts,
+    traffic_texts,
+    warning_texts,
+    words,
+)
+from clearway.window import window, window_texts
 
 
 def page(runs: Sequence[Run], title: str, more: str = "") -> str:
@@ -66,15 +76,36 @@ def section(part: Group, palette: Palette) -> str:
         blocks += [
             card(table(fct_texts(runs), 2, palette)),
             pair(figures.fct_cdf(runs, palette), figures.slowdown_by_size(runs, palette)),
+            *parts_cards(runs, palette),
         ]
     blocks += [card(table(network_texts(runs), 1, palette)), card(picture(figures.queues_by_tier(runs, palette)))]
     blocks += sampled_cards(runs, palette)
-    return f"<h2>{escape(part.title)}</h2>{assumptions(runs)}{''.join(blocks)}{sources(runs)}"
+    return f"<h2>{escape(part.title)}</h2>{assumptions(runs)}{muted(covered(runs))}{''.join(blocks)}{sources(runs)}"
+
+
+def parts_cards(runs: Mapping[str, Run], palette: Palette) -> list[str]:
+    """The traffic entries of a scenario that has several: a card of all, and one each with FCT by size."""
+    if not parts(runs):
+        return []
+    by_size = [
+        card(f"<strong>Traffic {escape(name)}</strong>{table(texts, 2, palette)}") for name, texts in parts_texts(runs)
+    ]
+    return [card(table(traffic_texts(runs), 2, palette)), *by_size]
 
 
 def assumptions(runs: Mapping[str, Run]) -> str:
     """The assumptions of a comparison, shown above its tables."""
-    lines = assumption_texts(runs) if len(runs) > 1 else []
+    return muted(assumption_texts(runs) if len(runs) > 1 else [])
+
+
+def covered(runs: Mapping[str, Run]) -> list[str]:
+    """The lines that say which time the tables cover, and the pictures if that is another one."""
+    other = ["Pictures show the whole run."] if any(window(run).is_set for run in runs.values()) else []
+    return [*window_texts(runs), *other]
+
+
+def muted(lines: Sequence[str]) -> str:
+    """Lines in small grey letters; nothing for none."""
     return f'<p class="muted">{"<br>".join(map(escape, lines))}</p>' if lines else ""
 
 

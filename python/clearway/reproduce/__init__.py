@@ -11,7 +11,7 @@ import pkgutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from clearway._clearway import Error
+from clearway._clearway import Error, suggestion
 from clearway.report import write_text
 from clearway.report.page import shell
 from clearway.reproduce import look, page, record, scoreboard, work
@@ -55,7 +55,8 @@ def find(what: str | None) -> list[Figure]:
     known = figures()
     chosen = [figure for name, figure in known.items() if what in (None, name, figure.paper)]
     if not chosen:
-        raise Error(f"{what!r} is no figure; there are {', '.join(known)}, and all of a paper by its name")
+        hint = suggestion(what or "", [*known, *{figure.paper for figure in known.values()}])
+        raise Error(f"{what!r} is no figure{hint} (known: {', '.join(known)}, and all of a paper by its name)")
     return chosen
 
 

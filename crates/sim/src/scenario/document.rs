@@ -1,6 +1,7 @@
 //! A scenario file as it was written, whose values know their line. The values of `--set` are written into it.
 
 use super::error::ScenarioError;
+use super::names::names_of;
 use clearway_schema::{Declared, Entry, Error, Node, Place, Value, one_line, suggestion};
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -220,10 +221,10 @@ impl Document {
     }
 }
 
-/// Returns the index of the list entry that `step` names, by number or by name.
+/// Returns the index of the list entry that `step` names, by number or by name. An entry without a name goes by that
+/// which the results have for it.
 fn position(items: &[Node], step: &str) -> Option<usize> {
-    let name_of = |item: &Node| item.value.get("name").and_then(|name| name.value.text().map(str::to_owned));
-    let by_name = items.iter().position(|item| name_of(item).as_deref() == Some(step));
+    let by_name = names_of(items).iter().position(|name| name.as_deref() == Some(step));
     by_name.or_else(|| step.parse().ok().filter(|index| *index < items.len()))
 }
 
@@ -257,11 +258,12 @@ fn child<'a>(node: &'a mut Node, step: &str, walked: &[&str]) -> Result<&'a mut 
         Value::List(items) => match position(items, step) {
             Some(at) => Ok(&mut items[at]),
             None => {
-                let names = items.iter().filter_map(|item| item.value.get("name")?.value.text());
-                let names: Vec<&str> = names.take(20).collect();
-                let known = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+                let names: Vec<String> = names_of(items).into_iter().flatten().collect();
+                let hint = suggestion(step, names.iter().map(String::as_str));
+                let some: Vec<&str> = names.iter().map(String::as_str).take(20).collect();
+                let known = if some.is_empty() { String::new() } else { format!(" ({})", some.join(", ")) };
                 let count = items.len();
-                Err(format!("there is no {here} {step:?}; it has {count} parts, counted from 0{known}"))
+                Err(format!("there is no {here} {step:?}{hint}; it has {count} parts, counted from 0{known}"))
             }
         },
         _ => Err(format!("{here:?} is a value and has no keys")),

@@ -9,8 +9,8 @@
 //! | `field` | kinds of values that scenario files alone have |
 //! | `schema` | the keys, each declared once |
 //! | `shapes`, `networks`, `transport`, `mechanism`, `traffic`, `resolve` | from keys to the model |
+//! | `tables`, `reference` | from keys to lists of them and to the documentation |
 //! | `memory` | the refusal of what would exhaust memory |
-//! | `reference` | from keys to the documentation |
 
 mod document;
 mod error;
@@ -18,12 +18,14 @@ mod field;
 mod files;
 mod mechanism;
 mod memory;
+mod names;
 mod networks;
 mod reference;
 mod resolve;
 mod schema;
 mod shapes;
 mod stacks;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod traffic;
@@ -32,6 +34,8 @@ mod transport;
 pub use error::ScenarioError;
 pub use files::{ParquetReader, read_parquet_with};
 pub use reference::{TopologyInfo, reference, topologies, workloads};
+pub use shapes::KindInfo;
+pub use tables::{KeyInfo, TableInfo, tables};
 pub use traffic::FLOWS_MAX;
 
 use crate::estimate::Estimate;

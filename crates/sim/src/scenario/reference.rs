@@ -1,10 +1,9 @@
 //! The reference of scenario files, which is written from the schema, and the lists for `clearway list`.
 
-use super::mechanism;
 use super::networks::Format;
 use super::schema::*;
-use super::shapes::{SHAPES, example};
-use super::traffic::KINDS;
+use super::shapes::{KindInfo, SHAPES, example};
+use super::tables::{KeyInfo, TableInfo, tables};
 use crate::traffic::{WORKLOADS, WorkloadInfo};
 use clearway_schema::{Declared, REQUIRED, Spec};
 use std::fmt::Write;
@@ -31,7 +30,7 @@ impl TopologyInfo {
 
 /// Returns all kinds of networks.
 pub fn topologies() -> Vec<TopologyInfo> {
-    let info = |shape: &super::shapes::KindInfo| TopologyInfo {
+    let info = |shape: &KindInfo| TopologyInfo {
         name: shape.name,
         summary: shape.doc.trim(),
         keys: shape.keys.iter().map(|key| (key.name, key.default)).collect(),
@@ -49,7 +48,8 @@ const INTRODUCTION: &str = "\
 
 A scenario describes what to simulate: a network, its traffic, and what to observe. It is a TOML file; `--set key=value` and
 Python set the same keys. `make docs` writes this page from the declarations that read the files, so it names every key. The
-[guide](guide.md) builds a scenario step by step.
+[guide](guide.md) builds a scenario step by step, and [writing scenarios](writing-scenarios.md) tells how an editor and the
+command help with it.
 
 ```toml
 [topology]
@@ -77,8 +77,9 @@ runs. The message is one line with the file, the line, the key, the value, and w
 that has no meaning in its scenario is refused too, such as `switch.credit_queue` where no transport uses credits.
 
 **`--set`** replaces a key by its path: `--set switch.buffer=\"1 MB\"`, `--set transport.alpha=0.25`. An entry of a list goes by
-its name, or by its number from 0: `--set traffic.burst.size=\"1 MB\"`. A value that is no TOML is read as a text, so its quotes
-may be left out.
+its name, `--set traffic.burst.size=\"1 MB\"`, or by its number from 0, `--set traffic.0.size=\"1 MB\"`. Traffic without a name
+goes by its kind, as in the results: the first such incast is `traffic.incast`, the second `traffic.incast-2`; a sample without
+a name goes by its `what`. A value that is no TOML is read as a text, so its quotes may be left out.
 
 **`--transport X`** makes all traffic use X, as `clearway compare` does for each of its transports. What the file sets for X
 stays. Parameters that the file sets for other transports are checked and then dropped. If the file's transports use credits
@@ -91,53 +92,40 @@ with their hash. Read again, it gives the same simulation.
 ";
 
 /// Writes a table with a line for each key.
-fn keys(out: &mut String, keys: &[Spec]) {
+fn keys<'a>(out: &mut String, keys: impl IntoIterator<Item = (&'a str, &'a str, &'a Spec)>) {
     out.push_str("\n| key | value | default | range | meaning |\n|---|---|---|---|---|\n");
-    for key in keys {
-        key_line(out, key, key.name, key.doc);
+    for (name, doc, spec) in keys {
+        let default = match spec.default {
+            "" => "none".into(),
+            REQUIRED => "**required**".into(),
+            default => format!("`{default}`"),
+        };
+        let (range, kind) = (spec.range(), spec.kind_and_unit().replace('|', "\\|"));
+        let _ =
+            writeln!(out, "| `{name}` | {kind} | {default} | {range} | {} |", doc.trim().replace('|', "\\|"));
     }
 }
 
-fn key_line(out: &mut String, key: &Spec, name: &str, doc: &str) {
-    let default = match key.default {
-        "" => "none".into(),
-        REQUIRED => "**required**".into(),
-        default => format!("`{default}`"),
-    };
-    let (range, kind) = (key.range(), key.kind_and_unit().replace('|', "\\|"));
-    let _ = writeln!(out, "| `{name}` | {kind} | {default} | {range} | {} |", doc.trim().replace('|', "\\|"));
+fn of_table(table: &TableInfo) -> impl Iterator<Item = (&str, &str, &Spec)> {
+    table.keys.iter().map(|KeyInfo { name, doc, spec }| (name.as_str(), doc.as_str(), spec))
 }
 
-fn section(out: &mut String, title: &str, doc: &str, specs: &[Spec]) {
-    let _ = write!(out, "\n## {title}\n\n{}\n", doc.trim());
-    keys(out, specs);
-}
-
-/// The lines of the keys that port mechanisms add to the table `[switch]`.
-fn mechanism_keys(out: &mut String) {
-    for key in mechanism::keys() {
-        let names: Vec<String> = key.transports.iter().map(|name| format!("`{name}`")).collect();
-        let doc = format!(
-            "{} Without it, what the transport asks for. Only with {}.",
-            key.constant.doc.trim(),
-            names.join(" or ")
-        );
-        key_line(out, &Spec { default: "", ..*key.constant }, &key.name, &doc);
-    }
+fn of_specs(specs: &[Spec]) -> impl Iterator<Item = (&str, &str, &Spec)> {
+    specs.iter().map(|spec| (spec.name, spec.doc, spec))
 }
 
 /// The tables of a file of a network.
 fn own_file(out: &mut String) {
     let _ =
         write!(out, "\n{} They are read and refused like those of a scenario.\n", NetworkFile::DOC.trim());
-    keys(out, NetworkFile::SPECS);
+    keys(out, of_specs(NetworkFile::SPECS));
     for (title, doc, specs) in [
         ("[[host]]", FileHost::DOC, FileHost::SPECS),
         ("[[switch]]", FileSwitch::DOC, FileSwitch::SPECS),
         ("[[link]]", FileLink::DOC, FileLink::SPECS),
     ] {
         let _ = write!(out, "\n`{title}` of such a file: {}\n", doc.trim());
-        keys(out, specs);
+        keys(out, of_specs(specs));
     }
 }
 
@@ -145,33 +133,46 @@ fn own_file(out: &mut String) {
 /// keys, and for each key the kind of value, default, limits and meaning.
 pub fn reference() -> String {
     let mut out = String::from(INTRODUCTION);
-    section(&mut out, "Top level", Root::DOC, Root::SPECS);
-    out.push_str("\n## `[topology]`\n\nThe network. `kind` chooses its shape and so the other keys.\n");
-    for shape in SHAPES {
-        let _ = write!(out, "\n### `kind = \"{}\"`\n\n{}\n", shape.name, shape.doc.trim());
-        if let Some(network) = example(shape.name) {
-            let (hosts, switches) = (network.host_names(), network.switch_names());
-            let _ = writeln!(
-                out,
-                "With the default keys the hosts are named `{hosts}`, the switches `{switches}`."
-            );
+    let all = tables();
+    for table in all.iter().filter(|table| table.path != "traffic.list") {
+        let _ = match (table.path, table.many) {
+            ("", _) => write!(out, "\n## Top level\n\n{}\n", table.doc),
+            (path, true) => write!(out, "\n## `[[{path}]]`\n\n{}\n", table.doc),
+            (path, false) => write!(out, "\n## `[{path}]`\n\n{}\n", table.doc),
+        };
+        if !table.keys.is_empty() {
+            keys(&mut out, of_table(table));
         }
-        keys(&mut out, shape.keys);
-        if shape.name == Format::Own.kind() {
-            own_file(&mut out);
+        for kind in table.kinds {
+            let _ = write!(out, "\n### `kind = \"{}\"`\n\n{}\n", kind.name, kind.doc.trim());
+            if let Some(network) = example(kind.name).filter(|_| table.path == "topology") {
+                let (hosts, switches) = (network.host_names(), network.switch_names());
+                let _ = writeln!(
+                    out,
+                    "With the default keys the hosts are named `{hosts}`, the switches `{switches}`."
+                );
+            }
+            keys(&mut out, of_specs(kind.keys));
+            if table.path == "topology" && kind.name == Format::Own.kind() {
+                own_file(&mut out);
+            }
+            let list = all.iter().find(|inner| inner.path == "traffic.list" && kind.name == "flows");
+            if let Some(list) = list {
+                let _ = write!(out, "\n{} Its keys:\n", list.doc);
+                keys(&mut out, of_table(list));
+            }
+        }
+        match table.path {
+            "transport" => transports(&mut out),
+            "traffic" => workload_list(&mut out),
+            _ => {}
         }
     }
-    section(&mut out, "`[[link]]`", LinkTable::DOC, LinkTable::SPECS);
-    section(&mut out, "`[network]`", Network::DOC, Network::SPECS);
-    section(&mut out, "`[switch]`", Switch::DOC, Switch::SPECS);
-    mechanism_keys(&mut out);
-    section(&mut out, "`[[switch.class]]`", ClassTable::DOC, ClassTable::SPECS);
-    section(&mut out, "`[[switch.credit_class]]`", CreditClassTable::DOC, CreditClassTable::SPECS);
-    section(&mut out, "`[host]`", Host::DOC, Host::SPECS);
-    out.push_str(
-        "\n## `[transport]`\n\nThe transport of all traffic that names none: `name`, optionally `profile` (a named set of \
-         parameters or a list of such, applied first and in order), and its parameters.\n",
-    );
+    out
+}
+
+/// Writes a section for each transport.
+fn transports(out: &mut String) {
     for info in clearway_proto::TRANSPORTS {
         let _ =
             write!(out, "\n### `name = \"{}\"`\n\n{}. Source: {}.\n", info.name, info.summary, info.source);
@@ -199,22 +200,12 @@ pub fn reference() -> String {
             );
         }
     }
-    section(&mut out, "`[[traffic]]`", TrafficTable::DOC, TrafficTable::SPECS);
-    for kind in KINDS {
-        let _ = write!(out, "\n### `kind = \"{}\"`\n\n{}\n", kind.name, kind.doc.trim());
-        keys(&mut out, kind.keys);
-        if kind.name == "flows" {
-            let _ = write!(out, "\n{} Its keys:\n", FlowTable::DOC.trim());
-            keys(&mut out, FlowTable::SPECS);
-        }
-    }
+}
+
+/// Writes the list of workloads.
+fn workload_list(out: &mut String) {
     out.push_str("\n### Workloads\n\n| name | mean (B) | what |\n|---|---|---|\n");
     for workload in WORKLOADS {
         let _ = writeln!(out, "| `{}` | {:.0} | {} |", workload.name, workload.mean(), workload.summary);
     }
-    section(&mut out, "`[[fault]]`", FaultTable::DOC, FaultTable::SPECS);
-    section(&mut out, "`[[loss]]`", LossTable::DOC, LossTable::SPECS);
-    section(&mut out, "`[measure]`", MeasureTable::DOC, MeasureTable::SPECS);
-    section(&mut out, "`[[sample]]`", SampleTable::DOC, SampleTable::SPECS);
-    out
 }

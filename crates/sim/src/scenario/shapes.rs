@@ -14,9 +14,13 @@ use clearway_topology::{
 use clearway_units::Rate;
 
 /// A kind of table: the word that chooses it, a description, and the keys.
-pub(super) struct KindInfo {
+#[derive(Clone, Copy, Debug)]
+pub struct KindInfo {
+    /// The word, as the key `kind` has it.
     pub name: &'static str,
+    /// A description in a sentence or two.
     pub doc: &'static str,
+    /// The keys that only this kind has.
     pub keys: &'static [Spec],
 }
 

@@ -85,7 +85,7 @@ impl Simulation {
     /// it answers false the run ends there, and what was simulated so far is the result.
     pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> bool) {
         while self.ended.is_none() {
-            self.slice();
+            self.events += self.slice();
             if self.journal.has_failed() || self.sampler.has_failed() {
                 self.ended = Some(Ended::Interrupted);
             }
@@ -96,38 +96,38 @@ impl Simulation {
         report(&self.progress());
     }
 
-    /// Handles a slice of events.
-    fn slice(&mut self) {
+    /// Handles a slice of events. Answers how many these were.
+    fn slice(&mut self) -> u64 {
         let stop = self.model.stop.unwrap_or(Time::MAX);
-        for _ in 0..SLICE {
+        for handled in 0..SLICE {
             let Some(event) = self.net.agenda.pop() else {
                 self.ended = Some(if self.is_complete() { Ended::Complete } else { Ended::Stalled });
                 self.net.agenda.now = self.quiet_since.unwrap_or(self.net.agenda.now);
-                return;
+                return handled;
             };
             if event.at() > stop {
                 self.net.agenda.now = stop;
                 self.ended = Some(Ended::Stopped);
-                return;
+                return handled;
             }
             debug_assert!(event.at() >= self.net.now(), "time runs backwards");
             let before = self.net.agenda.now;
             self.net.agenda.now = event.at();
-            self.events += 1;
             if self.fetches_ahead {
                 self.look_ahead();
             }
             if !self.handle(event, before) {
-                return;
+                return handled + 1;
             }
             if self.net.residents.any_drained() {
                 self.retire();
                 if self.is_complete() {
                     self.ended = Some(Ended::Complete);
-                    return;
+                    return handled + 1;
                 }
             }
         }
+        SLICE
     }
 
     /// Fetches what the next events need: those of one bucket are sorted already, so that is known.

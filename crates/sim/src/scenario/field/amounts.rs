@@ -1,7 +1,7 @@
 //! Amounts of packets, marking thresholds and delays.
 
 use crate::model::{Amount, Delay};
-use clearway_schema::{Field, Value, quoted, scalar, suggestion, without_value};
+use clearway_schema::{Field, Form, TableKey, Value, quoted, scalar, suggestion, without_value};
 use clearway_units::{Bytes, Span, UnitError};
 
 /// The size of a buffer as a user writes it.
@@ -55,6 +55,11 @@ impl Field for BufferWord {
         "size, \"N packets\", \"N slots\" or \"unlimited\"".into()
     }
 
+    fn forms() -> Vec<Form> {
+        let counted = Form::Counted(&["packets", "packet", "slots", "slot"]);
+        [Bytes::forms(), vec![counted, Form::Word("unlimited")]].concat()
+    }
+
     fn read(value: &Value) -> Result<BufferWord, String> {
         let Some(text) = scalar(value) else { return Err(format!("is no amount; {BUFFER_RIGHT}")) };
         let text = text.trim();
@@ -105,6 +110,11 @@ impl Field for MarkingWord {
         "\"auto\", \"off\", \"by-rate\", \"red\", size or \"N packets\"".into()
     }
 
+    fn forms() -> Vec<Form> {
+        let words = Form::words(&["auto", "off", "by-rate", "red"]);
+        [words, Bytes::forms(), vec![Form::Counted(&["packets", "packet"])]].concat()
+    }
+
     fn read(value: &Value) -> Result<MarkingWord, String> {
         match value.text() {
             Some("off") => Ok(MarkingWord::Off),
@@ -137,6 +147,13 @@ impl Field for MarkingWord {
 impl Field for Delay {
     fn kind() -> String {
         "time, { uniform = [time, time] } or { quantiles = [[share, time], ...] }".into()
+    }
+
+    fn forms() -> Vec<Form> {
+        let table = |name, form| Form::Table(vec![TableKey { name, forms: vec![form], required: true }]);
+        let points = Form::List(vec![Form::Row(vec![f64::forms(), Span::forms()])]);
+        let uniform = table("uniform", Form::Row(vec![Span::forms(), Span::forms()]));
+        [Span::forms(), vec![uniform, table("quantiles", points)]].concat()
     }
 
     fn read(value: &Value) -> Result<Delay, String> {

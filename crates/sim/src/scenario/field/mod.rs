@@ -8,7 +8,7 @@ pub(super) use amounts::{BufferWord, MarkingWord};
 pub(super) use places::*;
 pub(super) use words::*;
 
-use clearway_schema::{Field, Value, quoted};
+use clearway_schema::{Field, Form, Value, quoted};
 
 /// The length limit of a name, in bytes.
 const NAME_MAX: usize = 100;
@@ -20,6 +20,10 @@ pub(super) struct Name(pub String);
 impl Field for Name {
     fn kind() -> String {
         "name".into()
+    }
+
+    fn forms() -> Vec<Form> {
+        vec![Form::Name]
     }
 
     fn read(value: &Value) -> Result<Name, String> {

@@ -1,6 +1,6 @@
 //! Hosts and shares of them, pairs, links and ports.
 
-use clearway_schema::{Field, Value, quoted};
+use clearway_schema::{Field, Form, TableKey, Value, quoted};
 
 /// A host by name or by number.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -12,6 +12,10 @@ pub enum HostRef {
 impl Field for HostRef {
     fn kind() -> String {
         "host".into()
+    }
+
+    fn forms() -> Vec<Form> {
+        vec![Form::Text, Form::Integer(u64::MAX)]
     }
 
     fn read(value: &Value) -> Result<HostRef, String> {
@@ -41,6 +45,11 @@ pub struct Share {
 
 impl Share {
     const KIND: &str = "{ share = number, from = number }";
+
+    fn form() -> Form {
+        let key = |name, required| TableKey { name, forms: f64::forms(), required };
+        Form::Table(vec![key("share", true), key("from", false)])
+    }
 
     fn read(value: &Value) -> Option<Result<Share, String>> {
         const RIGHT: &str = "write { share = 0.5, from = 0 }";
@@ -89,6 +98,10 @@ impl<T: Field> Field for Chosen<T> {
         format!("\"all\", {} or {}", <Vec<T>>::kind(), Share::KIND)
     }
 
+    fn forms() -> Vec<Form> {
+        [vec![Form::Word("all")], <Vec<T>>::forms(), vec![Share::form()]].concat()
+    }
+
     fn read(value: &Value) -> Result<Chosen<T>, String> {
         if let Some(share) = Share::read(value) {
             return share.map(Chosen::Share);
@@ -120,6 +133,10 @@ impl Field for Workers {
         "integer or list of hosts".into()
     }
 
+    fn forms() -> Vec<Form> {
+        [u64::forms(), <Vec<HostRef>>::forms()].concat()
+    }
+
     fn read(value: &Value) -> Result<Workers, String> {
         match value {
             Value::List(_) => <Vec<HostRef>>::read(value).map(Workers::List),
@@ -149,6 +166,10 @@ pub enum Pairs {
 impl Field for Pairs {
     fn kind() -> String {
         format!("\"auto\", \"random\", list of [host, host] or {}", Share::KIND)
+    }
+
+    fn forms() -> Vec<Form> {
+        [Form::words(&["auto", "random"]), <Vec<Pair<HostRef>>>::forms(), vec![Share::form()]].concat()
     }
 
     fn read(value: &Value) -> Result<Pairs, String> {
@@ -183,6 +204,10 @@ impl<T: Field> Field for Pair<T> {
         format!("[{}, {}]", T::kind(), T::kind())
     }
 
+    fn forms() -> Vec<Form> {
+        vec![Form::Row(vec![T::forms(), T::forms()])]
+    }
+
     fn read(value: &Value) -> Result<Pair<T>, String> {
         match value {
             Value::List(items) => match items.as_slice() {
@@ -208,6 +233,10 @@ pub enum Links {
 impl Field for Links {
     fn kind() -> String {
         "\"all\" or [node, node]".into()
+    }
+
+    fn forms() -> Vec<Form> {
+        [vec![Form::Word("all")], Link::forms()].concat()
     }
 
     fn read(value: &Value) -> Result<Links, String> {
@@ -236,6 +265,10 @@ impl Field for Link {
         "[node, node]".into()
     }
 
+    fn forms() -> Vec<Form> {
+        Pair::<String>::forms()
+    }
+
     fn read(value: &Value) -> Result<Link, String> {
         Pair::read(value)
             .map(Link)
@@ -259,6 +292,10 @@ pub enum Ports {
 impl Field for Ports {
     fn kind() -> String {
         "\"all\", \"switches\", \"hosts\" or list of ports".into()
+    }
+
+    fn forms() -> Vec<Form> {
+        [Form::words(&["all", "switches", "hosts"]), <Vec<String>>::forms()].concat()
     }
 
     fn read(value: &Value) -> Result<Ports, String> {
@@ -289,6 +326,10 @@ pub struct Ends(pub Vec<String>);
 impl Field for Ends {
     fn kind() -> String {
         "node or list of nodes".into()
+    }
+
+    fn forms() -> Vec<Form> {
+        [String::forms(), <Vec<String>>::forms()].concat()
     }
 
     fn read(value: &Value) -> Result<Ends, String> {

@@ -1,7 +1,7 @@
 //! Values that are one of a few words, and keys that other code reads.
 
 use clearway_proto::Framing;
-use clearway_schema::{Field, Value, choice};
+use clearway_schema::{Field, Form, Value, choice};
 use clearway_topology::routing::Policy;
 
 choice! {
@@ -92,7 +92,7 @@ choice! {
 /// Declares the type of a key that other code reads. The key is declared for the documentation and the list of known
 /// keys.
 macro_rules! elsewhere {
-    ($($(#[$doc:meta])* $Type:ident = $kind:literal;)+) => {$(
+    ($($(#[$doc:meta])* $Type:ident $form:literal = $kind:literal;)+) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub struct $Type;
@@ -100,6 +100,10 @@ macro_rules! elsewhere {
         impl Field for $Type {
             fn kind() -> String {
                 $kind.into()
+            }
+
+            fn forms() -> Vec<Form> {
+                vec![Form::Elsewhere($form)]
             }
 
             fn read(_: &Value) -> Result<$Type, String> {
@@ -118,9 +122,9 @@ macro_rules! elsewhere {
 }
 elsewhere!(
     /// The word that chooses the other keys.
-    Kind = "word";
+    Kind "kind" = "word";
     /// A transport, by name or as a table.
-    TransportKey = "name, or table of name and parameters";
+    TransportKey "transport" = "name, or table of name and parameters";
     /// A list of tables.
-    Tables = "list of tables";
+    Tables "tables" = "list of tables";
 );

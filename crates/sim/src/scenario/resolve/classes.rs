@@ -10,7 +10,7 @@ use crate::scenario::field::{BufferWord, MarkingWord, Name};
 use crate::scenario::schema::*;
 use crate::scenario::shapes::has;
 use clearway_proto::Acks;
-use clearway_schema::{Declared, quoted};
+use clearway_schema::{Declared, quoted, suggestion};
 
 /// The largest number of classes at a port: no network card or switch has more queues.
 const CLASSES_MAX: usize = 64;
@@ -182,7 +182,8 @@ fn check_joins(document: &Document, switch_at: &Path, tables: &[ClassTable]) -> 
             Some(_) => "is itself a class of hosts alone; name one that switches have".to_owned(),
             None => {
                 let names: Vec<&str> = tables.iter().map(|class| class.name.0.as_str()).collect();
-                format!("is no class of [[switch.class]] (known: {})", names.join(", "))
+                let hint = suggestion(&name.0, names.iter().copied());
+                format!("is no class of [[switch.class]]{hint} (known: {})", names.join(", "))
             }
         };
         return Err(document.error(&switch_at.key("class").index(index).key("at_switches"), problem));

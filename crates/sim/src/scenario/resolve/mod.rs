@@ -4,7 +4,6 @@ mod classes;
 mod links;
 mod lossless;
 mod marking;
-mod names;
 mod ports;
 mod samples;
 mod traffic;
@@ -29,7 +28,7 @@ use traffic::{ReadPart, read_traffic};
 use write::{Written, write_toml};
 
 /// The tables that a scenario file may have.
-const TABLES: [&str; 11] = [
+pub(super) const TABLES: [&str; 11] = [
     "topology",
     "link",
     "network",

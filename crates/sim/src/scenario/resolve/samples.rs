@@ -1,7 +1,7 @@
 //! The sampled series.
 
+use super::super::names::free_name;
 use super::links::link;
-use super::names::free_name;
 use super::traffic::ReadPart;
 use crate::model::{Probe, Sample};
 use crate::scenario::document::{Document, Path};

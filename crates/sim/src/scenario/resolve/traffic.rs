@@ -1,6 +1,6 @@
 //! The traffic entries, each with its name, its transport and its classes.
 
-use super::names::free_name;
+use super::super::names::free_name;
 use crate::model::Traffic;
 use crate::scenario::document::Path;
 use crate::scenario::error::Result;
@@ -10,6 +10,7 @@ use crate::scenario::shapes::text_at;
 use crate::scenario::traffic::{Part, Surroundings};
 use crate::scenario::transport;
 use clearway_proto::AnyTransport;
+use clearway_schema::suggestion;
 
 /// A traffic entry, for the model and for the resolved file.
 pub(super) struct ReadPart {
@@ -62,7 +63,8 @@ pub(super) fn read_traffic(
         let find = |key: &str, class: &Name| {
             classes.iter().position(|other| other.name == *class).ok_or_else(|| {
                 let names: Vec<&str> = classes.iter().map(|class| class.name.0.as_str()).collect();
-                let problem = format!("is no class of [[switch.class]] (known: {})", names.join(", "));
+                let hint = suggestion(&class.0, names.iter().copied());
+                let problem = format!("is no class of [[switch.class]]{hint} (known: {})", names.join(", "));
                 document.error(&at.key(key), problem)
             })
         };
@@ -80,10 +82,9 @@ pub(super) fn read_traffic(
                 } else {
                     format!("known: {}", names.join(", "))
                 };
-                document.error(
-                    &at.key("credit_class"),
-                    format!("is no class of [[switch.credit_class]] ({known})"),
-                )
+                let hint = suggestion(&class.0, names.iter().copied());
+                let problem = format!("is no class of [[switch.credit_class]]{hint} ({known})");
+                document.error(&at.key("credit_class"), problem)
             })?,
         };
         let class = common.class.as_ref().map_or(Ok(0), |class| find("class", class))?;

@@ -285,6 +285,18 @@ fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
             "--set traffic.5.load = \"2\": there is no traffic \"5\"; it has 2 parts, \
              counted from 0 (web, burst)",
         ),
+        (
+            refused_set("traffic.brust.size", "1 MB"),
+            "--set traffic.brust.size = \"1 MB\": there is no traffic \"brust\"; did you mean \"burst\"?; it has 2 parts",
+        ),
+        (
+            refused_set("transport", "DCTCP"),
+            "--set transport = \"DCTCP\": is no transport; did you mean \"dctcp\"?",
+        ),
+        (
+            refused_set("traffic.web.workload", "WebSearch"),
+            "--set traffic.web.workload = \"WebSearch\": is no workload",
+        ),
         (refused_set("stop.x", "2"), "--set stop.x = \"2\": \"stop\" is a value and has no keys"),
         (refused_set("", "2"), "--set: is no key; write one such as switch.buffer"),
         (
@@ -345,6 +357,34 @@ fn keys_of_ports_that_no_transport_asks_for_are_refused_and_so_are_transports_th
         ),
         "{problem}"
     );
+}
+
+#[test]
+fn traffic_without_a_name_is_set_by_the_name_that_the_results_give_it() {
+    let part = |name: &str| format!("[[traffic]]\n{name}kind = \"incast\"\nsenders = 2\n");
+    let parts = [part(""), part(""), part("name = \"incast-2\"\n")].concat();
+    let text = format!("transport = \"dctcp\"\n[topology]\nkind = \"star\"\nhosts = 4\n{parts}");
+    let names = ["incast", "incast-3", "incast-2"];
+    for (index, name) in names.into_iter().enumerate() {
+        for step in [name.to_owned(), index.to_string()] {
+            let key = format!("traffic.{step}.size");
+            let scenario = parse_with(&text, &set(&[(&key, "7 KB")])).unwrap();
+            let given: Vec<&str> = scenario.model.traffic.iter().map(|part| part.name.as_str()).collect();
+            assert_eq!(given, names);
+            let sizes: Vec<bool> = scenario
+                .to_toml()
+                .lines()
+                .filter(|line| line.starts_with("size ="))
+                .map(|line| line.contains('7'))
+                .collect();
+            let expected: Vec<bool> = (0..3).map(|other| other == index).collect();
+            assert_eq!(sizes, expected, "{key}");
+        }
+    }
+    let sample = format!("{text}[[sample]]\nwhat = \"queue\"\n");
+    assert!(parse_with(&sample, &set(&[("sample.queue.every", "3 us")])).unwrap().to_toml().contains("3 us"));
+    let error = parse_with(&text, &set(&[("traffic.incasts.size", "7 KB")])).unwrap_err().to_string();
+    assert!(error.contains("did you mean \"incast\"?"), "{error}");
 }
 
 #[test]

@@ -1,0 +1,192 @@
+"""Names that a user types, with completion in the shell and a suggestion where one is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from clearway import _clearway
+
+#: Names with a line on each.
+Names = dict[str, str]
+Items = list[CompletionItem[str]]
+
+
+class Known(click.ParamType[str]):
+    """A name out of a list that is read when it is needed."""
+
+    def __init__(self, name: str, names: Callable[[], Names]) -> None:
+        self.name = name
+        self.names = names
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Refuses a name that is not in the list."""
+        if value not in self.names():
+            self.fail(unknown(value, self.name, self.names()), param, ctx)
+        return value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:  # noqa: ARG002
+        """The names that begin so."""
+        return items(self.names(), incomplete)
+
+
+class KnownList(Known):
+    """Names with commas between."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Leaves the names to the command, which tells empty and repeated ones apart."""
+        for one in filter(None, map(str.strip, value.split(","))):
+            super().convert(one, param, ctx)
+        return value
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:  # noqa: ARG002
+        """The names that go on the last one, but those that are there."""
+        given, comma, last = incomplete.rpartition(",")
+        there = given.split(",")
+        return [
+            CompletionItem(f"{given}{comma}{name}", help=about)
+            for name, about in self.names().items()
+            if name.startswith(last) and name not in there
+        ]
+
+
+class Choice(click.Choice[str]):
+    """One of a few words, with a suggestion where it is another."""
+
+    def get_invalid_choice_message(self, value: object, ctx: click.Context | None) -> str:
+        """The message that refuses a word."""
+        return super().get_invalid_choice_message(value, ctx).rstrip(".") + _clearway.suggestion(
+            str(value), [str(choice) for choice in self.choices]
+        )
+
+
+class NameOf(click.ParamType[str]):
+    """The name of an entry of the list that the word before names, for `clearway list`, which checks it."""
+
+    name = "name"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:  # noqa: ARG002
+        """The names that begin so."""
+        lists = {
+            "transports": transports,
+            "topologies": topologies,
+            "workloads": workloads,
+            "scenarios": lambda: {one["name"]: one["summary"] for one in _clearway.scenarios()},
+            "figures": figures,
+        }
+        names = lists.get(str(ctx.params.get("what")))
+        return items(names(), incomplete) if names else []
+
+
+class NetworkWord(click.ParamType[str]):
+    """A word that describes a network for `clearway plan`: a file, or a shape and then its keys."""
+
+    name = "word"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+        """Shapes and files for the first word, keys for the others."""
+        given = ctx.params.get(str(param.name)) or ()
+        if not given:
+            return [*items(topologies(), incomplete), *SCENARIO.shell_complete(ctx, param, incomplete)]
+        keys = next((one["keys"] for one in _clearway.topologies() if one["name"] == given[0]), {})
+        there = {word.partition("=")[0] for word in given}
+        return [CompletionItem(f"{key}=") for key in keys if key.startswith(incomplete) and key not in there]
+
+
+class FileWith(click.Path):
+    """A file with one of these endings; completion offers them and the folders on the way."""
+
+    def __init__(self, *suffixes: str) -> None:
+        super().__init__(path_type=Path)
+        self.suffixes = suffixes
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:  # noqa: ARG002
+        """The files and folders that begin so."""
+        return entries(incomplete, lambda path: path.name.endswith(self.suffixes))
+
+
+class RunFolder(click.Path):
+    """A folder of results; completion offers them and the folders on the way."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:  # noqa: ARG002
+        """The runs and folders that begin so."""
+        from clearway.folder import SUMMARY
+
+        return entries(incomplete, lambda path: (path / SUMMARY).is_file())
+
+
+def items(names: Names, incomplete: str) -> Items:
+    """The names that begin so, with their lines."""
+    return [CompletionItem(name, help=about) for name, about in names.items() if name.startswith(incomplete)]
+
+
+def entries(incomplete: str, is_wanted: Callable[[Path], bool]) -> Items:
+    """The entries of a folder that begin so and are wanted, and the folders among them, which end with a slash."""
+    way, slash, last = incomplete.rpartition("/")
+    folder = Path(f"{way}{slash}" or ".").expanduser()
+    try:
+        found = sorted(path for path in folder.iterdir() if path.name.startswith(last))
+    except OSError:
+        return []
+    shown = []
+    for path in found:
+        if path.name.startswith(".") and not last.startswith("."):
+            continue
+        if is_wanted(path):
+            shown.append(CompletionItem(f"{way}{slash}{path.name}"))
+        elif path.is_dir():
+            shown.append(CompletionItem(f"{way}{slash}{path.name}/"))
+    return shown
+
+
+def unknown(value: str, what: str, known: Iterable[str]) -> str:
+    """The message that refuses a name."""
+    names = list(known)
+    hint = _clearway.suggestion(value, names)
+    return f"{value!r} is no {what}{hint} (known: {', '.join(names)})"
+
+
+def transports() -> Names:
+    """The transports."""
+    return {one["name"]: one["summary"] for one in _clearway.transports()}
+
+
+def workloads() -> Names:
+    """The workloads."""
+    return {one["name"]: one["summary"] for one in _clearway.workloads()}
+
+
+def topologies() -> Names:
+    """The kinds of networks."""
+    return {one["name"]: one["summary"] for one in _clearway.topologies()}
+
+
+def figures() -> Names:
+    """The figures that can be reproduced, from the text of their modules: to import them takes a second."""
+    found = {}
+    pattern = re.compile(r'^FIGURE = Figure\(\s*name="([^"]+)",\s*title="([^"]+)"', flags=re.MULTILINE)
+    for path in sorted((Path(__file__).parent.parent / "reproduce").glob("*/*.py")):
+        if match := pattern.search(path.read_text("utf-8")):
+            found[match[1]] = match[2]
+    return dict(sorted(found.items()))
+
+
+def papers_and_figures() -> Names:
+    """The papers and their figures."""
+    known = figures()
+    papers = dict.fromkeys((name.partition("/")[0] for name in known), "all figures of the paper")
+    return {**papers, **known}
+
+
+FIGURE = Known("figure", papers_and_figures)
+TRANSPORT = Known("transport", transports)
+TRANSPORTS = KnownList("transport", transports)
+WORKLOAD = Known("workload", workloads)
+SCENARIO = FileWith(".toml")

@@ -1,0 +1,1 @@
+"""Scenario files: their JSON Schema, commented templates, and what a scenario would simulate."""
