@@ -57,8 +57,8 @@ class Spec:
                 raise Error(f"{self.origin}: exclude {inline(row)}: no point of the grid has these values")
         yield from self.points
 
-    def load(self, choice: Choice, memory: int | None = None) -> _clearway.Scenario:
-        """The scenario of a point, read and checked; one that is estimated to take more than `memory` is refused."""
+    def load(self, choice: Choice, memory: int | None = None, disk: int | None = None) -> _clearway.Scenario:
+        """The scenario of a point, read and checked; one that needs more bytes than `memory` or `disk` is refused."""
         asked = {**self.fixed, **choice.settings}
         transport, seed = asked.pop("transport", None), asked.pop("seed", None)
         if transport is not None and not isinstance(transport, str):
@@ -71,6 +71,7 @@ class Spec:
             "transport": transport,
             "seed": seed,
             "memory": memory,
+            "disk": disk,
             "set": [(key, setting_text(value)) for key, value in asked.items()],
         }
         if isinstance(self.scenario, Mapping):

@@ -74,18 +74,22 @@ def transports(scenario: dict[str, Any]) -> str:
 
 
 def resolve(
-    spec: Spec, version: str, memory: int | None = None, progress: Callable[[int], object] = lambda _: None
+    spec: Spec,
+    version: str,
+    memory: int | None = None,
+    disk: int | None = None,
+    progress: Callable[[int], object] = lambda _: None,
 ) -> list[Point]:
     """The points of a sweep in the order of its axes; an error names the point and the mistake.
 
     `version` is a hash of what results depend on besides their scenario. A point that is estimated to take more bytes
-    than `memory` is a mistake too. `progress` hears of each point.
+    than `memory` or `disk` is a mistake too. `progress` hears of each point.
     """
     points: list[Point] = []
     seen: dict[str, Point] = {}
     for choice in spec.choices():
         try:
-            scenario = spec.load(choice, memory)
+            scenario = spec.load(choice, memory, disk)
         except Error as error:
             told = str(error)
             at = ", ".join(f"{key} = {setting_text(value)}" for key, value in choice.identity.items())
@@ -94,7 +98,7 @@ def resolve(
         resolved = scenario.to_toml()
         cost = scenario.estimate()
         key = sources.digest(resolved, version)
-        point = Point(choice, dict(spec.fixed), resolved, key, cost["cpu_s"], cost["memory_bytes"])
+        point = Point(choice, dict(spec.fixed), resolved, key, cost["cpu_s"], cost["streamed_memory_bytes"])
         if (twin := seen.get(point.key)) is not None:
             raise Error(f"{spec.origin}: the points {twin} and {point} are one scenario; remove one of them")
         seen[point.key] = point

@@ -24,7 +24,7 @@ from clearway.jobs.processes import Processes
 from clearway.jobs.progress import Progress, Tally, bar
 from clearway.jobs.store import MANIFEST, Store
 from clearway.jobs.workers import Done, Failure, InProcess, Task, Workers, cores
-from clearway.machine import memory_limit
+from clearway.machine import disk_left, memory_limit
 from clearway.result import fill
 from clearway.runner import simulate
 from clearway.sweeps import file, frame, result
@@ -174,8 +174,8 @@ class Plan:
         memory: int | None = None,
     ) -> Plan:
         """Resolves all points and checks the target; nothing is written. No point may take more than `memory` bytes."""
-        found = resolve(spec, how(), memory)
         target = Path(out) if out is not None else Path("out") / safe_name(spec.name)
+        found = resolve(spec, how(), memory, None if memory is None else disk_left(target))
         check_target(target, force=force)
         kept = Store(store if store is not None else target.parent / ".store")
         return cls(spec, found, folder_names(found), columns(spec, found, frame.TAKEN), target, kept)
