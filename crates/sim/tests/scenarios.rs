@@ -1,7 +1,7 @@
 //! Tests of the scenarios that are shipped.
 
-use clearway_sim::Simulation;
 use clearway_sim::scenario::{Overrides, Scenario};
+use clearway_sim::{Ended, Simulation};
 use std::path::Path;
 
 #[test]
@@ -21,7 +21,8 @@ fn every_shipped_scenario_runs_under_several_transports_and_its_books_balance() 
             // The start of the run is enough to show that the scenario works.
             simulation.run(&mut |progress| progress.events < 300_000);
             let results = simulation.finish().unwrap_or_else(|error| panic!("{about}: {error}"));
-            assert!(results.summary.link_transmissions > 10_000, "{about}");
+            let summary = &results.summary;
+            assert!(summary.link_transmissions > 10_000 || summary.ended == Ended::Complete, "{about}");
             assert!(results.summary.flows_started > 0, "{about}");
         }
     }

@@ -367,7 +367,7 @@ mod tests {
             ("id=\"h1\"", "", "line 14: <node> has no id"),
             ("\"pos\"", "\"weight\"", "line 11: weight is no attribute of a node (known: kind, tier)"),
             ("\"delay\"", "\"dealy\"", "line 15: dealy is no attribute of a edge; did you mean \"delay\"?"),
-            ("source=\"h1\"", "source=\"h2\"", "line 16: no node has the id \"h2\"; did you mean"),
+            ("source=\"h1\"", "source=\"H1\"", "line 16: no node has the id \"H1\"; did you mean \"h1\"?"),
             ("40 Gbps", "40 Gb", "line 17: \"40 Gb\" has an unknown unit"),
             ("40 Gbps", "0 bps", "line 17: the link tor - spine has a rate of 0"),
             ("<data key=\"d4\">1 us</data>", "", "line 15: the edge h0 - tor has no delay; give it one"),

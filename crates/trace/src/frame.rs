@@ -149,8 +149,15 @@ mod tests {
             let frame = made(packet, family);
             assert_eq!((frame.bytes.len(), frame.length), (54, 1514));
         }
-        let rdma = made(data, Family::Rdma);
-        assert_eq!((rdma.bytes.len(), rdma.length), (54, 1518), "InfiniBand's headers take 4 B more");
+        let middle = Packet::data(Header::data(1460), 1460, ETHERNET.wire(1460), Time::ZERO);
+        for (packet, stored, more) in [(data, 70, 20), (middle, 54, 4)] {
+            let frame = made(packet, Family::Rdma);
+            assert_eq!(
+                (frame.bytes.len(), frame.length),
+                (stored, 1514 + more),
+                "InfiniBand's headers need more room"
+            );
+        }
     }
 
     #[test]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 import shutil
 import socket
 import tempfile
@@ -25,6 +24,7 @@ from clearway.jobs.progress import Progress, Tally, bar
 from clearway.jobs.store import MANIFEST, Store
 from clearway.jobs.workers import Done, Failure, InProcess, Task, Workers, cores
 from clearway.machine import disk_left, memory_limit
+from clearway.naming import OUT, safe_name
 from clearway.result import fill
 from clearway.runner import simulate
 from clearway.sweeps import file, frame, result
@@ -174,7 +174,7 @@ class Plan:
         memory: int | None = None,
     ) -> Plan:
         """Resolves all points and checks the target; nothing is written. No point may take more than `memory` bytes."""
-        target = Path(out) if out is not None else Path("out") / safe_name(spec.name)
+        target = Path(out) if out is not None else OUT / safe_name(spec.name)
         found = resolve(spec, how(), memory, None if memory is None else disk_left(target))
         check_target(target, force=force)
         kept = Store(store if store is not None else target.parent / ".store")
@@ -245,11 +245,6 @@ class Plan:
 def how() -> str:
     """Hash of how results come about: the simulator as compiled, and the code that runs it and writes its results."""
     return sources.digest(sources.engine_hash(), sources.fingerprint(simulate, fill, frame.measure))
-
-
-def safe_name(name: str) -> str:
-    """A name for a folder."""
-    return re.sub(r"[^A-Za-z0-9._+=,-]+", "-", name).strip(".-") or "sweep"
 
 
 def check_target(path: Path, *, force: bool) -> None:

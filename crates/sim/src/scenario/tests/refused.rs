@@ -72,7 +72,7 @@ fn the_lines_of_bad_input_name_file_line_key_value_and_what_would_be_right() {
         (
             refused_with("[switch]", "[swich]"),
             "x.toml:9: swich: unknown key; did you mean \"switch\"? (known: name, seed, stop, stacks, topology, link, \
-             network, switch, host, transport, traffic, fault, loss, measure, sample)",
+             network, switch, host, transport, traffic, fault, loss, measure, sample, trace)",
         ),
         (
             refused_with("100 KB", "10 Gbps"),
