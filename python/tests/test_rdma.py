@@ -31,7 +31,8 @@ def test_pauses_and_notifications_are_printed(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "rdma.toml").write_text(RDMA)
     done = cli("run", "rdma.toml")
     assert done.returncode == 0, done.stderr
-    run = clearway.load(tmp_path / "out" / "rdma")
+    (saved,) = (tmp_path / "out").iterdir()
+    run = clearway.load(saved)
     shown = rows({"dcqcn": run})
     control = run.summary["flow_control"]
     assert control["pauses"] == run.ports["pauses"].sum() > 0

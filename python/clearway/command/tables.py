@@ -62,6 +62,7 @@ def print_texts(console: Console, texts: Texts, left: int) -> None:
     on below with the columns that did not fit.
     """
     head, rows = texts
+    left = min(left, len(head))
     dropped = []
     for name in OPTIONAL:
         if sum(widths(head, rows, left)) + GAP * (len(head) - 1) <= console.width:

@@ -37,6 +37,10 @@ EXAMPLES: dict[str, object] = {
 }
 
 
+#: Texts that show how to write an entry of a list, by its key.
+TEXTS = {"hosts": "h0", "flows": "data/0..9"}
+
+
 def shapes() -> list[str]:
     """The kinds of networks that a template may have: all but those that are read from a file."""
     return [shape["name"] for shape in _clearway.topologies() if "path" not in shape["keys"]]
@@ -167,7 +171,9 @@ def example(key: _clearway._Parameter) -> object:
             return "data"
         case "transport":
             return "dctcp"
-    return "text"
+        case "list":
+            return [example({**key, "forms": first["of"]})]
+    return TEXTS.get(key["name"], "text")
 
 
 def example_quantity(units: list[str], key: _clearway._Parameter) -> str:
