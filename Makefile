@@ -21,7 +21,7 @@ run: build ## Runs the main job and writes out/report/index.html (about a minute
 test: build ## Runs all tests (under 10 minutes on 2 cores, build included).
 	$(NEXTEST) run --workspace --locked
 	cargo test --workspace --doc --locked --quiet
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest clearway._clearway
 	@echo "make test: everything passed"

@@ -164,6 +164,21 @@ def test_drafts_of_the_dead_are_removed_and_those_of_the_living_stay(tmp_path: P
     assert len(list(tmp_path.glob(f"{files.DRAFT}*"))) == 2
 
 
+def test_drafts_of_a_process_that_ended_unnoticed_are_removed(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    made = "from clearway.jobs.store import draft_name; print(draft_name(), flush=True)"
+    # Nobody asks how the process ended, so the system keeps it in its table, as a zombie, until the test does.
+    with subprocess.Popen([sys.executable, "-c", made], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        name = process.stdout.read().strip()  # All that it writes; it is about to end then.
+        (tmp_path / DRAFTS / name).mkdir(parents=True)
+        deadline = time.monotonic() + 10
+        while list((tmp_path / DRAFTS).iterdir()) and time.monotonic() < deadline:
+            store.clean()
+        assert list((tmp_path / DRAFTS).iterdir()) == []
+        assert process.returncode is None
+
+
 def test_a_store_that_cannot_be_written_says_so_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(Error, match="can't keep this result: Not a directory"):

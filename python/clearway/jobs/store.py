@@ -154,12 +154,14 @@ def is_abandoned(draft: Path) -> bool:
 
 
 def process_start(pid: int) -> str:
-    """The time at which a process began, as the system counts it; empty if there is no such process.
+    """The time at which a process began, as the system counts it; empty if there is no such process, or if it ended.
 
     A number of a process is used again, but not with the same beginning. Without `/proc` it is a constant.
     """
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        # A process that ended stays in the table until its parent asks how; an orphan's new parent may take its time.
+        return "" if state in "ZX" else fields[18]
     except OSError:
         pass
     try:
