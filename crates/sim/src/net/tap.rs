@@ -36,11 +36,15 @@ impl Network {
     }
 
     /// A port is handed a packet.
+    #[cold]
+    #[inline(never)]
     pub(super) fn tap_hand(&mut self, port: PortId, id: PacketId) {
         self.with_tap(port, id, |recorder, _, held| recorder.hand(held));
     }
 
     /// A port has decided what becomes of the packet that it was handed: if it neither left nor was dropped, it waits.
+    #[cold]
+    #[inline(never)]
     pub(super) fn tap_settle(&mut self, port: PortId, id: PacketId) {
         if self.tap.as_mut().is_some_and(|recorder| recorder.keeps_handed()) {
             self.with_tap(port, id, |recorder, place, held| recorder.note(place, held, Step::Waits));
@@ -48,6 +52,8 @@ impl Network {
     }
 
     /// A packet leaves a port for the link.
+    #[cold]
+    #[inline(never)]
     pub(super) fn tap_departure(&mut self, port: PortId, id: PacketId) {
         let done = self.ports[port].busy_until;
         self.with_tap(port, id, |recorder, place, held| recorder.note(place, held, Step::Leaves { done }));
