@@ -41,7 +41,7 @@ class Setting(click.ParamType[tuple[str, str]]):
         param: click.Parameter,  # noqa: ARG002
         incomplete: str,
     ) -> list[CompletionItem[str]]:
-        """The keys of the scenario that is named before, each with `=`; after that the words of its value."""
+        """Offers the keys of the scenario that the call names, each with `=`; once a key stands there, its values."""
         from clearway.scenario import keys
 
         # Before the value of an option is there, click leaves arguments in `args`.

@@ -232,7 +232,7 @@ impl Sampler {
         self.hand_out(model);
     }
 
-    /// Hands the rows out of memory if they are a part.
+    /// Moves the samples that are in memory to `rows` once there are enough for a part, so that memory holds no more.
     fn hand_out(&mut self, model: &Model) {
         if self.series.len() >= self.rows.part_rows() {
             let part = self.take(model);
