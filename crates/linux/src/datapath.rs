@@ -1,0 +1,126 @@
+//! The trait [`Datapath`]: a protocol at a host, between the kernel's TCP and the network card.
+//!
+//! A datapath has no socket and no clock. Its driver ([`crate::io`], a test, a replayed recording) hands it what
+//! happens, with the time, and carries out the [`Actions`] that it asks for. All times come from a clock that never
+//! jumps and starts at zero with the driver.
+
+use crate::wire::{MacAddr, Segment};
+use clearway_units::Time;
+
+/// The number by which the kernel names a packet that it holds for us (`packet_id` of NFQUEUE).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct HeldId(pub u32);
+
+/// The direction in which a segment crosses the network card.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// The segment comes from the network.
+    Incoming,
+    /// The segment leaves for the network.
+    Outgoing,
+}
+
+/// What becomes of a packet that the kernel holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// The packet leaves as it is.
+    Accept,
+    /// The packet leaves with other fields of its IPv4 header: [`Stamp`].
+    Stamped(Stamp),
+    /// The packet is dropped.
+    Drop,
+}
+
+/// The fields of the IPv4 header that scheduled data carries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stamp {
+    /// The identification: the lower 16 bits of the number of the credit that the packet spends.
+    pub id: u16,
+    /// If true, the packet takes part in ECN (codepoint ECT(0)); else its ECN field stays.
+    pub ecn: bool,
+}
+
+/// What a datapath asks its driver to do, in the order in which it must be done.
+///
+/// The driver keeps one value and clears it after use, so a running datapath allocates nothing per packet.
+#[derive(Clone, Default, Debug)]
+pub struct Actions {
+    /// Verdicts on packets that the kernel holds.
+    pub verdicts: Vec<(HeldId, Verdict)>,
+    /// Whole Ethernet frames to send.
+    pub frames: Vec<Frame>,
+}
+
+/// The length of a control frame in bytes, from its destination address to its last byte: the least of Ethernet,
+/// without the frame check sequence.
+pub const FRAME_LEN: usize = 60;
+
+/// A control frame of our own, whole: Ethernet header and [`crate::wire::Control`].
+pub type Frame = [u8; FRAME_LEN];
+
+impl Actions {
+    /// Removes all actions.
+    pub fn clear(&mut self) {
+        self.verdicts.clear();
+        self.frames.clear();
+    }
+}
+
+/// A protocol at a host. The documentation of the module says how it is driven.
+///
+/// After any input the driver carries out all actions, and calls [`Datapath::handle_timeout`] at
+/// [`Datapath::next_timeout`]. A call too early is harmless.
+pub trait Datapath {
+    /// Handles a frame with our EtherType that came from the network. `frame` begins with the Ethernet header and may
+    /// hold anything at all.
+    fn handle_frame(&mut self, frame: &[u8], now: Time, actions: &mut Actions);
+
+    /// Handles a TCP segment that crossed the network card and was not held: only its headers are known. `local` and
+    /// `peer` are the Ethernet addresses of this host and of the next node towards the other one.
+    fn handle_segment(
+        &mut self,
+        direction: Direction,
+        segment: &Segment,
+        link: Link,
+        now: Time,
+        actions: &mut Actions,
+    );
+
+    /// Handles a packet that the kernel holds until the datapath asks for a verdict. Each held packet gets one verdict.
+    fn handle_held(&mut self, id: HeldId, segment: &Segment, now: Time, actions: &mut Actions);
+
+    /// Asks for a verdict on every packet that is held, because the datapath ends or the network card went down: they
+    /// leave as they are.
+    fn release_all(&mut self, now: Time, actions: &mut Actions);
+
+    /// Returns the time at which [`Datapath::handle_timeout`] must be called, or [`Time::MAX`] for never.
+    fn next_timeout(&self) -> Time;
+
+    /// Handles the timer at the time of [`Datapath::next_timeout`], or earlier.
+    fn handle_timeout(&mut self, now: Time, actions: &mut Actions);
+
+    /// Hands every counter and gauge, with its name in Prometheus' style without prefix, to `each`.
+    fn metrics(&self, each: &mut dyn FnMut(Metric));
+}
+
+/// The Ethernet addresses of a segment, seen from this host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// The address of this host's network card.
+    pub local: MacAddr,
+    /// The address of the next node towards the other host.
+    pub peer: MacAddr,
+}
+
+/// A number that the daemon reports.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Metric {
+    /// The name, such as `credits_sent_total`; names of counters end in `_total`.
+    pub name: &'static str,
+    /// One sentence that says what is counted.
+    pub help: &'static str,
+    /// The label by which values of one name differ, such as `("reason", "unknown_flow")`.
+    pub label: Option<(&'static str, &'static str)>,
+    /// The value.
+    pub value: f64,
+}

@@ -1,0 +1,6 @@
+//! What touches the kernel: NFQUEUE, packet sockets, the clock; and the loop that drives a
+//! [`Datapath`](crate::datapath::Datapath) with them.
+
+mod supervisor;
+
+pub use supervisor::{Next, Supervisor};

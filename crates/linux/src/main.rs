@@ -1,0 +1,3 @@
+//! The daemon `clearwayd`.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The daemon around a datapath: command line, configuration, logs, statistics, privileges.

@@ -1,0 +1,1 @@
+//! Switches made of Linux: the kernel's traffic control, and a switch in user space for what that cannot do.

@@ -1,0 +1,172 @@
+//! Control frames: requests, stops, credits and their answers, straight over Ethernet.
+//!
+//! `docs/wire-format.md` specifies the format, byte by byte.
+
+use super::{FlowKey, MacAddr};
+use crate::datapath::{FRAME_LEN, Frame};
+use std::net::Ipv4Addr;
+use thiserror::Error;
+
+/// The EtherType of control frames: the first of IEEE 802 for local experiments.
+pub const ETHERTYPE: u16 = 0x88B5;
+/// The version of the format. Version 1 is that of the simulator's traces (`docs/traces.md`).
+pub const VERSION: u8 = 2;
+/// The length of the Ethernet header in bytes.
+const ETHERNET_LEN: usize = 14;
+
+/// The kinds of control frames. The codes are those of version 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Kind {
+    /// The sender of data asks for credits.
+    Request = 4,
+    /// The sender of data asks to send no more credits.
+    Stop = 5,
+    /// The receiver of data accepts a request.
+    Accept = 6,
+    /// The receiver of data has stopped its credits.
+    Stopped = 7,
+    /// A credit, which permits to send one packet of data.
+    Credit = 9,
+    /// A switch tells the sender of data to slow down (PACC).
+    Cnp = 10,
+}
+
+impl Kind {
+    /// True if frames of this kind travel with the data, from its sender to its receiver.
+    pub const fn is_for_receiver(self) -> bool {
+        matches!(self, Kind::Request | Kind::Stop)
+    }
+
+    fn of(code: u8) -> Option<Kind> {
+        [Kind::Request, Kind::Stop, Kind::Accept, Kind::Stopped, Kind::Credit, Kind::Cnp]
+            .into_iter()
+            .find(|kind| *kind as u8 == code)
+    }
+}
+
+/// The fields of a control frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Control {
+    /// The kind of frame.
+    pub kind: Kind,
+    /// The flow, in the direction of its data.
+    pub flow: FlowKey,
+    /// The number of the session: the round of credits that a request opens.
+    pub session: u32,
+    /// A random number that the sender of data chooses for the flow and writes into its first request. All frames of
+    /// both sides repeat it, so that nobody who does not see the flow can forge one.
+    pub cookie: u64,
+    /// Of a credit: its number. Of a request: the number of packets that wait. Else zero.
+    pub number: u64,
+    /// Of a request and an accept: the rate of the network card that sends the frame, in bit/s. Of a credit: the time
+    /// at which it left, in nanoseconds of the receiver's own clock. Else zero.
+    pub value: u64,
+    /// Of a request and an accept: the MTU of the network card that sends the frame, in bytes. Else zero.
+    pub mtu: u16,
+}
+
+/// The reason why bytes are no control frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum ControlError {
+    /// The frame is too short.
+    #[error("the frame is cut off")]
+    Truncated,
+    /// The frame is not of our EtherType.
+    #[error("the frame is not of EtherType 0x88B5")]
+    OtherType,
+    /// The frame is of another version of the format.
+    #[error("the frame is of version {0} of the format, which this program does not know")]
+    Version(u8),
+    /// The frame is of an unknown kind.
+    #[error("the frame is of the unknown kind {0}")]
+    Kind(u8),
+}
+
+impl Control {
+    /// Returns the frame that takes this from one network card to another.
+    pub fn to_frame(&self, from: MacAddr, to: MacAddr) -> Frame {
+        let mut frame = [0; FRAME_LEN];
+        let mut at = 0;
+        let mut put = |bytes: &[u8]| {
+            frame[at..at + bytes.len()].copy_from_slice(bytes);
+            at += bytes.len();
+        };
+        put(&to.0);
+        put(&from.0);
+        put(&ETHERTYPE.to_be_bytes());
+        put(&[VERSION, self.kind as u8]);
+        put(&[0; 2]);
+        put(&self.session.to_be_bytes());
+        put(&self.flow.source.octets());
+        put(&self.flow.destination.octets());
+        put(&self.flow.source_port.to_be_bytes());
+        put(&self.flow.destination_port.to_be_bytes());
+        put(&self.cookie.to_be_bytes());
+        put(&self.number.to_be_bytes());
+        put(&self.value.to_be_bytes());
+        put(&self.mtu.to_be_bytes());
+        frame
+    }
+
+    /// Reads a frame, which begins with the Ethernet header. Returns the addresses of the cards from which and to which
+    /// it was sent, and the control.
+    pub fn parse(frame: &[u8]) -> Result<(MacAddr, MacAddr, Control), ControlError> {
+        let frame: &[u8; FRAME_LEN] = frame.first_chunk().ok_or(ControlError::Truncated)?;
+        let body = &frame[ETHERNET_LEN..];
+        if frame[12..14] != ETHERTYPE.to_be_bytes() {
+            return Err(ControlError::OtherType);
+        }
+        if body[0] != VERSION {
+            return Err(ControlError::Version(body[0]));
+        }
+        let kind = Kind::of(body[1]).ok_or(ControlError::Kind(body[1]))?;
+        let short = |at: usize| u16::from_be_bytes([body[at], body[at + 1]]);
+        let word = |at: usize| u32::from_be_bytes([body[at], body[at + 1], body[at + 2], body[at + 3]]);
+        let long = |at: usize| u64::from(word(at)) << 32 | u64::from(word(at + 4));
+        let mac = |at: usize| MacAddr(*frame[at..].first_chunk().expect("the frame has its whole length"));
+        let control = Control {
+            kind,
+            session: word(4),
+            flow: FlowKey {
+                source: Ipv4Addr::from(word(8)),
+                destination: Ipv4Addr::from(word(12)),
+                source_port: short(16),
+                destination_port: short(18),
+            },
+            cookie: long(20),
+            number: long(28),
+            value: long(36),
+            mtu: short(44),
+        };
+        Ok((mac(6), mac(0), control))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_control_frame_is_read_as_it_was_written_and_fills_the_least_frame_of_ethernet() {
+        let control = Control {
+            kind: Kind::Credit,
+            flow: FlowKey {
+                source: Ipv4Addr::new(10, 0, 0, 1),
+                destination: Ipv4Addr::new(10, 0, 0, 2),
+                source_port: 40_000,
+                destination_port: 5201,
+            },
+            session: 7,
+            cookie: 0x0123_4567_89ab_cdef,
+            number: 1 << 40,
+            value: 99,
+            mtu: 1500,
+        };
+        let (from, to) = (MacAddr([2, 0, 0, 0, 0, 1]), MacAddr([2, 0, 0, 0, 0, 2]));
+        let frame = control.to_frame(from, to);
+        assert_eq!(Control::parse(&frame), Ok((from, to, control)));
+        assert_eq!(frame[FRAME_LEN - 2..], 1500u16.to_be_bytes());
+        assert_eq!(Control::parse(&frame[..FRAME_LEN - 1]), Err(ControlError::Truncated));
+    }
+}

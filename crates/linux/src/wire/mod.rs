@@ -1,0 +1,11 @@
+//! Headers on the wire: TCP segments of the kernel, and control frames of our own (`docs/wire-format.md`).
+//!
+//! Nothing here allocates, and no input can make it panic.
+
+mod control;
+mod flow;
+mod segment;
+
+pub use control::{Control, ControlError, ETHERTYPE, Kind, VERSION};
+pub use flow::{FlowKey, MacAddr};
+pub use segment::{Dscp, Ecn, SCHEDULED, Segment, SegmentError, TcpFlags};
