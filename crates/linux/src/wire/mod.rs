@@ -8,4 +8,4 @@ mod segment;
 
 pub use control::{Control, ControlError, ETHERTYPE, Kind, VERSION};
 pub use flow::{FlowKey, MacAddr};
-pub use segment::{Dscp, Ecn, SCHEDULED, Segment, SegmentError, TcpFlags};
+pub use segment::{Dscp, Ecn, SCHEDULED, Segment, SegmentError, TcpFlags, Timestamps};

@@ -57,6 +57,34 @@ impl TcpFlags {
     }
 }
 
+/// The timestamps option of a TCP header (RFC 7323). The units of its values are those of the ends and unknown here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timestamps {
+    /// The time at which the end made the segment (`TSval`).
+    pub value: u32,
+    /// The latest value that the end has received from the other one (`TSecr`).
+    pub echo: u32,
+}
+
+impl Timestamps {
+    /// Reads the option from all options of a header, if it is among them.
+    fn find(mut options: &[u8]) -> Option<Timestamps> {
+        loop {
+            match *options {
+                [8, 10, a, b, c, d, e, f, g, h, ..] => {
+                    let (value, echo) = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
+                    return Some(Timestamps { value, echo });
+                }
+                [1, ref rest @ ..] => options = rest,
+                // The end of the list, an option of the wrong length, or one that is cut off.
+                [] | [0, ..] | [8, ..] | [_, 0 | 1, ..] => return None,
+                [_, length, ..] => options = options.get(usize::from(length)..)?,
+                [_] => return None,
+            }
+        }
+    }
+}
+
 /// The fields of a TCP segment over IPv4. The payload itself is not looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
@@ -82,6 +110,8 @@ pub struct Segment {
     pub ack: u32,
     /// The receive window as the header has it, before scaling.
     pub window: u16,
+    /// The timestamps option, if the header has it and all of its bytes were given.
+    pub timestamps: Option<Timestamps>,
 }
 
 /// The reason why bytes are no TCP segment over IPv4.
@@ -146,6 +176,9 @@ impl Segment {
             seq: word(4),
             ack: word(8),
             window: u16::from_be_bytes([tcp[14], tcp[15]]),
+            timestamps: Timestamps::find(
+                packet.get(header + 20..headers.min(packet.len())).unwrap_or_default(),
+            ),
         })
     }
 
@@ -157,5 +190,26 @@ impl Segment {
     /// True if the segment only acknowledges: it carries no payload, opens nothing and ends nothing.
     pub fn is_pure_ack(&self) -> bool {
         self.payload == 0 && self.flags.ack() && !self.flags.syn() && !self.flags.fin() && !self.flags.rst()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_timestamps_are_found_among_other_options_and_never_in_broken_ones() {
+        let option = [8, 10, 0, 0, 1, 2, 0, 0, 3, 4];
+        let found = Some(Timestamps { value: 0x102, echo: 0x304 });
+        let with = |before: &[u8]| Timestamps::find(&[before, &option[..]].concat());
+        assert_eq!(with(&[]), found);
+        assert_eq!(with(&[1, 1]), found, "after padding");
+        assert_eq!(with(&[2, 4, 5, 0xb4, 4, 2]), found, "after MSS and SACK permitted");
+        assert_eq!(with(&[0]), None, "after the end of the list");
+        assert_eq!(with(&[5, 0]), None, "an option without length would never end");
+        assert_eq!(with(&[5, 1]), None);
+        assert_eq!(with(&[5, 200]), None, "an option that is longer than the header");
+        assert_eq!(Timestamps::find(&option[..9]), None, "cut off");
+        assert_eq!(Timestamps::find(&[8]), None);
     }
 }
