@@ -5,6 +5,7 @@
 mod control;
 mod flow;
 mod segment;
+mod stamp;
 
 pub use control::{Control, ControlError, ETHERTYPE, Kind, VERSION};
 pub use flow::{FlowKey, MacAddr};

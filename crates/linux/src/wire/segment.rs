@@ -26,6 +26,11 @@ pub struct Dscp(pub u8);
 /// is of the pool for experiments and local use (RFC 2474, sec. 6: `xxxx11`).
 pub const SCHEDULED: Dscp = Dscp(0b000011);
 
+/// The bits of the third 16-bit word of an IPv4 header: flags and fragment offset.
+pub(super) const DONT_FRAGMENT: u16 = 0x4000;
+const MORE_FRAGMENTS: u16 = 0x2000;
+const FRAGMENT_OFFSET: u16 = 0x1fff;
+
 /// The flags of a TCP header that a datapath reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TcpFlags(pub u8);
@@ -96,6 +101,9 @@ pub struct Segment {
     pub ip_len: u16,
     /// The identification field of the IPv4 header.
     pub id: u16,
+    /// True if the sender set DF (Don't Fragment): the identification is then free for other uses, since no segment is
+    /// a fragment (RFC 6864, sec. 4.1).
+    pub dont_fragment: bool,
     /// The differentiated services codepoint.
     pub dscp: Dscp,
     /// The ECN codepoint.
@@ -123,16 +131,20 @@ pub enum SegmentError {
     /// The packet is not of IPv4.
     #[error("the packet is not of IPv4")]
     NotIpv4,
-    /// The packet is not of TCP, or a fragment other than the first one.
-    #[error("the packet holds no TCP header")]
+    /// The packet is not of TCP.
+    #[error("the packet is not of TCP")]
     NotTcp,
+    /// The packet is a fragment, be it the first, so that no length of the whole segment is known.
+    #[error("the packet is a fragment")]
+    Fragment,
     /// A length in the headers contradicts another.
     #[error("the lengths in the headers contradict each other")]
     Inconsistent,
 }
 
 impl Segment {
-    /// Reads the headers of an IPv4 packet, of which `packet` has at least these.
+    /// Reads the headers of an IPv4 packet, of which `packet` has at least these. Payload may be missing at its end, and
+    /// padding of Ethernet may follow: all lengths are those of the headers.
     pub fn parse(packet: &[u8]) -> Result<Segment, SegmentError> {
         let ip = packet.get(..20).ok_or(SegmentError::Truncated)?;
         let short = |at: usize| u16::from_be_bytes([ip[at], ip[at + 1]]);
@@ -140,8 +152,11 @@ impl Segment {
             return Err(SegmentError::NotIpv4);
         }
         let header = usize::from(ip[0] & 15) * 4;
-        if ip[9] != 6 || short(6) & 0x1fff != 0 {
+        if ip[9] != 6 {
             return Err(SegmentError::NotTcp);
+        }
+        if short(6) & (MORE_FRAGMENTS | FRAGMENT_OFFSET) != 0 {
+            return Err(SegmentError::Fragment);
         }
         if header < 20 {
             return Err(SegmentError::Inconsistent);
@@ -164,6 +179,7 @@ impl Segment {
             payload: payload as u16,
             ip_len,
             id: short(4),
+            dont_fragment: short(6) & DONT_FRAGMENT != 0,
             dscp: Dscp(ip[1] >> 2),
             ecn: match ip[1] & 3 {
                 0 => Ecn::NotCapable,
@@ -182,9 +198,9 @@ impl Segment {
         })
     }
 
-    /// True if the segment carries the number of a credit ([`SCHEDULED`]).
+    /// True if the segment carries the number of a credit ([`SCHEDULED`]) in its identification.
     pub fn is_scheduled(&self) -> bool {
-        self.dscp == SCHEDULED
+        self.dscp == SCHEDULED && self.dont_fragment
     }
 
     /// True if the segment only acknowledges: it carries no payload, opens nothing and ends nothing.
@@ -194,22 +210,4 @@ impl Segment {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_timestamps_are_found_among_other_options_and_never_in_broken_ones() {
-        let option = [8, 10, 0, 0, 1, 2, 0, 0, 3, 4];
-        let found = Some(Timestamps { value: 0x102, echo: 0x304 });
-        let with = |before: &[u8]| Timestamps::find(&[before, &option[..]].concat());
-        assert_eq!(with(&[]), found);
-        assert_eq!(with(&[1, 1]), found, "after padding");
-        assert_eq!(with(&[2, 4, 5, 0xb4, 4, 2]), found, "after MSS and SACK permitted");
-        assert_eq!(with(&[0]), None, "after the end of the list");
-        assert_eq!(with(&[5, 0]), None, "an option without length would never end");
-        assert_eq!(with(&[5, 1]), None);
-        assert_eq!(with(&[5, 200]), None, "an option that is longer than the header");
-        assert_eq!(Timestamps::find(&option[..9]), None, "cut off");
-        assert_eq!(Timestamps::find(&[8]), None);
-    }
-}
+mod tests;
