@@ -1,4 +1,4 @@
-"""The wire format of the Linux datapath: what tshark reads with our dissector is what `docs/wire-format.md` specifies."""
+"""The wire format of the Linux datapath: tshark with our dissector reads what `docs/wire-format.md` specifies."""
 
 from __future__ import annotations
 

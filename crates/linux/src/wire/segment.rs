@@ -62,6 +62,34 @@ impl TcpFlags {
     }
 }
 
+/// The timestamps option of a TCP header (RFC 7323). The units of its values are those of the ends and unknown here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timestamps {
+    /// The time at which the end made the segment (`TSval`).
+    pub value: u32,
+    /// The latest value that the end has received from the other one (`TSecr`).
+    pub echo: u32,
+}
+
+impl Timestamps {
+    /// Reads the option from all options of a header, if it is among them.
+    fn find(mut options: &[u8]) -> Option<Timestamps> {
+        loop {
+            match *options {
+                [8, 10, a, b, c, d, e, f, g, h, ..] => {
+                    let (value, echo) = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
+                    return Some(Timestamps { value, echo });
+                }
+                [1, ref rest @ ..] => options = rest,
+                // The end of the list, an option of the wrong length, or one that is cut off.
+                [] | [0, ..] | [8, ..] | [_, 0 | 1, ..] => return None,
+                [_, length, ..] => options = options.get(usize::from(length)..)?,
+                [_] => return None,
+            }
+        }
+    }
+}
+
 /// The fields of a TCP segment over IPv4. The payload itself is not looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
@@ -90,6 +118,8 @@ pub struct Segment {
     pub ack: u32,
     /// The receive window as the header has it, before scaling.
     pub window: u16,
+    /// The timestamps option, if the header has it and all of its bytes were given.
+    pub timestamps: Option<Timestamps>,
 }
 
 /// The reason why bytes are no TCP segment over IPv4.
@@ -162,6 +192,9 @@ impl Segment {
             seq: word(4),
             ack: word(8),
             window: u16::from_be_bytes([tcp[14], tcp[15]]),
+            timestamps: Timestamps::find(
+                packet.get(header + 20..headers.min(packet.len())).unwrap_or_default(),
+            ),
         })
     }
 

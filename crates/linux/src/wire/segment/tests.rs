@@ -179,6 +179,7 @@ proptest! {
             seq: built.numbers[0],
             ack: built.numbers[1],
             window: built.window,
+            timestamps: Timestamps::find(&built.tcp_options),
         });
         prop_assert_eq!(segment.flow.reversed().reversed(), flow);
     }
@@ -196,4 +197,20 @@ proptest! {
             prop_assert!(segment.payload <= segment.ip_len - 40);
         }
     }
+}
+
+#[test]
+fn the_timestamps_are_found_among_other_options_and_never_in_broken_ones() {
+    let option = [8, 10, 0, 0, 1, 2, 0, 0, 3, 4];
+    let found = Some(Timestamps { value: 0x102, echo: 0x304 });
+    let with = |before: &[u8]| Timestamps::find(&[before, &option[..]].concat());
+    assert_eq!(with(&[]), found);
+    assert_eq!(with(&[1, 1]), found, "after padding");
+    assert_eq!(with(&[2, 4, 5, 0xb4, 4, 2]), found, "after MSS and SACK permitted");
+    assert_eq!(with(&[0]), None, "after the end of the list");
+    assert_eq!(with(&[5, 0]), None, "an option without length would never end");
+    assert_eq!(with(&[5, 1]), None);
+    assert_eq!(with(&[5, 200]), None, "an option that is longer than the header");
+    assert_eq!(Timestamps::find(&option[..9]), None, "cut off");
+    assert_eq!(Timestamps::find(&[8]), None);
 }
