@@ -8,12 +8,15 @@ RUST := $(shell find crates workloads scenarios -type f -not -name '*.md' 2>/dev
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-full mutants parity bench wheel lint docs notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-full mutants parity bench wheel lint docs notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 build: .venv/.built ## Builds the simulator and the Python package into .venv; the command is then .venv/bin/clearway.
+
+clearwayd: ## Builds the daemon of the Linux datapath, target/release/clearwayd.
+	cargo build --release --locked -p clearway-linux --bin clearwayd
 
 run: build ## Runs the main job and writes out/report/index.html (about a minute once built).
 	@$(BIN)/clearway demo

@@ -90,3 +90,159 @@ pub(super) fn undo_recorded(journal: &mut Journal, steps: &[Recorded]) -> Vec<Ru
     }
     errors
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::{Outcome, cleanup};
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    /// A folder of the test's own, removed with everything in it.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Scratch {
+            let path = std::env::temp_dir().join(format!("cw-rules-{}-{name}", std::process::id()));
+            Journal::make_folder(&path).expect("the folder can be made");
+            Scratch(path)
+        }
+
+        /// Makes a step that creates a folder, and removes it.
+        fn step(&self, name: &str) -> Step {
+            let words = |program: &str| vec![program.to_owned(), self.0.join(name).display().to_string()];
+            Step { purpose: format!("Makes {name}."), command: words("mkdir"), undo: Some(words("rmdir")) }
+        }
+
+        fn has(&self, name: &str) -> bool {
+            self.0.join(name).exists()
+        }
+
+        fn journals(&self) -> usize {
+            let entries = fs::read_dir(&self.0).expect("the folder is there").flatten();
+            entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "journal")).count()
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn open(folder: &Path) -> Result<Journal, RulesError> {
+        Journal::open(folder, "eth0", "a test")
+    }
+
+    #[test]
+    fn a_plan_is_carried_out_and_undone_and_leaves_no_journal() {
+        let scratch = Scratch::new("undone");
+        let plan = Plan { steps: vec![scratch.step("a"), scratch.step("b")] };
+        let applied = plan.apply(open(&scratch.0).expect("free")).expect("carried out");
+        assert!(scratch.has("a") && scratch.has("b") && scratch.journals() == 1);
+        assert!(applied.undo().is_empty());
+        assert!(!scratch.has("a") && !scratch.has("b") && scratch.journals() == 0);
+    }
+
+    #[test]
+    fn a_step_that_fails_undoes_those_before_it_and_its_command_and_words_are_shown() {
+        let scratch = Scratch::new("fails");
+        let mut fails = scratch.step("x/y");
+        fails.undo = None;
+        let plan = Plan { steps: vec![scratch.step("a"), fails, scratch.step("b")] };
+        let error =
+            plan.apply(open(&scratch.0).expect("free")).expect_err("the second step fails").to_string();
+        assert!(
+            error.starts_with("mkdir ") && error.contains("exit status: 1: mkdir: cannot create"),
+            "{error}"
+        );
+        assert!(!scratch.has("a") && !scratch.has("b") && scratch.journals() == 0);
+    }
+
+    #[test]
+    fn a_panic_undoes_what_was_set() {
+        let scratch = Scratch::new("panics");
+        let result = std::panic::catch_unwind(|| {
+            let plan = Plan { steps: vec![scratch.step("a")] };
+            let _applied = plan.apply(open(&scratch.0).expect("free")).expect("carried out");
+            assert!(!scratch.has("a"), "a panic with rules that are set");
+        });
+        assert!(result.is_err() && !scratch.has("a") && scratch.journals() == 0);
+    }
+
+    #[test]
+    fn a_second_daemon_for_a_device_is_refused_and_a_cleanup_leaves_the_first_alone() {
+        let scratch = Scratch::new("twice");
+        let plan = Plan { steps: vec![scratch.step("a")] };
+        let applied = plan.apply(open(&scratch.0).expect("free")).expect("carried out");
+        let error = open(&scratch.0).expect_err("the first lives").to_string();
+        let pid = std::process::id();
+        assert_eq!(
+            error,
+            format!("eth0: another clearwayd works on this device in this network namespace (process {pid})")
+        );
+        let all = cleanup(&scratch.0, None, false).expect("the folder is right");
+        assert!(
+            matches!(&all[..], [found] if found.device == "eth0" && matches!(found.outcome, Outcome::Lives))
+        );
+        assert!(scratch.has("a"));
+        assert!(applied.undo().is_empty());
+        Journal::open(&scratch.0, "eth0", "a test").expect("free again");
+    }
+
+    /// Leaves the journal of a daemon that died after `done` steps, while it carried out the next one.
+    fn die(scratch: &Scratch, steps: &[Step], done: usize) {
+        let mut journal = open(&scratch.0).expect("free");
+        for step in &steps[..done] {
+            let number = journal.begin(step).expect("written");
+            run(&step.command).expect("carried out");
+            journal.done(number).expect("written");
+        }
+        journal.begin(&steps[done]).expect("written");
+    }
+
+    #[test]
+    fn a_cleanup_undoes_what_a_dead_daemon_left_and_a_second_one_finds_nothing() {
+        let scratch = Scratch::new("cleanup");
+        die(&scratch, &[scratch.step("a"), scratch.step("b"), scratch.step("c")], 2);
+        let all = cleanup(&scratch.0, Some("eth1"), false).expect("the folder is right");
+        assert!(all.is_empty() && scratch.has("a"));
+        let all = cleanup(&scratch.0, None, false).expect("the folder is right");
+        assert!(matches!(&all[..], [found] if matches!(found.outcome, Outcome::Undone(3))), "{all:?}");
+        assert!(!scratch.has("a") && !scratch.has("b"));
+        assert!(cleanup(&scratch.0, None, false).expect("the folder is right").is_empty());
+    }
+
+    #[test]
+    fn a_step_whose_undoing_fails_stays_until_it_is_forgotten() {
+        let scratch = Scratch::new("stays");
+        die(&scratch, &[scratch.step("a"), scratch.step("b")], 1);
+        fs::create_dir(scratch.0.join("a/x")).expect("made");
+        let all = cleanup(&scratch.0, None, false).expect("the folder is right");
+        let [found] = &all[..] else { panic!("{all:?}") };
+        assert!(
+            matches!(&found.outcome, Outcome::Failed(errors) if errors[0].to_string().contains("not empty"))
+        );
+        assert!(matches!(open(&scratch.0), Err(RulesError::Leftover { .. })));
+        let all = cleanup(&scratch.0, None, true).expect("the folder is right");
+        assert!(matches!(&all[..], [found] if matches!(found.outcome, Outcome::Forgotten(1))), "{all:?}");
+        open(&scratch.0).expect("free");
+    }
+
+    #[test]
+    fn a_daemon_that_starts_undoes_what_a_dead_one_left_for_its_device() {
+        let scratch = Scratch::new("restart");
+        die(&scratch, &[scratch.step("a"), scratch.step("b")], 1);
+        open(&scratch.0).expect("free");
+        assert!(!scratch.has("a"));
+    }
+
+    #[test]
+    fn a_folder_in_which_others_may_write_is_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let scratch = Scratch::new("open");
+        fs::set_permissions(&scratch.0, fs::Permissions::from_mode(0o777)).expect("set");
+        let error = open(&scratch.0).expect_err("refused").to_string();
+        assert!(error.contains("with mode 0777; it must belong to the user of clearwayd"), "{error}");
+    }
+}

@@ -1,8 +1,8 @@
 //! Undoing what dead daemons have left.
 
+use super::Namespace;
 use super::apply::undo_recorded;
 use super::journal::{Contents, Journal, RulesError};
-use super::Namespace;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -85,7 +85,8 @@ fn clean(
             }
             Outcome::Undone(left)
         }
-        Some(theirs) => match theirs.place().filter(|_| theirs.boot == own.boot && theirs.inode != own.inode) {
+        Some(theirs) => match theirs.place().filter(|_| theirs.boot == own.boot && theirs.inode != own.inode)
+        {
             Some(place) => return Ok(Outcome::Elsewhere(place.display().to_string())),
             None => Outcome::NamespaceGone,
         },

@@ -127,7 +127,9 @@ impl Journal {
         };
         let contents = journal.contents()?;
         if contents.namespace.as_ref() == Some(&namespace) {
-            if let Some(problem) = super::apply::undo_recorded(&mut journal, &contents.left).into_iter().next() {
+            if let Some(problem) =
+                super::apply::undo_recorded(&mut journal, &contents.left).into_iter().next()
+            {
                 return Err(RulesError::Leftover { device: device.into(), problem: problem.to_string() });
             }
         }
@@ -195,14 +197,16 @@ impl Journal {
     }
 
     fn write(&mut self, line: &Value) -> Result<(), RulesError> {
-        let written = self.file.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.file.sync_data());
+        let written =
+            self.file.write_all(format!("{line}\n").as_bytes()).and_then(|()| self.file.sync_data());
         written.map_err(|error| RulesError::file(&self.path, error))
     }
 }
 
 /// Reads a journal. Lines that are cut off or of an unknown kind are passed over.
 fn read(text: &str) -> Contents {
-    let mut contents = Contents { device: String::new(), pid: String::new(), namespace: None, left: Vec::new() };
+    let mut contents =
+        Contents { device: String::new(), pid: String::new(), namespace: None, left: Vec::new() };
     for line in text.lines() {
         let Ok(line) = serde_json::from_str::<Value>(line) else { continue };
         let number = |key: &str| line.get(key).and_then(Value::as_u64).map(|number| number as usize);
@@ -213,7 +217,8 @@ fn read(text: &str) -> Contents {
         if line.get("clearwayd").is_some() {
             contents.device = text("device");
             contents.pid = line.get("pid").map(Value::to_string).unwrap_or_default();
-            let numbers = line.get("namespace").and_then(Value::as_u64).zip(line.get("inode").and_then(Value::as_u64));
+            let numbers =
+                line.get("namespace").and_then(Value::as_u64).zip(line.get("inode").and_then(Value::as_u64));
             contents.namespace =
                 numbers.map(|(cookie, inode)| Namespace { boot: text("boot"), cookie, inode });
         } else if let Some((number, command)) = number("begin").zip(words("command")) {
