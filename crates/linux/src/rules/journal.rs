@@ -126,12 +126,9 @@ impl Journal {
             return Err(RulesError::Busy { device: device.into(), pid });
         };
         let contents = journal.contents()?;
-        if contents.namespace.as_ref() == Some(&namespace) {
-            if let Some(problem) =
-                super::apply::undo_recorded(&mut journal, &contents.left).into_iter().next()
-            {
-                return Err(RulesError::Leftover { device: device.into(), problem: problem.to_string() });
-            }
+        let left = if contents.namespace.as_ref() == Some(&namespace) { contents.left } else { Vec::new() };
+        if let Some(problem) = super::apply::undo_recorded(&mut journal, &left).into_iter().next() {
+            return Err(RulesError::Leftover { device: device.into(), problem: problem.to_string() });
         }
         let fail = |error: io::Error| RulesError::file(&path, error);
         journal.file.set_len(0).map_err(fail)?;

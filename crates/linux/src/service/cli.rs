@@ -80,7 +80,12 @@ fn text(name: &'static str, value: &'static str, help: &'static str) -> Arg {
 }
 
 fn run_dir() -> Arg {
-    text("run_dir", "DIR", "The folder of journals and sockets [default /run/clearwayd]").long("run-dir")
+    text(
+        "run_dir",
+        "DIR",
+        "The folder of journals and sockets [default: $RUNTIME_DIRECTORY, else /run/clearwayd]",
+    )
+    .long("run-dir")
 }
 
 /// Returns the flags of a daemon that were given.

@@ -7,10 +7,11 @@ mod settings;
 
 use crate::rules::{Outcome, Plan, cleanup};
 use clap::ArgMatches;
-use config::Given;
-use settings::{HostSettings, PacSettings, Settings};
+use clearway_schema::Declared;
+use config::{ConfigError, Given};
+use settings::{Folder, HostSettings, PacSettings, ServiceSettings, Settings};
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The exit status of a command that failed.
@@ -85,10 +86,27 @@ fn not_yet(dry_run: bool, name: &str) -> Result<(), Failure> {
     Err(Failure::Failed(format!("this build has no datapath for {name}")))
 }
 
+/// Returns the folder of journals and sockets, for commands that are no daemons.
+fn run_dir(matches: &ArgMatches) -> Result<PathBuf, ConfigError> {
+    let mut service = ServiceSettings::default();
+    if let Some(text) = matches.get_one::<String>("run_dir") {
+        let wrong =
+            |error: clearway_schema::Error| ConfigError(format!("--run-dir {text:?}: {}", error.problem()));
+        service.set("run_dir", text).map_err(wrong)?;
+    }
+    Ok(Folder::of(&service.run_dir))
+}
+
 fn run_cleanup(matches: &ArgMatches) -> ExitCode {
-    let folder = matches.get_one::<String>("run_dir").map_or("/run/clearwayd", String::as_str);
+    let folder = match run_dir(matches) {
+        Ok(folder) => folder,
+        Err(error) => {
+            eprintln!("clearwayd: {error}");
+            return ExitCode::from(REFUSED);
+        }
+    };
     let device = matches.get_one::<String>("dev").map(String::as_str);
-    let all = match cleanup(Path::new(folder), device, matches.get_flag("forget")) {
+    let all = match cleanup(&folder, device, matches.get_flag("forget")) {
         Ok(all) => all,
         Err(error) => {
             eprintln!("clearwayd: {error}");

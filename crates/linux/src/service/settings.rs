@@ -46,8 +46,8 @@ choice! {
 declare! {
     /// Settings of every daemon.
     pub struct ServiceSettings {
-        /// The folder of journals and sockets for statistics. Nobody but the user of clearwayd may write there.
-        run_dir: Folder = "/run/clearwayd" from "our choice";
+        /// The folder of journals and sockets for statistics, in which nobody but the user of clearwayd may write. `auto`: that of systemd (`$RUNTIME_DIRECTORY`), else /run/clearwayd.
+        run_dir: Auto<Folder> = "auto" from "our choice";
         /// The address of the Prometheus endpoint: "127.0.0.1:9464", another port of the loopback, or "unix:/path". Without it there is no endpoint.
         metrics: Option<Endpoint> = none;
         /// The form of log lines.
@@ -154,6 +154,23 @@ impl Field for Device {
 /// An absolute path of a folder.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Folder(pub PathBuf);
+
+impl Folder {
+    /// Returns the folder of journals and sockets.
+    #[allow(clippy::disallowed_methods, reason = "systemd tells a service its folder by the environment")]
+    pub fn of(setting: &Auto<Folder>) -> PathBuf {
+        match setting {
+            Auto::Set(folder) => folder.0.clone(),
+            Auto::Auto => match std::env::var("RUNTIME_DIRECTORY") {
+                // Several folders are separated by colons.
+                Ok(folders) if folders.starts_with('/') => {
+                    folders.split(':').next().unwrap_or_default().into()
+                }
+                _ => "/run/clearwayd".into(),
+            },
+        }
+    }
+}
 
 impl Field for Folder {
     fn kind() -> String {
