@@ -1,8 +1,8 @@
 //! Undoing what dead daemons have left.
 
-use super::Namespace;
-use super::apply::undo_recorded;
-use super::journal::{Contents, Journal, RulesError};
+use super::journal::{Contents, Journal, RulesError, read};
+use super::namespace::Namespace;
+use super::undo::undo_recorded;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -33,6 +33,29 @@ pub enum Outcome {
     Elsewhere(String),
     /// The undoing of these steps failed; they stay in the journal.
     Failed(Vec<RulesError>),
+}
+
+impl Journal {
+    /// Locks the journal of a device, and empties it. Rules that a dead daemon has left for the device are undone first.
+    ///
+    /// # Errors
+    /// Another daemon works on the device, rules that were left cannot be undone, or the file cannot be written.
+    pub fn open(folder: &Path, device: &str, command_line: &str) -> Result<Journal, RulesError> {
+        Journal::make_folder(folder)?;
+        let namespace = Namespace::own().map_err(|error| RulesError::file(folder, error))?;
+        let path = Journal::path(folder, &namespace, device);
+        let Some(mut journal) = Journal::lock(&path, true)? else {
+            let pid = fs::read_to_string(&path).ok().map(|text| read(&text).pid).unwrap_or_default();
+            return Err(RulesError::Busy { device: device.into(), pid });
+        };
+        let contents = journal.contents()?;
+        let left = if contents.namespace.as_ref() == Some(&namespace) { contents.left } else { Vec::new() };
+        if let Some(problem) = undo_recorded(&mut journal, &left).into_iter().next() {
+            return Err(RulesError::Leftover { device: device.into(), problem: problem.to_string() });
+        }
+        journal.start(&namespace, device, command_line)?;
+        Ok(journal)
+    }
 }
 
 /// Undoes the rules of all daemons that are dead, in this network namespace; of one device only, if it is named. With

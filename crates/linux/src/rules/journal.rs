@@ -4,7 +4,8 @@
 //! Each line is a JSON object. A line is on the disk before the change that it announces is made, so the file lists at
 //! least what was changed; the last line may be cut off.
 
-use super::{Namespace, Step};
+use super::namespace::Namespace;
+use super::step::Step;
 use nix::fcntl::{Flock, FlockArg};
 use serde_json::{Value, json};
 use std::fs::{self, File, OpenOptions};
@@ -113,32 +114,20 @@ impl Journal {
         folder.join(format!("{}-{device}.journal", namespace.cookie))
     }
 
-    /// Locks the journal of a device, and empties it. Rules that a dead daemon has left for the device are undone first.
-    ///
-    /// # Errors
-    /// Another daemon works on the device, rules that were left cannot be undone, or the file cannot be written.
-    pub fn open(folder: &Path, device: &str, command_line: &str) -> Result<Journal, RulesError> {
-        Journal::make_folder(folder)?;
-        let namespace = Namespace::own().map_err(|error| RulesError::file(folder, error))?;
-        let path = Journal::path(folder, &namespace, device);
-        let Some(mut journal) = Journal::lock(&path, true)? else {
-            let pid = fs::read_to_string(&path).ok().map(|text| read(&text).pid).unwrap_or_default();
-            return Err(RulesError::Busy { device: device.into(), pid });
-        };
-        let contents = journal.contents()?;
-        let left = if contents.namespace.as_ref() == Some(&namespace) { contents.left } else { Vec::new() };
-        if let Some(problem) = super::apply::undo_recorded(&mut journal, &left).into_iter().next() {
-            return Err(RulesError::Leftover { device: device.into(), problem: problem.to_string() });
-        }
-        let fail = |error: io::Error| RulesError::file(&path, error);
-        journal.file.set_len(0).map_err(fail)?;
-        journal.file.rewind().map_err(fail)?;
-        journal.write(&json!({
+    /// Empties the journal, and writes whose it is.
+    pub(super) fn start(
+        &mut self,
+        namespace: &Namespace,
+        device: &str,
+        command_line: &str,
+    ) -> Result<(), RulesError> {
+        let emptied = self.file.set_len(0).and_then(|()| self.file.rewind());
+        emptied.map_err(|error| RulesError::file(&self.path, error))?;
+        self.write(&json!({
             "clearwayd": env!("CARGO_PKG_VERSION"), "device": device, "pid": std::process::id(),
             "command_line": command_line, "boot": namespace.boot, "namespace": namespace.cookie,
             "inode": namespace.inode,
-        }))?;
-        Ok(journal)
+        }))
     }
 
     /// Locks a journal's file. Returns `None` if a living daemon holds it, or if it is not there and `make` is false.
@@ -201,7 +190,7 @@ impl Journal {
 }
 
 /// Reads a journal. Lines that are cut off or of an unknown kind are passed over.
-fn read(text: &str) -> Contents {
+pub(super) fn read(text: &str) -> Contents {
     let mut contents =
         Contents { device: String::new(), pid: String::new(), namespace: None, left: Vec::new() };
     for line in text.lines() {

@@ -1,18 +1,32 @@
-//! Carrying a plan out, and undoing it.
+//! A plan: printed, carried out, and undone.
 
 use super::command::{run, show};
 use super::journal::{Journal, Recorded, RulesError};
-use super::{Plan, Step};
+use super::step::Step;
+use super::undo::undo_recorded;
+use std::fmt;
 
-/// Words of tools by which they say that what they shall remove is not there, or the network card is not.
-const GONE: [&str; 6] = [
-    "Cannot find device",
-    "No such device",
-    "does a matching rule exist",
-    "No chain/target/match by that name",
-    "Cannot delete qdisc with handle of zero",
-    "Invalid handle",
-];
+/// Steps to be carried out in order, and undone in the opposite order.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Plan {
+    /// The steps.
+    pub steps: Vec<Step>,
+}
+
+/// The plan as `--dry-run` prints it: of each step the purpose as a comment, the command, and the undoing as a comment.
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for step in &self.steps {
+            writeln!(f, "# {}", step.purpose.replace('\n', " "))?;
+            writeln!(f, "{}", show(&step.command))?;
+            match &step.undo {
+                Some(undo) => writeln!(f, "#   undone by: {}", show(undo))?,
+                None => writeln!(f, "#   undone with an earlier step")?,
+            }
+        }
+        Ok(())
+    }
+}
 
 impl Plan {
     /// Carries out all steps, or none: if one fails, those before it are undone, and the error shows its command and
@@ -70,25 +84,6 @@ impl Drop for Applied {
             tracing::error!(%error, "a rule could not be undone; see `clearwayd cleanup`");
         }
     }
-}
-
-/// Undoes steps, the last one first, and writes that into the journal. A step that was begun and perhaps not carried
-/// out is undone too; an error is expected then.
-pub(super) fn undo_recorded(journal: &mut Journal, steps: &[Recorded]) -> Vec<RulesError> {
-    let mut errors = Vec::new();
-    for Recorded { number, done, step } in steps.iter().rev() {
-        if let Some(undo) = &step.undo {
-            match run(undo) {
-                Err(problem) if *done && !GONE.iter().any(|words| problem.contains(words)) => {
-                    errors.push(RulesError::Command { command: show(undo), problem });
-                    continue;
-                }
-                _ => {}
-            }
-        }
-        errors.extend(journal.undone(*number).err());
-    }
-    errors
 }
 
 #[cfg(test)]
@@ -244,5 +239,27 @@ mod tests {
         fs::set_permissions(&scratch.0, fs::Permissions::from_mode(0o777)).expect("set");
         let error = open(&scratch.0).expect_err("refused").to_string();
         assert!(error.contains("with mode 0777; it must belong to the user of clearwayd"), "{error}");
+    }
+
+    #[test]
+    fn a_printed_plan_can_be_pasted_into_a_shell() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let steps = vec![
+            Step {
+                purpose: "The queue holds data.".into(),
+                command: words(&["iptables", "-m", "comment", "--comment", "clearwayd: it's ours", ""]),
+                undo: Some(words(&["iptables", "-D", "$OUTPUT"])),
+            },
+            Step { purpose: "Two\nlines.".into(), command: words(&["tc", "class"]), undo: None },
+        ];
+        assert_eq!(
+            Plan { steps }.to_string(),
+            "# The queue holds data.\n\
+             iptables -m comment --comment 'clearwayd: it'\\''s ours' ''\n\
+             #   undone by: iptables -D '$OUTPUT'\n\
+             # Two lines.\n\
+             tc class\n\
+             #   undone with an earlier step\n"
+        );
     }
 }
