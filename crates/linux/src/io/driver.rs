@@ -34,8 +34,9 @@ const TURNS: usize = 4;
 
 /// Sockets that are open, ready to drive a datapath.
 ///
-/// Packets of the queue wait from the moment on at which the rules of [`super::rules`] are set; so a driver is opened
-/// before, and drives soon after.
+/// A driver is opened before the rules of [`super::rules`] are set, and dropped after they were undone: packets of the
+/// queue wait from the moment on at which the rules are set, and those that came after [`Driver::drive`] has ended leave
+/// when the driver is dropped.
 pub struct Driver {
     card: Card,
     queue: Queue,

@@ -212,3 +212,15 @@ impl Queue {
         }
     }
 }
+
+/// The kernel drops the packets of a queue that ends; so those that came after the last look leave before.
+impl Drop for Queue {
+    fn drop(&mut self) {
+        let mut held = Vec::new();
+        while matches!(self.receive(|id, _| held.push(id)), Ok(true)) {}
+        for id in held {
+            self.verdict(id, Verdict::Accept);
+        }
+        self.flush();
+    }
+}
