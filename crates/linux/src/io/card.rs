@@ -1,7 +1,7 @@
 //! A network card: its state, its size of packets, its rate, and the offloads that hide packets from us.
 
-use super::check::Offload;
 use super::error::IoError;
+use super::offload::Offload;
 use super::sys::{self, Asked, ETHTOOL_WORDS, Ethtool};
 use crate::wire::MacAddr;
 use clearway_units::Rate;
