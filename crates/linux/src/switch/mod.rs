@@ -7,6 +7,7 @@
 //! | [`plan`] | the commands that make ports of a bridge, or of a router, ports of an ExpressPass switch |
 
 mod config;
+mod layout;
 mod netlink;
 pub mod objects;
 mod plan;

@@ -1,26 +1,14 @@
 //! From the configuration of a switch to commands that set it up.
 
 use super::config::{Config, Port, SwitchError};
+use super::layout::{
+    CREDIT_CLASS, CREDIT_HANDLE, DATA_CLASS, DATA_HANDLE, FILTER_PREFERENCE, LINK_CLASS, NO_MARKS,
+};
 use super::present::{Present, PresentPort};
 use crate::rules::{Plan, Step};
 use crate::wire::ETHERTYPE;
 use clearway_planner::htb::{MPU, OVERHEAD, QUANTUM};
 use std::path::Path;
-
-/// The handle of the qdisc of data that waits. The program `bpf/ecn.bpf.c` finds the queue by it.
-pub const DATA_HANDLE: u32 = 0x0020_0000;
-/// The handle of the qdisc of credits that wait.
-pub const CREDIT_HANDLE: u32 = 0x0010_0000;
-/// The id of the class of the whole link.
-pub const LINK_CLASS: u32 = 0x0001_0001;
-/// The id of the class of credits.
-pub const CREDIT_CLASS: u32 = 0x0001_0010;
-/// The id of the class of data.
-pub const DATA_CLASS: u32 = 0x0001_0020;
-/// The preference of the marking program among the filters at a port's egress, which no other program uses by chance.
-pub const FILTER_PREFERENCE: u16 = 0xc1ea;
-/// The threshold that stands for no threshold: the program only counts.
-pub const NO_MARKS: u16 = 0xffff;
 
 /// Returns the commands that set the switch up, on a machine that is in the state `present`.
 ///

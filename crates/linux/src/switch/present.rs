@@ -1,13 +1,11 @@
 //! The state of a machine's network cards before a switch is set up, as far as the plan depends on it.
 
 use super::config::{Config, SwitchError};
+use super::layout::{EGRESS, FILTER_PREFERENCE};
 use super::netlink::{About, Netlink};
-use super::plan::FILTER_PREFERENCE;
 use std::collections::BTreeMap;
 use std::process::Command;
 
-/// The place of filters at the egress of clsact.
-pub(super) const EGRESS: u32 = 0xffff_fff3;
 const CLSACT: u32 = 0xffff_fff1;
 const ROOT: u32 = 0xffff_ffff;
 
