@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from clearway.testbed.allowed import allow
+from clearway.testbed.allowed import PROGRAMS, allow
 from clearway.testbed.daemon import Daemon, tail
 from clearway.testbed.namespace import Namespace, Owner, remove_leftovers, signals_wait, wait_until
 from clearway.testbed.shell import TestbedError, lacking
@@ -46,10 +46,12 @@ class Shape:
     data_packets: int = 250
     #: Credits that a port of a switch can hold.
     credits: int = 8
+    #: Ports of switches mark a packet that takes part in ECN if more packets than this wait; `None` marks nothing.
+    marking: int | None = None
     #: If true, the network cards of hosts have the rate of the links; else only ports of switches do.
     cards: bool = True
     congestion_control: str = "cubic"
-    #: If true, the senders and receivers of plain TCP use ECN.
+    #: If true, the TCP of hosts uses ECN.
     ecn: bool = False
     mtu: int = 1500
     #: If true, hosts have IPv6 addresses too: fd00::N for host N.
@@ -119,6 +121,13 @@ class Switch:
         """Sets every port to the rate of its link, with a class for credits."""
         for port in self.ports:
             self.namespace.tc("".join(f"{line}\n" for line in port_lines(port.device, self.shape)))
+            if self.shape.marking is not None:
+                self._mark(port.device, self.shape.marking)
+
+    def _mark(self, device: str, threshold: int) -> None:
+        """Has a BPF program at a port's egress mark packets that meet more waiting ones than the threshold."""
+        program = f"bpf da object-file {PROGRAMS / 'ecn.bpf.o'} section tc classid :{threshold:x}"
+        self.namespace.tc(f"qdisc add dev {device} clsact\nfilter add dev {device} egress protocol all {program}\n")
 
 
 class Host:
@@ -218,7 +227,8 @@ class Network:
 
     def _build(self) -> None:
         shape = self.shape
-        allow(shape.congestion_control)
+        for name in {"cubic", shape.congestion_control}:
+            allow(name)
         self.switches = [Switch(Namespace(self._owner, f"s{n + 1}"), shape) for n in range(shape.switches)]
         if shape.switches == 2:
             first, second = self.switches

@@ -35,8 +35,6 @@ class Flow:
     duration_s: float = 10.0
     #: Seconds at the beginning that iperf3 leaves out of its figures.
     omit_s: float = 0.0
-    #: The congestion control of the sender, or that of the network's shape.
-    congestion_control: str | None = None
 
 
 @dataclass
@@ -97,7 +95,7 @@ def client_words(one: Outcome) -> list[str]:
     flow = one.flow
     words = ["iperf3", "-c", flow.receiver.address, "-p", str(one.port), "-J", "-P", str(flow.connections)]
     words += ["-t", f"{flow.duration_s:g}", "-O", f"{flow.omit_s:g}"]
-    return words + (["-C", flow.congestion_control] if flow.congestion_control else [])
+    return words
 
 
 def read(one: Outcome, said: dict[str, Any]) -> None:

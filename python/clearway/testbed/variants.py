@@ -19,10 +19,12 @@ class Variant:
     #: The transport that `clearwayd host` runs, if it runs.
     credits: str | None = None
     pac: bool = False
+    #: The threshold at which ports mark, in packets, or None.
+    marking: int | None = None
 
     def shape(self, shape: Shape) -> Shape:
         """The network for it."""
-        return replace(shape, congestion_control=self.congestion_control, ecn=self.ecn)
+        return replace(shape, congestion_control=self.congestion_control, ecn=self.ecn, marking=self.marking)
 
     def start(self, hosts: Sequence[Host]) -> list[Daemon]:
         """Starts the daemons at hosts, if there are any."""
@@ -37,9 +39,11 @@ class Variant:
         return daemons
 
 
+#: The threshold of marks at 100 Mbit/s: RFC 8257 wants more than a seventh of the bandwidth-delay product.
+MARKING = 20
 CUBIC = Variant("cubic")
-DCTCP = Variant("dctcp", congestion_control="bpf_dctcp", ecn=True)
+DCTCP = Variant("dctcp", congestion_control="cw_dctcp", ecn=True, marking=MARKING)
 EXPRESSPASS = Variant("expresspass", credits="expresspass")
-EC4 = Variant("ec4", credits="ec4")
+EC4 = Variant("ec4", credits="ec4", marking=MARKING)
 PAC = Variant("pac", pac=True)
 VARIANTS = {one.label: one for one in (EXPRESSPASS, EC4, DCTCP, CUBIC, PAC)}

@@ -50,9 +50,10 @@ def run(cx: Context, results: Results) -> None:
                 results.verdict(
                     f"{words}: largest sampled queue under {QUEUE} packets.", f"{largest} packets", largest < QUEUE
                 )
+    every_ms = np.median([one.queue.interval_s() for one in measured]) * 1e3
     caption = (
         f"Seven hosts send to the eighth over one switch. The queue of the receiver's port is in packets, sampled "
-        f"every {np.median([one.queue.interval_s() for one in measured]) * 1e3:.1f} ms; the port holds {SHAPE.data_packets}."
+        f"every {every_ms:.1f} ms; the port holds {SHAPE.data_packets}."
     )
     results.tables["incast"] = table(caption, measured, SHAPE)
 
