@@ -28,11 +28,20 @@ pub fn command() -> Command {
         .subcommand(daemon::<HostSettings>())
         .subcommand(daemon::<PacSettings>())
         .subcommand(
+            Command::new("stats")
+                .about("Shows statistics of the daemons that run in this network namespace.")
+                .arg(run_dir())
+                .arg(text("dev", "DEV", "The network card of the daemon; without it, all."))
+                .arg(switch("watch", "Shows them again every second, with rates, until it is stopped."))
+                .arg(switch("json", "Writes a JSON object on one line for each daemon.")),
+        )
+        .subcommand(
             Command::new("cleanup")
                 .about("Undoes the rules of daemons that were killed, in this network namespace.")
                 .arg(run_dir())
                 .arg(text("dev", "DEV", "The network card of the daemon; without it, all."))
-                .arg(Arg::new("forget").long("forget").action(ArgAction::SetTrue).help(
+                .arg(switch(
+                    "forget",
                     "Forgets the rules without undoing them, for rules that somebody else has removed.",
                 )),
         )
@@ -51,9 +60,13 @@ fn daemon<S: Settings>() -> Command {
             "FILE",
             "Reads settings from a TOML file, whose tables are named like the subcommands. Flags win.",
         ))
-        .arg(Arg::new("dry_run").long("dry-run").action(ArgAction::SetTrue).help(
-            "Prints every rule that would be set, with its purpose and its undoing, and changes nothing.",
-        ))
+        .arg(
+            switch(
+                "dry_run",
+                "Prints every rule that would be set, with its purpose and its undoing, and changes nothing.",
+            )
+            .long("dry-run"),
+        )
 }
 
 /// The flag of a declared setting.
@@ -77,6 +90,10 @@ fn flag(spec: &'static Spec) -> Arg {
 
 fn text(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).help(help).value_parser(ValueParser::string())
+}
+
+fn switch(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
 }
 
 fn run_dir() -> Arg {

@@ -2,14 +2,20 @@
 
 mod cli;
 mod config;
+mod daemon;
 mod logs;
+mod notify;
+mod privileges;
 mod settings;
+mod stats;
+mod watch;
 
 use crate::rules::{Outcome, Plan, cleanup};
 use clap::ArgMatches;
 use clearway_schema::Declared;
 use config::{ConfigError, Given};
 use settings::{Folder, HostSettings, PacSettings, ServiceSettings, Settings};
+use stats::Query;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -32,6 +38,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match matches.subcommand() {
         Some(("host", matches)) => daemon::<HostSettings>(matches, host),
         Some(("pac", matches)) => daemon::<PacSettings>(matches, pac),
+        Some(("stats", matches)) => run_stats(matches),
         Some(("cleanup", matches)) => run_cleanup(matches),
         _ => ExitCode::from(REFUSED),
     }
@@ -95,6 +102,22 @@ fn run_dir(matches: &ArgMatches) -> Result<PathBuf, ConfigError> {
         service.set("run_dir", text).map_err(wrong)?;
     }
     Ok(Folder::of(&service.run_dir))
+}
+
+fn run_stats(matches: &ArgMatches) -> ExitCode {
+    let query = run_dir(matches).map_err(|error| error.to_string()).map(|folder| Query {
+        folder,
+        dev: matches.get_one::<String>("dev").cloned(),
+        watch: matches.get_flag("watch"),
+        json: matches.get_flag("json"),
+    });
+    match query.and_then(|query| stats::show(&query)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("clearwayd: {problem}");
+            ExitCode::from(FAILED)
+        }
+    }
 }
 
 fn run_cleanup(matches: &ArgMatches) -> ExitCode {
