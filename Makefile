@@ -8,7 +8,7 @@ RUST := $(shell find crates workloads scenarios -type f -not -name '*.md' 2>/dev
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-testbed test-full soak mutants parity bench wheel lint docs notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-testbed test-full soak mutants parity bench bpf wheel lint docs notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -51,6 +51,9 @@ parity: build ## Compares completion times with those of the authors' simulators
 
 bench: ## Measures speed and memory.
 	cargo run --release --locked -p clearway-bench
+
+bpf: ## Compiles the BPF programs of the Linux datapath (needs clang 14); the objects are committed.
+	tools/build-bpf
 
 # Zig links against glibc 2.28 on any machine; that is Debian 10, RHEL 8 and later.
 WHEEL := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
