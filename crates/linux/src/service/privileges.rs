@@ -117,7 +117,7 @@ mod tests {
         let test = std::thread::spawn(move || {
             set_no_new_privs(true).expect("always allowed");
             apply_filter(&program).expect("allowed without new privileges");
-            let refused = nix::unistd::sethostname("x");
+            let refused = nix::unistd::chroot("/");
             let ran = std::process::Command::new("true").status();
             (refused, ran.map(|status| status.success()).ok())
         });
