@@ -1,7 +1,7 @@
 //! The command line. Flags of daemons come from their declared settings.
 
 use super::config::Given;
-use super::settings::{HostSettings, PacSettings, Settings};
+use super::settings::{HostSettings, PacSettings, Settings, SwitchSettings};
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use clearway_schema::{REQUIRED, Spec};
@@ -13,6 +13,7 @@ Examples:
   clearwayd host --dev eth0 --transport ec4 --set w_init=0.5 EC4, with another parameter
   clearwayd host --config /etc/clearway/clearwayd.toml       settings from a file; flags win
   clearwayd pac --dev eth0 --rate 1Gbps                      PAC under all TCP connections of eth0
+  clearwayd switch --ports eth1,eth2 --rate 1Gbps --bridge br0 the ports of br0 forward and limit credits
   clearwayd stats --watch                                    live statistics of the daemons that run
   clearwayd cleanup                                          undoes the rules of daemons that were killed
 ";
@@ -27,6 +28,13 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(daemon::<HostSettings>())
         .subcommand(daemon::<PacSettings>())
+        .subcommand(daemon::<SwitchSettings>())
+        .subcommand(
+            Command::new("object")
+                .about("Writes a compiled program for the kernel to a file; the rules of a switch use this.")
+                .arg(Arg::new("name").required(true).help("The name of the program: ecn."))
+                .arg(text("output", "FILE", "The file.").required(true)),
+        )
         .subcommand(
             Command::new("stats")
                 .about("Shows statistics of the daemons that run in this network namespace.")

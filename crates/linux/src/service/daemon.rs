@@ -25,9 +25,6 @@ pub trait Job {
 
     /// Works until the supervisor ends it, after the rules are set and privileges are given up.
     fn drive(&mut self, supervisor: &mut dyn Supervisor) -> Result<(), String>;
-
-    /// Says in the logs what was done, at the end.
-    fn report(&self);
 }
 
 /// Runs a daemon until a signal ends it. Rules are undone however it ends, but for SIGKILL.
@@ -71,7 +68,6 @@ pub fn run(job: &mut dyn Job, service: &ServiceSettings) -> Result<(), String> {
         // The file of a network card that nobody works on any more.
         let _ = journal.remove();
     }
-    job.report();
     for error in &errors {
         tracing::error!(%error, "a rule could not be undone; see `clearwayd cleanup`");
     }
