@@ -41,7 +41,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let result = match matches.subcommand() {
         Some(("host", _)) => Err(Failure::Failed("this build has no datapath for hosts".into())),
-        Some(("pac", matches)) => run_daemon(matches, |settings, given| PacJob::new(settings, given)),
+        Some(("pac", matches)) => run_daemon(matches, PacJob::new),
         Some(("switch", matches)) => run_daemon(matches, |settings, _| SwitchJob::new(&settings)),
         Some(("object", matches)) => run_object(matches),
         Some(("stats", matches)) => run_stats(matches),

@@ -49,10 +49,18 @@ impl Found {
         let mut plan = Plan::default();
         match offloads {
             Offloads::Off => plan.steps.extend(self.report.switch_offloads_off()),
+            Offloads::Keep if self.report.offloads.is_empty() => {}
             Offloads::Keep => {
-                for offload in &self.report.offloads {
-                    tracing::warn!(dev = interface, %offload, "offload stays on: {}", offload.harm());
-                }
+                let offloads = &self.report.offloads;
+                let names: Vec<&str> = offloads.iter().map(|offload| offload.name()).collect();
+                let mut harms: Vec<&str> = offloads.iter().map(|offload| offload.harm()).collect();
+                harms.dedup();
+                tracing::warn!(
+                    dev = interface,
+                    offloads = names.join(","),
+                    "offloads stay on: {}",
+                    harms.join("; ")
+                );
             }
         }
         plan.steps.extend(rules(setup).map_err(|error| error.to_string())?.steps);
