@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Context:
-    """What a run of an experiment is told, and what it tells."""
+    """The scale of a run of an experiment, its progress and the load of the machine."""
 
     def __init__(self, scale: float = 1.0, say: Callable[[str], None] = lambda _: None) -> None:
         self.scale, self.say = scale, say

@@ -39,7 +39,7 @@ class Flow:
 
 @dataclass
 class Outcome:
-    """What became of a flow, as its receiver counted."""
+    """The outcome of a flow, as its receiver counted."""
 
     flow: Flow
     port: int
