@@ -21,7 +21,7 @@ pub fn setup() -> Harness<Pac> {
             Bound { name: "pac_flows_opening", most: 2.0 },
             Bound { name: "pac_held", most: 12.0 },
         ],
-        idle: Span::from_secs(200),
+        idle: Span::from_secs(400),
     };
     Harness::new(Pac::new(&params, PacEnv { line_rate: Rate::mbps(100), mtu: 1500 }), rules)
 }
