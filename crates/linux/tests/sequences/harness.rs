@@ -232,7 +232,7 @@ impl<D: Datapath> Harness<D> {
             }
             Step::Wait { us } => self.wait(Span::from_us((*us).into())),
             Step::Stall { ms } => {
-                self.now = self.now + Span::from_ms((*ms).into());
+                self.now += Span::from_ms((*ms).into());
                 self.stalled = Some(self.now);
                 self.wait(Span::ZERO);
             }
