@@ -1,7 +1,6 @@
 //! From flags and a configuration file to settings. Flags win.
 
 use super::settings::Settings;
-use clearway_proto::AnyTransport;
 use clearway_schema::{Entry, Error, Place, Value, one_line, suggestion};
 use std::borrow::Cow;
 
@@ -75,55 +74,53 @@ impl Given {
         })
     }
 
-    /// Sets the parameters of the transport `name` that were given by `--set` and under `[host.set]` in the file.
-    pub fn transport<S: Settings>(&self, name: &str) -> Result<AnyTransport, ConfigError> {
-        let mut transport =
-            AnyTransport::by_name(name).ok_or_else(|| ConfigError(format!("{name:?} is no transport")))?;
-        let mut from_file: Vec<(&ConfigFile, &Entry)> = Vec::new();
-        if let Some((file, set)) = self.file.as_ref().zip(self.entry("set")) {
-            let Value::Table(entries) = &set.node.value else {
-                let problem = format!("write a table, under [{}.set]", S::COMMAND);
-                return Err(file.error(S::COMMAND, set, "set", Some(&set.node.value), &problem));
-            };
-            from_file.extend(entries.iter().map(|entry| (file, entry)));
-        }
-        let mut from_flags = Vec::new();
-        for set in &self.sets {
-            let (key, value) = set.split_once('=').ok_or_else(|| {
-                ConfigError(format!(
-                    "--set {}: write a parameter, =, and its value",
-                    Value::Text(set.clone()).show()
-                ))
-            })?;
-            from_flags.push((key.trim(), value.trim()));
-        }
+    /// Hands every parameter of `--set`, and of the table `[host.set]` in the file, to `set`; those of the file first,
+    /// so that flags win. `owner` is whose parameters the `known` ones are.
+    pub fn parameters<S: Settings>(
+        &self,
+        owner: &str,
+        known: &[&str],
+        set: &mut dyn FnMut(&str, &Value) -> Result<(), Error>,
+    ) -> Result<(), ConfigError> {
+        let problem = |key: &str, error: &Error| match error {
+            Error::Unknown { .. } => {
+                let hint = suggestion(key, known.iter().copied());
+                format!("{owner} has no such parameter{hint} (known: {})", known.join(", "))
+            }
+            error => error.problem(),
+        };
         // A profile sets many parameters, so it comes first.
-        let is_profile = |key: &str| key == "profile";
-        from_file.sort_by_key(|(_, entry)| !is_profile(&entry.key));
-        from_flags.sort_by_key(|(key, _)| !is_profile(key));
-        for (file, entry) in from_file {
-            transport.set(&entry.key, &entry.node.value).map_err(|error| {
-                let key = format!("set.{}", entry.key);
-                file.error(
-                    S::COMMAND,
-                    entry,
-                    &key,
-                    Some(&entry.node.value),
-                    &problem(&transport, &entry.key, &error),
-                )
+        let is_other = |key: &str| key != "profile";
+        if let Some((file, table)) = self.file.as_ref().zip(self.entry("set")) {
+            let Value::Table(entries) = &table.node.value else {
+                let problem = format!("write a table, under [{}.set]", S::COMMAND);
+                return Err(file.error(S::COMMAND, table, "set", Some(&table.node.value), &problem));
+            };
+            let mut entries: Vec<&Entry> = entries.iter().collect();
+            entries.sort_by_key(|entry| is_other(&entry.key));
+            for entry in entries {
+                let Entry { key, node, .. } = entry;
+                set(key, &node.value).map_err(|error| {
+                    let path = format!("set.{key}");
+                    file.error(S::COMMAND, entry, &path, Some(&node.value), &problem(key, &error))
+                })?;
+            }
+        }
+        let mut flags = Vec::new();
+        for text in &self.sets {
+            let shown = Value::Text(text.clone()).show();
+            let pair = text.split_once('=');
+            let (key, value) = pair
+                .ok_or_else(|| ConfigError(format!("--set {shown}: write a parameter, =, and its value")))?;
+            flags.push((key.trim(), Value::Text(value.trim().into())));
+        }
+        flags.sort_by_key(|(key, _)| is_other(key));
+        for (key, value) in flags {
+            set(key, &value).map_err(|error| {
+                ConfigError(format!("--set {} = {}: {}", one_line(key), value.show(), problem(key, &error)))
             })?;
         }
-        for (key, value) in from_flags {
-            transport.set(key, value).map_err(|error| {
-                let shown = Value::Text(value.into()).show();
-                ConfigError(format!(
-                    "--set {} = {shown}: {}",
-                    one_line(key),
-                    problem(&transport, key, &error)
-                ))
-            })?;
-        }
-        Ok(transport)
+        Ok(())
     }
 
     fn entry(&self, name: &str) -> Option<&Entry> {
@@ -150,19 +147,6 @@ impl ConfigFile {
     }
 }
 
-/// The fault of a parameter, and what would be right.
-fn problem(transport: &AnyTransport, key: &str, error: &Error) -> String {
-    let info = transport.info();
-    match error {
-        Error::Unknown { .. } => {
-            let known: Vec<&str> = info.params.iter().map(|spec| spec.name).collect();
-            let hint = suggestion(key, known.iter().copied());
-            format!("{} has no such parameter{hint} (known: {})", info.name, known.join(", "))
-        }
-        error => error.problem(),
-    }
-}
-
 /// The flag of a setting.
 pub fn flag_of(name: &str) -> String {
     format!("--{}", name.replace('_', "-"))
@@ -172,6 +156,7 @@ pub fn flag_of(name: &str) -> String {
 mod tests {
     use super::super::settings::{CreditTransport, HostSettings, LogLevel};
     use super::*;
+    use clearway_proto::AnyTransport;
 
     fn given(flags: &[(&str, &str)], sets: &[&str]) -> Given {
         Given {
@@ -203,12 +188,22 @@ mod tests {
 
     #[test]
     fn a_wrong_parameter_is_named_with_its_value_and_what_would_be_right() {
-        let error =
-            |set: &str| given(&[], &[set]).transport::<HostSettings>("expresspass").expect_err("wrong").0;
-        assert!(error("w_int=1").contains("did you mean \"w_init\"?"), "{}", error("w_int=1"));
+        let read = |sets: &[&str]| {
+            let mut transport = AnyTransport::by_name("expresspass").expect("a transport");
+            let known: Vec<&str> = transport.info().params.iter().map(|spec| spec.name).collect();
+            let mut set = |key: &str, value: &Value| transport.set(key, value);
+            let result = given(&[], sets).parameters::<HostSettings>("expresspass", &known, &mut set);
+            result.map(|()| transport.write())
+        };
+        let error = |set: &str| read(&[set]).expect_err("wrong").0;
+        assert!(
+            error("w_int=1").contains("has no such parameter; did you mean \"w_init\"?"),
+            "{}",
+            error("w_int=1")
+        );
         assert!(error("w_init=2").starts_with("--set w_init = \"2\": must be "), "{}", error("w_init=2"));
         assert!(error("w_init").contains("write a parameter, =, and its value"));
-        let set = given(&[], &["w_init=0.25"]).transport::<HostSettings>("expresspass").expect("right");
-        assert!(set.write().contains(&("w_init", "0.25".into())));
+        let written = read(&["w_init = 0.25", "alpha=0.5"]).expect("right");
+        assert!(written.contains(&("w_init", "0.25".into())), "{written:?}");
     }
 }
