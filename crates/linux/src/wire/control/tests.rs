@@ -44,6 +44,25 @@ fn a_control_frame_has_each_field_at_its_place_and_fills_the_least_frame_of_ethe
 }
 
 #[test]
+fn the_example_of_the_specification_is_the_frame_that_it_describes() {
+    let page = include_str!("../../../../../docs/wire-format.md");
+    let block = page.split("<!-- example frame -->\n```text\n").nth(1).expect("the page has the example");
+    let dump = block.split("```").next().expect("a block ends");
+    let frame: Vec<u8> =
+        dump.lines().flat_map(|line| bytes(line.split_once("  ").expect("an offset").1)).collect();
+    let credit = Control {
+        kind: Kind::Credit,
+        number: 4711,
+        value: 1_500_000_000,
+        mtu: 0,
+        wants_ecn: false,
+        ..accept()
+    };
+    assert_eq!(frame, credit.to_frame(FROM, TO));
+    assert_eq!(Control::parse(&frame), Ok((FROM, TO, credit)));
+}
+
+#[test]
 fn each_kind_has_the_code_of_version_1_and_goes_with_the_data_or_against_it() {
     let codes = KINDS.map(|kind| Control { kind, ..accept() }.to_frame(FROM, TO)[15]);
     assert_eq!(codes, [4, 5, 6, 7, 9, 10]);
