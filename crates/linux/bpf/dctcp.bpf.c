@@ -11,6 +11,10 @@
  *
  * Deviations: marks are counted in packets instead of bytes (the kernel's own DCTCP does so too), and packets of a
  * connection whose peer refuses ECN still say that they take part in it, because a BPF program can't take that back.
+ *
+ * The window is ours alone (cong_control), and nothing that ssthresh or undo_cwnd return is trusted to arrive: on a busy
+ * machine with Linux 6.18, some calls of a program came back with an address of the kernel instead of its result, a few
+ * times in a minute, and the kernel's own reduction of the window (PRR) then opened it without end.
  */
 #include "kernel.h"
 
@@ -19,6 +23,8 @@
 /* The weight of the newest window in the estimate is 2^-4, the RFC's g = 1/16. */
 #define G_SHIFT 4
 #define CWND_MIN 2
+/* No threshold, as the kernel writes it. */
+#define INFINITE 0x7fffffffu
 
 #define TCP_CLOSE 7
 #define TCP_LISTEN 10
@@ -67,16 +73,21 @@ struct tcp_sock {
 	__u32 snd_una;
 	__u32 snd_nxt;
 	__u32 rcv_nxt;
+	__u32 snd_cwnd_clamp;
+	__u32 high_seq;
+	__u32 packets_out;
+	__u32 sacked_out;
+	__u32 lost_out;
+	__u32 retrans_out;
 	__u32 delivered;
 	__u32 delivered_ce;
 } RELOCATED;
 
 struct tcp_congestion_ops {
 	__u32 (*ssthresh)(struct sock *sk);
-	void (*cong_avoid)(struct sock *sk, __u32 ack, __u32 acked);
-	void (*set_state)(struct sock *sk, __u8 new_state);
 	void (*cwnd_event)(struct sock *sk, enum tcp_ca_event ev);
 	void (*in_ack_event)(struct sock *sk, __u32 flags);
+	void (*cong_control)(struct sock *sk);
 	__u32 (*undo_cwnd)(struct sock *sk);
 	char name[16];
 	__u32 flags;
@@ -84,8 +95,6 @@ struct tcp_congestion_ops {
 };
 
 static long (*const tcp_send_ack)(void *tp, __u32 rcv_nxt) = (void *)116;
-
-extern void tcp_reno_cong_avoid(struct sock *sk, __u32 ack, __u32 acked) KSYM;
 
 /* The state of a connection, in the room that its socket has for congestion control. */
 struct dctcp {
@@ -100,8 +109,16 @@ struct dctcp {
 	__u32 rcv_nxt;
 	/* True if the last packet of data carried CE (receiver; DCTCP.CE of the RFC). */
 	__u32 ce;
-	/* The congestion window before the last cut. */
+	/* The congestion window before the last cut, and after the last acknowledgement. */
 	__u32 cwnd_before;
+	__u32 cwnd;
+	/* The slow start threshold. */
+	__u32 ssthresh;
+	/* The end of the data that was under way at the last cut, by which the kernel knows one reduction from another. */
+	__u32 high_seq;
+	/* The packets delivered at the last acknowledgement, and those that count for the next step of the window. */
+	__u32 delivered_last;
+	__u32 towards_step;
 	/* True if the peer takes no part in ECN, so that this is Reno. */
 	__u32 plain;
 };
@@ -135,54 +152,77 @@ int cw_dctcp_init(__u64 *ctx)
 	ca->rcv_nxt = tp->rcv_nxt;
 	ca->ce = 0;
 	ca->cwnd_before = 0;
+	ca->cwnd = 0;
+	ca->ssthresh = INFINITE;
+	ca->high_seq = tp->snd_una;
+	ca->delivered_last = tp->delivered;
+	ca->towards_step = 0;
 	ca->plain = !(tp->ecn_flags & TCP_ECN_OK) && tcp_state != TCP_LISTEN && tcp_state != TCP_CLOSE;
 	begin_window(tp, ca);
 	return 0;
 }
 
 /* The window after a mark, cut by alpha / 2 (sec. 3.3), or by half if the connection is without ECN. */
-INLINE __u32 after_mark(struct tcp_sock *tp)
+INLINE __u32 after_mark(struct dctcp *ca, __u32 cwnd)
 {
-	struct dctcp *ca = state(tp);
-	__u32 cwnd = tp->snd_cwnd;
 	__u32 alpha = ca->plain ? ONE : ca->alpha;
 
-	ca->cwnd_before = cwnd;
 	return at_least_two(cwnd - (__u32)((__u64)cwnd * alpha / (2 * ONE)));
 }
 
+/* The kernel asks for a threshold whenever it starts a reduction; cong_control makes the cut. */
 SEC("struct_ops/ssthresh")
 int cw_dctcp_ssthresh(__u64 *ctx)
 {
-	return after_mark((void *)ctx[0]);
-}
+	struct tcp_sock *tp = (void *)ctx[0];
 
-/* A loss halves the window, whatever alpha is (sec. 3.5). */
-INLINE void after_loss(struct tcp_sock *tp)
-{
-	struct dctcp *ca = state(tp);
-
-	ca->cwnd_before = tp->snd_cwnd;
-	tp->snd_ssthresh = at_least_two(tp->snd_cwnd / 2);
+	return after_mark(state(tp), tp->snd_cwnd);
 }
 
 /*
- * The kernel has just asked for ssthresh, and enters the state in which it reduces the window. On a busy machine with
- * Linux 6.18 it was seen, a few times in a minute, with an address as the threshold instead of what ssthresh had
- * returned, so that the window became endless. So the threshold is written once more here.
+ * The congestion window after an acknowledgement. The kernel has decided before whether a mark or a loss starts a
+ * reduction; each has a high_seq of its own.
  */
-SEC("struct_ops/set_state")
-int cw_dctcp_set_state(__u64 *ctx)
+SEC("struct_ops/cong_control")
+int cw_dctcp_cong_control(__u64 *ctx)
 {
 	struct tcp_sock *tp = (void *)ctx[0];
-	__u8 new_state = ctx[1];
+	struct dctcp *ca = state(tp);
+	__u8 phase = tp->inet_conn.icsk_ca_state;
+	__u32 most = ca->cwnd > ca->cwnd_before ? ca->cwnd : ca->cwnd_before;
+	__u32 acked = tp->delivered - ca->delivered_last;
+	__u32 cwnd = tp->snd_cwnd, in_flight;
 
-	if (tp->inet_conn.icsk_ca_state == new_state)
-		return 0;
-	if (new_state == TCP_CA_CWR)
-		tp->snd_ssthresh = after_mark(tp);
-	else if (new_state == TCP_CA_RECOVERY)
-		after_loss(tp);
+	/* Since the last acknowledgement the kernel may have shrunk the window, or undone a cut; it grows here only. */
+	if (most && cwnd > most)
+		cwnd = most;
+	ca->delivered_last = tp->delivered;
+	in_flight = tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
+	if (phase == TCP_CA_CWR || phase == TCP_CA_RECOVERY) {
+		if (ca->high_seq != tp->high_seq) {
+			ca->high_seq = tp->high_seq;
+			ca->cwnd_before = cwnd;
+			cwnd = phase == TCP_CA_CWR ? after_mark(ca, cwnd) : at_least_two(cwnd / 2);
+			ca->ssthresh = cwnd;
+			ca->towards_step = 0;
+		}
+	} else if (cwnd < ca->ssthresh) {
+		/* Slow start, as long as half of the window was used at least (RFC 2861). */
+		if (cwnd < 2 * (in_flight + acked))
+			cwnd = cwnd + acked < ca->ssthresh ? cwnd + acked : ca->ssthresh;
+	} else if (in_flight + acked >= cwnd) {
+		/* Congestion avoidance: a packet for each window of acknowledged packets (RFC 5681). */
+		ca->towards_step += acked;
+		if (ca->towards_step >= cwnd) {
+			ca->towards_step -= cwnd;
+			cwnd++;
+		}
+	}
+	if (cwnd > tp->snd_cwnd_clamp)
+		cwnd = tp->snd_cwnd_clamp;
+	ca->cwnd = cwnd;
+	tp->snd_cwnd = cwnd;
+	tp->snd_ssthresh = ca->ssthresh;
 	return 0;
 }
 
@@ -223,7 +263,12 @@ int cw_dctcp_cwnd_event(__u64 *ctx)
 		if (!state(tp)->plain)
 			data_came(tp, event == CA_EVENT_ECN_IS_CE);
 	} else if (event == CA_EVENT_LOSS) {
-		after_loss(tp);
+		/* A timeout: the kernel begins anew with a packet, up to half of the window (sec. 3.5). */
+		struct dctcp *ca = state(tp);
+
+		ca->cwnd_before = tp->snd_cwnd;
+		ca->ssthresh = at_least_two(tp->snd_cwnd / 2);
+		ca->towards_step = 0;
 	}
 	return 0;
 }
@@ -249,28 +294,22 @@ int cw_dctcp_in_ack_event(__u64 *ctx)
 	return 0;
 }
 
-SEC("struct_ops/cong_avoid")
-int cw_dctcp_cong_avoid(__u64 *ctx)
-{
-	tcp_reno_cong_avoid((void *)ctx[0], ctx[1], ctx[2]);
-	return 0;
-}
-
 SEC("struct_ops/undo_cwnd")
 int cw_dctcp_undo_cwnd(__u64 *ctx)
 {
 	struct tcp_sock *tp = (void *)ctx[0];
-	__u32 before = state(tp)->cwnd_before;
+	struct dctcp *ca = state(tp);
 
-	return before > tp->snd_cwnd ? before : tp->snd_cwnd;
+	if (ca->ssthresh < ca->cwnd_before)
+		ca->ssthresh = ca->cwnd_before;
+	return ca->cwnd_before > tp->snd_cwnd ? ca->cwnd_before : tp->snd_cwnd;
 }
 
 SEC(".struct_ops")
 struct tcp_congestion_ops cw_dctcp = {
 	.init = (void *)cw_dctcp_init,
 	.ssthresh = (void *)cw_dctcp_ssthresh,
-	.cong_avoid = (void *)cw_dctcp_cong_avoid,
-	.set_state = (void *)cw_dctcp_set_state,
+	.cong_control = (void *)cw_dctcp_cong_control,
 	.cwnd_event = (void *)cw_dctcp_cwnd_event,
 	.in_ack_event = (void *)cw_dctcp_in_ack_event,
 	.undo_cwnd = (void *)cw_dctcp_undo_cwnd,
@@ -278,5 +317,5 @@ struct tcp_congestion_ops cw_dctcp = {
 	.name = "cw_dctcp",
 };
 
-/* The kernel lends its own functions (tcp_reno_cong_avoid) to programs under a licence compatible with the GPL only. */
+/* The kernel takes congestion controls under a licence compatible with the GPL only. */
 char _license[] SEC("license") = "GPL";
