@@ -15,7 +15,6 @@ mod offload;
 mod packet;
 mod queue;
 mod rules;
-mod stamp;
 mod supervisor;
 mod sys;
 

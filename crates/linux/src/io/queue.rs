@@ -2,7 +2,6 @@
 
 use super::error::IoError;
 use super::netlink::{Message, NF_ACCEPT, NF_DROP, Outbox, messages};
-use super::stamp;
 use super::sys::Batch;
 use crate::datapath::{HeldId, Verdict};
 use crate::wire::Segment;
@@ -178,7 +177,7 @@ impl Queue {
             Verdict::Accept => self.outbox.verdict(self.number, id, NF_ACCEPT, None),
             Verdict::Drop => self.outbox.verdict(self.number, id, NF_DROP, None),
             Verdict::Stamped(stamp) => {
-                match copy.as_mut().and_then(|copy| stamp::apply(copy, stamp).then_some(copy)) {
+                match copy.as_mut().and_then(|copy| stamp.apply(copy).then_some(copy)) {
                     Some(copy) => {
                         self.counters.stamped += 1;
                         self.outbox.verdict(self.number, id, NF_ACCEPT, Some(copy));

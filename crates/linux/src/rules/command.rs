@@ -10,6 +10,7 @@ pub(super) fn run(command: &[String]) -> Result<(), String> {
     let (program, arguments) = command.split_first().ok_or("the command is empty")?;
     let output = Command::new(program)
         .args(arguments)
+        .env_clear()
         .env("PATH", FOLDERS)
         .env("LC_ALL", "C")
         .stdin(Stdio::null())

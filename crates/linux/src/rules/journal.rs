@@ -160,8 +160,8 @@ impl Journal {
         Ok(read(&String::from_utf8_lossy(&bytes)))
     }
 
-    /// Removes the file.
-    pub(super) fn remove(self) -> Result<(), RulesError> {
+    /// Removes the file, whose rules are undone.
+    pub fn remove(self) -> Result<(), RulesError> {
         fs::remove_file(&self.path).map_err(|error| RulesError::file(&self.path, error))
     }
 

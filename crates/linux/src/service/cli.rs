@@ -1,7 +1,7 @@
 //! The command line. Flags of daemons come from their declared settings.
 
-use super::config::Given;
-use super::settings::{HostSettings, PacSettings, Settings};
+use super::config::{ConfigError, ConfigFile, Given};
+use super::settings::{HostSettings, PacSettings, Settings, SwitchSettings};
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use clearway_schema::{REQUIRED, Spec};
@@ -13,6 +13,7 @@ Examples:
   clearwayd host --dev eth0 --transport ec4 --set w_init=0.5 EC4, with another parameter
   clearwayd host --config /etc/clearway/clearwayd.toml       settings from a file; flags win
   clearwayd pac --dev eth0 --rate 1Gbps                      PAC under all TCP connections of eth0
+  clearwayd switch --ports eth1,eth2 --rate 1Gbps --bridge br0 the ports of br0 forward and limit credits
   clearwayd stats --watch                                    live statistics of the daemons that run
   clearwayd cleanup                                          undoes the rules of daemons that were killed
 ";
@@ -27,12 +28,28 @@ pub fn command() -> Command {
         .arg_required_else_help(true)
         .subcommand(daemon::<HostSettings>())
         .subcommand(daemon::<PacSettings>())
+        .subcommand(daemon::<SwitchSettings>())
+        .subcommand(
+            Command::new("object")
+                .about("Writes a compiled program for the kernel to a file; the rules of a switch use this.")
+                .arg(Arg::new("name").required(true).help("The name of the program: ecn."))
+                .arg(text("output", "FILE", "The file.").required(true)),
+        )
+        .subcommand(
+            Command::new("stats")
+                .about("Shows statistics of the daemons that run in this network namespace.")
+                .arg(run_dir())
+                .arg(text("dev", "DEV", "The network card of the daemon; without it, all."))
+                .arg(switch("watch", "Shows them again every second, with rates, until it is stopped."))
+                .arg(switch("json", "Writes a JSON object on one line for each daemon.")),
+        )
         .subcommand(
             Command::new("cleanup")
                 .about("Undoes the rules of daemons that were killed, in this network namespace.")
                 .arg(run_dir())
                 .arg(text("dev", "DEV", "The network card of the daemon; without it, all."))
-                .arg(Arg::new("forget").long("forget").action(ArgAction::SetTrue).help(
+                .arg(switch(
+                    "forget",
                     "Forgets the rules without undoing them, for rules that somebody else has removed.",
                 )),
         )
@@ -51,9 +68,13 @@ fn daemon<S: Settings>() -> Command {
             "FILE",
             "Reads settings from a TOML file, whose tables are named like the subcommands. Flags win.",
         ))
-        .arg(Arg::new("dry_run").long("dry-run").action(ArgAction::SetTrue).help(
-            "Prints every rule that would be set, with its purpose and its undoing, and changes nothing.",
-        ))
+        .arg(
+            switch(
+                "dry_run",
+                "Prints every rule that would be set, with its purpose and its undoing, and changes nothing.",
+            )
+            .long("dry-run"),
+        )
 }
 
 /// The flag of a declared setting.
@@ -79,6 +100,10 @@ fn text(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).help(help).value_parser(ValueParser::string())
 }
 
+fn switch(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+}
+
 fn run_dir() -> Arg {
     text(
         "run_dir",
@@ -88,13 +113,16 @@ fn run_dir() -> Arg {
     .long("run-dir")
 }
 
-/// Returns the flags of a daemon that were given.
-pub fn given<S: Settings>(matches: &ArgMatches) -> Given {
+/// Returns what was given for a daemon: flags, and the configuration file.
+pub fn given<S: Settings>(matches: &ArgMatches) -> Result<Given, ConfigError> {
+    const TABLES: [&str; 3] = [HostSettings::COMMAND, PacSettings::COMMAND, SwitchSettings::COMMAND];
     let flags = S::SPECS.iter().filter_map(|spec| {
         matches.get_one::<String>(spec.name).map(|text| (spec.name.to_owned(), text.clone()))
     });
     let sets = matches.get_many::<String>("set").into_iter().flatten().cloned();
-    Given { flags: flags.collect(), sets: sets.collect(), file: None }
+    let file = matches.get_one::<String>("config");
+    let file = file.map(|path| ConfigFile::read(path, S::COMMAND, &TABLES)).transpose()?;
+    Ok(Given { flags: flags.collect(), sets: sets.collect(), file })
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! From flags and a configuration file to settings. Flags win.
 
 use super::settings::Settings;
-use clearway_proto::AnyTransport;
-use clearway_schema::{Entry, Error, Place, Value, one_line, suggestion};
+use clearway_schema::{Entry, Error, Place, Value, one_line, parse_toml, suggestion};
 use std::borrow::Cow;
 
 /// What the user gave for one daemon: flags, values of `--set`, and a table of a configuration file.
@@ -75,55 +74,53 @@ impl Given {
         })
     }
 
-    /// Sets the parameters of the transport `name` that were given by `--set` and under `[host.set]` in the file.
-    pub fn transport<S: Settings>(&self, name: &str) -> Result<AnyTransport, ConfigError> {
-        let mut transport =
-            AnyTransport::by_name(name).ok_or_else(|| ConfigError(format!("{name:?} is no transport")))?;
-        let mut from_file: Vec<(&ConfigFile, &Entry)> = Vec::new();
-        if let Some((file, set)) = self.file.as_ref().zip(self.entry("set")) {
-            let Value::Table(entries) = &set.node.value else {
-                let problem = format!("write a table, under [{}.set]", S::COMMAND);
-                return Err(file.error(S::COMMAND, set, "set", Some(&set.node.value), &problem));
-            };
-            from_file.extend(entries.iter().map(|entry| (file, entry)));
-        }
-        let mut from_flags = Vec::new();
-        for set in &self.sets {
-            let (key, value) = set.split_once('=').ok_or_else(|| {
-                ConfigError(format!(
-                    "--set {}: write a parameter, =, and its value",
-                    Value::Text(set.clone()).show()
-                ))
-            })?;
-            from_flags.push((key.trim(), value.trim()));
-        }
+    /// Hands every parameter of `--set`, and of the table `[host.set]` in the file, to `set`; those of the file first,
+    /// so that flags win. `owner` is whose parameters the `known` ones are.
+    pub fn parameters<S: Settings>(
+        &self,
+        owner: &str,
+        known: &[&str],
+        set: &mut dyn FnMut(&str, &Value) -> Result<(), Error>,
+    ) -> Result<(), ConfigError> {
+        let problem = |key: &str, error: &Error| match error {
+            Error::Unknown { .. } => {
+                let hint = suggestion(key, known.iter().copied());
+                format!("{owner} has no such parameter{hint} (known: {})", known.join(", "))
+            }
+            error => error.problem(),
+        };
         // A profile sets many parameters, so it comes first.
-        let is_profile = |key: &str| key == "profile";
-        from_file.sort_by_key(|(_, entry)| !is_profile(&entry.key));
-        from_flags.sort_by_key(|(key, _)| !is_profile(key));
-        for (file, entry) in from_file {
-            transport.set(&entry.key, &entry.node.value).map_err(|error| {
-                let key = format!("set.{}", entry.key);
-                file.error(
-                    S::COMMAND,
-                    entry,
-                    &key,
-                    Some(&entry.node.value),
-                    &problem(&transport, &entry.key, &error),
-                )
+        let is_other = |key: &str| key != "profile";
+        if let Some((file, table)) = self.file.as_ref().zip(self.entry("set")) {
+            let Value::Table(entries) = &table.node.value else {
+                let problem = format!("write a table, under [{}.set]", S::COMMAND);
+                return Err(file.error(S::COMMAND, table, "set", Some(&table.node.value), &problem));
+            };
+            let mut entries: Vec<&Entry> = entries.iter().collect();
+            entries.sort_by_key(|entry| is_other(&entry.key));
+            for entry in entries {
+                let Entry { key, node, .. } = entry;
+                set(key, &node.value).map_err(|error| {
+                    let path = format!("set.{key}");
+                    file.error(S::COMMAND, entry, &path, Some(&node.value), &problem(key, &error))
+                })?;
+            }
+        }
+        let mut flags = Vec::new();
+        for text in &self.sets {
+            let shown = Value::Text(text.clone()).show();
+            let pair = text.split_once('=');
+            let (key, value) = pair
+                .ok_or_else(|| ConfigError(format!("--set {shown}: write a parameter, =, and its value")))?;
+            flags.push((key.trim(), Value::Text(value.trim().into())));
+        }
+        flags.sort_by_key(|(key, _)| is_other(key));
+        for (key, value) in flags {
+            set(key, &value).map_err(|error| {
+                ConfigError(format!("--set {} = {}: {}", one_line(key), value.show(), problem(key, &error)))
             })?;
         }
-        for (key, value) in from_flags {
-            transport.set(key, value).map_err(|error| {
-                let shown = Value::Text(value.into()).show();
-                ConfigError(format!(
-                    "--set {} = {shown}: {}",
-                    one_line(key),
-                    problem(&transport, key, &error)
-                ))
-            })?;
-        }
-        Ok(transport)
+        Ok(())
     }
 
     fn entry(&self, name: &str) -> Option<&Entry> {
@@ -132,6 +129,40 @@ impl Given {
 }
 
 impl ConfigFile {
+    /// Reads the table of a kind of daemon from a file.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no TOML, or has something other than the tables of daemons at its top.
+    pub fn read(path: &str, table: &str, tables: &[&str]) -> Result<ConfigFile, ConfigError> {
+        let shown = one_line(path);
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigError(format!("{shown}: {error}")))?;
+        ConfigFile::parse(path, &text, table, tables)
+    }
+
+    fn parse(path: &str, text: &str, table: &str, tables: &[&str]) -> Result<ConfigFile, ConfigError> {
+        let root = parse_toml(text)
+            .map_err(|error| ConfigError(format!("{}:{}: {error}", one_line(path), error.line)))?;
+        let mut file = ConfigFile { path: path.into(), entries: Vec::new() };
+        let Value::Table(entries) = root else { return Ok(file) };
+        for entry in entries {
+            let is_known = tables.contains(&entry.key.as_str());
+            match entry.node.value {
+                Value::Table(entries) if entry.key == table => file.entries = entries,
+                Value::Table(_) if is_known => {}
+                _ => {
+                    let hint = suggestion(&entry.key, tables.iter().copied());
+                    let problem = match is_known {
+                        true => "write a table of settings".to_owned(),
+                        false => format!("is no table of settings{hint} (known: {})", tables.join(", ")),
+                    };
+                    let shown = format!("{}:{}", one_line(path), line(entry.place));
+                    return Err(ConfigError(format!("{shown}: {}: {problem}", one_line(&entry.key))));
+                }
+            }
+        }
+        Ok(file)
+    }
+
     fn error(
         &self,
         table: &str,
@@ -140,26 +171,18 @@ impl ConfigFile {
         value: Option<&Value>,
         problem: &str,
     ) -> ConfigError {
-        let line = match entry.place {
-            Place::Line(line) => format!(":{line}"),
-            Place::Override => String::new(),
-        };
+        let line = line(entry.place);
         let value = value.filter(|value| value.is_short()).map(|value| format!(" = {}", value.show()));
         let (path, key, value) = (one_line(&self.path), one_line(key), value.unwrap_or_default());
-        ConfigError(format!("{path}{line}: {table}.{key}{value}: {}", one_line(problem)))
+        ConfigError(format!("{path}:{line}: {table}.{key}{value}: {}", one_line(problem)))
     }
 }
 
-/// The fault of a parameter, and what would be right.
-fn problem(transport: &AnyTransport, key: &str, error: &Error) -> String {
-    let info = transport.info();
-    match error {
-        Error::Unknown { .. } => {
-            let known: Vec<&str> = info.params.iter().map(|spec| spec.name).collect();
-            let hint = suggestion(key, known.iter().copied());
-            format!("{} has no such parameter{hint} (known: {})", info.name, known.join(", "))
-        }
-        error => error.problem(),
+/// The line of a value of a file.
+fn line(place: Place) -> usize {
+    match place {
+        Place::Line(line) => line,
+        Place::Override => 0,
     }
 }
 
@@ -172,6 +195,7 @@ pub fn flag_of(name: &str) -> String {
 mod tests {
     use super::super::settings::{CreditTransport, HostSettings, LogLevel};
     use super::*;
+    use clearway_proto::AnyTransport;
 
     fn given(flags: &[(&str, &str)], sets: &[&str]) -> Given {
         Given {
@@ -203,12 +227,87 @@ mod tests {
 
     #[test]
     fn a_wrong_parameter_is_named_with_its_value_and_what_would_be_right() {
-        let error =
-            |set: &str| given(&[], &[set]).transport::<HostSettings>("expresspass").expect_err("wrong").0;
-        assert!(error("w_int=1").contains("did you mean \"w_init\"?"), "{}", error("w_int=1"));
+        let read = |sets: &[&str]| {
+            let mut transport = AnyTransport::by_name("expresspass").expect("a transport");
+            let known: Vec<&str> = transport.info().params.iter().map(|spec| spec.name).collect();
+            let mut set = |key: &str, value: &Value| transport.set(key, value);
+            let result = given(&[], sets).parameters::<HostSettings>("expresspass", &known, &mut set);
+            result.map(|()| transport.write())
+        };
+        let error = |set: &str| read(&[set]).expect_err("wrong").0;
+        assert!(
+            error("w_int=1").contains("has no such parameter; did you mean \"w_init\"?"),
+            "{}",
+            error("w_int=1")
+        );
         assert!(error("w_init=2").starts_with("--set w_init = \"2\": must be "), "{}", error("w_init=2"));
         assert!(error("w_init").contains("write a parameter, =, and its value"));
-        let set = given(&[], &["w_init=0.25"]).transport::<HostSettings>("expresspass").expect("right");
-        assert!(set.write().contains(&("w_init", "0.25".into())));
+        let written = read(&["w_init = 0.25", "alpha=0.5"]).expect("right");
+        assert!(written.contains(&("w_init", "0.25".into())), "{written:?}");
+    }
+
+    fn file(text: &str) -> Result<Given, ConfigError> {
+        let file = ConfigFile::parse("x.toml", text, "host", &["host", "pac", "switch"])?;
+        Ok(Given { file: Some(file), ..Given::default() })
+    }
+
+    #[test]
+    fn a_file_gives_what_flags_do_not() {
+        let mut given = file("[host]\ndev = \"eth0\"\nqueue = 9\nlog_level = \"warn\"\n[pac]\nwrong = 1\n")
+            .expect("TOML");
+        given.flags.push(("queue".into(), "10".into()));
+        let settings: HostSettings = given.read().expect("right");
+        assert_eq!((settings.dev.0.as_str(), settings.queue), ("eth0", 10));
+        assert_eq!(settings.service.log_level, LogLevel::Warn);
+    }
+
+    #[test]
+    fn an_error_in_a_file_names_file_line_key_and_value_and_what_would_be_right() {
+        let error = |text: &str| match file(text) {
+            Err(error) => error.0,
+            Ok(given) => given.read::<HostSettings>().expect_err("wrong").0,
+        };
+        let wrong = error("[host]\ndev = \"eth0\"\nqueue = 70000\n");
+        assert_eq!(wrong, "x.toml:3: host.queue = 70000: must be from 0 to 65535");
+        let wrong = error("[host]\ndevice = \"eth0\"\n");
+        assert!(
+            wrong.starts_with("x.toml:2: host.device: unknown key; did you mean \"dev\"? (known: dev, "),
+            "{wrong}"
+        );
+        let missing = error("[host]\nqueue = 7\n");
+        assert_eq!(missing, "x.toml: host.dev or --dev: is missing; write name of a network card");
+        let wrong = error("\n[hosts]\n");
+        assert_eq!(
+            wrong,
+            "x.toml:2: hosts: is no table of settings; did you mean \"host\"? (known: host, pac, switch)"
+        );
+        assert!(error("[host\n").starts_with("x.toml:1: is not TOML: "), "{}", error("[host\n"));
+        assert_eq!(error("host = 1\n"), "x.toml:1: host: write a table of settings");
+    }
+
+    #[test]
+    fn parameters_of_a_file_come_before_those_of_flags_and_are_named_with_their_line() {
+        let read = |text: &str, sets: &[&str]| {
+            let mut given = file(text).expect("TOML");
+            given.sets = sets.iter().map(|set| (*set).into()).collect();
+            let mut got = Vec::new();
+            let mut set = |key: &str, value: &Value| match key {
+                "wrong" => {
+                    Err(Error::Value { name: "wrong", value: value.show(), problem: "must be 1".into() })
+                }
+                key => {
+                    got.push(format!("{key}={}", value.show()));
+                    Ok(())
+                }
+            };
+            given.parameters::<HostSettings>("x", &[], &mut set).map(|()| got)
+        };
+        let got = read("[host.set]\na = 1\nprofile = \"p\"\n", &["b=2", "profile=q"]).expect("right");
+        assert_eq!(got, ["profile=\"p\"", "a=1", "profile=\"q\"", "b=\"2\""]);
+        let wrong = read("[host.set]\na = 1\nwrong = 2\n", &[]).expect_err("wrong").0;
+        assert_eq!(wrong, "x.toml:3: host.set.wrong = 2: must be 1");
+        assert!(
+            read("[host]\nset = 1\n", &[]).expect_err("wrong").0.ends_with("write a table, under [host.set]")
+        );
     }
 }

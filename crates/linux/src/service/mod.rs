@@ -2,16 +2,26 @@
 
 mod cli;
 mod config;
+mod daemon;
+mod jobs;
 mod logs;
+mod notify;
+mod privileges;
 mod settings;
+mod stats;
+mod watch;
 
-use crate::rules::{Outcome, Plan, cleanup};
+use crate::rules::{Leftover, Outcome, cleanup};
+use crate::switch::objects::{OBJECTS, Object};
 use clap::ArgMatches;
-use clearway_schema::Declared;
+use clearway_schema::{Declared, suggestion};
 use config::{ConfigError, Given};
-use settings::{Folder, HostSettings, PacSettings, ServiceSettings, Settings};
+use daemon::Job;
+use jobs::{PacJob, SwitchJob};
+use settings::{Folder, ServiceSettings, Settings};
+use stats::Query;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The exit status of a command that failed.
@@ -29,32 +39,40 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(error.exit_code() as u8);
         }
     };
-    match matches.subcommand() {
-        Some(("host", matches)) => daemon::<HostSettings>(matches, host),
-        Some(("pac", matches)) => daemon::<PacSettings>(matches, pac),
+    let result = match matches.subcommand() {
+        Some(("host", _)) => Err(Failure::Failed("this build has no datapath for hosts".into())),
+        Some(("pac", matches)) => run_daemon(matches, PacJob::new),
+        Some(("switch", matches)) => run_daemon(matches, |settings, _| SwitchJob::new(&settings)),
+        Some(("object", matches)) => run_object(matches),
+        Some(("stats", matches)) => run_stats(matches),
         Some(("cleanup", matches)) => run_cleanup(matches),
-        _ => ExitCode::from(REFUSED),
-    }
+        _ => Ok(()),
+    };
+    let (status, problem) = match result {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Refused(problem)) => (REFUSED, problem),
+        Err(Failure::Failed(problem)) => (FAILED, problem),
+    };
+    eprintln!("clearwayd: {problem}");
+    ExitCode::from(status)
 }
 
-fn daemon<S: Settings>(matches: &ArgMatches, run: fn(&S, &Given, bool) -> Result<(), Failure>) -> ExitCode {
-    let given = cli::given::<S>(matches);
-    let result =
-        given.read::<S>().map_err(|error| Failure::Refused(error.to_string())).and_then(|settings| {
-            logs::start(settings.service());
-            run(&settings, &given, matches.get_flag("dry_run"))
-        });
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Refused(problem)) => {
-            eprintln!("clearwayd: {problem}");
-            ExitCode::from(REFUSED)
-        }
-        Err(Failure::Failed(problem)) => {
-            eprintln!("clearwayd: {problem}");
-            ExitCode::from(FAILED)
-        }
+/// Runs a daemon whose job `make` makes from its settings, or prints its rules.
+fn run_daemon<S: Settings, J: Job>(
+    matches: &ArgMatches,
+    make: fn(S, &Given) -> Result<J, ConfigError>,
+) -> Result<(), Failure> {
+    let given = cli::given::<S>(matches)?;
+    let settings = given.read::<S>()?;
+    let service = settings.service().clone();
+    let mut job = make(settings, &given)?;
+    logs::start(&service);
+    if matches.get_flag("dry_run") {
+        print!("{}", job.plan()?);
+        return Ok(());
     }
+    daemon::run(&mut job, &service)?;
+    Ok(())
 }
 
 /// The reason why a command ended without success, in one line.
@@ -65,25 +83,16 @@ enum Failure {
     Failed(String),
 }
 
-fn host(settings: &HostSettings, given: &Given, dry_run: bool) -> Result<(), Failure> {
-    let transport = given
-        .transport::<HostSettings>(&settings.transport.to_string())
-        .map_err(|error| Failure::Refused(error.to_string()))?;
-    not_yet(dry_run, transport.info().name)
-}
-
-fn pac(_: &PacSettings, given: &Given, dry_run: bool) -> Result<(), Failure> {
-    let transport =
-        given.transport::<PacSettings>("pac").map_err(|error| Failure::Refused(error.to_string()))?;
-    not_yet(dry_run, transport.info().name)
-}
-
-fn not_yet(dry_run: bool, name: &str) -> Result<(), Failure> {
-    if dry_run {
-        print!("{}", Plan::default());
-        return Ok(());
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Failure {
+        Failure::Refused(error.to_string())
     }
-    Err(Failure::Failed(format!("this build has no datapath for {name}")))
+}
+
+impl From<String> for Failure {
+    fn from(problem: String) -> Failure {
+        Failure::Failed(problem)
+    }
 }
 
 /// Returns the folder of journals and sockets, for commands that are no daemons.
@@ -97,31 +106,40 @@ fn run_dir(matches: &ArgMatches) -> Result<PathBuf, ConfigError> {
     Ok(Folder::of(&service.run_dir))
 }
 
-fn run_cleanup(matches: &ArgMatches) -> ExitCode {
-    let folder = match run_dir(matches) {
-        Ok(folder) => folder,
-        Err(error) => {
-            eprintln!("clearwayd: {error}");
-            return ExitCode::from(REFUSED);
-        }
+fn run_stats(matches: &ArgMatches) -> Result<(), Failure> {
+    let query = Query {
+        folder: run_dir(matches)?,
+        dev: matches.get_one::<String>("dev").cloned(),
+        watch: matches.get_flag("watch"),
+        json: matches.get_flag("json"),
     };
+    Ok(stats::show(&query)?)
+}
+
+fn run_object(matches: &ArgMatches) -> Result<(), Failure> {
+    let name = matches.get_one::<String>("name").map_or("", String::as_str);
+    let known: Vec<&str> = OBJECTS.iter().map(|object| object.name).collect();
+    let object = Object::by_name(name).ok_or_else(|| {
+        let hint = suggestion(name, known.iter().copied());
+        Failure::Refused(format!(
+            "object {name:?}: there is no such program{hint} (known: {})",
+            known.join(", ")
+        ))
+    })?;
+    let path = matches.get_one::<String>("output").map_or("", String::as_str);
+    Ok(object.write(Path::new(path)).map_err(|error| format!("{path}: {error}"))?)
+}
+
+fn run_cleanup(matches: &ArgMatches) -> Result<(), Failure> {
+    let folder = run_dir(matches)?;
     let device = matches.get_one::<String>("dev").map(String::as_str);
-    let all = match cleanup(&folder, device, matches.get_flag("forget")) {
-        Ok(all) => all,
-        Err(error) => {
-            eprintln!("clearwayd: {error}");
-            return ExitCode::from(FAILED);
-        }
-    };
-    let mut status = ExitCode::SUCCESS;
-    for leftover in &all {
-        let device = &leftover.device;
-        match &leftover.outcome {
+    let all = cleanup(&folder, device, matches.get_flag("forget")).map_err(|error| error.to_string())?;
+    let mut failed = 0;
+    for Leftover { device, pid, outcome } in &all {
+        match outcome {
             Outcome::Lives => println!("{device}: the daemon lives; its rules stay"),
-            Outcome::Undone(steps) => println!("{device}: {steps} steps of process {} undone", leftover.pid),
-            Outcome::Forgotten(steps) => {
-                println!("{device}: {steps} steps of process {} forgotten", leftover.pid)
-            }
+            Outcome::Undone(steps) => println!("{device}: {steps} steps of process {pid} undone"),
+            Outcome::Forgotten(steps) => println!("{device}: {steps} steps of process {pid} forgotten"),
             Outcome::NamespaceGone => {
                 println!("{device}: the network namespace is gone, and the rules with it")
             }
@@ -131,7 +149,7 @@ fn run_cleanup(matches: &ArgMatches) -> ExitCode {
                 );
             }
             Outcome::Failed(errors) => {
-                status = ExitCode::from(FAILED);
+                failed += errors.len();
                 errors.iter().for_each(|error| eprintln!("clearwayd: {device}: {error}"));
             }
         }
@@ -139,5 +157,8 @@ fn run_cleanup(matches: &ArgMatches) -> ExitCode {
     if all.is_empty() {
         println!("nothing is left of a dead daemon");
     }
-    status
+    match failed {
+        0 => Ok(()),
+        failed => Err(Failure::Failed(format!("{failed} steps could not be undone"))),
+    }
 }

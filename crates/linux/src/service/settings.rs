@@ -2,7 +2,7 @@
 //! (`log_level = "debug"`), declared once.
 
 use clearway_schema::{Auto, Declared, Field, Form, Value, choice, declare, quoted};
-use clearway_units::Rate;
+use clearway_units::{Rate, UnitError};
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -43,6 +43,16 @@ choice! {
     }
 }
 
+choice! {
+    /// What becomes of offloads that are on.
+    pub enum Offloads {
+        /// They are switched off, and on again at the end.
+        Off = "off",
+        /// They stay as they are.
+        Keep = "keep",
+    }
+}
+
 declare! {
     /// Settings of every daemon.
     pub struct ServiceSettings {
@@ -70,6 +80,8 @@ declare! {
         mtu: Auto<u32> = "auto" in "576" to "9216" unit "bytes" from "our choice";
         /// The number of the netfilter queue in which data waits. Two daemons of a network namespace need two numbers.
         queue: u32 = "7" in "0" to "65535" from "our choice";
+        /// What becomes of the offloads TSO, GSO, GRO and LRO that are on: "off" switches them off and on again at the end, since they join packets that credits count one by one; "keep" leaves them.
+        offloads: Offloads = "off" from "our choice: one credit releases one packet";
         ..service: ServiceSettings;
     }
 }
@@ -85,6 +97,31 @@ declare! {
         mtu: Auto<u32> = "auto" in "576" to "9216" unit "bytes" from "our choice";
         /// The number of the netfilter queue in which acknowledgements wait. Two daemons of a network namespace need two numbers.
         queue: u32 = "5" in "0" to "65535" from "our choice";
+        /// What becomes of the offloads TSO, GSO, GRO and LRO that are on: "off" switches them off and on again at the end; "keep" leaves them.
+        offloads: Offloads = "keep" from "our choice: PAC counts bytes, which offloads do not change";
+        ..service: ServiceSettings;
+    }
+}
+
+declare! {
+    /// Settings of `clearwayd switch`.
+    pub table SwitchSettings {
+        /// The ports: network cards, separated by commas.
+        ports: Ports = required;
+        /// The rate of the links of all ports, of which credits get their share. Another rate of one port stands behind its name: "eth1=1Gbps,eth2".
+        rate: Option<Rate> = none in "1 Mbps" to "400 Gbps";
+        /// The bridge that joins the ports. Without one the ports stay in the bridge, or with the addresses, that they have.
+        bridge: Option<Device> = none;
+        /// If true, the bridge is made at the start and removed at the end; else it must be there.
+        make_bridge: bool = "false" from "our choice";
+        /// The number of credits that may wait at a port.
+        credit_queue: u32 = "8" in "1" to "10000" unit "packets" from "ExpressPass sec. 3.1";
+        /// The number of data packets that may wait at a port.
+        data_queue: u32 = "250" in "1" to "1000000" unit "packets" from "ExpressPass: 384.5 KB in full frames";
+        /// The marking threshold `K`: a packet that meets more than so many waiting data packets is marked with CE. Without it none is marked.
+        ecn: Option<u32> = none in "0" to "65534" unit "packets";
+        /// The DSCP of credits that are IPv4 packets, for switches between networks; frames of EtherType 0x88B5 are credits anyway.
+        credit_dscp: Option<u32> = none in "0" to "63";
         ..service: ServiceSettings;
     }
 }
@@ -110,6 +147,15 @@ impl Settings for HostSettings {
 impl Settings for PacSettings {
     const COMMAND: &'static str = "pac";
     const ABOUT: &'static str = "Runs PAC under the TCP connections of a network card: acknowledgements leave when their data fits into the network.";
+    fn service(&self) -> &ServiceSettings {
+        &self.service
+    }
+}
+
+impl Settings for SwitchSettings {
+    const COMMAND: &'static str = "switch";
+    const ABOUT: &'static str =
+        "Makes ports of a Linux bridge or router ports of an ExpressPass switch, as long as it runs.";
     fn service(&self) -> &ServiceSettings {
         &self.service
     }
@@ -148,6 +194,39 @@ impl Field for Device {
 
     fn write(&self) -> Option<String> {
         Some(quoted(&self.0))
+    }
+}
+
+/// Ports of a switch: network cards, each with the rate of its link if that is not the rate of all.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ports(pub Vec<(Device, Option<Rate>)>);
+
+impl Field for Ports {
+    fn kind() -> String {
+        "names of network cards, separated by commas".into()
+    }
+
+    fn forms() -> Vec<Form> {
+        vec![Form::Text]
+    }
+
+    fn read(value: &Value) -> Result<Ports, String> {
+        let text = String::read(value)?;
+        let port = |text: &str| {
+            let (name, rate) = text.split_once('=').map_or((text, None), |(name, rate)| (name, Some(rate)));
+            let name = Device::read(&name.trim().into()).map_err(|problem| format!("{name:?} {problem}"))?;
+            let rate = rate.map(|rate| rate.parse().map_err(|error: UnitError| format!("{name}: {error}")));
+            Ok((name, rate.transpose()?))
+        };
+        text.split(',').map(port).collect::<Result<_, _>>().map(Ports)
+    }
+
+    fn write(&self) -> Option<String> {
+        let port = |(name, rate): &(Device, Option<Rate>)| match rate {
+            Some(rate) => format!("{name}={rate}"),
+            None => name.to_string(),
+        };
+        Some(quoted(&self.0.iter().map(port).collect::<Vec<_>>().join(",")))
     }
 }
 
