@@ -8,7 +8,7 @@ RUST := $(shell find crates workloads scenarios -type f -not -name '*.md' 2>/dev
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-testbed test-full soak mutants parity bench bpf wheel lint docs notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-testbed test-full soak mutants fuzz parity bench bpf wheel lint docs notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -45,6 +45,17 @@ mutants: .venv/.dependencies target/tools/bin/cargo-mutants ## Mutates the code 
 
 target/tools/bin/cargo-mutants:
 	cargo install cargo-mutants --version 27.1.0 --locked --debug --root target/tools
+
+# Without sanitizers: the code under test is safe Rust, and so the stable toolchain suffices. The limit to the length of
+# an input is that of a few hundred steps.
+fuzz: target/tools/bin/cargo-fuzz ## Fuzzes the Linux datapath, each target for ten minutes (FUZZ="pac" for one, FUZZ_SECONDS=60 for less).
+	for target in $(or $(FUZZ),$(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))); do \
+	  PATH="$(CURDIR)/target/tools/bin:$$PATH" cargo fuzz run --sanitizer none $$target -- \
+	    -max_total_time=$(or $(FUZZ_SECONDS),600) -max_len=4096 -print_final_stats=1 || exit 1; \
+	done
+
+target/tools/bin/cargo-fuzz:
+	cargo install cargo-fuzz --version 0.13.1 --locked --debug --root target/tools
 
 parity: build ## Compares completion times with those of the authors' simulators, on the same flows (about two minutes of one core).
 	@$(BIN)/clearway parity

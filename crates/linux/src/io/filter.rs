@@ -26,6 +26,8 @@ pub enum Holds {
     Acks {
         /// If true, answers to a SYN are held too.
         syn_acks: bool,
+        /// If true, segments with payload are held too, which may be requests.
+        requests: bool,
     },
 }
 
@@ -131,11 +133,11 @@ pub(super) fn held(holds: Holds) -> Vec<Instruction> {
             program.jump(JSET, FIN, To::Accept, To::Next);
             program.payload(0, To::Accept, To::Reject);
         }
-        Holds::Acks { syn_acks } => {
+        Holds::Acks { syn_acks, requests } => {
             program.jump(JSET, ACK, To::Next, To::Reject);
             program.jump(JSET, FIN | RST, To::Reject, To::Next);
             program.jump(JSET, SYN, if syn_acks { To::Accept } else { To::Reject }, To::Next);
-            program.payload(0, To::Reject, To::Accept);
+            program.payload(0, if requests { To::Accept } else { To::Reject }, To::Accept);
         }
     }
     program.finish(1)
@@ -263,19 +265,21 @@ mod tests {
             let special = segment.flags.syn() || segment.flags.fin() || segment.flags.rst();
             let data = (payload > 0 || segment.flags.fin()) && !segment.flags.syn() && !segment.flags.rst();
             prop_assert_eq!(run(&held(Holds::Data), &packet, 0) != 0, data);
-            prop_assert_eq!(run(&held(Holds::Acks { syn_acks: false }), &packet, 0) != 0, segment.is_pure_ack());
+            prop_assert_eq!(run(&held(Holds::Acks { syn_acks: false, requests: false }), &packet, 0) != 0, segment.is_pure_ack());
             let syn_ack = segment.flags.syn() && segment.flags.ack() && !segment.flags.fin() && !segment.flags.rst();
             prop_assert_eq!(
-                run(&held(Holds::Acks { syn_acks: true }), &packet, 0) != 0,
+                run(&held(Holds::Acks { syn_acks: true, requests: false }), &packet, 0) != 0,
                 segment.is_pure_ack() || syn_ack
             );
+            let asks = Holds::Acks { syn_acks: false, requests: true };
+            prop_assert_eq!(run(&held(asks), &packet, 0) != 0, segment.flags.ack() && !special);
             let seen = packet_type != 3 && (special || payload > 0 && packet_type == 0);
             prop_assert_eq!(run(&sniffed(), &framed(&packet), packet_type) != 0, seen);
         }
 
         #[test]
         fn no_bytes_lead_a_program_astray(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
-            for program in [held(Holds::Data), held(Holds::Acks { syn_acks: true }), sniffed()] {
+            for program in [held(Holds::Data), held(Holds::Acks { syn_acks: true, requests: false }), sniffed()] {
                 prop_assert!(run(&program, &bytes, 0) <= SNAP_LEN);
             }
         }

@@ -36,8 +36,9 @@ pub fn rules(setup: &Setup) -> Result<Plan, IoError> {
 fn plan(program: &str, setup: &Setup) -> Plan {
     let packets = match setup.holds {
         Holds::Data => "outgoing TCP data",
-        Holds::Acks { syn_acks: false } => "outgoing pure acknowledgements",
-        Holds::Acks { syn_acks: true } => "outgoing pure acknowledgements and answers to a SYN",
+        Holds::Acks { requests: true, .. } => "outgoing acknowledgements and requests",
+        Holds::Acks { syn_acks: false, .. } => "outgoing pure acknowledgements",
+        Holds::Acks { syn_acks: true, .. } => "outgoing pure acknowledgements and answers to a SYN",
     };
     let purpose = format!("Queue {} holds {packets} of {}.", setup.queue, setup.interface);
     let command = |verb: &str| std::iter::once(program.to_string()).chain(arguments(verb, setup)).collect();
@@ -91,7 +92,11 @@ mod tests {
 
     #[test]
     fn the_rule_that_is_deleted_is_the_one_that_was_added() {
-        let setup = Setup { interface: "eth0".to_string(), queue: 7, holds: Holds::Acks { syn_acks: true } };
+        let setup = Setup {
+            interface: "eth0".to_string(),
+            queue: 7,
+            holds: Holds::Acks { syn_acks: true, requests: false },
+        };
         let plan = plan("iptables-legacy", &setup);
         let [step] = &plan.steps[..] else { panic!("one rule is enough: {plan:?}") };
         let text = step.command.join(" ");

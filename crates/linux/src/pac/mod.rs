@@ -30,6 +30,9 @@ use table::Table;
 /// The idle time after which a flow is forgotten that may be forged: its handshake is not completed, or our kernel has
 /// acknowledged nothing of it.
 const CONFIRM_TIMEOUT: Span = Span::from_secs(10);
+/// The most bytes that this host has sent when the first data comes. Who forges the end of a handshake must guess its
+/// sequence number to within so many.
+const FIRST_ANSWER: u32 = 65_536;
 /// The time between two searches for idle flows.
 const AGING_INTERVAL: Span = Span::from_secs(2);
 /// A time that no clock reaches: flows are aged here, not by the controller.
@@ -147,7 +150,8 @@ impl Pac {
     /// Ends the handshake of a flow, if `segment` completes it.
     fn open(&mut self, number: u32, segment: &Segment) {
         let Some(flow) = self.flows.get_mut(number) else { return };
-        if segment.flags.ack() && !segment.flags.syn() && flow.opening == Some(segment.ack) {
+        let Some(expected) = flow.opening else { return };
+        if segment.flags.ack() && !segment.flags.syn() && segment.ack.wrapping_sub(expected) <= FIRST_ANSWER {
             flow.opening = None;
             self.opening -= 1;
         }

@@ -5,9 +5,8 @@ use clearway_proto::{Framing, ShimEnv};
 use clearway_schema::{Auto, declare};
 use clearway_units::{Rate, Span};
 
-/// The hold limit that `auto` stands for: below Linux's least retransmission timeout of 200 ms, so that a held
-/// acknowledgement never lets its sender time out.
-const HOLD_LIMIT: Span = Span::from_ms(150);
+/// The hold limit that `auto` stands for: the time after which a SYN is sent again.
+const HOLD_LIMIT: Span = Span::from_secs(1);
 /// The bytes of the headers of IP and TCP, with TCP's timestamps.
 const HEADERS: u32 = 52;
 /// The bytes that Ethernet adds to an IP packet: header, frame check sequence, preamble and gap.
@@ -18,7 +17,7 @@ declare! {
     /// bounds of the state.
     pub struct PacParams {
         /// If true, an outgoing segment with data that follows incoming data, or begins a connection, is held as a
-        /// request that triggers a first window. The kernel must hand over such segments too.
+        /// request that triggers a first window. All outgoing data then passes through the daemon.
         hold_requests: bool = "false" from "our choice; the authors' module holds all outgoing segments";
         /// The largest number of flows that have state. The acknowledgements of further flows pass.
         max_flows: u32 = "65536" in "1" to "1000000" from "our choice";
@@ -36,8 +35,8 @@ declare! {
             rtt_initial, interval_min, interval_max, stall, patience, idle_timeout, initial_window,
         ] {
             /// The longest time for which an acknowledgement is held, after which it leaves whatever is in flight.
-            /// `auto`: 150 ms.
-            hold_limit from "our choice: below Linux's least retransmission timeout; the authors' module has 10 ms",
+            /// `auto`: 1 s.
+            hold_limit from "our choice: as long as a SYN waits for its answer; less lets many senders at a slow port overflow it, where a timeout costs one segment; the authors' module has 10 ms",
             /// The round-trip time of an idle network, and of a flow before its first measurement.
             rtt_initial = "1 ms" from "our choice: Linux's timestamps count milliseconds",
             interval_min = "500 us" from "our choice: an idle host wakes up in less",

@@ -28,7 +28,7 @@ impl PacJob {
         let setup = Setup {
             interface: settings.dev.to_string(),
             queue: settings.queue as u16,
-            holds: Holds::Acks { syn_acks: params.protocol.hold_syn_ack },
+            holds: Holds::Acks { syn_acks: params.protocol.hold_syn_ack, requests: params.hold_requests },
         };
         Ok(PacJob { settings, params, setup, found: None, driver: None })
     }
