@@ -62,7 +62,7 @@ fn run_daemon<S: Settings, J: Job>(
     matches: &ArgMatches,
     make: fn(S, &Given) -> Result<J, ConfigError>,
 ) -> Result<(), Failure> {
-    let given = cli::given::<S>(matches);
+    let given = cli::given::<S>(matches)?;
     let settings = given.read::<S>()?;
     let service = settings.service().clone();
     let mut job = make(settings, &given)?;
