@@ -258,8 +258,6 @@ def run_error(daemon: Running, *words: str) -> str:
 #: A line of Prometheus' text format: a name, labels, a number.
 LABEL = r'[a-z_]+="(?:[^"\\\n]|\\[\\"n])*"'
 SAMPLE = re.compile(rf"([a-z_:][a-z0-9_:]*)\{{({LABEL}(?:,{LABEL})*)\}} (\S+)")
-    r'([a-z_:][a-z0-9_:]*)\{([a-z_]+="(?:[^"\\\n]|\\[\\"n])*"(?:,[a-z_]+="(?:[^"\\\n]|\\[\\"n])*")*)\} (\S+)'
-)
 
 
 def check_prometheus(text: str) -> dict[str, str]:
