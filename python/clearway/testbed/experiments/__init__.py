@@ -14,6 +14,8 @@ NAMES = ("goodput", "incast", "convergence", "delay", "sharing", "applications",
 def find(name: str) -> Experiment:
     """The experiment of this name; raises `Error` if there is none."""
     if name not in NAMES:
-        raise Error(f"no such experiment {name!r}{suggestion(name, list(NAMES))}; `clearway testbed list` lists them")
+        raise Error(
+            f"no such experiment {name!r}{suggestion(name, list(NAMES)) or '; `clearway testbed list` lists them'}"
+        )
     found: Experiment = importlib.import_module(f"{__name__}.{name}").EXPERIMENT
     return found
