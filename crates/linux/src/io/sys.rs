@@ -140,6 +140,19 @@ pub(super) fn send_frames(socket: BorrowedFd<'_>, frames: &[Frame]) -> Result<us
     Errno::result(sent).map(|sent| sent as usize)
 }
 
+/// Gives the calling thread the highest ordinary priority, and what it starts later the usual one. Needs CAP_SYS_NICE.
+pub(super) fn raise_priority() -> Result<(), Errno> {
+    const HIGHEST: c_int = -20;
+    let usual = libc::sched_param { sched_priority: 0 };
+    let policy = libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: the first call reads `usual`, which outlives it; the second one has no pointers.
+    #[allow(unsafe_code)] // nix has neither call.
+    unsafe {
+        Errno::result(libc::sched_setscheduler(0, policy, &usual))?;
+        Errno::result(libc::setpriority(libc::PRIO_PROCESS, 0, HIGHEST)).map(drop)
+    }
+}
+
 /// The name of a network card in the form in which the kernel wants it. `None` if no card can have that name.
 fn request_for(name: &str) -> Option<libc::ifreq> {
     // SAFETY: `ifreq` is a plain structure of C for which zeroes are valid.

@@ -1,6 +1,6 @@
 //! The command line. Flags of daemons come from their declared settings.
 
-use super::config::Given;
+use super::config::{ConfigError, ConfigFile, Given};
 use super::settings::{HostSettings, PacSettings, Settings, SwitchSettings};
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -113,13 +113,16 @@ fn run_dir() -> Arg {
     .long("run-dir")
 }
 
-/// Returns the flags of a daemon that were given.
-pub fn given<S: Settings>(matches: &ArgMatches) -> Given {
+/// Returns what was given for a daemon: flags, and the configuration file.
+pub fn given<S: Settings>(matches: &ArgMatches) -> Result<Given, ConfigError> {
+    const TABLES: [&str; 3] = [HostSettings::COMMAND, PacSettings::COMMAND, SwitchSettings::COMMAND];
     let flags = S::SPECS.iter().filter_map(|spec| {
         matches.get_one::<String>(spec.name).map(|text| (spec.name.to_owned(), text.clone()))
     });
     let sets = matches.get_many::<String>("set").into_iter().flatten().cloned();
-    Given { flags: flags.collect(), sets: sets.collect(), file: None }
+    let file = matches.get_one::<String>("config");
+    let file = file.map(|path| ConfigFile::read(path, S::COMMAND, &TABLES)).transpose()?;
+    Ok(Given { flags: flags.collect(), sets: sets.collect(), file })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! From flags and a configuration file to settings. Flags win.
 
 use super::settings::Settings;
-use clearway_schema::{Entry, Error, Place, Value, one_line, suggestion};
+use clearway_schema::{Entry, Error, Place, Value, one_line, parse_toml, suggestion};
 use std::borrow::Cow;
 
 /// What the user gave for one daemon: flags, values of `--set`, and a table of a configuration file.
@@ -129,6 +129,40 @@ impl Given {
 }
 
 impl ConfigFile {
+    /// Reads the table of a kind of daemon from a file.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no TOML, or has something other than the tables of daemons at its top.
+    pub fn read(path: &str, table: &str, tables: &[&str]) -> Result<ConfigFile, ConfigError> {
+        let shown = one_line(path);
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigError(format!("{shown}: {error}")))?;
+        ConfigFile::parse(path, &text, table, tables)
+    }
+
+    fn parse(path: &str, text: &str, table: &str, tables: &[&str]) -> Result<ConfigFile, ConfigError> {
+        let root = parse_toml(text)
+            .map_err(|error| ConfigError(format!("{}:{}: {error}", one_line(path), error.line)))?;
+        let mut file = ConfigFile { path: path.into(), entries: Vec::new() };
+        let Value::Table(entries) = root else { return Ok(file) };
+        for entry in entries {
+            let is_known = tables.contains(&entry.key.as_str());
+            match entry.node.value {
+                Value::Table(entries) if entry.key == table => file.entries = entries,
+                Value::Table(_) if is_known => {}
+                _ => {
+                    let hint = suggestion(&entry.key, tables.iter().copied());
+                    let problem = match is_known {
+                        true => "write a table of settings".to_owned(),
+                        false => format!("is no table of settings{hint} (known: {})", tables.join(", ")),
+                    };
+                    let shown = format!("{}:{}", one_line(path), line(entry.place));
+                    return Err(ConfigError(format!("{shown}: {}: {problem}", one_line(&entry.key))));
+                }
+            }
+        }
+        Ok(file)
+    }
+
     fn error(
         &self,
         table: &str,
@@ -137,13 +171,18 @@ impl ConfigFile {
         value: Option<&Value>,
         problem: &str,
     ) -> ConfigError {
-        let line = match entry.place {
-            Place::Line(line) => format!(":{line}"),
-            Place::Override => String::new(),
-        };
+        let line = line(entry.place);
         let value = value.filter(|value| value.is_short()).map(|value| format!(" = {}", value.show()));
         let (path, key, value) = (one_line(&self.path), one_line(key), value.unwrap_or_default());
-        ConfigError(format!("{path}{line}: {table}.{key}{value}: {}", one_line(problem)))
+        ConfigError(format!("{path}:{line}: {table}.{key}{value}: {}", one_line(problem)))
+    }
+}
+
+/// The line of a value of a file.
+fn line(place: Place) -> usize {
+    match place {
+        Place::Line(line) => line,
+        Place::Override => 0,
     }
 }
 
@@ -205,5 +244,70 @@ mod tests {
         assert!(error("w_init").contains("write a parameter, =, and its value"));
         let written = read(&["w_init = 0.25", "alpha=0.5"]).expect("right");
         assert!(written.contains(&("w_init", "0.25".into())), "{written:?}");
+    }
+
+    fn file(text: &str) -> Result<Given, ConfigError> {
+        let file = ConfigFile::parse("x.toml", text, "host", &["host", "pac", "switch"])?;
+        Ok(Given { file: Some(file), ..Given::default() })
+    }
+
+    #[test]
+    fn a_file_gives_what_flags_do_not() {
+        let mut given = file("[host]\ndev = \"eth0\"\nqueue = 9\nlog_level = \"warn\"\n[pac]\nwrong = 1\n")
+            .expect("TOML");
+        given.flags.push(("queue".into(), "10".into()));
+        let settings: HostSettings = given.read().expect("right");
+        assert_eq!((settings.dev.0.as_str(), settings.queue), ("eth0", 10));
+        assert_eq!(settings.service.log_level, LogLevel::Warn);
+    }
+
+    #[test]
+    fn an_error_in_a_file_names_file_line_key_and_value_and_what_would_be_right() {
+        let error = |text: &str| match file(text) {
+            Err(error) => error.0,
+            Ok(given) => given.read::<HostSettings>().expect_err("wrong").0,
+        };
+        let wrong = error("[host]\ndev = \"eth0\"\nqueue = 70000\n");
+        assert_eq!(wrong, "x.toml:3: host.queue = 70000: must be from 0 to 65535");
+        let wrong = error("[host]\ndevice = \"eth0\"\n");
+        assert!(
+            wrong.starts_with("x.toml:2: host.device: unknown key; did you mean \"dev\"? (known: dev, "),
+            "{wrong}"
+        );
+        let missing = error("[host]\nqueue = 7\n");
+        assert_eq!(missing, "x.toml: host.dev or --dev: is missing; write name of a network card");
+        let wrong = error("\n[hosts]\n");
+        assert_eq!(
+            wrong,
+            "x.toml:2: hosts: is no table of settings; did you mean \"host\"? (known: host, pac, switch)"
+        );
+        assert!(error("[host\n").starts_with("x.toml:1: is not TOML: "), "{}", error("[host\n"));
+        assert_eq!(error("host = 1\n"), "x.toml:1: host: write a table of settings");
+    }
+
+    #[test]
+    fn parameters_of_a_file_come_before_those_of_flags_and_are_named_with_their_line() {
+        let read = |text: &str, sets: &[&str]| {
+            let mut given = file(text).expect("TOML");
+            given.sets = sets.iter().map(|set| (*set).into()).collect();
+            let mut got = Vec::new();
+            let mut set = |key: &str, value: &Value| match key {
+                "wrong" => {
+                    Err(Error::Value { name: "wrong", value: value.show(), problem: "must be 1".into() })
+                }
+                key => {
+                    got.push(format!("{key}={}", value.show()));
+                    Ok(())
+                }
+            };
+            given.parameters::<HostSettings>("x", &[], &mut set).map(|()| got)
+        };
+        let got = read("[host.set]\na = 1\nprofile = \"p\"\n", &["b=2", "profile=q"]).expect("right");
+        assert_eq!(got, ["profile=\"p\"", "a=1", "profile=\"q\"", "b=\"2\""]);
+        let wrong = read("[host.set]\na = 1\nwrong = 2\n", &[]).expect_err("wrong").0;
+        assert_eq!(wrong, "x.toml:3: host.set.wrong = 2: must be 1");
+        assert!(
+            read("[host]\nset = 1\n", &[]).expect_err("wrong").0.ends_with("write a table, under [host.set]")
+        );
     }
 }

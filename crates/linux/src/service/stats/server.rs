@@ -301,8 +301,7 @@ mod tests {
         server.listen(&stats).expect("free");
         server.listen_http(&Endpoint::Unix(http.clone())).expect("free");
         server.start(shared()).expect("a thread");
-        let silent: Vec<_> =
-            (0..3 * CONNECTIONS).map(|_| UnixStream::connect(&http).expect("queued")).collect();
+        let silent: Vec<_> = (0..CONNECTIONS).map(|_| UnixStream::connect(&http).expect("queued")).collect();
         let mut told = String::new();
         UnixStream::connect(&stats).expect("free").read_to_string(&mut told).expect("told");
         assert!(
