@@ -68,8 +68,10 @@ mod tests {
 
     #[test]
     fn the_page_on_the_daemon_lists_every_setting_as_it_is_declared() {
-        let page = include_str!("../../../../docs/clearwayd.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/clearwayd.md");
+        let page = std::fs::read_to_string(path).expect("the page is there");
         let parameters = |specs: &[Spec]| table("parameter", specs, |spec| format!("`{}`", spec.name));
+        let mut written = page.clone();
         for (kind, expected) in [
             ("every daemon", settings(ServiceSettings::SPECS)),
             ("host", settings(&own::<HostSettings>())),
@@ -78,8 +80,16 @@ mod tests {
             ("pac parameters", parameters(PacParams::SPECS)),
             ("switch", settings(&own::<SwitchSettings>())),
         ] {
-            let marked = format!("<!-- settings: {kind} -->\n\n{expected}\n");
-            assert!(page.contains(&marked), "docs/clearwayd.md needs these lines:\n{marked}");
+            let mark = format!("<!-- settings: {kind} -->\n\n");
+            let at = written.find(&mark).expect("the page has the mark") + mark.len();
+            let len = written[at..].find("\n\n").expect("a table ends with an empty line") + 1;
+            written.replace_range(at..at + len, &expected);
+        }
+        if written != page {
+            std::fs::write(path, written).expect("the page can be written");
+            panic!(
+                "docs/clearwayd.md was not up to date; this test has written its tables anew, so commit the page"
+            );
         }
     }
 
