@@ -164,8 +164,8 @@ def run(cx: Context, results: Results) -> None:
             share = rate[name, what, label] / rate[name, what, "cubic"]
             results.notes.append(f"{name}, {what}: ExpressPass reaches {share:.0%} of plain TCP.")
     results.tables["applications"] = Table(
-        f"Unchanged applications between two hosts. The file has {LARGE * cx.scale / 1e6:,.0f} MB under ExpressPass and "
-        "a tenth of that under plain TCP; the latencies are in milliseconds.",
+        f"Unchanged applications between two hosts. The file has {LARGE * cx.scale / 1e6:,.0f} MB over ExpressPass "
+        "and a tenth of that over plain TCP; the latencies are in milliseconds.",
         ["application", "what", "transport", "rate", "latency p50", "latency p99", "failed"],
         rows,
         digits=2,
