@@ -9,7 +9,7 @@ pub fn setup() -> Harness<Pac> {
     let params = PacParams {
         max_flows: 6,
         max_flows_per_peer: 4,
-        max_opening: 2,
+        max_unanswered: 2,
         max_held: 12,
         ..PacParams::default()
     };
