@@ -14,11 +14,11 @@ pub fn setup() -> Harness<Pac> {
         ..PacParams::default()
     };
     let rules = Rules {
-        hold_max: Span::from_ms(151),
+        hold_max: Span::from_ms(1_001),
         held_max: 12,
         bounds: vec![
             Bound { name: "pac_flows", most: 6.0 },
-            Bound { name: "pac_flows_opening", most: 2.0 },
+            Bound { name: "pac_flows_opening", most: 6.0 },
             Bound { name: "pac_held", most: 12.0 },
         ],
         idle: Span::from_secs(400),
