@@ -4,6 +4,7 @@
 //! [`Driver::open`] opens all sockets, [`rules`] makes the rules by which packets get there, and [`Driver::drive`] runs
 //! until its [`Supervisor`] stops it.
 
+mod bpf;
 mod card;
 mod check;
 mod driver;
@@ -18,6 +19,7 @@ mod rules;
 mod supervisor;
 mod sys;
 
+pub use bpf::PerCpuArray;
 pub use card::{Card, LinkState};
 pub use check::{CardReport, check};
 pub use driver::{Driver, Setup};

@@ -23,6 +23,11 @@ pub trait Job {
     /// Opens the sockets, before the rules are set.
     fn open(&mut self) -> Result<(), String>;
 
+    /// Looks at what the rules have set, before privileges are given up.
+    fn look_back(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Works until the supervisor ends it, after the rules are set and privileges are given up.
     fn drive(&mut self, supervisor: &mut dyn Supervisor) -> Result<(), String>;
 }
@@ -54,6 +59,7 @@ pub fn run(job: &mut dyn Job, service: &ServiceSettings) -> Result<(), String> {
     let others = journals.split_off(1.min(journals.len()));
     let journal = journals.pop().ok_or("a daemon works on at least one network card")?;
     let applied = plan.apply(journal).map_err(|error| error.to_string())?;
+    job.look_back()?;
     drop_privileges()?;
     let shared = Arc::new(Shared::new(identity.clone()));
     server.start(Arc::clone(&shared)).map_err(|error| format!("the thread of statistics: {error}"))?;

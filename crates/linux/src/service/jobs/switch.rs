@@ -7,7 +7,7 @@ use crate::service::config::ConfigError;
 use crate::service::daemon::Job;
 use crate::service::settings::{Device, Folder, Settings, SwitchSettings};
 use crate::service::stats::Identity;
-use crate::switch::{Bridge, Config, Port, Present, plan};
+use crate::switch::{Bridge, Config, Port, Present, Statistics, plan, verify};
 use crate::wire::Segment;
 use clearway_units::{Span, Time};
 use nix::time::{ClockId, clock_gettime};
@@ -16,11 +16,14 @@ use std::time::Duration;
 
 /// The time between two looks of the supervisor.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// The looks of the supervisor from one reading of the ports' counters to the next.
+const READ_EVERY: u64 = 4;
 
 /// A daemon that keeps a switch set up.
 pub struct SwitchJob {
     config: Config,
     folder: PathBuf,
+    statistics: Option<Statistics>,
 }
 
 impl SwitchJob {
@@ -53,7 +56,7 @@ impl SwitchJob {
             credit_dscp: settings.credit_dscp.map(|dscp| dscp as u8),
         };
         config.check().map_err(|error| ConfigError(error.to_string()))?;
-        Ok(SwitchJob { config, folder: Folder::of(&settings.service.run_dir) })
+        Ok(SwitchJob { config, folder: Folder::of(&settings.service.run_dir), statistics: None })
     }
 }
 
@@ -79,22 +82,49 @@ impl Job for SwitchJob {
         Ok(())
     }
 
+    fn look_back(&mut self) -> Result<(), String> {
+        for deviation in verify(&self.config).map_err(|error| error.to_string())? {
+            match deviation.is_rounding {
+                true => tracing::info!(%deviation, "the kernel rounds"),
+                false => tracing::warn!(%deviation, "the kernel does not do what was asked"),
+            }
+        }
+        self.statistics = Some(Statistics::open(&self.config).map_err(|error| error.to_string())?);
+        Ok(())
+    }
+
     fn drive(&mut self, supervisor: &mut dyn Supervisor) -> Result<(), String> {
         let now = || clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(|error| format!("the clock: {error}"));
         let start = now()?;
-        loop {
+        let mut switch = KernelSwitch { statistics: self.statistics.take() };
+        let mut failed = false;
+        for round in 0u64.. {
+            if let Some(statistics) = &mut switch.statistics
+                && round.is_multiple_of(READ_EVERY)
+            {
+                match statistics.read() {
+                    Err(error) if !failed => {
+                        tracing::warn!(%error, "the counters of the ports cannot be read");
+                        failed = true;
+                    }
+                    result => failed = result.is_err(),
+                }
+            }
             let since = Duration::from(now()? - start);
             let since = Time::ZERO.saturating_add(Span::from_us(since.as_micros() as u64));
-            if supervisor.look(&KernelSwitch, since) == Next::Stop {
-                return Ok(());
+            if supervisor.look(&switch, since) == Next::Stop {
+                break;
             }
             std::thread::sleep(LOOK_EVERY);
         }
+        Ok(())
     }
 }
 
 /// A switch that the kernel runs: no packet comes to the daemon.
-struct KernelSwitch;
+struct KernelSwitch {
+    statistics: Option<Statistics>,
+}
 
 impl Datapath for KernelSwitch {
     fn handle_frame(&mut self, _: &[u8], _: Time, _: &mut Actions) {}
@@ -111,5 +141,9 @@ impl Datapath for KernelSwitch {
 
     fn handle_timeout(&mut self, _: Time, _: &mut Actions) {}
 
-    fn metrics(&self, _: &mut dyn FnMut(Metric)) {}
+    fn metrics(&self, each: &mut dyn FnMut(Metric)) {
+        if let Some(statistics) = &self.statistics {
+            statistics.metrics(each);
+        }
+    }
 }
