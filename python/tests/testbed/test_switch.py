@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from clearway.testbed import Daemon, Network, Shape, Switch, call, wait_until
+from clearway.testbed import Daemon, Network, Shape, Switch, call
+from clearway.testbed.namespace import wait_until
 
 pytestmark = pytest.mark.testbed
 RATE = 100_000_000

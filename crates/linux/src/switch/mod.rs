@@ -6,6 +6,7 @@
 //! | [`Present`] | the state of the network cards before |
 //! | [`plan`] | the commands that make ports of a bridge, or of a router, ports of an ExpressPass switch |
 //! | [`verify()`] | the differences between what was asked and what the kernel enforces |
+//! | [`soft`] | the switch in user space |
 //! | [`Statistics`] | the counters of all ports |
 //! | [`Reading`] | the settings and counters of a port, as the kernel tells them |
 
@@ -16,6 +17,7 @@ pub mod objects;
 mod plan;
 mod present;
 mod reading;
+pub mod soft;
 mod statistics;
 mod verify;
 
