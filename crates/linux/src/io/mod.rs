@@ -10,6 +10,7 @@ mod check;
 mod driver;
 mod error;
 mod filter;
+mod load;
 mod netlink;
 mod netns;
 mod offload;

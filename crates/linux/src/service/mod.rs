@@ -3,6 +3,7 @@
 mod cli;
 mod config;
 mod daemon;
+mod events;
 mod jobs;
 mod logs;
 mod notify;
@@ -17,7 +18,7 @@ use clap::ArgMatches;
 use clearway_schema::{Declared, suggestion};
 use config::{ConfigError, Given};
 use daemon::Job;
-use jobs::{PacJob, SwitchJob};
+use jobs::{HostJob, PacJob, SwitchJob};
 use settings::{Folder, ServiceSettings, Settings};
 use stats::Query;
 use std::ffi::OsString;
@@ -40,7 +41,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let result = match matches.subcommand() {
-        Some(("host", _)) => Err(Failure::Failed("this build has no datapath for hosts".into())),
+        Some(("host", matches)) => run_daemon(matches, HostJob::new),
         Some(("pac", matches)) => run_daemon(matches, PacJob::new),
         Some(("switch", matches)) => run_daemon(matches, |settings, _| SwitchJob::new(&settings)),
         Some(("object", matches)) => run_object(matches),
