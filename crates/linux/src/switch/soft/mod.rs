@@ -68,7 +68,11 @@ impl SoftSwitch {
     /// Makes a switch without any frame.
     pub fn new(config: &SoftConfig) -> SoftSwitch {
         let ports = config.ports.iter().map(|(rate, _)| {
-            SoftPort::new(*rate, &config.port, config.mechanism.as_ref().map(|mechanism| mechanism.build(*rate)))
+            SoftPort::new(
+                *rate,
+                &config.port,
+                config.mechanism.as_ref().map(|mechanism| mechanism.build(*rate)),
+            )
         });
         SoftSwitch {
             ports: ports.collect(),
@@ -101,7 +105,8 @@ impl SoftSwitch {
         let (to, source) = (mac(0), mac(6));
         self.forwarding.learn(source, from, now);
         let class = Class::of(bytes);
-        let segment = (bytes[12..14] == [8, 0]).then(|| Segment::parse(&bytes[ETHERNET_LEN..]).ok()).flatten();
+        let segment =
+            (bytes[12..14] == [8, 0]).then(|| Segment::parse(&bytes[ETHERNET_LEN..]).ok()).flatten();
         let name = match &segment {
             Some(segment) if self.ports.iter().any(SoftPort::notifies) && segment.payload > 0 => {
                 Some(self.names.name(segment.flow, source))
@@ -176,7 +181,16 @@ impl SoftSwitch {
     fn notify(&mut self, name: u64) {
         let Some((flow, sender)) = self.names.flow(name) else { return };
         let Some(port) = self.forwarding.find(sender, self.now) else { return };
-        let control = Control { kind: Kind::Cnp, flow, session: 0, cookie: 0, number: 0, value: 0, mtu: 0, wants_ecn: false };
+        let control = Control {
+            kind: Kind::Cnp,
+            flow,
+            session: 0,
+            cookie: 0,
+            number: 0,
+            value: 0,
+            mtu: 0,
+            wants_ecn: false,
+        };
         let bytes = control.to_frame(self.addresses[port], sender);
         self.ports[port].books.notifications += 1;
         self.enqueue(port, &bytes, Class::Notification, None, None);

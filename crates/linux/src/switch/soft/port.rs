@@ -99,8 +99,10 @@ impl SoftPort {
 
     /// Returns the frames that wait or are being sent.
     pub fn queued(&self) -> u64 {
-        (self.notifications.len() + self.credits.len() + self.data.len() + usize::from(self.sending.is_some()))
-            as u64
+        (self.notifications.len()
+            + self.credits.len()
+            + self.data.len()
+            + usize::from(self.sending.is_some())) as u64
     }
 
     /// Handles a frame that shall leave by the port, which has worked up to `now`. Returns the frame if there is no room.

@@ -45,8 +45,16 @@ fn data(from: u8, to: u8, payload: usize) -> Vec<u8> {
 
 fn credit(from: u8, to: u8) -> Vec<u8> {
     let flow = flow(to, from);
-    let control =
-        Control { kind: Kind::Credit, flow, session: 0, cookie: 0, number: 0, value: 0, mtu: 0, wants_ecn: false };
+    let control = Control {
+        kind: Kind::Credit,
+        flow,
+        session: 0,
+        cookie: 0,
+        number: 0,
+        value: 0,
+        mtu: 0,
+        wants_ecn: false,
+    };
     control.to_frame(mac(from), mac(to)).to_vec()
 }
 
