@@ -151,18 +151,13 @@ pub fn compare(config: &Config, port: &Port, reading: &Reading) -> Vec<Deviation
 /// The rate that HTB enforces for frames of `wire` bytes: it counts the time of a frame in whole nanoseconds, by a
 /// multiplication and a shift (`psched_ratecfg_precompute` of the kernel).
 fn enforced_bps(class: &Class, wire: u64) -> f64 {
+    let rate = class.rate.max(1);
     let (mut factor, mut shift) = (1_000_000_000u64, 0u32);
-    let mut mult = 1;
-    if class.rate > 0 {
-        loop {
-            mult = factor / class.rate;
-            if mult & (1 << 31) != 0 || factor & (1 << 63) != 0 {
-                break;
-            }
-            factor <<= 1;
-            shift += 1;
-        }
+    while (factor / rate) & (1 << 31) == 0 && factor & (1 << 63) == 0 {
+        factor <<= 1;
+        shift += 1;
     }
+    let mult = factor / rate;
     let ns = (u128::from(wire) * u128::from(mult)) >> shift;
     8e9 * wire as f64 / ns.max(1) as f64
 }
