@@ -1,12 +1,14 @@
 //! The port behind which each Ethernet address was seen last.
 
-use super::ADDRESS_AGE;
 use crate::wire::MacAddr;
-use clearway_units::Time;
+use clearway_units::{Span, Time};
 use std::collections::HashMap;
 
 /// The addresses that a switch remembers at most. Frames to others go to all ports.
 const ADDRESSES_MAX: usize = 4096;
+
+/// The time for which the port of an address is remembered without a frame from it.
+const ADDRESS_AGE: Span = Span::from_secs(300);
 
 /// The table of addresses.
 #[derive(Debug, Default)]
@@ -47,7 +49,6 @@ fn is_group(address: MacAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clearway_units::Span;
 
     #[test]
     fn an_address_is_found_where_it_was_seen_last_and_forgotten_after_five_minutes() {

@@ -18,7 +18,7 @@ pub use port::{PortBooks, PortConfig};
 
 use crate::wire::{Control, Kind, MacAddr, Segment};
 use clearway_proto::AnyMechanismConfig;
-use clearway_units::{Rate, Span, Time};
+use clearway_units::{Rate, Time};
 use frame::ETHERNET_LEN;
 use names::Names;
 use port::SoftPort;
@@ -224,9 +224,6 @@ impl SoftSwitch {
                 + self.ports.iter().map(SoftPort::queued).sum::<u64>()
     }
 }
-
-/// The time for which the port of an address is remembered without a frame from it.
-const ADDRESS_AGE: Span = Span::from_secs(300);
 
 #[cfg(test)]
 mod tests;

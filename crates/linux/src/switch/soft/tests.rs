@@ -2,7 +2,7 @@ use super::*;
 use crate::wire::{FlowKey, Kind};
 use clearway_proto::AnyTransport;
 use clearway_proto::port::{CreditShaping, MarkAt, StepMarker};
-use clearway_units::Bytes;
+use clearway_units::{Bytes, Span};
 use proptest::prelude::*;
 use std::net::Ipv4Addr;
 
