@@ -177,3 +177,39 @@ def unregistered() -> bool:
     """Takes DCTCP out of the kernel, which works once no connection has it."""
     call("bpftool", "struct_ops", "unregister", "name", "cw_dctcp", check=False)
     return "cw_dctcp" not in call("sysctl", "net.ipv4.tcp_available_congestion_control")
+
+
+def test_a_switch_in_user_space_limits_credits_exactly_and_forwards_at_the_rate_of_its_links(net: Network) -> None:
+    switch, (h1, h2, h3) = net.switches[0], net.hosts
+    for port in switch.ports:
+        switch.run("ip", "link", "set", port.device, "nomaster")
+    before = state(switch)
+    with daemon(net, "--user-space", "true") as running:
+        server = h1.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
+        time.sleep(0.3)
+        data = h3.start("iperf3", "-c", h1.address, "-t", "4", "-J", stdout=subprocess.PIPE)
+        time.sleep(1)
+        words = [mac.replace(":", "") for mac in (h1.mac, h2.mac)]
+        start = time.monotonic()
+        sent = int(h2.run("python3", "-c", SENDER, *words, str(2 * CREDITS)))
+        time.sleep(0.3)
+        took = time.monotonic() - start
+        goodput = json.loads(data.communicate(timeout=20)[0])["end"]["sum_received"]["bits_per_second"]
+        server.wait(10)
+        time.sleep(0.3)
+        counted = counters(running.ask("stats", "--json"))
+        through, dropped = (counted[f"credits_{what}_total"]["p1"] for what in ("forwarded", "dropped"))
+        assert through + dropped == sent
+        assert CREDITS <= through <= CREDITS * took + 10
+        assert 0.5 * net.shape.plain_goodput_bps <= goodput <= net.shape.plain_goodput_bps
+        running.stop()
+    assert state(switch) == before
+
+
+def counters(line: str) -> dict[str, dict[str, float]]:
+    """The metrics of `clearwayd stats --json` that have a label: name -> label -> value."""
+    found: dict[str, dict[str, float]] = {}
+    for metric in json.loads(line)["metrics"]:
+        for label in (metric.get("labels") or {}).values():
+            found.setdefault(metric["name"], {})[label] = metric["value"]
+    return found

@@ -32,6 +32,32 @@ pub trait Job {
     fn drive(&mut self, supervisor: &mut dyn Supervisor) -> Result<(), String>;
 }
 
+impl Job for Box<dyn Job> {
+    fn identity(&self) -> Identity {
+        (**self).identity()
+    }
+
+    fn devices(&self) -> Vec<String> {
+        (**self).devices()
+    }
+
+    fn plan(&mut self) -> Result<Plan, String> {
+        (**self).plan()
+    }
+
+    fn open(&mut self) -> Result<(), String> {
+        (**self).open()
+    }
+
+    fn look_back(&mut self) -> Result<(), String> {
+        (**self).look_back()
+    }
+
+    fn drive(&mut self, supervisor: &mut dyn Supervisor) -> Result<(), String> {
+        (**self).drive(supervisor)
+    }
+}
+
 /// Runs a daemon until a signal ends it. Rules are undone however it ends, but for SIGKILL.
 pub fn run(job: &mut dyn Job, service: &ServiceSettings) -> Result<(), String> {
     let mut signals = Signals::block().map_err(|error| format!("signals cannot be handled: {error}"))?;
