@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shutil
 import subprocess
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from clearway.testbed import Daemon, Network, Shape, Switch, call
+from clearway.testbed import Daemon, Network, Shape, Switch
 from clearway.testbed.namespace import wait_until
 
 pytestmark = pytest.mark.testbed
@@ -42,21 +41,15 @@ print(n)
 def net() -> Iterator[Network]:
     """Three hosts whose switch is a plain bridge: its ports have no queues yet."""
     with Network(Shape(hosts=3, cards=False)) as net:
-        for port in net.switches[0].ports:
-            net.switches[0].run("tc", "qdisc", "del", "dev", port.device, "root")
+        net.switches[0].daemon.stop()
         yield net
 
 
-@contextlib.contextmanager
-def daemon(net: Network, *words: str) -> Iterator[Daemon]:
-    """The daemon at the switch."""
+def start(net: Network, *words: str) -> Daemon:
+    """Starts the daemon at the switch."""
     switch = net.switches[0]
     ports = ",".join(port.device for port in switch.ports)
-    log = net.logs / "switch.log"
-    daemon = Daemon(switch.namespace, ("switch", "--ports", ports, "--rate", "100Mbps", *words), log)
-    net.daemons.append(daemon)
-    daemon.start()
-    yield daemon
+    return net.start_daemon(switch.namespace, "switch", "--ports", ports, "--rate", "100Mbps", *words)
 
 
 def state(switch: Switch) -> dict[str, Any]:
@@ -83,12 +76,12 @@ def test_everything_is_as_before_when_the_daemon_has_ended(net: Network) -> None
     switch = net.switches[0]
     switch.run("ethtool", "-K", "p1", "gro", "on")
     before = state(switch)
-    with daemon(net, "--bridge", "br0", "--ecn", "20") as running:
-        during = state(switch)
-        assert during["qdiscs"] != before["qdiscs"]
-        assert during["offloads"] != before["offloads"]
-        assert "the kernel does not do what was asked" not in running.log.read_text("utf-8")
-        running.stop()
+    running = start(net, "--bridge", "br0", "--ecn", "20")
+    during = state(switch)
+    assert during["qdiscs"] != before["qdiscs"]
+    assert during["offloads"] != before["offloads"]
+    assert "the kernel does not do what was asked" not in running.log.read_text("utf-8")
+    running.stop()
     assert state(switch) == before
 
 
@@ -96,11 +89,11 @@ def test_a_killed_daemon_leaves_the_switch_working_and_cleanup_restores_what_was
     switch = net.switches[0]
     switch.run("tc", "qdisc", "add", "dev", "p2", "clsact")
     before = state(switch)
-    with daemon(net, "--ecn", "20") as running:
-        running.kill()
-        net.hosts[1].run("ping", "-c1", "-W2", net.hosts[0].address)
-        assert passed(switch, "p1", "10:")["options"] == {"limit": 8}
-        running.ask("cleanup")
+    running = start(net, "--ecn", "20")
+    running.kill()
+    net.hosts[1].run("ping", "-c1", "-W2", net.hosts[0].address)
+    assert passed(switch, "p1", "10:")["options"] == {"limit": 8}
+    running.ask("cleanup")
     assert state(switch) == before
 
 
@@ -109,74 +102,63 @@ def test_a_bridge_that_the_daemon_makes_goes_with_it(net: Network) -> None:
     for port in switch.ports:
         switch.run("ip", "link", "set", port.device, "nomaster", "down")
     before = state(switch)
-    with daemon(net, "--bridge", "cw0", "--make-bridge", "true") as running:
-        wait_until(lambda: all(link["state"] == "forwarding" for link in state(switch)["bridge"]), "ports forward")
-        net.hosts[2].run("ping", "-c1", "-W2", net.hosts[0].address)
-        running.stop()
+    running = start(net, "--bridge", "cw0", "--make-bridge", "true")
+    wait_until(lambda: all(link["state"] == "forwarding" for link in state(switch)["bridge"]), "ports forward")
+    net.hosts[2].run("ping", "-c1", "-W2", net.hosts[0].address)
+    running.stop()
     assert state(switch) == before
 
 
 def test_credits_pass_at_their_share_of_the_link_beside_data_and_the_excess_is_dropped(net: Network) -> None:
     switch, (h1, h2, h3) = net.switches[0], net.hosts
-    with daemon(net) as running:
-        server = h1.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
-        time.sleep(0.3)
-        data = h3.start("iperf3", "-c", h1.address, "-t", "4", stdout=subprocess.DEVNULL)
-        time.sleep(1)
-        first, start = passed(switch, "p1", "10:"), time.monotonic()
-        words = [mac.replace(":", "") for mac in (h1.mac, h2.mac)]
-        sent = int(h2.run("python3", "-c", SENDER, *words, str(2 * CREDITS)))
-        last, took = passed(switch, "p1", "10:"), time.monotonic() - start
-        data.wait(10)
-        server.wait(10)
-        through, dropped = (last[key] - first[key] for key in ("packets", "drops"))
-        assert through + dropped == sent - 8 - 2 or abs(through + dropped - sent) <= 10
-        # No more than the share, the bucket and the queue may pass in the time that it took. A busy machine sends its
-        # two seconds of credits in bursts, of which the queue drops more.
-        assert CREDITS <= through <= CREDITS * took + 12
-        assert dropped > 0
-        text = running.ask("stats", "--json")
-        assert "credits_dropped_total" in text
+    running = start(net)
+    server = h1.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
+    time.sleep(0.3)
+    data = h3.start("iperf3", "-c", h1.address, "-t", "4", stdout=subprocess.DEVNULL)
+    time.sleep(1)
+    first, begun = passed(switch, "p1", "10:"), time.monotonic()
+    words = [mac.replace(":", "") for mac in (h1.mac, h2.mac)]
+    sent = int(h2.run("python3", "-c", SENDER, *words, str(2 * CREDITS)))
+    last, took = passed(switch, "p1", "10:"), time.monotonic() - begun
+    data.wait(10)
+    server.wait(10)
+    through, dropped = (last[key] - first[key] for key in ("packets", "drops"))
+    assert through + dropped == sent - 8 - 2 or abs(through + dropped - sent) <= 10
+    # No more than the share, the bucket and the queue may pass in the time that it took. A busy machine sends its
+    # two seconds of credits in bursts, of which the queue drops more.
+    assert CREDITS <= through <= CREDITS * took + 12
+    assert dropped > 0
+    text = running.ask("stats", "--json")
+    assert "credits_dropped_total" in text
 
 
 def test_dctcp_keeps_the_queue_near_the_threshold_and_fills_the_link() -> None:
     if not shutil.which("bpftool"):
         pytest.skip("skipped: needs bpftool")
-    call("bpftool", "struct_ops", "register", "crates/linux/bpf/dctcp.bpf.o")
-    try:
-        with Network(Shape(hosts=3, cards=False, congestion_control="cw_dctcp", ecn=True)) as net:
-            switch, (h1, h2, h3) = net.switches[0], net.hosts
-            for port in switch.ports:
-                switch.run("tc", "qdisc", "del", "dev", port.device, "root")
-            with daemon(net, "--ecn", "20"):
-                servers = [h1.start("iperf3", "-s", "-1", "-p", str(port)) for port in (5201, 5202)]
-                time.sleep(0.3)
-                flows = [
-                    h.start("iperf3", "-c", h1.address, "-p", str(port), "-t", "4", "-J", stdout=subprocess.PIPE)
-                    for h, port in ((h2, 5201), (h3, 5202))
-                ]
-                time.sleep(1.5)
-                queue = []
-                for _ in range(40):
-                    queue.append(passed(switch, "p1", "20:")["qlen"])
-                    time.sleep(0.04)
-                ends = [json.loads(flow.communicate(timeout=20)[0])["end"] for flow in flows]
-                for server in servers:
-                    server.wait(10)
-            goodput = sum(end["sum_received"]["bits_per_second"] for end in ends)
-            queue.sort()
-            assert 10 <= queue[20] <= 26, queue
-            assert queue[36] <= 40, queue
-            assert goodput >= 0.9 * net.shape.plain_goodput_bps
-            assert {end["sender_tcp_congestion"] for end in ends} == {"cw_dctcp"}
-    finally:
-        wait_until(lambda: unregistered(), "cw_dctcp is unregistered")
-
-
-def unregistered() -> bool:
-    """Takes DCTCP out of the kernel, which works once no connection has it."""
-    call("bpftool", "struct_ops", "unregister", "name", "cw_dctcp", check=False)
-    return "cw_dctcp" not in call("sysctl", "net.ipv4.tcp_available_congestion_control")
+    with Network(Shape(hosts=3, cards=False, congestion_control="cw_dctcp", ecn=True, marking=20)) as net:
+        switch, (h1, h2, h3) = net.switches[0], net.hosts
+        servers = [h1.start("iperf3", "-s", "-1", "-p", str(port), stdout=subprocess.DEVNULL) for port in (5201, 5202)]
+        time.sleep(0.3)
+        flows = [
+            h.start("iperf3", "-c", h1.address, "-p", str(port), "-t", "4", "-J", stdout=subprocess.PIPE)
+            for h, port in ((h2, 5201), (h3, 5202))
+        ]
+        time.sleep(1.5)
+        queue = []
+        for _ in range(40):
+            queue.append(passed(switch, "p1", "20:")["qlen"])
+            time.sleep(0.04)
+        ends = [json.loads(flow.communicate(timeout=20)[0])["end"] for flow in flows]
+        for server in servers:
+            server.wait(10)
+        counted = counters(switch.daemon.ask("stats", "--json"))
+    queue.sort()
+    assert 10 <= queue[20] <= 26, queue
+    assert queue[36] <= 40, queue
+    assert sum(end["sum_received"]["bits_per_second"] for end in ends) >= 0.9 * net.shape.plain_goodput_bps
+    assert {end["sender_tcp_congestion"] for end in ends} == {"cw_dctcp"}
+    assert counted["marked_total"]["p1"] > 100
+    assert counted["data_waiting_max"]["p1"] >= queue[-1]
 
 
 def test_a_switch_in_user_space_limits_credits_exactly_and_forwards_at_the_rate_of_its_links(net: Network) -> None:
@@ -184,25 +166,25 @@ def test_a_switch_in_user_space_limits_credits_exactly_and_forwards_at_the_rate_
     for port in switch.ports:
         switch.run("ip", "link", "set", port.device, "nomaster")
     before = state(switch)
-    with daemon(net, "--user-space", "true") as running:
-        server = h1.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
-        time.sleep(0.3)
-        data = h3.start("iperf3", "-c", h1.address, "-t", "4", "-J", stdout=subprocess.PIPE)
-        time.sleep(1)
-        words = [mac.replace(":", "") for mac in (h1.mac, h2.mac)]
-        start = time.monotonic()
-        sent = int(h2.run("python3", "-c", SENDER, *words, str(2 * CREDITS)))
-        time.sleep(0.3)
-        took = time.monotonic() - start
-        goodput = json.loads(data.communicate(timeout=20)[0])["end"]["sum_received"]["bits_per_second"]
-        server.wait(10)
-        time.sleep(0.3)
-        counted = counters(running.ask("stats", "--json"))
-        through, dropped = (counted[f"credits_{what}_total"]["p1"] for what in ("forwarded", "dropped"))
-        assert through + dropped == sent
-        assert CREDITS <= through <= CREDITS * took + 10
-        assert 0.5 * net.shape.plain_goodput_bps <= goodput <= net.shape.plain_goodput_bps
-        running.stop()
+    running = start(net, "--user-space", "true")
+    server = h1.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
+    time.sleep(0.3)
+    data = h3.start("iperf3", "-c", h1.address, "-t", "4", "-J", stdout=subprocess.PIPE)
+    time.sleep(1)
+    words = [mac.replace(":", "") for mac in (h1.mac, h2.mac)]
+    begun = time.monotonic()
+    sent = int(h2.run("python3", "-c", SENDER, *words, str(2 * CREDITS)))
+    time.sleep(0.3)
+    took = time.monotonic() - begun
+    goodput = json.loads(data.communicate(timeout=20)[0])["end"]["sum_received"]["bits_per_second"]
+    server.wait(10)
+    time.sleep(0.3)
+    counted = counters(running.ask("stats", "--json"))
+    through, dropped = (counted[f"credits_{what}_total"]["p1"] for what in ("forwarded", "dropped"))
+    assert through + dropped == sent
+    assert CREDITS <= through <= CREDITS * took + 10
+    assert 0.5 * net.shape.plain_goodput_bps <= goodput <= net.shape.plain_goodput_bps
+    running.stop()
     assert state(switch) == before
 
 

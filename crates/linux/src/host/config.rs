@@ -29,8 +29,9 @@ declare! {
         ask_again: Span = "10 s" in "10 ms" to "3600 s" from "our choice";
         /// The number of requests or stops without an answer after which a flow is plain TCP.
         unanswered: u32 = "6" in "1" to "20" from "our choice: 63 times the retry time, as it doubles";
-        /// The least time without a credit after which a sender whose data waits asks anew.
-        silence: Span = "20 ms" in "1 ms" to "10 s" from "our choice: far beyond the gap between credits of a loaded link";
+        /// The least time without a credit after which a sender whose data waits asks anew. If credits come seldom, it
+        /// is the time of 16 of them.
+        silence: Span = "50 ms" in "1 ms" to "10 s" from "our choice: far beyond the gap between credits of a loaded link, since a new request starts the feedback control anew";
         /// The largest time for which a packet is held. The flow is plain TCP then.
         hold_max: Span = "1 s" in "1 ms" to "10 s" from "our choice: one initial retransmission timeout of TCP (RFC 6298)";
         /// The largest number of packets held at once, of all flows.
