@@ -130,7 +130,10 @@ impl Job for SwitchJob {
 }
 
 /// A switch without a datapath, of which the supervisor sees the counters.
-pub struct Reported<'a>(pub &'a dyn Fn(&mut dyn FnMut(Metric)));
+pub struct Reported<'a>(pub Report<'a>);
+
+/// A function that hands all counters to another one.
+type Report<'a> = &'a dyn Fn(&mut dyn FnMut(Metric));
 
 impl Datapath for Reported<'_> {
     fn handle_frame(&mut self, _: &[u8], _: Time, _: &mut Actions) {}
