@@ -8,23 +8,32 @@ RUST := $(shell find crates workloads scenarios -type f -not -name '*.md' 2>/dev
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-full mutants parity bench wheel lint docs notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-testbed test-full soak mutants fuzz parity bench bpf wheel lint docs notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 build: .venv/.built ## Builds the simulator and the Python package into .venv; the command is then .venv/bin/clearway.
 
+# Without the link-time optimisation of a release, which takes minutes and gains the daemon little.
+clearwayd: ## Builds the daemon for Linux hosts and switches: target/release/clearwayd.
+	CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+	  cargo build --release --locked --quiet -p clearway-linux --bin clearwayd
+
 run: build ## Runs the main job and writes out/report/index.html (about a minute once built).
 	@$(BIN)/clearway demo
 
-test: build ## Runs all tests (under 10 minutes on 2 cores, build included).
+test: build clearwayd ## Runs all tests (under 10 minutes on 2 cores, build included).
 	$(NEXTEST) run --workspace --locked
 	cargo test --workspace --doc --locked --quiet
 	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n 0 -m testbed python/tests/testbed
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest clearway._clearway
 	@echo "make test: everything passed"
+
+test-testbed: build clearwayd ## Runs the tests of the daemon on network namespaces (as root; skipped otherwise).
+	$(BIN)/pytest -n 0 -m testbed python/tests/testbed
 
 test-full: test ## Runs the long tests too.
 	$(NEXTEST) run --workspace --locked --release --profile full --run-ignored only
@@ -37,11 +46,25 @@ mutants: .venv/.dependencies target/tools/bin/cargo-mutants ## Mutates the code 
 target/tools/bin/cargo-mutants:
 	cargo install cargo-mutants --version 27.1.0 --locked --debug --root target/tools
 
+# Without sanitizers: the code under test is safe Rust, and so the stable toolchain suffices. The limit to the length of
+# an input is that of a few hundred steps.
+fuzz: target/tools/bin/cargo-fuzz ## Fuzzes the Linux datapath, each target for ten minutes (FUZZ="pac" for one, FUZZ_SECONDS=60 for less).
+	for target in $(or $(FUZZ),$(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))); do \
+	  PATH="$(CURDIR)/target/tools/bin:$$PATH" cargo fuzz run --sanitizer none $$target -- \
+	    -max_total_time=$(or $(FUZZ_SECONDS),600) -max_len=4096 -print_final_stats=1 || exit 1; \
+	done
+
+target/tools/bin/cargo-fuzz:
+	cargo install cargo-fuzz --version 0.13.1 --locked --debug --root target/tools
+
 parity: build ## Compares completion times with those of the authors' simulators, on the same flows (about two minutes of one core).
 	@$(BIN)/clearway parity
 
 bench: ## Measures speed and memory.
 	cargo run --release --locked -p clearway-bench
+
+bpf: ## Compiles the BPF programs of the Linux datapath (needs clang 14); the objects are committed.
+	tools/build-bpf
 
 # Zig links against glibc 2.28 on any machine; that is Debian 10, RHEL 8 and later.
 WHEEL := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu

@@ -53,6 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "full: a long test, run with --full")
+    config.addinivalue_line("markers", "testbed: a test as root on network namespaces, run with -m testbed -n 0")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

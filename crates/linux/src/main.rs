@@ -1,3 +1,7 @@
 //! The daemon `clearwayd`.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    clearway_linux::service::main(std::env::args_os())
+}

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`buffers`] | bounds of the data queue of each port under ExpressPass: eq. (1) of the paper, and a safe bound |
 //! | [`switches`] | settings of each port: credit rate and bucket, marking threshold, headroom |
+//! | [`htb`] | settings of each port of a Linux switch: the figures of its HTB classes |
 //! | [`feeds`] | the ports from which each port's data comes, over all shortest paths |
 //!
 //! ```
@@ -19,4 +20,5 @@
 
 pub mod buffers;
 pub mod feeds;
+pub mod htb;
 pub mod switches;

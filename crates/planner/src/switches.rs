@@ -23,15 +23,20 @@ pub struct PortSettings {
     pub headroom: Bytes,
 }
 
+/// Returns the rate of the credit class of a port, on the wire, rounded down to a whole bit per second.
+pub fn credit_rate(rate: Rate, shaping: CreditShaping) -> Rate {
+    let CreditShaping { credit, data, .. } = shaping;
+    let exact = u128::from(rate.as_bps()) * u128::from(credit) / u128::from(credit + data);
+    Rate::bps(u64::try_from(exact).expect("a share of a rate is no larger than the rate"))
+}
+
 /// Returns the settings of a port.
 pub fn settings(port: &Port, shaping: CreditShaping, framing: Framing) -> PortSettings {
-    let CreditShaping { credit, data, bucket, .. } = shaping;
-    let exact = u128::from(port.rate.as_bps()) * u128::from(credit) / u128::from(credit + data);
     let marking_frames = frames_by_rate(port.rate);
     PortSettings {
         rate: port.rate,
-        credit_rate: Rate::bps(u64::try_from(exact).expect("a share of a rate is no larger than the rate")),
-        credit_burst: Bytes::new(u64::from(bucket)),
+        credit_rate: credit_rate(port.rate, shaping),
+        credit_burst: Bytes::new(u64::from(shaping.bucket)),
         marking_frames,
         marking: Bytes::new(marking_frames * u64::from(framing.wire_max())),
         headroom: headroom(port.rate, port.delay, framing, 0, Span::ZERO),

@@ -13,11 +13,13 @@
 //! | [`Auto`], [`Option`] | a value that the transport may choose; a value that may be absent |
 //! | [`Profile`] | a named set of values, such as those of a reference implementation |
 //! | [`Value`] | a value as a user wrote it |
+//! | [`parse_toml`] | reads a TOML file into values that know their line |
 #![forbid(unsafe_code)]
 
 mod auto;
 mod choice;
 mod declared;
+mod document;
 mod error;
 mod field;
 mod form;
@@ -30,6 +32,7 @@ mod value;
 
 pub use auto::Auto;
 pub use declared::{Declared, Profile, Reader, read_field};
+pub use document::{SyntaxError, override_value, parse_toml};
 pub use error::Error;
 pub use field::{Field, scalar, without_value};
 pub use form::{Form, TableKey};

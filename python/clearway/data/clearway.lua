@@ -1,13 +1,18 @@
 -- Wireshark dissector of Clearway's own headers: credits and the data that they schedule (ExpressPass and its relatives),
--- HPCC's telemetry in RoCEv2, RCP's option in TCP. The format, version 1, is described in docs/traces.md.
+-- HPCC's telemetry in RoCEv2, RCP's option in TCP. Version 1 of the format is that of the simulator's traces
+-- (docs/traces.md), version 2 that of the Linux datapath (docs/wire-format.md).
 --
 --   wireshark -X lua_script:clearway.lua trace-incast.pcapng
 --   tshark -X lua_script:clearway.lua -r trace-incast.pcapng -Y 'clearway.kind == "credit"'
+--   tshark -X lua_script:clearway.lua -i eth0 -Y 'clearway.credit == 4711'
 
 local VERSION = 1
+local VERSION_LINUX = 2
 local ETHERTYPE = 0x88b5 -- IEEE 802's first EtherType for local experiments
 local ROCE_PORT = 4791
 local MAGIC = 0x4357 -- "CW"
+local SCHEDULED = 3 -- the differentiated services codepoint of data that spends a credit on Linux
+local DONT_FRAGMENT = 0x4000
 
 local clearway = Proto("clearway", "Clearway")
 local fields = clearway.fields
@@ -49,6 +54,18 @@ for _, flag in ipairs(FLAGS) do
   fields["flag_" .. name] = ProtoField.bool("clearway.flags." .. name, text, 16, nil, bit)
 end
 
+-- The control frames of the Linux datapath, beside the fields that both versions have.
+fields.source = ProtoField.ipv4("clearway.flow.source", "Sender of the flow")
+fields.destination = ProtoField.ipv4("clearway.flow.destination", "Receiver of the flow")
+fields.source_port = ProtoField.uint16("clearway.flow.source_port", "TCP port at the sender")
+fields.destination_port = ProtoField.uint16("clearway.flow.destination_port", "TCP port at the receiver")
+fields.wants_ecn = ProtoField.bool("clearway.flags.wants_ecn", "The receiver wants ECN-capable data", 8, nil, 0x01)
+fields.cookie = ProtoField.uint64("clearway.cookie", "Cookie", base.HEX)
+fields.rate = ProtoField.uint64("clearway.rate", "Rate of the network card (bit/s)")
+fields.left = ProtoField.uint64("clearway.left", "Time at which the credit left (ns of the receiver's clock)")
+fields.mtu = ProtoField.uint16("clearway.mtu", "MTU of the network card")
+fields.credit_low = ProtoField.uint16("clearway.credit.low", "Lower 16 bits of the credit spent")
+
 -- HPCC's telemetry.
 fields.int = ProtoField.none("clearway.int", "Telemetry (HPCC INT)")
 fields.int_version = ProtoField.uint8("clearway.int.version", "Version")
@@ -86,17 +103,8 @@ local HEADER_LEN = 40
 local SHOWN = { offset = "at", credit = "spends credit", number = "number", wanted = "wants", written = "of", stop = "at",
   ack = "ack" }
 
-function clearway.dissector(buffer, pinfo, tree)
-  if buffer:len() < HEADER_LEN then return 0 end
-  local subtree = tree:add(clearway, buffer(0, HEADER_LEN))
-  pinfo.cols.protocol = "Clearway"
-  local kind = KINDS[buffer(1, 1):uint()]
-  subtree:add(fields.version, buffer(0, 1))
-  subtree:add(fields.code, buffer(1, 1))
-  if buffer(0, 1):uint() ~= VERSION or not kind then
-    subtree:add_proto_expert_info(unknown)
-    return buffer:len()
-  end
+-- The header of the simulator's traces.
+local function dissect_simulated(buffer, pinfo, subtree, kind)
   subtree:add(fields.kind, buffer(1, 1), kind[1])
   local flags = subtree:add(fields.flags, buffer(2, 2))
   for _, flag in ipairs(FLAGS) do
@@ -124,7 +132,80 @@ function clearway.dissector(buffer, pinfo, tree)
   local more = #words > 0 and ", " .. table.concat(words, ", ") or ""
   subtree:append_text(string.format(", %s of flow %s", what, flow))
   pinfo.cols.info = string.format("%s, flow %s, session %d%s%s", what, flow, buffer(12, 4):uint(), more, size)
+end
+
+-- The kinds of control frames by their codes: word, the names of number, value and MTU (nil for one that is always zero).
+local CONTROLS = {
+  [4] = { "credit-request", "wanted", "rate", "mtu" },
+  [5] = { "credit-stop" },
+  [6] = { "accept", nil, "rate", "mtu" },
+  [7] = { "stopped" },
+  [9] = { "credit", "number", "left" },
+  [10] = { "cnp" },
+}
+local CONTROL_LEN = 46
+
+-- The number of the newest credit that the capture has of each flow, and the credits that packets spent, by the number of
+-- the frame: a packet has only the lower 16 bits of the number.
+local newest, spent = {}, {}
+
+-- The name of a flow: two addresses and two ports, each a range of the buffer.
+local function flow_name(source, source_port, destination, destination_port)
+  return string.format("%s:%d > %s:%d", tostring(source:ipv4()), source_port:uint(), tostring(destination:ipv4()),
+    destination_port:uint())
+end
+
+-- A control frame of the Linux datapath.
+local function dissect_control(buffer, pinfo, subtree, kind)
+  subtree:add(fields.kind, buffer(1, 1), kind[1])
+  if kind[1] == "accept" then subtree:add(fields.wants_ecn, buffer(2, 1)) end
+  subtree:add(fields.session, buffer(4, 4))
+  subtree:add(fields.source, buffer(8, 4))
+  subtree:add(fields.destination, buffer(12, 4))
+  subtree:add(fields.source_port, buffer(16, 2))
+  subtree:add(fields.destination_port, buffer(18, 2))
+  subtree:add(fields.cookie, buffer(20, 8))
+  local places = { { 28, 8 }, { 36, 8 }, { 44, 2 } }
+  for place, where in ipairs(places) do
+    local name = kind[place + 1]
+    if name then subtree:add(fields[name], buffer(where[1], where[2])) end
+  end
+  local flow = flow_name(buffer(8, 4), buffer(16, 2), buffer(12, 4), buffer(18, 2))
+  local more = ""
+  if kind[2] then more = string.format(", %s %s", SHOWN[kind[2]], tostring(buffer(28, 8):uint64())) end
+  if kind[1] == "credit" and not pinfo.visited then
+    newest[flow] = math.max(newest[flow] or 0, buffer(28, 8):uint64():tonumber())
+  end
+  subtree:append_text(string.format(", %s of flow %s", kind[1], flow))
+  pinfo.cols.info = string.format("%s, flow %s, session %d%s", kind[1], flow, buffer(4, 4):uint(), more)
+end
+
+-- What reads the header of each version: length, kinds, function.
+local VERSIONS = {
+  [VERSION] = { HEADER_LEN, KINDS, dissect_simulated },
+  [VERSION_LINUX] = { CONTROL_LEN, CONTROLS, dissect_control },
+}
+
+function clearway.dissector(buffer, pinfo, tree)
+  if buffer:len() < 2 then return 0 end
+  local version = VERSIONS[buffer(0, 1):uint()]
+  local length = version and version[1] or 2
+  if buffer:len() < length then return 0 end
+  local subtree = tree:add(clearway, buffer(0, length))
+  pinfo.cols.protocol = "Clearway"
+  subtree:add(fields.version, buffer(0, 1))
+  subtree:add(fields.code, buffer(1, 1))
+  local kind = version and version[2][buffer(1, 1):uint()]
+  if kind then
+    version[3](buffer, pinfo, subtree, kind)
+  else
+    subtree:add_proto_expert_info(unknown)
+  end
   return buffer:len()
+end
+
+function clearway.init()
+  newest, spent = {}, {}
 end
 
 DissectorTable.get("ethertype"):add(ETHERTYPE, clearway)
@@ -177,7 +258,26 @@ local function dissect_roce(buffer, pinfo, tree)
   pinfo.cols.info:set(info)
 end
 
-local function dissect_tcp(buffer, tree)
+-- The number of the credit that scheduled data of the Linux datapath spends: the codepoint 000011, DF, and no fragment.
+local function add_credit(buffer, pinfo, subtree)
+  if bit.rshift(buffer(15, 1):uint(), 2) ~= SCHEDULED or bit.band(buffer(20, 2):uint(), 0x7fff) ~= DONT_FRAGMENT then
+    return
+  end
+  local low = buffer(18, 2):uint()
+  subtree:add(fields.credit_low, buffer(18, 2))
+  if not pinfo.visited then
+    local flow = flow_name(buffer(26, 4), buffer(34, 2), buffer(30, 4), buffer(36, 2))
+    local last = newest[flow]
+    if last then spent[pinfo.number] = last - (last - low) % 0x10000 end
+  end
+  local number = spent[pinfo.number]
+  if number and number >= 0 then
+    subtree:add(fields.credit, buffer(18, 2), UInt64(number % 2^32, math.floor(number / 2^32))):set_generated()
+    subtree:append_text(string.format(", spends credit %d", number))
+  end
+end
+
+local function dissect_tcp(buffer, pinfo, tree)
   local length = bit.rshift(buffer(46, 1):uint(), 4) * 4
   local flags = buffer(47, 1):uint()
   local is_syn, is_ack = bit.band(flags, 0x02) ~= 0, bit.band(flags, 0x10) ~= 0
@@ -187,6 +287,7 @@ local function dissect_tcp(buffer, tree)
   local subtree = tree:add(clearway)
   subtree:append_text(", " .. kind)
   subtree:add(fields.kind, buffer(47, 1), kind)
+  add_credit(buffer, pinfo, subtree)
   local at, stop = 54, 34 + length
   while at + 1 < stop do
     local option = buffer(at, 1):uint()
@@ -207,7 +308,7 @@ function parts.dissector(buffer, pinfo, tree)
   if protocol == 17 and buffer(36, 2):uint() == ROCE_PORT then
     dissect_roce(buffer, pinfo, tree)
   elseif protocol == 6 then
-    dissect_tcp(buffer, tree)
+    dissect_tcp(buffer, pinfo, tree)
   end
 end
 

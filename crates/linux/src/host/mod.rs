@@ -1,1 +1,727 @@
 //! ExpressPass and EC4 at a host: data waits in the kernel, and one packet leaves per credit.
+//!
+//! The sources are those of `clearway-proto`'s `expresspass` and `ec4`, whose state machines run here as they are:
+//!
+//! | part | what runs there |
+//! |---|---|
+//! | sending side of a flow (`sender`) | `SenderGate` (E17 Fig. 7), and the packets that the kernel holds |
+//! | receiving side (`receiver`) | the transport's receiver, with its pacer, loss meter and feedback control |
+//! | network card (`credits`) | `CreditLimiter`: the credits of all flows take the share that a port gives them |
+//!
+//! **Data.** The kernel's TCP retransmits, orders and acknowledges, so the receiver is told that all data comes in
+//! order. A data packet names the credit that it spends; the receiver learns from that which credits were lost.
+//!
+//! **Requests** ride beside the SYN, and leave whenever data waits and no credits come. TCP small queues hand the kernel
+//! few packets at a time, so the time after which a sender stops its credits is longer than in the simulator
+//! (`idle_timeout`, 2 ms), and so is that of a repetition (`retry`, 1 ms), which must cover wake-ups of the other daemon.
+//!
+//! **Other hosts** may not run Clearway. Data to an unknown one waits for the answer to a request, but not much longer
+//! than TCP's handshake took; data to one that is known not to answer never waits (`peers`). A host that falls silent
+//! while data waits is asked anew, and after `unanswered` tries the flow is plain TCP. No packet is held longer than
+//! `hold_max`.
+//!
+//! **Forged frames** are refused: the cookie, the Ethernet address, the session and the number of a frame must fit its
+//! flow. Flows are bounded in all and per host, and those that have sent no data get few credits. Each refusal is
+//! counted with its reason.
+
+mod config;
+mod counters;
+mod credits;
+mod numbers;
+mod peers;
+mod receiver;
+mod sender;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use config::{ConfigError, HostConfig, HostParams, TRANSPORTS};
+
+use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Verdict};
+use crate::wire::{Control, ControlError, FlowKey, Kind, MacAddr, Segment};
+use clearway_proto::expresspass::State;
+use clearway_proto::{AnyTransport, Entity, Rng, mix};
+use clearway_units::{Rate, Span, Time};
+use counters::{Counters, Plain, Refusal};
+use credits::{CreditQueue, Waiting};
+use peers::{Peers, Runs};
+use receiver::{Answer, ReceiveFlow, ReceiveSettings};
+use sender::{Mode, SendCx, SendFlow, SendSettings};
+use std::hash::Hasher;
+use table::{Slot, Table};
+
+/// The time without any input after which the clock is taken to have jumped, if a timer was due meanwhile.
+const JUMP: Span = Span::from_secs(1);
+/// The time between two searches for old flows.
+const SWEEP: Span = Span::from_ms(100);
+/// The number of searches in which all flows are looked at.
+const SWEEPS: Slot = 10;
+
+/// ExpressPass or EC4 at one network card.
+pub struct Host {
+    config: HostConfig,
+    wants_ecn: bool,
+    asks_on_syn: bool,
+    send: SendSettings,
+    receive: ReceiveSettings,
+    senders: Table<SendFlow>,
+    receivers: Table<ReceiveFlow>,
+    peers: Peers,
+    credits: CreditQueue,
+    counters: Counters,
+    seed: u64,
+    /// The number of flows so far.
+    serial: u64,
+    /// The time of the last input, on the host's own clock.
+    now: Time,
+    /// The time by which the host's own clock is behind the driver's, because that jumped.
+    skipped: Span,
+    /// The time of the next search for old flows.
+    sweep_at: Time,
+    /// The first flow that the next search looks at.
+    sweep_from: Slot,
+}
+
+impl Host {
+    /// Makes a host without flows. `seed` must be random, because the cookies that guard flows against forged frames
+    /// follow from it.
+    ///
+    /// # Errors
+    /// The settings are not usable.
+    pub fn new(config: HostConfig, seed: u64) -> Result<Host, ConfigError> {
+        config.check()?;
+        let parts = config.parts()?;
+        let params = &config.params;
+        let framing = config.framing();
+        let base_rtt = config.base_rtt();
+        let send = SendSettings {
+            gate: parts.gate(base_rtt),
+            base_rtt,
+            unanswered: params.unanswered,
+            silence: params.silence,
+            hold_max: params.hold_max,
+            held_max: u64::from(params.held_max),
+            ask_again: params.ask_again,
+            unknown_wait: params.unknown_wait,
+            unknown_rtts: params.unknown_rtts,
+            address: config.address,
+            rate: config.rate,
+            mtu: config.mtu,
+        };
+        let receive = ReceiveSettings {
+            overhead: framing.overhead,
+            data_wait: params.data_wait,
+            first_credits: config.first_credits(),
+        };
+        let (shaping, capacity) = config.shaping();
+        let limit = params.flows_max as usize;
+        Ok(Host {
+            wants_ecn: parts.ecn,
+            asks_on_syn: parts.asks_on_syn(),
+            send,
+            receive,
+            senders: Table::new(limit),
+            receivers: Table::new(limit),
+            peers: Peers::new(limit),
+            credits: CreditQueue::new(config.rate, shaping, capacity),
+            counters: Counters::default(),
+            seed,
+            serial: 0,
+            now: Time::ZERO,
+            skipped: Span::ZERO,
+            sweep_at: Time::MAX,
+            sweep_from: 0,
+            config,
+        })
+    }
+
+    /// Returns the settings.
+    pub fn config(&self) -> &HostConfig {
+        &self.config
+    }
+
+    /// Returns the transport with its parameters.
+    pub fn transport(&self) -> &AnyTransport {
+        &self.config.transport
+    }
+
+    /// Moves the host's own clock on, and leaves out the time in which the whole machine stood still, since all timers
+    /// would fire at once after it.
+    fn advance(&mut self, now: Time) -> Time {
+        let mut own = Time::from_ps(now.as_ps().saturating_sub(self.skipped.as_ps()));
+        let jump = own.saturating_since(self.now);
+        if jump > JUMP && self.own_timeout().saturating_add(JUMP) < own {
+            self.counters.clock_jumps += 1;
+            self.skipped = self.skipped.saturating_add(jump);
+            own = self.now;
+        }
+        self.now = self.now.max(own);
+        self.now
+    }
+
+    /// Returns the time of the next timer on the host's own clock.
+    fn own_timeout(&self) -> Time {
+        let flows = self.senders.next_timer().min(self.receivers.next_timer());
+        flows.min(self.credits.next_time(self.now)).min(self.sweep_at)
+    }
+
+    /// Returns a cookie for flow number `serial`, which nobody can derive from other cookies.
+    fn cookie(&self, serial: u64) -> u64 {
+        #[allow(
+            deprecated,
+            reason = "the keyed function is stable, and the keys of its successor are not ours"
+        )]
+        let mut hasher = std::hash::SipHasher::new_with_keys(self.seed, mix(self.seed));
+        hasher.write_u64(serial);
+        hasher.finish()
+    }
+
+    /// Returns the sending side of a flow, which is made if need be.
+    fn send_slot(&mut self, key: FlowKey, now: Time) -> Result<Slot, Plain> {
+        if let Some(slot) = self.senders.find(&key) {
+            return Ok(slot);
+        }
+        let peer = self.peers.get(key.destination).ok_or(Plain::NoAddress)?;
+        let mode = match peer.runs {
+            Runs::Unknown => Mode::Probing(Time::MAX),
+            Runs::Clearway => Mode::Controlled,
+            Runs::Plain { ask_at } if now < ask_at => return Err(Plain::Unanswered),
+            Runs::Plain { .. } => Mode::Plain(now),
+        };
+        if peer.sends >= self.config.params.flows_per_peer {
+            return Err(Plain::FlowLimit);
+        }
+        let (mac, cookie) = (peer.mac, self.cookie(self.serial));
+        let flow = SendFlow::new(key, cookie, mac, mode, &self.send, now);
+        let slot = self.senders.insert(key, flow).ok_or(Plain::FlowLimit)?;
+        self.serial += 1;
+        if let Some(peer) = self.peers.get_mut(key.destination) {
+            peer.sends += 1;
+        }
+        self.start_sweeps(now);
+        Ok(slot)
+    }
+
+    /// Runs `input` on the sending side of a flow, and does what follows from it.
+    fn with_sender<R>(
+        &mut self,
+        slot: Slot,
+        now: Time,
+        actions: &mut Actions,
+        input: impl FnOnce(&mut SendFlow, &mut SendCx<'_>) -> R,
+    ) -> Option<R> {
+        let flow = self.senders.get_mut(slot)?;
+        let mut cx = SendCx { settings: &self.send, counters: &mut self.counters, actions, now };
+        let result = input(flow, &mut cx);
+        let key = flow.key();
+        if flow.take_unanswered()
+            && let Some(peer) = self.peers.get_mut(key.destination)
+            && peer.heard.is_none_or(|heard| now.saturating_since(heard) >= self.config.params.silence)
+        {
+            if !matches!(peer.runs, Runs::Plain { .. }) {
+                tracing::info!(peer = %key.destination, "the host does not answer requests: plain TCP to it");
+            }
+            peer.is_silent(now.saturating_add(self.config.params.ask_again));
+        }
+        if flow.is_over() {
+            self.remove_sender(&key);
+        } else {
+            let at = flow.next_timer(&self.send);
+            self.senders.set_timer(slot, at);
+        }
+        Some(result)
+    }
+
+    fn remove_sender(&mut self, key: &FlowKey) {
+        if self.senders.remove(key).is_some()
+            && let Some(peer) = self.peers.get_mut(key.destination)
+        {
+            peer.sends -= 1;
+        }
+    }
+
+    fn remove_receiver(&mut self, key: &FlowKey) {
+        if self.receivers.remove(key).is_some()
+            && let Some(peer) = self.peers.get_mut(key.source)
+        {
+            peer.receives -= 1;
+        }
+    }
+
+    /// Returns true if a plain flow may ask for credits now.
+    fn may_ask(&mut self, key: &FlowKey, ask_at: Time, now: Time) -> bool {
+        if now < ask_at {
+            return false;
+        }
+        let ask_again = self.config.params.ask_again;
+        match self.peers.get_mut(key.destination) {
+            Some(peer) => match peer.runs {
+                Runs::Plain { ask_at } if now < ask_at => false,
+                Runs::Plain { .. } => {
+                    peer.is_silent(now.saturating_add(ask_again));
+                    true
+                }
+                Runs::Unknown | Runs::Clearway => true,
+            },
+            None => false,
+        }
+    }
+
+    /// Handles a SYN or a SYN-ACK that leaves.
+    fn on_syn(&mut self, segment: &Segment, now: Time, actions: &mut Actions) {
+        let is_answer = segment.flags.ack();
+        let key = segment.flow;
+        let runs = self.peers.get(key.destination).map(|peer| peer.runs);
+        // A host whose request came beside its SYN is known. Most flows back to it are short, or stay empty.
+        if !self.asks_on_syn || is_answer && runs != Some(Runs::Unknown) {
+            return;
+        }
+        let Ok(slot) = self.send_slot(key, now) else { return };
+        let Some(Mode::Plain(ask_at)) = self.senders.get(slot).map(SendFlow::mode) else {
+            self.with_sender(slot, now, actions, |flow, cx| {
+                flow.on_syn(now);
+                flow.ask(cx);
+                if is_answer {
+                    flow.on_open(cx);
+                }
+            });
+            return;
+        };
+        if self.may_ask(&key, ask_at, now) {
+            self.with_sender(slot, now, actions, |flow, cx| flow.ask(cx));
+        }
+    }
+
+    /// Handles a frame of the receiver of a flow.
+    fn on_answer(
+        &mut self,
+        control: &Control,
+        from: MacAddr,
+        now: Time,
+        actions: &mut Actions,
+    ) -> Result<(), Refusal> {
+        let slot = self.senders.find(&control.flow).ok_or(Refusal::UnknownFlow)?;
+        let flow = self.senders.get(slot).ok_or(Refusal::UnknownFlow)?;
+        if let Some(reason) = flow.refuses(control, from) {
+            return Err(reason);
+        }
+        let was_controlled = flow.mode() == Mode::Controlled;
+        let handled = self.with_sender(slot, now, actions, |flow, cx| match control.kind {
+            Kind::Accept => flow.on_accept(control, cx),
+            Kind::Stopped => flow.on_stopped(control, cx),
+            Kind::Credit => flow.on_credit(control, cx),
+            _ => Err(Refusal::Kind),
+        });
+        handled.unwrap_or(Err(Refusal::UnknownFlow))?;
+        if !was_controlled || control.kind != Kind::Credit {
+            self.hear(control.flow.destination, control, now);
+        }
+        Ok(())
+    }
+
+    /// Records that a host runs Clearway, and compares its MTU with ours.
+    fn hear(&mut self, address: std::net::Ipv4Addr, control: &Control, now: Time) {
+        let Some(peer) = self.peers.get_mut(address) else { return };
+        if peer.runs != Runs::Clearway {
+            tracing::info!(peer = %address, "the host runs Clearway");
+        }
+        peer.hear(now);
+        let tells_mtu = matches!(control.kind, Kind::Request | Kind::Accept);
+        if tells_mtu && control.mtu != self.config.mtu && !peer.mtu_told {
+            peer.mtu_told = true;
+            self.counters.mtu_mismatches += 1;
+            let (theirs, ours) = (control.mtu, self.config.mtu);
+            tracing::warn!(peer = %address, theirs, ours, "the MTU of the host differs from ours; set both alike");
+        }
+    }
+
+    /// Handles a request, and starts credits.
+    fn on_request(
+        &mut self,
+        control: &Control,
+        from: MacAddr,
+        now: Time,
+        actions: &mut Actions,
+    ) -> Result<(), Refusal> {
+        let key = control.flow;
+        self.counters.requests_received += 1;
+        if let Some(slot) = self.receivers.find(&key) {
+            let flow = self.receivers.get(slot).ok_or(Refusal::UnknownFlow)?;
+            if !flow.may_come_from(from, now) {
+                return Err(Refusal::Address);
+            }
+            if flow.cookie() != control.cookie {
+                if !flow.may_be_taken_over(now) {
+                    return Err(Refusal::Cookie);
+                }
+                self.remove_receiver(&key);
+                self.counters.takeovers += 1;
+            }
+        }
+        let slot = match self.receivers.find(&key) {
+            Some(slot) => slot,
+            None => self.add_receiver(control, from, now)?,
+        };
+        let Some(flow) = self.receivers.get_mut(slot) else { return Err(Refusal::UnknownFlow) };
+        if flow.is_new_session(control.session) && !flow.is_proven {
+            let peer = self.peers.get_mut(key.source).ok_or(Refusal::Flows)?;
+            if !peer.take_unproven(now) {
+                return Err(Refusal::Flood);
+            }
+        }
+        flow.on_request(control, from, now);
+        self.hear(key.source, control, now);
+        self.drain(slot, now, actions);
+        Ok(())
+    }
+
+    /// Makes the receiving side of the flow that a request asks for.
+    fn add_receiver(&mut self, control: &Control, from: MacAddr, now: Time) -> Result<Slot, Refusal> {
+        let key = control.flow;
+        let peer = self.peers.learn(key.source, from, false, now).ok_or(Refusal::Flows)?;
+        if peer.is_sure && peer.mac != from {
+            return Err(Refusal::Address);
+        }
+        if peer.receives >= self.config.params.flows_per_peer {
+            return Err(Refusal::PeerFlows);
+        }
+        let rate = Rate::bps(control.value.max(1_000_000));
+        let end = self.config.transport.receiver(&self.config.env(rate)).into_dyn();
+        let rng = Rng::stream(self.seed, Entity::Receiver, self.serial);
+        let flow = ReceiveFlow::new(control, from, self.serial, end, rng, self.send.base_rtt, now);
+        let slot = self.receivers.insert(key, flow).ok_or(Refusal::Flows)?;
+        self.serial += 1;
+        peer.receives += 1;
+        self.start_sweeps(now);
+        Ok(slot)
+    }
+
+    /// Handles a stop.
+    fn on_stop(
+        &mut self,
+        control: &Control,
+        from: MacAddr,
+        now: Time,
+        actions: &mut Actions,
+    ) -> Result<(), Refusal> {
+        self.counters.stops_received += 1;
+        let Some(slot) = self.receivers.find(&control.flow) else {
+            // Nobody sends credits for the flow, which is all that the sender wants to hear.
+            self.counters.stops_answered += 1;
+            let stopped = Control { kind: Kind::Stopped, number: 0, value: 0, mtu: 0, ..*control };
+            actions.frames.push(stopped.to_frame(self.config.address, from));
+            return Ok(());
+        };
+        let Some(flow) = self.receivers.get_mut(slot) else { return Err(Refusal::UnknownFlow) };
+        if flow.cookie() != control.cookie {
+            return Err(Refusal::Cookie);
+        }
+        if !flow.may_come_from(from, now) {
+            return Err(Refusal::Address);
+        }
+        flow.on_stop(control.session, now);
+        self.drain(slot, now, actions);
+        Ok(())
+    }
+
+    /// Handles incoming data that names a credit.
+    fn on_data(&mut self, segment: &Segment, now: Time, actions: &mut Actions) {
+        let Some(slot) = self.receivers.find(&segment.flow) else {
+            return self.counters.refuse(Refusal::UnknownFlow);
+        };
+        let Some(flow) = self.receivers.get_mut(slot) else { return };
+        if !flow.on_data(segment, &self.receive, now) {
+            return self.counters.refuse(Refusal::Number);
+        }
+        self.counters.data_received += 1;
+        self.counters.data_marked += u64::from(segment.ecn == crate::wire::Ecn::Marked);
+        if !flow.is_proven {
+            flow.is_proven = true;
+            if let Some(peer) = self.peers.get_mut(segment.flow.source) {
+                peer.return_unproven();
+            }
+        }
+        self.drain(slot, now, actions);
+    }
+
+    /// Sends the answers of a receiving side, and puts its credits into the queue of the card.
+    fn drain(&mut self, slot: Slot, now: Time, actions: &mut Actions) {
+        let Some(flow) = self.receivers.get_mut(slot) else { return };
+        let (key, mac) = (flow.key(), flow.mac());
+        let blank = |session| Control {
+            kind: Kind::Stopped,
+            flow: key,
+            session,
+            cookie: flow.cookie(),
+            number: 0,
+            value: 0,
+            mtu: 0,
+            wants_ecn: false,
+        };
+        let cookie_frame = blank(0);
+        while let Some(answer) = flow.poll(&self.receive, now) {
+            let control = match answer {
+                Answer::Accept { session } => {
+                    self.counters.accepts_sent += 1;
+                    let (value, mtu) = (self.config.rate.as_bps(), self.config.mtu);
+                    let wants_ecn = self.wants_ecn;
+                    Control { kind: Kind::Accept, session, value, mtu, wants_ecn, ..cookie_frame }
+                }
+                Answer::Stopped { session } => {
+                    self.counters.stops_answered += 1;
+                    Control { session, ..cookie_frame }
+                }
+                Answer::Credit { session, number } => {
+                    let serial = flow.serial;
+                    self.credits.push(Waiting { slot, serial, peer: key.source, session, number });
+                    continue;
+                }
+            };
+            actions.frames.push(control.to_frame(self.config.address, mac));
+        }
+        let at = flow.next_timer(&self.receive);
+        self.receivers.set_timer(slot, at);
+        self.send_credits(now, actions);
+    }
+
+    /// Sends the credits that may leave now.
+    fn send_credits(&mut self, now: Time, actions: &mut Actions) {
+        let receivers = &self.receivers;
+        let is_wanted = |waiting: &Waiting| {
+            let flow = receivers.get(waiting.slot);
+            flow.is_some_and(|flow| flow.serial == waiting.serial && flow.wants(waiting.session))
+        };
+        let mut left = self.credits.pop(now, is_wanted);
+        while let Some(Waiting { slot, session, number, .. }) = left {
+            let Some(flow) = self.receivers.get_mut(slot) else { return };
+            flow.on_departure(number, now);
+            self.counters.credits_sent += 1;
+            let control = Control {
+                kind: Kind::Credit,
+                flow: flow.key(),
+                session,
+                cookie: flow.cookie(),
+                number,
+                value: now.as_ps() / 1000,
+                mtu: 0,
+                wants_ecn: false,
+            };
+            actions.frames.push(control.to_frame(self.config.address, flow.mac()));
+            let receivers = &self.receivers;
+            left = self.credits.pop(now, |waiting| {
+                let flow = receivers.get(waiting.slot);
+                flow.is_some_and(|flow| flow.serial == waiting.serial && flow.wants(waiting.session))
+            });
+        }
+    }
+
+    /// Sees that old flows are looked for.
+    fn start_sweeps(&mut self, now: Time) {
+        if self.sweep_at == Time::MAX {
+            self.sweep_at = now.saturating_add(SWEEP);
+        }
+    }
+
+    /// Forgets some of the flows without any packet for a long time.
+    fn sweep(&mut self, now: Time) {
+        let age = self.config.params.age;
+        let places = self.senders.places().max(self.receivers.places());
+        let from = self.sweep_from;
+        let end = from.saturating_add(places / SWEEPS + 1);
+        for slot in from..end {
+            if let Some(flow) = self.senders.get(slot)
+                && !flow.holds()
+                && now.saturating_since(flow.used) >= age
+            {
+                let key = flow.key();
+                self.counters.aged += 1;
+                self.remove_sender(&key);
+            }
+            if let Some(flow) = self.receivers.get(slot)
+                && now.saturating_since(flow.used) >= age
+            {
+                let key = flow.key();
+                self.counters.aged += 1;
+                self.remove_receiver(&key);
+            }
+        }
+        self.sweep_from = if end >= places { 0 } else { end };
+        if self.sweep_from == 0 {
+            self.peers.forget_old(age, now);
+        }
+        let is_empty = self.senders.len() + self.receivers.len() == 0;
+        self.sweep_at = if is_empty { Time::MAX } else { now.saturating_add(SWEEP) };
+    }
+}
+
+impl Datapath for Host {
+    fn handle_frame(&mut self, frame: &[u8], now: Time, actions: &mut Actions) {
+        let now = self.advance(now);
+        let (from, to, control) = match Control::parse(frame) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                return self.counters.refuse(match error {
+                    ControlError::Truncated => Refusal::Truncated,
+                    ControlError::OtherType => Refusal::OtherType,
+                    ControlError::Version(_) => Refusal::Version,
+                    ControlError::Kind(_) => Refusal::Kind,
+                });
+            }
+        };
+        if to != self.config.address || from == self.config.address {
+            return self.counters.refuse(Refusal::NotOurs);
+        }
+        let handled = match control.kind {
+            Kind::Request => self.on_request(&control, from, now, actions),
+            Kind::Stop => self.on_stop(&control, from, now, actions),
+            Kind::Accept | Kind::Stopped | Kind::Credit => self.on_answer(&control, from, now, actions),
+            Kind::Cnp => Err(Refusal::Kind),
+        };
+        if let Err(reason) = handled {
+            self.counters.refuse(reason);
+        }
+    }
+
+    fn handle_segment(
+        &mut self,
+        direction: Direction,
+        segment: &Segment,
+        link: Link,
+        now: Time,
+        actions: &mut Actions,
+    ) {
+        let now = self.advance(now);
+        let flags = segment.flags;
+        match direction {
+            Direction::Outgoing => {
+                if !flags.syn() && !flags.rst() {
+                    return;
+                }
+                self.peers.learn(segment.flow.destination, link.peer, true, now);
+                if let Some(slot) = self.senders.find(&segment.flow) {
+                    self.with_sender(slot, now, actions, |flow, cx| {
+                        flow.mac = link.peer;
+                        if flags.rst() {
+                            flow.release_all(cx);
+                            flow.end(cx);
+                        }
+                    });
+                }
+                if flags.syn() {
+                    self.on_syn(segment, now, actions);
+                }
+            }
+            Direction::Incoming => {
+                if segment.is_scheduled() && segment.payload > 0 {
+                    self.on_data(segment, now, actions);
+                    return;
+                }
+                self.peers.learn(segment.flow.source, link.peer, false, now);
+                if flags.syn()
+                    && flags.ack()
+                    && let Some(slot) = self.senders.find(&segment.flow.reversed())
+                {
+                    self.with_sender(slot, now, actions, |flow, cx| flow.on_open(cx));
+                }
+            }
+        }
+    }
+
+    fn handle_held(&mut self, id: HeldId, segment: &Segment, now: Time, actions: &mut Actions) {
+        let now = self.advance(now);
+        let (is_data, is_end) = (segment.payload > 0, segment.flags.fin() || segment.flags.rst());
+        if !is_data && !is_end || segment.flags.syn() {
+            return actions.verdicts.push((id, Verdict::Accept));
+        }
+        if segment.ip_len > self.config.mtu || !segment.dont_fragment {
+            let is_oversized = segment.ip_len > self.config.mtu;
+            self.counters.plain_packet(if is_oversized { Plain::Oversized } else { Plain::NoPlace });
+            return actions.verdicts.push((id, Verdict::Accept));
+        }
+        let slot = match self.senders.find(&segment.flow) {
+            Some(slot) => slot,
+            // An end without data is no reason to make a flow.
+            None if !is_data => return actions.verdicts.push((id, Verdict::Accept)),
+            None => match self.send_slot(segment.flow, now) {
+                Ok(slot) => slot,
+                Err(reason) => {
+                    self.counters.plain_packet(reason);
+                    return actions.verdicts.push((id, Verdict::Accept));
+                }
+            },
+        };
+        if let Some(Mode::Plain(ask_at)) = self.senders.get(slot).map(SendFlow::mode) {
+            let asks = !is_end && self.may_ask(&segment.flow, ask_at, now);
+            self.with_sender(slot, now, actions, |flow, cx| {
+                if asks {
+                    flow.ask(cx);
+                }
+                flow.pass(id, is_end, cx);
+            });
+            return;
+        }
+        self.with_sender(slot, now, actions, |flow, cx| flow.hold(id, is_data, is_end, cx));
+    }
+
+    fn release_all(&mut self, now: Time, actions: &mut Actions) {
+        let now = self.advance(now);
+        for slot in 0..self.senders.places() {
+            self.with_sender(slot, now, actions, |flow, cx| flow.release_all(cx));
+        }
+    }
+
+    fn next_timeout(&self) -> Time {
+        self.own_timeout().saturating_add(self.skipped)
+    }
+
+    fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
+        let now = self.advance(now);
+        while let Some(slot) = self.senders.due(now) {
+            self.with_sender(slot, now, actions, |flow, cx| flow.on_timer(cx));
+        }
+        while let Some(slot) = self.receivers.due(now) {
+            let Some(flow) = self.receivers.get_mut(slot) else { break };
+            self.counters.cut_off += u64::from(flow.on_timer(&self.receive, now));
+            self.drain(slot, now, actions);
+        }
+        self.send_credits(now, actions);
+        if now >= self.sweep_at {
+            self.sweep(now);
+        }
+    }
+
+    fn metrics(&self, each: &mut dyn FnMut(Metric)) {
+        self.counters.report(each);
+        let mut one = |name, help, value: f64| each(Metric { name, help, label: None, value });
+        one("credits_limited_total", "Credits dropped at our own card.", self.credits.dropped as f64);
+        one("credits_queued", "Credits that wait for our own card.", self.credits.len() as f64);
+        let mut states = [0u64; 6];
+        for (_, flow) in self.senders.iter() {
+            states[match (flow.mode(), flow.state()) {
+                (Mode::Plain(_), _) => 0,
+                (Mode::Probing(_), _) => 1,
+                (_, State::Closed) => 2,
+                (_, State::RequestSent) => 3,
+                (_, State::Receiving) => 4,
+                (_, State::StopSent) => 5,
+            }] += 1;
+        }
+        let mut many = |name, help, labels: &[&'static str], values: &[u64]| {
+            for (label, value) in labels.iter().zip(values) {
+                each(Metric { name, help, label: Some(("state", label)), value: *value as f64 });
+            }
+        };
+        let labels = ["plain", "probing", "closed", "request_sent", "receiving", "stop_sent"];
+        many("flows_sent", "Flows that this host sends, by state.", &labels, &states);
+        let sending = self.receivers.iter().filter(|(_, flow)| flow.is_sending()).count() as u64;
+        let stopped = self.receivers.len() as u64 - sending;
+        many(
+            "flows_received",
+            "Flows that this host receives, by state.",
+            &["credited", "stopped"],
+            &[sending, stopped],
+        );
+        let labels = ["unknown", "clearway", "plain"];
+        many("peers", "Other hosts, by what they run.", &labels, &self.peers.count());
+    }
+}

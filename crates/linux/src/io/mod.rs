@@ -1,6 +1,29 @@
 //! What touches the kernel: NFQUEUE, packet sockets, the clock; and the loop that drives a
 //! [`Datapath`](crate::datapath::Datapath) with them.
+//!
+//! [`Driver::open`] opens all sockets, [`rules`] makes the rules by which packets get there, and [`Driver::drive`] runs
+//! until its [`Supervisor`] stops it.
 
+mod card;
+mod check;
+mod driver;
+mod error;
+mod filter;
+mod netlink;
+mod netns;
+mod offload;
+mod packet;
+mod queue;
+mod rules;
 mod supervisor;
+mod sys;
 
+pub use card::{Card, LinkState};
+pub use check::{CardReport, check};
+pub use driver::{Driver, Setup};
+pub use error::IoError;
+pub use filter::Holds;
+pub use netns::netns_cookie;
+pub use offload::Offload;
+pub use rules::rules;
 pub use supervisor::{Next, Supervisor};

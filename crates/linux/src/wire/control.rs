@@ -13,6 +13,8 @@ pub const ETHERTYPE: u16 = 0x88B5;
 pub const VERSION: u8 = 2;
 /// The length of the Ethernet header in bytes.
 const ETHERNET_LEN: usize = 14;
+/// The flag of an accept that asks for ECN-capable data. All other flags are zero, and ignored.
+const WANTS_ECN: u8 = 1;
 
 /// The kinds of control frames. The codes are those of version 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,6 +66,9 @@ pub struct Control {
     pub value: u64,
     /// Of a request and an accept: the MTU of the network card that sends the frame, in bytes. Else zero.
     pub mtu: u16,
+    /// Of an accept: true if the receiver's feedback control reads ECN marks (EC4), so that scheduled data shall be
+    /// ECN-capable. The receiver decides, since two hosts may run different transports. Else false.
+    pub wants_ecn: bool,
 }
 
 /// The reason why bytes are no control frame.
@@ -96,7 +101,7 @@ impl Control {
         put(&from.0);
         put(&ETHERTYPE.to_be_bytes());
         put(&[VERSION, self.kind as u8]);
-        put(&[0; 2]);
+        put(&[if self.wants_ecn { WANTS_ECN } else { 0 }, 0]);
         put(&self.session.to_be_bytes());
         put(&self.flow.source.octets());
         put(&self.flow.destination.octets());
@@ -138,35 +143,11 @@ impl Control {
             number: long(28),
             value: long(36),
             mtu: short(44),
+            wants_ecn: body[2] & WANTS_ECN != 0,
         };
         Ok((mac(6), mac(0), control))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_control_frame_is_read_as_it_was_written_and_fills_the_least_frame_of_ethernet() {
-        let control = Control {
-            kind: Kind::Credit,
-            flow: FlowKey {
-                source: Ipv4Addr::new(10, 0, 0, 1),
-                destination: Ipv4Addr::new(10, 0, 0, 2),
-                source_port: 40_000,
-                destination_port: 5201,
-            },
-            session: 7,
-            cookie: 0x0123_4567_89ab_cdef,
-            number: 1 << 40,
-            value: 99,
-            mtu: 1500,
-        };
-        let (from, to) = (MacAddr([2, 0, 0, 0, 0, 1]), MacAddr([2, 0, 0, 0, 0, 2]));
-        let frame = control.to_frame(from, to);
-        assert_eq!(Control::parse(&frame), Ok((from, to, control)));
-        assert_eq!(frame[FRAME_LEN - 2..], 1500u16.to_be_bytes());
-        assert_eq!(Control::parse(&frame[..FRAME_LEN - 1]), Err(ControlError::Truncated));
-    }
-}
+mod tests;

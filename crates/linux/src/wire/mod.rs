@@ -5,7 +5,8 @@
 mod control;
 mod flow;
 mod segment;
+mod stamp;
 
 pub use control::{Control, ControlError, ETHERTYPE, Kind, VERSION};
 pub use flow::{FlowKey, MacAddr};
-pub use segment::{Dscp, Ecn, SCHEDULED, Segment, SegmentError, TcpFlags};
+pub use segment::{Dscp, Ecn, SCHEDULED, Segment, SegmentError, TcpFlags, Timestamps};

@@ -26,6 +26,11 @@ pub struct Dscp(pub u8);
 /// is of the pool for experiments and local use (RFC 2474, sec. 6: `xxxx11`).
 pub const SCHEDULED: Dscp = Dscp(0b000011);
 
+/// The bits of the third 16-bit word of an IPv4 header: flags and fragment offset.
+pub(super) const DONT_FRAGMENT: u16 = 0x4000;
+const MORE_FRAGMENTS: u16 = 0x2000;
+const FRAGMENT_OFFSET: u16 = 0x1fff;
+
 /// The flags of a TCP header that a datapath reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TcpFlags(pub u8);
@@ -57,6 +62,34 @@ impl TcpFlags {
     }
 }
 
+/// The timestamps option of a TCP header (RFC 7323). The units of its values are those of the ends and unknown here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timestamps {
+    /// The time at which the end made the segment (`TSval`).
+    pub value: u32,
+    /// The latest value that the end has received from the other one (`TSecr`).
+    pub echo: u32,
+}
+
+impl Timestamps {
+    /// Reads the option from all options of a header, if it is among them.
+    fn find(mut options: &[u8]) -> Option<Timestamps> {
+        loop {
+            match *options {
+                [8, 10, a, b, c, d, e, f, g, h, ..] => {
+                    let (value, echo) = (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]));
+                    return Some(Timestamps { value, echo });
+                }
+                [1, ref rest @ ..] => options = rest,
+                // The end of the list, an option of the wrong length, or one that is cut off.
+                [] | [0, ..] | [8, ..] | [_, 0 | 1, ..] => return None,
+                [_, length, ..] => options = options.get(usize::from(length)..)?,
+                [_] => return None,
+            }
+        }
+    }
+}
+
 /// The fields of a TCP segment over IPv4. The payload itself is not looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
@@ -68,6 +101,9 @@ pub struct Segment {
     pub ip_len: u16,
     /// The identification field of the IPv4 header.
     pub id: u16,
+    /// True if the sender set DF (Don't Fragment): the identification is then free for other uses, since no segment is
+    /// a fragment (RFC 6864, sec. 4.1).
+    pub dont_fragment: bool,
     /// The differentiated services codepoint.
     pub dscp: Dscp,
     /// The ECN codepoint.
@@ -82,6 +118,8 @@ pub struct Segment {
     pub ack: u32,
     /// The receive window as the header has it, before scaling.
     pub window: u16,
+    /// The timestamps option, if the header has it and all of its bytes were given.
+    pub timestamps: Option<Timestamps>,
 }
 
 /// The reason why bytes are no TCP segment over IPv4.
@@ -93,16 +131,20 @@ pub enum SegmentError {
     /// The packet is not of IPv4.
     #[error("the packet is not of IPv4")]
     NotIpv4,
-    /// The packet is not of TCP, or a fragment other than the first one.
-    #[error("the packet holds no TCP header")]
+    /// The packet is not of TCP.
+    #[error("the packet is not of TCP")]
     NotTcp,
+    /// The packet is a fragment, be it the first, so that no length of the whole segment is known.
+    #[error("the packet is a fragment")]
+    Fragment,
     /// A length in the headers contradicts another.
     #[error("the lengths in the headers contradict each other")]
     Inconsistent,
 }
 
 impl Segment {
-    /// Reads the headers of an IPv4 packet, of which `packet` has at least these.
+    /// Reads the headers of an IPv4 packet, of which `packet` has at least these. Payload may be missing at its end, and
+    /// padding of Ethernet may follow: all lengths are those of the headers.
     pub fn parse(packet: &[u8]) -> Result<Segment, SegmentError> {
         let ip = packet.get(..20).ok_or(SegmentError::Truncated)?;
         let short = |at: usize| u16::from_be_bytes([ip[at], ip[at + 1]]);
@@ -110,8 +152,11 @@ impl Segment {
             return Err(SegmentError::NotIpv4);
         }
         let header = usize::from(ip[0] & 15) * 4;
-        if ip[9] != 6 || short(6) & 0x1fff != 0 {
+        if ip[9] != 6 {
             return Err(SegmentError::NotTcp);
+        }
+        if short(6) & (MORE_FRAGMENTS | FRAGMENT_OFFSET) != 0 {
+            return Err(SegmentError::Fragment);
         }
         if header < 20 {
             return Err(SegmentError::Inconsistent);
@@ -134,6 +179,7 @@ impl Segment {
             payload: payload as u16,
             ip_len,
             id: short(4),
+            dont_fragment: short(6) & DONT_FRAGMENT != 0,
             dscp: Dscp(ip[1] >> 2),
             ecn: match ip[1] & 3 {
                 0 => Ecn::NotCapable,
@@ -146,12 +192,15 @@ impl Segment {
             seq: word(4),
             ack: word(8),
             window: u16::from_be_bytes([tcp[14], tcp[15]]),
+            timestamps: Timestamps::find(
+                packet.get(header + 20..headers.min(packet.len())).unwrap_or_default(),
+            ),
         })
     }
 
-    /// True if the segment carries the number of a credit ([`SCHEDULED`]).
+    /// True if the segment carries the number of a credit ([`SCHEDULED`]) in its identification.
     pub fn is_scheduled(&self) -> bool {
-        self.dscp == SCHEDULED
+        self.dscp == SCHEDULED && self.dont_fragment
     }
 
     /// True if the segment only acknowledges: it carries no payload, opens nothing and ends nothing.
@@ -159,3 +208,6 @@ impl Segment {
         self.payload == 0 && self.flags.ack() && !self.flags.syn() && !self.flags.fin() && !self.flags.rst()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,304 @@
+//! The settings of a host: its network card, its transport, and bounds.
+
+use crate::wire::MacAddr;
+use clearway_proto::ec4::Ec4;
+use clearway_proto::expresspass::naive::NaiveCredit;
+use clearway_proto::expresspass::{
+    CreditParams, CreditTransport, ExpressPass, GateConfig, Handshake, Recovery, Release, link_rate,
+};
+use clearway_proto::port::CreditShaping;
+use clearway_proto::{AnyTransport, CreditNeeds, Env, Framing};
+use clearway_schema::{Auto, declare};
+use clearway_units::{Bytes, Rate, Span};
+use thiserror::Error;
+
+/// The names of the transports that a host can run.
+pub const TRANSPORTS: [&str; 3] = [ExpressPass::NAME, Ec4::NAME, NaiveCredit::NAME];
+
+declare! {
+    /// The settings of a host beside those of its transport.
+    pub struct HostParams {
+        /// The round-trip time of a full frame and its answer through the idle network, hosts included, from which
+        /// flows start; auto: the time on the wire over two links at the card's rate, and 150 us for hosts.
+        base_rtt: Auto<Span> = "auto" from "our choice: wake-ups of two daemons take 30 to 45 us each, NFQUEUE 32 us";
+        /// The least time for which data to a host that may not run Clearway is held.
+        unknown_wait: Span = "2 ms" in "100 us" to "1 s" from "our choice: a daemon answers within a few wake-ups";
+        /// The time for which such data is held, in round-trip times of the TCP handshake, if that is longer.
+        unknown_rtts: f64 = "3" in "1" to "100" from "our choice: one for the answer, two for queues";
+        /// The time after which a host that answered no request is asked again.
+        ask_again: Span = "10 s" in "10 ms" to "3600 s" from "our choice";
+        /// The number of requests or stops without an answer after which a flow is plain TCP.
+        unanswered: u32 = "6" in "1" to "20" from "our choice: 63 times the retry time, as it doubles";
+        /// The least time without a credit after which a sender whose data waits asks anew.
+        silence: Span = "20 ms" in "1 ms" to "10 s" from "our choice: far beyond the gap between credits of a loaded link";
+        /// The largest time for which a packet is held. The flow is plain TCP then.
+        hold_max: Span = "1 s" in "1 ms" to "10 s" from "our choice: one initial retransmission timeout of TCP (RFC 6298)";
+        /// The largest number of packets held at once, of all flows.
+        held_max: u32 = "8192" in "1" to "1000000" from "our choice";
+        /// The largest number of flows in each direction.
+        flows_max: u32 = "65536" in "1" to "1000000" from "our choice: about 100 MB";
+        /// The largest number of flows with one other host in each direction.
+        flows_per_peer: u32 = "4096" in "1" to "1000000" from "our choice";
+        /// The time without any packet after which a flow is forgotten.
+        age: Span = "60 s" in "100 ms" to "86400 s" from "our choice";
+        /// The time without data after which a receiver stops the credits of a flow by itself.
+        data_wait: Span = "20 ms" in "1 ms" to "10 s" from "our choice: ten times the idle timeout of a sender";
+    }
+}
+
+/// The settings of a host.
+#[derive(Clone, Debug)]
+pub struct HostConfig {
+    /// The Ethernet address of the network card.
+    pub address: MacAddr,
+    /// The rate of the network card.
+    pub rate: Rate,
+    /// The MTU of the network card, in bytes.
+    pub mtu: u16,
+    /// The transport with its parameters, made by [`HostConfig::transport`].
+    pub transport: AnyTransport,
+    /// The other settings.
+    pub params: HostParams,
+}
+
+/// The reason why a host cannot run with its settings.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum ConfigError {
+    /// The transport does not exist, or has no meaning under unmodified TCP.
+    #[error("{0:?} is no transport of hosts; write one of {list}", list = TRANSPORTS.join(", "))]
+    Transport(String),
+    /// A parameter has a value that the simulator can run, and a host cannot.
+    #[error("{name} = {value}: {problem}")]
+    Parameter {
+        /// The name of the parameter.
+        name: &'static str,
+        /// The value that was set.
+        value: String,
+        /// The reason, and what would be right.
+        problem: &'static str,
+    },
+    /// The network card is unusable.
+    #[error("{0}")]
+    Card(&'static str),
+}
+
+/// The parts of a transport that a host needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parts {
+    /// The parameters that all credit transports share.
+    pub credit: CreditParams,
+    /// True if the feedback control reads marks.
+    pub ecn: bool,
+}
+
+/// The time without data after which a sender stops its credits, on real hosts. TCP small queues hand the kernel's
+/// queue a few packets at a time, and the next ones come a wake-up after these left. A stop in such a gap would cost a
+/// round trip.
+const IDLE: Span = Span::from_ms(2);
+/// The least time before a request or a stop is repeated, on real hosts: a few wake-ups of a daemon.
+const RETRY_MIN: Span = Span::from_ms(1);
+/// The part of the base round-trip time that hosts take.
+const HOST_TIME: Span = Span::from_us(150);
+
+impl HostConfig {
+    /// Returns a transport with the default parameters of real hosts. They differ from those of the simulator in that
+    /// all credits have 84 bytes on the wire, the least frame, since that is the only size of our frames.
+    pub fn transport(name: &str) -> Result<AnyTransport, ConfigError> {
+        let mut transport = match AnyTransport::by_name(name) {
+            Some(transport) if TRANSPORTS.contains(&name) => transport,
+            _ => return Err(ConfigError::Transport(name.to_owned())),
+        };
+        match &mut transport {
+            AnyTransport::ExpressPass(params) => params.credit.randomize_size = false,
+            AnyTransport::Ec4(params) => params.credit.randomize_size = false,
+            AnyTransport::NaiveCredit(params) => params.credit.randomize_size = false,
+            _ => unreachable!("the name is one of those above"),
+        }
+        Ok(transport)
+    }
+
+    /// Says why a host cannot run with these settings, if it cannot.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        if self.rate < Rate::mbps(1) || self.rate > Rate::gbps(400) {
+            return Err(ConfigError::Card("the rate of the network card must be from 1 Mbps to 400 Gbps"));
+        }
+        if !(576..=9216).contains(&self.mtu) {
+            return Err(ConfigError::Card("the MTU of the network card must be from 576 to 9216 bytes"));
+        }
+        let Parts { credit, .. } = self.parts()?;
+        let refuse = |name, value: &str, problem| {
+            Err(ConfigError::Parameter { name, value: value.to_owned(), problem })
+        };
+        // The token bucket counts in these units, in 64 bits.
+        let (shaping, _) = self.shaping();
+        let units = 8_000_000_000_000 * u64::from(shaping.credit + shaping.data);
+        if units.checked_mul(u64::from(shaping.bucket)).is_none() {
+            return refuse(
+                "bucket",
+                &credit.bucket.to_string(),
+                "is too large for frames of this MTU; write 168 B",
+            );
+        }
+        if credit.randomize_size {
+            return refuse(
+                "randomize_size",
+                "true",
+                "all frames of hosts have 84 bytes on the wire; write false",
+            );
+        }
+        if credit.tell_end {
+            return refuse("tell_end", "true", "a host does not know how much TCP will send; write false");
+        }
+        if credit.early_stop {
+            return refuse("early_stop", "true", "a host does not know how much TCP will send; write false");
+        }
+        if credit.low_priority > 0.0 {
+            let value = credit.low_priority.to_string();
+            return refuse("low_priority", &value, "hosts send no unscheduled data; write 0");
+        }
+        if credit.recovery != Recovery::Selective {
+            return refuse("recovery", "go-back-n", "TCP itself repeats what is lost; write selective");
+        }
+        if credit.release != Release::Turn {
+            return refuse("release", "queue", "the kernel sends data as soon as it is released; write turn");
+        }
+        if credit.idle_timeout == Auto::Set(Span::ZERO) {
+            return refuse(
+                "idle_timeout",
+                "0 s",
+                "TCP hands over few packets at a time; write 100 us or more",
+            );
+        }
+        Ok(())
+    }
+
+    /// Returns the parts of the transport that a host needs.
+    pub(super) fn parts(&self) -> Result<Parts, ConfigError> {
+        fn parts<T: CreditTransport>(params: &T::Params) -> Parts {
+            Parts { credit: *T::credit(params), ecn: T::ECN }
+        }
+        match &self.transport {
+            AnyTransport::ExpressPass(params) => Ok(parts::<ExpressPass>(params)),
+            AnyTransport::Ec4(params) => Ok(parts::<Ec4>(params)),
+            AnyTransport::NaiveCredit(params) => Ok(parts::<NaiveCredit>(params)),
+            other => Err(ConfigError::Transport(other.info().name.to_owned())),
+        }
+    }
+
+    /// Returns the sizes of frames.
+    pub fn framing(&self) -> Framing {
+        Framing { payload_max: u32::from(self.mtu).saturating_sub(40).max(1), ..Framing::ETHERNET }
+    }
+
+    /// Returns the round-trip time from which flows start.
+    pub fn base_rtt(&self) -> Span {
+        let framing = self.framing();
+        let frames = Bytes::new(u64::from(framing.wire_max() + framing.wire_min) * 2);
+        self.params.base_rtt.or(self.rate.time_to_send(frames) + HOST_TIME)
+    }
+
+    /// Returns the limit of credits at the card, and the number of credits that wait there.
+    pub(super) fn shaping(&self) -> (CreditShaping, u32) {
+        let needs =
+            self.transport.needs().credits.unwrap_or(CreditNeeds { queue: 8, shaping: CreditShaping::PAPER });
+        (CreditShaping { data: self.framing().wire_max(), ..needs.shaping }, needs.queue)
+    }
+
+    /// Returns the number of credits for a flow that has sent no data yet: those of four round trips, and some for the
+    /// time until the application writes.
+    pub(super) fn first_credits(&self) -> u32 {
+        (link_rate(&self.env(self.rate)) * self.base_rtt().as_secs_f64() * 4.0) as u32 + 64
+    }
+
+    /// Returns the environment of a flow to or from a card of rate `peer`.
+    pub(super) fn env(&self, peer: Rate) -> Env {
+        Env {
+            line_rate: self.rate,
+            path_rate: self.rate.min(peer),
+            base_rtt: self.base_rtt(),
+            framing: self.framing(),
+            established: false,
+            host_flows: 0,
+        }
+    }
+}
+
+impl Parts {
+    /// Returns the settings of the gate of a sender.
+    pub(super) fn gate(&self, base_rtt: Span) -> GateConfig {
+        GateConfig {
+            idle: self.credit.idle_timeout.or(IDLE.max(base_rtt)),
+            retry: self.credit.retry.or((base_rtt * 2).max(RETRY_MIN)),
+            backs_off: self.credit.retry_backoff,
+            stop_by_mark: false,
+            early_stop: false,
+            tell_end: false,
+        }
+    }
+
+    /// Returns true if a connection that is being opened asks for credits beside its SYN.
+    pub(super) fn asks_on_syn(&self) -> bool {
+        self.credit.handshake == Handshake::Syn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(name: &str) -> HostConfig {
+        HostConfig {
+            address: MacAddr([2, 0, 0, 0, 0, 1]),
+            rate: Rate::mbps(100),
+            mtu: 1500,
+            transport: HostConfig::transport(name).unwrap(),
+            params: HostParams::default(),
+        }
+    }
+
+    #[test]
+    fn the_transports_of_hosts_run_with_their_defaults_and_others_are_refused_by_name() {
+        for name in TRANSPORTS {
+            assert_eq!(config(name).check(), Ok(()), "{name}");
+        }
+        let error = HostConfig::transport("hpcc").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "\"hpcc\" is no transport of hosts; write one of expresspass, ec4, naive-credit"
+        );
+    }
+
+    #[test]
+    fn a_parameter_that_only_the_simulator_can_run_is_refused_with_the_reason() {
+        for (name, value) in [
+            ("randomize_size", "true"),
+            ("tell_end", "true"),
+            ("early_stop", "true"),
+            ("low_priority", "1"),
+            ("recovery", "go-back-n"),
+            ("release", "queue"),
+            ("idle_timeout", "0 s"),
+        ] {
+            let mut config = config("expresspass");
+            config.transport.set(name, value).unwrap();
+            let message = config.check().unwrap_err().to_string();
+            assert!(message.starts_with(&format!("{name} = {value}: ")), "{message}");
+        }
+    }
+
+    #[test]
+    fn the_base_round_trip_time_is_that_of_two_links_and_two_hosts() {
+        assert_eq!(config("expresspass").base_rtt(), Span::from_ns(409_520), "4 x 811 bytes at 100 Mbit/s");
+        assert_eq!(config("ec4").framing().wire_max(), 1538);
+    }
+
+    #[test]
+    fn cards_that_cannot_be_used_are_refused() {
+        for (rate, mtu) in
+            [(Rate::ZERO, 1500), (Rate::gbps(401), 1500), (Rate::mbps(100), 575), (Rate::mbps(100), 9217)]
+        {
+            let config = HostConfig { rate, mtu, ..config("ec4") };
+            assert!(matches!(config.check(), Err(ConfigError::Card(_))), "{rate} {mtu}");
+        }
+    }
+}

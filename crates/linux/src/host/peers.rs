@@ -1,0 +1,190 @@
+//! The other hosts: whether they run Clearway, and how much they may ask for.
+
+use crate::wire::MacAddr;
+use clearway_units::{Span, Time};
+use std::collections::HashMap;
+use std::net::Ipv4Addr;
+
+/// The largest number of flows of one host that get credits and have sent no data yet.
+const UNPROVEN_MAX: f64 = 512.0;
+/// The number of such flows that a host may open per second beyond those that sent data.
+const UNPROVEN_PER_SECOND: f64 = 128.0;
+
+/// The knowledge of whether a host runs Clearway.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Runs {
+    /// Nothing is known: data waits a short time for an answer.
+    Unknown,
+    /// The host runs Clearway: data waits for credits.
+    Clearway,
+    /// The host answered no request: data leaves at once, and a request may leave from this time on.
+    Plain {
+        /// The time of the next request.
+        ask_at: Time,
+    },
+}
+
+/// Another host.
+#[derive(Clone, Debug)]
+pub(super) struct Peer {
+    /// The Ethernet address of the next node towards the host.
+    pub mac: MacAddr,
+    /// True if the address was learned from packets that this host sent, which the kernel vouches for.
+    pub is_sure: bool,
+    /// The knowledge of whether the host runs Clearway.
+    pub runs: Runs,
+    /// The time of the last frame from the host.
+    pub heard: Option<Time>,
+    /// The number of flows to the host.
+    pub sends: u32,
+    /// The number of flows from the host.
+    pub receives: u32,
+    /// True if an MTU of the host that differs from ours was reported.
+    pub mtu_told: bool,
+    /// The number of flows without data that may get credits.
+    unproven: f64,
+    /// The time at which `unproven` was last raised.
+    raised: Time,
+    /// The time at which the host was last of use.
+    used: Time,
+}
+
+impl Peer {
+    fn new(mac: MacAddr, is_sure: bool, now: Time) -> Peer {
+        Peer {
+            mac,
+            is_sure,
+            runs: Runs::Unknown,
+            heard: None,
+            sends: 0,
+            receives: 0,
+            mtu_told: false,
+            unproven: UNPROVEN_MAX,
+            raised: now,
+            used: now,
+        }
+    }
+
+    /// Takes the permission to give credits to a flow that has sent no data. Returns false if there is none.
+    pub fn take_unproven(&mut self, now: Time) -> bool {
+        let gained = now.saturating_since(self.raised).as_secs_f64() * UNPROVEN_PER_SECOND;
+        (self.unproven, self.raised) = ((self.unproven + gained).min(UNPROVEN_MAX), now);
+        let has = self.unproven >= 1.0;
+        self.unproven -= f64::from(has);
+        has
+    }
+
+    /// Returns the permission, since the flow has sent data.
+    pub fn return_unproven(&mut self) {
+        self.unproven = (self.unproven + 1.0).min(UNPROVEN_MAX);
+    }
+
+    /// Records a frame from the host.
+    pub fn hear(&mut self, now: Time) {
+        (self.runs, self.heard, self.used) = (Runs::Clearway, Some(now), now);
+    }
+
+    /// Records that the host did not answer, and shall be asked again at `ask_at`.
+    pub fn is_silent(&mut self, ask_at: Time) {
+        self.runs = Runs::Plain { ask_at };
+    }
+}
+
+/// The table of other hosts, which is bounded.
+#[derive(Debug)]
+pub(super) struct Peers {
+    by_address: HashMap<Ipv4Addr, Peer>,
+    limit: usize,
+}
+
+impl Peers {
+    /// Makes a table of at most `limit` hosts.
+    pub fn new(limit: usize) -> Peers {
+        Peers { by_address: HashMap::new(), limit }
+    }
+
+    /// Returns a host.
+    pub fn get_mut(&mut self, address: Ipv4Addr) -> Option<&mut Peer> {
+        self.by_address.get_mut(&address)
+    }
+
+    /// Returns a host.
+    pub fn get(&self, address: Ipv4Addr) -> Option<&Peer> {
+        self.by_address.get(&address)
+    }
+
+    /// Records the Ethernet address by which a host is reached. An address from packets that this host sent is sure,
+    /// and replaces any other. Returns `None` if the table is full.
+    pub fn learn(&mut self, address: Ipv4Addr, mac: MacAddr, is_sure: bool, now: Time) -> Option<&mut Peer> {
+        if self.by_address.len() >= self.limit && !self.by_address.contains_key(&address) {
+            return None;
+        }
+        let peer = self.by_address.entry(address).or_insert_with(|| Peer::new(mac, is_sure, now));
+        if is_sure {
+            (peer.mac, peer.is_sure) = (mac, true);
+        }
+        peer.used = now;
+        Some(peer)
+    }
+
+    /// Forgets hosts that have no flow and were of no use for `age`, except for those that may not be asked yet.
+    pub fn forget_old(&mut self, age: Span, now: Time) {
+        self.by_address.retain(|_, peer| {
+            let is_barred = matches!(peer.runs, Runs::Plain { ask_at } if ask_at > now);
+            peer.sends + peer.receives > 0 || is_barred || now.saturating_since(peer.used) < age
+        });
+    }
+
+    /// Returns the number of hosts that are unknown, that run Clearway, and that do not.
+    pub fn count(&self) -> [u64; 3] {
+        let mut counts = [0; 3];
+        #[allow(clippy::iter_over_hash_type, reason = "the order does not change a count")]
+        for peer in self.by_address.values() {
+            counts[match peer.runs {
+                Runs::Unknown => 0,
+                Runs::Clearway => 1,
+                Runs::Plain { .. } => 2,
+            }] += 1;
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+    const MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
+    const OTHER: MacAddr = MacAddr([2, 0, 0, 0, 0, 2]);
+
+    #[test]
+    fn an_address_from_our_own_packets_is_not_replaced_by_one_that_came_from_outside() {
+        let mut peers = Peers::new(10);
+        peers.learn(ADDRESS, OTHER, false, Time::ZERO).unwrap();
+        assert_eq!(peers.learn(ADDRESS, MAC, true, Time::ZERO).unwrap().mac, MAC);
+        assert_eq!(peers.learn(ADDRESS, OTHER, false, Time::ZERO).unwrap().mac, MAC);
+    }
+
+    #[test]
+    fn a_host_may_open_512_flows_without_data_and_then_128_per_second() {
+        let mut peers = Peers::new(10);
+        let peer = peers.learn(ADDRESS, MAC, true, Time::ZERO).unwrap();
+        assert_eq!((0..1000).filter(|_| peer.take_unproven(Time::ZERO)).count(), 512);
+        let later = Time::ZERO + Span::from_secs(1);
+        assert_eq!((0..1000).filter(|_| peer.take_unproven(later)).count(), 128);
+        peer.return_unproven();
+        assert!(peer.take_unproven(later) && !peer.take_unproven(later));
+    }
+
+    #[test]
+    fn the_table_is_bounded_and_forgets_hosts_without_flows() {
+        let mut peers = Peers::new(2);
+        let address = |last| Ipv4Addr::new(10, 0, 0, last);
+        peers.learn(address(1), MAC, true, Time::ZERO).unwrap().sends = 1;
+        peers.learn(address(2), MAC, true, Time::ZERO).unwrap();
+        assert!(peers.learn(address(3), MAC, true, Time::ZERO).is_none());
+        peers.forget_old(Span::from_secs(1), Time::ZERO + Span::from_secs(1));
+        assert!(peers.get(address(1)).is_some() && peers.get(address(2)).is_none());
+    }
+}

@@ -1,0 +1,428 @@
+//! The sending side of a flow: packets that the kernel holds, and the gate that asks for credits and spends them.
+
+use super::counters::{Counters, Plain, Refusal};
+use super::numbers::{Arrival, Arrivals};
+use crate::datapath::{Actions, HeldId, Stamp, Verdict};
+use crate::wire::{Control, FlowKey, Kind, MacAddr};
+use clearway_proto::expresspass::{GateConfig, SenderGate, Signal, State};
+use clearway_units::{Rate, Span, Time};
+use std::collections::VecDeque;
+
+/// The settings of all sending sides of a host.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SendSettings {
+    pub gate: GateConfig,
+    pub base_rtt: Span,
+    pub unanswered: u32,
+    pub silence: Span,
+    pub hold_max: Span,
+    pub held_max: u64,
+    pub ask_again: Span,
+    pub unknown_wait: Span,
+    pub unknown_rtts: f64,
+    pub address: MacAddr,
+    pub rate: Rate,
+    pub mtu: u16,
+}
+
+/// The surroundings in which a flow handles an input.
+pub(super) struct SendCx<'a> {
+    pub settings: &'a SendSettings,
+    pub counters: &'a mut Counters,
+    pub actions: &'a mut Actions,
+    pub now: Time,
+}
+
+/// What is done with data of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Mode {
+    /// Data waits for credits.
+    Controlled,
+    /// The other host may not run Clearway: data waits until this time, which is [`Time::MAX`] while the connection is
+    /// being opened.
+    Probing(Time),
+    /// The flow is plain TCP: data leaves at once. A request may leave from this time on.
+    Plain(Time),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    id: HeldId,
+    since: Time,
+    /// False for an end of the connection without payload, which leaves with the packet before it.
+    needs_credit: bool,
+}
+
+/// The sending side of one flow.
+#[derive(Debug)]
+pub(super) struct SendFlow {
+    key: FlowKey,
+    cookie: u64,
+    /// The Ethernet address of the next node towards the receiver.
+    pub mac: MacAddr,
+    gate: SenderGate,
+    mode: Mode,
+    held: VecDeque<Held>,
+    /// The number of held packets that need a credit.
+    backlog: u64,
+    arrivals: Arrivals,
+    /// True if scheduled data shall be ECN-capable.
+    ecn: bool,
+    rtt: Span,
+    /// The session of the last request, and the time of that if it was not repeated.
+    asked: (u32, Option<Time>),
+    /// The time of the SYN.
+    opened: Option<Time>,
+    /// The number of requests or stops without an answer.
+    silent: u32,
+    /// The last time at which the receiver gave a sign, or at which data began to wait.
+    sign: Time,
+    last_credit: Time,
+    /// The smoothed gap between credits.
+    gap: Span,
+    /// True once the application has closed its side.
+    ending: bool,
+    /// True if the receiver did not answer, and the host has not been told so.
+    unanswered: bool,
+    /// The time of the last input.
+    pub used: Time,
+}
+
+impl SendFlow {
+    pub fn new(
+        key: FlowKey,
+        cookie: u64,
+        mac: MacAddr,
+        mode: Mode,
+        settings: &SendSettings,
+        now: Time,
+    ) -> SendFlow {
+        SendFlow {
+            key,
+            cookie,
+            mac,
+            gate: SenderGate::new(settings.gate),
+            mode,
+            held: VecDeque::new(),
+            backlog: 0,
+            arrivals: Arrivals::default(),
+            ecn: false,
+            rtt: settings.base_rtt,
+            asked: (0, None),
+            opened: None,
+            silent: 0,
+            sign: now,
+            last_credit: now,
+            gap: Span::ZERO,
+            ending: false,
+            unanswered: false,
+            used: now,
+        }
+    }
+
+    pub fn key(&self) -> FlowKey {
+        self.key
+    }
+
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    pub fn state(&self) -> State {
+        self.gate.state()
+    }
+
+    fn is_plain(&self) -> bool {
+        matches!(self.mode, Mode::Plain(_))
+    }
+
+    /// Returns true if the flow has ended, and can be removed.
+    pub fn is_over(&self) -> bool {
+        self.ending && self.held.is_empty() && (self.is_plain() || self.gate.state() == State::Closed)
+    }
+
+    /// Returns true, once, if the other host did not answer, so that the flow has become plain TCP.
+    pub fn take_unanswered(&mut self) -> bool {
+        std::mem::take(&mut self.unanswered)
+    }
+
+    /// Returns true if a packet of the flow is held.
+    pub fn holds(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Asks for credits beside the SYN of the connection, or lets a plain flow ask again.
+    pub fn ask(&mut self, cx: &mut SendCx<'_>) {
+        self.used = cx.now;
+        self.ending = false;
+        match self.gate.state() {
+            State::Receiving => self.gate.ask_again(cx.now),
+            // The timer does not run while the flow is plain, so it is past, and the request is repeated.
+            State::RequestSent => {
+                self.gate.on_timer(self.backlog.max(1), cx.now);
+            }
+            State::Closed | State::StopSent => self.gate.on_data(cx.now),
+        }
+        if let Mode::Plain(ask_at) = &mut self.mode {
+            *ask_at = cx.now.saturating_add(cx.settings.ask_again / 10);
+        }
+        self.settle(cx);
+    }
+
+    /// Records the SYN of the connection.
+    pub fn on_syn(&mut self, now: Time) {
+        self.opened = Some(now);
+    }
+
+    /// Records that the connection is open, or nearly so. The time since the SYN tells how long an answer to the
+    /// request may take.
+    pub fn on_open(&mut self, cx: &mut SendCx<'_>) {
+        if let Mode::Probing(until) = &mut self.mode {
+            let rtt = self.opened.map_or(cx.settings.base_rtt, |opened| cx.now.saturating_since(opened));
+            let wait = cx.settings.unknown_wait.max(rtt.mul_f64(cx.settings.unknown_rtts));
+            *until = (*until).min(cx.now.saturating_add(wait));
+        }
+    }
+
+    /// Takes a packet that the kernel holds. The flow must not be plain.
+    pub fn hold(&mut self, id: HeldId, is_data: bool, is_end: bool, cx: &mut SendCx<'_>) {
+        self.used = cx.now;
+        self.ending |= is_end;
+        if !is_data && self.held.is_empty() {
+            cx.actions.verdicts.push((id, Verdict::Accept));
+            self.settle(cx);
+            return;
+        }
+        self.held.push_back(Held { id, since: cx.now, needs_credit: is_data });
+        cx.counters.hold();
+        self.backlog += u64::from(is_data);
+        if cx.counters.held_now > cx.settings.held_max {
+            self.release_first(Verdict::Accept, cx);
+            cx.counters.plain_packet(Plain::HeldLimit);
+        }
+        if self.backlog == 1 && is_data {
+            self.sign = cx.now;
+        }
+        if self.mode == Mode::Probing(Time::MAX) {
+            // The connection was open before this daemon was.
+            self.on_open(cx);
+        }
+        if self.backlog > 0 {
+            self.gate.on_data(cx.now);
+        }
+        self.settle(cx)
+    }
+
+    /// Lets a packet of a plain flow leave at once.
+    pub fn pass(&mut self, id: HeldId, is_end: bool, cx: &mut SendCx<'_>) {
+        self.used = cx.now;
+        self.ending |= is_end;
+        cx.actions.verdicts.push((id, Verdict::Accept));
+        cx.counters.plain_packet(Plain::Unanswered);
+        self.settle(cx);
+    }
+
+    /// Ends the flow, once what is held has left.
+    pub fn end(&mut self, cx: &mut SendCx<'_>) {
+        self.ending = true;
+        self.settle(cx)
+    }
+
+    /// Says why a frame of the receiver must be refused, if it must.
+    pub fn refuses(&self, control: &Control, from: MacAddr) -> Option<Refusal> {
+        if control.cookie != self.cookie {
+            Some(Refusal::Cookie)
+        } else if from != self.mac {
+            Some(Refusal::Address)
+        } else {
+            None
+        }
+    }
+
+    /// Handles the answer to a request.
+    pub fn on_accept(&mut self, control: &Control, cx: &mut SendCx<'_>) -> Result<(), Refusal> {
+        if control.session != self.gate.session() || self.gate.state() == State::Closed {
+            return Err(Refusal::Session);
+        }
+        if let (session, Some(asked)) = self.asked
+            && session == control.session
+        {
+            self.rtt = cx.now.saturating_since(asked);
+            self.asked.1 = None;
+        }
+        self.ecn = control.wants_ecn;
+        self.on_sign(cx.now);
+        self.gate.on_accept(control.session, self.backlog, cx.now);
+        self.settle(cx);
+        Ok(())
+    }
+
+    /// Handles a credit.
+    pub fn on_credit(&mut self, control: &Control, cx: &mut SendCx<'_>) -> Result<(), Refusal> {
+        match self.arrivals.record(control.session, control.number, self.gate.session()) {
+            Arrival::New => {}
+            Arrival::Replayed => return Err(Refusal::Replayed),
+            Arrival::OldSession => return Err(Refusal::Session),
+        }
+        cx.counters.credits_received += 1;
+        self.used = cx.now;
+        if self.mode == Mode::Controlled || control.session == self.gate.session() {
+            self.on_sign(cx.now);
+        }
+        self.gap = (self.gap * 7 + cx.now.saturating_since(self.last_credit)) / 8;
+        self.last_credit = cx.now;
+        if self.gate.on_credit(control.session, self.backlog, self.rtt, cx.now) {
+            cx.counters.credits_used += 1;
+            // An end of the connection never stands first, since it leaves with the packet before it.
+            self.release_first(Verdict::Stamped(Stamp { id: control.number as u16, ecn: self.ecn }), cx);
+        } else {
+            cx.counters.credits_wasted += 1;
+        }
+        self.settle(cx);
+        Ok(())
+    }
+
+    /// Handles the answer to a stop.
+    pub fn on_stopped(&mut self, control: &Control, cx: &mut SendCx<'_>) -> Result<(), Refusal> {
+        if control.session != self.gate.session() {
+            return Err(Refusal::Session);
+        }
+        self.on_sign(cx.now);
+        self.gate.on_stopped(control.session, self.backlog == 0, self.backlog, cx.now);
+        self.settle(cx);
+        Ok(())
+    }
+
+    /// Handles the timer at the time of [`SendFlow::next_timer`], or earlier.
+    pub fn on_timer(&mut self, cx: &mut SendCx<'_>) {
+        let is_late = |held: &Held| held.since.saturating_add(cx.settings.hold_max) <= cx.now;
+        match self.mode {
+            Mode::Plain(_) => return self.settle(cx),
+            Mode::Probing(until) if cx.now >= until => return self.give_up(Plain::Unanswered, cx),
+            _ if self.held.front().is_some_and(is_late) => {
+                // The receiver answers, so nothing is learned about it.
+                self.give_up(Plain::HeldTooLong, cx);
+                self.unanswered = false;
+                return;
+            }
+            _ => {}
+        }
+        if cx.now >= self.silent_at(cx.settings) {
+            cx.counters.silences += 1;
+            self.sign = cx.now;
+            self.gate.ask_again(cx.now);
+        } else if cx.now >= self.gate.next_timeout() {
+            self.silent += u32::from(self.gate.on_timer(self.backlog, cx.now));
+            if self.silent >= cx.settings.unanswered {
+                let is_known = self.mode == Mode::Controlled;
+                return self.give_up(if is_known { Plain::Silent } else { Plain::Unanswered }, cx);
+            }
+        }
+        self.settle(cx)
+    }
+
+    /// Returns the time at which [`SendFlow::on_timer`] must be called, or [`Time::MAX`] for never.
+    pub fn next_timer(&self, settings: &SendSettings) -> Time {
+        let until = match self.mode {
+            Mode::Plain(_) => return Time::MAX,
+            Mode::Probing(until) => until,
+            Mode::Controlled => Time::MAX,
+        };
+        let oldest = self.held.front().map_or(Time::MAX, |held| held.since.saturating_add(settings.hold_max));
+        until.min(oldest).min(self.gate.next_timeout()).min(self.silent_at(settings))
+    }
+
+    /// Lets all packets that are held leave as they are, and stops the credits.
+    pub fn release_all(&mut self, cx: &mut SendCx<'_>) {
+        self.release_plain(Plain::Released, cx);
+        if matches!(self.gate.state(), State::Receiving | State::RequestSent) {
+            self.gate.stop(cx.now);
+        }
+        self.settle(cx);
+    }
+
+    /// Returns the time at which the receiver has been silent for too long while data waits.
+    fn silent_at(&self, settings: &SendSettings) -> Time {
+        if self.gate.state() != State::Receiving || self.backlog == 0 {
+            return Time::MAX;
+        }
+        self.sign.saturating_add(settings.silence.max(self.gap * 8).max(self.rtt * 4))
+    }
+
+    /// Records a valid frame of the receiver.
+    fn on_sign(&mut self, now: Time) {
+        (self.mode, self.silent, self.sign) = (Mode::Controlled, 0, now);
+    }
+
+    /// Makes the flow plain TCP.
+    fn give_up(&mut self, reason: Plain, cx: &mut SendCx<'_>) {
+        cx.counters.plain_flow(reason);
+        self.release_plain(reason, cx);
+        self.mode = Mode::Plain(cx.now.saturating_add(cx.settings.ask_again / 10));
+        (self.silent, self.unanswered) = (0, true);
+    }
+
+    fn release_plain(&mut self, reason: Plain, cx: &mut SendCx<'_>) {
+        while self.holds() {
+            let before = self.backlog;
+            self.release_first(Verdict::Accept, cx);
+            if self.backlog < before {
+                cx.counters.plain_packet(reason);
+            }
+        }
+    }
+
+    /// Releases the first packet, and the end of the connection if that comes next.
+    fn release_first(&mut self, verdict: Verdict, cx: &mut SendCx<'_>) {
+        let mut verdict = Some(verdict);
+        while let Some(held) = self.held.front().copied() {
+            if held.needs_credit && verdict.is_none() {
+                break;
+            }
+            let verdict = if held.needs_credit { verdict.take() } else { None };
+            self.backlog -= u64::from(held.needs_credit);
+            cx.counters.release(cx.now.saturating_since(held.since));
+            cx.actions.verdicts.push((held.id, verdict.unwrap_or(Verdict::Accept)));
+            self.held.pop_front();
+        }
+    }
+
+    /// Sends the signal that is due.
+    fn settle(&mut self, cx: &mut SendCx<'_>) {
+        let has_credits = matches!(self.gate.state(), State::Receiving | State::RequestSent);
+        if self.ending && self.held.is_empty() && has_credits && !self.is_plain() {
+            self.gate.stop(cx.now);
+        }
+        if let Some(signal) = self.gate.take_signal() {
+            self.signal(signal, cx);
+        }
+    }
+
+    fn signal(&mut self, signal: Signal, cx: &mut SendCx<'_>) {
+        let session = self.gate.session();
+        let blank = Control {
+            kind: Kind::Stop,
+            flow: self.key,
+            session,
+            cookie: self.cookie,
+            number: 0,
+            value: 0,
+            mtu: 0,
+            wants_ecn: false,
+        };
+        let control = match signal {
+            Signal::Request => {
+                cx.counters.requests_sent += 1;
+                self.asked = (session, (self.asked.0 != session).then_some(cx.now));
+                let SendSettings { rate, mtu, .. } = *cx.settings;
+                let (number, value) = (self.backlog, rate.as_bps());
+                Control { kind: Kind::Request, number, value, mtu, ..blank }
+            }
+            Signal::Stop => {
+                cx.counters.stops_sent += 1;
+                blank
+            }
+        };
+        cx.actions.frames.push(control.to_frame(cx.settings.address, self.mac));
+    }
+}

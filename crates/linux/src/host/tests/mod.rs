@@ -1,0 +1,7 @@
+//! Whole hosts in a small network in memory, with a kernel that holds packets as NFQUEUE does.
+
+mod anything;
+mod attacks;
+mod flows;
+mod network;
+mod plain;

@@ -1,0 +1,292 @@
+//! The loop that drives a datapath on one network card.
+
+use super::card::{Card, LinkState};
+use super::error::IoError;
+use super::filter::Holds;
+use super::packet::{FrameSocket, Received, Sniffer};
+use super::queue::Queue;
+use super::supervisor::{Next, Supervisor};
+use super::sys;
+use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Verdict};
+use crate::wire::Segment;
+use clearway_units::{Span, Time};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
+
+/// What a driver needs to know about the machine.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Setup {
+    /// The name of the network card.
+    pub interface: String,
+    /// The number of the queue of NFQUEUE, which no other program on the machine may use.
+    pub queue: u16,
+    /// The outgoing packets that wait in that queue.
+    pub holds: Holds,
+}
+
+/// The time between two looks of the supervisor and at the link.
+const LOOK_EVERY: Span = Span::from_ms(50);
+/// The number of bytes of a packet that are copied to us if it cannot be stamped: more than the longest headers.
+const HEADERS: usize = 128;
+/// The number of times that one source is read before the others have their turn.
+const TURNS: usize = 4;
+
+/// Sockets that are open, ready to drive a datapath.
+///
+/// A driver is opened before the rules of [`super::rules`] are set, and dropped after they were undone: packets of the
+/// queue wait from the moment on at which the rules are set, and those that came after [`Driver::drive`] has ended leave
+/// when the driver is dropped.
+pub struct Driver {
+    card: Card,
+    queue: Queue,
+    frames: FrameSocket,
+    sniffer: Sniffer,
+    start: TimeSpec,
+    /// The times that the link went down.
+    downs: u64,
+}
+
+impl Driver {
+    /// Opens all sockets, and gives the calling thread a high priority if it may have one (CAP_SYS_NICE). This needs
+    /// CAP_NET_ADMIN and CAP_NET_RAW; nothing later needs more.
+    pub fn open(setup: &Setup) -> Result<Driver, IoError> {
+        let card = Card::open(&setup.interface)?;
+        // A credit that leaves late cannot be made up for: on a busy machine half of the throughput depends on this.
+        if let Err(errno) = sys::raise_priority() {
+            tracing::warn!(%errno, "the daemon stays at its priority, and is late where other programs are busy");
+        }
+        // The default slack of 50 us is more than the time between two credits at 1 Gbit/s.
+        let _ = nix::sys::prctl::set_timerslack(1);
+        let (copied, copying) = match setup.holds {
+            Holds::Data => (usize::from(card.mtu()?), true),
+            Holds::Acks { .. } => (HEADERS, false),
+        };
+        let frames = FrameSocket::open(card.index())?;
+        let sniffer = Sniffer::open(card.index())?;
+        let queue = Queue::open(setup.queue, copied, copying)?;
+        let start =
+            clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(IoError::socket("cannot read the clock"))?;
+        Ok(Driver { card, queue, frames, sniffer, start, downs: 0 })
+    }
+
+    /// Drives `datapath` until `supervisor` stops it, or an error ends it. In both cases all held packets are
+    /// released first.
+    pub fn drive(
+        &mut self,
+        datapath: &mut dyn Datapath,
+        supervisor: &mut dyn Supervisor,
+    ) -> Result<(), IoError> {
+        let mut actions = Actions::default();
+        let result = self.run(datapath, supervisor, &mut actions);
+        datapath.release_all(self.now(), &mut actions);
+        self.carry_out(&mut actions);
+        result
+    }
+
+    /// Returns the time since the driver was opened, of a clock that never jumps.
+    fn now(&self) -> Time {
+        let now = clock_gettime(ClockId::CLOCK_MONOTONIC).unwrap_or(self.start) - self.start;
+        Time::ZERO
+            .saturating_add(Span::from_secs(now.tv_sec().max(0) as u64) + Span::from_ns(now.tv_nsec() as u64))
+    }
+
+    fn run(
+        &mut self,
+        datapath: &mut dyn Datapath,
+        supervisor: &mut dyn Supervisor,
+        actions: &mut Actions,
+    ) -> Result<(), IoError> {
+        let mut look_at = Time::ZERO;
+        let mut up = true;
+        loop {
+            let mut now = self.now();
+            if now >= look_at {
+                look_at = now.saturating_add(LOOK_EVERY);
+                let is_up = self.card.state()? == LinkState::Up;
+                if up && !is_up {
+                    self.downs += 1;
+                    datapath.release_all(now, actions);
+                    self.carry_out(actions);
+                }
+                up = is_up;
+                if supervisor.look(&Watched { datapath, driver: self }, now) == Next::Stop {
+                    return Ok(());
+                }
+            }
+            let ready = self.wait(now, datapath.next_timeout().min(look_at))?;
+            now = self.now();
+            if ready.frames || ready.segments {
+                let down = self.packets(datapath, now, ready, actions)?;
+                if down {
+                    look_at = now;
+                }
+                self.carry_out(actions);
+            }
+            if ready.held {
+                self.held(datapath, now, up, actions)?;
+            }
+            if now >= datapath.next_timeout() {
+                datapath.handle_timeout(now, actions);
+            }
+            self.carry_out(actions);
+        }
+    }
+
+    /// Waits until a socket has something to read or `until` is reached.
+    fn wait(&self, now: Time, until: Time) -> Result<Ready, IoError> {
+        let mut sockets = [self.frames.fd(), self.sniffer.fd(), self.queue.fd()]
+            .map(|socket| PollFd::new(socket, PollFlags::POLLIN));
+        let wait = until.saturating_since(now).as_ps().div_ceil(1_000);
+        let timeout = TimeSpec::new((wait / 1_000_000_000) as i64, (wait % 1_000_000_000) as i64);
+        match ppoll(&mut sockets, Some(timeout), None) {
+            Ok(_) => {}
+            Err(Errno::EINTR) => return Ok(Ready::default()),
+            Err(errno) => return Err(IoError::Socket { what: "cannot wait for packets", errno }),
+        }
+        let [frames, segments, held] = sockets.map(|socket| socket.any().unwrap_or(true));
+        Ok(Ready { frames, segments, held })
+    }
+
+    /// Hands over what came by the packet sockets. Returns true if the network card is down.
+    ///
+    /// Segments go first: a request may follow closely on the SYN of its connection.
+    fn packets(
+        &mut self,
+        datapath: &mut dyn Datapath,
+        now: Time,
+        ready: Ready,
+        actions: &mut Actions,
+    ) -> Result<bool, IoError> {
+        let failed = IoError::socket("cannot read a packet socket");
+        let mut down = false;
+        let mut read = |more: &mut dyn FnMut() -> Result<Received, Errno>| -> Result<(), IoError> {
+            for _ in 0..TURNS {
+                match more().map_err(&failed)? {
+                    Received::More => {}
+                    Received::All => break,
+                    Received::Down => {
+                        down = true;
+                        break;
+                    }
+                }
+            }
+            Ok(())
+        };
+        if ready.segments {
+            read(&mut || {
+                self.sniffer.receive(|direction, segment, link| {
+                    datapath.handle_segment(direction, segment, link, now, actions);
+                })
+            })?;
+        }
+        if ready.frames {
+            read(&mut || self.frames.receive(|frame| datapath.handle_frame(frame, now, actions)))?;
+        }
+        Ok(down)
+    }
+
+    /// Hands over the packets that the kernel holds. While the link is down, they leave at once.
+    fn held(
+        &mut self,
+        datapath: &mut dyn Datapath,
+        now: Time,
+        up: bool,
+        actions: &mut Actions,
+    ) -> Result<(), IoError> {
+        for _ in 0..TURNS {
+            let more = self.queue.receive(|id: HeldId, segment: &Segment| {
+                if up {
+                    datapath.handle_held(id, segment, now, actions);
+                } else {
+                    actions.verdicts.push((id, Verdict::Accept));
+                }
+            });
+            if !more.map_err(IoError::socket("cannot read the queue of NFQUEUE"))? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, actions: &mut Actions) {
+        for (id, verdict) in &actions.verdicts {
+            self.queue.verdict(*id, *verdict);
+        }
+        self.queue.flush();
+        self.frames.send(&actions.frames);
+        actions.clear();
+    }
+
+    fn metrics(&self, each: &mut dyn FnMut(Metric)) {
+        let queue = &self.queue.counters;
+        let mut counter =
+            |name, help, label, value: u64| each(Metric { name, help, label, value: value as f64 });
+        let socket = "Frames and packets that crossed a socket of the daemon.";
+        counter("socket_packets_total", socket, Some(("kind", "frames_received")), self.frames.received);
+        counter("socket_packets_total", socket, Some(("kind", "frames_sent")), self.frames.sent);
+        counter("socket_packets_total", socket, Some(("kind", "segments_seen")), self.sniffer.seen);
+        counter("socket_packets_total", socket, Some(("kind", "packets_held")), queue.held);
+        counter("socket_packets_total", socket, Some(("kind", "packets_stamped")), queue.stamped);
+        let failure = "Packets and messages that the kernel or the daemon could not treat as they should be.";
+        counter("socket_failures_total", failure, Some(("kind", "frame_unsent")), self.frames.unsent);
+        counter("socket_failures_total", failure, Some(("kind", "packet_unstamped")), queue.unstamped);
+        counter("socket_failures_total", failure, Some(("kind", "packet_unreadable")), queue.unreadable);
+        counter("socket_failures_total", failure, Some(("kind", "queue_overrun")), queue.overruns);
+        counter("socket_failures_total", failure, Some(("kind", "verdict_refused")), queue.refused);
+        counter("link_downs_total", "Times that the link of the network card went down.", None, self.downs);
+    }
+}
+
+/// The sockets that have something to read.
+#[derive(Clone, Copy, Default)]
+struct Ready {
+    frames: bool,
+    segments: bool,
+    held: bool,
+}
+
+/// A datapath with its driver, whose counters are reported with those of the datapath.
+struct Watched<'a> {
+    datapath: &'a mut dyn Datapath,
+    driver: &'a Driver,
+}
+
+impl Datapath for Watched<'_> {
+    fn handle_frame(&mut self, frame: &[u8], now: Time, actions: &mut Actions) {
+        self.datapath.handle_frame(frame, now, actions);
+    }
+
+    fn handle_segment(
+        &mut self,
+        direction: Direction,
+        segment: &Segment,
+        link: Link,
+        now: Time,
+        actions: &mut Actions,
+    ) {
+        self.datapath.handle_segment(direction, segment, link, now, actions);
+    }
+
+    fn handle_held(&mut self, id: HeldId, segment: &Segment, now: Time, actions: &mut Actions) {
+        self.datapath.handle_held(id, segment, now, actions);
+    }
+
+    fn release_all(&mut self, now: Time, actions: &mut Actions) {
+        self.datapath.release_all(now, actions);
+    }
+
+    fn next_timeout(&self) -> Time {
+        self.datapath.next_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
+        self.datapath.handle_timeout(now, actions);
+    }
+
+    fn metrics(&self, each: &mut dyn FnMut(Metric)) {
+        self.datapath.metrics(each);
+        self.driver.metrics(each);
+    }
+}

@@ -1,0 +1,148 @@
+//! Packet sockets: one for control frames, and one that sees the headers of TCP segments that pass.
+
+use super::error::IoError;
+use super::filter;
+use super::sys;
+use super::sys::Batch;
+use crate::datapath::{Direction, FRAME_LEN, Frame, Link};
+use crate::wire::{ETHERTYPE, MacAddr, Segment};
+use nix::errno::Errno;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+const SOCKET_BUFFER: usize = 8 << 20;
+const BATCH: usize = 64;
+/// The number by which a packet socket names every EtherType (`ETH_P_ALL`).
+const EVERY_TYPE: u16 = 3;
+const ETHERNET_LEN: usize = 14;
+
+fn open(
+    index: u32,
+    ethertype: u16,
+    prepare: impl Fn(BorrowedFd<'_>) -> Result<(), Errno>,
+) -> Result<OwnedFd, IoError> {
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let failed = IoError::socket("cannot open a packet socket");
+    // The socket hears nothing before it is bound, so its filter is there from the first packet on.
+    let socket = socket(AddressFamily::Packet, SockType::Raw, flags, None).map_err(&failed)?;
+    let _ = setsockopt(&socket, sockopt::RcvBufForce, &SOCKET_BUFFER);
+    let _ = setsockopt(&socket, sockopt::SndBufForce, &SOCKET_BUFFER);
+    prepare(socket.as_fd()).map_err(&failed)?;
+    sys::bind_packet(socket.as_fd(), index, ethertype).map_err(&failed)?;
+    Ok(socket)
+}
+
+/// What a receiving call tells besides its packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Received {
+    /// Nothing more waits.
+    All,
+    /// More may wait.
+    More,
+    /// The network card went down.
+    Down,
+}
+
+fn receive(batch: &mut Batch, socket: BorrowedFd<'_>) -> Result<Received, Errno> {
+    match batch.receive(socket) {
+        Ok(BATCH) => Ok(Received::More),
+        Ok(_) | Err(Errno::EAGAIN) => Ok(Received::All),
+        Err(Errno::EINTR | Errno::ENOBUFS) => Ok(Received::More),
+        Err(Errno::ENETDOWN) => Ok(Received::Down),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// The socket of control frames.
+pub(super) struct FrameSocket {
+    socket: OwnedFd,
+    batch: Batch,
+    /// Frames that were received.
+    pub received: u64,
+    /// Frames that were sent.
+    pub sent: u64,
+    /// Frames that the kernel did not take.
+    pub unsent: u64,
+}
+
+impl FrameSocket {
+    pub fn open(index: u32) -> Result<FrameSocket, IoError> {
+        let socket = open(index, ETHERTYPE, sys::bypass_qdisc)?;
+        // A frame that is longer than ours is cut off, and harmless so.
+        Ok(FrameSocket { socket, batch: Batch::new(BATCH, FRAME_LEN + 4), received: 0, sent: 0, unsent: 0 })
+    }
+
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Receives frames and hands each to `frame`.
+    pub fn receive(&mut self, mut frame: impl FnMut(&[u8])) -> Result<Received, Errno> {
+        let received = receive(&mut self.batch, self.socket.as_fd())?;
+        for (bytes, kind) in self.batch.packets() {
+            if kind != libc::PACKET_OTHERHOST && kind != libc::PACKET_OUTGOING {
+                self.received += 1;
+                frame(bytes);
+            }
+        }
+        Ok(received)
+    }
+
+    /// Sends frames in order. One that the kernel does not take is lost, as on a link.
+    pub fn send(&mut self, mut frames: &[Frame]) {
+        while !frames.is_empty() {
+            let done = match sys::send_frames(self.socket.as_fd(), frames) {
+                Ok(sent) => {
+                    self.sent += sent as u64;
+                    sent
+                }
+                Err(Errno::EINTR) => 0,
+                Err(_) => {
+                    self.unsent += 1;
+                    1
+                }
+            };
+            frames = &frames[done..];
+        }
+    }
+}
+
+/// The socket that sees the headers of TCP segments.
+pub(super) struct Sniffer {
+    socket: OwnedFd,
+    batch: Batch,
+    /// Segments that were seen.
+    pub seen: u64,
+}
+
+impl Sniffer {
+    pub fn open(index: u32) -> Result<Sniffer, IoError> {
+        let program = filter::sniffed();
+        let socket = open(index, EVERY_TYPE, |socket| sys::attach_filter(socket, &program))?;
+        Ok(Sniffer { socket, batch: Batch::new(BATCH, filter::SNAP_LEN as usize), seen: 0 })
+    }
+
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Receives headers and hands each to `segment`. What is no TCP segment is left out.
+    pub fn receive(&mut self, mut segment: impl FnMut(Direction, &Segment, Link)) -> Result<Received, Errno> {
+        let received = receive(&mut self.batch, self.socket.as_fd())?;
+        for (bytes, kind) in self.batch.packets() {
+            let Some((ethernet, packet)) = bytes.split_at_checked(ETHERNET_LEN) else { continue };
+            let Ok(header) = Segment::parse(packet) else { continue };
+            let mac =
+                |at: usize| ethernet[at..].first_chunk().map_or(MacAddr::default(), |mac| MacAddr(*mac));
+            self.seen += 1;
+            let (to, from) = (mac(0), mac(6));
+            match kind {
+                libc::PACKET_OUTGOING => {
+                    segment(Direction::Outgoing, &header, Link { local: from, peer: to })
+                }
+                _ => segment(Direction::Incoming, &header, Link { local: to, peer: from }),
+            }
+        }
+        Ok(received)
+    }
+}

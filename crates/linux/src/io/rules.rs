@@ -1,0 +1,113 @@
+//! The rules of iptables that make the kernel hold packets for a driver.
+
+use super::driver::Setup;
+use super::error::IoError;
+use super::filter::{self, Holds};
+use crate::rules::{Plan, Step};
+use std::process::{Command, Stdio};
+
+/// The programs that may set the rules: the machine's default first, then both that it may stand for.
+const PROGRAMS: [&str; 3] = ["iptables", "iptables-nft", "iptables-legacy"];
+/// The setting by which TCP makes larger bursts for near hosts, since Linux 5.18.
+const BURSTS: &str = "tcp_tso_rtt_log";
+
+/// Returns the steps that make the kernel hold the packets of `setup`, by the first iptables that can set them here.
+///
+/// The rule stands at the end of the way out (`POSTROUTING`): there a changed header does not change the route. With
+/// `--queue-bypass`, packets pass as long as no program has bound the queue.
+pub fn rules(setup: &Setup) -> Result<Plan, IoError> {
+    let mut tried = Vec::new();
+    for program in PROGRAMS {
+        match probe(program, setup) {
+            Ok(()) => {
+                let mut plan = plan(program, setup);
+                let setting = std::fs::read_to_string(format!("/proc/sys/net/ipv4/{BURSTS}"));
+                if let (Holds::Data, Ok(value)) = (setup.holds, setting) {
+                    plan.steps.extend(short_queues(value.trim()));
+                }
+                return Ok(plan);
+            }
+            Err(reason) => tried.push(format!("{program} ({reason})")),
+        }
+    }
+    Err(IoError::NoIptables(tried.join(", ")))
+}
+
+fn plan(program: &str, setup: &Setup) -> Plan {
+    let packets = match setup.holds {
+        Holds::Data => "outgoing TCP data",
+        Holds::Acks { requests: true, .. } => "outgoing acknowledgements and requests",
+        Holds::Acks { syn_acks: false, .. } => "outgoing pure acknowledgements",
+        Holds::Acks { syn_acks: true, .. } => "outgoing pure acknowledgements and answers to a SYN",
+    };
+    let purpose = format!("Queue {} holds {packets} of {}.", setup.queue, setup.interface);
+    let command = |verb: &str| std::iter::once(program.to_string()).chain(arguments(verb, setup)).collect();
+    Plan { steps: vec![Step { purpose, command: command("-A"), undo: Some(command("-D")) }] }
+}
+
+/// Returns the step that has TCP hand over about a millisecond's worth of data at a time, which is the least, instead of
+/// two bursts of 64 KiB: a connection waits for credits with what it has handed over. `value` is the setting as it is.
+fn short_queues(value: &str) -> Option<Step> {
+    let command = |value: &str| {
+        ["sysctl", "-q", "-w", &format!("net.ipv4.{BURSTS}={value}")].map(str::to_string).to_vec()
+    };
+    (value != "0").then(|| Step {
+        purpose: "TCP hands over about 1 ms of data at a time, so that little waits in the queue."
+            .to_string(),
+        command: command("0"),
+        undo: Some(command(value)),
+    })
+}
+
+/// Returns the arguments of iptables that add (`-A`), delete (`-D`) or look for (`-C`) the rule.
+fn arguments(verb: &str, setup: &Setup) -> impl Iterator<Item = String> {
+    let bytecode = filter::to_bytecode(&filter::held(setup.holds));
+    let queue = setup.queue.to_string();
+    let before = ["-w", "-t", "mangle", verb, "POSTROUTING", "-o", &setup.interface, "-p", "tcp"];
+    let after =
+        ["-m", "bpf", "--bytecode", &bytecode, "-j", "NFQUEUE", "--queue-num", &queue, "--queue-bypass"];
+    before.iter().chain(&after).map(|word| word.to_string()).collect::<Vec<_>>().into_iter()
+}
+
+/// Tells whether a program could set the rule, by having it look for the rule; this changes nothing.
+fn probe(program: &str, setup: &Setup) -> Result<(), String> {
+    const FOUND: i32 = 0;
+    const NOT_FOUND: i32 = 1;
+    let output = Command::new(program)
+        .args(arguments("-C", setup))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    match output.status.code() {
+        // A kernel that lacks a match or target is only warned about.
+        Some(FOUND | NOT_FOUND) if !said.contains("not supported") => Ok(()),
+        _ => Err(said.lines().next().unwrap_or("it was killed").to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rule_that_is_deleted_is_the_one_that_was_added() {
+        let setup = Setup {
+            interface: "eth0".to_string(),
+            queue: 7,
+            holds: Holds::Acks { syn_acks: true, requests: false },
+        };
+        let plan = plan("iptables-legacy", &setup);
+        let [step] = &plan.steps[..] else { panic!("one rule is enough: {plan:?}") };
+        let text = step.command.join(" ");
+        assert!(
+            text.starts_with("iptables-legacy -w -t mangle -A POSTROUTING -o eth0 -p tcp -m bpf --bytecode ")
+        );
+        assert!(text.ends_with(" -j NFQUEUE --queue-num 7 --queue-bypass"), "{text}");
+        assert_eq!(step.undo.as_ref().unwrap().join(" "), text.replace(" -A ", " -D "));
+        assert_eq!(
+            step.purpose,
+            "Queue 7 holds outgoing pure acknowledgements and answers to a SYN of eth0."
+        );
+    }
+}

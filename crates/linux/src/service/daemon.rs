@@ -1,0 +1,78 @@
+//! The life of a daemon, from its start to the undoing of its rules.
+
+use super::notify::Notify;
+use super::privileges::drop_privileges;
+use super::settings::{Folder, ServiceSettings};
+use super::stats::{Identity, Server, Shared, socket_path};
+use super::watch::{Signals, Watch};
+use crate::io::Supervisor;
+use crate::rules::{Journal, Namespace, Plan};
+use std::sync::Arc;
+
+/// The work of a daemon. The calls come in the order in which they stand here; an error is one line.
+pub trait Job {
+    /// The kind of daemon and what it works on.
+    fn identity(&self) -> Identity;
+
+    /// The network cards, of which no other daemon may have any.
+    fn devices(&self) -> Vec<String>;
+
+    /// Returns the rules to set, after a look at the machine.
+    fn plan(&mut self) -> Result<Plan, String>;
+
+    /// Opens the sockets, before the rules are set.
+    fn open(&mut self) -> Result<(), String>;
+
+    /// Works until the supervisor ends it, after the rules are set and privileges are given up.
+    fn drive(&mut self, supervisor: &mut dyn Supervisor) -> Result<(), String>;
+}
+
+/// Runs a daemon until a signal ends it. Rules are undone however it ends, but for SIGKILL.
+pub fn run(job: &mut dyn Job, service: &ServiceSettings) -> Result<(), String> {
+    let mut signals = Signals::block().map_err(|error| format!("signals cannot be handled: {error}"))?;
+    let notify = Notify::from_environment();
+    let folder = Folder::of(&service.run_dir);
+    let identity = job.identity();
+    let command_line: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut journals = Vec::new();
+    for device in job.devices() {
+        let journal = Journal::open(&folder, &device, &command_line.join(" "));
+        journals.push(journal.map_err(|error| error.to_string())?);
+    }
+    let plan = job.plan()?;
+    job.open()?;
+    let mut server = Server::default();
+    let namespace =
+        Namespace::own().map_err(|error| format!("the network namespace cannot be told: {error}"))?;
+    let socket = socket_path(&folder, &namespace, job.devices().first().map_or("", String::as_str));
+    server.listen(&socket).map_err(|error| format!("{}: {error}", socket.display()))?;
+    if let Some(endpoint) = &service.metrics {
+        server.listen_http(endpoint).map_err(|error| format!("the endpoint for metrics: {error}"))?;
+    }
+    // The first journal lists the rules; the others say that their network cards are taken.
+    let others = journals.split_off(1.min(journals.len()));
+    let journal = journals.pop().ok_or("a daemon works on at least one network card")?;
+    let applied = plan.apply(journal).map_err(|error| error.to_string())?;
+    drop_privileges()?;
+    let shared = Arc::new(Shared::new(identity.clone()));
+    server.start(Arc::clone(&shared)).map_err(|error| format!("the thread of statistics: {error}"))?;
+    let Identity { mode, dev, transport } = &identity;
+    tracing::info!(mode, dev, transport, rules = applied.steps().count(), "ready");
+    notify.ready(&format!("{transport} on {dev}"));
+    let result = job.drive(&mut Watch::new(&mut signals, &notify, shared));
+    notify.stopping();
+    drop(server);
+    let errors = applied.undo();
+    for journal in others {
+        // The file of a network card that nobody works on any more.
+        let _ = journal.remove();
+    }
+    for error in &errors {
+        tracing::error!(%error, "a rule could not be undone; see `clearwayd cleanup`");
+    }
+    match errors.is_empty() {
+        true => result,
+        false => result.and(Err(format!("{} rules could not be undone", errors.len()))),
+    }
+}

@@ -1,0 +1,69 @@
+//! The network card of a daemon: what the settings say of it, and what it is found to be.
+
+use crate::io::{CardReport, LinkState, Setup, check, rules};
+use crate::rules::Plan;
+use crate::service::settings::Offloads;
+use clearway_schema::Auto;
+use clearway_units::Rate;
+
+/// A network card with the values that a protocol needs.
+pub struct Found {
+    /// What the card is found to be.
+    pub report: CardReport,
+    /// The rate of the card.
+    pub rate: Rate,
+    /// The largest IP packet in bytes.
+    pub mtu: u16,
+}
+
+/// Looks at a network card. Values that are not set are those of the card.
+pub fn find(dev: &str, rate: Auto<Rate>, mtu: Auto<u32>) -> Result<Found, String> {
+    let report = check(dev).map_err(|error| error.to_string())?;
+    let rate = match (rate, report.rate) {
+        (Auto::Set(rate), _) => rate,
+        (Auto::Auto, Some(rate)) => rate,
+        (Auto::Auto, None) => {
+            return Err(format!(
+                "{dev}: the network card does not tell its rate; give it, as in --rate 10Gbps"
+            ));
+        }
+    };
+    let mtu = match mtu {
+        Auto::Set(mtu) if mtu > report.mtu.into() => {
+            return Err(format!("--mtu {mtu}: the network card {dev} has an MTU of {} bytes", report.mtu));
+        }
+        Auto::Set(mtu) => mtu as u16,
+        Auto::Auto => report.mtu,
+    };
+    Ok(Found { report, rate, mtu })
+}
+
+impl Found {
+    /// Returns the rules of a daemon that holds packets of this card, and says in the logs what the card is.
+    pub fn plan(&self, setup: &Setup, offloads: Offloads) -> Result<Plan, String> {
+        let CardReport { interface, address, .. } = &self.report;
+        tracing::info!(dev = interface, %address, rate = %self.rate, mtu = self.mtu, "network card");
+        if self.report.state == LinkState::Down {
+            tracing::warn!(dev = interface, "the link is down; packets pass until it is up");
+        }
+        let mut plan = Plan::default();
+        match offloads {
+            Offloads::Off => plan.steps.extend(self.report.switch_offloads_off()),
+            Offloads::Keep if self.report.offloads.is_empty() => {}
+            Offloads::Keep => {
+                let offloads = &self.report.offloads;
+                let names: Vec<&str> = offloads.iter().map(|offload| offload.name()).collect();
+                let mut harms: Vec<&str> = offloads.iter().map(|offload| offload.harm()).collect();
+                harms.dedup();
+                tracing::warn!(
+                    dev = interface,
+                    offloads = names.join(","),
+                    "offloads stay on: {}",
+                    harms.join("; ")
+                );
+            }
+        }
+        plan.steps.extend(rules(setup).map_err(|error| error.to_string())?.steps);
+        Ok(plan)
+    }
+}

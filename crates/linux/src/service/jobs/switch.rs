@@ -1,0 +1,115 @@
+//! `clearwayd switch`.
+
+use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric};
+use crate::io::{Next, Supervisor};
+use crate::rules::{Namespace, Plan};
+use crate::service::config::ConfigError;
+use crate::service::daemon::Job;
+use crate::service::settings::{Device, Folder, Settings, SwitchSettings};
+use crate::service::stats::Identity;
+use crate::switch::{Bridge, Config, Port, Present, plan};
+use crate::wire::Segment;
+use clearway_units::{Span, Time};
+use nix::time::{ClockId, clock_gettime};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The time between two looks of the supervisor.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A daemon that keeps a switch set up.
+pub struct SwitchJob {
+    config: Config,
+    folder: PathBuf,
+}
+
+impl SwitchJob {
+    /// Makes the configuration of the switch.
+    pub fn new(settings: &SwitchSettings) -> Result<SwitchJob, ConfigError> {
+        let port = |(device, rate): &(Device, Option<_>)| {
+            let device = device.to_string();
+            match rate.or(settings.rate) {
+                Some(rate) => Ok(Port { device, rate }),
+                None => Err(ConfigError(format!(
+                    "--rate: is missing, and so is a rate of {device}; write --rate 1Gbps, or {device}=1Gbps among the \
+                     ports"
+                ))),
+            }
+        };
+        let ports = settings.ports.0.iter().map(port).collect::<Result<_, _>>()?;
+        let bridge = settings
+            .bridge
+            .as_ref()
+            .map(|name| Bridge { name: name.to_string(), create: settings.make_bridge });
+        if settings.make_bridge && bridge.is_none() {
+            return Err(ConfigError("--make-bridge true: name the bridge, as in --bridge br0".into()));
+        }
+        let config = Config {
+            bridge,
+            ports,
+            credit_queue: settings.credit_queue,
+            data_queue: settings.data_queue,
+            ecn: settings.ecn.map(|threshold| threshold as u16),
+            credit_dscp: settings.credit_dscp.map(|dscp| dscp as u8),
+        };
+        config.check().map_err(|error| ConfigError(error.to_string()))?;
+        Ok(SwitchJob { config, folder: Folder::of(&settings.service.run_dir) })
+    }
+}
+
+impl Job for SwitchJob {
+    fn identity(&self) -> Identity {
+        let dev = self.devices().join(",");
+        Identity { mode: SwitchSettings::COMMAND, dev, transport: "expresspass".into() }
+    }
+
+    fn devices(&self) -> Vec<String> {
+        self.config.ports.iter().map(|port| port.device.clone()).collect()
+    }
+
+    fn plan(&mut self) -> Result<Plan, String> {
+        let present = Present::read(&self.config).map_err(|error| error.to_string())?;
+        let program = std::env::current_exe().map_err(|error| format!("the program's own file: {error}"))?;
+        let namespace = Namespace::own().map_err(|error| format!("the network namespace: {error}"))?;
+        let object = self.folder.join(format!("{}-{}.bpf.o", namespace.cookie, self.config.ports[0].device));
+        plan(&self.config, &present, &program, &object).map_err(|error| error.to_string())
+    }
+
+    fn open(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn drive(&mut self, supervisor: &mut dyn Supervisor) -> Result<(), String> {
+        let now = || clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(|error| format!("the clock: {error}"));
+        let start = now()?;
+        loop {
+            let since = Duration::from(now()? - start);
+            let since = Time::ZERO.saturating_add(Span::from_us(since.as_micros() as u64));
+            if supervisor.look(&KernelSwitch, since) == Next::Stop {
+                return Ok(());
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+}
+
+/// A switch that the kernel runs: no packet comes to the daemon.
+struct KernelSwitch;
+
+impl Datapath for KernelSwitch {
+    fn handle_frame(&mut self, _: &[u8], _: Time, _: &mut Actions) {}
+
+    fn handle_segment(&mut self, _: Direction, _: &Segment, _: Link, _: Time, _: &mut Actions) {}
+
+    fn handle_held(&mut self, _: HeldId, _: &Segment, _: Time, _: &mut Actions) {}
+
+    fn release_all(&mut self, _: Time, _: &mut Actions) {}
+
+    fn next_timeout(&self) -> Time {
+        Time::MAX
+    }
+
+    fn handle_timeout(&mut self, _: Time, _: &mut Actions) {}
+
+    fn metrics(&self, _: &mut dyn FnMut(Metric)) {}
+}

@@ -1,0 +1,18 @@
+//! The numbers by which a port's qdiscs, classes and filters are known to the kernel.
+
+/// The handle of the qdisc of data that waits. The program `bpf/ecn.bpf.c` finds the queue by it.
+pub(super) const DATA_HANDLE: u32 = 0x0020_0000;
+/// The handle of the qdisc of credits that wait.
+pub(super) const CREDIT_HANDLE: u32 = 0x0010_0000;
+/// The id of the class of the whole link.
+pub(super) const LINK_CLASS: u32 = 0x0001_0001;
+/// The id of the class of credits.
+pub(super) const CREDIT_CLASS: u32 = 0x0001_0010;
+/// The id of the class of data.
+pub(super) const DATA_CLASS: u32 = 0x0001_0020;
+/// The preference of the marking program among the filters at a port's egress, which no other program uses by chance.
+pub(super) const FILTER_PREFERENCE: u16 = 0xc1ea;
+/// The threshold that stands for no threshold: the program only counts.
+pub(super) const NO_MARKS: u16 = 0xffff;
+/// The place of filters at the egress of clsact.
+pub(super) const EGRESS: u32 = 0xffff_fff3;

@@ -1,0 +1,339 @@
+//! Sequences of inputs to a datapath, and the rules that hold whatever comes: each held packet gets one verdict, no
+//! packet is held beyond its time, timers come to an end, state is bounded, nothing panics.
+
+use arbitrary::Arbitrary;
+use clearway_linux::datapath::{Actions, Datapath, Direction, FRAME_LEN, HeldId, Link, Metric, Verdict};
+use clearway_linux::wire::{
+    Control, Dscp, Ecn, FlowKey, Kind, MacAddr, SCHEDULED, Segment, TcpFlags, Timestamps,
+};
+use clearway_units::{Span, Time};
+use std::collections::HashMap;
+use std::net::Ipv4Addr;
+
+/// The Ethernet address of the network card that the datapath stands in front of.
+pub const OWN: MacAddr = MacAddr([2, 0, 0, 0, 0, 0]);
+/// The address of the host.
+const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 100);
+/// The number of frames of the datapath that are remembered, to be answered or sent back.
+const REMEMBERED: usize = 16;
+/// The most calls of the timer at one time.
+const TIMEOUTS_MAX: u32 = 10_000;
+
+/// A flow among few, so that inputs meet.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+pub struct Flow {
+    peer: u8,
+    port: u8,
+    /// True if the host receives the data of the flow.
+    incoming: bool,
+}
+
+/// An input, or a step of the clock.
+#[derive(Arbitrary, Debug)]
+pub enum Step {
+    /// Any bytes arrive as a frame.
+    Bytes(Vec<u8>),
+    /// A well-formed frame arrives.
+    Frame {
+        kind: u8,
+        flow: Flow,
+        session: u8,
+        cookie: u8,
+        number: u16,
+        value: u64,
+        mtu: u16,
+        from: u8,
+        to_us: bool,
+    },
+    /// A frame arrives that answers one of the datapath's own: a credit, an accept or a stopped with its cookie.
+    Answer { which: u8, kind: u8, number: u8 },
+    /// A frame of the datapath comes back.
+    Echo { which: u8 },
+    /// Data arrives that spends one of the datapath's own credits.
+    Spend { which: u8, payload: u16, marked: bool },
+    /// A segment is seen.
+    Segment(Seen),
+    /// The kernel holds a segment.
+    Held(Seen),
+    /// Time passes, and timers fire in between.
+    Wait { us: u16 },
+    /// Time passes, but the timers come too late.
+    Stall { ms: u16 },
+    /// The timer fires too early.
+    Early,
+    /// The network card goes down.
+    Release,
+}
+
+/// A segment.
+#[derive(Arbitrary, Debug)]
+pub struct Seen {
+    flow: Flow,
+    flags: u8,
+    payload: u16,
+    id: u8,
+    scheduled: bool,
+    marked: bool,
+    seq: u8,
+    ack: u8,
+    timestamps: Option<(u8, u8)>,
+}
+
+/// A gauge with its largest value.
+pub struct Bound {
+    /// The name of the metric; values of one name are added up.
+    pub name: &'static str,
+    /// The largest value.
+    pub most: f64,
+}
+
+/// The rules of one datapath.
+pub struct Rules {
+    /// The longest time for which a packet is held, if the timer fires in time.
+    pub hold_max: Span,
+    /// The most packets held at once.
+    pub held_max: usize,
+    /// The gauges that are bounded, and zero after a long idle time.
+    pub bounds: Vec<Bound>,
+    /// A time without input after which all state is gone.
+    pub idle: Span,
+}
+
+/// A datapath with the kernel's side of what it holds.
+pub struct Harness<D> {
+    datapath: D,
+    rules: Rules,
+    now: Time,
+    held: HashMap<HeldId, Time>,
+    next_id: u32,
+    actions: Actions,
+    frames: Vec<[u8; FRAME_LEN]>,
+    /// The last time at which the timers came too late.
+    stalled: Option<Time>,
+}
+
+impl Flow {
+    fn key(self) -> FlowKey {
+        let peer = FlowKey {
+            source: Ipv4Addr::new(10, 0, 0, self.peer % 4),
+            destination: ADDRESS,
+            source_port: 1000 + u16::from(self.port % 8),
+            destination_port: 80,
+        };
+        if self.incoming { peer } else { peer.reversed() }
+    }
+
+    fn mac(self) -> MacAddr {
+        peer_mac(self.peer)
+    }
+}
+
+fn peer_mac(peer: u8) -> MacAddr {
+    MacAddr([2, 0, 0, 0, 1, peer % 4])
+}
+
+impl Seen {
+    fn segment(&self) -> Segment {
+        let payload = self.payload % 1461;
+        Segment {
+            flow: self.flow.key(),
+            payload,
+            ip_len: payload + 40,
+            id: u16::from(self.id),
+            dont_fragment: true,
+            dscp: if self.scheduled { SCHEDULED } else { Dscp(0) },
+            ecn: if self.marked { Ecn::Marked } else { Ecn::Capable0 },
+            flags: TcpFlags(self.flags),
+            ecn_echo: self.flags & 64 != 0,
+            // Numbers near the end of the range wrap around.
+            seq: u32::from(self.seq).wrapping_mul(1460).wrapping_sub(3000),
+            ack: u32::from(self.ack).wrapping_mul(1460).wrapping_sub(3000),
+            window: 1000,
+            timestamps: self
+                .timestamps
+                .map(|(value, echo)| Timestamps { value: value.into(), echo: echo.into() }),
+        }
+    }
+}
+
+impl<D: Datapath> Harness<D> {
+    /// Makes a harness around a datapath without state.
+    pub fn new(datapath: D, rules: Rules) -> Harness<D> {
+        Harness {
+            datapath,
+            rules,
+            now: Time::ZERO,
+            held: HashMap::new(),
+            next_id: 0,
+            actions: Actions::default(),
+            frames: Vec::new(),
+            stalled: None,
+        }
+    }
+
+    /// Takes a step and checks all rules.
+    pub fn step(&mut self, step: &Step) {
+        match step {
+            Step::Bytes(bytes) => self.frame(bytes),
+            Step::Frame { kind, flow, session, cookie, number, value, mtu, from, to_us } => {
+                let control = Control {
+                    kind: KINDS[usize::from(*kind) % KINDS.len()],
+                    flow: flow.key(),
+                    session: (*session).into(),
+                    cookie: (*cookie).into(),
+                    number: (*number).into(),
+                    value: *value,
+                    mtu: *mtu,
+                    wants_ecn: value % 2 == 0,
+                };
+                let to = if *to_us { OWN } else { peer_mac(*from) };
+                self.frame(&control.to_frame(peer_mac(*from), to));
+            }
+            Step::Answer { which, kind, number } => {
+                let Some((from, to, control)) = self.recall(*which) else { return };
+                let kind = KINDS[usize::from(*kind) % KINDS.len()];
+                let answer = Control { kind, number: (*number).into(), ..control };
+                self.frame(&answer.to_frame(to, from));
+            }
+            Step::Echo { which } => {
+                if let Some((from, to, control)) = self.recall(*which) {
+                    self.frame(&control.to_frame(to, from));
+                }
+            }
+            Step::Spend { which, payload, marked } => {
+                let Some((_, to, control)) = self.recall(*which) else { return };
+                let flow = Flow { peer: 0, port: 0, incoming: true };
+                let seen = Seen {
+                    flow,
+                    flags: 16,
+                    payload: *payload,
+                    id: 0,
+                    scheduled: true,
+                    marked: *marked,
+                    seq: 0,
+                    ack: 0,
+                    timestamps: None,
+                };
+                let segment = Segment { flow: control.flow, id: control.number as u16, ..seen.segment() };
+                self.segment(Direction::Incoming, &segment, to);
+            }
+            Step::Segment(seen) => {
+                let direction = if seen.flow.incoming { Direction::Incoming } else { Direction::Outgoing };
+                self.segment(direction, &seen.segment(), seen.flow.mac());
+            }
+            Step::Held(seen) => {
+                let flow = Flow { incoming: false, ..seen.flow };
+                let segment = Segment { flow: flow.key(), ..seen.segment() };
+                let id = HeldId(self.next_id);
+                self.next_id += 1;
+                self.held.insert(id, self.now);
+                self.datapath.handle_held(id, &segment, self.now, &mut self.actions);
+                self.check();
+            }
+            Step::Wait { us } => self.wait(Span::from_us((*us).into())),
+            Step::Stall { ms } => {
+                self.now += Span::from_ms((*ms).into());
+                self.stalled = Some(self.now);
+                self.wait(Span::ZERO);
+            }
+            Step::Early => {
+                self.datapath.handle_timeout(self.now, &mut self.actions);
+                self.check();
+            }
+            Step::Release => {
+                self.datapath.release_all(self.now, &mut self.actions);
+                self.check();
+                assert!(self.held.is_empty(), "packets stay held: {:?}", self.held);
+            }
+        }
+    }
+
+    /// Ends the sequence: no packet stays held, and after a long time no state is left.
+    pub fn finish(mut self) {
+        self.wait(self.rules.hold_max);
+        assert!(self.held.is_empty(), "packets stay held: {:?}", self.held);
+        // In steps, since one long step looks like a machine that slept.
+        for _ in 0..10 {
+            self.wait(self.rules.idle / 10);
+        }
+        self.wait(self.rules.idle / 10);
+        for bound in &self.rules.bounds {
+            assert_eq!(self.gauge(bound.name), 0.0, "{} after a long idle time", bound.name);
+        }
+    }
+
+    fn frame(&mut self, bytes: &[u8]) {
+        self.datapath.handle_frame(bytes, self.now, &mut self.actions);
+        self.check();
+    }
+
+    fn segment(&mut self, direction: Direction, segment: &Segment, peer: MacAddr) {
+        let link = Link { local: OWN, peer };
+        self.datapath.handle_segment(direction, segment, link, self.now, &mut self.actions);
+        self.check();
+    }
+
+    fn recall(&self, which: u8) -> Option<(MacAddr, MacAddr, Control)> {
+        let frame = self.frames.get(usize::from(which) % self.frames.len().max(1))?;
+        Some(Control::parse(frame).expect("the datapath sends frames of the format"))
+    }
+
+    /// Lets time pass, and fires all timers on the way at their times.
+    fn wait(&mut self, span: Span) {
+        let until = self.now + span;
+        let (mut at, mut count) = (self.now, 0);
+        while self.datapath.next_timeout() <= until {
+            let due = self.datapath.next_timeout().max(self.now);
+            count = if due > at { 0 } else { count + 1 };
+            assert!(count < TIMEOUTS_MAX, "the timer does not move on from {due}");
+            (at, self.now) = (due, due);
+            self.datapath.handle_timeout(due, &mut self.actions);
+            self.check();
+        }
+        self.now = until;
+    }
+
+    fn gauge(&self, name: &str) -> f64 {
+        let mut sum = 0.0;
+        self.datapath.metrics(&mut |metric: Metric| {
+            sum += if metric.name == name { metric.value } else { 0.0 };
+        });
+        sum
+    }
+
+    /// Carries out all actions, and checks the rules.
+    fn check(&mut self) {
+        for (id, verdict) in self.actions.verdicts.drain(..) {
+            let since = self.held.remove(&id).unwrap_or_else(|| panic!("{id:?} is not held: {verdict:?}"));
+            let limit = self.rules.hold_max;
+            let is_late = self.now > since + limit;
+            assert!(
+                !is_late || self.stalled.is_some_and(|at| at >= since),
+                "held from {since} to {}",
+                self.now
+            );
+            let _: Verdict = verdict;
+        }
+        for frame in self.actions.frames.drain(..) {
+            let (from, to, _) = Control::parse(&frame).expect("the datapath sends frames of the format");
+            assert!(from == OWN && to != OWN, "a frame from {from} to {to}");
+            if self.frames.len() == REMEMBERED {
+                self.frames.remove(0);
+            }
+            self.frames.push(frame);
+        }
+        assert!(self.held.len() <= self.rules.held_max, "{} packets are held", self.held.len());
+        for Bound { name, most } in &self.rules.bounds {
+            let value = self.gauge(name);
+            assert!(value <= *most, "{name} = {value}, above {most}");
+        }
+    }
+}
+
+/// Plays a sequence to its end.
+pub fn play<D: Datapath>(mut harness: Harness<D>, steps: &[Step]) {
+    steps.iter().for_each(|step| harness.step(step));
+    harness.finish();
+}
+
+const KINDS: [Kind; 6] = [Kind::Request, Kind::Stop, Kind::Accept, Kind::Stopped, Kind::Credit, Kind::Cnp];

@@ -1,0 +1,29 @@
+//! Random sequences of inputs to the datapaths. `fuzz/` runs the same sequences under libFuzzer.
+
+mod harness;
+mod pac;
+
+use arbitrary::{Arbitrary, Unstructured};
+use harness::Step;
+use proptest::prelude::*;
+
+/// Returns the steps that bytes stand for.
+fn steps(bytes: &[u8]) -> Vec<Step> {
+    let mut bytes = Unstructured::new(bytes);
+    let mut steps = Vec::new();
+    while !bytes.is_empty()
+        && let Ok(step) = Step::arbitrary(&mut bytes)
+    {
+        steps.push(step);
+    }
+    steps
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
+
+    #[test]
+    fn pac_keeps_all_rules_whatever_comes(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+        harness::play(pac::setup(), &steps(&bytes));
+    }
+}

@@ -1,0 +1,68 @@
+//! The settings of a Linux switch's port by traffic control: the figures of its HTB classes for credits and for data.
+//!
+//! HTB counts frames without preamble, gap and check sequence, so each class adds [`OVERHEAD`] and counts at least
+//! [`MPU`]. It lets a packet pass as long as its bucket isn't overdrawn; so a bucket of one credit passes two at once,
+//! the paper's depth.
+
+use crate::switches::credit_rate;
+use clearway_proto::port::CreditShaping;
+use clearway_units::{Rate, Span};
+
+/// The bytes of a frame on the wire that Linux does not count: preamble, gap and check sequence.
+pub const OVERHEAD: u32 = 24;
+/// The size on the wire, in bytes, of the smallest frame of Ethernet.
+pub const MPU: u32 = 84;
+/// The bytes that a class may send before another of its priority gets its turn: a full frame as Linux counts it.
+pub const QUANTUM: u32 = 1514;
+/// The longest time for which HTB's timer was seen late: what a port misses in it must fit into its bucket.
+pub const TIMER: Span = Span::from_us(48);
+
+/// The figures of a port's HTB classes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Htb {
+    /// The rate of the link, which is also the rate of the class of data.
+    pub rate: Rate,
+    /// The rate of the class of credits, rounded down to a whole bit per second.
+    pub credit_rate: Rate,
+    /// The bucket of the class of credits, in bytes.
+    pub credit_burst: u64,
+    /// The bucket of the link and of the class of data, in bytes.
+    pub burst: u64,
+}
+
+/// Returns the figures of a port whose link has this rate.
+pub fn htb(rate: Rate, shaping: CreditShaping) -> Htb {
+    let CreditShaping { credit, data, bucket, .. } = shaping;
+    let credit_rate = credit_rate(rate, shaping);
+    // tc counts buckets in whole microseconds, rounded down.
+    let least = credit_rate.as_bps().div_ceil(8 * 1_000_000);
+    Htb {
+        rate,
+        credit_rate,
+        credit_burst: u64::from(bucket.saturating_sub(credit).max(credit)).max(least),
+        burst: rate.bytes_in(TIMER).get().max(u64::from(data)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_has_the_figures_that_were_measured_at_100_mbps_and_at_1_gbps() {
+        let of = |mbps| htb(Rate::mbps(mbps), CreditShaping::PAPER);
+        let bps = Rate::bps;
+        let expected =
+            Htb { rate: Rate::mbps(100), credit_rate: bps(5_178_791), credit_burst: 84, burst: 1538 };
+        assert_eq!(of(100), expected);
+        let expected =
+            Htb { rate: Rate::gbps(1), credit_rate: bps(51_787_916), credit_burst: 84, burst: 6000 };
+        assert_eq!(of(1000), expected);
+    }
+
+    #[test]
+    fn a_bucket_of_credits_lasts_a_microsecond_at_least() {
+        // 5.18 Gbit/s of credits are 647.3 bytes in a microsecond.
+        assert_eq!(htb(Rate::gbps(100), CreditShaping::PAPER).credit_burst, 648);
+    }
+}

@@ -1,0 +1,127 @@
+"""The daemon `clearwayd` at a node of a network: started, awaited, stopped and killed, its log kept."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from clearway.testbed.namespace import Namespace
+from clearway.testbed.shell import TestbedError
+
+ROOT = Path(__file__).resolve().parents[3]
+#: Seconds that the daemon has until it is ready, and until it has gone after SIGTERM.
+READY_S, STOP_S = 10.0, 5.0
+
+
+def binary() -> Path:
+    """The daemon's program: `$CLEARWAYD`, else what `make clearwayd` built, else the one on the path."""
+    named = os.environ.get("CLEARWAYD")
+    found = shutil.which("clearwayd")
+    places = [Path(named)] if named else [ROOT / "target/release/clearwayd", *([Path(found)] if found else [])]
+    for place in places:
+        if os.access(place, os.X_OK):
+            return place.absolute()
+    raise TestbedError(f"{places[0]}: there is no such program; run `make clearwayd`, or set CLEARWAYD")
+
+
+class Daemon:
+    """One daemon. `words` are what follows `clearwayd` on the command line."""
+
+    def __init__(self, namespace: Namespace, words: tuple[str, ...], log: Path) -> None:
+        self.namespace, self.words, self.log = namespace, words, log
+        self._process: subprocess.Popen[bytes] | None = None
+        self._folder = Path(tempfile.mkdtemp(prefix="clearwayd-"))
+
+    @property
+    def pid(self) -> int:
+        """The number of the running process."""
+        return self._running().pid
+
+    @property
+    def runs(self) -> bool:
+        """True if the daemon runs."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Starts the daemon and waits until it says that it is ready, as it does to systemd."""
+        if self.runs:
+            raise TestbedError(f"{self}: runs already")
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready, self.log.open("ab") as log:
+            address = self._folder / "notify"
+            address.unlink(missing_ok=True)
+            ready.bind(str(address))
+            ready.settimeout(0.1)
+            environment = {**os.environ, "NOTIFY_SOCKET": str(address), "RUNTIME_DIRECTORY": str(self._folder)}
+            self._process = self.namespace.start(
+                str(binary()), *self.words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment
+            )
+            deadline = time.monotonic() + READY_S
+            while time.monotonic() < deadline:
+                with contextlib.suppress(TimeoutError):
+                    if b"READY=1" in ready.recv(4096).split(b"\n"):
+                        return
+                if not self.runs:
+                    raise TestbedError(f"{self}: ended with code {self._process.returncode}: {tail(self.log, 5)}")
+        self.kill()
+        raise TestbedError(f"{self}: not ready within {READY_S:g} s: {tail(self.log, 5)}")
+
+    def stop(self, *, check: bool = True) -> None:
+        """Asks the daemon to end, as systemd does; a daemon that does not is killed, and then an error."""
+        if self._process is not None and self.runs:
+            self._process.terminate()
+            try:
+                code = self._process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                if check:
+                    raise TestbedError(f"{self}: still runs {STOP_S:g} s after SIGTERM") from None
+            else:
+                if check and code:
+                    raise TestbedError(f"{self}: ended with code {code}: {tail(self.log, 5)}")
+        if not check:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def kill(self) -> None:
+        """Kills the daemon, so that it cannot clean up."""
+        process = self._running()
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+    def restart(self) -> None:
+        """Stops the daemon and starts it anew."""
+        self.stop()
+        self.start()
+
+    def ask(self, *words: str) -> str:
+        """Runs another command of `clearwayd`, such as `stats` or `cleanup`, at the daemon's node."""
+        return self.namespace.run("env", f"RUNTIME_DIRECTORY={self._folder}", str(binary()), *words)
+
+    def cpu_s(self) -> float:
+        """Seconds of processor time that the daemon took since it started."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text("utf-8").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def rss_bytes(self) -> int:
+        """Bytes of memory that the daemon holds."""
+        pages = Path(f"/proc/{self.pid}/statm").read_text("utf-8").split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            raise TestbedError(f"{self}: was not started")
+        return self._process
+
+    def __str__(self) -> str:
+        return f"clearwayd {' '.join(self.words)} at {self.namespace.place}"
+
+
+def tail(path: Path, lines: int = 20) -> str:
+    """The last lines of a file."""
+    return "\n".join(path.read_text("utf-8", errors="replace").splitlines()[-lines:])

@@ -1,0 +1,169 @@
+"""The wire format of the Linux datapath: tshark with our dissector reads what `docs/wire-format.md` specifies."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY
+
+from clearway.traces import DISSECTOR
+
+PAGE = (REPOSITORY / "docs" / "wire-format.md").read_text("utf-8")
+LINK = bytes.fromhex("020000000002020000000001")
+SOURCE, DESTINATION = bytes([10, 0, 0, 2]), bytes([10, 0, 0, 1])
+COOKIE = 0x0123456789ABCDEF
+KINDS = {"credit-request": 4, "credit-stop": 5, "accept": 6, "stopped": 7, "credit": 9, "cnp": 10}
+
+
+def control(kind: str, number: int = 0, value: int = 0, mtu: int = 0, flags: int = 0, version: int = 2) -> bytes:
+    """A control frame of session 7 of the flow from 10.0.0.2:40000 to 10.0.0.1:5201."""
+    head = struct.pack("!HBBBBI", 0x88B5, version, KINDS[kind], flags, 0, 7)
+    flow = SOURCE + DESTINATION + struct.pack("!HH", 40_000, 5201)
+    return LINK + head + flow + struct.pack("!QQQH", COOKIE, number, value, mtu)
+
+
+def data(credit: int, dscp: int = 3, ecn: int = 0, fragment: int = 0x4000) -> bytes:
+    """A data packet of 100 B of the same flow that spends a credit."""
+    ip = struct.pack("!BBHHHBBH", 0x45, dscp << 2 | ecn, 140, credit & 0xFFFF, fragment, 64, 6, 0)
+    tcp = struct.pack("!HHIIBBHHH", 40_000, 5201, 1, 1, 0x50, 0x18, 502, 0, 0)
+    return LINK + b"\x08\x00" + ip + SOURCE + DESTINATION + tcp + bytes(100)
+
+
+def tshark(frames: list[bytes], capture: Path, *arguments: str) -> str:
+    """What tshark prints of frames."""
+    program = shutil.which("tshark")
+    if program is None:
+        pytest.skip("tshark is not installed here (apt-get install tshark): frames are not dissected")
+    records = (struct.pack("<IIII", number, 0, len(frame), len(frame)) + frame for number, frame in enumerate(frames))
+    capture.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 1) + b"".join(records))
+    command = [program, "-X", f"lua_script:{DISSECTOR}", "-r", str(capture), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "Lua" not in done.stderr, done.stderr
+    return done.stdout
+
+
+def dissect(frames: list[bytes], folder: Path, fields: list[str]) -> list[dict[str, str]]:
+    """The fields that tshark reads in each frame, absent ones left out."""
+    asked = itertools.chain.from_iterable(("-e", field) for field in fields)
+    text = tshark(frames, folder / "frames.pcap", "-T", "fields", "-E", "separator=/t", *asked)
+    rows = [line.split("\t") for line in text.split("\n")[: len(frames)]]
+    return [{field: value for field, value in zip(fields, row, strict=True) if value} for row in rows]
+
+
+def block(name: str) -> str:
+    """The text block of the page below a comment of this name."""
+    found = re.search(rf"<!-- {name} -->\n```text\n(.*?)```", PAGE, flags=re.DOTALL)
+    assert found, name
+    return found[1]
+
+
+def table(head: str) -> list[list[str]]:
+    """The rows of the page's table whose first row begins so, with their cells."""
+    lines = PAGE[PAGE.index(head) :].split("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_every_field_of_a_kind_has_the_name_and_value_that_the_page_gives_it(tmp_path: Path) -> None:
+    names = {"wanted", "rate", "number", "left", "mtu", "flags.wants_ecn"}
+    values = {"number": 11, "value": 22, "mtu": 1500}
+    frames = [control(kind, 11, 22, 1500, flags=1) for kind in KINDS]
+    fields = ["clearway.kind", *(f"clearway.{name}" for name in names), "_ws.expert.message", "_ws.malformed"]
+    rows = dissect(frames, tmp_path, fields)
+    specified = {int(row[0]): row for row in table("| code | kind | way")}
+    assert set(specified) == set(KINDS.values())
+    for (kind, code), row in zip(KINDS.items(), rows, strict=True):
+        expected = {"clearway.kind": kind}
+        for cell, value in zip(specified[code][3:5], ("number", "value"), strict=True):
+            for name in re.findall(r"`(clearway\.\w+)`", cell):
+                expected[name] = str(values[value])
+        if specified[code][5] != "0":
+            expected["clearway.mtu"] = "1500"
+        if specified[code][6] != "0":
+            expected["clearway.flags.wants_ecn"] = "True" if "True" in row.values() else "1"
+        assert row == expected, kind
+
+
+def test_the_fields_that_all_kinds_have_stand_where_the_page_says(tmp_path: Path) -> None:
+    rows = table("| offset | size | field")
+    ends = list(itertools.accumulate((int(row[1]) for row in rows), initial=0))
+    assert [int(row[0]) for row in rows] == ends[:-1], "each field begins where the one before ends"
+    assert ends[-1] == 60
+    frame = control("accept", 1, 2, 3, flags=1)
+    fields = [row[3].strip("`") for row in rows if row[3].startswith("`")]
+    (read,) = dissect([frame], tmp_path, fields)
+    expected = {
+        "eth.dst": "02:00:00:00:00:02",
+        "eth.src": "02:00:00:00:00:01",
+        "eth.type": "0x88b5",
+        "clearway.version": "2",
+        "clearway.code": "6",
+        "clearway.session": "7",
+        "clearway.flow.source": "10.0.0.2",
+        "clearway.flow.destination": "10.0.0.1",
+        "clearway.flow.source_port": "40000",
+        "clearway.flow.destination_port": "5201",
+        "clearway.cookie": f"{COOKIE:#018x}",
+        "clearway.mtu": "3",
+    }
+    assert read.pop("clearway.flags.wants_ecn") in ("1", "True")
+    assert {name: value.lower() for name, value in read.items()} == expected
+
+
+def test_scheduled_data_shows_the_credit_that_it_spends(tmp_path: Path) -> None:
+    frames = [
+        data(5),  # The capture has no credit yet, so the upper bits are unknown.
+        control("credit", 65_530),
+        control("credit", 65_540),
+        data(65_530),
+        data(65_540, ecn=2),
+        data(65_540, dscp=0),
+        data(65_540, fragment=0),
+        data(65_540, fragment=0x6000),
+    ]
+    rows = dissect(frames, tmp_path, ["clearway.credit", "clearway.credit.low", "clearway.number"])
+    assert rows == [
+        {"clearway.credit.low": "5"},
+        {"clearway.number": "65530"},
+        {"clearway.number": "65540"},
+        {"clearway.credit.low": "65530", "clearway.credit": "65530"},
+        {"clearway.credit.low": "4", "clearway.credit": "65540"},
+        {},
+        {},
+        {},
+    ]
+
+
+def test_unknown_versions_and_kinds_are_called_so_and_padding_and_short_frames_do_no_harm(tmp_path: Path) -> None:
+    unknown = bytearray(control("credit"))
+    unknown[15] = 200
+    frames = [
+        control("credit", version=3),
+        bytes(unknown),
+        control("credit", 1) + bytes(100),
+        control("credit", 1)[:40],
+        control("credit", 1)[:15],
+    ]
+    fields = ["clearway.version", "clearway.number", "_ws.expert.message", "_ws.malformed", "_ws.lua.text"]
+    rows = dissect(frames, tmp_path, fields)
+    message = "Unknown version or kind"
+    assert rows == [
+        {"clearway.version": "3", "_ws.expert.message": message},
+        {"clearway.version": "2", "_ws.expert.message": message},
+        {"clearway.version": "2", "clearway.number": "1"},
+        {},
+        {},
+    ]
+
+
+def test_the_example_of_the_page_is_dissected_as_it_stands_there(tmp_path: Path) -> None:
+    frame = bytes.fromhex("".join(line.partition("  ")[2] for line in block("example frame").splitlines()))
+    assert frame == control("credit", 4711, 1_500_000_000)
+    printed = tshark([frame], tmp_path / "example.pcap", "-O", "clearway")
+    shown = printed[printed.index("Clearway, ") :].strip()
+    assert shown == block("example dissected").strip()
