@@ -3,7 +3,9 @@
 mod cli;
 mod config;
 mod daemon;
+mod events;
 mod jobs;
+mod listing;
 mod logs;
 mod notify;
 mod privileges;
@@ -17,10 +19,11 @@ use clap::ArgMatches;
 use clearway_schema::{Declared, suggestion};
 use config::{ConfigError, Given};
 use daemon::Job;
-use jobs::{PacJob, SwitchJob};
+use jobs::{HostJob, PacJob, SwitchJob};
 use settings::{Folder, ServiceSettings, Settings};
 use stats::Query;
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -40,9 +43,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let result = match matches.subcommand() {
-        Some(("host", _)) => Err(Failure::Failed("this build has no datapath for hosts".into())),
+        Some(("host", matches)) => run_daemon(matches, HostJob::new),
         Some(("pac", matches)) => run_daemon(matches, PacJob::new),
         Some(("switch", matches)) => run_daemon(matches, |settings, _| SwitchJob::new(&settings)),
+        Some(("settings", matches)) => run_settings(matches),
         Some(("object", matches)) => run_object(matches),
         Some(("stats", matches)) => run_stats(matches),
         Some(("cleanup", matches)) => run_cleanup(matches),
@@ -52,6 +56,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Refused(problem)) => (REFUSED, problem),
         Err(Failure::Failed(problem)) => (FAILED, problem),
+        Err(Failure::Logged) => return ExitCode::from(FAILED),
     };
     eprintln!("clearwayd: {problem}");
     ExitCode::from(status)
@@ -71,8 +76,10 @@ fn run_daemon<S: Settings, J: Job>(
         print!("{}", job.plan()?);
         return Ok(());
     }
-    daemon::run(&mut job, &service)?;
-    Ok(())
+    daemon::run(&mut job, &service).map_err(|problem| {
+        tracing::error!("{problem}");
+        Failure::Logged
+    })
 }
 
 /// The reason why a command ended without success, in one line.
@@ -81,6 +88,8 @@ enum Failure {
     Refused(String),
     /// The machine refused something.
     Failed(String),
+    /// The machine refused something, and the logs say what.
+    Logged,
 }
 
 impl From<ConfigError> for Failure {
@@ -114,6 +123,15 @@ fn run_stats(matches: &ArgMatches) -> Result<(), Failure> {
         json: matches.get_flag("json"),
     };
     Ok(stats::show(&query)?)
+}
+
+fn run_settings(matches: &ArgMatches) -> Result<(), Failure> {
+    let kind = matches.get_one::<String>("kind").map_or("", String::as_str);
+    let listed = listing::of(kind)
+        .ok_or_else(|| Failure::Refused(format!("settings {kind:?}: write host, pac or switch")))?;
+    // Nobody reads what cannot be printed.
+    let _ = std::io::stdout().write_all(listed.as_bytes());
+    Ok(())
 }
 
 fn run_object(matches: &ArgMatches) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! The daemon's view of its loop: signals, statistics, the watchdog.
 
+use super::events::Events;
 use super::notify::Notify;
 use super::stats::Shared;
 use crate::datapath::Datapath;
@@ -35,6 +36,7 @@ pub struct Watch<'a> {
     signals: &'a mut Signals,
     notify: &'a Notify,
     shared: Arc<Shared>,
+    events: Events,
     /// The time of the last look.
     last: Time,
     looks: u64,
@@ -46,8 +48,8 @@ pub struct Watch<'a> {
 impl<'a> Watch<'a> {
     /// Makes the supervisor of a loop that begins now.
     pub fn new(signals: &'a mut Signals, notify: &'a Notify, shared: Arc<Shared>) -> Watch<'a> {
-        let (looks, longest) = (0, Span::ZERO);
-        Watch { signals, notify, shared, last: Time::ZERO, looks, longest, alive_at: Time::ZERO }
+        let (events, looks, longest) = (Events::default(), 0, Span::ZERO);
+        Watch { signals, notify, shared, events, last: Time::ZERO, looks, longest, alive_at: Time::ZERO }
     }
 }
 
@@ -58,6 +60,7 @@ impl Supervisor for Watch<'_> {
         }
         (self.last, self.looks) = (now, self.looks + 1);
         self.shared.publish(datapath, now, self.looks, self.longest);
+        self.events.look(datapath, now);
         if let Some(period) = self.notify.watchdog().filter(|_| now >= self.alive_at) {
             // Half of the period, as sd_watchdog_enabled(3) recommends.
             self.alive_at = now.saturating_add(Span::from_us(period.as_micros() as u64 / 2));
@@ -66,6 +69,7 @@ impl Supervisor for Watch<'_> {
         match self.signals.next() {
             Some(signal) => {
                 tracing::info!(%signal, "stops");
+                Events::totals(datapath);
                 Next::Stop
             }
             None => Next::Continue,

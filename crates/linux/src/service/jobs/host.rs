@@ -1,1 +1,84 @@
 //! `clearwayd host`.
+
+use super::card::{Found, find};
+use crate::host::{Host, HostConfig, HostParams};
+use crate::io::{Driver, Holds, Setup, Supervisor};
+use crate::rules::Plan;
+use crate::service::config::{ConfigError, Given};
+use crate::service::daemon::Job;
+use crate::service::settings::{HostSettings, Settings};
+use crate::service::stats::Identity;
+use clearway_proto::AnyTransport;
+use clearway_schema::{Declared, Error};
+
+/// A daemon that runs ExpressPass or EC4.
+pub struct HostJob {
+    settings: HostSettings,
+    transport: AnyTransport,
+    params: HostParams,
+    setup: Setup,
+    found: Option<Found>,
+    driver: Option<Driver>,
+}
+
+impl HostJob {
+    /// Reads the parameters of the transport and of the host, which share one list.
+    pub fn new(settings: HostSettings, given: &Given) -> Result<HostJob, ConfigError> {
+        let name = settings.transport.to_string();
+        let mut transport = HostConfig::transport(&name).map_err(|error| ConfigError(error.to_string()))?;
+        let mut params = HostParams::default();
+        let known: Vec<&str> =
+            transport.info().params.iter().chain(HostParams::SPECS).map(|spec| spec.name).collect();
+        given.parameters::<HostSettings>(&name, &known, &mut |key, value| match params.set(key, value) {
+            Err(Error::Unknown { .. }) => transport.set(key, value),
+            result => result,
+        })?;
+        let setup =
+            Setup { interface: settings.dev.to_string(), queue: settings.queue as u16, holds: Holds::Data };
+        Ok(HostJob { settings, transport, params, setup, found: None, driver: None })
+    }
+
+    fn config(&self, found: &Found) -> HostConfig {
+        HostConfig {
+            address: found.report.address,
+            rate: found.rate,
+            mtu: found.mtu,
+            transport: self.transport.clone(),
+            params: self.params.clone(),
+        }
+    }
+}
+
+impl Job for HostJob {
+    fn identity(&self) -> Identity {
+        let dev = self.setup.interface.clone();
+        Identity { mode: HostSettings::COMMAND, dev, transport: self.settings.transport.to_string() }
+    }
+
+    fn devices(&self) -> Vec<String> {
+        vec![self.setup.interface.clone()]
+    }
+
+    fn plan(&mut self) -> Result<Plan, String> {
+        let found = find(&self.setup.interface, self.settings.rate, self.settings.mtu)?;
+        self.config(&found).check().map_err(|error| error.to_string())?;
+        let plan = found.plan(&self.setup, self.settings.offloads);
+        self.found = Some(found);
+        plan
+    }
+
+    fn open(&mut self) -> Result<(), String> {
+        self.driver = Some(Driver::open(&self.setup).map_err(|error| error.to_string())?);
+        Ok(())
+    }
+
+    fn drive(&mut self, supervisor: &mut dyn Supervisor) -> Result<(), String> {
+        let mut seed = [0; 8];
+        rustix::rand::getrandom(&mut seed, rustix::rand::GetRandomFlags::empty())
+            .map_err(|error| format!("the kernel gives no random number: {error}"))?;
+        let config = self.found.as_ref().map(|found| self.config(found)).ok_or("the daemon has no plan")?;
+        let mut host = Host::new(config, u64::from_ne_bytes(seed)).map_err(|error| error.to_string())?;
+        let driver = self.driver.as_mut().ok_or("the daemon was not opened")?;
+        driver.drive(&mut host, supervisor).map_err(|error| error.to_string())
+    }
+}
