@@ -8,7 +8,7 @@ from clearway._clearway import Error, suggestion
 from clearway.testbed.experiment import Experiment
 
 #: The modules, in the order of the page.
-NAMES = ("goodput", "incast", "convergence", "delay", "sharing", "applications")
+NAMES = ("goodput", "incast", "convergence", "delay", "sharing", "applications", "prediction")
 
 
 def find(name: str) -> Experiment:

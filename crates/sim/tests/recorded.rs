@@ -1,0 +1,210 @@
+//! A flow that `clearwayd` received on the testbed, fed into the receiving end that the simulator makes for a flow of a
+//! scenario: it gives the same credits, with the same numbers and in the same order, and takes the same decisions at the same times.
+//!
+//! The recording is of an exchange between two network namespaces at 100 Mbit/s (`crates/linux/tests/recordings`). Its
+//! times are those of the kernel's clock, and its timers came as late as they did on that machine.
+
+use clearway_linux::record::{Entry, Header, Input, Recording};
+use clearway_linux::wire::{Control, Ecn, Kind};
+use clearway_proto::port::CreditLimiter;
+use clearway_proto::testing::End;
+use clearway_proto::{
+    CreditRequest, Env, Extra, Flags, Header as Fields, Packet, Receiver,
+};
+use clearway_sim::model::{Model, Pattern};
+use clearway_sim::scenario::{Overrides, Scenario};
+use clearway_topology::{NodeId, Routes, base_rtt};
+use clearway_units::{Bytes, Time};
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+
+const RECORDING: &[u8] = include_bytes!("../../linux/tests/recordings/receiver.rec");
+/// The size of a control frame on the wire in bytes.
+const CONTROL_WIRE: u32 = 84;
+
+/// A frame that the receiver sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Sent {
+    at: Time,
+    kind: Kind,
+    session: u32,
+    number: u64,
+}
+
+/// The simulator's receiving end of a flow, with the limit of credits at its network card.
+struct Receiving {
+    end: End<dyn Receiver>,
+    overhead: u32,
+    limiter: CreditLimiter,
+    waiting: VecDeque<(u32, u64)>,
+    capacity: usize,
+    session: u32,
+    offset: u64,
+    /// The departures of credits that were not spent, by the lower 16 bits of their numbers.
+    left: HashMap<u16, (u64, Time)>,
+    sent: Vec<Sent>,
+}
+
+fn model() -> Model {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/testbed-pair.toml");
+    Scenario::load(&path, &Overrides::default()).expect("a scenario").model
+}
+
+impl Receiving {
+    /// Makes the receiving end of the scenario's flow, as `simulation/life.rs` does.
+    fn new(model: &Model, seed: u64) -> Receiving {
+        let traffic = &model.traffic[0];
+        let Pattern::Flows(flows) = &traffic.pattern else { panic!("the scenario lists its flow") };
+        let topology = &model.topology;
+        let mut routes = Routes::new(model.routing);
+        let mut path = |from: NodeId, to: NodeId| {
+            let mut ports = Vec::new();
+            routes.paths(topology, from, to, 0, &mut ports).expect("a way");
+            ports
+        };
+        let (forward, reverse) = (path(flows[0].src, flows[0].dst), path(flows[0].dst, flows[0].src));
+        let framing = model.framing;
+        let [full, smallest] = [framing.wire_max(), framing.wire_min].map(|wire| Bytes::new(wire.into()));
+        let rate = topology.port(reverse[0]).rate;
+        let env = Env {
+            line_rate: rate,
+            path_rate: rate,
+            base_rtt: base_rtt(topology, &forward, &reverse, full, smallest),
+            framing,
+            established: false,
+            host_flows: 0,
+        };
+        let needs = traffic.transport.needs().credits.expect("a transport with credits");
+        Receiving {
+            end: End::receiver(&traffic.transport, &env, seed),
+            overhead: framing.overhead,
+            limiter: CreditLimiter::new(rate, needs.shaping),
+            waiting: VecDeque::new(),
+            capacity: needs.queue as usize,
+            session: 0,
+            offset: 0,
+            left: HashMap::new(),
+            sent: Vec::new(),
+        }
+    }
+
+    fn input(&mut self, Entry { at, input, .. }: &Entry) {
+        let now = *at;
+        match input {
+            Input::Frame(frame) => {
+                let (_, _, control) = Control::parse(frame).expect("the testbed sends frames of the format");
+                let fields = match control.kind {
+                    Kind::Request => {
+                        self.session = control.session;
+                        let (session, wanted) = (control.session, control.number);
+                        Fields::CreditSyn(CreditRequest { session, wanted, written: 0 })
+                    }
+                    Kind::Stop => Fields::CreditStop { session: control.session, end: self.offset },
+                    _ => return,
+                };
+                self.feed(Packet::control(fields, CONTROL_WIRE, now), now);
+            }
+            Input::Segment(_, segment, _) if segment.is_scheduled() => {
+                let (credit, echo) = self.left.remove(&segment.id).expect("data spends a credit that left");
+                let (offset, payload) = (self.offset, u32::from(segment.payload));
+                self.offset += u64::from(payload);
+                let fields = Fields::CreditData { offset, session: self.session, credit, echo };
+                let flags = Flags::NONE.with_if(segment.ecn == Ecn::Marked, Flags::ECN_CE);
+                self.feed(Packet::data(fields, payload, payload + self.overhead, now).with_flags(flags), now);
+            }
+            Input::Timeout => {
+                while self.end.next_timeout() <= now {
+                    self.end.handle_timeout(now);
+                    self.collect(now);
+                }
+                self.pass(now);
+            }
+            _ => {}
+        }
+    }
+
+    fn feed(&mut self, packet: Packet, now: Time) {
+        self.end.handle_packet(&packet, &Extra::None, now);
+        self.collect(now);
+        self.pass(now);
+    }
+
+    /// Takes what the end sends. Credits wait for their turn at the card.
+    fn collect(&mut self, now: Time) {
+        while let Some((packet, _)) = self.end.poll_control(now) {
+            let (kind, session) = match packet.header {
+                Fields::CreditSynAck(answer) => (Kind::Accept, answer.session),
+                Fields::CreditAck(answer) => (Kind::Stopped, answer.session),
+                Fields::Credit { number, session, .. } => {
+                    if self.waiting.len() < self.capacity {
+                        self.waiting.push_back((session, number));
+                    }
+                    continue;
+                }
+                other => panic!("{other:?}"),
+            };
+            self.sent.push(Sent { at: now, kind, session, number: 0 });
+        }
+    }
+
+    /// Lets credits leave the card. Those of a session that ended are dropped.
+    fn pass(&mut self, now: Time) {
+        while let Some((session, number)) = self.waiting.front().copied() {
+            let is_wanted = session == self.session && self.end.next_timeout() < Time::MAX;
+            if is_wanted && !self.limiter.take(CONTROL_WIRE, now) {
+                return;
+            }
+            self.waiting.pop_front();
+            if is_wanted {
+                self.left.insert(number as u16, (number, now));
+                self.sent.push(Sent { at: now, kind: Kind::Credit, session, number });
+            }
+        }
+    }
+}
+
+fn recording() -> (Header, Vec<Entry>) {
+    let recording = Recording::open(RECORDING).expect("a recording");
+    let header = recording.header().clone();
+    (header, recording.map(|entry| entry.expect("a whole entry")).collect())
+}
+
+/// The frames that the recorded host sent as a receiver. As a sender of an answer, it sent requests and stops too.
+fn recorded(entries: &[Entry]) -> Vec<Sent> {
+    let frames = entries.iter().flat_map(|entry| entry.actions.frames.iter().map(|frame| (entry.at, frame)));
+    frames
+        .map(|(at, frame)| {
+            let (_, _, Control { kind, session, number, .. }) = Control::parse(frame).expect("a frame");
+            Sent { at, kind, session, number }
+        })
+        .filter(|sent| !sent.kind.is_for_receiver())
+        .collect()
+}
+
+#[test]
+fn the_simulators_receiver_sends_the_credits_of_the_testbed_at_the_same_times() {
+    let (header, entries) = recording();
+    let model = model();
+    assert_eq!(header.config.transport.write(), model.traffic[0].transport.write(), "one transport");
+    let mut receiving = Receiving::new(&model, header.seed);
+    entries.iter().for_each(|entry| receiving.input(entry));
+    let recorded = recorded(&entries);
+    let credits = recorded.iter().filter(|sent| sent.kind == Kind::Credit).count();
+    assert!(credits > 100, "{credits} credits");
+    for (number, (ours, theirs)) in receiving.sent.iter().zip(&recorded).enumerate() {
+        assert_eq!(ours, theirs, "frame {number} of {}", recorded.len());
+    }
+    assert_eq!(receiving.sent.len(), recorded.len());
+}
+
+#[test]
+fn the_credits_of_the_recording_are_those_of_the_list_beside_it() {
+    let (_, entries) = recording();
+    let list = include_str!("../../linux/tests/recordings/receiver.csv");
+    let rows = recorded(&entries).into_iter().map(|sent| {
+        let Sent { at, kind, session, number } = sent;
+        format!("{},{kind:?},{session},{number}", at.as_ps())
+    });
+    let lines: Vec<String> = std::iter::once("time_ps,kind,session,number".to_owned()).chain(rows).collect();
+    assert_eq!(list.lines().collect::<Vec<_>>(), lines);
+}
