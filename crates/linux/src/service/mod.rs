@@ -5,6 +5,7 @@ mod config;
 mod daemon;
 mod events;
 mod jobs;
+mod listing;
 mod logs;
 mod notify;
 mod privileges;
@@ -24,7 +25,7 @@ use settings::{Folder, ServiceSettings, Settings};
 use stats::Query;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -47,6 +48,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(("host", matches)) => run_daemon(matches, HostJob::new),
         Some(("pac", matches)) => run_daemon(matches, PacJob::new),
         Some(("switch", matches)) => run_daemon(matches, |settings, _| SwitchJob::new(&settings)),
+        Some(("settings", matches)) => run_settings(matches),
         Some(("object", matches)) => run_object(matches),
         Some(("replay", matches)) => run_replay(matches),
         Some(("stats", matches)) => run_stats(matches),
@@ -141,6 +143,15 @@ fn run_replay(matches: &ArgMatches) -> Result<(), Failure> {
         }
         Err(difference) => Err(Failure::Failed(fail(&difference))),
     }
+}
+
+fn run_settings(matches: &ArgMatches) -> Result<(), Failure> {
+    let kind = matches.get_one::<String>("kind").map_or("", String::as_str);
+    let listed = listing::of(kind)
+        .ok_or_else(|| Failure::Refused(format!("settings {kind:?}: write host, pac or switch")))?;
+    // Nobody reads what cannot be printed.
+    let _ = std::io::stdout().write_all(listed.as_bytes());
+    Ok(())
 }
 
 fn run_object(matches: &ArgMatches) -> Result<(), Failure> {
