@@ -51,11 +51,12 @@ struct Receiving {
 fn transport() -> AnyTransport {
     let mut transport = AnyTransport::by_name("expresspass").expect("a transport");
     transport.set("randomize_size", "false").expect("a parameter");
+    transport.set("bucket", "840 B").expect("a parameter");
     transport
 }
 
 impl Receiving {
-    /// Makes the receiving end of the first flow of a run with this seed, as `crates/sim/src/simulation/life.rs` does.
+    /// Makes the receiving end of a flow of a run with this seed, as `crates/sim/src/simulation/life.rs` does.
     fn new(seed: u64, catch_up: Span) -> Receiving {
         let rate = Rate::mbps(100);
         let topology = Star { hosts: 2, rate, delay: Span::from_ns(37_500) }.build().expect("a topology");
@@ -74,7 +75,8 @@ impl Receiving {
         let needs = transport().needs().credits.expect("a transport with credits");
         Receiving {
             end: transport().receiver(&env).into_dyn(),
-            rng: Rng::stream(seed, Entity::Receiver, 0),
+            // The first flow of the host is that of its own data, since it saw its SYN-ACK before the request.
+            rng: Rng::stream(seed, Entity::Receiver, 1),
             stats: Stats::default(),
             overhead: framing.overhead,
             limiter: CreditLimiter::new(rate, needs.shaping),
@@ -105,7 +107,8 @@ impl Receiving {
                 self.feed(Packet::control(fields, CONTROL_WIRE, now), now);
             }
             Input::Segment(_, segment, _) if segment.is_scheduled() => {
-                let (credit, echo) = self.left.remove(&segment.id).expect("data spends a credit that left");
+                // The comparison of what was sent finds the credit that is missing.
+                let Some((credit, echo)) = self.left.remove(&segment.id) else { return };
                 let (offset, payload) = (self.offset, u32::from(segment.payload));
                 self.offset += u64::from(payload);
                 let fields = Fields::CreditData { offset, session: self.session, credit, echo };

@@ -38,6 +38,7 @@ processing_delay = {{ quantiles = [{quantiles}] }}
 [transport]
 name = "expresspass"
 randomize_size = false
+bucket = "840 B"
 idle_timeout = "2 ms"
 retry = "1 ms"
 [[traffic]]
