@@ -22,6 +22,24 @@ pub(super) fn bypass_qdisc(socket: BorrowedFd<'_>) -> Result<(), Errno> {
     set_option(socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1i32)
 }
 
+/// Lets a packet socket receive frames for all addresses, as long as it is open.
+pub(super) fn promiscuous(socket: BorrowedFd<'_>, index: u32) -> Result<(), Errno> {
+    let all = libc::packet_mreq {
+        mr_ifindex: index as c_int,
+        mr_type: libc::PACKET_MR_PROMISC as u16,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    set_option(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &all)
+}
+
+/// Keeps a packet socket from seeing what this machine sends.
+pub(super) fn ignore_outgoing(socket: BorrowedFd<'_>) -> Result<(), Errno> {
+    /// The name of the option, which libc lacks.
+    const PACKET_IGNORE_OUTGOING: c_int = 23;
+    set_option(socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1i32)
+}
+
 /// Attaches a program that chooses the packets of a socket.
 pub(super) fn attach_filter(socket: BorrowedFd<'_>, program: &[Instruction]) -> Result<(), Errno> {
     // The layout of `Instruction` is that of `sock_filter`; the kernel copies the program and does not write to it.
@@ -140,17 +158,20 @@ pub(super) fn send_frames(socket: BorrowedFd<'_>, frames: &[Frame]) -> Result<us
     Errno::result(sent).map(|sent| sent as usize)
 }
 
-/// Gives the calling thread the highest ordinary priority, and what it starts later the usual one. Needs CAP_SYS_NICE.
+/// Gives the calling thread the highest ordinary priority, and what it starts later the usual one if that may be. Needs
+/// CAP_SYS_NICE, or this priority beforehand.
 pub(super) fn raise_priority() -> Result<(), Errno> {
     const HIGHEST: c_int = -20;
     let usual = libc::sched_param { sched_priority: 0 };
     let policy = libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK;
-    // SAFETY: the first call reads `usual`, which outlives it; the second one has no pointers.
+    // SAFETY: the first call has no pointers; the second one reads `usual`, which outlives it.
     #[allow(unsafe_code)] // nix has neither call.
     unsafe {
-        Errno::result(libc::sched_setscheduler(0, policy, &usual))?;
-        Errno::result(libc::setpriority(libc::PRIO_PROCESS, 0, HIGHEST)).map(drop)
+        Errno::result(libc::setpriority(libc::PRIO_PROCESS, 0, HIGHEST))?;
+        // The unit file of systemd forbids this call; then threads that are started later run at high priority too.
+        libc::sched_setscheduler(0, policy, &usual);
     }
+    Ok(())
 }
 
 /// The name of a network card in the form in which the kernel wants it. `None` if no card can have that name.
