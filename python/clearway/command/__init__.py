@@ -45,6 +45,7 @@ COMMANDS = {
     "schema": ("clearway.command.schema:schema", "Print the JSON Schema of scenario files, for editors."),
     "show": ("clearway.command.show:show", "Draw a network, and say how large and how fast it is."),
     "sweep": ("clearway.command.sweep:sweep", "Simulate a scenario at every point of its axes."),
+    "testbed": ("clearway.command.testbed:testbed", "Measure the daemon under real TCP, on network namespaces."),
 }
 
 

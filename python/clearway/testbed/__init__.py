@@ -9,10 +9,10 @@ Everything that a network makes is removed when its `with` block ends, however i
 behind is removed by the next one. It needs root; `clearway testbed` runs the experiments of docs/linux.md on it.
 """
 
-from clearway.testbed.daemon import Daemon, binary
+from clearway.testbed.daemon import Daemon
 from clearway.testbed.namespace import Namespace, remove_leftovers
 from clearway.testbed.network import Host, Network, Shape, Switch
-from clearway.testbed.shell import TestbedError, call, lacking
+from clearway.testbed.shell import TestbedError, binary, call, lacking
 
 __all__ = [
     "Daemon",

@@ -8,36 +8,23 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
 from clearway.testbed.namespace import Namespace
-from clearway.testbed.shell import TestbedError
+from clearway.testbed.shell import TestbedError, binary
 
-ROOT = Path(__file__).resolve().parents[3]
 #: Seconds that the daemon has until it is ready, and until it has gone after SIGTERM.
 READY_S, STOP_S = 10.0, 5.0
-
-
-def binary() -> Path:
-    """The daemon's program: `$CLEARWAYD`, else what `make clearwayd` built, else the one on the path."""
-    named = os.environ.get("CLEARWAYD")
-    found = shutil.which("clearwayd")
-    places = [Path(named)] if named else [ROOT / "target/release/clearwayd", *([Path(found)] if found else [])]
-    for place in places:
-        if os.access(place, os.X_OK):
-            return place.absolute()
-    raise TestbedError(f"{places[0]}: there is no such program; run `make clearwayd`, or set CLEARWAYD")
 
 
 class Daemon:
     """One daemon. `words` are what follows `clearwayd` on the command line."""
 
-    def __init__(self, namespace: Namespace, words: tuple[str, ...], log: Path) -> None:
-        self.namespace, self.words, self.log = namespace, words, log
+    def __init__(self, namespace: Namespace, words: tuple[str, ...], log: Path, folder: Path) -> None:
+        self.namespace, self.words, self.log, self._folder = namespace, words, log, folder
+        folder.mkdir(mode=0o700)
         self._process: subprocess.Popen[bytes] | None = None
-        self._folder = Path(tempfile.mkdtemp(prefix="clearwayd-"))
 
     @property
     def pid(self) -> int:
@@ -72,21 +59,23 @@ class Daemon:
         self.kill()
         raise TestbedError(f"{self}: not ready within {READY_S:g} s: {tail(self.log, 5)}")
 
-    def stop(self, *, check: bool = True) -> None:
-        """Asks the daemon to end, as systemd does; a daemon that does not is killed, and then an error."""
-        if self._process is not None and self.runs:
-            self._process.terminate()
-            try:
-                code = self._process.wait(STOP_S)
-            except subprocess.TimeoutExpired:
-                self.kill()
-                if check:
-                    raise TestbedError(f"{self}: still runs {STOP_S:g} s after SIGTERM") from None
-            else:
-                if check and code:
-                    raise TestbedError(f"{self}: ended with code {code}: {tail(self.log, 5)}")
-        if not check:
-            shutil.rmtree(self._folder, ignore_errors=True)
+    def stop(self) -> None:
+        """Asks the daemon to end, as systemd does. If it does not, it is killed, and that is an error."""
+        process = self._running()
+        process.terminate()
+        try:
+            code = process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise TestbedError(f"{self}: still runs {STOP_S:g} s after SIGTERM") from None
+        if code:
+            raise TestbedError(f"{self}: ended with code {code}: {tail(self.log, 5)}")
+
+    def close(self) -> None:
+        """Kills the daemon if it runs, and removes the folder of its journal."""
+        if self.runs:
+            self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def kill(self) -> None:
         """Kills the daemon, so that it cannot clean up."""

@@ -11,8 +11,10 @@ import fcntl
 import os
 import re
 import secrets
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +35,9 @@ class Owner:
         LOCKS.mkdir(parents=True, exist_ok=True)
         self.token = secrets.token_hex(3)
         self._lock = take(self.token)
+        #: A folder for logs and journals, which the owner removes, or whoever removes what it left.
+        self.folder = folder_of(self.token)
+        self.folder.mkdir()
 
     def release(self) -> None:
         """Removes all namespaces of the owner, with their processes, and gives the token up."""
@@ -54,6 +59,11 @@ def take(token: str) -> IO[bytes]:
     return file
 
 
+def folder_of(token: str) -> Path:
+    """The folder of an owner."""
+    return Path(tempfile.gettempdir()) / f"clearway-testbed-{token}"
+
+
 def tokens() -> set[str]:
     """The tokens in the names of all namespaces and locks of this machine."""
     names = call("ip", "netns", "list").split()
@@ -68,6 +78,7 @@ def remove_leftovers() -> list[str]:
     for token in sorted(tokens()):
         with contextlib.suppress(BlockingIOError), take(token):
             removed += remove(token)
+            shutil.rmtree(folder_of(token), ignore_errors=True)
             (LOCKS / token).unlink(missing_ok=True)
     if not tokens():
         restore()

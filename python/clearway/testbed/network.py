@@ -1,6 +1,6 @@
 """Networks of namespaces: hosts on one switch, or on two with a link between, all links of one rate.
 
-A switch is a bridge in a namespace of its own, and its ports are shaped by HTB as docs/linux.md says. A host has one
+A switch is a bridge in a namespace of its own, whose ports `clearwayd switch` shapes. A host has one
 network card, `eth0`, which is shaped to the link's rate too: a veth pair itself has no rate. Segmentation and checksum
 offloads are off everywhere, so that frames on the links are frames of Ethernet with true checksums, and no frame asks
 for addresses, because all of them are known beforehand.
@@ -12,7 +12,6 @@ import contextlib
 import json
 import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -23,13 +22,10 @@ from clearway.testbed.daemon import Daemon, tail
 from clearway.testbed.namespace import Namespace, Owner, remove_leftovers, signals_wait, wait_until
 from clearway.testbed.shell import TestbedError, lacking
 
-ETHERTYPE = "0x88b5"
 #: Bytes that a frame takes on the link besides those that Linux counts: preamble, check sequence, gap.
 OVERHEAD = 24
 #: The least frame and the largest one on the link, in bytes.
 LEAST, LARGEST = 84, 1538
-#: The share of a link that credits may take: a credit and the data that it permits are 84 + 1538 bytes.
-CREDIT_SHARE = LEAST / (LEAST + LARGEST)
 OFFLOADS = "tso off gso off gro off tx off rx off"
 
 
@@ -46,10 +42,12 @@ class Shape:
     data_packets: int = 250
     #: Credits that a port of a switch can hold.
     credits: int = 8
+    #: Ports of switches mark a packet that takes part in ECN if more packets than this wait; `None` marks nothing.
+    marking: int | None = None
     #: If true, the network cards of hosts have the rate of the links; else only ports of switches do.
     cards: bool = True
     congestion_control: str = "cubic"
-    #: If true, the senders and receivers of plain TCP use ECN.
+    #: If true, the TCP of hosts uses ECN.
     ecn: bool = False
     mtu: int = 1500
     #: If true, hosts have IPv6 addresses too: fd00::N for host N.
@@ -86,8 +84,10 @@ class Port:
 class Switch:
     """A bridge in a namespace."""
 
-    def __init__(self, namespace: Namespace, shape: Shape) -> None:
-        self.namespace, self.shape = namespace, shape
+    def __init__(self, namespace: Namespace, network: Network) -> None:
+        self.namespace, self.network, self.shape = namespace, network, network.shape
+        #: The daemon that sets the ports up.
+        self.daemon: Daemon
         self.ports: list[Port] = []
         namespace.ip("link add br0 type bridge stp_state 0 mcast_snooping 0\nlink set br0 up\n")
 
@@ -115,10 +115,15 @@ class Switch:
         links = json.loads(self.run("bridge", "-j", "link", "show"))
         return len([link for link in links if link["state"] == "forwarding"]) == len(self.ports)
 
-    def shape_ports(self) -> None:
-        """Sets every port to the rate of its link, with a class for credits."""
-        for port in self.ports:
-            self.namespace.tc("".join(f"{line}\n" for line in port_lines(port.device, self.shape)))
+    def start(self) -> None:
+        """Makes the ports those of an ExpressPass switch, as long as the network is there."""
+        shape = self.shape
+        words = ["switch", "--ports", ",".join(port.device for port in self.ports)]
+        words += ["--rate", f"{shape.rate_bps // 1_000_000}Mbps", "--data-queue", str(shape.data_packets)]
+        words += ["--credit-queue", str(shape.credits)]
+        if shape.marking is not None:
+            words += ["--ecn", str(shape.marking)]
+        self.daemon = self.network.start_daemon(self.namespace, *words)
 
 
 class Host:
@@ -158,12 +163,7 @@ class Host:
 
     def daemon(self, *words: str) -> Daemon:
         """Starts `clearwayd` with these words at the host and returns it when it is ready."""
-        number = len(self.network.daemons)
-        log = self.network.logs / f"{self.name}-{'-'.join(words[:1])}-{number}.log"
-        daemon = Daemon(self.namespace, words, log)
-        self.network.daemons.append(daemon)
-        daemon.start()
-        return daemon
+        return self.network.start_daemon(self.namespace, *words)
 
     def is_up(self) -> bool:
         """True if the link of the network card is up."""
@@ -197,13 +197,21 @@ class Network:
         """All hosts and switches."""
         return [*self.hosts, *self.switches]
 
+    def start_daemon(self, namespace: Namespace, *words: str) -> Daemon:
+        """Starts `clearwayd` with these words in a namespace, and returns it when it is ready."""
+        log = self.logs / f"{namespace.place}-{words[0]}-{len(self.daemons)}.log"
+        daemon = Daemon(namespace, words, log, self.logs / f"run-{len(self.daemons)}")
+        self.daemons.append(daemon)
+        daemon.start()
+        return daemon
+
     def __enter__(self) -> Network:
         why = lacking()
         if why is not None:
             raise TestbedError(f"a testbed {why}")
         remove_leftovers()
-        self.logs = Path(tempfile.mkdtemp(prefix="clearway-testbed-"))
         self._owner = Owner()
+        self.logs = self._owner.folder
         try:
             self._build()
         except BaseException as error:
@@ -218,8 +226,9 @@ class Network:
 
     def _build(self) -> None:
         shape = self.shape
-        allow(shape.congestion_control)
-        self.switches = [Switch(Namespace(self._owner, f"s{n + 1}"), shape) for n in range(shape.switches)]
+        for name in {"cubic", shape.congestion_control}:
+            allow(name)
+        self.switches = [Switch(Namespace(self._owner, f"s{n + 1}"), self) for n in range(shape.switches)]
         if shape.switches == 2:
             first, second = self.switches
             first.namespace.ip(f"link add t1 type veth peer name t1 netns {second.namespace.name}\n")
@@ -231,7 +240,7 @@ class Network:
             self._connect(host, near)
             self.hosts.append(host)
         for switch in self.switches:
-            switch.shape_ports()
+            switch.start()
         for host in self.hosts:
             self._introduce(host)
         # The kernel tells a bridge, and the queue of a card, up to a second later that a link is up.
@@ -271,15 +280,16 @@ class Network:
     def _remove(self, error: BaseException | None) -> None:
         """Ends all processes and removes all namespaces; keeps the logs if there is an error, and says where."""
         with signals_wait():
-            for daemon in reversed(self.daemons):
-                daemon.stop(check=False)
+            # Whatever daemons have set in the kernel goes with their namespaces.
+            for daemon in self.daemons:
+                daemon.close()
             for process in self.processes:
                 process.kill()
                 process.wait()
             self._owner.release()
-            if error is None or not any(self.logs.iterdir()):
+            if not isinstance(error, Exception) or not any(self.logs.iterdir()):
                 shutil.rmtree(self.logs, ignore_errors=True)
-            elif isinstance(error, Exception):
+            else:
                 ends = "".join(f"\n--- {path.name}\n{tail(path)}" for path in sorted(self.logs.iterdir()))
                 error.add_note(f"The logs are kept in {self.logs}; they end with:{ends}")
 
@@ -293,24 +303,6 @@ def card_lines(device: str, shape: Shape) -> list[str]:
         f"class add dev {device} parent 1: classid 1:20 htb rate {shape.rate_bps}bit ceil {shape.rate_bps}bit "
         f"burst {burst} cburst {burst} {size}",
         f"qdisc add dev {device} parent 1:20 handle 20: pfifo limit 1000",
-    ]
-
-
-def port_lines(device: str, shape: Shape) -> list[str]:
-    """The `tc` commands that shape a port of a switch."""
-    burst = burst_bytes(shape)
-    size = f"overhead {OVERHEAD} mpu {LEAST} quantum 1514"
-    whole = f"rate {shape.rate_bps}bit ceil {shape.rate_bps}bit burst {burst} cburst {burst}"
-    rate = round(shape.rate_bps * CREDIT_SHARE)
-    add, new = "add dev " + device, "class add dev " + device
-    return [
-        f"qdisc {add} root handle 1: htb default 20",
-        f"{new} parent 1: classid 1:1 htb {whole} {size}",
-        f"{new} parent 1:1 classid 1:10 htb rate {rate}bit ceil {rate}bit burst {LEAST} cburst {LEAST} prio 0 {size}",
-        f"{new} parent 1:1 classid 1:20 htb {whole} prio 1 {size}",
-        f"qdisc {add} parent 1:10 handle 10: pfifo limit {shape.credits}",
-        f"qdisc {add} parent 1:20 handle 20: pfifo limit {shape.data_packets}",
-        f"filter {add} parent 1: protocol {ETHERTYPE} prio 1 u32 match u32 0 0 flowid 1:10",
     ]
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
 from clearway._clearway import Error
 
@@ -29,6 +30,7 @@ PACKAGES = {
     "redis-benchmark": "redis-tools",
     "ping": "iputils-ping",
 }
+ROOT = Path(__file__).resolve().parents[3]
 #: Programs without which no network can be made.
 NEEDED = ("ip", "tc", "nsenter", "ethtool", "sysctl")
 
@@ -53,6 +55,17 @@ def call(*words: str, stdin: str | None = None, check: bool = True, timeout_s: f
     return done.stdout
 
 
+def binary() -> Path:
+    """The daemon's program: `$CLEARWAYD`, else what `make clearwayd` built, else the one on the path."""
+    named = os.environ.get("CLEARWAYD")
+    found = shutil.which("clearwayd")
+    places = [Path(named)] if named else [ROOT / "target/release/clearwayd", *([Path(found)] if found else [])]
+    for place in places:
+        if os.access(place, os.X_OK):
+            return place.absolute()
+    raise TestbedError(f"{places[0]}: there is no such program; run `make clearwayd`, or set CLEARWAYD")
+
+
 def package_of(program: str) -> str:
     """The advice to install a program."""
     package = PACKAGES.get(program)
@@ -60,10 +73,14 @@ def package_of(program: str) -> str:
 
 
 def lacking(*programs: str) -> str | None:
-    """Says why no testbed can be made here, or None if one can; `programs` are needed besides ip, tc and ethtool."""
+    """Says why no testbed can be made here, or None if one can; `programs` are needed besides the usual ones."""
     for program in dict.fromkeys((*NEEDED, *programs)):
         if shutil.which(program) is None:
             return f"needs {program}: {package_of(program)}"
+    try:
+        binary()
+    except TestbedError as error:
+        return f"needs clearwayd: {error}"
     return refused()
 
 

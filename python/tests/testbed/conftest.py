@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from clearway.testbed import Network, Shape, TestbedError, binary, lacking
+from clearway.testbed import Network, Shape, binary, lacking
 
 
 class Build(Protocol):
@@ -33,7 +33,4 @@ def clearwayd() -> str:
     why = lacking("iptables", "ethtool")
     if why:
         pytest.skip(f"clearwayd {why}")
-    try:
-        return str(binary())
-    except TestbedError as error:
-        pytest.skip(str(error))
+    return str(binary())

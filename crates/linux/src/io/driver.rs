@@ -3,6 +3,7 @@
 use super::card::{Card, LinkState};
 use super::error::IoError;
 use super::filter::Holds;
+use super::load::Load;
 use super::packet::{FrameSocket, Received, Sniffer};
 use super::queue::Queue;
 use super::supervisor::{Next, Supervisor};
@@ -13,7 +14,7 @@ use clearway_units::{Span, Time};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
-use nix::time::{ClockId, clock_gettime};
+use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 
 /// What a driver needs to know about the machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,6 +31,11 @@ pub struct Setup {
 const LOOK_EVERY: Span = Span::from_ms(50);
 /// The number of bytes of a packet that are copied to us if it cannot be stamped: more than the longest headers.
 const HEADERS: usize = 128;
+/// The largest time by which the datapath is told less than the time, to make up for a late wake-up: it does then what
+/// it would have done in time. At 1 Gbit/s this lets seven credits leave at once, which is what a switch has room for.
+const LATE_MAX: Span = Span::from_us(100);
+/// The number of timers that are handled before packets have their turn.
+const TIMERS: usize = 64;
 /// The number of times that one source is read before the others have their turn.
 const TURNS: usize = 4;
 
@@ -44,6 +50,9 @@ pub struct Driver {
     frames: FrameSocket,
     sniffer: Sniffer,
     start: TimeSpec,
+    load: Load,
+    /// The latest time that the datapath was told.
+    told: Time,
     /// The times that the link went down.
     downs: u64,
 }
@@ -68,7 +77,7 @@ impl Driver {
         let queue = Queue::open(setup.queue, copied, copying)?;
         let start =
             clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(IoError::socket("cannot read the clock"))?;
-        Ok(Driver { card, queue, frames, sniffer, start, downs: 0 })
+        Ok(Driver { card, queue, frames, sniffer, start, load: Load::default(), told: Time::ZERO, downs: 0 })
     }
 
     /// Drives `datapath` until `supervisor` stops it, or an error ends it. In both cases all held packets are
@@ -115,8 +124,17 @@ impl Driver {
                     return Ok(());
                 }
             }
+            let pause = self.load.pause(now);
+            if !pause.is_zero() {
+                // A signal that ends the pause early does no harm.
+                let _ =
+                    clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::empty(), &timespec(pause));
+                now = self.now();
+            }
             let ready = self.wait(now, datapath.next_timeout().min(look_at))?;
             now = self.now();
+            self.load.start_round(now, self.frames.received + self.sniffer.seen + self.queue.counters.held);
+            self.timers(datapath, now, actions);
             if ready.frames || ready.segments {
                 let down = self.packets(datapath, now, ready, actions)?;
                 if down {
@@ -127,20 +145,30 @@ impl Driver {
             if ready.held {
                 self.held(datapath, now, up, actions)?;
             }
-            if now >= datapath.next_timeout() {
-                datapath.handle_timeout(now, actions);
-            }
+            self.timers(datapath, now, actions);
             self.carry_out(actions);
         }
+    }
+
+    /// Handles timers in their order, each at its own time if that is not long past.
+    fn timers(&mut self, datapath: &mut dyn Datapath, now: Time, actions: &mut Actions) {
+        for _ in 0..TIMERS {
+            let due = datapath.next_timeout();
+            if due > now {
+                break;
+            }
+            let late = Time::from_ps(now.as_ps().saturating_sub(LATE_MAX.as_ps()));
+            self.told = self.told.max(late).max(due);
+            datapath.handle_timeout(self.told, actions);
+        }
+        self.told = self.told.max(now);
     }
 
     /// Waits until a socket has something to read or `until` is reached.
     fn wait(&self, now: Time, until: Time) -> Result<Ready, IoError> {
         let mut sockets = [self.frames.fd(), self.sniffer.fd(), self.queue.fd()]
             .map(|socket| PollFd::new(socket, PollFlags::POLLIN));
-        let wait = until.saturating_since(now).as_ps().div_ceil(1_000);
-        let timeout = TimeSpec::new((wait / 1_000_000_000) as i64, (wait % 1_000_000_000) as i64);
-        match ppoll(&mut sockets, Some(timeout), None) {
+        match ppoll(&mut sockets, Some(timespec(until.saturating_since(now))), None) {
             Ok(_) => {}
             Err(Errno::EINTR) => return Ok(Ready::default()),
             Err(errno) => return Err(IoError::Socket { what: "cannot wait for packets", errno }),
@@ -237,6 +265,12 @@ impl Driver {
         counter("socket_failures_total", failure, Some(("kind", "verdict_refused")), queue.refused);
         counter("link_downs_total", "Times that the link of the network card went down.", None, self.downs);
     }
+}
+
+/// Returns a span in the form in which the kernel wants it, rounded up.
+fn timespec(span: Span) -> TimeSpec {
+    let ns = span.as_ps().div_ceil(1_000);
+    TimeSpec::new((ns / 1_000_000_000) as i64, (ns % 1_000_000_000) as i64)
 }
 
 /// The sockets that have something to read.

@@ -9,6 +9,7 @@ mod check;
 mod driver;
 mod error;
 mod filter;
+mod load;
 mod netlink;
 mod netns;
 mod offload;

@@ -16,11 +16,18 @@ pub struct Object {
 }
 
 /// All compiled programs.
-pub const OBJECTS: [Object; 1] = [Object {
-    name: "ecn",
-    summary: "Marks packets with CE at a port with a long queue, and counts; a classifier for clsact egress.",
-    bytes: include_bytes!("../../bpf/ecn.bpf.o"),
-}];
+pub const OBJECTS: [Object; 2] = [
+    Object {
+        name: "ecn",
+        summary: "Marks packets with CE at a port with a long queue, and counts; a classifier for clsact egress.",
+        bytes: include_bytes!("../../bpf/ecn.bpf.o"),
+    },
+    Object {
+        name: "dctcp",
+        summary: "DCTCP (RFC 8257) as a congestion control of the kernel's TCP, `cw_dctcp`; for `bpftool struct_ops`.",
+        bytes: include_bytes!("../../bpf/dctcp.bpf.o"),
+    },
+];
 
 impl Object {
     /// Returns the program of a name.

@@ -1,0 +1,57 @@
+"""The page docs/linux.md: each part of it that holds results is written from a file of results in docs/data/linux."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clearway.testbed import pictures
+from clearway.testbed.experiment import Experiment
+from clearway.testbed.experiments import NAMES, find
+from clearway.testbed.results import Results, load, part, rewrite
+
+#: The folder of the results in the folder of documents.
+DATA = Path("data/linux")
+
+
+def save(experiment: Experiment, results: Results, folder: Path) -> None:
+    """Writes results, tables and pictures into a folder."""
+    results.write(folder)
+    for name, (_, figure) in experiment.draw(results).items():
+        pictures.save(folder / f"{name}.svg", figure)
+
+
+def place(experiment: Experiment, results: Results, docs: Path) -> None:
+    """Keeps results among the documents, and writes the part of the page that tells of them."""
+    kept = docs / DATA / f"{experiment.name}.json"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text(results.json(), "utf-8")
+    drawn = experiment.draw(load(kept))
+    for name, (_, figure) in drawn.items():
+        pictures.save(docs / "img" / f"{picture_name(name)}", figure)
+    words = [(picture_name(name), said) for name, (said, _) in drawn.items()]
+    rewrite(docs / "linux.md", {experiment.name: part(load(kept), words)})
+
+
+def picture_name(name: str) -> str:
+    """The file of a picture in docs/img."""
+    return f"linux-{name}.svg"
+
+
+def part_of(experiment: Experiment, docs: Path) -> str | None:
+    """The part of the page as the kept results have it, or None without results."""
+    kept = docs / DATA / f"{experiment.name}.json"
+    if not kept.is_file():
+        return None
+    results = load(kept)
+    return part(results, [(picture_name(name), said) for name, (said, _) in experiment.draw(results).items()])
+
+
+def rewrite_all(docs: Path) -> list[str]:
+    """Writes all parts anew whose results are kept; returns their names."""
+    done = []
+    for name in NAMES:
+        kept = docs / DATA / f"{name}.json"
+        if kept.is_file():
+            place(find(name), load(kept), docs)
+            done.append(name)
+    return done
