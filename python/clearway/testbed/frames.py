@@ -100,7 +100,7 @@ class Tap:
             with contextlib.suppress(OSError):
                 self._socket.send(frame.to_bytes() if isinstance(frame, Control) else frame)
                 sent += 1
-            if count % 64 == 63:
+            if count % 4 == 3:
                 time.sleep(max(0.0, begin + count / per_second - time.monotonic()))
         return sent
 

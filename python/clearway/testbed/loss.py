@@ -33,12 +33,15 @@ def program(kinds: Sequence[int], one_in: int) -> str:
 
 
 @contextmanager
-def loss(host: Host, *kinds: int, one_in: int = 1, protocol: str = "0x88b5") -> Iterator[None]:
-    """Loses frames that a host sends, inside the block: control frames of these kinds, or all of the protocol."""
+def loss(host: Host, *kinds: int, one_in: int = 1, protocol: str = "0x88b5", priority: int = 7) -> Iterator[None]:
+    """Loses frames that a host sends, inside the block: control frames of these kinds, or all of the protocol.
+
+    Two losses at once at one host need two priorities.
+    """
     switch, device = host.port.switch.namespace, host.port.device
     if "clsact" not in switch.run("tc", "qdisc", "show", "dev", device):
         switch.tc(f"qdisc add dev {device} clsact\n")
-    place = f"dev {device} ingress protocol {protocol} prio 7"
+    place = f"dev {device} ingress protocol {protocol} prio {priority}"
     switch.run("tc", "filter", "add", *place.split(), "bpf", "da", "bytecode", program(kinds, one_in))
     try:
         yield
