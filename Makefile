@@ -8,7 +8,7 @@ RUST := $(shell find crates workloads scenarios -type f -not -name '*.md' 2>/dev
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-testbed test-full soak mutants fuzz parity bench bpf wheel lint docs notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bpf wheel lint docs notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -34,6 +34,9 @@ test: build clearwayd ## Runs all tests (under 10 minutes on 2 cores, build incl
 
 test-testbed: build clearwayd ## Runs the tests of the daemon on network namespaces (as root; skipped otherwise).
 	$(BIN)/pytest -n 0 -m testbed python/tests/testbed
+
+soak: build clearwayd ## Runs transfers for an hour while daemons are killed and links go down (as root).
+	@$(BIN)/clearway testbed run soak --scale 6
 
 test-full: test ## Runs the long tests too.
 	$(NEXTEST) run --workspace --locked --release --profile full --run-ignored only

@@ -25,7 +25,10 @@ from clearway import _clearway
 #: Languages of blocks: those that are checked here or in test_docs.py, the output of commands, and files for others.
 LANGUAGES = {"", "python", "toml", "sh", "bash", "text", "rust", "yaml", "lua", "json", "csv"}
 #: Beginnings of commands that need a cluster, a package registry or an administrator.
-ELSEWHERE = ("pip ", "dask ", "kubectl ", "sudo ", "eval ", "clearway completion", "clearway demo", "make ", "cargo ")
+ELSEWHERE = (
+    *("pip ", "dask ", "kubectl ", "sudo ", "eval ", "make ", "cargo "),
+    *("clearway completion", "clearway demo", "clearway testbed"),
+)
 #: Commands that need a cluster.
 CLUSTER = " --on "
 

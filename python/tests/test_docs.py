@@ -29,7 +29,7 @@ PYTHON = ["README.md", "docs/guide.md", "docs/sweeps.md"]
 #: Pages whose commands are run in every test, since they take a moment; those of all other pages only with `--full`.
 QUICK = ["README.md", "docs/guide.md", "docs/sweeps.md"]
 #: Commands that are not run here: they take minutes, or they configure the machine.
-NOT_RUN = ("make ", "cargo ", "sh switch.sh", "clearway reproduce", "clearway parity")
+NOT_RUN = ("make ", "cargo ", "sh switch.sh", "clearway reproduce", "clearway parity", "clearway testbed")
 
 
 def name_of(path: Path) -> str:

@@ -115,6 +115,8 @@ class Exchange:
             work()
         except BaseException as error:
             self._errors.append(error)
+            for one in (self._client, self._server):
+                one.close()
 
     def _send(self) -> None:
         begin = time.monotonic()

@@ -85,13 +85,13 @@ def receive(path: str, port: int, connections: int, rounds: int, block: int, mod
                             one.setblocking(False)
                             chosen.register(one, selectors.EVENT_READ)
                     continue
-                one = key.fileobj
-                assert isinstance(one, socket.socket)
-                count = one.recv_into(buffer)
+                source = key.fileobj
+                assert isinstance(source, socket.socket)
+                count = source.recv_into(buffer)
                 left -= count
                 if count == 0:
-                    chosen.unregister(one)
-                    one.close()
+                    chosen.unregister(source)
+                    source.close()
         took.append(time.monotonic() - began)
         # Every sender sees the end of its round before the next one begins.
         for sender in senders:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from matplotlib.figure import Figure
+
+from clearway.report import style
 from clearway.testbed import pictures
 from clearway.testbed.experiment import Experiment
 from clearway.testbed.experiments import NAMES, find
@@ -16,8 +19,14 @@ DATA = Path("data/linux")
 def save(experiment: Experiment, results: Results, folder: Path) -> None:
     """Writes results, tables and pictures into a folder."""
     results.write(folder)
-    for name, (_, figure) in experiment.draw(results).items():
+    for name, (_, figure) in drawn(experiment, results).items():
         pictures.save(folder / f"{name}.svg", figure)
+
+
+def drawn(experiment: Experiment, results: Results) -> dict[str, tuple[str, Figure]]:
+    """The pictures of results, in the style of the reports."""
+    with style.drawing():
+        return experiment.draw(results)
 
 
 def place(experiment: Experiment, results: Results, docs: Path) -> None:
@@ -25,10 +34,10 @@ def place(experiment: Experiment, results: Results, docs: Path) -> None:
     kept = docs / DATA / f"{experiment.name}.json"
     kept.parent.mkdir(parents=True, exist_ok=True)
     kept.write_text(results.json(), "utf-8")
-    drawn = experiment.draw(load(kept))
-    for name, (_, figure) in drawn.items():
+    found = drawn(experiment, load(kept))
+    for name, (_, figure) in found.items():
         pictures.save(docs / "img" / f"{picture_name(name)}", figure)
-    words = [(picture_name(name), said) for name, (said, _) in drawn.items()]
+    words = [(picture_name(name), said) for name, (said, _) in found.items()]
     rewrite(docs / "linux.md", {experiment.name: part(load(kept), words)})
 
 
@@ -43,7 +52,7 @@ def part_of(experiment: Experiment, docs: Path) -> str | None:
     if not kept.is_file():
         return None
     results = load(kept)
-    return part(results, [(picture_name(name), said) for name, (said, _) in experiment.draw(results).items()])
+    return part(results, [(picture_name(name), said) for name, (said, _) in drawn(experiment, results).items()])
 
 
 def rewrite_all(docs: Path) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from clearway.report import style
 from clearway.report.style import OWN, Palette
@@ -47,6 +47,7 @@ def distributions(
         axes.set(title=title, xlabel=x, ylabel=y, ylim=(0, 1.005))
         if log:
             axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
         else:
             axes.set_xlim(left=0)
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
@@ -76,7 +77,8 @@ def courses(
 def legend(figure: Figure, axes: Axes) -> None:
     """A legend below all panels."""
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 4))
+    columns = 2 if max(map(len, labels)) > 14 else 4
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), columns))
 
 
 def save(path: Path, figure: Figure) -> None:

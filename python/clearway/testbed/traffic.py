@@ -154,6 +154,10 @@ class Source:
         """True if the program still sends, or waits for the answer."""
         return self._process.poll() is None
 
+    def kill(self) -> None:
+        """Ends the program."""
+        end(self._process)
+
     def wait(self, timeout_s: float = 60.0) -> dict[str, Any]:
         """Waits for the end; returns what the program says, where `same` tells if the sink got the same bytes."""
         try:

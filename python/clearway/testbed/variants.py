@@ -21,6 +21,8 @@ class Variant:
     pac: bool = False
     #: The threshold at which ports mark, in packets, or None.
     marking: int | None = None
+    #: More words for the daemons.
+    settings: tuple[str, ...] = ()
 
     def shape(self, shape: Shape) -> Shape:
         """The network for it."""
@@ -32,10 +34,10 @@ class Variant:
         for host in hosts:
             rate = f"{host.network.shape.rate_bps // 1_000_000} Mbps"
             if self.credits is not None:
-                words = ("host", "--transport", self.credits, "--dev", host.device, "--rate", rate)
+                words = ("host", "--transport", self.credits, "--dev", host.device, "--rate", rate, *self.settings)
                 daemons.append(host.daemon(*words))
             if self.pac:
-                daemons.append(host.daemon("pac", "--dev", host.device, "--rate", rate))
+                daemons.append(host.daemon("pac", "--dev", host.device, "--rate", rate, *self.settings))
         return daemons
 
 

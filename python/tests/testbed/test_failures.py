@@ -9,6 +9,7 @@ import pytest
 
 from clearway.testbed.exchange import Exchange
 from clearway.testbed.frames import ACCEPT, CREDIT, REQUEST, STOP, STOPPED, Tap
+from clearway.testbed.namespace import wait_until
 from clearway.testbed.loss import loss
 from testbed.attacks import HOST, MB, STALL_S, both, log, stats
 from testbed.conftest import Build
@@ -23,18 +24,20 @@ def test_a_killed_daemon_leaves_the_connection_alive_and_credits_flow_again_once
 ) -> None:
     net = build()
     daemons = both(net.hosts)
-    moving = Exchange(*net.hosts, 3 * SIZE)
-    moving.wait_for(0.2)
+    moving = Exchange(*net.hosts, 5 * SIZE)
+    moving.wait_for(0.1)
     assert stats(daemons[0])["credits_used_total"] > 1000
     for place in killed:
         daemons[place].kill()
-    moving.wait_for(0.45)
+    moving.wait_for(0.2)
     for place in killed:
         daemons[place].start()
-    moving.wait_for(0.6)
+    used = stats(daemons[0])["credits_used_total"]
+    # A host that fell silent is asked again after a second.
+    wait_until(lambda: stats(daemons[0])["credits_used_total"] > used + 500, "credits flow again", 3.0, 0.1)
+    assert stats(daemons[1])["data_received_total"] > 500
+    assert moving.received < moving.size
     assert moving.wait().stall_s < STALL_S
-    assert stats(daemons[0])["credits_used_total"] > 1000
-    assert stats(daemons[1])["data_received_total"] > 1000
 
 
 def test_a_peer_without_clearway_gets_plain_tcp_within_a_few_milliseconds(build: Build) -> None:
@@ -87,18 +90,18 @@ def test_a_connection_goes_on_without_frames_of_one_kind(build: Build, kinds: tu
 def test_a_link_that_goes_down_and_up_interrupts_the_connection_no_longer_than_tcp_does(build: Build, end: int) -> None:
     net = build()
     daemons = both(net.hosts)
-    moving = Exchange(*net.hosts, 2 * SIZE)
-    moving.wait_for(0.3)
+    moving = Exchange(*net.hosts, 4 * SIZE)
+    moving.wait_for(0.1)
     host = net.hosts[end]
     host.run("ip", "link", "set", "eth0", "down")
     time.sleep(0.3)
     host.run("ip", "link", "set", "eth0", "up")
     used = stats(daemons[0])["credits_used_total"]
+    wait_until(lambda: stats(daemons[0])["credits_used_total"] > used + 500, "credits flow again", 4.0, 0.1)
     # TCP repeats after 0.2 s, 0.4 s and 0.8 s at the latest.
     assert moving.wait().stall_s < 0.3 + 1.6 + STALL_S
     assert all(daemon.runs for daemon in daemons)
     assert stats(daemons[end])["link_downs_total"] == 1
-    assert stats(daemons[0])["credits_used_total"] > used + 1000
 
 
 def test_a_network_card_that_is_removed_ends_the_daemon_with_a_clear_error_and_its_rules_go(build: Build) -> None:
@@ -146,7 +149,7 @@ def test_hosts_of_different_mtu_talk_and_the_log_says_so(build: Build) -> None:
     assert stats(daemons[1])["credits_used_total"] > 1000
 
 
-def test_offloads_that_stay_on_are_said_in_the_log_and_large_packets_pass_without_credits(build: Build) -> None:
+def test_offloads_that_stay_on_are_said_in_the_log_and_the_kernel_splits_large_packets_before_it_holds_them(build: Build) -> None:
     net = build()
     for host in net.hosts:
         host.run("ethtool", "-K", "eth0", "tx", "on", "rx", "on", "sg", "on", "tso", "on", "gso", "on", "gro", "on")
@@ -154,7 +157,9 @@ def test_offloads_that_stay_on_are_said_in_the_log_and_large_packets_pass_withou
     assert Exchange(*net.hosts, SIZE).wait().stall_s < STALL_S
     for daemon in daemons:
         assert re.search(r"offloads stay on: .*", log(daemon)), log(daemon)
-    assert stats(daemons[0])['plain_packets_total{reason="oversized"}'] > 100
+    sent = stats(daemons[0])
+    assert sent['plain_packets_total{reason="oversized"}'] == 0
+    assert sent["credits_used_total"] > 1000
 
 
 def test_ipv6_passes_untouched(build: Build) -> None:

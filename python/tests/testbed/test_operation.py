@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from clearway.testbed import Host, Network, call
+from clearway.testbed import Host, Network, call, lacking
 from clearway.testbed.namespace import wait_until
 from testbed.conftest import Build
 
@@ -52,6 +52,7 @@ def state(host: Host) -> str:
     rules = "\n".join(line for line in rules.splitlines() if line[:1] == "-")
     words = (("tc", "qdisc", "show"), ("tc", "class", "show", "dev", "eth0"), ("tc", "filter", "show", "dev", "eth0"))
     shown = [host.run(*line) for line in (*words, ("ethtool", "-k", "eth0"), ("ip", "link", "show", "eth0"))]
+    shown.append(host.run("sysctl", "net.ipv4.tcp_tso_rtt_log", check=False))
     return "\n".join([rules, *shown])
 
 
@@ -258,8 +259,6 @@ def run_error(daemon: Running, *words: str) -> str:
 #: A line of Prometheus' text format: a name, labels, a number.
 LABEL = r'[a-z_]+="(?:[^"\\\n]|\\[\\"n])*"'
 SAMPLE = re.compile(rf"([a-z_:][a-z0-9_:]*)\{{({LABEL}(?:,{LABEL})*)\}} (\S+)")
-    r'([a-z_:][a-z0-9_:]*)\{([a-z_]+="(?:[^"\\\n]|\\[\\"n])*"(?:,[a-z_]+="(?:[^"\\\n]|\\[\\"n])*")*)\} (\S+)'
-)
 
 
 def check_prometheus(text: str) -> dict[str, str]:
@@ -420,3 +419,42 @@ def test_logs_are_json_if_that_is_asked_for(start: Start) -> None:
     ready = next(line for line in lines if line["message"] == "ready")
     assert (ready["mode"], ready["dev"], ready["transport"]) == ("host", "eth0", "expresspass")
     assert next(line for line in lines if line["message"] == "stops")["signal"] == "SIGTERM"
+
+
+def test_the_page_lists_every_metric_of_every_kind_of_daemon(net: Network, start: Start, tmp_path: Path) -> None:
+    page = (ROOT / "docs/clearwayd.md").read_text()
+    rows = re.findall(r"^\| `(clearway_\w+)`(?: by [^|]*)? \| (\w+) \| ([a-z, ]+) \| (.*) \|$", page, re.MULTILINE)
+    path = tmp_path / "metrics.sock"
+    ports = ("switch", "--ports", "eth0", "--rate", "100Mbps")
+    for words in (HOST, PAC, ports):
+        if words is ports:
+            net.hosts[0].run("tc", "qdisc", "del", "dev", "eth0", "root")
+        daemon = start(*words, "--metrics", f"unix:{path}")
+        text = net.hosts[0].run("curl", "-s", "--unix-socket", str(path), "http://x/metrics")
+        helps = dict(re.findall(r"^# HELP (\S+) (.*)$", text, re.MULTILINE))
+        told = {(name, kind, helps[name]) for name, kind in check_prometheus(text).items()}
+        listed = {(name, kind, meaning) for name, kind, of, meaning in rows if words[0] in of.split(", ")}
+        assert listed == told, words[0]
+        assert daemon.stop() == 0
+
+
+def test_the_first_run_of_the_page_gives_the_goodput_that_it_says(clearwayd: str, tmp_path: Path) -> None:
+    if why := lacking("iperf3", "iptables", "ethtool"):
+        pytest.skip(f"a testbed {why}")
+    page = (ROOT / "docs/clearwayd.md").read_text()
+    (block,) = re.findall(r"^```bash\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    (tmp_path / "clearwayd").symlink_to(clearwayd)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "RUNTIME_DIRECTORY": str(tmp_path / "run")}
+    try:
+        words = ("bash", "-eu", "-c", block)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, env=environment)
+    finally:
+        for name in ("cw-left", "cw-right"):
+            call("ip", "netns", "delete", name, check=False)
+    assert done.returncode == 0, done.stderr
+    received = re.search(r"([0-9.]+) Mbits/sec +receiver", done.stdout)
+    assert received, done.stdout
+    # The bound is wide: other programs of a busy machine take the processor from the daemons.
+    assert 40 < float(received[1]) < 92
+    assert re.search(r"credits_used_total +[1-9]", done.stdout)
+    assert 'peers{state="clearway"}' in done.stdout

@@ -29,8 +29,9 @@ declare! {
         ask_again: Span = "10 s" in "10 ms" to "3600 s" from "our choice";
         /// The number of requests or stops without an answer after which a flow is plain TCP.
         unanswered: u32 = "6" in "1" to "20" from "our choice: 63 times the retry time, as it doubles";
-        /// The least time without a credit after which a sender whose data waits asks anew.
-        silence: Span = "20 ms" in "1 ms" to "10 s" from "our choice: far beyond the gap between credits of a loaded link";
+        /// The least time without a credit after which a sender whose data waits asks anew. If credits come seldom, it
+        /// is the time of 16 of them.
+        silence: Span = "50 ms" in "1 ms" to "10 s" from "our choice: far beyond the gap between credits of a loaded link, since a new request starts the feedback control anew";
         /// The largest time for which a packet is held. The flow is plain TCP then.
         hold_max: Span = "1 s" in "1 ms" to "10 s" from "our choice: one initial retransmission timeout of TCP (RFC 6298)";
         /// The largest number of packets held at once, of all flows.
@@ -41,6 +42,9 @@ declare! {
         flows_per_peer: u32 = "4096" in "1" to "1000000" from "our choice";
         /// The time without any packet after which a flow is forgotten.
         age: Span = "60 s" in "100 ms" to "86400 s" from "our choice";
+        /// The time for whose credits a receiver makes up when its timer fires late. What leaves at once is limited by
+        /// `bucket`.
+        catch_up: Span = "2 ms" in "0 s" to "1 s" from "our choice: wake-ups on a busy machine come up to some ms late";
         /// The time without data after which a receiver stops the credits of a flow by itself.
         data_wait: Span = "20 ms" in "1 ms" to "10 s" from "our choice: ten times the idle timeout of a sender";
     }
@@ -97,23 +101,26 @@ pub(super) struct Parts {
 const IDLE: Span = Span::from_ms(2);
 /// The least time before a request or a stop is repeated, on real hosts: a few wake-ups of a daemon.
 const RETRY_MIN: Span = Span::from_ms(1);
+/// The token bucket of a real host's card.
+const BUCKET: Bytes = Bytes::new(840);
 /// The part of the base round-trip time that hosts take.
 const HOST_TIME: Span = Span::from_us(150);
 
 impl HostConfig {
-    /// Returns a transport with the default parameters of real hosts. They differ from those of the simulator in that
-    /// all credits have 84 bytes on the wire, the least frame, since that is the only size of our frames.
+    /// Returns a transport with the default parameters of real hosts. They differ from those of the simulator in two
+    /// ways. All credits have 84 bytes on the wire, the least frame, since that is the only size of our frames. The
+    /// token bucket at the card holds ten credits (the authors' ns-2 code: 840 B), since a daemon that wakes late loses
+    /// what does not fit; a switch behind the card makes bursts even.
     pub fn transport(name: &str) -> Result<AnyTransport, ConfigError> {
-        let mut transport = match AnyTransport::by_name(name) {
-            Some(transport) if TRANSPORTS.contains(&name) => transport,
+        let mut transport =
+            AnyTransport::by_name(name).ok_or_else(|| ConfigError::Transport(name.to_owned()))?;
+        let credit = match &mut transport {
+            AnyTransport::ExpressPass(params) => &mut params.credit,
+            AnyTransport::Ec4(params) => &mut params.credit,
+            AnyTransport::NaiveCredit(params) => &mut params.credit,
             _ => return Err(ConfigError::Transport(name.to_owned())),
         };
-        match &mut transport {
-            AnyTransport::ExpressPass(params) => params.credit.randomize_size = false,
-            AnyTransport::Ec4(params) => params.credit.randomize_size = false,
-            AnyTransport::NaiveCredit(params) => params.credit.randomize_size = false,
-            _ => unreachable!("the name is one of those above"),
-        }
+        (credit.randomize_size, credit.bucket) = (false, BUCKET);
         Ok(transport)
     }
 
@@ -129,16 +136,6 @@ impl HostConfig {
         let refuse = |name, value: &str, problem| {
             Err(ConfigError::Parameter { name, value: value.to_owned(), problem })
         };
-        // The token bucket counts in these units, in 64 bits.
-        let (shaping, _) = self.shaping();
-        let units = 8_000_000_000_000 * u64::from(shaping.credit + shaping.data);
-        if units.checked_mul(u64::from(shaping.bucket)).is_none() {
-            return refuse(
-                "bucket",
-                &credit.bucket.to_string(),
-                "is too large for frames of this MTU; write 168 B",
-            );
-        }
         if credit.randomize_size {
             return refuse(
                 "randomize_size",
@@ -197,11 +194,16 @@ impl HostConfig {
         self.params.base_rtt.or(self.rate.time_to_send(frames) + HOST_TIME)
     }
 
-    /// Returns the limit of credits at the card, and the number of credits that wait there.
+    /// Returns the limit of credits at the card, and the number of credits that wait there. With frames beyond 2,600
+    /// bytes the token bucket is as large as the limiter can count, which is three credits at an MTU of 9,216 bytes.
     pub(super) fn shaping(&self) -> (CreditShaping, u32) {
         let needs =
             self.transport.needs().credits.unwrap_or(CreditNeeds { queue: 8, shaping: CreditShaping::PAPER });
-        (CreditShaping { data: self.framing().wire_max(), ..needs.shaping }, needs.queue)
+        let data = self.framing().wire_max();
+        // The limiter counts in units of which 64 bits hold this many bytes.
+        let bytes = u64::MAX / 8_000_000_000_000 / u64::from(needs.shaping.credit + data);
+        let bucket = needs.shaping.bucket.min(bytes as u32);
+        (CreditShaping { data, bucket, ..needs.shaping }, needs.queue)
     }
 
     /// Returns the number of credits for a flow that has sent no data yet: those of four round trips, and some for the
@@ -245,6 +247,7 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clearway_schema::Declared;
 
     fn config(name: &str) -> HostConfig {
         HostConfig {
@@ -284,6 +287,27 @@ mod tests {
             let message = config.check().unwrap_err().to_string();
             assert!(message.starts_with(&format!("{name} = {value}: ")), "{message}");
         }
+    }
+
+    #[test]
+    fn no_parameter_of_a_host_has_the_name_of_one_of_a_transport() {
+        for name in TRANSPORTS {
+            let transport = config(name).transport.info().params.iter();
+            let mut names: Vec<&str> =
+                HostParams::SPECS.iter().chain(transport).map(|spec| spec.name).collect();
+            let count = names.len();
+            names.sort();
+            names.dedup();
+            assert_eq!(names.len(), count);
+        }
+    }
+
+    #[test]
+    fn the_largest_frames_leave_room_for_three_credits_in_the_bucket() {
+        let config = HostConfig { mtu: 9216, ..config("ec4") };
+        assert_eq!(config.check(), Ok(()));
+        assert_eq!((config.shaping().0.bucket, config.shaping().0.data), (246, 9254));
+        super::super::credits::CreditQueue::new(config.rate, config.shaping().0, 8);
     }
 
     #[test]

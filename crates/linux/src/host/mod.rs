@@ -116,6 +116,8 @@ impl Host {
             overhead: framing.overhead,
             data_wait: params.data_wait,
             first_credits: config.first_credits(),
+            catch_up: params.catch_up,
+            frame_bits: f64::from(framing.wire_max()) * 8.0,
         };
         let (shaping, capacity) = config.shaping();
         let limit = params.flows_max as usize;
@@ -460,36 +462,49 @@ impl Host {
     fn drain(&mut self, slot: Slot, now: Time, actions: &mut Actions) {
         let Some(flow) = self.receivers.get_mut(slot) else { return };
         let (key, mac) = (flow.key(), flow.mac());
-        let blank = |session| Control {
+        let blank = Control {
             kind: Kind::Stopped,
             flow: key,
-            session,
+            session: 0,
             cookie: flow.cookie(),
             number: 0,
             value: 0,
             mtu: 0,
             wants_ecn: false,
         };
-        let cookie_frame = blank(0);
-        while let Some(answer) = flow.poll(&self.receive, now) {
-            let control = match answer {
-                Answer::Accept { session } => {
-                    self.counters.accepts_sent += 1;
-                    let (value, mtu) = (self.config.rate.as_bps(), self.config.mtu);
-                    let wants_ecn = self.wants_ecn;
-                    Control { kind: Kind::Accept, session, value, mtu, wants_ecn, ..cookie_frame }
-                }
-                Answer::Stopped { session } => {
-                    self.counters.stops_answered += 1;
-                    Control { session, ..cookie_frame }
-                }
-                Answer::Credit { session, number } => {
-                    let (serial, is_proven) = (flow.serial, flow.is_proven);
-                    self.credits.push(Waiting { slot, serial, peer: key.source, is_proven, session, number });
-                    continue;
-                }
-            };
-            actions.frames.push(control.to_frame(self.config.address, mac));
+        let (mut at, gap) = flow.late_since(&self.receive, now);
+        loop {
+            while let Some(answer) = flow.poll(&self.receive, at) {
+                let control = match answer {
+                    Answer::Accept { session } => {
+                        self.counters.accepts_sent += 1;
+                        let (value, mtu) = (self.config.rate.as_bps(), self.config.mtu);
+                        let wants_ecn = self.wants_ecn;
+                        Control { kind: Kind::Accept, session, value, mtu, wants_ecn, ..blank }
+                    }
+                    Answer::Stopped { session } => {
+                        self.counters.stops_answered += 1;
+                        Control { session, ..blank }
+                    }
+                    Answer::Credit { session, number } => {
+                        let (serial, is_proven) = (flow.serial, flow.is_proven);
+                        self.credits.push(Waiting {
+                            slot,
+                            serial,
+                            peer: key.source,
+                            is_proven,
+                            session,
+                            number,
+                        });
+                        continue;
+                    }
+                };
+                actions.frames.push(control.to_frame(self.config.address, mac));
+            }
+            if at >= now {
+                break;
+            }
+            at = at.saturating_add(gap).min(now);
         }
         let at = flow.next_timer(&self.receive);
         self.receivers.set_timer(slot, at);
@@ -498,13 +513,15 @@ impl Host {
 
     /// Sends the credits that may leave now.
     fn send_credits(&mut self, now: Time, actions: &mut Actions) {
-        let receivers = &self.receivers;
-        let is_wanted = |waiting: &Waiting| {
-            let flow = receivers.get(waiting.slot);
-            flow.is_some_and(|flow| flow.serial == waiting.serial && flow.wants(waiting.session))
-        };
-        let mut left = self.credits.pop(now, is_wanted);
-        while let Some(Waiting { slot, session, number, .. }) = left {
+        loop {
+            let receivers = &self.receivers;
+            let is_wanted = |waiting: &Waiting| {
+                let flow = receivers.get(waiting.slot);
+                flow.is_some_and(|flow| flow.serial == waiting.serial && flow.wants(waiting.session))
+            };
+            let Some(Waiting { slot, session, number, .. }) = self.credits.pop(now, is_wanted) else {
+                return;
+            };
             let Some(flow) = self.receivers.get_mut(slot) else { return };
             flow.on_departure(number, now);
             self.counters.credits_sent += 1;
@@ -519,11 +536,6 @@ impl Host {
                 wants_ecn: false,
             };
             actions.frames.push(control.to_frame(self.config.address, flow.mac()));
-            let receivers = &self.receivers;
-            left = self.credits.pop(now, |waiting| {
-                let flow = receivers.get(waiting.slot);
-                flow.is_some_and(|flow| flow.serial == waiting.serial && flow.wants(waiting.session))
-            });
         }
     }
 

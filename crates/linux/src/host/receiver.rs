@@ -22,6 +22,10 @@ pub(super) struct ReceiveSettings {
     pub data_wait: Span,
     /// The number of credits for a flow that has not sent any data yet.
     pub first_credits: u32,
+    /// The time for whose credits a late timer makes up.
+    pub catch_up: Span,
+    /// The bits of a full frame on the wire, whose rate a receiver reports.
+    pub frame_bits: f64,
 }
 
 /// A control packet of the receiver.
@@ -182,6 +186,19 @@ impl ReceiveFlow {
             _ if self.is_paused(settings) => self.gives_up_at(settings),
             next => next.min(self.gives_up_at(settings)),
         }
+    }
+
+    /// Returns the time from which credits may be made up for, if the timer fires late, and the gap between them. The
+    /// pacer makes up for one gap at most, since in the simulator no timer is late.
+    pub fn late_since(&self, settings: &ReceiveSettings, now: Time) -> (Time, Span) {
+        let due = self.end.next_timeout();
+        if due >= now {
+            return (now, Span::ZERO);
+        }
+        let earliest = Time::from_ps(now.as_ps().saturating_sub(settings.catch_up.as_ps()));
+        let rate = self.end.gauges().rate / settings.frame_bits;
+        // A gap of zero would not advance.
+        (due.max(earliest), Span::from_secs_f64(1.0 / rate.max(1.0)).max(Span::from_ns(1)))
     }
 
     /// Returns the next control packet that is due.

@@ -346,7 +346,7 @@ impl SendFlow {
         if self.gate.state() != State::Receiving || self.backlog == 0 {
             return Time::MAX;
         }
-        self.sign.saturating_add(settings.silence.max(self.gap * 8).max(self.rtt * 4))
+        self.sign.saturating_add(settings.silence.max(self.gap * 16).max(self.rtt * 4))
     }
 
     /// Records a valid frame of the receiver.

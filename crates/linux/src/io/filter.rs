@@ -51,6 +51,8 @@ const RET: u16 = 0x06;
 const LD_W_ABS: u16 = 0x20;
 /// The offset at which a program reads the direction of a packet (`SKF_AD_OFF + SKF_AD_PKTTYPE`).
 const PACKET_TYPE: u32 = (-0x1000i32 + 4) as u32;
+/// The offset at which a program reads a random number (`SKF_AD_OFF + SKF_AD_RANDOM`).
+const RANDOM: u32 = (-0x1000i32 + 56) as u32;
 
 /// The place at which a program goes on after a condition.
 #[derive(Clone, Copy)]
@@ -144,7 +146,8 @@ pub(super) fn held(holds: Holds) -> Vec<Instruction> {
 }
 
 /// Returns the program by which a packet socket chooses what a datapath must see of packets that it does not hold:
-/// segments that open or end a connection, in both directions, and incoming data. It sees a packet from its Ethernet
+/// segments that open or end a connection, in both directions, incoming data, and some of the incoming
+/// acknowledgements. It sees a packet from its Ethernet
 /// header on, and lets [`SNAP_LEN`] bytes pass.
 ///
 /// Where data is held, one in 128 of all other segments passes too, in both directions: those whose identification,
@@ -154,6 +157,8 @@ pub(super) fn sniffed(holds: Holds) -> Vec<Instruction> {
     const BETWEEN_SAMPLES: u32 = 0x7f;
     const OUTGOING: u32 = 4;
     const OTHER_HOST: u32 = 3;
+    /// One of 256 incoming acknowledgements passes.
+    const SAMPLED: u32 = 255;
     const ETHERNET: u32 = 14;
     let mut program = Program::new();
     program.load(LD_H_ABS, 12);
@@ -169,6 +174,9 @@ pub(super) fn sniffed(holds: Holds) -> Vec<Instruction> {
     }
     program.load(LD_W_ABS, PACKET_TYPE);
     program.jump(JEQ, OUTGOING, To::Reject, To::Next);
+    // A daemon that is started while a connection only sends learns the address of the other host from these.
+    program.load(LD_W_ABS, RANDOM);
+    program.jump(JSET, SAMPLED, To::Next, To::Accept);
     // `payload` compares with the length of the headers without that of Ethernet, since X counts from IPv4 on.
     program.payload(ETHERNET, To::Accept, To::Reject);
     program.finish(SNAP_LEN)
@@ -205,6 +213,7 @@ mod tests {
             let mut branch = |holds: bool| pc += usize::from(if holds { if_true } else { if_false });
             let loaded = match code {
                 LD_W_ABS if k == PACKET_TYPE => Some(packet_type),
+                LD_W_ABS if k == RANDOM => Some(1),
                 LD_B_ABS => bytes(k, 1),
                 LD_H_ABS => bytes(k, 2),
                 LD_B_IND => bytes(x + k, 1),

@@ -10,10 +10,11 @@ const EXAMPLES: &str = "\
 Examples:
   clearwayd host --dev eth0 --rate 100Mbps --dry-run         shows every rule that would be set, and changes nothing
   clearwayd host --dev eth0 --rate 100Mbps                   ExpressPass under all TCP connections of eth0
-  clearwayd host --dev eth0 --transport ec4 --set w_init=0.5 EC4, with another parameter
+  clearwayd host --dev eth0 --transport ec4 --set w_init=0.5  EC4, with another parameter
   clearwayd host --config /etc/clearway/clearwayd.toml       settings from a file; flags win
   clearwayd pac --dev eth0 --rate 1Gbps                      PAC under all TCP connections of eth0
-  clearwayd switch --ports eth1,eth2 --rate 1Gbps --bridge br0 the ports of br0 forward and limit credits
+  clearwayd switch --ports eth1,eth2 --rate 1Gbps            limits credits at the ports of a Linux bridge
+  clearwayd settings host                                    all settings, and all parameters for --set
   clearwayd stats --watch                                    live statistics of the daemons that run
   clearwayd cleanup                                          undoes the rules of daemons that were killed
 ";
@@ -44,6 +45,11 @@ pub fn command() -> Command {
                 .arg(switch("json", "Writes a JSON object on one line for each daemon.")),
         )
         .subcommand(
+            Command::new("settings")
+                .about("Lists every setting of a kind of daemon, and every parameter for its --set.")
+                .arg(Arg::new("kind").required(true).help("The kind of daemon: host, pac or switch.")),
+        )
+        .subcommand(
             Command::new("cleanup")
                 .about("Undoes the rules of daemons that were killed, in this network namespace.")
                 .arg(run_dir())
@@ -61,7 +67,7 @@ fn daemon<S: Settings>() -> Command {
         .about(S::ABOUT)
         .args(S::SPECS.iter().map(flag))
         .arg(Arg::new("set").long("set").value_name("KEY=VALUE").action(ArgAction::Append).help(
-            "Sets a parameter of the transport, as in the simulator's scenario files. May be repeated.",
+            "Sets a parameter, as in scenario files; `clearwayd settings` lists them. May be repeated.",
         ))
         .arg(text(
             "config",

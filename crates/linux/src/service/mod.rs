@@ -5,6 +5,7 @@ mod config;
 mod daemon;
 mod events;
 mod jobs;
+mod listing;
 mod logs;
 mod notify;
 mod privileges;
@@ -22,6 +23,7 @@ use jobs::{HostJob, PacJob, SwitchJob};
 use settings::{Folder, ServiceSettings, Settings};
 use stats::Query;
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -44,6 +46,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(("host", matches)) => run_daemon(matches, HostJob::new),
         Some(("pac", matches)) => run_daemon(matches, PacJob::new),
         Some(("switch", matches)) => run_daemon(matches, |settings, _| SwitchJob::new(&settings)),
+        Some(("settings", matches)) => run_settings(matches),
         Some(("object", matches)) => run_object(matches),
         Some(("stats", matches)) => run_stats(matches),
         Some(("cleanup", matches)) => run_cleanup(matches),
@@ -115,6 +118,15 @@ fn run_stats(matches: &ArgMatches) -> Result<(), Failure> {
         json: matches.get_flag("json"),
     };
     Ok(stats::show(&query)?)
+}
+
+fn run_settings(matches: &ArgMatches) -> Result<(), Failure> {
+    let kind = matches.get_one::<String>("kind").map_or("", String::as_str);
+    let listed = listing::of(kind)
+        .ok_or_else(|| Failure::Refused(format!("settings {kind:?}: write host, pac or switch")))?;
+    // Nobody reads what cannot be printed.
+    let _ = std::io::stdout().write_all(listed.as_bytes());
+    Ok(())
 }
 
 fn run_object(matches: &ArgMatches) -> Result<(), Failure> {

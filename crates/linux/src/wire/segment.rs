@@ -18,6 +18,18 @@ pub enum Ecn {
     Marked = 3,
 }
 
+impl Ecn {
+    /// Returns the codepoint in the lowest two bits of the second byte of an IPv4 header.
+    pub const fn of(traffic_class: u8) -> Ecn {
+        match traffic_class & 3 {
+            0 => Ecn::NotCapable,
+            1 => Ecn::Capable1,
+            2 => Ecn::Capable0,
+            _ => Ecn::Marked,
+        }
+    }
+}
+
 /// A differentiated services codepoint, 0 to 63 (RFC 2474).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dscp(pub u8);
@@ -40,6 +52,7 @@ impl TcpFlags {
     const SYN: u8 = 2;
     const RST: u8 = 4;
     const ACK: u8 = 16;
+    const ECE: u8 = 64;
 
     /// True if the segment opens a connection or answers that.
     pub const fn syn(self) -> bool {
@@ -54,6 +67,11 @@ impl TcpFlags {
     /// True if the connection is torn down.
     pub const fn rst(self) -> bool {
         self.0 & Self::RST != 0
+    }
+
+    /// True if the segment echoes a mark (ECE, RFC 3168).
+    pub const fn ecn_echo(self) -> bool {
+        self.0 & Self::ECE != 0
     }
 
     /// True if the acknowledgement number is valid.
@@ -181,14 +199,9 @@ impl Segment {
             id: short(4),
             dont_fragment: short(6) & DONT_FRAGMENT != 0,
             dscp: Dscp(ip[1] >> 2),
-            ecn: match ip[1] & 3 {
-                0 => Ecn::NotCapable,
-                1 => Ecn::Capable1,
-                2 => Ecn::Capable0,
-                _ => Ecn::Marked,
-            },
+            ecn: Ecn::of(ip[1]),
             flags: TcpFlags(tcp[13]),
-            ecn_echo: tcp[13] & 64 != 0,
+            ecn_echo: TcpFlags(tcp[13]).ecn_echo(),
             seq: word(4),
             ack: word(8),
             window: u16::from_be_bytes([tcp[14], tcp[15]]),

@@ -1,6 +1,7 @@
 //! Random sequences of inputs to the datapaths. `fuzz/` runs the same sequences under libFuzzer.
 
 mod harness;
+mod host;
 mod pac;
 
 use arbitrary::{Arbitrary, Unstructured};
@@ -21,6 +22,11 @@ fn steps(bytes: &[u8]) -> Vec<Step> {
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
+
+    #[test]
+    fn a_host_with_expresspass_keeps_all_rules_whatever_comes(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+        harness::play(host::setup(), &steps(&bytes));
+    }
 
     #[test]
     fn pac_keeps_all_rules_whatever_comes(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {

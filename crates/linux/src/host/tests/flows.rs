@@ -115,6 +115,17 @@ fn a_receiver_and_a_sender_of_different_transports_agree_on_what_the_receiver_ru
 }
 
 #[test]
+fn timers_that_fire_a_millisecond_late_cost_no_throughput() {
+    let mut net = Net::of(2, "naive-credit", Way::GOOD);
+    net.open(0, 1, 1000, u64::MAX);
+    net.nodes[0].sources[0].small_queue = 30;
+    net.late = ms(1);
+    net.run_for(ms(1000));
+    let arrived = net.nodes[1].arrived.len();
+    assert!((7600..=7717).contains(&arrived), "{arrived}");
+}
+
+#[test]
 fn a_clock_that_jumps_gives_no_burst() {
     let mut net = Net::of(2, "expresspass", Way::GOOD);
     net.open(0, 1, 1000, u64::MAX);

@@ -118,6 +118,8 @@ pub struct Net {
     pub now: Time,
     pub nodes: Vec<Node>,
     pub way: Way,
+    /// The time by which all timers fire late.
+    pub late: Span,
     events: BTreeMap<u64, Event>,
     order: BinaryHeap<Reverse<(Time, u64)>>,
     count: u64,
@@ -139,6 +141,7 @@ impl Net {
             now: Time::ZERO,
             nodes: hosts.into_iter().map(node).collect(),
             way,
+            late: Span::ZERO,
             events: BTreeMap::new(),
             order: BinaryHeap::new(),
             count: 0,
@@ -282,7 +285,9 @@ impl Net {
             let event = self.order.peek().map_or(Time::MAX, |Reverse((at, _))| *at);
             let timers = self.nodes.iter().enumerate();
             let timer = timers
-                .filter_map(|(node, place)| Some((place.host.as_ref()?.next_timeout(), node)))
+                .filter_map(|(node, place)| {
+                    Some((place.host.as_ref()?.next_timeout().saturating_add(self.late), node))
+                })
                 .min()
                 .unwrap_or((Time::MAX, 0));
             let next = event.min(timer.0);

@@ -86,14 +86,14 @@ fn a_late_answer_makes_a_flow_controlled_that_was_plain_already() {
 }
 
 #[test]
-fn a_receiver_that_dies_makes_the_flow_plain_within_a_tenth_of_a_second() {
+fn a_receiver_that_dies_makes_the_flow_plain_after_the_silence_and_six_requests() {
     let mut net = Net::of(2, "expresspass", Way::GOOD);
     net.open(0, 1, 1000, u64::MAX);
     net.run_for(ms(100));
     net.nodes[1].host = None;
     net.run_for(ms(150));
     let longest = net.nodes[0].longest_hold;
-    assert!(longest > ms(60) && longest < ms(100), "{longest}: 20 ms and 63 times 1 ms");
+    assert!(longest > ms(110) && longest < ms(115), "{longest}: 50 ms and 63 times 1 ms");
     assert_eq!(net.metric(0, "plain_flows_total", "silent"), 1.0);
     assert!(!net.nodes[1].arrived.last().unwrap().1.is_scheduled());
 }
@@ -104,7 +104,7 @@ fn a_receiver_that_is_started_again_sends_credits_after_the_silence() {
     net.open(0, 1, 1000, u64::MAX);
     net.run_for(ms(100));
     net.restart(1, "expresspass", 99);
-    net.run_for(ms(50));
+    net.run_for(ms(60));
     net.nodes[1].arrived.clear();
     net.run_for(ms(100));
     assert!(net.nodes[1].arrived.len() > 600, "{}", net.nodes[1].arrived.len());

@@ -1,0 +1,211 @@
+//! The entries of a recording.
+
+use super::bytes::{RecordError, Source, put_number};
+use crate::datapath::{Actions, Direction, HeldId, Link, Stamp, Verdict};
+use crate::wire::{Dscp, Ecn, FlowKey, MacAddr, Segment, TcpFlags, Timestamps};
+use clearway_units::{Span, Time};
+use std::io::Read;
+
+/// The largest frame, and the largest number of actions, that a recording may have.
+const LENGTH_MAX: usize = 1 << 16;
+
+/// Something that happened to a datapath.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Input {
+    /// A frame with our EtherType arrived.
+    Frame(Vec<u8>),
+    /// A segment was seen.
+    Segment(Direction, Segment, Link),
+    /// The kernel holds a packet.
+    Held(HeldId, Segment),
+    /// The timer fired.
+    Timeout,
+    /// All packets shall be released.
+    ReleaseAll,
+}
+
+/// An input with its time, and what the datapath did.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The time of the input.
+    pub at: Time,
+    /// The input.
+    pub input: Input,
+    /// The actions.
+    pub actions: Actions,
+}
+
+const FRAME: u8 = 0;
+const INCOMING: u8 = 1;
+const OUTGOING: u8 = 2;
+const HELD: u8 = 3;
+const TIMEOUT: u8 = 4;
+const RELEASE_ALL: u8 = 5;
+
+const ACCEPT: u8 = 0;
+const STAMPED: u8 = 1;
+const STAMPED_ECN: u8 = 2;
+const DROP: u8 = 3;
+
+/// Writes entries one after the other.
+#[derive(Default)]
+pub(super) struct EntryWriter {
+    /// The bytes of entries that are not yet taken.
+    pub bytes: Vec<u8>,
+    last: Time,
+}
+
+impl EntryWriter {
+    /// Makes a writer that appends entries to the header of a recording.
+    pub fn new(header: Vec<u8>) -> EntryWriter {
+        EntryWriter { bytes: header, last: Time::ZERO }
+    }
+
+    fn begin(&mut self, kind: u8, at: Time) {
+        self.bytes.push(kind);
+        put_number(&mut self.bytes, at.saturating_since(self.last).as_ps());
+        self.last = self.last.max(at);
+    }
+
+    pub fn frame(&mut self, frame: &[u8], at: Time) {
+        self.begin(FRAME, at);
+        let frame = &frame[..frame.len().min(LENGTH_MAX)];
+        put_number(&mut self.bytes, frame.len() as u64);
+        self.bytes.extend_from_slice(frame);
+    }
+
+    pub fn segment(&mut self, direction: Direction, segment: &Segment, link: Link, at: Time) {
+        self.begin(if direction == Direction::Incoming { INCOMING } else { OUTGOING }, at);
+        self.bytes.extend_from_slice(&link.local.0);
+        self.bytes.extend_from_slice(&link.peer.0);
+        self.put_segment(segment);
+    }
+
+    pub fn held(&mut self, id: HeldId, segment: &Segment, at: Time) {
+        self.begin(HELD, at);
+        self.bytes.extend_from_slice(&id.0.to_be_bytes());
+        self.put_segment(segment);
+    }
+
+    pub fn timeout(&mut self, at: Time) {
+        self.begin(TIMEOUT, at);
+    }
+
+    pub fn release_all(&mut self, at: Time) {
+        self.begin(RELEASE_ALL, at);
+    }
+
+    /// Writes the actions that follow the first `verdicts` and `frames`, which are of earlier inputs.
+    pub fn actions(&mut self, actions: &Actions, verdicts: usize, frames: usize) {
+        let verdicts = actions.verdicts.get(verdicts..).unwrap_or_default();
+        put_number(&mut self.bytes, verdicts.len() as u64);
+        for (id, verdict) in verdicts {
+            self.bytes.extend_from_slice(&id.0.to_be_bytes());
+            match verdict {
+                Verdict::Accept => self.bytes.push(ACCEPT),
+                Verdict::Drop => self.bytes.push(DROP),
+                Verdict::Stamped(Stamp { id, ecn }) => {
+                    self.bytes.push(if *ecn { STAMPED_ECN } else { STAMPED });
+                    self.bytes.extend_from_slice(&id.to_be_bytes());
+                }
+            }
+        }
+        let frames = actions.frames.get(frames..).unwrap_or_default();
+        put_number(&mut self.bytes, frames.len() as u64);
+        frames.iter().for_each(|frame| self.bytes.extend_from_slice(frame));
+    }
+
+    fn put_segment(&mut self, segment: &Segment) {
+        // All fields are named, so that a new one is not forgotten here.
+        let Segment {
+            flow: FlowKey { source, destination, source_port, destination_port },
+            payload,
+            ip_len,
+            id,
+            dont_fragment,
+            dscp,
+            ecn,
+            flags,
+            ecn_echo: _, // One of the flags.
+            seq,
+            ack,
+            window,
+            timestamps,
+        } = *segment;
+        let to = &mut self.bytes;
+        to.push(u8::from(dont_fragment) | u8::from(timestamps.is_some()) << 1);
+        to.extend_from_slice(&[dscp.0 << 2 | ecn as u8, flags.0]);
+        to.extend_from_slice(&source.octets());
+        to.extend_from_slice(&destination.octets());
+        for short in [source_port, destination_port, payload, ip_len, id, window] {
+            to.extend_from_slice(&short.to_be_bytes());
+        }
+        for word in [seq, ack] {
+            to.extend_from_slice(&word.to_be_bytes());
+        }
+        if let Some(Timestamps { value, echo }) = timestamps {
+            to.extend_from_slice(&value.to_be_bytes());
+            to.extend_from_slice(&echo.to_be_bytes());
+        }
+    }
+}
+
+/// Reads the next entry, or returns `None` at the end of the file.
+pub(super) fn read<R: Read>(from: &mut Source<R>, last: Time) -> Result<Option<Entry>, RecordError> {
+    let Some(kind) = from.next()? else { return Ok(None) };
+    let at = last.saturating_add(Span::from_ps(from.number()?));
+    let input = match kind {
+        FRAME => Input::Frame(from.bytes(LENGTH_MAX)?),
+        INCOMING | OUTGOING => {
+            let direction = if kind == INCOMING { Direction::Incoming } else { Direction::Outgoing };
+            let link = Link { local: MacAddr(from.array()?), peer: MacAddr(from.array()?) };
+            Input::Segment(direction, read_segment(from)?, link)
+        }
+        HELD => Input::Held(HeldId(from.word()?), read_segment(from)?),
+        TIMEOUT => Input::Timeout,
+        RELEASE_ALL => Input::ReleaseAll,
+        _ => return Err(RecordError::Damaged("an entry is of an unknown kind")),
+    };
+    let mut actions = Actions::default();
+    for _ in 0..from.number()? {
+        let id = HeldId(from.word()?);
+        let verdict = match from.byte()? {
+            ACCEPT => Verdict::Accept,
+            DROP => Verdict::Drop,
+            kind @ (STAMPED | STAMPED_ECN) => {
+                Verdict::Stamped(Stamp { id: from.short()?, ecn: kind == STAMPED_ECN })
+            }
+            _ => return Err(RecordError::Damaged("a verdict is of an unknown kind")),
+        };
+        actions.verdicts.push((id, verdict));
+    }
+    for _ in 0..from.number()? {
+        actions.frames.push(from.array()?);
+    }
+    Ok(Some(Entry { at, input, actions }))
+}
+
+fn read_segment<R: Read>(from: &mut Source<R>) -> Result<Segment, RecordError> {
+    let [bits, traffic_class, flags] = from.array()?;
+    let (source, destination) = (from.word()?.into(), from.word()?.into());
+    let (source_port, destination_port) = (from.short()?, from.short()?);
+    let (payload, ip_len, id, window) = (from.short()?, from.short()?, from.short()?, from.short()?);
+    let (seq, ack) = (from.word()?, from.word()?);
+    let timestamps =
+        if bits & 2 != 0 { Some(Timestamps { value: from.word()?, echo: from.word()? }) } else { None };
+    Ok(Segment {
+        flow: FlowKey { source, destination, source_port, destination_port },
+        payload,
+        ip_len,
+        id,
+        dont_fragment: bits & 1 != 0,
+        dscp: Dscp(traffic_class >> 2),
+        ecn: Ecn::of(traffic_class),
+        flags: TcpFlags(flags),
+        ecn_echo: TcpFlags(flags).ecn_echo(),
+        seq,
+        ack,
+        window,
+        timestamps,
+    })
+}

@@ -1,0 +1,139 @@
+//! The header of a recording: the settings of the host and its seed, as a text in TOML.
+
+use super::bytes::{RecordError, Source};
+use crate::host::{Host, HostConfig, HostParams};
+use crate::wire::MacAddr;
+use clearway_schema::Declared;
+use clearway_units::Rate;
+use std::fmt::Write as _;
+use std::io::Read;
+
+/// The first line of a recording, with the version of the format.
+const MAGIC: &str = "clearwayd recording 1\n";
+/// The longest header.
+const LENGTH_MAX: u32 = 1 << 20;
+
+/// The titles of the tables of parameters.
+const PARAMETERS: &str = "parameters";
+const HOST: &str = "host";
+
+/// Everything that a host is made of.
+#[derive(Clone, Debug)]
+pub struct Header {
+    /// The settings.
+    pub config: HostConfig,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Header {
+    /// Makes the host that was recorded, in its first state.
+    pub fn host(&self) -> Result<Host, RecordError> {
+        Host::new(self.config.clone(), self.seed).map_err(|error| RecordError::Header(error.to_string()))
+    }
+
+    /// Returns the header as the bytes with which a recording begins.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let text = self.to_text();
+        let mut bytes = MAGIC.as_bytes().to_vec();
+        bytes.extend_from_slice(&(text.len() as u32).to_be_bytes());
+        bytes.extend_from_slice(text.as_bytes());
+        bytes
+    }
+
+    /// Reads the header at the beginning of a recording.
+    pub(super) fn read<R: Read>(from: &mut Source<R>) -> Result<Header, RecordError> {
+        let no_recording = |_| RecordError::Magic(MAGIC.trim_end());
+        let magic: [u8; MAGIC.len()] = from.array().map_err(no_recording)?;
+        if magic != *MAGIC.as_bytes() {
+            return Err(no_recording(RecordError::CutOff));
+        }
+        let len = from.word()?;
+        if len > LENGTH_MAX {
+            return Err(RecordError::Header("it is too long".into()));
+        }
+        let mut text = vec![0; len as usize];
+        from.fill(&mut text)?;
+        let text = String::from_utf8(text).map_err(|_| RecordError::Header("it is no text".into()))?;
+        Header::of_text(&text).map_err(RecordError::Header)
+    }
+
+    fn to_text(&self) -> String {
+        let HostConfig { address, rate, mtu, transport, params } = &self.config;
+        let mut text = format!("program = \"clearwayd {}\"\n", env!("CARGO_PKG_VERSION"));
+        // Writing to a string never fails.
+        let _ = write!(text, "seed = \"{:#018x}\"\naddress = \"{address}\"\n", self.seed);
+        let _ = write!(
+            text,
+            "rate_bps = {}\nmtu = {mtu}\ntransport = \"{}\"\n",
+            rate.as_bps(),
+            transport.info().name
+        );
+        for (title, values) in [(PARAMETERS, transport.write()), (HOST, params.write())] {
+            let _ = writeln!(text, "\n[{title}]");
+            values.iter().for_each(|(name, value)| {
+                let _ = writeln!(text, "{name} = {value}");
+            });
+        }
+        text
+    }
+
+    fn of_text(text: &str) -> Result<Header, String> {
+        let lines = lines(text)?;
+        let word = |key: &str| {
+            let found = lines.iter().find(|line| line.table.is_empty() && line.key == key);
+            found.map(|line| line.value).ok_or(format!("{key} is missing"))
+        };
+        let number = |key: &str| word(key)?.parse::<u64>().map_err(|error| format!("{key}: {error}"));
+        let seed = word("seed")?.trim_start_matches("0x");
+        let seed = u64::from_str_radix(seed, 16).map_err(|error| format!("seed: {error}"))?;
+        let mut transport = HostConfig::transport(word("transport")?).map_err(|error| error.to_string())?;
+        let mut params = HostParams::default();
+        for Line { table, key, value } in &lines {
+            match *table {
+                PARAMETERS => transport.set(key, *value),
+                HOST => params.set(key, *value),
+                _ => Ok(()),
+            }
+            .map_err(|error| format!("{key} = {value}: {error}"))?;
+        }
+        let config = HostConfig {
+            address: address(word("address")?).ok_or("address is no Ethernet address")?,
+            rate: Rate::bps(number("rate_bps")?),
+            mtu: number("mtu")?.try_into().map_err(|_| "mtu is too large")?,
+            transport,
+            params,
+        };
+        Ok(Header { config, seed })
+    }
+}
+
+/// A line `key = value` of the header, with the title of its table.
+struct Line<'a> {
+    table: &'a str,
+    key: &'a str,
+    value: &'a str,
+}
+
+/// Returns the lines of the header. They are as [`Header::to_text`] writes them, which is less than TOML allows.
+fn lines(text: &str) -> Result<Vec<Line<'_>>, String> {
+    let (mut table, mut lines) = ("", Vec::new());
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        if let Some(title) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            table = title;
+            continue;
+        }
+        let (key, value) = line.split_once(" = ").ok_or(format!("{line:?} is no line \"key = value\""))?;
+        lines.push(Line { table, key, value: value.trim_matches('"') });
+    }
+    Ok(lines)
+}
+
+fn address(text: &str) -> Option<MacAddr> {
+    let mut bytes = [0; 6];
+    let mut parts = text.split(':');
+    for byte in &mut bytes {
+        *byte = u8::from_str_radix(parts.next()?, 16).ok()?;
+    }
+    parts.next().is_none().then_some(MacAddr(bytes))
+}

@@ -1,0 +1,293 @@
+//! Recordings of a flow between two hosts.
+
+use super::entry::EntryWriter;
+use super::*;
+use crate::datapath::{Actions, Datapath, Direction, FRAME_LEN, HeldId, Link, Stamp, Verdict};
+use crate::host::{Host, HostConfig, HostParams};
+use crate::wire::{Dscp, Ecn, FlowKey, MacAddr, SCHEDULED, Segment, TcpFlags, Timestamps};
+use clearway_schema::Declared;
+use clearway_units::{Rate, Span, Time};
+use proptest::prelude::*;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::net::Ipv4Addr;
+
+const MACS: [MacAddr; 2] = [MacAddr([2, 0, 0, 0, 0, 1]), MacAddr([2, 0, 0, 0, 0, 2])];
+const FLOW: FlowKey = FlowKey {
+    source: Ipv4Addr::new(10, 0, 0, 1),
+    destination: Ipv4Addr::new(10, 0, 0, 2),
+    source_port: 40_000,
+    destination_port: 5201,
+};
+/// The time that a packet takes from host to host.
+const DELAY: Span = Span::from_us(150);
+
+fn header(node: usize, transport: &str) -> Header {
+    let transport = HostConfig::transport(transport).unwrap();
+    let params = HostParams::default();
+    let config = HostConfig { address: MACS[node], rate: Rate::mbps(100), mtu: 1500, transport, params };
+    Header { config, seed: 0xfedc_ba98_7654_3210 + node as u64 }
+}
+
+fn segment(flow: FlowKey, flags: u8, payload: u16) -> Segment {
+    Segment {
+        flow,
+        payload,
+        ip_len: payload + 40,
+        id: 0,
+        dont_fragment: true,
+        dscp: Dscp(0),
+        ecn: Ecn::NotCapable,
+        flags: TcpFlags(flags),
+        ecn_echo: false,
+        seq: 1,
+        ack: 1,
+        window: 500,
+        timestamps: None,
+    }
+}
+
+/// Something that reaches a host.
+enum Arrival {
+    Frame([u8; FRAME_LEN]),
+    Segment(Segment),
+}
+
+/// Two hosts that record, and a flow of so many packets between them.
+struct Exchange {
+    hosts: [Recorder<Host, Vec<u8>>; 2],
+    now: Time,
+    /// Arrivals in order of time: the time, a number, the host.
+    pending: BinaryHeap<Reverse<(Time, usize, usize)>>,
+    arrivals: Vec<Option<Arrival>>,
+    packets: u32,
+    held: u32,
+    delivered: u32,
+}
+
+impl Exchange {
+    fn run(transport: &str, packets: u32) -> Exchange {
+        let hosts = [0, 1].map(|node| {
+            let header = header(node, transport);
+            Recorder::new(header.host().unwrap(), &header, Vec::new())
+        });
+        let (pending, arrivals) = (BinaryHeap::new(), Vec::new());
+        let mut exchange =
+            Exchange { hosts, now: Time::ZERO, pending, arrivals, packets, held: 0, delivered: 0 };
+        exchange.see(0, Direction::Outgoing, segment(FLOW, 2, 0));
+        exchange.send(0, Arrival::Segment(segment(FLOW, 2, 0)), DELAY);
+        while exchange.now < Time::ZERO + Span::from_ms(500) {
+            exchange.step();
+        }
+        exchange.hosts.iter_mut().for_each(Recorder::flush);
+        exchange
+    }
+
+    /// The kernel of the sender hands over what it has, four packets at a time.
+    fn offer(&mut self) {
+        while self.held < self.packets.min(self.delivered + 4) {
+            let id = HeldId(self.held);
+            self.held += 1;
+            let mut actions = Actions::default();
+            self.hosts[0].handle_held(id, &segment(FLOW, 16, 1448), self.now, &mut actions);
+            self.carry_out(0, actions);
+        }
+    }
+
+    fn step(&mut self) {
+        let timers = [0, 1].map(|node| self.hosts[node].next_timeout());
+        let arrival = self.pending.peek().map_or(Time::MAX, |Reverse((at, ..))| *at);
+        let timer = timers[0].min(timers[1]);
+        if timer < arrival {
+            // A timer of a real host is late.
+            self.now = self.now.max(timer) + Span::from_us(7);
+            let node = usize::from(timers[1] < timers[0]);
+            let mut actions = Actions::default();
+            self.hosts[node].handle_timeout(self.now, &mut actions);
+            self.carry_out(node, actions);
+            return;
+        }
+        let Some(Reverse((at, number, node))) = self.pending.pop() else {
+            self.now = Time::MAX;
+            return;
+        };
+        self.now = self.now.max(at);
+        match self.arrivals[number].take().unwrap() {
+            Arrival::Frame(frame) => {
+                let mut actions = Actions::default();
+                self.hosts[node].handle_frame(&frame, self.now, &mut actions);
+                self.carry_out(node, actions);
+            }
+            Arrival::Segment(segment) => {
+                self.see(node, Direction::Incoming, segment);
+                if segment.flags.syn() && node == 1 {
+                    let answer = self::segment(FLOW.reversed(), 18, 0);
+                    self.see(1, Direction::Outgoing, answer);
+                    self.send(1, Arrival::Segment(answer), DELAY);
+                } else if segment.flags.syn() {
+                    self.offer();
+                } else {
+                    self.delivered += 1;
+                    self.offer();
+                }
+            }
+        }
+    }
+
+    fn see(&mut self, node: usize, direction: Direction, segment: Segment) {
+        let link = Link { local: MACS[node], peer: MACS[1 - node] };
+        let mut actions = Actions::default();
+        self.hosts[node].handle_segment(direction, &segment, link, self.now, &mut actions);
+        self.carry_out(node, actions);
+    }
+
+    fn send(&mut self, from: usize, arrival: Arrival, delay: Span) {
+        self.pending.push(Reverse((self.now + delay, self.arrivals.len(), 1 - from)));
+        self.arrivals.push(Some(arrival));
+    }
+
+    fn carry_out(&mut self, node: usize, actions: Actions) {
+        for frame in actions.frames {
+            self.send(node, Arrival::Frame(frame), DELAY);
+        }
+        for (_, verdict) in actions.verdicts {
+            let plain = segment(FLOW, 16, 1448);
+            let sent = match verdict {
+                Verdict::Stamped(Stamp { id, .. }) => Segment { id, dscp: SCHEDULED, ..plain },
+                _ => plain,
+            };
+            // A full frame takes 123 us at 100 Mbit/s.
+            self.send(node, Arrival::Segment(sent), DELAY + Span::from_us(123));
+        }
+    }
+
+    fn recording(&self, node: usize) -> Vec<u8> {
+        self.hosts[node].file().unwrap().clone()
+    }
+}
+
+#[test]
+fn a_recorded_flow_replayed_in_a_new_host_gives_the_same_actions() {
+    for transport in crate::host::TRANSPORTS {
+        let exchange = Exchange::run(transport, 300);
+        assert_eq!(exchange.delivered, 300, "{transport}");
+        for node in 0..2 {
+            let bytes = exchange.recording(node);
+            let summary = replay(Recording::open(bytes.as_slice()).unwrap()).unwrap().unwrap();
+            assert!(!summary.is_cut_off);
+            assert_eq!(summary.verdicts, if node == 0 { 300 } else { 0 });
+            assert!(summary.frames >= if node == 0 { 2 } else { 300 }, "{transport}: {summary:?}");
+        }
+    }
+}
+
+#[test]
+fn a_recording_in_which_something_was_changed_is_no_longer_what_the_host_does() {
+    let bytes = Exchange::run("expresspass", 50).recording(1);
+    let mut changed = 0;
+    for at in (0..bytes.len()).step_by(97) {
+        let mut copy = bytes.clone();
+        copy[at] ^= 0x40;
+        let result = Recording::open(copy.as_slice()).and_then(replay);
+        changed += u32::from(!matches!(result, Ok(Ok(_))));
+    }
+    // Some fields, such as the TCP window, mean nothing to a host.
+    assert!(changed as usize > bytes.len() / 97 / 2, "{changed} of {}", bytes.len() / 97);
+}
+
+#[test]
+fn a_recording_that_ends_within_an_entry_is_replayed_up_to_there() {
+    let bytes = Exchange::run("expresspass", 20).recording(1);
+    let whole = replay(Recording::open(bytes.as_slice()).unwrap()).unwrap().unwrap();
+    let cut = replay(Recording::open(&bytes[..bytes.len() - 1]).unwrap()).unwrap().unwrap();
+    assert!(cut.is_cut_off);
+    assert_eq!(cut.inputs, whole.inputs - 1);
+}
+
+#[test]
+fn a_file_that_is_no_recording_is_refused_with_what_is_wrong() {
+    let message = |bytes: &[u8]| Recording::open(bytes).map(|_| ()).unwrap_err().to_string();
+    assert!(message(b"pcap").contains("it does not begin with the line \"clearwayd recording 1\""));
+    let mut bytes = header(0, "ec4").to_bytes();
+    let at = bytes.windows(5).position(|window| window == b"\"ec4\"").unwrap();
+    bytes[at..at + 5].copy_from_slice(b"\"ec5\"");
+    assert!(message(&bytes).contains("\"ec5\" is no transport of hosts"), "{}", message(&bytes));
+}
+
+#[test]
+fn the_header_keeps_every_setting() {
+    let mut header = header(0, "ec4");
+    header.config.transport.set("target_loss", "0.123456789").unwrap();
+    header.config.params.hold_max = Span::from_ps(1_234_567_890);
+    let read = Recording::open(header.to_bytes().as_slice()).unwrap().header().clone();
+    assert_eq!(read.seed, header.seed);
+    assert_eq!((read.config.address, read.config.rate, read.config.mtu), (MACS[0], Rate::mbps(100), 1500));
+    assert_eq!(read.config.transport.write(), header.config.transport.write());
+    assert_eq!(read.config.params.write(), header.config.params.write());
+}
+
+prop_compose! {
+    fn any_segment()(
+        [source, destination, seq, ack, value, echo] in any::<[u32; 6]>(),
+        [source_port, destination_port, payload, ip_len, id, window] in any::<[u16; 6]>(),
+        [traffic_class, flags] in any::<[u8; 2]>(),
+        [dont_fragment, has_timestamps] in any::<[bool; 2]>(),
+    ) -> Segment {
+        Segment {
+            flow: FlowKey { source: source.into(), destination: destination.into(), source_port, destination_port },
+            payload, ip_len, id, dont_fragment,
+            dscp: Dscp(traffic_class >> 2),
+            ecn: Ecn::of(traffic_class),
+            flags: TcpFlags(flags),
+            ecn_echo: TcpFlags(flags).ecn_echo(),
+            seq, ack, window,
+            timestamps: has_timestamps.then_some(Timestamps { value, echo }),
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_entry_is_read_as_it_was_written(
+        segment in any_segment(),
+        frame in prop::collection::vec(any::<u8>(), 0..300),
+        gaps: [u64; 4],
+        verdicts in prop::collection::vec((any::<u32>(), any::<Option<(u16, bool)>>()), 0..4),
+    ) {
+        let times: Vec<Time> = gaps.iter().scan(Time::ZERO, |at, gap| {
+            *at = at.saturating_add(Span::from_ps(gap / 8));
+            Some(*at)
+        }).collect();
+        let mut actions = Actions::default();
+        for (id, stamp) in verdicts {
+            let verdict = stamp.map_or(Verdict::Drop, |(id, ecn)| Verdict::Stamped(Stamp { id, ecn }));
+            actions.verdicts.push((HeldId(id), verdict));
+        }
+        let mut writer = EntryWriter::default();
+        let link = Link { local: MACS[0], peer: MACS[1] };
+        writer.frame(&frame, times[0]);
+        writer.actions(&actions, 0, 0);
+        writer.segment(Direction::Outgoing, &segment, link, times[1]);
+        writer.actions(&actions, 1, 0);
+        writer.held(HeldId(7), &segment, times[2]);
+        writer.actions(&Actions::default(), 0, 0);
+        writer.timeout(times[3]);
+        writer.actions(&Actions::default(), 0, 0);
+        let bytes = [header(0, "ec4").to_bytes(), writer.bytes].concat();
+        let read: Vec<Entry> = Recording::open(bytes.as_slice()).unwrap().map(Result::unwrap).collect();
+        prop_assert_eq!(read.iter().map(|entry| entry.at).collect::<Vec<_>>(), times);
+        prop_assert_eq!(&read[0].input, &Input::Frame(frame));
+        prop_assert_eq!(&read[0].actions.verdicts, &actions.verdicts);
+        prop_assert_eq!(&read[1].input, &Input::Segment(Direction::Outgoing, segment, link));
+        prop_assert_eq!(&read[1].actions.verdicts[..], actions.verdicts.get(1..).unwrap_or_default());
+        prop_assert_eq!(&read[2].input, &Input::Held(HeldId(7), segment));
+        prop_assert_eq!(&read[3].input, &Input::Timeout);
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        let bytes = [header(0, "ec4").to_bytes(), bytes].concat();
+        // Whatever it says.
+        let _ = Recording::open(bytes.as_slice()).and_then(replay);
+    }
+}

@@ -1,0 +1,115 @@
+//! The command `clearwayd settings`: tables of all settings and parameters, which `docs/clearwayd.md` repeats.
+
+use super::config::flag_of;
+use super::settings::{HostSettings, PacSettings, SwitchSettings};
+use crate::host::{HostConfig, HostParams};
+use crate::pac::PacParams;
+use clearway_schema::{Declared, REQUIRED, Spec};
+use std::fmt::Write;
+
+/// Returns the settings of a kind of daemon, and the parameters for its `--set`; `None` for an unknown kind.
+pub fn of(kind: &str) -> Option<String> {
+    let (own, parameters): (&[Spec], Vec<(&str, &[Spec])>) = match kind {
+        "host" => {
+            let transports =
+                ["expresspass", "ec4"].into_iter().filter_map(|name| HostConfig::transport(name).ok());
+            let transports = transports.map(|transport| (transport.info().name, transport.info().params));
+            (HostSettings::SPECS, [("host", HostParams::SPECS)].into_iter().chain(transports).collect())
+        }
+        "pac" => (PacSettings::SPECS, vec![("pac", PacParams::SPECS)]),
+        "switch" => (SwitchSettings::SPECS, Vec::new()),
+        _ => return None,
+    };
+    let mut out = settings(own);
+    for (name, specs) in parameters {
+        let _ = write!(out, "\nParameters of {name}, for --set and the table [{kind}.set] of the file:\n\n");
+        out.push_str(&table("parameter", specs, |spec| format!("`{}`", spec.name)));
+    }
+    Some(out)
+}
+
+/// Returns the table of settings, each with its flag.
+fn settings(specs: &[Spec]) -> String {
+    table("flag", specs, |spec| format!("`{}`", flag_of(spec.name)))
+}
+
+fn table(first: &str, specs: &[Spec], name: impl Fn(&Spec) -> String) -> String {
+    let mut out = format!("| {first} | value | default | meaning |\n|---|---|---|---|\n");
+    for spec in specs {
+        let value = [spec.kind_and_unit(), spec.range()].into_iter().filter(|text| !text.is_empty());
+        let value = value.collect::<Vec<_>>().join(", ");
+        let default = match spec.default {
+            "" => "none".to_owned(),
+            REQUIRED => "must be given".to_owned(),
+            default => format!("`{default}`"),
+        };
+        let doc = spec.doc.split_whitespace().collect::<Vec<_>>().join(" ");
+        let _ = writeln!(
+            out,
+            "| {} | {} | {default} | {} |",
+            name(spec),
+            value.replace('|', "\\|"),
+            doc.replace('|', "\\|")
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::settings::ServiceSettings;
+    use super::*;
+
+    /// Returns the own settings of a kind of daemon, without those of every daemon.
+    fn own<S: Declared>() -> Vec<Spec> {
+        let is_own = |spec: &&Spec| ServiceSettings::SPECS.iter().all(|other| other.name != spec.name);
+        S::SPECS.iter().filter(is_own).copied().collect()
+    }
+
+    #[test]
+    fn the_page_on_the_daemon_lists_every_setting_as_it_is_declared() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/clearwayd.md");
+        let page = std::fs::read_to_string(path).expect("the page is there");
+        let parameters = |specs: &[Spec]| table("parameter", specs, |spec| format!("`{}`", spec.name));
+        let mut written = page.clone();
+        for (kind, expected) in [
+            ("every daemon", settings(ServiceSettings::SPECS)),
+            ("host", settings(&own::<HostSettings>())),
+            ("host parameters", parameters(HostParams::SPECS)),
+            ("pac", settings(&own::<PacSettings>())),
+            ("pac parameters", parameters(PacParams::SPECS)),
+            ("switch", settings(&own::<SwitchSettings>())),
+        ] {
+            let mark = format!("<!-- settings: {kind} -->\n\n");
+            let at = written.find(&mark).expect("the page has the mark") + mark.len();
+            let len = written[at..].find("\n\n").expect("a table ends with an empty line") + 1;
+            written.replace_range(at..at + len, &expected);
+        }
+        if written != page {
+            std::fs::write(path, written).expect("the page can be written");
+            panic!(
+                "docs/clearwayd.md was not up to date; this test has written its tables anew, so commit the page"
+            );
+        }
+    }
+
+    #[test]
+    fn every_parameter_that_a_host_takes_is_listed_once() {
+        let host = of("host").expect("a kind of daemon");
+        for name in ["--transport", "unknown_wait", "w_init", "--metrics"] {
+            assert!(host.contains(&format!("| `{name}` |")), "{name}");
+        }
+        for spec in HostParams::SPECS {
+            for name in ["expresspass", "ec4"] {
+                let transport = HostConfig::transport(name).expect("a transport of hosts");
+                let names = transport.info().params.iter().map(|spec| spec.name);
+                assert!(
+                    !names.clone().any(|other| other == spec.name),
+                    "{name} and hosts share {}",
+                    spec.name
+                );
+            }
+        }
+        assert!(of("pac").is_some() && of("switch").is_some() && of("hots").is_none());
+    }
+}

@@ -1,0 +1,318 @@
+"""PAC at the receiver of an incast: goodput by the number of senders, round trip times, and processor time.
+
+The rounds are those of PAC's incast application (its sec. V): each sender's connection brings 64 KB, and the next round
+begins when all blocks have come. The port in front of the receiver holds 100 packets, the paper's 150 KB, and PAC's
+threshold starts at the paper's 80 KB. The link is ten times as slow as the paper's, so that two processors can carry
+hundreds of senders; first windows are those of today's Linux, 10 segments, where the paper has 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clearway.testbed.counters import Load, Watch, drops, processor_s, retransmissions
+from clearway.testbed.experiment import Context, Experiment
+from clearway.testbed.network import Network, Shape
+from clearway.testbed.results import Cell, Results, Table
+from clearway.testbed.rounds import Mode, Rounds, incast
+from clearway.testbed.traffic import Flow, long_flows
+from clearway.testbed.variants import CUBIC, DCTCP, Variant
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: One receiver, eight hosts with senders, and one that probes.
+SENDERS = 8
+SHAPE = Shape(hosts=SENDERS + 2, data_packets=100)
+CONNECTIONS = (8, 16, 32, 64, 128, 256)
+RENO = Variant("newreno", congestion_control="reno")
+PLAIN = (CUBIC, RENO, DCTCP)
+WITH_PAC = tuple(replace(one, label=f"pac, over {one.label}", pac=True) for one in PLAIN)
+#: The least share of the ideal goodput that is asked of PAC at any number of senders.
+LEAST = 0.8
+#: The paper's mark: the additional load of a processor, with 10 long connections at 900 Mbit/s.
+PAPER_CPU = 0.016
+
+
+@dataclass
+class Point:
+    """An incast with its counters."""
+
+    variant: Variant
+    rounds: Rounds
+    dropped: int
+    retransmitted: int
+    #: Processor time of the daemon over the time of the rounds, as a share of one processor.
+    daemon: float
+    #: Values of the daemon's statistics by name.
+    stats: dict[str, float]
+
+
+def point(
+    cx: Context, variant: Variant, connections: int, *, rounds: int, mode: Mode = "connect", sets: Sequence[str] = ()
+) -> Point:
+    """Measures one incast in a network of its own."""
+    with Network(variant.shape(SHAPE)) as net:
+        receiver, *others = net.hosts
+        daemon = None
+        if variant.pac:
+            words = [word for one in sets for word in ("--set", one)]
+            daemon = receiver.daemon(
+                "pac", "--dev", receiver.device, "--rate", f"{SHAPE.rate_bps // 1_000_000} Mbps", *words
+            )
+        with Watch() as watch:
+            cpu = processor_s(daemon.pid) if daemon else 0.0
+            result = incast(receiver, others[:SENDERS], connections, rounds=rounds, mode=mode, probe=others[SENDERS])
+            cpu = processor_s(daemon.pid) - cpu if daemon else 0.0
+        cx.loads.append(watch.load)
+        return Point(
+            variant,
+            result,
+            drops(receiver.port.switch)[receiver.port.device],
+            retransmissions(others),
+            cpu / sum(result.rounds_s),
+            statistics(daemon.ask("stats")) if daemon else {},
+        )
+
+
+def statistics(printed: str) -> dict[str, float]:
+    """The values that `clearwayd stats` prints, by name."""
+    lines = (line.split() for line in printed.splitlines())
+    return {words[0]: float(words[1]) for words in lines if len(words) == 2 and words[1][:1].isdigit()}
+
+
+def ms(values: Sequence[float], percent: float) -> float:
+    """A percentile in milliseconds."""
+    return float(np.percentile(values, percent)) * 1e3 if values else float("nan")
+
+
+COLUMNS = [
+    "connections",
+    "TCP",
+    "goodput, Mbit/s",
+    "rounds with a timeout, %",
+    "timeouts",
+    "dropped",
+    "sent again",
+    "RTT p50, ms",
+    "RTT p99, ms",
+    "ping p50, ms",
+    "ping p99, ms",
+    "most ACKs held",
+    "daemon, % of a CPU",
+]
+
+
+def row(one: Point) -> list[Cell]:
+    """A measurement as a row under `COLUMNS`."""
+    rounds = one.rounds
+    return [
+        rounds.connections,
+        one.variant.label,
+        rounds.goodput_bps / 1e6,
+        rounds.with_timeouts * 100,
+        sum(rounds.timeouts),
+        one.dropped,
+        one.retransmitted,
+        ms(rounds.rtts_s, 50),
+        ms(rounds.rtts_s, 99),
+        ms(rounds.probes_s, 50),
+        ms(rounds.probes_s, 99),
+        int(one.stats["pac_held_max"]) if one.stats else None,
+        one.daemon * 100 if one.variant.pac else None,
+    ]
+
+
+def rounds_of(cx: Context, connections: int) -> int:
+    """The number of rounds: fewer where a round is long."""
+    return max(2, round((10 if connections <= 64 else 5) * cx.scale))
+
+
+def senders(cx: Context, results: Results) -> None:
+    """Goodput by the number of senders, with and without PAC (Figs. 7, 8, 11)."""
+    rows, least = [], dict[str, float]()
+    ideal = SHAPE.plain_goodput_bps
+    for variant in (*PLAIN, *WITH_PAC):
+        columns: dict[str, list[float]] = {"senders": [], "goodput": [], "timeouts": [], "p50": [], "p99": []}
+        for connections in CONNECTIONS:
+            cx.say(f"{variant.label}, {connections} senders")
+            one = point(cx, variant, connections, rounds=rounds_of(cx, connections))
+            rows.append(row(one))
+            columns["senders"].append(connections)
+            columns["goodput"].append(one.rounds.goodput_bps / 1e6)
+            columns["timeouts"].append(one.rounds.with_timeouts * 100)
+            columns["p50"].append(ms(one.rounds.rtts_s, 50))
+            columns["p99"].append(ms(one.rounds.rtts_s, 99))
+        results.series[variant.label] = columns
+        least[variant.label] = min(columns["goodput"]) * 1e6 / ideal
+    for plain, pac in zip(PLAIN, WITH_PAC, strict=True):
+        results.verdict(
+            f"PAC over {plain.label}, 8 to 256 senders: at least {LEAST:.0%} of the ideal {ideal / 1e6:.1f} Mbit/s.",
+            f"{least[pac.label]:.0%} at least; without PAC {least[plain.label]:.0%}",
+            least[pac.label] >= LEAST,
+        )
+    rows.sort(key=lambda cells: int(cells[0] or 0))
+    results.tables["senders"] = Table(
+        "Every connection is new in each round and brings 64 KB; the port holds 100 packets. RTT is that of the "
+        "senders' TCP, with the time for which PAC holds ACKs; a ping beside them waits in the same port.",
+        list(COLUMNS),
+        rows,
+    )
+
+
+def standing(cx: Context, results: Results) -> None:
+    """The same over connections that stand, on which the receiver asks for blocks."""
+    rows = []
+    for connections in (16, 64, 256):
+        for variant, sets in ((CUBIC, ()), (WITH_PAC[0], ()), (WITH_PAC[0], ("hold_requests=true",))):
+            cx.say(f"{variant.label}, {connections} standing connections {' '.join(sets)}")
+            one = point(cx, variant, connections, rounds=max(2, round(5 * cx.scale)), mode="request", sets=sets)
+            cells = row(one)
+            cells[1] = f"{variant.label}{', requests held' if sets else ''}"
+            rows.append(cells)
+    results.tables["standing"] = Table(
+        "Connections stand from the beginning, and the receiver asks on each one for 64 KB. A request is no "
+        "acknowledgement, so the windows that it opens come whole unless PAC holds requests too.",
+        list(COLUMNS),
+        rows,
+    )
+
+
+def cost(cx: Context, results: Results) -> None:
+    """The processor time of PAC under long connections, and what one connection alone loses."""
+    rows, extra = list[list[Cell]](), dict[int, float]()
+    for rate in (100_000_000, 1_000_000_000):
+        for connections in (1, 10):
+            busy, goodput = dict[bool, float](), dict[bool, float]()
+            for variant in (CUBIC, WITH_PAC[0]):
+                cx.say(f"{variant.label}, {connections} long connections at {rate // 1_000_000} Mbit/s")
+                packets = 250 if rate == 100_000_000 else 1000
+                shape = replace(SHAPE, hosts=2, rate_bps=rate, data_packets=packets)
+                load, share, goodput[variant.pac] = long(cx, variant, shape, connections)
+                busy[variant.pac] = load.busy
+                rows.append(
+                    [
+                        f"{rate // 1_000_000} Mbit/s",
+                        connections,
+                        variant.label,
+                        goodput[variant.pac] / 1e6,
+                        share * 100 if variant.pac else None,
+                        load.busy * 100,
+                    ]
+                )
+            if connections == 10:
+                extra[rate] = busy[True] - busy[False]
+            else:
+                kept = goodput[True] / goodput[False]
+                results.verdict(
+                    f"One connection alone at {rate // 1_000_000} Mbit/s keeps its goodput: at least 97 %.",
+                    f"{kept:.1%}",
+                    kept >= 0.97,
+                )
+    for rate, more in extra.items():
+        results.verdict(
+            f"Ten long connections at {rate // 1_000_000} Mbit/s: PAC's additional load of the machine is within the "
+            f"paper's {PAPER_CPU:.1%}.",
+            f"{more:.1%} of {cx.loads[0].processors} processors",
+            more <= PAPER_CPU,
+        )
+    results.tables["cost"] = Table(
+        "Long connections from one host to another. The load is that of all processors together, which carry both "
+        "hosts, the switch and iperf3.",
+        ["link", "connections", "TCP", "goodput, Mbit/s", "daemon, % of a CPU", "load of the machine, %"],
+        rows,
+        digits=2,
+    )
+
+
+def long(cx: Context, variant: Variant, shape: Shape, connections: int) -> tuple[Load, float, float]:
+    """Measures long connections: the machine's load, the daemon's share of a processor, and the goodput."""
+    with Network(variant.shape(shape)) as net:
+        receiver, sender = net.hosts
+        daemon = None
+        if variant.pac:
+            daemon = receiver.daemon(
+                "pac",
+                "--dev",
+                receiver.device,
+                "--rate",
+                f"{shape.rate_bps // 1_000_000} Mbps",
+                "--set",
+                "buffer=80 KB",
+            )
+        duration = cx.seconds(8, 2)
+        flow = Flow(sender, receiver, connections, duration_s=duration, omit_s=1)
+        with Watch() as watch:
+            before = processor_s(daemon.pid) if daemon else 0.0
+            (outcome,) = long_flows([flow])
+            used = processor_s(daemon.pid) - before if daemon else 0.0
+        cx.loads.append(watch.load)
+        return watch.load, used / (duration + flow.omit_s), outcome.goodput_bps
+
+
+def run(cx: Context, results: Results) -> None:
+    """Measures all."""
+    senders(cx, results)
+    standing(cx, results)
+    cost(cx, results)
+    pac = results.series[WITH_PAC[0].label]
+    p50, p99 = pac["p50"][-2], pac["p99"][-2]
+    results.notes += [
+        "Ideal is the goodput of full frames at the link's rate. A round's time counts from the signal to the senders "
+        "to the last byte, handshakes included.",
+        f"With 128 senders over CUBIC half of the RTTs under PAC are below {p50:.0f} ms and 99 % below {p99:.0f} ms. "
+        "The paper's 1.3 ms and 3.6 ms are of 100 connections at ten times the rate, with first windows of 3 segments.",
+        "An acknowledgement that waits longer than its sender's timeout, at least 200 ms here, makes the sender repeat "
+        "one segment. Such timeouts are counted as timeouts, though nothing was lost.",
+    ]
+
+
+def draw(results: Results) -> dict[str, tuple[str, Figure]]:
+    """Goodput, rounds with timeouts and RTT by the number of senders."""
+    from clearway.testbed import pictures
+
+    palette = pictures.palette_of(list(results.series))
+
+    def by_senders(panels: Sequence[tuple[str, str, str, bool]], labels: Sequence[str]) -> Figure:
+        figure, all_axes = pictures.grid(len(panels))
+        for axes, (key, title, unit, log) in zip(all_axes, panels, strict=True):
+            for label in labels:
+                series = results.series[label]
+                look = pictures.look(label, palette)
+                axes.plot(series["senders"], series[key], label=label, marker="o", ms=3, **look)
+            axes.set_xscale("log", base=2)
+            axes.set_xticks(CONNECTIONS, [str(number) for number in CONNECTIONS])
+            axes.set(title=title, xlabel="senders", ylabel=unit)
+            if log:
+                axes.set_yscale("log")
+            else:
+                axes.set_ylim(bottom=0)
+        pictures.legend(figure, all_axes[0])
+        return figure
+
+    labels = list(results.series)
+    goodput = by_senders(
+        [("goodput", "Goodput", "Mbit/s", False), ("timeouts", "Rounds with a timeout", "%", False)], labels
+    )
+    rtts = by_senders(
+        [("p50", "RTT, 50th percentile", "ms", True), ("p99", "RTT, 99th percentile", "ms", True)], labels
+    )
+    return {
+        "pac-goodput": ("Goodput and timeouts of an incast by the number of senders, with and without PAC", goodput),
+        "pac-rtt": ("Round trip times of an incast by the number of senders, with and without PAC", rtts),
+    }
+
+
+EXPERIMENT = Experiment(
+    "pac",
+    "PAC at the receiver of an incast",
+    "incast of 8 to 256 senders with and without PAC, over CUBIC, New Reno and DCTCP; processor time",
+    12.0,
+    run,
+    draw,
+    ("iperf3", "iptables", "bpftool", "ping"),
+)
