@@ -12,6 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from itertools import pairwise
 
 from clearway.testbed.network import Host
 from clearway.testbed.shell import TestbedError
@@ -67,7 +68,7 @@ class Exchange:
     def stall_s(self) -> float:
         """The longest time for which nothing came."""
         times = [self.began, *(at for at, _ in self.arrivals)]
-        return max((b - a for a, b in zip(times, times[1:], strict=False)), default=0.0)
+        return max((b - a for a, b in pairwise(times)), default=0.0)
 
     @property
     def first_s(self) -> float:

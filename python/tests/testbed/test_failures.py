@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import shutil
 import time
+from pathlib import Path
 
 import pytest
 
+from clearway.testbed import call
 from clearway.testbed.exchange import Exchange
 from clearway.testbed.frames import ACCEPT, CREDIT, REQUEST, STOP, STOPPED, Tap
-from clearway.testbed.namespace import wait_until
 from clearway.testbed.loss import loss
+from clearway.testbed.namespace import wait_until
 from testbed.attacks import HOST, MB, STALL_S, both, log, stats
 from testbed.conftest import Build
 
@@ -18,7 +21,14 @@ pytestmark = [pytest.mark.testbed, pytest.mark.usefixtures("clearwayd")]
 SIZE = 15 * MB
 
 
-@pytest.mark.parametrize("killed", [(0,), (1,), (0, 1)], ids=["sender", "receiver", "both"])
+FULL = pytest.mark.full
+ENDS = pytest.mark.parametrize("end", [pytest.param(0, id="sender"), pytest.param(1, id="receiver", marks=FULL)])
+
+
+@pytest.mark.parametrize(
+    "killed",
+    [pytest.param((0,), id="sender"), pytest.param((1,), id="receiver", marks=FULL), pytest.param((0, 1), id="both")],
+)
 def test_a_killed_daemon_leaves_the_connection_alive_and_credits_flow_again_once_it_is_back(
     build: Build, killed: tuple[int, ...]
 ) -> None:
@@ -40,7 +50,7 @@ def test_a_killed_daemon_leaves_the_connection_alive_and_credits_flow_again_once
     assert moving.wait().stall_s < STALL_S
 
 
-def test_a_peer_without_clearway_gets_plain_tcp_within_a_few_milliseconds(build: Build) -> None:
+def test_a_peer_without_clearway_gets_plain_tcp_at_once(build: Build) -> None:
     net = build()
     plain = [Exchange(*net.hosts, 1000, port=7000 + n).wait().first_s for n in range(10)]
     daemon = net.hosts[0].daemon(*HOST)
@@ -48,8 +58,9 @@ def test_a_peer_without_clearway_gets_plain_tcp_within_a_few_milliseconds(build:
     later = [Exchange(*net.hosts, 1000, port=8001 + n).wait().first_s for n in range(10)]
     # The first connection waits for an answer at least 2 ms, the later ones do not wait; the rest is the machine's.
     assert first < max(plain) + 0.02
-    assert sorted(later)[5] < sorted(plain)[5] + 0.005
-    assert stats(daemon)['plain_flows_total{reason="unanswered"}'] == 1
+    assert sorted(later)[5] < sorted(plain)[5] + 0.02
+    unanswered = 'plain_flows_total{reason="unanswered"}'
+    wait_until(lambda: stats(daemon)[unanswered] == 1, "the first flow, and no other one, had to become plain TCP")
     long = Exchange(*net.hosts, SIZE, port=9000).wait()
     assert long.stall_s < STALL_S
     assert SIZE * 8 / (long.arrivals[-1][0] - long.began) > 0.7 * net.shape.plain_goodput_bps
@@ -73,7 +84,16 @@ def test_half_of_all_requests_stops_and_answers_may_be_lost_and_a_quarter_of_all
     assert sent["credits_used_total"] > 1000
 
 
-@pytest.mark.parametrize("kinds", [(REQUEST,), (ACCEPT,), (CREDIT,), (STOP,), ()], ids="request accept credit stop all".split())
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        pytest.param((REQUEST,), id="request", marks=FULL),
+        pytest.param((ACCEPT,), id="accept", marks=FULL),
+        pytest.param((CREDIT,), id="credit", marks=FULL),
+        pytest.param((STOP,), id="stop", marks=FULL),
+        pytest.param((), id="any"),
+    ],
+)
 def test_a_connection_goes_on_without_frames_of_one_kind(build: Build, kinds: tuple[int, ...]) -> None:
     net = build()
     both(net.hosts)
@@ -86,7 +106,7 @@ def test_a_connection_goes_on_without_frames_of_one_kind(build: Build, kinds: tu
     assert moving.wait().stall_s < STALL_S
 
 
-@pytest.mark.parametrize("end", [0, 1], ids=["sender", "receiver"])
+@ENDS
 def test_a_link_that_goes_down_and_up_interrupts_the_connection_no_longer_than_tcp_does(build: Build, end: int) -> None:
     net = build()
     daemons = both(net.hosts)
@@ -118,7 +138,7 @@ def test_a_network_card_that_is_removed_ends_the_daemon_with_a_clear_error_and_i
     assert "NFQUEUE" not in host.run("iptables-save")
 
 
-@pytest.mark.parametrize("end", [0, 1], ids=["sender", "receiver"])
+@ENDS
 def test_a_pause_of_the_daemon_is_followed_by_no_burst_and_the_connection_goes_on(build: Build, end: int) -> None:
     net = build()
     daemons = both(net.hosts)
@@ -128,9 +148,9 @@ def test_a_pause_of_the_daemon_is_followed_by_no_burst_and_the_connection_goes_o
     with daemons[end].paused():
         time.sleep(2.0)
     with Tap(one) as tap:
-        credits = sum(1 for each in tap.seen(0.5) if each.kind == CREDIT)
+        came = sum(1 for each in tap.seen(0.5) if each.kind == CREDIT)
     # Half a second has room for 3,853 credits, and the switch's queue for 8 more.
-    assert credits < 3853 * 1.05 + 8
+    assert came < 3853 * 1.05 + 8
     assert moving.wait().stall_s < 2.0 + STALL_S
     assert stats(daemons[end])["clock_jumps_total"] <= 1
 
@@ -149,7 +169,10 @@ def test_hosts_of_different_mtu_talk_and_the_log_says_so(build: Build) -> None:
     assert stats(daemons[1])["credits_used_total"] > 1000
 
 
-def test_offloads_that_stay_on_are_said_in_the_log_and_the_kernel_splits_large_packets_before_it_holds_them(build: Build) -> None:
+@FULL
+def test_offloads_that_stay_on_are_told_and_the_kernel_splits_large_packets_before_it_holds_them(
+    build: Build,
+) -> None:
     net = build()
     for host in net.hosts:
         host.run("ethtool", "-K", "eth0", "tx", "on", "rx", "on", "sg", "on", "tso", "on", "gso", "on", "gro", "on")
@@ -171,3 +194,37 @@ def test_ipv6_passes_untouched(build: Build) -> None:
         now = stats(daemon)
         assert now["packets_held_total"] == now["requests_sent_total"] == now["credits_sent_total"] == 0
     assert SIZE * 8 / (moving.arrivals[-1][0] - moving.began) > 0.7 * net.shape.plain_goodput_bps
+
+
+#: Makes the clock of the day jump by a day, forth and back, whenever a program reads it.
+JUMPING = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    static int (*true_one)(clockid_t, struct timespec *);
+    static int count;
+    if (!true_one) true_one = dlsym(RTLD_NEXT, "clock_gettime");
+    int result = true_one(clock, time);
+    if (clock == CLOCK_REALTIME && count++ & 1) time->tv_sec -= 86400;
+    return result;
+}
+"""
+
+
+def test_a_clock_of_the_day_that_jumps_disturbs_nothing(
+    build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiler = shutil.which("cc") or pytest.skip("needs a C compiler")
+    library = tmp_path / "jumping.so"
+    call(compiler, "-shared", "-fPIC", "-o", str(library), "-x", "c", "-", "-ldl", stdin=JUMPING)
+    net = build()
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+    daemons = both(net.hosts)
+    monkeypatch.delenv("LD_PRELOAD")
+    assert Exchange(*net.hosts, SIZE).wait().stall_s < STALL_S
+    sent = stats(daemons[0])
+    assert sent["clock_jumps_total"] == 0
+    assert sent["credits_used_total"] > 8000
+    days = {line[:10] for line in log(daemons[0]).splitlines()}
+    assert len(days) == 2, "the clock that the log shows did jump"
