@@ -29,7 +29,7 @@ Mode = Literal["connect", "request"]
 
 @dataclass
 class Rounds:
-    """What became of an incast."""
+    """The times, timeouts and round trip times of an incast."""
 
     connections: int
     block: int

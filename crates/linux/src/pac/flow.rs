@@ -22,6 +22,8 @@ pub struct Flow {
     releases: VecDeque<(u32, Time)>,
     /// The acknowledgement number that completes the handshake, until it has arrived.
     pub opening: Option<u32>,
+    /// True if the SYN-ACK has left and the handshake is not completed.
+    pub unanswered: bool,
     /// True if a request has left and no data has come since.
     pub asked: bool,
     /// The number of packets held.
@@ -44,6 +46,7 @@ impl Flow {
             end: None,
             releases: VecDeque::new(),
             opening: None,
+            unanswered: false,
             asked: false,
             held: 0,
             seen: now,

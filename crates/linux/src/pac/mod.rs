@@ -49,7 +49,7 @@ struct Held {
     since: Time,
 }
 
-/// What became of packets, for [`Datapath::metrics`].
+/// The counters of [`Datapath::metrics`].
 #[derive(Clone, Copy, Default, Debug)]
 struct Counters {
     segments: u64,
@@ -61,6 +61,7 @@ struct Counters {
     opened: u64,
     passed: u64,
     full: u64,
+    flood: u64,
     hold_time: Span,
     hold_max: Span,
     overdue: u64,
@@ -74,11 +75,13 @@ pub struct Pac {
     hold_syn_ack: bool,
     hold_requests: bool,
     hold_limit: Span,
-    max_opening: u32,
+    max_unanswered: u32,
     max_held: usize,
     idle_timeout: Span,
     /// The number of flows whose handshake is not completed.
     opening: u32,
+    /// The number of them whose SYN-ACK has left.
+    unanswered: u32,
     /// The time of the next search for idle flows.
     aging: Time,
     counters: Counters,
@@ -96,10 +99,11 @@ impl Pac {
             flows: Table::new(params.max_flows, params.max_flows_per_peer),
             hold_syn_ack: protocol.hold_syn_ack,
             hold_requests: params.hold_requests,
-            max_opening: params.max_opening,
+            max_unanswered: params.max_unanswered,
             max_held: params.max_held as usize,
             idle_timeout,
             opening: 0,
+            unanswered: 0,
             aging: Time::ZERO,
             counters: Counters::default(),
         }
@@ -154,6 +158,7 @@ impl Pac {
         if segment.flags.ack() && !segment.flags.syn() && segment.ack.wrapping_sub(expected) <= FIRST_ANSWER {
             flow.opening = None;
             self.opening -= 1;
+            self.unanswered -= u32::from(std::mem::take(&mut flow.unanswered));
         }
     }
 
@@ -166,8 +171,9 @@ impl Pac {
             self.counters.count(&held, drop, now);
             actions.verdicts.push((held.id, verdict));
         }
-        if self.flows.remove(number).is_some_and(|flow| flow.opening.is_some()) {
-            self.opening -= 1;
+        if let Some(flow) = self.flows.remove(number) {
+            self.opening -= u32::from(flow.opening.is_some());
+            self.unanswered -= u32::from(flow.unanswered);
         }
     }
 
@@ -177,11 +183,29 @@ impl Pac {
             if let Some(flow) = self.flows.get_mut(number) {
                 flow.held -= 1;
                 flow.release(held.timestamp, now);
+                if flow.opening.is_some() && !flow.unanswered {
+                    flow.unanswered = true;
+                    self.unanswered += 1;
+                }
             }
             let overdue = now.saturating_since(held.since) >= self.hold_limit;
             self.counters.overdue += u64::from(overdue);
             self.counters.count(&held, false, now);
             actions.verdicts.push((held.id, Verdict::Accept));
+        }
+        if self.unanswered >= self.max_unanswered && self.opening > self.unanswered {
+            self.let_openings_pass(now, actions);
+        }
+    }
+
+    /// Releases all SYN-ACKs, since those that have left are not answered: this is a flood of SYNs.
+    fn let_openings_pass(&mut self, now: Time, actions: &mut Actions) {
+        for number in 0..self.flows.slots() {
+            let waits = |flow: &mut Flow| flow.opening.is_some() && !flow.unanswered;
+            if self.flows.get_mut(number).is_some_and(waits) {
+                self.counters.flood += 1;
+                self.forget(number, false, now, actions);
+            }
         }
     }
 
@@ -228,7 +252,10 @@ impl Pac {
         }
         let number = match known {
             Some(number) => number,
-            None if self.opening >= self.max_opening => return false,
+            None if self.unanswered >= self.max_unanswered => {
+                self.counters.flood += 1;
+                return false;
+            }
             None => {
                 let mut flow = Flow::new(segment.ack, now);
                 flow.opening = Some(segment.seq.wrapping_add(1));
@@ -405,6 +432,8 @@ impl Datapath for Pac {
         );
         let (passed, full) = (self.counters.passed as f64, self.counters.full as f64);
         put("pac_passed_total", "The packets that passed at once, by the rules.", None, passed);
+        let flood = self.counters.flood as f64;
+        put("pac_flood_total", "The SYN-ACKs that passed since too many were not answered.", None, flood);
         put("pac_full_total", "The packets that passed since too many were held.", None, full);
         let overdue = self.counters.overdue as f64;
         put("pac_overdue_total", "The packets released at the limit to holding.", None, overdue);

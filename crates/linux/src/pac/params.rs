@@ -23,9 +23,9 @@ declare! {
         max_flows: u32 = "65536" in "1" to "1000000" from "our choice";
         /// The largest number of flows from one address that have state.
         max_flows_per_peer: u32 = "4096" in "1" to "1000000" from "our choice";
-        /// The largest number of connections whose handshake is held or not yet completed. SYN-ACKs of further ones
-        /// pass, so that a flood of SYNs holds up nothing else.
-        max_opening: u32 = "2048" in "1" to "1000000" from "our choice: more than the paper's 1,600 senders";
+        /// The largest number of SYN-ACKs that have left and were not answered with data. Beyond it SYN-ACKs pass, so that
+        /// a flood of SYNs holds up nothing else.
+        max_unanswered: u32 = "128" in "1" to "1000000" from "our choice: more first windows than any threshold admits";
         /// The largest number of acknowledgements held. A flow with an acknowledgement beyond that has all of its own
         /// released.
         max_held: u32 = "8192" in "1" to "65536" from "our choice";

@@ -27,6 +27,18 @@ pub trait Job {
     fn drive(&mut self, supervisor: &mut dyn Supervisor) -> Result<(), String>;
 }
 
+/// The journals of a daemon's network cards. Their files go with this value, unless rules are in them.
+struct Locks(Vec<Journal>);
+
+impl Drop for Locks {
+    fn drop(&mut self) {
+        for journal in self.0.drain(..) {
+            // A file that stays lists no rules.
+            let _ = journal.remove();
+        }
+    }
+}
+
 /// Runs a daemon until a signal ends it. Rules are undone however it ends, but for SIGKILL.
 pub fn run(job: &mut dyn Job, service: &ServiceSettings) -> Result<(), String> {
     let mut signals = Signals::block().map_err(|error| format!("signals cannot be handled: {error}"))?;
@@ -35,10 +47,10 @@ pub fn run(job: &mut dyn Job, service: &ServiceSettings) -> Result<(), String> {
     let identity = job.identity();
     let command_line: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let mut journals = Vec::new();
+    let mut locks = Locks(Vec::new());
     for device in job.devices() {
         let journal = Journal::open(&folder, &device, &command_line.join(" "));
-        journals.push(journal.map_err(|error| error.to_string())?);
+        locks.0.push(journal.map_err(|error| error.to_string())?);
     }
     let plan = job.plan()?;
     job.open()?;
@@ -51,8 +63,10 @@ pub fn run(job: &mut dyn Job, service: &ServiceSettings) -> Result<(), String> {
         server.listen_http(endpoint).map_err(|error| format!("the endpoint for metrics: {error}"))?;
     }
     // The first journal lists the rules; the others say that their network cards are taken.
-    let others = journals.split_off(1.min(journals.len()));
-    let journal = journals.pop().ok_or("a daemon works on at least one network card")?;
+    if locks.0.is_empty() {
+        return Err("a daemon works on at least one network card".into());
+    }
+    let journal = locks.0.remove(0);
     let applied = plan.apply(journal).map_err(|error| error.to_string())?;
     drop_privileges()?;
     let shared = Arc::new(Shared::new(identity.clone()));
@@ -64,10 +78,6 @@ pub fn run(job: &mut dyn Job, service: &ServiceSettings) -> Result<(), String> {
     notify.stopping();
     drop(server);
     let errors = applied.undo();
-    for journal in others {
-        // The file of a network card that nobody works on any more.
-        let _ = journal.remove();
-    }
     for error in &errors {
         tracing::error!(%error, "a rule could not be undone; see `clearwayd cleanup`");
     }

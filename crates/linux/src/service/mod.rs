@@ -56,6 +56,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Refused(problem)) => (REFUSED, problem),
         Err(Failure::Failed(problem)) => (FAILED, problem),
+        Err(Failure::Logged) => return ExitCode::from(FAILED),
     };
     eprintln!("clearwayd: {problem}");
     ExitCode::from(status)
@@ -75,8 +76,10 @@ fn run_daemon<S: Settings, J: Job>(
         print!("{}", job.plan()?);
         return Ok(());
     }
-    daemon::run(&mut job, &service)?;
-    Ok(())
+    daemon::run(&mut job, &service).map_err(|problem| {
+        tracing::error!("{problem}");
+        Failure::Logged
+    })
 }
 
 /// The reason why a command ended without success, in one line.
@@ -85,6 +88,8 @@ enum Failure {
     Refused(String),
     /// The machine refused something.
     Failed(String),
+    /// The machine refused something, and the logs say what.
+    Logged,
 }
 
 impl From<ConfigError> for Failure {

@@ -9,16 +9,16 @@ pub fn setup() -> Harness<Pac> {
     let params = PacParams {
         max_flows: 6,
         max_flows_per_peer: 4,
-        max_opening: 2,
+        max_unanswered: 2,
         max_held: 12,
         ..PacParams::default()
     };
     let rules = Rules {
-        hold_max: Span::from_ms(151),
+        hold_max: Span::from_ms(1_001),
         held_max: 12,
         bounds: vec![
             Bound { name: "pac_flows", most: 6.0 },
-            Bound { name: "pac_flows_opening", most: 2.0 },
+            Bound { name: "pac_flows_opening", most: 6.0 },
             Bound { name: "pac_held", most: 12.0 },
         ],
         idle: Span::from_secs(400),

@@ -165,7 +165,7 @@ def senders(cx: Context, results: Results) -> None:
 
 
 def standing(cx: Context, results: Results) -> None:
-    """The same over connections that stand, on which the receiver asks for blocks."""
+    """Measures connections that stand, on which the receiver asks for blocks."""
     rows = []
     for connections in (16, 64, 256):
         for variant, sets in ((CUBIC, ()), (WITH_PAC[0], ()), (WITH_PAC[0], ("hold_requests=true",))):

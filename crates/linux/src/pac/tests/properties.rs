@@ -39,7 +39,7 @@ fn any_settings() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
         choice("hold_limit", &["1 ms", "20 ms"]),
         choice("max_held", &["1", "5", "100"]),
         choice("max_flows", &["3", "100"]),
-        choice("max_opening", &["1", "100"]),
+        choice("max_unanswered", &["1", "100"]),
         choice("idle_timeout", &["10 ms", "300 s"]),
     ];
     settings.to_vec()
@@ -93,7 +93,7 @@ proptest! {
         prop_assert!(verdicts.iter().all(|(_, verdict)| *verdict == Verdict::Accept));
         check(&mut waiting, &verdicts, now, limit)?;
         prop_assert!(waiting.is_empty(), "packets without a verdict: {:?}", waiting);
-        prop_assert_eq!((bench.pac.flows(), bench.pac.opening), (0, 0));
+        prop_assert_eq!((bench.pac.flows(), bench.pac.opening, bench.pac.unanswered), (0, 0, 0));
         if settings.contains(&("correction", "answers")) {
             prop_assert_eq!(bench.pac.in_flight(), 0, "flows that ended have nothing in flight");
         }

@@ -1,6 +1,5 @@
 //! The command `clearwayd stats`.
 
-use super::server::socket_path;
 use crate::rules::Namespace;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -44,6 +43,11 @@ pub fn show(query: &Query) -> Result<(), String> {
             };
             let parsed = serde_json::from_str(&text);
             let told: Value = parsed.map_err(|error| format!("{}: {error}", path.display()))?;
+            let works_on =
+                |dev: &String| told["dev"].as_str().is_some_and(|devs| devs.split(',').any(|own| own == dev));
+            if !query.dev.as_ref().is_none_or(works_on) {
+                continue;
+            }
             match query.json {
                 true => shown.push_str(&text),
                 false => shown.push_str(&table(&told, before.get(&path))),
@@ -51,10 +55,11 @@ pub fn show(query: &Query) -> Result<(), String> {
             now.insert(path, told);
         }
         if now.is_empty() && !query.watch {
-            return Err(format!(
-                "no daemon runs in this network namespace (looked in {})",
-                query.folder.display()
-            ));
+            let folder = query.folder.display();
+            return Err(match &query.dev {
+                Some(dev) => format!("{dev}: no daemon runs on this network card (looked in {folder})"),
+                None => format!("no daemon runs in this network namespace (looked in {folder})"),
+            });
         }
         if query.watch && !query.json {
             // Clears the screen.
@@ -73,15 +78,6 @@ pub fn show(query: &Query) -> Result<(), String> {
 fn sockets(query: &Query) -> Result<Vec<PathBuf>, String> {
     let namespace =
         Namespace::own().map_err(|error| format!("the network namespace cannot be told: {error}"))?;
-    if let Some(dev) = &query.dev {
-        let path = socket_path(&query.folder, &namespace, dev);
-        return match path.exists() {
-            true => Ok(vec![path]),
-            false => {
-                Err(format!("{dev}: no daemon runs on this network card (looked for {})", path.display()))
-            }
-        };
-    }
     let prefix = format!("{}-", namespace.cookie);
     let is_ours = |path: &Path| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
