@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from clearway.testbed.network import Host
 
-#: What the program returns: the packet is dropped, or goes on to the next filter.
+#: The two results of the program: the packet is dropped, or goes on to the next filter.
 DROP, GO_ON = 2, 0xFFFFFFFF
 #: Classic BPF: load a byte or a word at a place, `and`, jump if equal, return.
 LOAD_BYTE, LOAD, AND, IF_EQUAL, RETURN = 0x30, 0x20, 0x54, 0x15, 0x06

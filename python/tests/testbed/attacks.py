@@ -1,10 +1,12 @@
-"""What the tests on failure and attack share."""
+"""Words, bounds and small functions that the tests on failure and attack share."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
-from clearway.testbed import Daemon, Host
+from clearway.testbed import Daemon, Host, Network
+from clearway.testbed.exchange import Exchange
 
 HOST = ("host", "--dev", "eth0", "--rate", "100Mbps")
 PAC = ("pac", "--dev", "eth0", "--rate", "100Mbps", "--offloads", "off")
@@ -33,3 +35,8 @@ def log(daemon: Daemon) -> str:
 def both(hosts: list[Host], *more: str) -> list[Daemon]:
     """Daemons at hosts."""
     return [host.daemon(*HOST, *more) for host in hosts]
+
+
+def between(net: Network, size: int, **options: Any) -> Exchange:
+    """A transfer from the first host of a network to the second one."""
+    return Exchange(net.hosts[0], net.hosts[1], size, **options)

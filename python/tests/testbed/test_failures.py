@@ -14,7 +14,7 @@ from clearway.testbed.exchange import Exchange
 from clearway.testbed.frames import ACCEPT, CREDIT, REQUEST, STOP, STOPPED, Tap
 from clearway.testbed.loss import loss
 from clearway.testbed.namespace import wait_until
-from testbed.attacks import HOST, MB, STALL_S, both, log, stats
+from testbed.attacks import HOST, MB, STALL_S, between, both, log, stats
 from testbed.conftest import Build
 
 pytestmark = [pytest.mark.testbed, pytest.mark.usefixtures("clearwayd")]
@@ -34,7 +34,7 @@ def test_a_killed_daemon_leaves_the_connection_alive_and_credits_flow_again_once
 ) -> None:
     net = build()
     daemons = both(net.hosts)
-    moving = Exchange(*net.hosts, 5 * SIZE)
+    moving = between(net, 5 * SIZE)
     moving.wait_for(0.1)
     assert stats(daemons[0])["credits_used_total"] > 1000
     for place in killed:
@@ -52,16 +52,16 @@ def test_a_killed_daemon_leaves_the_connection_alive_and_credits_flow_again_once
 
 def test_a_peer_without_clearway_gets_plain_tcp_at_once(build: Build) -> None:
     net = build()
-    plain = [Exchange(*net.hosts, 1000, port=7000 + n).wait().first_s for n in range(10)]
+    plain = [between(net, 1000, port=7000 + n).wait().first_s for n in range(10)]
     daemon = net.hosts[0].daemon(*HOST)
-    first = Exchange(*net.hosts, 1000).wait().first_s
-    later = [Exchange(*net.hosts, 1000, port=8001 + n).wait().first_s for n in range(10)]
+    first = between(net, 1000).wait().first_s
+    later = [between(net, 1000, port=8001 + n).wait().first_s for n in range(10)]
     # The first connection waits for an answer at least 2 ms, the later ones do not wait; the rest is the machine's.
     assert first < max(plain) + 0.02
     assert sorted(later)[5] < sorted(plain)[5] + 0.02
     unanswered = 'plain_flows_total{reason="unanswered"}'
     wait_until(lambda: stats(daemon)[unanswered] == 1, "the first flow, and no other one, had to become plain TCP")
-    long = Exchange(*net.hosts, SIZE, port=9000).wait()
+    long = between(net, SIZE, port=9000).wait()
     assert long.stall_s < STALL_S
     assert SIZE * 8 / (long.arrivals[-1][0] - long.began) > 0.7 * net.shape.plain_goodput_bps
 
@@ -110,7 +110,7 @@ def test_a_connection_goes_on_without_frames_of_one_kind(build: Build, kinds: tu
 def test_a_link_that_goes_down_and_up_interrupts_the_connection_no_longer_than_tcp_does(build: Build, end: int) -> None:
     net = build()
     daemons = both(net.hosts)
-    moving = Exchange(*net.hosts, 4 * SIZE)
+    moving = between(net, 4 * SIZE)
     moving.wait_for(0.1)
     host = net.hosts[end]
     host.run("ip", "link", "set", "eth0", "down")
@@ -160,8 +160,8 @@ def test_hosts_of_different_mtu_talk_and_the_log_says_so(build: Build) -> None:
     one, two = net.hosts
     one.run("ip", "link", "set", "eth0", "mtu", "1280")
     daemons = both(net.hosts)
-    for pair in ((one, two), (two, one)):
-        assert Exchange(*pair, SIZE // 2).wait().stall_s < STALL_S
+    for source, sink in ((one, two), (two, one)):
+        assert Exchange(source, sink, SIZE // 2).wait().stall_s < STALL_S
     for daemon in daemons:
         assert stats(daemon)["mtu_mismatches_total"] == 1
         assert "the MTU of the host differs from ours" in log(daemon)
@@ -177,7 +177,7 @@ def test_offloads_that_stay_on_are_told_and_the_kernel_splits_large_packets_befo
     for host in net.hosts:
         host.run("ethtool", "-K", "eth0", "tx", "on", "rx", "on", "sg", "on", "tso", "on", "gso", "on", "gro", "on")
     daemons = both(net.hosts, "--offloads", "keep")
-    assert Exchange(*net.hosts, SIZE).wait().stall_s < STALL_S
+    assert between(net, SIZE).wait().stall_s < STALL_S
     for daemon in daemons:
         assert re.search(r"offloads stay on: .*", log(daemon)), log(daemon)
     sent = stats(daemons[0])
@@ -188,7 +188,7 @@ def test_offloads_that_stay_on_are_told_and_the_kernel_splits_large_packets_befo
 def test_ipv6_passes_untouched(build: Build) -> None:
     net = build(ipv6=True)
     daemons = both(net.hosts)
-    moving = Exchange(*net.hosts, SIZE, ipv6=True).wait()
+    moving = between(net, SIZE, ipv6=True).wait()
     assert moving.stall_s < STALL_S
     for daemon in daemons:
         now = stats(daemon)
@@ -222,7 +222,7 @@ def test_a_clock_of_the_day_that_jumps_disturbs_nothing(
     monkeypatch.setenv("LD_PRELOAD", str(library))
     daemons = both(net.hosts)
     monkeypatch.delenv("LD_PRELOAD")
-    assert Exchange(*net.hosts, SIZE).wait().stall_s < STALL_S
+    assert between(net, SIZE).wait().stall_s < STALL_S
     sent = stats(daemons[0])
     assert sent["clock_jumps_total"] == 0
     assert sent["credits_used_total"] > 8000

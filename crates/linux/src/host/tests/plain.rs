@@ -36,7 +36,7 @@ fn a_host_without_clearway_is_asked_again_after_one_second_and_then_every_ten_an
         net.run_for(Span::from_secs(1));
         net.nodes[0].sources[at].left = 1;
         net.fill(0, at);
-        assert_eq!(net.frames(0, Kind::Request) - asked, (second + 9) / 10, "second {second}");
+        assert_eq!(net.frames(0, Kind::Request) - asked, second.div_ceil(10), "second {second}");
     }
     assert_eq!(net.nodes[0].longest_hold, Span::ZERO);
 }
