@@ -19,7 +19,7 @@ from clearway.testbed.sockets import open_socket
 ETHERTYPE = 0x88B5
 VERSION = 2
 REQUEST, STOP, ACCEPT, STOPPED, CREDIT, CNP = 4, 5, 6, 7, 9, 10
-#: The layout of a frame behind its Ethernet header: version, kind, flags, zero, session, flow, cookie, number, value, MTU.
+#: The layout behind the Ethernet header: version, kind, flags, zero, session, flow, cookie, number, value, MTU.
 BODY = struct.Struct("!BBBBI4s4sHHQQQH")
 
 

@@ -32,7 +32,7 @@ fn a_host_without_clearway_is_asked_again_after_one_second_and_then_every_ten_an
     net.run_for(ms(100));
     let asked = net.frames(0, Kind::Request);
     net.nodes[0].longest_hold = Span::ZERO;
-    for second in 1..=21 {
+    for second in 1..=21usize {
         net.run_for(Span::from_secs(1));
         net.nodes[0].sources[at].left = 1;
         net.fill(0, at);
@@ -96,6 +96,21 @@ fn a_receiver_that_dies_makes_the_flow_plain_after_the_silence_and_six_requests(
     assert!(longest > ms(110) && longest < ms(115), "{longest}: 50 ms and 63 times 1 ms");
     assert_eq!(net.metric(0, "plain_flows_total", "silent"), 1.0);
     assert!(!net.nodes[1].arrived.last().unwrap().1.is_scheduled());
+}
+
+#[test]
+fn a_host_that_ran_clearway_is_asked_again_every_second() {
+    let mut net = Net::of(2, "expresspass", Way::GOOD);
+    net.open(0, 1, 1000, u64::MAX);
+    net.run_for(ms(100));
+    net.nodes[1].host = None;
+    net.run_for(Span::from_secs(3));
+    net.restart(1, "expresspass", 99);
+    net.run_for(ms(1100));
+    net.nodes[1].arrived.clear();
+    net.run_for(ms(10));
+    assert!(net.nodes[1].arrived.iter().all(|(_, segment)| segment.is_scheduled()));
+    assert_eq!(net.metric(0, "plain_flows_total", "silent"), 1.0);
 }
 
 #[test]
