@@ -162,6 +162,7 @@ def test_a_daemon_undoes_what_a_killed_one_left_and_refuses_to_run_beside_a_livi
     before = state(net.hosts[0])
     start(*HOST).stop(signal.SIGKILL)
     second = start(*HOST)
+    assert "a killed daemon's rules are undone" in second.log.read_text()
     rules = net.hosts[0].run("iptables-save", "-t", "mangle")
     assert rules.count("NFQUEUE") == 1
     third = run(net.hosts[0], clearwayd, *PAC, "--run-dir", str(folder))
