@@ -101,9 +101,13 @@ def section(switch: str, ports: list[Port], *, ecn: bool) -> str:
 
 
 def credit_burst(port: Port) -> int:
-    """HTB's bucket for credits: one less than the paper's, since HTB lets one more pass; at least a microsecond."""
+    """HTB's bucket for credits: one less than the paper's, since HTB lets one more pass; or what its timer needs.
+
+    It is eight credits at most, and a microsecond at least, as in `crates/planner/src/htb.rs`, which the daemon uses.
+    """
     least = math.ceil(port.credit_bps / 8 * TICK_S)
-    return max(port.credit_burst - port.credit_bytes, port.credit_bytes, least)
+    timer = min(int(port.credit_bps / 8 * PORT_BURST_S), 8 * port.credit_bytes)
+    return max(port.credit_burst - port.credit_bytes, port.credit_bytes, timer, least)
 
 
 def port_burst(port: Port) -> int:

@@ -4,6 +4,7 @@
 //! [`Driver::open`] opens all sockets, [`rules`] makes the rules by which packets get there, and [`Driver::drive`] runs
 //! until its [`Supervisor`] stops it.
 
+mod bpf;
 mod card;
 mod check;
 mod driver;
@@ -14,11 +15,13 @@ mod netlink;
 mod netns;
 mod offload;
 mod packet;
+mod port;
 mod queue;
 mod rules;
 mod supervisor;
 mod sys;
 
+pub use bpf::PerCpuArray;
 pub use card::{Card, LinkState};
 pub use check::{CardReport, check};
 pub use driver::{Driver, Setup};
@@ -26,5 +29,6 @@ pub use error::IoError;
 pub use filter::Holds;
 pub use netns::netns_cookie;
 pub use offload::Offload;
+pub use port::PortSocket;
 pub use rules::rules;
 pub use supervisor::{Next, Supervisor};

@@ -16,7 +16,7 @@ const BATCH: usize = 64;
 const EVERY_TYPE: u16 = 3;
 const ETHERNET_LEN: usize = 14;
 
-fn open(
+pub(super) fn open(
     index: u32,
     ethertype: u16,
     prepare: impl Fn(BorrowedFd<'_>) -> Result<(), Errno>,
@@ -43,7 +43,7 @@ pub(super) enum Received {
     Down,
 }
 
-fn receive(batch: &mut Batch, socket: BorrowedFd<'_>) -> Result<Received, Errno> {
+pub(super) fn receive(batch: &mut Batch, socket: BorrowedFd<'_>) -> Result<Received, Errno> {
     match batch.receive(socket) {
         Ok(BATCH) => Ok(Received::More),
         Ok(_) | Err(Errno::EAGAIN) => Ok(Received::All),

@@ -22,6 +22,24 @@ pub(super) fn bypass_qdisc(socket: BorrowedFd<'_>) -> Result<(), Errno> {
     set_option(socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1i32)
 }
 
+/// Lets a packet socket receive frames for all addresses, as long as it is open.
+pub(super) fn promiscuous(socket: BorrowedFd<'_>, index: u32) -> Result<(), Errno> {
+    let all = libc::packet_mreq {
+        mr_ifindex: index as c_int,
+        mr_type: libc::PACKET_MR_PROMISC as u16,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    set_option(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &all)
+}
+
+/// Keeps a packet socket from seeing what this machine sends.
+pub(super) fn ignore_outgoing(socket: BorrowedFd<'_>) -> Result<(), Errno> {
+    /// The name of the option, which libc lacks.
+    const PACKET_IGNORE_OUTGOING: c_int = 23;
+    set_option(socket, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1i32)
+}
+
 /// Attaches a program that chooses the packets of a socket.
 pub(super) fn attach_filter(socket: BorrowedFd<'_>, program: &[Instruction]) -> Result<(), Errno> {
     // The layout of `Instruction` is that of `sock_filter`; the kernel copies the program and does not write to it.

@@ -23,8 +23,39 @@ pub trait Job {
     /// Opens the sockets, before the rules are set.
     fn open(&mut self) -> Result<(), String>;
 
+    /// Looks at what the rules have set, before privileges are given up.
+    fn look_back(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Works until the supervisor ends it, after the rules are set and privileges are given up.
     fn drive(&mut self, supervisor: &mut dyn Supervisor) -> Result<(), String>;
+}
+
+impl Job for Box<dyn Job> {
+    fn identity(&self) -> Identity {
+        (**self).identity()
+    }
+
+    fn devices(&self) -> Vec<String> {
+        (**self).devices()
+    }
+
+    fn plan(&mut self) -> Result<Plan, String> {
+        (**self).plan()
+    }
+
+    fn open(&mut self) -> Result<(), String> {
+        (**self).open()
+    }
+
+    fn look_back(&mut self) -> Result<(), String> {
+        (**self).look_back()
+    }
+
+    fn drive(&mut self, supervisor: &mut dyn Supervisor) -> Result<(), String> {
+        (**self).drive(supervisor)
+    }
 }
 
 /// The journals of a daemon's network cards. Their files go with this value, unless rules are in them.
@@ -68,6 +99,7 @@ pub fn run(job: &mut dyn Job, service: &ServiceSettings) -> Result<(), String> {
     }
     let journal = locks.0.remove(0);
     let applied = plan.apply(journal).map_err(|error| error.to_string())?;
+    job.look_back()?;
     drop_privileges()?;
     let shared = Arc::new(Shared::new(identity.clone()));
     server.start(Arc::clone(&shared)).map_err(|error| format!("the thread of statistics: {error}"))?;

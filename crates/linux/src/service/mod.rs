@@ -19,7 +19,7 @@ use clap::ArgMatches;
 use clearway_schema::{Declared, suggestion};
 use config::{ConfigError, Given};
 use daemon::Job;
-use jobs::{HostJob, PacJob, SwitchJob};
+use jobs::{HostJob, PacJob, switch};
 use settings::{Folder, ServiceSettings, Settings};
 use stats::Query;
 use std::ffi::OsString;
@@ -45,7 +45,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result = match matches.subcommand() {
         Some(("host", matches)) => run_daemon(matches, HostJob::new),
         Some(("pac", matches)) => run_daemon(matches, PacJob::new),
-        Some(("switch", matches)) => run_daemon(matches, |settings, _| SwitchJob::new(&settings)),
+        Some(("switch", matches)) => run_daemon(matches, switch),
         Some(("settings", matches)) => run_settings(matches),
         Some(("object", matches)) => run_object(matches),
         Some(("stats", matches)) => run_stats(matches),

@@ -8,7 +8,10 @@ use rustix::thread::{
     configure_capability_in_ambient_set, remove_capability_from_bounding_set, set_capabilities,
     set_no_new_privs,
 };
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch, apply_filter};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, apply_filter,
+};
 use std::collections::BTreeMap;
 
 /// The capabilities that are kept: verdicts, packet sockets, and the undoing of rules need them.
@@ -48,7 +51,11 @@ pub fn drop_privileges() -> Result<(), String> {
 /// different on each distribution.
 fn filter() -> Result<BpfProgram, String> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
-    let rules: BTreeMap<i64, Vec<_>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    let mut rules: BTreeMap<i64, Vec<_>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    // Of `bpf`, all is refused but reading a map that is open: the counters of a switch's ports.
+    let other = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, MAP_LOOKUP_ELEM);
+    let other = other.and_then(|other| SeccompRule::new(vec![other])).map_err(|error| error.to_string())?;
+    rules.insert(libc::SYS_bpf, vec![other]);
     let refuse = SeccompAction::Errno(libc::EPERM as u32);
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch);
     filter
@@ -56,11 +63,13 @@ fn filter() -> Result<BpfProgram, String> {
         .map_err(|error| format!("cannot make the filter of system calls: {error}"))
 }
 
+/// The command of the system call `bpf` that reads an entry of a map.
+const MAP_LOOKUP_ELEM: u64 = 1;
+
 const REFUSED: &[libc::c_long] = &[
     libc::SYS_acct,
     libc::SYS_add_key,
     libc::SYS_adjtimex,
-    libc::SYS_bpf,
     libc::SYS_chroot,
     libc::SYS_clock_adjtime,
     libc::SYS_clock_settime,

@@ -110,6 +110,10 @@ declare! {
         ports: Ports = required;
         /// The rate of the links of all ports, of which credits get their share. Another rate of one port stands behind its name: "eth1=1Gbps,eth2".
         rate: Option<Rate> = none in "1 Mbps" to "400 Gbps";
+        /// If true, the daemon itself is the switch, and every packet passes through it; else the kernel's traffic control is set up.
+        user_space: bool = "false" from "our choice";
+        /// The transport of the simulator whose mechanism every port of a switch in user space has, such as "pacc"; `--set` sets its parameters.
+        mechanism: Option<String> = none;
         /// The bridge that joins the ports. Without one the ports stay in the bridge, or with the addresses, that they have.
         bridge: Option<Device> = none;
         /// If true, the bridge is made at the start and removed at the end; else it must be there.

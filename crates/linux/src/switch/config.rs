@@ -86,6 +86,10 @@ pub enum SwitchError {
     )]
     HasMaster { device: String, master: String },
     #[error(
+        "{device}: it belongs to {master}, which would forward each frame a second time; take it out with `ip link set {device} nomaster`"
+    )]
+    ForwardsTwice { device: String, master: String },
+    #[error(
         "{device}: it has the qdisc `{qdisc}` at its root, which could not be restored; remove it with `tc qdisc del dev {device} root`, or, if a killed clearwayd left it, with `clearwayd cleanup`"
     )]
     HasQdisc { device: String, qdisc: String },

@@ -24,6 +24,7 @@ const READ: usize = 64 * 1024;
 pub(super) enum About {
     Links = 16,
     Qdiscs = 36,
+    Classes = 40,
     Filters = 44,
 }
 
@@ -99,6 +100,10 @@ impl<'a> Attributes<'a> {
 
     pub fn word(self, kind: u16) -> Option<u32> {
         word(self.get(kind)?, 0)
+    }
+
+    pub fn long(self, kind: u16) -> Option<u64> {
+        Some(u64::from_ne_bytes(*self.get(kind)?.first_chunk()?))
     }
 
     pub fn text(self, kind: u16) -> Option<String> {

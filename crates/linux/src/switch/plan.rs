@@ -57,6 +57,23 @@ pub fn plan(config: &Config, present: &Present, daemon: &Path, object: &Path) ->
     Ok(Plan { steps })
 }
 
+/// Returns the commands that make the ports those of a switch in user space: no kernel forwards between them, offloads
+/// that join frames are off, and they are switched on.
+pub fn plan_user_space(config: &Config, present: &Present) -> Result<Plan, SwitchError> {
+    config.check()?;
+    let mut steps = Vec::new();
+    for port in &config.ports {
+        let device = &port.device;
+        let found = present.links.get(device).ok_or_else(|| SwitchError::NoDevice(device.clone()))?;
+        if let Some(master) = &found.master {
+            return Err(SwitchError::ForwardsTwice { device: device.clone(), master: master.clone() });
+        }
+        steps.extend(offloads(device, found));
+        steps.extend(membership(config, device, found)?);
+    }
+    Ok(Plan { steps })
+}
+
 /// The offloads that join frames to larger ones are switched off, because HTB would forward these whole.
 fn offloads(device: &str, found: &PresentPort) -> Option<Step> {
     let set = |to: &str| {

@@ -5,9 +5,9 @@ use crate::io::{Next, Supervisor};
 use crate::rules::{Namespace, Plan};
 use crate::service::config::ConfigError;
 use crate::service::daemon::Job;
-use crate::service::settings::{Device, Folder, Settings, SwitchSettings};
+use crate::service::settings::{Device, Settings, SwitchSettings};
 use crate::service::stats::Identity;
-use crate::switch::{Bridge, Config, Port, Present, plan};
+use crate::switch::{Bridge, Config, Port, Present, Statistics, plan, verify};
 use crate::wire::Segment;
 use clearway_units::{Span, Time};
 use nix::time::{ClockId, clock_gettime};
@@ -16,45 +16,51 @@ use std::time::Duration;
 
 /// The time between two looks of the supervisor.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// The looks of the supervisor from one reading of the ports' counters to the next.
+const READ_EVERY: u64 = 4;
 
 /// A daemon that keeps a switch set up.
 pub struct SwitchJob {
     config: Config,
     folder: PathBuf,
+    statistics: Option<Statistics>,
 }
 
 impl SwitchJob {
-    /// Makes the configuration of the switch.
-    pub fn new(settings: &SwitchSettings) -> Result<SwitchJob, ConfigError> {
-        let port = |(device, rate): &(Device, Option<_>)| {
-            let device = device.to_string();
-            match rate.or(settings.rate) {
-                Some(rate) => Ok(Port { device, rate }),
-                None => Err(ConfigError(format!(
-                    "--rate: is missing, and so is a rate of {device}; write --rate 1Gbps, or {device}=1Gbps among the \
-                     ports"
-                ))),
-            }
-        };
-        let ports = settings.ports.0.iter().map(port).collect::<Result<_, _>>()?;
-        let bridge = settings
-            .bridge
-            .as_ref()
-            .map(|name| Bridge { name: name.to_string(), create: settings.make_bridge });
-        if settings.make_bridge && bridge.is_none() {
-            return Err(ConfigError("--make-bridge true: name the bridge, as in --bridge br0".into()));
-        }
-        let config = Config {
-            bridge,
-            ports,
-            credit_queue: settings.credit_queue,
-            data_queue: settings.data_queue,
-            ecn: settings.ecn.map(|threshold| threshold as u16),
-            credit_dscp: settings.credit_dscp.map(|dscp| dscp as u8),
-        };
-        config.check().map_err(|error| ConfigError(error.to_string()))?;
-        Ok(SwitchJob { config, folder: Folder::of(&settings.service.run_dir) })
+    /// Makes the job of a switch.
+    pub fn new(config: Config, folder: PathBuf) -> SwitchJob {
+        SwitchJob { config, folder, statistics: None }
     }
+}
+
+/// Makes the configuration of the switch.
+pub fn config(settings: &SwitchSettings) -> Result<Config, ConfigError> {
+    let port = |(device, rate): &(Device, Option<_>)| {
+        let device = device.to_string();
+        match rate.or(settings.rate) {
+            Some(rate) => Ok(Port { device, rate }),
+            None => Err(ConfigError(format!(
+                "--rate: is missing, and so is a rate of {device}; write --rate 1Gbps, or {device}=1Gbps among the \
+                 ports"
+            ))),
+        }
+    };
+    let ports = settings.ports.0.iter().map(port).collect::<Result<_, _>>()?;
+    let bridge =
+        settings.bridge.as_ref().map(|name| Bridge { name: name.to_string(), create: settings.make_bridge });
+    if settings.make_bridge && bridge.is_none() {
+        return Err(ConfigError("--make-bridge true: name the bridge, as in --bridge br0".into()));
+    }
+    let config = Config {
+        bridge,
+        ports,
+        credit_queue: settings.credit_queue,
+        data_queue: settings.data_queue,
+        ecn: settings.ecn.map(|threshold| threshold as u16),
+        credit_dscp: settings.credit_dscp.map(|dscp| dscp as u8),
+    };
+    config.check().map_err(|error| ConfigError(error.to_string()))?;
+    Ok(config)
 }
 
 impl Job for SwitchJob {
@@ -79,24 +85,57 @@ impl Job for SwitchJob {
         Ok(())
     }
 
+    fn look_back(&mut self) -> Result<(), String> {
+        for deviation in verify(&self.config).map_err(|error| error.to_string())? {
+            match deviation.is_rounding {
+                true => tracing::info!(%deviation, "the kernel rounds"),
+                false => tracing::warn!(%deviation, "the kernel does not do what was asked"),
+            }
+        }
+        self.statistics = Some(Statistics::open(&self.config).map_err(|error| error.to_string())?);
+        Ok(())
+    }
+
     fn drive(&mut self, supervisor: &mut dyn Supervisor) -> Result<(), String> {
         let now = || clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(|error| format!("the clock: {error}"));
         let start = now()?;
-        loop {
+        let mut statistics = self.statistics.take();
+        let mut failed = false;
+        for round in 0u64.. {
+            if let Some(statistics) = &mut statistics
+                && round.is_multiple_of(READ_EVERY)
+            {
+                match statistics.read() {
+                    Err(error) if !failed => {
+                        tracing::warn!(%error, "the counters of the ports cannot be read");
+                        failed = true;
+                    }
+                    result => failed = result.is_err(),
+                }
+            }
             let since = Duration::from(now()? - start);
             let since = Time::ZERO.saturating_add(Span::from_us(since.as_micros() as u64));
-            if supervisor.look(&KernelSwitch, since) == Next::Stop {
-                return Ok(());
+            let report = |each: &mut dyn FnMut(Metric)| {
+                if let Some(statistics) = &statistics {
+                    statistics.metrics(each);
+                }
+            };
+            if supervisor.look(&Reported(&report), since) == Next::Stop {
+                break;
             }
             std::thread::sleep(LOOK_EVERY);
         }
+        Ok(())
     }
 }
 
-/// A switch that the kernel runs: no packet comes to the daemon.
-struct KernelSwitch;
+/// A switch without a datapath, of which the supervisor sees the counters.
+pub struct Reported<'a>(pub Report<'a>);
 
-impl Datapath for KernelSwitch {
+/// A function that hands all counters to another one.
+type Report<'a> = &'a dyn Fn(&mut dyn FnMut(Metric));
+
+impl Datapath for Reported<'_> {
     fn handle_frame(&mut self, _: &[u8], _: Time, _: &mut Actions) {}
 
     fn handle_segment(&mut self, _: Direction, _: &Segment, _: Link, _: Time, _: &mut Actions) {}
@@ -111,5 +150,7 @@ impl Datapath for KernelSwitch {
 
     fn handle_timeout(&mut self, _: Time, _: &mut Actions) {}
 
-    fn metrics(&self, _: &mut dyn FnMut(Metric)) {}
+    fn metrics(&self, each: &mut dyn FnMut(Metric)) {
+        (self.0)(each);
+    }
 }

@@ -109,6 +109,16 @@ fn nothing_that_could_not_be_restored_is_replaced() {
 }
 
 #[test]
+fn ports_of_a_switch_in_user_space_belong_to_no_bridge_and_join_no_frames() {
+    let config = Config { bridge: None, ..config() };
+    let plan = plan_user_space(&config, &present(card())).unwrap();
+    assert_eq!(commands(&plan, "p1"), ["ethtool -K p1 gro off tso off", "ip link set dev p1 up"]);
+    let joined = present(PresentPort { master: Some("br0".into()), ..card() });
+    let error = plan_user_space(&config, &joined).unwrap_err();
+    assert_eq!(error, SwitchError::ForwardsTwice { device: "p1".into(), master: "br0".into() });
+}
+
+#[test]
 fn a_bridge_is_made_only_if_it_is_not_there_and_used_only_if_it_is() {
     let mut present = present(card());
     let used = Config { bridge: Some(Bridge { name: "br0".into(), create: false }), ..config() };
