@@ -74,7 +74,7 @@ class Drawing:
 
 def rooms() -> str:
     """The crates and the rooms inside them; an arrow points to what is used."""
-    picture = Drawing(900, 590, "The crates of Clearway and their rooms; every arrow points to what is used")
+    picture = Drawing(1180, 590, "The crates of Clearway and their rooms; every arrow points to what is used")
     picture.box(30, 16, 270, 58, "python/clearway", "command, data frames, figures, pages", kind="user")
     picture.box(340, 16, 170, 58, "crates/python", "bindings and nothing else", kind="user")
     picture.box(550, 16, 150, 58, "crates/bench", "speed and memory", kind="user")
@@ -105,19 +105,34 @@ def rooms() -> str:
         picture.box(46 + 204 * number, 232, 196, 46, name, line)
     picture.arrow("M450 292V326")
 
-    picture.room(30, 328, 840, 162, "protocol", "crates/proto: state machines without clock or socket")
-    picture.box(622, 338, 232, 30, "registry.rs: the list")
+    picture.room(890, 16, 260, 276, "simulator", "crates/linux: clearwayd")
+    datapath = [
+        ("service", "the daemon"),
+        ("rules", "set and undone"),
+        ("io", "queue, sockets"),
+        ("switch", "tc, user space"),
+        ("host", "ExpressPass, EC4"),
+        ("pac", "holds ACKs"),
+    ]
+    for number, (name, line) in enumerate(datapath):
+        picture.box(904 + 120 * (number % 2), 52 + 58 * (number // 2), 112, 50, name, line)
+    picture.box(904, 232, 232, 46, "wire", "TCP headers, control frames")
+    picture.arrow("M1020 292V326")
+    picture.arrow("M888 45H872")
+
+    picture.room(30, 328, 1120, 162, "protocol", "crates/proto: state machines without clock or socket")
+    picture.box(902, 338, 232, 30, "registry.rs: the list")
     folders = ("expresspass", "ec4", "pac", "ictcp", "ack_shaper", "tcp", "rdma", "blast.rs")
     for number, name in enumerate(folders):
-        picture.box(46 + 102 * number, 378, 94, 40, name)
-    picture.box(46, 430, 808, 46, "ground", "packet, endpoint, needs, transport, shim, mechanism, port, ranges, rng")
-    picture.arrow("M450 490V522")
+        picture.box(46 + 137 * number, 378, 129, 40, name)
+    picture.box(46, 430, 1088, 46, "ground", "packet, endpoint, needs, transport, shim, mechanism, port, ranges, rng")
+    picture.arrow("M590 490V522")
 
-    picture.box(30, 524, 250, 52, "crates/topology", "shapes, files, routing", kind="ground")
-    picture.box(325, 524, 250, 52, "crates/schema", "parameters and keys, declared once", kind="ground")
-    picture.box(620, 524, 250, 52, "crates/units", "Time, Span, Rate, Bytes", kind="ground")
-    picture.arrow("M280 550H323")
-    picture.arrow("M575 550H618")
+    picture.box(30, 524, 300, 52, "crates/topology", "shapes, files, routing", kind="ground")
+    picture.box(440, 524, 300, 52, "crates/schema", "parameters and keys, declared once", kind="ground")
+    picture.box(850, 524, 300, 52, "crates/units", "Time, Span, Rate, Bytes", kind="ground")
+    picture.arrow("M330 550H438")
+    picture.arrow("M740 550H848")
     picture.arrow("M14 200H8V550H28")
     picture.body += f'<path d="M30 200H8" fill="none" stroke="{LINE}" stroke-width="1.6"/>\n'
     return picture.svg()

@@ -3,7 +3,7 @@
 //! HTB counts frames without preamble, gap and check sequence, so each class adds [`OVERHEAD`] and counts at least
 //! [`MPU`]. It lets a packet pass as long as its bucket isn't overdrawn; so a bucket of one credit passes two at once,
 //! the paper's depth. From 270 Mbit/s on, credits come closer than HTB's timer can follow, and their bucket is larger: at
-//! 1 Gbit/s it passes four. A flow over two ports carried 1.7 times as much so, on two busy cores, since setting a timer
+//! 1 Gbit/s it passes four. A flow over two ports carried 1.5 times as much so, on two busy cores, since setting a timer
 //! for each credit took most of the CPU.
 
 use crate::switches::credit_rate;

@@ -223,7 +223,7 @@ impl Host {
             if !matches!(peer.runs, Runs::Plain { .. }) {
                 tracing::info!(peer = %key.destination, "the host does not answer requests: plain TCP to it");
             }
-            peer.is_silent(now.saturating_add(self.config.params.ask_again));
+            peer.is_silent(self.config.params.ask_again, now);
         }
         if flow.is_over() {
             self.remove_sender(&key);
@@ -260,7 +260,7 @@ impl Host {
             Some(peer) => match peer.runs {
                 Runs::Plain { ask_at } if now < ask_at => false,
                 Runs::Plain { .. } => {
-                    peer.is_silent(now.saturating_add(ask_again));
+                    peer.is_silent(ask_again, now);
                     true
                 }
                 Runs::Unknown | Runs::Clearway => true,

@@ -84,9 +84,11 @@ impl Peer {
         (self.runs, self.heard, self.used) = (Runs::Clearway, Some(now), now);
     }
 
-    /// Records that the host did not answer, and shall be asked again at `ask_at`.
-    pub fn is_silent(&mut self, ask_at: Time) {
-        self.runs = Runs::Plain { ask_at };
+    /// Records that the host did not answer at `now`. It is asked again after `ask_again` or, if it ran Clearway before,
+    /// after a tenth of that, since its daemon was probably started again.
+    pub fn is_silent(&mut self, ask_again: Span, now: Time) {
+        let wait = if self.heard.is_some() { ask_again / 10 } else { ask_again };
+        self.runs = Runs::Plain { ask_at: now.saturating_add(wait) };
     }
 }
 

@@ -8,7 +8,7 @@ from clearway._clearway import Error, suggestion
 from clearway.testbed.experiment import Experiment
 
 #: The modules, in the order of the page.
-NAMES = ("goodput", "incast", "convergence", "delay", "sharing", "pac", "applications", "soak")
+NAMES = ("goodput", "incast", "convergence", "delay", "sharing", "pac", "applications", "gigabit", "soak")
 
 
 def find(name: str) -> Experiment:

@@ -66,8 +66,11 @@ def run(cx: Context, results: Results) -> None:
         cx.say(f"{variant.label} beside dctcp")
         rows.append(one(cx, variant, results))
     fair, unfair = (float(row[3] or 0) for row in rows)
-    results.verdict(f"EC4 and DCTCP share a link fairly: Jain's index at least {FAIR:g}.", f"{fair:.3f}", fair >= FAIR)
-    results.verdict(f"ExpressPass and DCTCP do not: less than {FAIR:g}.", f"{unfair:.3f}", unfair < FAIR)
+    shares = [f"{row[1]:.0f} and {row[2]:.0f} Mbit/s" for row in rows]
+    results.verdict(
+        f"EC4 and DCTCP share a link fairly: Jain's index at least {FAIR:g}.", f"{fair:.3f}; {shares[0]}", fair >= FAIR
+    )
+    results.verdict(f"ExpressPass and DCTCP do not: less than {FAIR:g}.", f"{unfair:.3f}; {shares[1]}", unfair < FAIR)
     results.tables["sharing"] = Table(
         f"Two senders and one receiver, ports that mark at {SHAPE.marking} waiting packets; the mean goodput without "
         "the first quarter of the time, and the queue of the port in packets.",

@@ -69,7 +69,7 @@ fn forged(control: Control, field: u8, value: u64) -> Control {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
     #[test]
     fn every_held_packet_gets_one_verdict_in_bounded_time(
         transport in prop::sample::select(vec!["expresspass", "ec4", "naive-credit"]),

@@ -99,6 +99,21 @@ fn a_receiver_that_dies_makes_the_flow_plain_after_the_silence_and_six_requests(
 }
 
 #[test]
+fn a_host_that_ran_clearway_is_asked_again_every_second() {
+    let mut net = Net::of(2, "expresspass", Way::GOOD);
+    net.open(0, 1, 1000, u64::MAX);
+    net.run_for(ms(100));
+    net.nodes[1].host = None;
+    net.run_for(Span::from_secs(3));
+    net.restart(1, "expresspass", 99);
+    net.run_for(ms(1100));
+    net.nodes[1].arrived.clear();
+    net.run_for(ms(10));
+    assert!(net.nodes[1].arrived.iter().all(|(_, segment)| segment.is_scheduled()));
+    assert_eq!(net.metric(0, "plain_flows_total", "silent"), 1.0);
+}
+
+#[test]
 fn a_receiver_that_is_started_again_sends_credits_after_the_silence() {
     let mut net = Net::of(2, "expresspass", Way::GOOD);
     net.open(0, 1, 1000, u64::MAX);
