@@ -24,6 +24,8 @@ const BATCH: usize = 64;
 const MESSAGE_OVERHEAD: usize = 512;
 /// The number of bytes at which verdicts are sent although more follow.
 const SEND_AT: usize = 48 << 10;
+/// The number of buffers for packets that are kept for later ones.
+const SPARE_MAX: usize = 1_024;
 /// The time within which the kernel answers a configuration, in milliseconds.
 const ANSWER_WITHIN_MS: u16 = 2_000;
 
@@ -189,7 +191,9 @@ impl Queue {
                 }
             }
         }
-        if let Some(mut copy) = copy {
+        if let Some(mut copy) = copy
+            && self.spare.len() < SPARE_MAX
+        {
             copy.clear();
             self.spare.push(copy);
         }

@@ -158,17 +158,20 @@ pub(super) fn send_frames(socket: BorrowedFd<'_>, frames: &[Frame]) -> Result<us
     Errno::result(sent).map(|sent| sent as usize)
 }
 
-/// Gives the calling thread the highest ordinary priority, and what it starts later the usual one. Needs CAP_SYS_NICE.
+/// Gives the calling thread the highest ordinary priority, and what it starts later the usual one if that may be. Needs
+/// CAP_SYS_NICE, or this priority beforehand.
 pub(super) fn raise_priority() -> Result<(), Errno> {
     const HIGHEST: c_int = -20;
     let usual = libc::sched_param { sched_priority: 0 };
     let policy = libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK;
-    // SAFETY: the first call reads `usual`, which outlives it; the second one has no pointers.
+    // SAFETY: the first call has no pointers; the second one reads `usual`, which outlives it.
     #[allow(unsafe_code)] // nix has neither call.
     unsafe {
-        Errno::result(libc::sched_setscheduler(0, policy, &usual))?;
-        Errno::result(libc::setpriority(libc::PRIO_PROCESS, 0, HIGHEST)).map(drop)
+        Errno::result(libc::setpriority(libc::PRIO_PROCESS, 0, HIGHEST))?;
+        // The unit file of systemd forbids this call; then threads that are started later run at high priority too.
+        libc::sched_setscheduler(0, policy, &usual);
     }
+    Ok(())
 }
 
 /// The name of a network card in the form in which the kernel wants it. `None` if no card can have that name.

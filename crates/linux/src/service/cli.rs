@@ -15,6 +15,7 @@ Examples:
   clearwayd pac --dev eth0 --rate 1Gbps                      PAC under all TCP connections of eth0
   clearwayd switch --ports eth1,eth2 --rate 1Gbps            limits credits at the ports of a Linux bridge
   clearwayd settings host                                    all settings, and all parameters for --set
+  clearwayd replay eth0.rec                                  the recording of `clearwayd host --record eth0.rec`
   clearwayd stats --watch                                    live statistics of the daemons that run
   clearwayd cleanup                                          undoes the rules of daemons that were killed
 ";
@@ -35,6 +36,11 @@ pub fn command() -> Command {
                 .about("Writes a compiled program for the kernel to a file; the rules of a switch use this.")
                 .arg(Arg::new("name").required(true).help("The name of the program: ecn."))
                 .arg(text("output", "FILE", "The file.").required(true)),
+        )
+        .subcommand(
+            Command::new("replay")
+                .about("Replays a recording of `clearwayd host --record FILE`, and says if the protocol does the same again.")
+                .arg(Arg::new("file").required(true).help("The recording.")),
         )
         .subcommand(
             Command::new("stats")

@@ -13,6 +13,7 @@ mod settings;
 mod stats;
 mod watch;
 
+use crate::record::{Header, Recording, Summary, replay};
 use crate::rules::{Leftover, Outcome, cleanup};
 use crate::switch::objects::{OBJECTS, Object};
 use clap::ArgMatches;
@@ -23,7 +24,8 @@ use jobs::{HostJob, PacJob, switch};
 use settings::{Folder, ServiceSettings, Settings};
 use stats::Query;
 use std::ffi::OsString;
-use std::io::Write;
+use std::fs::File;
+use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -48,6 +50,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(("switch", matches)) => run_daemon(matches, switch),
         Some(("settings", matches)) => run_settings(matches),
         Some(("object", matches)) => run_object(matches),
+        Some(("replay", matches)) => run_replay(matches),
         Some(("stats", matches)) => run_stats(matches),
         Some(("cleanup", matches)) => run_cleanup(matches),
         _ => Ok(()),
@@ -123,6 +126,28 @@ fn run_stats(matches: &ArgMatches) -> Result<(), Failure> {
         json: matches.get_flag("json"),
     };
     Ok(stats::show(&query)?)
+}
+
+fn run_replay(matches: &ArgMatches) -> Result<(), Failure> {
+    let path = matches.get_one::<String>("file").map_or("", String::as_str);
+    let fail = |error: &dyn std::fmt::Display| format!("{path}: {error}");
+    let file = File::open(path).map_err(|error| fail(&error))?;
+    let recording = Recording::open(BufReader::new(file)).map_err(|error| fail(&error))?;
+    let Header { config, .. } = recording.header();
+    println!("{} at {}, {}", config.transport.info().name, config.address, config.rate);
+    match replay(recording).map_err(|error| fail(&error))? {
+        Ok(Summary { inputs, verdicts, frames, until, is_cut_off }) => {
+            let seconds = until.as_secs_f64();
+            println!(
+                "{inputs} inputs in {seconds:.3} s: all {verdicts} verdicts and {frames} frames are the same again"
+            );
+            if is_cut_off {
+                println!("the recording ends within an entry: the daemon was killed, or the disk was full");
+            }
+            Ok(())
+        }
+        Err(difference) => Err(Failure::Failed(fail(&difference))),
+    }
 }
 
 fn run_settings(matches: &ArgMatches) -> Result<(), Failure> {

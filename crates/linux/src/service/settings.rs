@@ -82,6 +82,8 @@ declare! {
         queue: u32 = "7" in "0" to "65535" from "our choice";
         /// What becomes of the offloads TSO, GSO, GRO and LRO that are on: "off" switches them off and on again at the end, since they join packets that credits count one by one; "keep" leaves them.
         offloads: Offloads = "off" from "our choice: one credit releases one packet";
+        /// The file, not there yet, to which everything that happens to the protocol is recorded, for `clearwayd replay`. It holds the secret of the cookies.
+        record: Option<String> = none;
         ..service: ServiceSettings;
     }
 }

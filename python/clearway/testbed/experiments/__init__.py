@@ -8,7 +8,18 @@ from clearway._clearway import Error, suggestion
 from clearway.testbed.experiment import Experiment
 
 #: The modules, in the order of the page.
-NAMES = ("goodput", "incast", "convergence", "delay", "sharing", "pac", "applications", "gigabit", "soak")
+NAMES = (
+    "goodput",
+    "incast",
+    "convergence",
+    "delay",
+    "sharing",
+    "pac",
+    "applications",
+    "gigabit",
+    "prediction",
+    "soak",
+)
 
 
 def find(name: str) -> Experiment:

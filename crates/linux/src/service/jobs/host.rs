@@ -3,6 +3,7 @@
 use super::card::{Found, find};
 use crate::host::{Host, HostConfig, HostParams};
 use crate::io::{Driver, Holds, Setup, Supervisor};
+use crate::record::{Header, Recorder};
 use crate::rules::Plan;
 use crate::service::config::{ConfigError, Given};
 use crate::service::daemon::Job;
@@ -10,6 +11,8 @@ use crate::service::settings::{HostSettings, Settings};
 use crate::service::stats::Identity;
 use clearway_proto::AnyTransport;
 use clearway_schema::{Declared, Error};
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
 
 /// A daemon that runs ExpressPass or EC4.
 pub struct HostJob {
@@ -19,6 +22,8 @@ pub struct HostJob {
     setup: Setup,
     found: Option<Found>,
     driver: Option<Driver>,
+    /// The file of the recording, opened while the daemon may still open files of others.
+    recording: Option<File>,
 }
 
 impl HostJob {
@@ -35,7 +40,7 @@ impl HostJob {
         })?;
         let setup =
             Setup { interface: settings.dev.to_string(), queue: settings.queue as u16, holds: Holds::Data };
-        Ok(HostJob { settings, transport, params, setup, found: None, driver: None })
+        Ok(HostJob { settings, transport, params, setup, found: None, driver: None, recording: None })
     }
 
     fn config(&self, found: &Found) -> HostConfig {
@@ -69,6 +74,11 @@ impl Job for HostJob {
 
     fn open(&mut self) -> Result<(), String> {
         self.driver = Some(Driver::open(&self.setup).map_err(|error| error.to_string())?);
+        if let Some(path) = &self.settings.record {
+            // Nobody else may read the seed of the cookies.
+            let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+            self.recording = Some(file.map_err(|error| format!("record = {path:?}: {error}"))?);
+        }
         Ok(())
     }
 
@@ -77,8 +87,13 @@ impl Job for HostJob {
         rustix::rand::getrandom(&mut seed, rustix::rand::GetRandomFlags::empty())
             .map_err(|error| format!("the kernel gives no random number: {error}"))?;
         let config = self.found.as_ref().map(|found| self.config(found)).ok_or("the daemon has no plan")?;
-        let mut host = Host::new(config, u64::from_ne_bytes(seed)).map_err(|error| error.to_string())?;
+        let header = Header { config, seed: u64::from_ne_bytes(seed) };
+        let mut host = Host::new(header.config.clone(), header.seed).map_err(|error| error.to_string())?;
         let driver = self.driver.as_mut().ok_or("the daemon was not opened")?;
-        driver.drive(&mut host, supervisor).map_err(|error| error.to_string())
+        let result = match self.recording.take() {
+            Some(file) => driver.drive(&mut Recorder::new(host, &header, file), supervisor),
+            None => driver.drive(&mut host, supervisor),
+        };
+        result.map_err(|error| error.to_string())
     }
 }

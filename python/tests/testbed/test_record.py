@@ -1,0 +1,63 @@
+"""Recordings of the daemon: what happened to a host, replayed, gives the same actions again."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from clearway.testbed.traffic import Sink, Source
+from testbed.conftest import Build
+
+pytestmark = pytest.mark.testbed
+SAME = re.compile(r"(\d+) inputs in [\d.]+ s: all (\d+) verdicts and (\d+) frames are the same again")
+
+
+def replay(clearwayd: str, file: Path) -> subprocess.CompletedProcess[str]:
+    """Replays a recording."""
+    return subprocess.run([clearwayd, "replay", str(file)], capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("transport", ["expresspass", "ec4"])
+def test_a_recorded_transfer_replayed_gives_the_same_verdicts_and_frames(
+    build: Build, clearwayd: str, tmp_path: Path, transport: str
+) -> None:
+    sender, receiver = build().hosts
+    files = [tmp_path / f"{host.name}.rec" for host in (sender, receiver)]
+    words = ("host", "--dev", "eth0", "--rate", "100Mbps", "--transport", transport, "--record")
+    daemons = [host.daemon(*words, str(file)) for host, file in zip((sender, receiver), files, strict=True)]
+    sink = Sink(receiver)
+    source = Source(sender, sink, 1_000_000)
+    assert source.wait()["same"]
+    for daemon in daemons:
+        daemon.stop()
+    counts = []
+    for file in files:
+        done = replay(clearwayd, file)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(f"{transport} at 02:00:00:00:00:0")
+        found = SAME.search(done.stdout)
+        assert found, done.stdout
+        counts.append([int(number) for number in found.groups()])
+        assert file.stat().st_mode & 0o077 == 0, "nobody else may read the seed of the cookies"
+    full = 1_000_000 // 1448
+    assert counts[0][1] >= full, "each packet of data got a verdict"
+    assert counts[1][2] >= full, "and a credit"
+
+
+def test_a_recording_with_another_seed_is_not_what_the_host_does(build: Build, clearwayd: str, tmp_path: Path) -> None:
+    sender, receiver = build().hosts
+    file = tmp_path / "h1.rec"
+    daemon = sender.daemon("host", "--dev", "eth0", "--rate", "100Mbps", "--record", str(file))
+    assert Source(sender, Sink(receiver), 10_000).wait()["same"]
+    daemon.stop()
+    text = file.read_bytes()
+    seed = re.search(rb'seed = "0x([0-9a-f]{16})"', text)
+    assert seed
+    other = tmp_path / "other.rec"
+    other.write_bytes(text.replace(seed[1], seed[1][::-1]))
+    done = replay(clearwayd, other)
+    assert done.returncode == 1
+    assert "was recorded with the actions" in done.stderr
