@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from clearway.testbed.namespace import Namespace
@@ -82,6 +83,15 @@ class Daemon:
         process = self._running()
         process.send_signal(signal.SIGKILL)
         process.wait()
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stands the daemon still inside the block, as a machine that sleeps does."""
+        self._running().send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._running().send_signal(signal.SIGCONT)
 
     def restart(self) -> None:
         """Stops the daemon and starts it anew."""

@@ -275,7 +275,7 @@ class Network:
         host.namespace.ip("".join(f"{line}\n" for line in lines))
         for switch in self.switches:
             device = host.port.device if host.port.switch is switch else "t1"
-            switch.run("bridge", "fdb", "replace", host.mac, "dev", device, "master", "static")
+            switch.run("bridge", "fdb", "replace", host.mac, "dev", device, "master", "static", "sticky")
 
     def _remove(self, error: BaseException | None) -> None:
         """Ends all processes and removes all namespaces; keeps the logs if there is an error, and says where."""

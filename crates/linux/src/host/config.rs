@@ -25,8 +25,8 @@ declare! {
         unknown_wait: Span = "2 ms" in "100 us" to "1 s" from "our choice: a daemon answers within a few wake-ups";
         /// The time for which such data is held, in round-trip times of the TCP handshake, if that is longer.
         unknown_rtts: f64 = "3" in "1" to "100" from "our choice: one for the answer, two for queues";
-        /// The time after which a host that answered no request is asked again; a tenth of it if the host ran Clearway
-        /// before. No packet waits for the answer.
+        /// The time after which a host that answered no request is asked again; a tenth of it after the first time, and
+        /// if the host ran Clearway before. No packet waits for the answer.
         ask_again: Span = "10 s" in "10 ms" to "3600 s" from "our choice";
         /// The number of requests or stops without an answer after which a flow is plain TCP.
         unanswered: u32 = "6" in "1" to "20" from "our choice: 63 times the retry time, as it doubles";

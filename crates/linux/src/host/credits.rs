@@ -17,6 +17,8 @@ pub(super) struct Waiting {
     pub serial: u64,
     /// The host that the credit goes to.
     pub peer: Ipv4Addr,
+    /// True if data of the flow has spent a credit before.
+    pub is_proven: bool,
     /// The session of the credit.
     pub session: u32,
     /// The number of the credit.
@@ -26,7 +28,8 @@ pub(super) struct Waiting {
 /// The queue of credits at the card, as at a port of a switch: a short queue behind a token bucket.
 ///
 /// A credit that finds the queue full takes the place of the newest credit for the host that has most of them there. So
-/// a host that asks for too many credits leaves those of others alone.
+/// a host that asks for too many credits leaves those of others alone. Credits of flows that have sent no data yet keep
+/// a quarter of a full queue at most, so that hosts that somebody invents leave the flows alone that exist.
 #[derive(Debug)]
 pub(super) struct CreditQueue {
     limiter: CreditLimiter,
@@ -49,18 +52,19 @@ impl CreditQueue {
         let len = self.waiting.len() as u32;
         if !self.room.admits(len, u64::from(len) * u64::from(CREDIT_WIRE), CREDIT_WIRE) {
             self.dropped += 1;
-            let share = |peer| self.waiting.iter().filter(|waiting| waiting.peer == peer).count();
-            let own = share(credit.peer);
-            let Some(most) = self.waiting.iter().map(|waiting| waiting.peer).max_by_key(|peer| share(*peer))
-            else {
-                return;
+            let unproven = self.waiting.iter().filter(|waiting| !waiting.is_proven).count();
+            let is_full_of_unproven = unproven + usize::from(!credit.is_proven) > self.waiting.len() / 4;
+            let may_go = |waiting: &&Waiting| !(is_full_of_unproven && waiting.is_proven);
+            let share = |peer| self.waiting.iter().filter(may_go).filter(|other| other.peer == peer).count();
+            let hosts = self.waiting.iter().filter(may_go).map(|waiting| waiting.peer);
+            let Some(most) = hosts.max_by_key(|peer| share(*peer)) else { return };
+            // A credit of a flow that has sent data need not give way to one of a flow that has not.
+            let gives_way = may_go(&&credit) && share(credit.peer) >= share(most);
+            let newest = self.waiting.iter().rposition(|waiting| may_go(&waiting) && waiting.peer == most);
+            match newest {
+                Some(at) if !gives_way => self.waiting.remove(at),
+                _ => return,
             };
-            if own >= share(most) {
-                return;
-            }
-            if let Some(at) = self.waiting.iter().rposition(|waiting| waiting.peer == most) {
-                self.waiting.remove(at);
-            }
         }
         self.waiting.push(credit);
     }
@@ -111,7 +115,34 @@ mod tests {
 
     fn credit(peer: u8, number: u64) -> Waiting {
         let peer = Ipv4Addr::new(10, 0, 0, peer);
-        Waiting { slot: 0, serial: 1, peer, session: 1, number }
+        Waiting { slot: 0, serial: 1, peer, is_proven: true, session: 1, number }
+    }
+
+    #[test]
+    fn flows_without_data_of_many_hosts_leave_three_quarters_of_the_card_to_others() {
+        let (mut queue, mut left) = (queue(), [0, 0]);
+        let mut now = Time::ZERO;
+        for number in 0..50_000 {
+            // Twenty invented hosts ask for as much as the one flow that exists, each.
+            let peer = (number % 21) as u8;
+            queue.push(Waiting { is_proven: peer == 0, ..credit(peer, number) });
+            now += Span::from_us(6);
+            while let Some(credit) = queue.pop(now, |_| true) {
+                left[usize::from(credit.is_proven)] += 1;
+            }
+        }
+        let share = f64::from(left[1]) / f64::from(left[0] + left[1]);
+        assert!((0.7..0.9).contains(&share), "{share}: {left:?}");
+    }
+
+    #[test]
+    fn flows_without_data_share_the_whole_card_if_nobody_else_wants_it() {
+        let mut queue = queue();
+        for number in 0..20 {
+            queue.push(Waiting { is_proven: false, ..credit(1 + number as u8 % 2, number) });
+        }
+        assert_eq!(queue.len(), 8);
+        assert_eq!(queue.waiting.iter().filter(|waiting| waiting.peer.octets()[3] == 1).count(), 4);
     }
 
     #[test]

@@ -44,7 +44,7 @@ use clearway_proto::{AnyTransport, Entity, Rng, mix};
 use clearway_units::{Rate, Span, Time};
 use counters::{Counters, Plain, Refusal};
 use credits::{CreditQueue, Waiting};
-use peers::{Peers, Runs};
+use peers::{Allowance, Peers, Runs};
 use receiver::{Answer, ReceiveFlow, ReceiveSettings};
 use sender::{Mode, SendCx, SendFlow, SendSettings};
 use std::hash::Hasher;
@@ -67,6 +67,10 @@ pub struct Host {
     senders: Table<SendFlow>,
     receivers: Table<ReceiveFlow>,
     peers: Peers,
+    /// The flows from all hosts without data that may get credits.
+    unproven: Allowance,
+    /// The lines in the log about other hosts.
+    lines: Allowance,
     credits: CreditQueue,
     counters: Counters,
     seed: u64,
@@ -125,6 +129,8 @@ impl Host {
             senders: Table::new(limit),
             receivers: Table::new(limit),
             peers: Peers::new(limit),
+            unproven: Allowance::of_all(),
+            lines: Allowance::of_lines(),
             credits: CreditQueue::new(config.rate, shaping, capacity),
             counters: Counters::default(),
             seed,
@@ -324,7 +330,7 @@ impl Host {
     /// Records that a host runs Clearway, and compares its MTU with ours.
     fn hear(&mut self, address: std::net::Ipv4Addr, control: &Control, now: Time) {
         let Some(peer) = self.peers.get_mut(address) else { return };
-        if peer.runs != Runs::Clearway {
+        if peer.runs != Runs::Clearway && self.lines.take(now) {
             tracing::info!(peer = %address, "the host runs Clearway");
         }
         peer.hear(now);
@@ -333,7 +339,9 @@ impl Host {
             peer.mtu_told = true;
             self.counters.mtu_mismatches += 1;
             let (theirs, ours) = (control.mtu, self.config.mtu);
-            tracing::warn!(peer = %address, theirs, ours, "the MTU of the host differs from ours; set both alike");
+            if self.lines.take(now) {
+                tracing::warn!(peer = %address, theirs, ours, "the MTU of the host differs from ours; set both alike");
+            }
         }
     }
 
@@ -362,14 +370,17 @@ impl Host {
         }
         let slot = match self.receivers.find(&key) {
             Some(slot) => slot,
+            // What would get no credits shall take no memory either.
+            None if !self.unproven.is_left(now) => return Err(Refusal::Flood),
             None => self.add_receiver(control, from, now)?,
         };
         let Some(flow) = self.receivers.get_mut(slot) else { return Err(Refusal::UnknownFlow) };
         if flow.is_new_session(control.session) && !flow.is_proven {
             let peer = self.peers.get_mut(key.source).ok_or(Refusal::Flows)?;
-            if !peer.take_unproven(now) {
+            if !self.unproven.is_left(now) || !peer.unproven.take(now) {
                 return Err(Refusal::Flood);
             }
+            self.unproven.take(now);
         }
         flow.on_request(control, from, now);
         self.hear(key.source, control, now);
@@ -439,8 +450,9 @@ impl Host {
         self.counters.data_marked += u64::from(segment.ecn == crate::wire::Ecn::Marked);
         if !flow.is_proven {
             flow.is_proven = true;
+            self.unproven.give_back();
             if let Some(peer) = self.peers.get_mut(segment.flow.source) {
-                peer.return_unproven();
+                peer.unproven.give_back();
             }
         }
         self.drain(slot, now, actions);
@@ -475,8 +487,15 @@ impl Host {
                         Control { session, ..blank }
                     }
                     Answer::Credit { session, number } => {
-                        let serial = flow.serial;
-                        self.credits.push(Waiting { slot, serial, peer: key.source, session, number });
+                        let (serial, is_proven) = (flow.serial, flow.is_proven);
+                        self.credits.push(Waiting {
+                            slot,
+                            serial,
+                            peer: key.source,
+                            is_proven,
+                            session,
+                            number,
+                        });
                         continue;
                     }
                 };
@@ -599,9 +618,6 @@ impl Datapath for Host {
         let flags = segment.flags;
         match direction {
             Direction::Outgoing => {
-                if !flags.syn() && !flags.rst() {
-                    return;
-                }
                 self.peers.learn(segment.flow.destination, link.peer, true, now);
                 if let Some(slot) = self.senders.find(&segment.flow) {
                     self.with_sender(slot, now, actions, |flow, cx| {

@@ -5,10 +5,52 @@ use clearway_units::{Span, Time};
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
 
-/// The largest number of flows of one host that get credits and have sent no data yet.
-const UNPROVEN_MAX: f64 = 512.0;
-/// The number of such flows that a host may open per second beyond those that sent data.
-const UNPROVEN_PER_SECOND: f64 = 128.0;
+/// Permissions for what others can cause: so many at once, and so many more per second. For flows that get credits
+/// before they send data, which give their permission back with that, and for lines in the log.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowance {
+    left: f64,
+    at_once: f64,
+    per_second: f64,
+    /// The time at which `left` was last raised.
+    raised: Time,
+}
+
+impl Allowance {
+    /// Makes the allowance of all flows from one other host.
+    pub const fn of_peer(now: Time) -> Allowance {
+        Allowance { left: 512.0, at_once: 512.0, per_second: 128.0, raised: now }
+    }
+
+    /// Makes the allowance of lines in the log about other hosts, which may be invented.
+    pub const fn of_lines() -> Allowance {
+        Allowance { left: 20.0, at_once: 20.0, per_second: 1.0, raised: Time::ZERO }
+    }
+
+    /// Makes the allowance of all flows. It bounds the work for requests from hosts that somebody invents.
+    pub const fn of_all() -> Allowance {
+        Allowance { left: 4096.0, at_once: 4096.0, per_second: 512.0, raised: Time::ZERO }
+    }
+
+    /// Returns true if there is a permission.
+    pub fn is_left(&mut self, now: Time) -> bool {
+        let gained = now.saturating_since(self.raised).as_secs_f64() * self.per_second;
+        (self.left, self.raised) = ((self.left + gained).min(self.at_once), now);
+        self.left >= 1.0
+    }
+
+    /// Takes a permission. Returns false if there is none.
+    pub fn take(&mut self, now: Time) -> bool {
+        let has = self.is_left(now);
+        self.left -= f64::from(has);
+        has
+    }
+
+    /// Takes a permission back, since the flow has sent data.
+    pub fn give_back(&mut self) {
+        self.left = (self.left + 1.0).min(self.at_once);
+    }
+}
 
 /// The knowledge of whether a host runs Clearway.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,10 +83,8 @@ pub(super) struct Peer {
     pub receives: u32,
     /// True if an MTU of the host that differs from ours was reported.
     pub mtu_told: bool,
-    /// The number of flows without data that may get credits.
-    unproven: f64,
-    /// The time at which `unproven` was last raised.
-    raised: Time,
+    /// The flows from the host without data that may get credits.
+    pub unproven: Allowance,
     /// The time at which the host was last of use.
     used: Time,
 }
@@ -59,24 +99,9 @@ impl Peer {
             sends: 0,
             receives: 0,
             mtu_told: false,
-            unproven: UNPROVEN_MAX,
-            raised: now,
+            unproven: Allowance::of_peer(now),
             used: now,
         }
-    }
-
-    /// Takes the permission to give credits to a flow that has sent no data. Returns false if there is none.
-    pub fn take_unproven(&mut self, now: Time) -> bool {
-        let gained = now.saturating_since(self.raised).as_secs_f64() * UNPROVEN_PER_SECOND;
-        (self.unproven, self.raised) = ((self.unproven + gained).min(UNPROVEN_MAX), now);
-        let has = self.unproven >= 1.0;
-        self.unproven -= f64::from(has);
-        has
-    }
-
-    /// Returns the permission, since the flow has sent data.
-    pub fn return_unproven(&mut self) {
-        self.unproven = (self.unproven + 1.0).min(UNPROVEN_MAX);
     }
 
     /// Records a frame from the host.
@@ -84,10 +109,13 @@ impl Peer {
         (self.runs, self.heard, self.used) = (Runs::Clearway, Some(now), now);
     }
 
-    /// Records that the host did not answer at `now`. It is asked again after `ask_again` or, if it ran Clearway before,
-    /// after a tenth of that, since its daemon was probably started again.
+    /// Records that the host does not answer, and shall be asked again after `ask_again`. A host that once answered
+    /// is asked ten times as often: its daemon may have been started again, or its link may be back. So is any host
+    /// after its first silence: if the daemon here was started again, the other one refuses its first request, as long
+    /// as it waits for data of the daemon before.
     pub fn is_silent(&mut self, ask_again: Span, now: Time) {
-        let wait = if self.heard.is_some() { ask_again / 10 } else { ask_again };
+        let soon = self.heard.is_some() || self.runs == Runs::Unknown;
+        let wait = if soon { ask_again / 10 } else { ask_again };
         self.runs = Runs::Plain { ask_at: now.saturating_add(wait) };
     }
 }
@@ -169,14 +197,28 @@ mod tests {
     }
 
     #[test]
+    fn a_host_that_once_answered_is_asked_again_ten_times_as_soon() {
+        let mut peers = Peers::new(10);
+        let peer = peers.learn(ADDRESS, MAC, true, Time::ZERO).unwrap();
+        let wait = |peer: &mut Peer| {
+            peer.is_silent(Span::from_secs(10), Time::ZERO);
+            let Runs::Plain { ask_at } = peer.runs else { panic!("{:?}", peer.runs) };
+            ask_at.saturating_since(Time::ZERO).as_secs_f64()
+        };
+        assert_eq!([wait(peer), wait(peer), wait(peer)], [1.0, 10.0, 10.0]);
+        peer.hear(Time::ZERO);
+        assert_eq!([wait(peer), wait(peer), wait(peer)], [1.0, 1.0, 1.0]);
+    }
+
+    #[test]
     fn a_host_may_open_512_flows_without_data_and_then_128_per_second() {
         let mut peers = Peers::new(10);
         let peer = peers.learn(ADDRESS, MAC, true, Time::ZERO).unwrap();
-        assert_eq!((0..1000).filter(|_| peer.take_unproven(Time::ZERO)).count(), 512);
+        assert_eq!((0..1000).filter(|_| peer.unproven.take(Time::ZERO)).count(), 512);
         let later = Time::ZERO + Span::from_secs(1);
-        assert_eq!((0..1000).filter(|_| peer.take_unproven(later)).count(), 128);
-        peer.return_unproven();
-        assert!(peer.take_unproven(later) && !peer.take_unproven(later));
+        assert_eq!((0..1000).filter(|_| peer.unproven.take(later)).count(), 128);
+        peer.unproven.give_back();
+        assert!(peer.unproven.take(later) && !peer.unproven.take(later));
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl Driver {
             Holds::Acks { .. } => (HEADERS, false),
         };
         let frames = FrameSocket::open(card.index())?;
-        let sniffer = Sniffer::open(card.index())?;
+        let sniffer = Sniffer::open(card.index(), setup.holds)?;
         let queue = Queue::open(setup.queue, copied, copying)?;
         let start =
             clock_gettime(ClockId::CLOCK_MONOTONIC).map_err(IoError::socket("cannot read the clock"))?;

@@ -149,7 +149,12 @@ pub(super) fn held(holds: Holds) -> Vec<Instruction> {
 /// segments that open or end a connection, in both directions, incoming data, and some of the incoming
 /// acknowledgements. It sees a packet from its Ethernet
 /// header on, and lets [`SNAP_LEN`] bytes pass.
-pub(super) fn sniffed() -> Vec<Instruction> {
+///
+/// Where data is held, one in 128 of all other segments passes too, in both directions: those whose identification,
+/// which TCP counts up, has seven zeros at its end. They tell the Ethernet address behind a connection that was there
+/// before the daemon.
+pub(super) fn sniffed(holds: Holds) -> Vec<Instruction> {
+    const BETWEEN_SAMPLES: u32 = 0x7f;
     const OUTGOING: u32 = 4;
     const OTHER_HOST: u32 = 3;
     /// One of 256 incoming acknowledgements passes.
@@ -163,6 +168,10 @@ pub(super) fn sniffed() -> Vec<Instruction> {
     program.jump(JEQ, OTHER_HOST, To::Reject, To::Next);
     program.load(LD_B_IND, ETHERNET + 13);
     program.jump(JSET, SYN | FIN | RST, To::Accept, To::Next);
+    if holds == Holds::Data {
+        program.load(LD_H_ABS, ETHERNET + 4);
+        program.jump(JSET, BETWEEN_SAMPLES, To::Next, To::Accept);
+    }
     program.load(LD_W_ABS, PACKET_TYPE);
     program.jump(JEQ, OUTGOING, To::Reject, To::Next);
     // A daemon that is started while a connection only sends learns the address of the other host from these.
@@ -267,8 +276,10 @@ mod tests {
         fn the_programs_agree_with_the_parser_on_every_kind_of_segment(
             flags in 0u32..64, ip_options in 0u8..=10, tcp_options in 0u8..=10,
             payload in prop_oneof![Just(0u16), 0u16..1460], packet_type in prop_oneof![Just(0u32), Just(3), Just(4)],
+            id in prop_oneof![Just(0x1280u16), any::<u16>()],
         ) {
-            let packet = packet(flags, ip_options, tcp_options, payload);
+            let mut packet = packet(flags, ip_options, tcp_options, payload);
+            packet[4..6].copy_from_slice(&id.to_be_bytes());
             let segment = Segment::parse(&packet).unwrap();
             prop_assert_eq!(segment.payload, payload);
             let special = segment.flags.syn() || segment.flags.fin() || segment.flags.rst();
@@ -283,12 +294,15 @@ mod tests {
             let asks = Holds::Acks { syn_acks: false, requests: true };
             prop_assert_eq!(run(&held(asks), &packet, 0) != 0, segment.flags.ack() && !special);
             let seen = packet_type != 3 && (special || payload > 0 && packet_type == 0);
-            prop_assert_eq!(run(&sniffed(), &framed(&packet), packet_type) != 0, seen);
+            let acks = Holds::Acks { syn_acks: false, requests: false };
+            prop_assert_eq!(run(&sniffed(acks), &framed(&packet), packet_type) != 0, seen);
+            let seen = seen || packet_type != 3 && id % 128 == 0;
+            prop_assert_eq!(run(&sniffed(Holds::Data), &framed(&packet), packet_type) != 0, seen);
         }
 
         #[test]
         fn no_bytes_lead_a_program_astray(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
-            for program in [held(Holds::Data), held(Holds::Acks { syn_acks: true, requests: false }), sniffed()] {
+            for program in [held(Holds::Data), held(Holds::Acks { syn_acks: true, requests: false }), sniffed(Holds::Data)] {
                 prop_assert!(run(&program, &bytes, 0) <= SNAP_LEN);
             }
         }

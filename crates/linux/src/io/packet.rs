@@ -116,8 +116,8 @@ pub(super) struct Sniffer {
 }
 
 impl Sniffer {
-    pub fn open(index: u32) -> Result<Sniffer, IoError> {
-        let program = filter::sniffed();
+    pub fn open(index: u32, holds: filter::Holds) -> Result<Sniffer, IoError> {
+        let program = filter::sniffed(holds);
         let socket = open(index, EVERY_TYPE, |socket| sys::attach_filter(socket, &program))?;
         Ok(Sniffer { socket, batch: Batch::new(BATCH, filter::SNAP_LEN as usize), seen: 0 })
     }

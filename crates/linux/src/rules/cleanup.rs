@@ -53,6 +53,14 @@ impl Journal {
         if let Some(problem) = undo_recorded(&mut journal, &left).into_iter().next() {
             return Err(RulesError::Leftover { device: device.into(), problem: problem.to_string() });
         }
+        if !left.is_empty() {
+            tracing::warn!(
+                dev = device,
+                steps = left.len(),
+                pid = contents.pid,
+                "a killed daemon's rules are undone"
+            );
+        }
         journal.start(&namespace, device, command_line)?;
         Ok(journal)
     }

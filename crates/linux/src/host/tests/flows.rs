@@ -147,6 +147,34 @@ fn a_clock_that_jumps_gives_no_burst() {
 }
 
 #[test]
+fn an_incast_of_35_flows_fills_the_card_fairly_with_a_short_queue_though_timers_are_late() {
+    let mut net = Net::of(8, "expresspass", Way { spread: us(100), ..Way::GOOD });
+    net.late = us(60);
+    for port in 1000..1005 {
+        (0..7).for_each(|host| {
+            net.open(host, 7, port, u64::MAX);
+        });
+    }
+    net.run_for(ms(500));
+    net.nodes[7].arrived.clear();
+    net.run_for(ms(1000));
+    let arrived = &net.nodes[7].arrived;
+    assert!((7600..=7710).contains(&arrived.len()), "{}", arrived.len());
+    assert!(arrived.iter().all(|(_, segment)| segment.is_scheduled()));
+    let counts: Vec<f64> = (0..7)
+        .map(|host| arrived.iter().filter(|(_, data)| data.flow.source == address(host)).count() as f64)
+        .collect();
+    assert!(counts.iter().all(|count| (count / 1101.0 - 1.0).abs() < 0.2), "{counts:?}");
+    // The queue of a port of 100 Mbit/s, at which a frame of 1538 bytes takes 123.04 us.
+    let (mut queue, mut longest, mut last) = (0.0f64, 0.0f64, arrived[0].0);
+    for (at, _) in arrived {
+        queue = (queue - at.saturating_since(last).as_us_f64() / 123.04).max(0.0) + 1.0;
+        (longest, last) = (longest.max(queue), *at);
+    }
+    assert!(longest < 8.0, "{longest}");
+}
+
+#[test]
 fn an_idle_host_has_no_timer() {
     let mut net = Net::of(2, "expresspass", Way::GOOD);
     assert_eq!(Datapath::next_timeout(net.host(0)), Time::MAX);
