@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, PercentFormatter
@@ -36,15 +35,17 @@ def palette_of(labels: Sequence[str]) -> Palette:
 
 
 def distributions(
-    panels: Mapping[str, Mapping[str, Curve]], x: str, y: str, *, log: bool = False, scale: float = 1.0
+    panels: Mapping[str, Mapping[str, Curve]], x: str, y: str, *, log: bool = False, at: float | None = None
 ) -> Figure:
-    """Distributions as curves of `value` and `share`, a panel for each title."""
+    """Distributions as curves of `value` and `share`, a panel for each title; `at` is marked by a line."""
     palette = palette_of([label for curves in panels.values() for label in curves])
     figure, all_axes = grid(len(panels))
     for axes, (title, curves) in zip(all_axes, panels.items(), strict=True):
         for label, curve in curves.items():
-            axes.plot(np.array(curve["value"]) * scale, curve["share"], label=label, **look(label, palette))
+            axes.plot(curve["value"], curve["share"], label=label, **look(label, palette))
         axes.set(title=title, xlabel=x, ylabel=y, ylim=(0, 1.005))
+        if at is not None:
+            axes.axvline(at, color=style.MUTED, lw=1, ls=":")
         if log:
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
@@ -75,8 +76,10 @@ def courses(
 
 
 def legend(figure: Figure, axes: Axes) -> None:
-    """A legend below all panels."""
+    """A legend below all panels, if there is more than one curve."""
     handles, labels = axes.get_legend_handles_labels()
+    if len(labels) < 2:
+        return
     columns = 2 if max(map(len, labels)) > 14 else 4
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), columns))
 
