@@ -160,16 +160,40 @@ pub(super) fn send_frames(socket: BorrowedFd<'_>, frames: &[Frame]) -> Result<us
 
 /// Gives the calling thread the highest ordinary priority, and what it starts later the usual one if that may be. Needs
 /// CAP_SYS_NICE, or this priority beforehand.
+///
+/// The thread also asks for the processor in slices of 100 us. From Linux 6.12 on, a thread with shorter slices waits
+/// less for others when it wakes up; earlier kernels ignore the wish.
 pub(super) fn raise_priority() -> Result<(), Errno> {
     const HIGHEST: c_int = -20;
-    let usual = libc::sched_param { sched_priority: 0 };
-    let policy = libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK;
-    // SAFETY: the first call has no pointers; the second one reads `usual`, which outlives it.
+    /// `struct sched_attr` in its first version (sched_setattr(2)).
+    #[repr(C)]
+    struct Attributes {
+        size: u32,
+        policy: u32,
+        flags: u64,
+        nice: i32,
+        priority: u32,
+        runtime_ns: u64,
+        deadline_ns: u64,
+        period_ns: u64,
+    }
+    let attributes = Attributes {
+        size: size_of::<Attributes>() as u32,
+        policy: libc::SCHED_OTHER as u32,
+        flags: libc::SCHED_FLAG_RESET_ON_FORK as u64,
+        nice: HIGHEST,
+        priority: 0,
+        runtime_ns: 100_000,
+        deadline_ns: 0,
+        period_ns: 0,
+    };
+    // SAFETY: the first call has no pointers; the second one reads `attributes`, which outlives it and has the size that
+    // it says.
     #[allow(unsafe_code)] // nix has neither call.
     unsafe {
         Errno::result(libc::setpriority(libc::PRIO_PROCESS, 0, HIGHEST))?;
         // The unit file of systemd forbids this call; then threads that are started later run at high priority too.
-        libc::sched_setscheduler(0, policy, &usual);
+        libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0);
     }
     Ok(())
 }
