@@ -9,36 +9,47 @@ use std::fmt::Write;
 
 /// Returns the settings of a kind of daemon, and the parameters for its `--set`; `None` for an unknown kind.
 pub fn of(kind: &str) -> Option<String> {
-    let (own, parameters): (&[Spec], Vec<(&str, &[Spec])>) = match kind {
+    let (own, parameters): (&[Spec], Vec<Parameters>) = match kind {
         "host" => {
             let transports =
                 ["expresspass", "ec4"].into_iter().filter_map(|name| HostConfig::transport(name).ok());
-            let transports = transports.map(|transport| (transport.info().name, transport.info().params));
-            (HostSettings::SPECS, [("host", HostParams::SPECS)].into_iter().chain(transports).collect())
+            // A host's defaults are not those of the simulator in all cases.
+            let transports = transports
+                .map(|transport| (transport.info().name, transport.info().params, transport.write()));
+            let host: Parameters = ("host", HostParams::SPECS, Defaults::new());
+            (HostSettings::SPECS, [host].into_iter().chain(transports).collect())
         }
-        "pac" => (PacSettings::SPECS, vec![("pac", PacParams::SPECS)]),
+        "pac" => (PacSettings::SPECS, vec![("pac", PacParams::SPECS, Defaults::new())]),
         "switch" => (SwitchSettings::SPECS, Vec::new()),
         _ => return None,
     };
     let mut out = settings(own);
-    for (name, specs) in parameters {
+    for (name, specs, defaults) in parameters {
         let _ = write!(out, "\nParameters of {name}, for --set and the table [{kind}.set] of the file:\n\n");
-        out.push_str(&table("parameter", specs, |spec| format!("`{}`", spec.name)));
+        out.push_str(&table("parameter", specs, &defaults, |spec| format!("`{}`", spec.name)));
     }
     Some(out)
 }
 
 /// Returns the table of settings, each with its flag.
 fn settings(specs: &[Spec]) -> String {
-    table("flag", specs, |spec| format!("`{}`", flag_of(spec.name)))
+    table("flag", specs, &Defaults::new(), |spec| format!("`{}`", flag_of(spec.name)))
 }
 
-fn table(first: &str, specs: &[Spec], name: impl Fn(&Spec) -> String) -> String {
+/// A name, and parameters with the defaults that are not as declared.
+type Parameters = (&'static str, &'static [Spec], Defaults);
+
+/// Names of parameters with the defaults that they have instead of those of their declarations, written as TOML.
+type Defaults = Vec<(&'static str, String)>;
+
+fn table(first: &str, specs: &[Spec], defaults: &Defaults, name: impl Fn(&Spec) -> String) -> String {
     let mut out = format!("| {first} | value | default | meaning |\n|---|---|---|---|\n");
     for spec in specs {
         let value = [spec.kind_and_unit(), spec.range()].into_iter().filter(|text| !text.is_empty());
         let value = value.collect::<Vec<_>>().join(", ");
-        let default = match spec.default {
+        let default =
+            defaults.iter().find(|(name, _)| *name == spec.name).map(|(_, value)| value.trim_matches('"'));
+        let default = match default.unwrap_or(spec.default) {
             "" => "none".to_owned(),
             REQUIRED => "must be given".to_owned(),
             default => format!("`{default}`"),
@@ -70,7 +81,8 @@ mod tests {
     fn the_page_on_the_daemon_lists_every_setting_as_it_is_declared() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/clearwayd.md");
         let page = std::fs::read_to_string(path).expect("the page is there");
-        let parameters = |specs: &[Spec]| table("parameter", specs, |spec| format!("`{}`", spec.name));
+        let parameters =
+            |specs: &[Spec]| table("parameter", specs, &Defaults::new(), |spec| format!("`{}`", spec.name));
         let mut written = page.clone();
         for (kind, expected) in [
             ("every daemon", settings(ServiceSettings::SPECS)),
@@ -91,6 +103,17 @@ mod tests {
                 "docs/clearwayd.md was not up to date; this test has written its tables anew, so commit the page"
             );
         }
+    }
+
+    #[test]
+    fn parameters_of_transports_are_listed_with_the_defaults_of_hosts() {
+        let host = of("host").expect("a kind of daemon");
+        let defaults = |name: &str| {
+            let lines = host.lines().filter(|line| line.starts_with(&format!("| `{name}` |")));
+            lines.map(|line| line.split(" | ").nth(2).unwrap_or_default().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(defaults("randomize_size"), ["`false`"; 2]);
+        assert_eq!(defaults("bucket"), ["`840 B`"; 2]);
     }
 
     #[test]
