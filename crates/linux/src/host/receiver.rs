@@ -14,6 +14,10 @@ const TAKEOVER: Span = Span::from_ms(50);
 /// The time without any sign after which a flow may come from another Ethernet address.
 const MOVE: Span = Span::from_secs(1);
 
+/// The least round-trip time that counts: less than one wake-up of a daemon takes, so data that answers a credit sooner
+/// is forged, or the clock is coarse. Without a bound the rate would be updated as often as the clock ticks.
+const RTT_MIN: Span = Span::from_us(20);
+
 /// The settings of all receiving sides of a host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReceiveSettings {
@@ -152,6 +156,7 @@ impl ReceiveFlow {
     pub fn on_data(&mut self, segment: &Segment, settings: &ReceiveSettings, now: Time) -> bool {
         let Some((credit, echo)) = self.departures.spend(segment.id) else { return false };
         (self.used, self.since, self.due, self.left) = (now, now, 0, 0);
+        let echo = echo.min(Time::from_ps(now.as_ps().saturating_sub(RTT_MIN.as_ps())));
         self.rtt = (self.rtt * 7 + now.saturating_since(echo)) / 8;
         let (offset, payload) = (self.offset, u32::from(segment.payload));
         self.offset = offset.saturating_add(u64::from(payload));

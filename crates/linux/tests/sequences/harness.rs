@@ -19,6 +19,9 @@ const REMEMBERED: usize = 16;
 /// The most calls of the timer at one time.
 const TIMEOUTS_MAX: u32 = 10_000;
 
+/// The least mean time between two calls of the timer.
+const PER_TIMEOUT: Span = Span::from_us(5);
+
 /// A flow among few, so that inputs meet.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub struct Flow {
@@ -110,6 +113,26 @@ pub struct Harness<D> {
     frames: Vec<[u8; FRAME_LEN]>,
     /// The last time at which the timers came too late.
     stalled: Option<Time>,
+}
+
+/// Returns a sequence in which credits of a flow are spent in the instant in which they leave.
+pub fn credits_spent_at_once() -> Vec<Step> {
+    let flow = Flow { peer: 1, port: 1, incoming: false };
+    let syn = Seen {
+        flow,
+        flags: 2,
+        payload: 0,
+        id: 0,
+        scheduled: false,
+        marked: false,
+        seq: 0,
+        ack: 0,
+        timestamps: None,
+    };
+    // The request beside the SYN comes back, so the host sends credits for its own flow. Those of a stall leave at once.
+    let mut steps = vec![Step::Segment(syn), Step::Echo { which: 0 }, Step::Stall { ms: 16 }];
+    steps.extend((2..12).map(|which| Step::Spend { which, payload: 100, marked: false }));
+    steps
 }
 
 impl Flow {
@@ -282,10 +305,13 @@ impl<D: Datapath> Harness<D> {
     fn wait(&mut self, span: Span) {
         let until = self.now + span;
         let (mut at, mut count) = (self.now, 0);
+        let mut left = u64::from(TIMEOUTS_MAX) + span.as_ps() / PER_TIMEOUT.as_ps();
         while self.datapath.next_timeout() <= until {
             let due = self.datapath.next_timeout().max(self.now);
             count = if due > at { 0 } else { count + 1 };
             assert!(count < TIMEOUTS_MAX, "the timer does not move on from {due}");
+            left -= 1;
+            assert!(left > 0, "the timer fires more often than once per {PER_TIMEOUT} until {due}");
             (at, self.now) = (due, due);
             self.datapath.handle_timeout(due, &mut self.actions);
             self.check();

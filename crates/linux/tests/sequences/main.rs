@@ -20,6 +20,11 @@ fn steps(bytes: &[u8]) -> Vec<Step> {
     steps
 }
 
+#[test]
+fn credits_that_are_spent_in_the_instant_in_which_they_leave_do_not_make_the_timer_spin() {
+    harness::play(host::setup(), &harness::credits_spent_at_once());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) })]
 
