@@ -8,6 +8,8 @@
 //! | receiving side (`receiver`) | the transport's receiver, with its pacer, loss meter and feedback control |
 //! | network card (`credits`) | `CreditLimiter`: the credits of all flows take the share that a port gives them |
 //!
+//! `sending` and `receiving` hold the rules that span flows: who gets a place in the tables, and which frames count.
+//!
 //! **Data.** The kernel's TCP retransmits, orders and acknowledges, so the receiver is told that all data comes in
 //! order. A data packet names the credit that it spends; the receiver learns from that which credits were lost.
 //!
@@ -30,7 +32,9 @@ mod credits;
 mod numbers;
 mod peers;
 mod receiver;
+mod receiving;
 mod sender;
+mod sending;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -38,15 +42,15 @@ mod tests;
 pub use config::{ConfigError, HostConfig, HostParams, TRANSPORTS};
 
 use crate::datapath::{Actions, Datapath, Direction, HeldId, Link, Metric, Verdict};
-use crate::wire::{Control, ControlError, FlowKey, Kind, MacAddr, Segment};
+use crate::wire::{Control, ControlError, Kind, Segment};
 use clearway_proto::expresspass::State;
-use clearway_proto::{AnyTransport, Entity, Rng, mix};
-use clearway_units::{Rate, Span, Time};
+use clearway_proto::{AnyTransport, mix};
+use clearway_units::{Span, Time};
 use counters::{Counters, Plain, Refusal};
-use credits::{CreditQueue, Waiting};
+use credits::CreditQueue;
 use peers::{Allowance, Peers, Runs};
-use receiver::{Answer, ReceiveFlow, ReceiveSettings};
-use sender::{Mode, SendCx, SendFlow, SendSettings};
+use receiver::{ReceiveFlow, ReceiveSettings};
+use sender::{Mode, SendFlow, SendSettings};
 use std::hash::Hasher;
 use table::{Slot, Table};
 
@@ -184,149 +188,6 @@ impl Host {
         hasher.finish()
     }
 
-    /// Returns the sending side of a flow, which is made if need be.
-    fn send_slot(&mut self, key: FlowKey, now: Time) -> Result<Slot, Plain> {
-        if let Some(slot) = self.senders.find(&key) {
-            return Ok(slot);
-        }
-        let peer = self.peers.get(key.destination).ok_or(Plain::NoAddress)?;
-        let mode = match peer.runs {
-            Runs::Unknown => Mode::Probing(Time::MAX),
-            Runs::Clearway => Mode::Controlled,
-            Runs::Plain { ask_at } if now < ask_at => return Err(Plain::Unanswered),
-            Runs::Plain { .. } => Mode::Plain(now),
-        };
-        if peer.sends >= self.config.params.flows_per_peer {
-            return Err(Plain::FlowLimit);
-        }
-        let (mac, cookie) = (peer.mac, self.cookie(self.serial));
-        let flow = SendFlow::new(key, cookie, mac, mode, &self.send, now);
-        let slot = self.senders.insert(key, flow).ok_or(Plain::FlowLimit)?;
-        self.serial += 1;
-        if let Some(peer) = self.peers.get_mut(key.destination) {
-            peer.sends += 1;
-        }
-        self.start_sweeps(now);
-        Ok(slot)
-    }
-
-    /// Runs `input` on the sending side of a flow, and does what follows from it.
-    fn with_sender<R>(
-        &mut self,
-        slot: Slot,
-        now: Time,
-        actions: &mut Actions,
-        input: impl FnOnce(&mut SendFlow, &mut SendCx<'_>) -> R,
-    ) -> Option<R> {
-        let flow = self.senders.get_mut(slot)?;
-        let mut cx = SendCx { settings: &self.send, counters: &mut self.counters, actions, now };
-        let result = input(flow, &mut cx);
-        let key = flow.key();
-        if flow.take_unanswered()
-            && let Some(peer) = self.peers.get_mut(key.destination)
-            && peer.heard.is_none_or(|heard| now.saturating_since(heard) >= self.config.params.silence)
-        {
-            if !matches!(peer.runs, Runs::Plain { .. }) {
-                tracing::info!(peer = %key.destination, "the host does not answer requests: plain TCP to it");
-            }
-            peer.is_silent(self.config.params.ask_again, now);
-        }
-        if flow.is_over() {
-            self.remove_sender(&key);
-        } else {
-            let at = flow.next_timer(&self.send);
-            self.senders.set_timer(slot, at);
-        }
-        Some(result)
-    }
-
-    fn remove_sender(&mut self, key: &FlowKey) {
-        if self.senders.remove(key).is_some()
-            && let Some(peer) = self.peers.get_mut(key.destination)
-        {
-            peer.sends -= 1;
-        }
-    }
-
-    fn remove_receiver(&mut self, key: &FlowKey) {
-        if self.receivers.remove(key).is_some()
-            && let Some(peer) = self.peers.get_mut(key.source)
-        {
-            peer.receives -= 1;
-        }
-    }
-
-    /// Returns true if a plain flow may ask for credits now.
-    fn may_ask(&mut self, key: &FlowKey, ask_at: Time, now: Time) -> bool {
-        if now < ask_at {
-            return false;
-        }
-        let ask_again = self.config.params.ask_again;
-        match self.peers.get_mut(key.destination) {
-            Some(peer) => match peer.runs {
-                Runs::Plain { ask_at } if now < ask_at => false,
-                Runs::Plain { .. } => {
-                    peer.is_silent(ask_again, now);
-                    true
-                }
-                Runs::Unknown | Runs::Clearway => true,
-            },
-            None => false,
-        }
-    }
-
-    /// Handles a SYN or a SYN-ACK that leaves.
-    fn on_syn(&mut self, segment: &Segment, now: Time, actions: &mut Actions) {
-        let is_answer = segment.flags.ack();
-        let key = segment.flow;
-        let runs = self.peers.get(key.destination).map(|peer| peer.runs);
-        // A host whose request came beside its SYN is known. Most flows back to it are short, or stay empty.
-        if !self.asks_on_syn || is_answer && runs != Some(Runs::Unknown) {
-            return;
-        }
-        let Ok(slot) = self.send_slot(key, now) else { return };
-        let Some(Mode::Plain(ask_at)) = self.senders.get(slot).map(SendFlow::mode) else {
-            self.with_sender(slot, now, actions, |flow, cx| {
-                flow.on_syn(now);
-                flow.ask(cx);
-                if is_answer {
-                    flow.on_open(cx);
-                }
-            });
-            return;
-        };
-        if self.may_ask(&key, ask_at, now) {
-            self.with_sender(slot, now, actions, |flow, cx| flow.ask(cx));
-        }
-    }
-
-    /// Handles a frame of the receiver of a flow.
-    fn on_answer(
-        &mut self,
-        control: &Control,
-        from: MacAddr,
-        now: Time,
-        actions: &mut Actions,
-    ) -> Result<(), Refusal> {
-        let slot = self.senders.find(&control.flow).ok_or(Refusal::UnknownFlow)?;
-        let flow = self.senders.get(slot).ok_or(Refusal::UnknownFlow)?;
-        if let Some(reason) = flow.refuses(control, from) {
-            return Err(reason);
-        }
-        let was_controlled = flow.mode() == Mode::Controlled;
-        let handled = self.with_sender(slot, now, actions, |flow, cx| match control.kind {
-            Kind::Accept => flow.on_accept(control, cx),
-            Kind::Stopped => flow.on_stopped(control, cx),
-            Kind::Credit => flow.on_credit(control, cx),
-            _ => Err(Refusal::Kind),
-        });
-        handled.unwrap_or(Err(Refusal::UnknownFlow))?;
-        if !was_controlled || control.kind != Kind::Credit {
-            self.hear(control.flow.destination, control, now);
-        }
-        Ok(())
-    }
-
     /// Records that a host runs Clearway, and compares its MTU with ours.
     fn hear(&mut self, address: std::net::Ipv4Addr, control: &Control, now: Time) {
         let Some(peer) = self.peers.get_mut(address) else { return };
@@ -342,200 +203,6 @@ impl Host {
             if self.lines.take(now) {
                 tracing::warn!(peer = %address, theirs, ours, "the MTU of the host differs from ours; set both alike");
             }
-        }
-    }
-
-    /// Handles a request, and starts credits.
-    fn on_request(
-        &mut self,
-        control: &Control,
-        from: MacAddr,
-        now: Time,
-        actions: &mut Actions,
-    ) -> Result<(), Refusal> {
-        let key = control.flow;
-        self.counters.requests_received += 1;
-        if let Some(slot) = self.receivers.find(&key) {
-            let flow = self.receivers.get(slot).ok_or(Refusal::UnknownFlow)?;
-            if !flow.may_come_from(from, now) {
-                return Err(Refusal::Address);
-            }
-            if flow.cookie() != control.cookie {
-                if !flow.may_be_taken_over(now) {
-                    return Err(Refusal::Cookie);
-                }
-                self.remove_receiver(&key);
-                self.counters.takeovers += 1;
-            }
-        }
-        let slot = match self.receivers.find(&key) {
-            Some(slot) => slot,
-            // What would get no credits shall take no memory either.
-            None if !self.unproven.is_left(now) => return Err(Refusal::Flood),
-            None => self.add_receiver(control, from, now)?,
-        };
-        let Some(flow) = self.receivers.get_mut(slot) else { return Err(Refusal::UnknownFlow) };
-        if flow.is_new_session(control.session) && !flow.is_proven {
-            let peer = self.peers.get_mut(key.source).ok_or(Refusal::Flows)?;
-            if !self.unproven.is_left(now) || !peer.unproven.take(now) {
-                return Err(Refusal::Flood);
-            }
-            self.unproven.take(now);
-        }
-        flow.on_request(control, from, now);
-        self.hear(key.source, control, now);
-        self.drain(slot, now, actions);
-        Ok(())
-    }
-
-    /// Makes the receiving side of the flow that a request asks for.
-    fn add_receiver(&mut self, control: &Control, from: MacAddr, now: Time) -> Result<Slot, Refusal> {
-        let key = control.flow;
-        let peer = self.peers.learn(key.source, from, false, now).ok_or(Refusal::Flows)?;
-        if peer.is_sure && peer.mac != from {
-            return Err(Refusal::Address);
-        }
-        if peer.receives >= self.config.params.flows_per_peer {
-            return Err(Refusal::PeerFlows);
-        }
-        let rate = Rate::bps(control.value.max(1_000_000));
-        let end = self.config.transport.receiver(&self.config.env(rate)).into_dyn();
-        let rng = Rng::stream(self.seed, Entity::Receiver, self.serial);
-        let flow = ReceiveFlow::new(control, from, self.serial, end, rng, self.send.base_rtt, now);
-        let slot = self.receivers.insert(key, flow).ok_or(Refusal::Flows)?;
-        self.serial += 1;
-        peer.receives += 1;
-        self.start_sweeps(now);
-        Ok(slot)
-    }
-
-    /// Handles a stop.
-    fn on_stop(
-        &mut self,
-        control: &Control,
-        from: MacAddr,
-        now: Time,
-        actions: &mut Actions,
-    ) -> Result<(), Refusal> {
-        self.counters.stops_received += 1;
-        let Some(slot) = self.receivers.find(&control.flow) else {
-            // Nobody sends credits for the flow, which is all that the sender wants to hear.
-            self.counters.stops_answered += 1;
-            let stopped = Control { kind: Kind::Stopped, number: 0, value: 0, mtu: 0, ..*control };
-            actions.frames.push(stopped.to_frame(self.config.address, from));
-            return Ok(());
-        };
-        let Some(flow) = self.receivers.get_mut(slot) else { return Err(Refusal::UnknownFlow) };
-        if flow.cookie() != control.cookie {
-            return Err(Refusal::Cookie);
-        }
-        if !flow.may_come_from(from, now) {
-            return Err(Refusal::Address);
-        }
-        flow.on_stop(control.session, now);
-        self.drain(slot, now, actions);
-        Ok(())
-    }
-
-    /// Handles incoming data that names a credit.
-    fn on_data(&mut self, segment: &Segment, now: Time, actions: &mut Actions) {
-        let Some(slot) = self.receivers.find(&segment.flow) else {
-            return self.counters.refuse(Refusal::UnknownFlow);
-        };
-        let Some(flow) = self.receivers.get_mut(slot) else { return };
-        if !flow.on_data(segment, &self.receive, now) {
-            return self.counters.refuse(Refusal::Number);
-        }
-        self.counters.data_received += 1;
-        self.counters.data_marked += u64::from(segment.ecn == crate::wire::Ecn::Marked);
-        if !flow.is_proven {
-            flow.is_proven = true;
-            self.unproven.give_back();
-            if let Some(peer) = self.peers.get_mut(segment.flow.source) {
-                peer.unproven.give_back();
-            }
-        }
-        self.drain(slot, now, actions);
-    }
-
-    /// Sends the answers of a receiving side, and puts its credits into the queue of the card.
-    fn drain(&mut self, slot: Slot, now: Time, actions: &mut Actions) {
-        let Some(flow) = self.receivers.get_mut(slot) else { return };
-        let (key, mac) = (flow.key(), flow.mac());
-        let blank = Control {
-            kind: Kind::Stopped,
-            flow: key,
-            session: 0,
-            cookie: flow.cookie(),
-            number: 0,
-            value: 0,
-            mtu: 0,
-            wants_ecn: false,
-        };
-        let (mut at, gap) = flow.late_since(&self.receive, now);
-        loop {
-            while let Some(answer) = flow.poll(&self.receive, at) {
-                let control = match answer {
-                    Answer::Accept { session } => {
-                        self.counters.accepts_sent += 1;
-                        let (value, mtu) = (self.config.rate.as_bps(), self.config.mtu);
-                        let wants_ecn = self.wants_ecn;
-                        Control { kind: Kind::Accept, session, value, mtu, wants_ecn, ..blank }
-                    }
-                    Answer::Stopped { session } => {
-                        self.counters.stops_answered += 1;
-                        Control { session, ..blank }
-                    }
-                    Answer::Credit { session, number } => {
-                        let (serial, is_proven) = (flow.serial, flow.is_proven);
-                        self.credits.push(Waiting {
-                            slot,
-                            serial,
-                            peer: key.source,
-                            is_proven,
-                            session,
-                            number,
-                        });
-                        continue;
-                    }
-                };
-                actions.frames.push(control.to_frame(self.config.address, mac));
-            }
-            if at >= now {
-                break;
-            }
-            at = at.saturating_add(gap).min(now);
-        }
-        let at = flow.next_timer(&self.receive);
-        self.receivers.set_timer(slot, at);
-        self.send_credits(now, actions);
-    }
-
-    /// Sends the credits that may leave now.
-    fn send_credits(&mut self, now: Time, actions: &mut Actions) {
-        loop {
-            let receivers = &self.receivers;
-            let is_wanted = |waiting: &Waiting| {
-                let flow = receivers.get(waiting.slot);
-                flow.is_some_and(|flow| flow.serial == waiting.serial && flow.wants(waiting.session))
-            };
-            let Some(Waiting { slot, session, number, .. }) = self.credits.pop(now, is_wanted) else {
-                return;
-            };
-            let Some(flow) = self.receivers.get_mut(slot) else { return };
-            flow.on_departure(number, now);
-            self.counters.credits_sent += 1;
-            let control = Control {
-                kind: Kind::Credit,
-                flow: flow.key(),
-                session,
-                cookie: flow.cookie(),
-                number,
-                value: now.as_ps() / 1000,
-                mtu: 0,
-                wants_ecn: false,
-            };
-            actions.frames.push(control.to_frame(self.config.address, flow.mac()));
         }
     }
 

@@ -1,0 +1,220 @@
+//! The flows whose data this host receives, all together: requests, stops, data, and the credits on their way out.
+
+use super::Host;
+use super::counters::Refusal;
+use super::credits::Waiting;
+use super::receiver::{Answer, ReceiveFlow};
+use super::table::Slot;
+use crate::datapath::Actions;
+use crate::wire::{Control, FlowKey, Kind, MacAddr, Segment};
+use clearway_proto::{Entity, Rng};
+use clearway_units::{Rate, Time};
+
+impl Host {
+    pub(super) fn remove_receiver(&mut self, key: &FlowKey) {
+        if self.receivers.remove(key).is_some()
+            && let Some(peer) = self.peers.get_mut(key.source)
+        {
+            peer.receives -= 1;
+        }
+    }
+
+    /// Handles a request, and starts credits.
+    pub(super) fn on_request(
+        &mut self,
+        control: &Control,
+        from: MacAddr,
+        now: Time,
+        actions: &mut Actions,
+    ) -> Result<(), Refusal> {
+        let key = control.flow;
+        self.counters.requests_received += 1;
+        if let Some(slot) = self.receivers.find(&key) {
+            let flow = self.receivers.get(slot).ok_or(Refusal::UnknownFlow)?;
+            if !flow.may_come_from(from, now) {
+                return Err(Refusal::Address);
+            }
+            if flow.cookie() != control.cookie {
+                if !flow.may_be_taken_over(now) {
+                    return Err(Refusal::Cookie);
+                }
+                self.remove_receiver(&key);
+                self.counters.takeovers += 1;
+            }
+        }
+        let slot = match self.receivers.find(&key) {
+            Some(slot) => slot,
+            // What would get no credits shall take no memory either.
+            None if !self.unproven.is_left(now) => return Err(Refusal::Flood),
+            None => self.add_receiver(control, from, now)?,
+        };
+        let Some(flow) = self.receivers.get_mut(slot) else { return Err(Refusal::UnknownFlow) };
+        if flow.is_new_session(control.session) && !flow.is_proven {
+            let peer = self.peers.get_mut(key.source).ok_or(Refusal::Flows)?;
+            if !self.unproven.is_left(now) || !peer.unproven.take(now) {
+                return Err(Refusal::Flood);
+            }
+            self.unproven.take(now);
+        }
+        flow.on_request(control, from, now);
+        self.hear(key.source, control, now);
+        self.drain(slot, now, actions);
+        Ok(())
+    }
+
+    /// Makes the receiving side of the flow that a request asks for.
+    pub(super) fn add_receiver(
+        &mut self,
+        control: &Control,
+        from: MacAddr,
+        now: Time,
+    ) -> Result<Slot, Refusal> {
+        let key = control.flow;
+        let peer = self.peers.learn(key.source, from, false, now).ok_or(Refusal::Flows)?;
+        if peer.is_sure && peer.mac != from {
+            return Err(Refusal::Address);
+        }
+        if peer.receives >= self.config.params.flows_per_peer {
+            return Err(Refusal::PeerFlows);
+        }
+        let rate = Rate::bps(control.value.max(1_000_000));
+        let end = self.config.transport.receiver(&self.config.env(rate)).into_dyn();
+        let rng = Rng::stream(self.seed, Entity::Receiver, self.serial);
+        let flow = ReceiveFlow::new(control, from, self.serial, end, rng, self.send.base_rtt, now);
+        let slot = self.receivers.insert(key, flow).ok_or(Refusal::Flows)?;
+        self.serial += 1;
+        peer.receives += 1;
+        self.start_sweeps(now);
+        Ok(slot)
+    }
+
+    /// Handles a stop.
+    pub(super) fn on_stop(
+        &mut self,
+        control: &Control,
+        from: MacAddr,
+        now: Time,
+        actions: &mut Actions,
+    ) -> Result<(), Refusal> {
+        self.counters.stops_received += 1;
+        let Some(slot) = self.receivers.find(&control.flow) else {
+            // Nobody sends credits for the flow, which is all that the sender wants to hear.
+            self.counters.stops_answered += 1;
+            let stopped = Control { kind: Kind::Stopped, number: 0, value: 0, mtu: 0, ..*control };
+            actions.frames.push(stopped.to_frame(self.config.address, from));
+            return Ok(());
+        };
+        let Some(flow) = self.receivers.get_mut(slot) else { return Err(Refusal::UnknownFlow) };
+        if flow.cookie() != control.cookie {
+            return Err(Refusal::Cookie);
+        }
+        if !flow.may_come_from(from, now) {
+            return Err(Refusal::Address);
+        }
+        flow.on_stop(control.session, now);
+        self.drain(slot, now, actions);
+        Ok(())
+    }
+
+    /// Handles incoming data that names a credit.
+    pub(super) fn on_data(&mut self, segment: &Segment, now: Time, actions: &mut Actions) {
+        let Some(slot) = self.receivers.find(&segment.flow) else {
+            return self.counters.refuse(Refusal::UnknownFlow);
+        };
+        let Some(flow) = self.receivers.get_mut(slot) else { return };
+        if !flow.on_data(segment, &self.receive, now) {
+            return self.counters.refuse(Refusal::Number);
+        }
+        self.counters.data_received += 1;
+        self.counters.data_marked += u64::from(segment.ecn == crate::wire::Ecn::Marked);
+        if !flow.is_proven {
+            flow.is_proven = true;
+            self.unproven.give_back();
+            if let Some(peer) = self.peers.get_mut(segment.flow.source) {
+                peer.unproven.give_back();
+            }
+        }
+        self.drain(slot, now, actions);
+    }
+
+    /// Sends the answers of a receiving side, and puts its credits into the queue of the card.
+    pub(super) fn drain(&mut self, slot: Slot, now: Time, actions: &mut Actions) {
+        let Some(flow) = self.receivers.get_mut(slot) else { return };
+        let (key, mac) = (flow.key(), flow.mac());
+        let blank = Control {
+            kind: Kind::Stopped,
+            flow: key,
+            session: 0,
+            cookie: flow.cookie(),
+            number: 0,
+            value: 0,
+            mtu: 0,
+            wants_ecn: false,
+        };
+        let (mut at, gap) = flow.late_since(&self.receive, now);
+        loop {
+            while let Some(answer) = flow.poll(&self.receive, at) {
+                let control = match answer {
+                    Answer::Accept { session } => {
+                        self.counters.accepts_sent += 1;
+                        let (value, mtu) = (self.config.rate.as_bps(), self.config.mtu);
+                        let wants_ecn = self.wants_ecn;
+                        Control { kind: Kind::Accept, session, value, mtu, wants_ecn, ..blank }
+                    }
+                    Answer::Stopped { session } => {
+                        self.counters.stops_answered += 1;
+                        Control { session, ..blank }
+                    }
+                    Answer::Credit { session, number } => {
+                        let (serial, is_proven) = (flow.serial, flow.is_proven);
+                        self.credits.push(Waiting {
+                            slot,
+                            serial,
+                            peer: key.source,
+                            is_proven,
+                            session,
+                            number,
+                        });
+                        continue;
+                    }
+                };
+                actions.frames.push(control.to_frame(self.config.address, mac));
+            }
+            if at >= now {
+                break;
+            }
+            at = at.saturating_add(gap).min(now);
+        }
+        let at = flow.next_timer(&self.receive);
+        self.receivers.set_timer(slot, at);
+        self.send_credits(now, actions);
+    }
+
+    /// Sends the credits that may leave now.
+    pub(super) fn send_credits(&mut self, now: Time, actions: &mut Actions) {
+        loop {
+            let receivers = &self.receivers;
+            let is_wanted = |waiting: &Waiting| {
+                let flow = receivers.get(waiting.slot);
+                flow.is_some_and(|flow| flow.serial == waiting.serial && flow.wants(waiting.session))
+            };
+            let Some(Waiting { slot, session, number, .. }) = self.credits.pop(now, is_wanted) else {
+                return;
+            };
+            let Some(flow) = self.receivers.get_mut(slot) else { return };
+            flow.on_departure(number, now);
+            self.counters.credits_sent += 1;
+            let control = Control {
+                kind: Kind::Credit,
+                flow: flow.key(),
+                session,
+                cookie: flow.cookie(),
+                number,
+                value: now.as_ps() / 1000,
+                mtu: 0,
+                wants_ecn: false,
+            };
+            actions.frames.push(control.to_frame(self.config.address, flow.mac()));
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The flows whose data this host sends, all together: their places in the table, their peers, and the frames for them.
+
+use super::Host;
+use super::counters::{Plain, Refusal};
+use super::peers::Runs;
+use super::sender::{Mode, SendCx, SendFlow};
+use super::table::Slot;
+use crate::datapath::Actions;
+use crate::wire::{Control, FlowKey, Kind, MacAddr, Segment};
+use clearway_units::Time;
+
+impl Host {
+    /// Returns the sending side of a flow, which is made if need be.
+    pub(super) fn send_slot(&mut self, key: FlowKey, now: Time) -> Result<Slot, Plain> {
+        if let Some(slot) = self.senders.find(&key) {
+            return Ok(slot);
+        }
+        let peer = self.peers.get(key.destination).ok_or(Plain::NoAddress)?;
+        let mode = match peer.runs {
+            Runs::Unknown => Mode::Probing(Time::MAX),
+            Runs::Clearway => Mode::Controlled,
+            Runs::Plain { ask_at } if now < ask_at => return Err(Plain::Unanswered),
+            Runs::Plain { .. } => Mode::Plain(now),
+        };
+        if peer.sends >= self.config.params.flows_per_peer {
+            return Err(Plain::FlowLimit);
+        }
+        let (mac, cookie) = (peer.mac, self.cookie(self.serial));
+        let flow = SendFlow::new(key, cookie, mac, mode, &self.send, now);
+        let slot = self.senders.insert(key, flow).ok_or(Plain::FlowLimit)?;
+        self.serial += 1;
+        if let Some(peer) = self.peers.get_mut(key.destination) {
+            peer.sends += 1;
+        }
+        self.start_sweeps(now);
+        Ok(slot)
+    }
+
+    /// Runs `input` on the sending side of a flow, and does what follows from it.
+    pub(super) fn with_sender<R>(
+        &mut self,
+        slot: Slot,
+        now: Time,
+        actions: &mut Actions,
+        input: impl FnOnce(&mut SendFlow, &mut SendCx<'_>) -> R,
+    ) -> Option<R> {
+        let flow = self.senders.get_mut(slot)?;
+        let mut cx = SendCx { settings: &self.send, counters: &mut self.counters, actions, now };
+        let result = input(flow, &mut cx);
+        let key = flow.key();
+        if flow.take_unanswered()
+            && let Some(peer) = self.peers.get_mut(key.destination)
+            && peer.heard.is_none_or(|heard| now.saturating_since(heard) >= self.config.params.silence)
+        {
+            if !matches!(peer.runs, Runs::Plain { .. }) {
+                tracing::info!(peer = %key.destination, "the host does not answer requests: plain TCP to it");
+            }
+            peer.is_silent(self.config.params.ask_again, now);
+        }
+        if flow.is_over() {
+            self.remove_sender(&key);
+        } else {
+            let at = flow.next_timer(&self.send);
+            self.senders.set_timer(slot, at);
+        }
+        Some(result)
+    }
+
+    pub(super) fn remove_sender(&mut self, key: &FlowKey) {
+        if self.senders.remove(key).is_some()
+            && let Some(peer) = self.peers.get_mut(key.destination)
+        {
+            peer.sends -= 1;
+        }
+    }
+
+    /// Returns true if a plain flow may ask for credits now.
+    pub(super) fn may_ask(&mut self, key: &FlowKey, ask_at: Time, now: Time) -> bool {
+        if now < ask_at {
+            return false;
+        }
+        let ask_again = self.config.params.ask_again;
+        match self.peers.get_mut(key.destination) {
+            Some(peer) => match peer.runs {
+                Runs::Plain { ask_at } if now < ask_at => false,
+                Runs::Plain { .. } => {
+                    peer.is_silent(ask_again, now);
+                    true
+                }
+                Runs::Unknown | Runs::Clearway => true,
+            },
+            None => false,
+        }
+    }
+
+    /// Handles a SYN or a SYN-ACK that leaves.
+    pub(super) fn on_syn(&mut self, segment: &Segment, now: Time, actions: &mut Actions) {
+        let is_answer = segment.flags.ack();
+        let key = segment.flow;
+        let runs = self.peers.get(key.destination).map(|peer| peer.runs);
+        // A host whose request came beside its SYN is known. Most flows back to it are short, or stay empty.
+        if !self.asks_on_syn || is_answer && runs != Some(Runs::Unknown) {
+            return;
+        }
+        let Ok(slot) = self.send_slot(key, now) else { return };
+        let Some(Mode::Plain(ask_at)) = self.senders.get(slot).map(SendFlow::mode) else {
+            self.with_sender(slot, now, actions, |flow, cx| {
+                flow.on_syn(now);
+                flow.ask(cx);
+                if is_answer {
+                    flow.on_open(cx);
+                }
+            });
+            return;
+        };
+        if self.may_ask(&key, ask_at, now) {
+            self.with_sender(slot, now, actions, |flow, cx| flow.ask(cx));
+        }
+    }
+
+    /// Handles a frame of the receiver of a flow.
+    pub(super) fn on_answer(
+        &mut self,
+        control: &Control,
+        from: MacAddr,
+        now: Time,
+        actions: &mut Actions,
+    ) -> Result<(), Refusal> {
+        let slot = self.senders.find(&control.flow).ok_or(Refusal::UnknownFlow)?;
+        let flow = self.senders.get(slot).ok_or(Refusal::UnknownFlow)?;
+        if let Some(reason) = flow.refuses(control, from) {
+            return Err(reason);
+        }
+        let was_controlled = flow.mode() == Mode::Controlled;
+        let handled = self.with_sender(slot, now, actions, |flow, cx| match control.kind {
+            Kind::Accept => flow.on_accept(control, cx),
+            Kind::Stopped => flow.on_stopped(control, cx),
+            Kind::Credit => flow.on_credit(control, cx),
+            _ => Err(Refusal::Kind),
+        });
+        handled.unwrap_or(Err(Refusal::UnknownFlow))?;
+        if !was_controlled || control.kind != Kind::Credit {
+            self.hear(control.flow.destination, control, now);
+        }
+        Ok(())
+    }
+}
