@@ -1,6 +1,6 @@
 //! One end of a flow through one input, by the rules of [`Endpoint`].
 
-use super::flow::{Classes, End, Flow};
+use super::ends::{Classes, End, Receiving, Sending};
 use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, PacketId};
 use crate::net::{Network, Paths};
@@ -37,8 +37,8 @@ pub struct Standing {
     pub wants_transmit: bool,
     /// The end has unscheduled data to send.
     pub wants_unscheduled: bool,
-    /// The end needs nothing more.
-    pub finished: bool,
+    /// The end needs nothing more since this input.
+    pub has_finished: bool,
     /// Of a receiver, the bytes delivered; of a sender, the bytes that it knows to have arrived.
     pub bytes: u64,
     /// Of a sender that was truncated, the bytes of the flow in all.
@@ -68,7 +68,10 @@ impl Drive<'_> {
         let now = net.now();
         let mut cx = Cx { now, rng: &mut end.rng, stats: &mut end.stats };
         match input {
-            Input::Packet(packet, extra) => endpoint.handle_packet(packet, extra, &mut cx),
+            Input::Packet(packet, extra) => {
+                end.in_network -= 1;
+                endpoint.handle_packet(packet, extra, &mut cx);
+            }
             Input::Timer if endpoint.next_timeout() <= now => endpoint.handle_timeout(&mut cx),
             _ => {}
         }
@@ -81,15 +84,16 @@ impl Drive<'_> {
                 }
             }
             let way = Paths::choose(end.route, cx.rng);
+            end.in_network += 1;
             let (id, port) = net.enter(packet, &extra, flow, classes.of(packet.kind()), way);
             net.send(port, id);
         }
         arm_timer(net, end, endpoint.next_timeout(), timer);
-        end.finished = endpoint.is_finished();
+        let has_finished = note_finished(net, end, endpoint.is_finished());
         Standing {
             wants_transmit: false,
             wants_unscheduled: false,
-            finished: end.finished,
+            has_finished,
             bytes: 0,
             total: 0,
             has_message: false,
@@ -103,6 +107,17 @@ fn arm_timer(net: &mut Network, end: &mut End, deadline: Time, kind: EventKind) 
     if let Some(at) = end.timer.arm(deadline, net.now()) {
         net.agenda.at_host(end.host, at, kind);
     }
+}
+
+/// Notes whether an end needs nothing more. Answers whether that is new.
+#[inline]
+fn note_finished(net: &mut Network, end: &mut End, finished: bool) -> bool {
+    let has_finished = finished && !end.finished;
+    end.finished = finished;
+    if has_finished {
+        net.left_at = net.now();
+    }
+    has_finished
 }
 
 impl SenderVisitor for Drive<'_> {
@@ -150,6 +165,8 @@ pub struct Pulled {
     pub packet: Option<(PacketId, PortId)>,
     /// The end has more to send.
     pub more: bool,
+    /// The end needs nothing more since this packet.
+    pub has_finished: bool,
 }
 
 /// Asks a sending end for a packet of data.
@@ -171,33 +188,62 @@ impl SenderVisitor for Pull<'_> {
             if is_unscheduled { sender.poll_unscheduled(&mut cx) } else { sender.poll_transmit(&mut cx) };
         let Some(packet) = packet else { return Pulled { packet: None, more: false } };
         let way = Paths::choose(end.route, cx.rng);
+        end.in_network += 1;
         let entered = net.enter(packet, &Extra::None, flow, class, way);
         arm_timer(net, end, sender.next_timeout(), EventKind::SenderTimer(flow));
-        end.finished = sender.is_finished();
+        let has_finished = note_finished(net, end, sender.is_finished());
         let more = if is_unscheduled { sender.wants_unscheduled() } else { sender.wants_transmit(net.now()) };
-        Pulled { packet: Some(entered), more }
+        Pulled { packet: Some(entered), more, has_finished }
     }
 }
 
-impl Flow {
-    /// Drives the sending end.
+impl Sending {
+    /// Drives the end.
     #[inline]
-    pub fn drive_sender(&mut self, slot: FlowSlot, input: Input<'_>, net: &mut Network) -> Standing {
+    pub fn drive(&mut self, slot: FlowSlot, input: Input<'_>, net: &mut Network) -> Standing {
         let standing = self.sender.visit(Drive {
             net,
-            end: &mut self.sending,
+            end: &mut self.end,
             flow: slot,
             classes: self.classes,
             input,
             timer: EventKind::SenderTimer(slot),
             shim: None,
         });
-        Standing { has_message: standing.bytes >= self.acknowledged_at, ..standing }
+        Standing { has_message: self.messages.has_done(standing.bytes), ..standing }
     }
 
-    /// Drives the receiving end. The packets that it sends pass its shim, if it has one.
+    /// Asks the end for a packet of a class of data, and notes whether it still waits for its turn there.
     #[inline]
-    pub fn drive_receiver(
+    pub fn pull(&mut self, slot: FlowSlot, class: ClassId, net: &mut Network) -> Pulled {
+        let is_unscheduled = class != self.classes.data;
+        let pulled = self.sender.visit(Pull { net, end: &mut self.end, flow: slot, class, is_unscheduled });
+        *(if is_unscheduled { &mut self.unscheduled_in_turn } else { &mut self.in_turn }) = pulled.more;
+        pulled
+    }
+
+    /// The values that a sampled series shows of the end.
+    pub fn gauges(&mut self) -> Gauges {
+        self.sender.visit(ReadGauges)
+    }
+
+    /// The number of bytes that the end knows to have arrived.
+    pub fn acknowledged(&mut self) -> u64 {
+        struct Read;
+        impl SenderVisitor for Read {
+            type Output = u64;
+            fn visit<S: Sender>(self, sender: &mut S) -> u64 {
+                sender.acknowledged()
+            }
+        }
+        self.sender.visit(Read)
+    }
+}
+
+impl Receiving {
+    /// Drives the end. The packets that it sends pass its shim, if it has one.
+    #[inline]
+    pub fn drive(
         &mut self,
         slot: FlowSlot,
         input: Input<'_>,
@@ -206,60 +252,30 @@ impl Flow {
     ) -> Standing {
         let standing = self.receiver.visit(Drive {
             net,
-            end: &mut self.receiving,
+            end: &mut self.end,
             flow: slot,
             classes: self.classes,
             input,
             timer: EventKind::ReceiverTimer(slot),
             shim,
         });
-        let first = self.messages.front();
-        let has_message = first.is_some_and(|message| message.end <= standing.bytes);
-        Standing { has_message, ..standing }
+        Standing { has_message: self.messages.has_done(standing.bytes), ..standing }
     }
 
-    /// Asks the sending end for a packet of a class of data, and notes whether it still waits for its turn there.
-    #[inline]
-    pub fn pull(&mut self, slot: FlowSlot, class: ClassId, net: &mut Network) -> Pulled {
-        let is_unscheduled = class != self.classes.data;
-        let pulled =
-            self.sender.visit(Pull { net, end: &mut self.sending, flow: slot, class, is_unscheduled });
-        *(if is_unscheduled { &mut self.unscheduled_in_turn } else { &mut self.in_turn }) = pulled.more;
-        pulled
-    }
-
-    /// Sends a packet of the receiving end that its shim held back.
+    /// Sends a packet of the end that its shim held back.
     pub fn release(&mut self, slot: FlowSlot, packet: Packet, extra: &Extra, net: &mut Network) {
-        let way = Paths::choose(self.receiving.route, &mut self.receiving.rng);
+        let way = Paths::choose(self.end.route, &mut self.end.rng);
+        self.end.in_network += 1;
         let (id, port) = net.enter(packet, extra, slot, self.classes.of(packet.kind()), way);
         net.send(port, id);
     }
 
-    /// The values that a sampled series shows of the sending end, or of the receiving end where that is in control.
+    /// The values that a sampled series shows of the end.
     pub fn gauges(&mut self) -> Gauges {
-        struct Read;
-        impl SenderVisitor for Read {
-            type Output = Gauges;
-            fn visit<S: Sender>(self, sender: &mut S) -> Gauges {
-                sender.gauges()
-            }
-        }
-        impl ReceiverVisitor for Read {
-            type Output = Gauges;
-            fn visit<R: Receiver>(self, receiver: &mut R) -> Gauges {
-                receiver.gauges()
-            }
-        }
-        let (sender, receiver) = (self.sender.visit(Read), self.receiver.visit(Read));
-        let either = |a: f64, b: f64| if a.is_nan() { b } else { a };
-        Gauges {
-            cwnd: either(sender.cwnd, receiver.cwnd),
-            rate: either(sender.rate, receiver.rate),
-            srtt: either(sender.srtt, receiver.srtt),
-        }
+        self.receiver.visit(ReadGauges)
     }
 
-    /// The number of bytes that the receiving end handed to its application.
+    /// The number of bytes that the end handed to its application.
     pub fn delivered(&mut self) -> u64 {
         struct Read;
         impl ReceiverVisitor for Read {
@@ -270,17 +286,22 @@ impl Flow {
         }
         self.receiver.visit(Read)
     }
+}
 
-    /// The number of bytes that the sending end knows to have arrived.
-    pub fn acknowledged(&mut self) -> u64 {
-        struct Read;
-        impl SenderVisitor for Read {
-            type Output = u64;
-            fn visit<S: Sender>(self, sender: &mut S) -> u64 {
-                sender.acknowledged()
-            }
-        }
-        self.sender.visit(Read)
+/// Reads the gauges of an end.
+struct ReadGauges;
+
+impl SenderVisitor for ReadGauges {
+    type Output = Gauges;
+    fn visit<S: Sender>(self, sender: &mut S) -> Gauges {
+        sender.gauges()
+    }
+}
+
+impl ReceiverVisitor for ReadGauges {
+    type Output = Gauges;
+    fn visit<R: Receiver>(self, receiver: &mut R) -> Gauges {
+        receiver.gauges()
     }
 }
 

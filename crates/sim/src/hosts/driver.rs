@@ -1,7 +1,7 @@
-//! The driver of all hosts: packets reach their ends, ports take turns among flows, timers wake ends and shims.
+//! The driver of hosts: packets reach their ends, ports take turns among flows, timers wake ends and shims.
 
 use super::drive::{Input, Standing};
-use super::flow::{Flow, Flows};
+use super::ends::{Ends, Receiving, Sending};
 use super::shims::Shims;
 use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, HostId, IdVec, PacketId, ShimId};
@@ -11,51 +11,34 @@ use clearway_proto::{Entity, Rng, Shim};
 use clearway_topology::{PortId, Topology};
 use clearway_units::Span;
 
-/// The state of a host besides its flows.
-struct Host {
-    /// The randomness of the host's processing delays.
-    rng: Rng,
-    /// The number of flows that the host is sending: the application wrote, and not all is delivered.
-    sending: u32,
-}
-
-/// All hosts, with the flows between them.
+/// The hosts of a part of the network, with the ends of flows that are there.
 pub struct Hosts {
-    /// The flows that are alive.
-    pub flows: Flows,
+    /// The sending ends.
+    pub senders: Ends<Sending>,
+    /// The receiving ends.
+    pub receivers: Ends<Receiving>,
     /// The shims of hosts.
     pub shims: Shims,
-    hosts: IdVec<HostId, Host>,
+    /// The flows of ends that came to need nothing more, since the last look.
+    pub finished: Vec<FlowSlot>,
+    /// The randomness of the processing delays of each host.
+    rngs: IdVec<HostId, Rng>,
     /// The time between the arrival of a packet and its handling.
     delay: Delay,
 }
 
 impl Hosts {
-    /// The hosts of a model, yet without flows.
+    /// The hosts of a model, yet without ends of flows.
     pub fn new(model: &Model) -> Hosts {
         let stream = |host| Rng::stream(model.seed, Entity::Host, host);
-        let hosts = (0..model.topology.hosts() as u64).map(|host| Host { rng: stream(host), sending: 0 });
         Hosts {
-            flows: Flows::default(),
+            senders: Ends::default(),
+            receivers: Ends::default(),
             shims: Shims::default(),
-            hosts: hosts.collect(),
+            finished: Vec::new(),
+            rngs: (0..model.topology.hosts() as u64).map(stream).collect(),
             delay: model.host.processing_delay.clone(),
         }
-    }
-
-    /// The number of flows that a host is sending.
-    pub fn load(&self, host: HostId) -> u32 {
-        self.hosts[host].sending
-    }
-
-    /// Notes that a host sends one more flow.
-    pub fn add_load(&mut self, host: HostId) {
-        self.hosts[host].sending += 1;
-    }
-
-    /// Notes that all that one of a host's flows had to send is delivered.
-    pub fn drop_load(&mut self, host: HostId) {
-        self.hosts[host].sending -= 1;
     }
 
     /// A packet reached its host. Answers true if the host handles it at once, false if it takes time to look at it.
@@ -65,10 +48,13 @@ impl Hosts {
             return true;
         }
         let parcel = &net.slab[id];
-        let for_receiver = parcel.packet.kind().is_for_receiver();
-        let Some(flow) = self.flows.get_mut(parcel.flow) else { return true };
-        let end = if for_receiver { &mut flow.receiving } else { &mut flow.sending };
-        let done = net.now() + self.delay.draw(&mut self.hosts[end.host].rng);
+        let end = if parcel.packet.kind().is_for_receiver() {
+            self.receivers.get_mut(parcel.flow).map(|receiving| &mut receiving.end)
+        } else {
+            self.senders.get_mut(parcel.flow).map(|sending| &mut sending.end)
+        };
+        let Some(end) = end else { return true };
+        let done = net.now() + self.delay.draw(&mut self.rngs[end.host]);
         end.handled_at = end.handled_at.max(done);
         net.agenda.at_host(end.host, end.handled_at, EventKind::Handle(id));
         false
@@ -90,18 +76,16 @@ impl Hosts {
     #[inline(always)]
     fn pull(&mut self, port: PortId, class: ClassId, net: &mut Network) {
         while let Some(slot) = net.card(port).pop(class) {
-            let flow = self.flows.get_mut(slot).expect("a flow leaves the round robin before it ends");
-            debug_assert_eq!(
-                flow.sending.host.node(),
-                net.ports[port].owner,
-                "a flow in another host's turn"
-            );
-            let pulled = flow.pull(slot, class, net);
+            let sending = self.senders.get_mut(slot).expect("a flow leaves the round robin before it ends");
+            debug_assert_eq!(sending.end.host.node(), net.ports[port].owner, "a flow in another host's turn");
+            let pulled = sending.pull(slot, class, net);
             if pulled.more {
                 net.card(port).push(class, slot);
             }
             let Some((id, first)) = pulled.packet else { continue };
-            self.note_finished(slot, net);
+            if pulled.has_finished {
+                self.finished.push(slot);
+            }
             if first == port {
                 net.charge_pull(port, class, id);
                 net.transmit(port, id);
@@ -115,18 +99,18 @@ impl Hosts {
     /// Drives a sending end. Answers its state, unless the flow is over.
     #[inline]
     pub fn drive_sender(&mut self, slot: FlowSlot, input: Input<'_>, net: &mut Network) -> Option<Standing> {
-        let flow = self.flows.get_mut(slot)?;
-        let standing = flow.drive_sender(slot, input, net);
-        if standing.wants_transmit && !flow.in_turn {
-            flow.in_turn = true;
-            let (port, class) = (net.paths.first_port(flow.sending.route), flow.classes.data);
+        let sending = self.senders.get_mut(slot)?;
+        let standing = sending.drive(slot, input, net);
+        if standing.wants_transmit && !sending.in_turn {
+            sending.in_turn = true;
+            let (port, class) = (net.paths.first_port(sending.end.route), sending.classes.data);
             self.take_turn(port, class, slot, net);
         }
         if standing.wants_unscheduled {
             self.want_unscheduled(slot, net);
         }
-        if standing.finished {
-            self.note_finished(slot, net);
+        if standing.has_finished {
+            self.finished.push(slot);
         }
         Some(standing)
     }
@@ -140,9 +124,9 @@ impl Hosts {
     /// A flow has unscheduled data: it waits for its turn in the class that yields to all others.
     #[inline(never)]
     fn want_unscheduled(&mut self, slot: FlowSlot, net: &mut Network) {
-        let Some(flow) = self.flows.get_mut(slot).filter(|flow| !flow.unscheduled_in_turn) else { return };
-        flow.unscheduled_in_turn = true;
-        let (port, class) = (net.paths.first_port(flow.sending.route), flow.classes.unscheduled);
+        let Some(sending) = self.senders.get_mut(slot).filter(|end| !end.unscheduled_in_turn) else { return };
+        sending.unscheduled_in_turn = true;
+        let (port, class) = (net.paths.first_port(sending.end.route), sending.classes.unscheduled);
         self.take_turn(port, class, slot, net);
     }
 
@@ -154,11 +138,15 @@ impl Hosts {
         input: Input<'_>,
         net: &mut Network,
     ) -> Option<Standing> {
-        let flow = self.flows.get_mut(slot)?;
-        if let Some(shim) = flow.shim {
-            return self.drive_behind_shim(slot, shim, input, net);
+        let receiving = self.receivers.get_mut(slot)?;
+        let standing = match receiving.shim {
+            None => receiving.drive(slot, input, net, None),
+            Some(shim) => self.drive_behind_shim(slot, shim, input, net)?,
+        };
+        if standing.has_finished {
+            self.finished.push(slot);
         }
-        Some(flow.drive_receiver(slot, input, net, None))
+        Some(standing)
     }
 
     /// Drives the receiving end of a flow that has a shim, and lets the shim release what it may.
@@ -174,7 +162,7 @@ impl Hosts {
         if let Input::Packet(packet, _) = &input {
             shim.handle_incoming(slot.to_bits(), packet, net.now());
         }
-        let standing = self.flows.get_mut(slot)?.drive_receiver(slot, input, net, Some(shim));
+        let standing = self.receivers.get_mut(slot)?.drive(slot, input, net, Some(shim));
         self.release_held(id, net);
         Some(standing)
     }
@@ -186,8 +174,8 @@ impl Hosts {
         let host = self.shims.get_mut(id);
         while let Some((flow, packet, extra)) = host.shim.poll_release(now) {
             let slot = FlowSlot::from_bits(flow);
-            let flow = self.flows.get_mut(slot).expect("a shim forgets a flow before its place is empty");
-            flow.release(slot, packet, &extra, net);
+            let end = self.receivers.get_mut(slot).expect("a shim forgets a flow before its place is empty");
+            end.release(slot, packet, &extra, net);
         }
         if let Some(at) = host.arm(now) {
             net.agenda.at_host(host.host, at, EventKind::ShimTimer(id));
@@ -197,13 +185,13 @@ impl Hosts {
     /// A timer event of a sending end came. Answers whether the end must be driven.
     #[inline]
     pub fn sender_wakes(&mut self, slot: FlowSlot, net: &Network) -> bool {
-        self.flows.get_mut(slot).is_some_and(|flow| flow.sending.timer.fires(net.now()))
+        self.senders.get_mut(slot).is_some_and(|sending| sending.end.timer.fires(net.now()))
     }
 
     /// A timer event of a receiving end came. Answers whether the end must be driven.
     #[inline]
     pub fn receiver_wakes(&mut self, slot: FlowSlot, net: &Network) -> bool {
-        self.flows.get_mut(slot).is_some_and(|flow| flow.receiving.timer.fires(net.now()))
+        self.receivers.get_mut(slot).is_some_and(|receiving| receiving.end.timer.fires(net.now()))
     }
 
     /// A timer event of a shim came.
@@ -213,34 +201,33 @@ impl Hosts {
         }
     }
 
-    /// Notes that a flow is over if both of its ends are done: it is removed once its last packet has left the network.
-    pub fn note_finished(&mut self, slot: FlowSlot, net: &mut Network) {
-        let Some(flow) = self.flows.get_mut(slot) else { return };
-        if flow.sending.finished && flow.receiving.finished && !flow.ended {
-            flow.ended = true;
-            net.residents.end(slot);
+    /// Removes the sending end of a flow that is over at both ends and in the network: its host's ports forget it.
+    pub fn remove_sender(
+        &mut self,
+        slot: FlowSlot,
+        net: &mut Network,
+        topology: &Topology,
+    ) -> Option<Box<Sending>> {
+        let sending = self.senders.remove(slot)?;
+        // The last wish of an end may have been to send something that has arrived in the meantime.
+        let turns = [
+            (sending.in_turn, sending.classes.data),
+            (sending.unscheduled_in_turn, sending.classes.unscheduled),
+        ];
+        for (_, class) in turns.into_iter().filter(|(waits, _)| *waits) {
+            let ports = topology.ports_of(sending.end.host.node());
+            ports.iter().for_each(|&port| net.card(port).leave(class, slot));
         }
+        Some(sending)
     }
 
-    /// Removes a flow that is over at both ends and in the network: its shim and its ports forget it.
-    pub fn remove(&mut self, slot: FlowSlot, net: &mut Network, topology: &Topology) -> Option<Flow> {
-        if let Some(shim) = self.flows.get_mut(slot)?.shim {
+    /// Removes the receiving end of a flow that is over at both ends and in the network: its shim forgets it.
+    pub fn remove_receiver(&mut self, slot: FlowSlot, net: &mut Network) -> Option<Box<Receiving>> {
+        if let Some(shim) = self.receivers.get(slot)?.shim {
             self.shims.get_mut(shim).shim.forget(slot.to_bits());
             self.release_held(shim, net);
         }
-        let flow = self.flows.remove(slot);
-        // The last wish of an end may have been to send something that has arrived in the meantime.
-        let turns = [(flow.in_turn, flow.classes.data), (flow.unscheduled_in_turn, flow.classes.unscheduled)];
-        for (_, class) in turns.into_iter().filter(|(waits, _)| *waits) {
-            let ports = topology.ports_of(flow.sending.host.node());
-            ports.iter().for_each(|&port| net.card(port).leave(class, slot));
-        }
-        net.paths.remove(flow.sending.route);
-        net.paths.remove(flow.receiving.route);
-        if let Some(back) = flow.way_back {
-            net.paths.remove(back);
-        }
-        Some(flow)
+        self.receivers.remove(slot)
     }
 }
 

@@ -2,16 +2,20 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `flow.rs` | a flow with its two ends, and the table of flows |
+//! | `ends.rs`, `messages.rs` | the two ends of flows, and the messages that each waits for |
+//! | `glance.rs` | a flow as a sample sees it |
 //! | `drive.rs` | one end through one input: what it sends enters the network, its timer is set |
 //! | `shims.rs` | shims between receivers and network cards |
 //! | `driver.rs` | [`Hosts`], which owns all of these: packets that arrive, turns to send, timers |
 
 mod drive;
 mod driver;
-mod flow;
+mod ends;
+mod glance;
+mod messages;
 mod shims;
 
 pub use drive::Input;
 pub use driver::Hosts;
-pub use flow::{Classes, End, Flow, Flows};
+pub use ends::{Classes, End, FlowName, Receiving, Sending};
+pub use glance::Glance;

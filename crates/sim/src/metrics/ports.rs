@@ -3,12 +3,12 @@
 use super::table::{Described, Table, Values};
 use super::window::{Measured, PortWindow};
 use crate::model::Model;
-use crate::net::{DropReason, Network};
+use crate::net::{DropReason, Networks};
 use clearway_topology::{NodeId, PortId};
 
 /// The table of output ports, in the order of their ids.
-pub fn port_table(model: &Model, net: &Network, measured: &Measured) -> Table {
-    let ports = Ports { model, net };
+pub fn port_table(model: &Model, nets: &Networks, measured: &Measured) -> Table {
+    let ports = Ports { model, nets };
     let columns = ports.places().into_iter().chain(ports.sent()).chain(ports.queues()).chain(ports.losses());
     let mut table = Table::new("ports", columns.chain(ports.pauses()));
     table.observe(window_columns(&measured.ports));
@@ -69,33 +69,33 @@ fn window_columns(ports: &[PortWindow]) -> [Described; 8] {
 /// The ports of a network at the end of a run.
 struct Ports<'a> {
     model: &'a Model,
-    net: &'a Network,
+    nets: &'a Networks,
 }
 
 impl Ports<'_> {
     fn texts(&self, of: impl Fn(PortId) -> u32, names: Vec<String>) -> Values {
-        Values::Text(self.net.ports.ids().map(of).collect(), names)
+        Values::Text(self.nets.ports().map(of).collect(), names)
     }
 
     fn ints(&self, of: impl Fn(PortId) -> u64) -> Values {
-        Values::U64(self.net.ports.ids().map(of).collect())
+        Values::U64(self.nets.ports().map(of).collect())
     }
 
     fn reals(&self, of: impl Fn(PortId) -> f64) -> Values {
-        Values::F64(self.net.ports.ids().map(of).collect())
+        Values::F64(self.nets.ports().map(of).collect())
     }
 
     /// The columns that tell ports apart.
     fn places(&self) -> [Described; 3] {
         let topology = &self.model.topology;
-        let names = self.net.ports.ids().map(|port| topology.port_name(port)).collect();
+        let names = self.nets.ports().map(|port| topology.port_name(port)).collect();
         let tiers = self.tiers();
         let tier_names = tiers.iter().map(|tier| tier_name(*tier)).collect();
         let tier = |port| tiers.binary_search(&self.tier(port)).expect("listed above") as u32;
         [
             ("port", "", "the port, as node->next node", self.texts(|port| port.0, names)),
             ("tier", "", "tiers that it joins", self.texts(tier, tier_names)),
-            ("rate_bps", "bit/s", "rate of its link", self.ints(|p| self.net.ports[p].link.rate.as_bps())),
+            ("rate_bps", "bit/s", "rate of its link", self.ints(|p| self.nets.port(p).link.rate.as_bps())),
         ]
     }
 
@@ -108,7 +108,7 @@ impl Ports<'_> {
 
     /// All pairs of tiers that ports join, in order.
     fn tiers(&self) -> Vec<(u8, u8)> {
-        let mut tiers: Vec<(u8, u8)> = self.net.ports.ids().map(|port| self.tier(port)).collect();
+        let mut tiers: Vec<(u8, u8)> = self.nets.ports().map(|port| self.tier(port)).collect();
         tiers.sort_unstable();
         tiers.dedup();
         tiers
@@ -116,10 +116,10 @@ impl Ports<'_> {
 
     /// The columns of packets sent.
     fn sent(&self) -> [Described; 5] {
-        let sent = |port: PortId| &self.net.ports[port].sent;
-        let seconds = self.net.now().as_secs_f64();
+        let sent = |port: PortId| &self.nets.port(port).sent;
+        let seconds = self.nets.now().as_secs_f64();
         let utilisation = |port: PortId| {
-            let capacity = self.net.ports[port].link.rate.as_bps_f64() / 8.0 * seconds;
+            let capacity = self.nets.port(port).link.rate.as_bps_f64() / 8.0 * seconds;
             if capacity > 0.0 { sent(port).bytes as f64 / capacity } else { 0.0 }
         };
         [
@@ -138,46 +138,46 @@ impl Ports<'_> {
 
     /// The columns of packets and credits that waited.
     fn queues(&self) -> [Described; 4] {
-        let (net, now) = (self.net, self.net.now());
+        let (nets, now) = (self.nets, self.nets.now());
         [
             (
                 "queue_max_bytes",
                 "B",
                 "most bytes that waited in any one class but the credits'; the frame being sent is not counted",
-                self.ints(|p| net.data_queues(p).iter().map(|c| c.queue.bytes_max()).max().unwrap_or(0)),
+                self.ints(|p| nets.of(p).data_queues(p).iter().map(|c| c.queue.bytes_max()).max().unwrap_or(0)),
             ),
             (
                 "queue_mean_bytes",
                 "B",
                 "bytes that waited, all classes but the credits', averaged over the run",
-                self.reals(|p| net.data_queues(p).iter().map(|c| c.queue.bytes_mean(now)).sum()),
+                self.reals(|p| nets.of(p).data_queues(p).iter().map(|c| c.queue.bytes_mean(now)).sum()),
             ),
             (
                 "credit_queue_max",
                 "credits",
                 "most credits that waited in any one class of them",
                 self.ints(|p| {
-                    net.credit_queues(p).map(|queue| queue.packets_max() as u64).max().unwrap_or(0)
+                    nets.of(p).credit_queues(p).map(|queue| queue.packets_max() as u64).max().unwrap_or(0)
                 }),
             ),
             (
                 "credit_queue_mean",
                 "credits",
                 "credits that waited, averaged over the run",
-                self.reals(|p| net.credit_queues(p).fold(0.0, |sum, queue| sum + queue.packets_mean(now))),
+                self.reals(|p| nets.of(p).credit_queues(p).fold(0.0, |sum, queue| sum + queue.packets_mean(now))),
             ),
         ]
     }
 
     /// The columns of marks and of dropped packets.
     fn losses(&self) -> [Described; 5] {
-        let dropped = |reason| self.ints(move |p| self.net.ports[p].drops[reason]);
+        let dropped = |reason| self.ints(move |p| self.nets.port(p).drops[reason]);
         [
             (
                 "marks",
                 "packets",
                 "packets that got an ECN mark here",
-                self.ints(|p| self.net.data_queues(p).iter().map(|c| c.marks).sum()),
+                self.ints(|p| self.nets.of(p).data_queues(p).iter().map(|c| c.marks).sum()),
             ),
             (
                 "drops_buffer",
@@ -198,10 +198,10 @@ impl Ports<'_> {
 
     /// The columns of flow control, where there is any.
     fn pauses(&self) -> Vec<Described> {
-        if self.net.stopped(PortId(0)).is_none() {
+        if self.nets.stopped(PortId(0)).is_none() {
             return Vec::new();
         }
-        let stopped = |port: PortId| self.net.stopped(port).unwrap_or_default();
+        let stopped = |port: PortId| self.nets.stopped(port).unwrap_or_default();
         vec![
             (
                 "pauses",

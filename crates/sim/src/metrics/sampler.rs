@@ -2,12 +2,12 @@
 
 use super::rows::{Rows, Spool};
 use super::table::{Table, Values};
-use crate::hosts::{Flow, Flows};
+use crate::hosts::{FlowName, Glance};
 use crate::ids::{Id, SeriesId, TrafficId};
 use crate::model::{Model, Probe};
-use crate::net::{DropReason, Network};
+use crate::net::{DropReason, Networks};
 use clearway_topology::PortId;
-use clearway_units::Span;
+use clearway_units::{Span, Time};
 use std::collections::BTreeMap;
 use std::mem::take;
 
@@ -53,7 +53,7 @@ struct At<'a> {
     /// The index of the entity's name.
     name: u32,
     model: &'a Model,
-    net: &'a Network,
+    now: Time,
 }
 
 impl<'a> At<'a> {
@@ -115,67 +115,69 @@ impl Sampler {
     }
 
     /// Takes one sample of a series.
-    pub fn sample(&mut self, series: SeriesId, model: &Model, net: &Network, flows: &mut Flows) {
+    pub fn sample(&mut self, series: SeriesId, model: &Model, nets: &Networks, flows: &[Glance]) {
         let probe = &model.samples[series.index()].what;
         // Round-trip times are not sampled at intervals: `Sampler::watch` is called for each.
         if matches!(probe, Probe::Rtt(_)) {
             return;
         }
+        let now = nets.now();
         self.before = self.last.remove(&series).unwrap_or_default();
         if let Some(traffic) = probe.traffic() {
-            for flow in flows.iter_mut().filter(|flow| flow.traffic.index() == traffic) {
-                let (entity, name) = self.flow_entity(model, flow.traffic, flow.number);
-                self.sample_flow(At { series, entity, name, model, net }, flow);
+            for flow in flows.iter().filter(|flow| flow.name.traffic.index() == traffic) {
+                let (entity, name) = self.flow_entity(model, flow.name);
+                self.sample_flow(At { series, entity, name, model, now }, flow);
             }
         }
         for &port in probe.ports().unwrap_or_default() {
             let (entity, name) = self.port_entity(model, port);
-            self.sample_port(At { series, entity, name, model, net }, port);
+            self.sample_port(At { series, entity, name, model, now }, nets, port);
         }
         self.last.insert(series, take(&mut self.now));
         self.hand_out(model);
     }
 
     /// Takes one sample of a flow.
-    fn sample_flow(&mut self, at: At<'_>, flow: &mut Flow) {
+    fn sample_flow(&mut self, at: At<'_>, flow: &Glance) {
         match at.probe() {
             Probe::Throughput(_) => {
-                let delivered = self.since(at, Quantity::Throughput, flow.delivered());
+                let delivered = self.since(at, Quantity::Throughput, flow.delivered);
                 self.push(at, Quantity::Throughput, delivered * 8.0 / at.seconds());
             }
             Probe::Sender(_) => {
-                let gauges = flow.gauges();
+                let gauges = flow.gauges;
                 self.push(at, Quantity::Cwnd, gauges.cwnd);
                 self.push(at, Quantity::Rate, gauges.rate);
                 self.push(at, Quantity::Srtt, gauges.srtt);
             }
-            Probe::Window(_) => self.push(at, Quantity::Cwnd, flow.gauges().cwnd),
-            Probe::SendingRate(_) => self.push(at, Quantity::Rate, flow.gauges().rate),
+            Probe::Window(_) => self.push(at, Quantity::Cwnd, flow.gauges.cwnd),
+            Probe::SendingRate(_) => self.push(at, Quantity::Rate, flow.gauges.rate),
             Probe::CreditRate(_) => {
-                let sent = self.since(at, Quantity::CreditRate, flow.stats().credits_sent);
+                let sent = self.since(at, Quantity::CreditRate, flow.stats.credits_sent);
                 self.push(at, Quantity::CreditRate, sent / at.seconds());
-                self.push(at, Quantity::FeedbackRate, flow.gauges().rate);
+                self.push(at, Quantity::FeedbackRate, flow.gauges.rate);
             }
             Probe::Losses(_) => {
-                let stats = flow.stats();
+                let stats = flow.stats;
                 self.count(at, Quantity::Retransmits, stats.retransmits);
                 self.count(at, Quantity::Timeouts, stats.timeouts);
             }
-            Probe::Notices(_) => self.count(at, Quantity::Notices, flow.stats().notifications),
+            Probe::Notices(_) => self.count(at, Quantity::Notices, flow.stats.notifications),
             other => unreachable!("{other:?} looks at ports"),
         }
     }
 
     /// Takes one sample of a port.
-    fn sample_port(&mut self, at: At<'_>, port: PortId) {
-        let out = &at.net.ports[port];
+    fn sample_port(&mut self, at: At<'_>, nets: &Networks, port: PortId) {
+        let net = nets.of(port);
+        let out = &net.ports[port];
         match at.probe() {
             Probe::Queue(_) => {
-                let bytes: u64 = at.net.data_queues(port).iter().map(|class| class.queue.bytes()).sum();
+                let bytes: u64 = net.data_queues(port).iter().map(|class| class.queue.bytes()).sum();
                 self.push(at, Quantity::QueueBytes, bytes as f64);
             }
             Probe::CreditQueue(_) => {
-                let waiting: u32 = at.net.credit_queues(port).map(|queue| queue.packets()).sum();
+                let waiting: u32 = net.credit_queues(port).map(|queue| queue.packets()).sum();
                 self.push(at, Quantity::QueueCredits, f64::from(waiting));
             }
             Probe::PortRate(_) => {
@@ -193,12 +195,12 @@ impl Sampler {
                 }
             }
             Probe::Marks(_) => {
-                let marks = at.net.data_queues(port).iter().map(|class| class.marks).sum();
+                let marks = net.data_queues(port).iter().map(|class| class.marks).sum();
                 self.count(at, Quantity::Marks, marks);
             }
             Probe::CreditDrops(_) => self.count(at, Quantity::DropsCredit, out.drops[DropReason::Credit]),
             Probe::Pauses(_) => {
-                let (pauses, paused) = at.net.stopped(port).unwrap_or_default();
+                let (pauses, paused) = nets.stopped(port).unwrap_or_default();
                 self.count(at, Quantity::Pauses, pauses);
                 let since = self.since(at, Quantity::Paused, paused.as_ps());
                 self.push(at, Quantity::Paused, since * 1e-12);
@@ -221,12 +223,12 @@ impl Sampler {
     }
 
     /// An acknowledgement told the sender of a flow this round-trip time.
-    pub fn watch(&mut self, model: &Model, net: &Network, traffic: TrafficId, number: u64, rtt: Span) {
+    pub fn watch(&mut self, model: &Model, now: Time, flow: FlowName, rtt: Span) {
         for (index, sample) in model.samples.iter().enumerate() {
-            if matches!(sample.what, Probe::Rtt(watched) if watched == traffic.index()) {
-                let (entity, name) = self.flow_entity(model, traffic, number);
+            if matches!(sample.what, Probe::Rtt(watched) if watched == flow.traffic.index()) {
+                let (entity, name) = self.flow_entity(model, flow);
                 let series = SeriesId::from_index(index);
-                self.push(At { series, entity, name, model, net }, Quantity::Rtt, rtt.as_secs_f64());
+                self.push(At { series, entity, name, model, now }, Quantity::Rtt, rtt.as_secs_f64());
             }
         }
         self.hand_out(model);
@@ -292,14 +294,14 @@ impl Sampler {
             return;
         }
         self.series.push(at.series.index() as u32);
-        self.times.push(at.net.now().as_secs_f64());
+        self.times.push(at.now.as_secs_f64());
         self.entities.push(at.name);
         self.quantities.push(quantity as u32);
         self.values.push(value);
     }
 
     /// A flow, and the index of its name.
-    fn flow_entity(&mut self, model: &Model, traffic: TrafficId, number: u64) -> (Entity, u32) {
+    fn flow_entity(&mut self, model: &Model, FlowName { traffic, number }: FlowName) -> (Entity, u32) {
         let name = || format!("{}/{number}", model.traffic[traffic.index()].name);
         self.named(Entity::Flow(traffic, number), name)
     }

@@ -5,7 +5,7 @@
 //! packet costs nothing more.
 
 use crate::model::{Measure, Model, Pattern};
-use crate::net::{ByReason, DropReason, Network};
+use crate::net::{ByReason, DropReason, Networks};
 use clearway_proto::Stats;
 use clearway_topology::PortId;
 use clearway_units::Time;
@@ -55,7 +55,8 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(net: &Network, port: PortId) -> Counts {
+    fn of(nets: &Networks, port: PortId) -> Counts {
+        let net = nets.of(port);
         let (now, out) = (net.now(), &net.ports[port]);
         Counts {
             tx_bytes: out.sent.bytes,
@@ -116,13 +117,13 @@ impl Window {
     }
 
     /// The window opens, or closes if it is open.
-    pub fn turn(&mut self, net: &mut Network, flows: Vec<FlowCounts>) {
+    pub fn turn(&mut self, nets: &mut Networks, flows: Vec<FlowCounts>) {
         if self.opening.is_some() {
-            return self.close(net, flows, WindowEnd::Set);
+            return self.close(nets, flows, WindowEnd::Set);
         }
-        let ports = net.ports.ids().map(|port| Counts::of(net, port)).collect();
-        let maxima = net.each_queue().map(|queue| queue.restart_maxima()).collect();
-        self.opening = Some(Opening { at: net.now(), ports, maxima, flows });
+        let ports = nets.ports().map(|port| Counts::of(nets, port)).collect();
+        let maxima = nets.each_queue().map(|queue| queue.restart_maxima()).collect();
+        self.opening = Some(Opening { at: nets.now(), ports, maxima, flows });
     }
 
     /// Notes that a Poisson traffic entry has started all its flows. Answers whether the window closes now, because it
@@ -133,17 +134,17 @@ impl Window {
     }
 
     /// Closes the window, if it is open.
-    pub fn close(&mut self, net: &mut Network, flows: Vec<FlowCounts>, end: WindowEnd) {
+    pub fn close(&mut self, nets: &mut Networks, flows: Vec<FlowCounts>, end: WindowEnd) {
         let Some(opening) = self.opening.take().filter(|_| self.closed.is_none()) else { return };
         // The run may have ended before its first flow.
-        let until = net.now().max(opening.at);
+        let until = nets.now().max(opening.at);
         let seconds = (until - opening.at).as_secs_f64();
         let port = |port: PortId| {
             let before = opening.ports.get(port.0 as usize).copied().unwrap_or_default();
-            PortWindow::between(net, port, &before, seconds)
+            PortWindow::between(nets, port, &before, seconds)
         };
-        let ports = net.ports.ids().map(port).collect();
-        for (queue, before) in net.each_queue().zip(&opening.maxima) {
+        let ports = nets.ports().map(port).collect();
+        for (queue, before) in nets.each_queue().zip(&opening.maxima) {
             queue.raise_maxima(*before);
         }
         let flows = flows.iter().zip(&opening.flows).map(|(now, before)| now.minus(before)).collect();
@@ -152,9 +153,9 @@ impl Window {
     }
 
     /// Closes the window at the end of the run, if it is open, and hands over what was measured.
-    pub fn finish(mut self, net: &mut Network, flows: Vec<FlowCounts>) -> Measured {
+    pub fn finish(mut self, nets: &mut Networks, flows: Vec<FlowCounts>) -> Measured {
         let traffic = flows.len();
-        self.close(net, flows, WindowEnd::RunEnd);
+        self.close(nets, flows, WindowEnd::RunEnd);
         let from = self.opens_at();
         self.closed.unwrap_or_else(|| Measured {
             is_set: true,
@@ -162,7 +163,7 @@ impl Window {
             until: from,
             end: WindowEnd::RunEnd,
             flows: vec![FlowCounts::default(); traffic],
-            ports: vec![PortWindow::EMPTY; net.ports.len()],
+            ports: vec![PortWindow::EMPTY; nets.ports().len()],
         })
     }
 }
@@ -212,8 +213,8 @@ impl PortWindow {
         drops_credit: 0,
     };
 
-    fn between(net: &Network, port: PortId, before: &Counts, seconds: f64) -> PortWindow {
-        let now = Counts::of(net, port);
+    fn between(nets: &Networks, port: PortId, before: &Counts, seconds: f64) -> PortWindow {
+        let (net, now) = (nets.of(port), Counts::of(nets, port));
         let capacity = net.ports[port].link.rate.as_bps_f64() / 8.0 * seconds;
         let ps = seconds * 1e12;
         let dropped = |why| now.drops[why] - before.drops[why];

@@ -64,6 +64,14 @@ pub struct Count {
 }
 
 impl Count {
+    fn plus(&self, other: &Count) -> Count {
+        Count {
+            packets: self.packets + other.packets,
+            payload: self.payload + other.payload,
+            credits: self.credits + other.credits,
+        }
+    }
+
     /// Adds a packet.
     #[inline]
     pub fn add(&mut self, packet: &Packet) {
@@ -99,11 +107,25 @@ impl Books {
         self.cnps += matches!(packet.header, Header::Cnp) as u64;
     }
 
+    /// The books of two parts of a network together.
+    pub fn plus(&self, other: &Books) -> Books {
+        let mut dropped = self.dropped;
+        DropReason::ALL.into_iter().for_each(|why| dropped[why] = dropped[why].plus(&other.dropped[why]));
+        Books {
+            sent: self.sent.plus(&other.sent),
+            delivered: self.delivered.plus(&other.delivered),
+            dropped,
+            cnps: self.cnps + other.cnps,
+            frames: (self.frames.0 + other.frames.0, self.frames.1 + other.frames.1),
+        }
+    }
+
     /// The books closed with the packets and the pause frames that are in the network now. The error says which do not
     /// balance.
-    pub fn close(&self, slab: &Slab, frames: u64) -> Result<[Lines; 3], String> {
+    pub fn close(&self, slabs: &[&Slab], frames: u64) -> Result<[Lines; 3], String> {
         let mut in_flight = Count::default();
-        slab.iter_live().for_each(|Parcel { packet, .. }| in_flight.add(packet));
+        let live = slabs.iter().flat_map(|slab| slab.iter_live());
+        live.for_each(|Parcel { packet, .. }| in_flight.add(packet));
         let (sent, obeyed) = self.frames;
         if sent != obeyed + frames {
             return Err(format!(
@@ -143,10 +165,10 @@ mod tests {
         let header = Header::Credit { number: 1, session: 1, ack: 0, echo: Time::ZERO };
         let credit = Packet::control(header, 84, Time::ZERO);
         books.enter(&credit);
-        let error = books.close(&Slab::default(), 0).unwrap_err();
+        let error = books.close(&[&Slab::default()], 0).unwrap_err();
         assert!(error.starts_with("packets do not balance: 1 sent, 0 accounted for"), "{error}");
         books.dropped[DropReason::Loss].add(&credit);
-        let [packets, _, credits] = books.close(&Slab::default(), 0).unwrap();
+        let [packets, _, credits] = books.close(&[&Slab::default()], 0).unwrap();
         assert_eq!(packets[4], ("dropped, random loss", 1));
         assert_eq!(credits[0], ("sent", 1));
     }
@@ -154,7 +176,7 @@ mod tests {
     #[test]
     fn a_pause_frame_that_vanishes_is_found_out() {
         let books = Books { frames: (2, 1), ..Books::default() };
-        assert!(books.close(&Slab::default(), 0).is_err());
-        assert!(books.close(&Slab::default(), 1).is_ok());
+        assert!(books.close(&[&Slab::default()], 0).is_err());
+        assert!(books.close(&[&Slab::default()], 1).is_ok());
     }
 }

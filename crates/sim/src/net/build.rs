@@ -7,10 +7,11 @@ use super::data_queue::DataQueue;
 use super::link::Loss;
 use super::mechanisms::{Mechanism, Mechanisms};
 use super::memory::Memory;
-use super::network::Network;
+use super::network::{Network, Unseen};
+use super::networks::Exchange;
 use super::paths::Paths;
 use super::port::Port;
-use super::residents::Residents;
+use super::notified::Notified;
 use super::scheduler::Arbiter;
 use super::slab::Slab;
 use crate::engine::Agenda;
@@ -18,12 +19,29 @@ use crate::ids::{ClassId, Id, IdVec, QueueId};
 use crate::model::{Class, Model, PortModel};
 use crate::trace::Recorder;
 use clearway_proto::{Entity, Rng};
-use clearway_topology::{PortId, Topology};
-use clearway_units::{Bytes, Span};
+use clearway_topology::{NodeId, PortId, Topology};
+use clearway_units::{Bytes, Span, Time};
 
 impl Network {
     /// An idle network.
     pub fn new(model: &Model) -> Network {
+        Network::build(model, |_| true)
+    }
+
+    /// An idle part of a network: the ports of the nodes that are in this part. All other ports are known, but have
+    /// neither queues nor other parts.
+    pub fn of_part(model: &Model, part_of: &[u32], part: u32, parts: usize) -> Network {
+        let is_here = |node: NodeId| part_of[node.index()] == part;
+        let mut net = Network::build(model, is_here);
+        for (port, out) in model.topology.ports().iter().zip(net.ports.iter_mut()) {
+            out.special.leads_away = is_here(port.from) && !is_here(port.to);
+            out.settle();
+        }
+        net.exchange = Some(Exchange::new(part_of, parts));
+        net
+    }
+
+    fn build(model: &Model, is_here: impl Fn(NodeId) -> bool) -> Network {
         let topology = &model.topology;
         let mut net = Network {
             agenda: Agenda::new(topology.ports().len(), topology.hosts(), horizon(model)),
@@ -41,11 +59,18 @@ impl Network {
             mechanisms: Mechanisms::new(),
             cnp_wire: model.framing.wire(0),
             paths: Paths::default(),
-            residents: Residents::default(),
+            notified: Notified::default(),
+            unseen: Unseen::default(),
+            left_at: Time::ZERO,
             tap: Recorder::new(model),
+            exchange: None,
         };
         for (number, port) in topology.ports().iter().enumerate() {
-            let made = net.build_port(model, PortId::from_index(number), port);
+            let made = if is_here(port.from) {
+                net.build_port(model, PortId::from_index(number), port)
+            } else {
+                Port::new(port, QueueId::from_index(0), model.framing, model.whole_ns)
+            };
             net.ports.push(made);
         }
         for &(port, probability) in &model.loss {

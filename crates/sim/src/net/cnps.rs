@@ -13,7 +13,7 @@ impl Network {
     pub(super) fn meet_mechanism(&mut self, mechanism: MechanismId, id: PacketId) {
         let state = self.port_state(self.mechanisms[mechanism].port);
         let parcel = &self.slab[id];
-        let flow = self.residents.notified_name(parcel.flow);
+        let flow = self.notified.name(parcel.flow);
         self.mechanisms[mechanism].protocol.on_arrival(&parcel.packet, flow, state);
         self.arm_mechanism(mechanism);
     }
@@ -26,37 +26,31 @@ impl Network {
         }
     }
 
-    /// The timer of a mechanism came. Afterwards [`Network::poll_cnp`] is called until it answers `None`.
+    /// The timer of a mechanism came: it may notify senders. Flows that ended are passed over.
     pub fn wake_mechanism(&mut self, mechanism: MechanismId) {
         let now = self.now();
-        let state = self.port_state(self.mechanisms[mechanism].port);
+        let port = self.mechanisms[mechanism].port;
+        let state = self.port_state(port);
         let at_work = &mut self.mechanisms[mechanism];
         if at_work.is_due(now) {
             at_work.protocol.on_timeout(state);
         }
-    }
-
-    /// The flow to which a mechanism sends a notification next, and the port that sends it. Flows that ended are passed
-    /// over.
-    pub fn poll_cnp(&mut self, mechanism: MechanismId) -> Option<(FlowSlot, PortId)> {
-        let now = self.now();
-        let at_work = &mut self.mechanisms[mechanism];
-        while let Some(name) = at_work.protocol.poll_cnp(now) {
-            if let Some(flow) = self.residents.by_name(name) {
-                return Some((flow, at_work.port));
+        while let Some(name) = self.mechanisms[mechanism].protocol.poll_cnp(now) {
+            if let Some((flow, back, class)) = self.notified.by_name(name) {
+                self.send_cnp(port, flow, back, class);
             }
         }
         self.arm_mechanism(mechanism);
-        None
     }
 
     /// Sends a notification from a port of a switch to the sender of a flow; `back` is the reverse of the route of the
     /// flow's data. Nothing is sent if the flow has been given another path since.
-    pub fn send_cnp(&mut self, port: PortId, flow: FlowSlot, back: Route, class: ClassId) {
+    fn send_cnp(&mut self, port: PortId, flow: FlowSlot, back: Route, class: ClassId) {
         // On the way back the reverse of `port` leads to its switch; what follows leads on to the sender.
         let Some(way) = self.paths.behind(back, port.reverse()) else { return };
         debug_assert!(way.hops > 0, "a switch lies between the two hosts");
         let packet = Packet::control(Header::Cnp, self.cnp_wire, self.now());
+        self.unseen.noticed.push(flow);
         let (id, out) = self.enter(packet, &Extra::None, flow, class, way);
         self.send(out, id);
     }

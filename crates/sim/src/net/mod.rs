@@ -6,13 +6,14 @@
 //!
 //! | file | what it holds |
 //! |---|---|
+//! | `networks.rs` | the networks of all parts of a run that is divided among threads, and what they hand over |
 //! | `network.rs` | [`Network`] and the way of a packet through it: enter, arrive, wait, leave |
 //! | `special.rs`, `pause.rs`, `cnps.rs` | the slow path: failed links and random loss, pause frames, mechanisms and notifications |
 //! | `port.rs`, `link.rs` | a port and its link |
 //! | `data_queue.rs`, `credits.rs`, `credit_classes.rs`, `cards.rs`, `scheduler.rs` | the queues of a port, and the turns among them |
 //! | `memory.rs`, `flow_control/` | the memory of switches |
-//! | `mechanisms.rs` | mechanisms of ports and their timers |
-//! | `slab.rs`, `queue.rs`, `paths.rs`, `residents.rs`, `books.rs` | packets, their paths, and the count of them |
+//! | `mechanisms.rs`, `notified.rs` | mechanisms of ports and their timers; the flows that they may notify |
+//! | `slab.rs`, `queue.rs`, `paths.rs`, `books.rs` | packets, their paths, and the count of them |
 //! | `tap.rs` | what ports tell the recorder of a trace |
 //! | `build.rs`, `fetch.rs` | making a network from a model; fetching ahead into the cache |
 
@@ -29,11 +30,12 @@ mod link;
 mod mechanisms;
 mod memory;
 mod network;
+mod networks;
+mod notified;
 mod paths;
 mod pause;
 mod port;
 mod queue;
-mod residents;
 mod scheduler;
 mod slab;
 mod special;
@@ -41,7 +43,9 @@ mod tap;
 
 pub use books::{ByReason, DropReason};
 pub use build::horizon;
-pub use flow_control::FlowControlSummary;
+pub use books::Lines;
+pub use flow_control::{FlowControlSummary, WATCH};
 pub use network::{Network, Next};
+pub use networks::Networks;
 pub use paths::{Paths, Route, Way};
 pub use slab::{Parcel, Slab};

@@ -11,7 +11,8 @@ use super::memory::Memory;
 use super::paths::{Paths, Way};
 use super::port::{ControlWork, Port};
 use super::queue::Queue;
-use super::residents::Residents;
+use super::networks::Exchange;
+use super::notified::Notified;
 use super::scheduler::Arbiter;
 use super::slab::{Parcel, Slab};
 use crate::engine::{Agenda, EventKind};
@@ -31,7 +32,16 @@ pub enum Next {
     Rest,
 }
 
-/// The network.
+/// What became of packets where no end sees it: each entry is a flow, once for each packet.
+#[derive(Default)]
+pub struct Unseen {
+    /// The flows of packets that were dropped.
+    pub dropped: Vec<FlowSlot>,
+    /// The flows to whose senders switches sent a notification.
+    pub noticed: Vec<FlowSlot>,
+}
+
+/// The network, or a part of one: its ports and the packets that are there.
 pub struct Network {
     /// The present and the pending events.
     pub agenda: Agenda,
@@ -63,10 +73,16 @@ pub struct Network {
     pub(super) cnp_wire: u32,
     /// The paths of all flows.
     pub paths: Paths,
-    /// The number of packets in the network, by flow.
-    pub residents: Residents,
+    /// The flows that mechanisms may notify.
+    pub notified: Notified,
+    /// The flows of packets that were dropped, and of notifications that switches sent, since the last look.
+    pub unseen: Unseen,
+    /// The time at which a packet last left the network.
+    pub left_at: Time,
     /// The recorder of traces, if there are any.
     pub tap: Option<Box<Recorder>>,
+    /// What goes to other parts of the network and comes from there, if this is a part.
+    pub exchange: Option<Exchange>,
 }
 
 impl Network {
@@ -88,7 +104,6 @@ impl Network {
         way: Way,
     ) -> (PacketId, PortId) {
         self.books.enter(&packet);
-        self.residents.enter(flow);
         let has_extra = packet.flags.has(Flags::EXTRA);
         let is_credit = packet.is_credit();
         let id = self.slab.insert(Parcel {
@@ -115,9 +130,8 @@ impl Network {
 
     #[inline]
     fn forget(&mut self, id: PacketId) {
-        let flow = self.slab[id].flow;
         self.slab.remove(id);
-        self.residents.leave(flow);
+        self.left_at = self.agenda.now;
     }
 
     /// Drops a packet at a port.
@@ -128,7 +142,9 @@ impl Network {
         if out.special.is_traced {
             self.tap_drop(port, id, why);
         }
-        self.books.dropped[why].add(&self.slab[id].packet);
+        let parcel = &self.slab[id];
+        self.books.dropped[why].add(&parcel.packet);
+        self.unseen.dropped.push(parcel.flow);
         self.forget(id);
     }
 
@@ -216,15 +232,15 @@ impl Network {
         let arrival = out.start_frame(packet.wire, now);
         out.sent.add(packet);
         self.link_transmissions += 1;
-        if out.departure_is_special && self.depart_specially(port, id) {
-            return self.drop_packet(port, id, DropReason::Loss);
+        if out.departure_is_special {
+            return self.launch_specially(port, arrival, id);
         }
         self.launch(port, arrival, id);
     }
 
     /// Schedules the arrival of a packet at the far end of a port's link: the one way over a link.
     #[inline]
-    fn launch(&mut self, port: PortId, arrival: Time, id: PacketId) {
+    pub(super) fn launch(&mut self, port: PortId, arrival: Time, id: PacketId) {
         self.agenda.at_port(port, arrival, EventKind::Arrive(id));
     }
 

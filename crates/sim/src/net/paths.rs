@@ -30,6 +30,9 @@ pub struct Route {
 }
 
 impl Route {
+    /// The route of a flow that has none yet.
+    pub const NONE: Route = Route { base: 0, hops: 0, count: 0 };
+
     /// The number of paths among which each packet chooses.
     pub fn count(&self) -> u32 {
         self.count

@@ -1,17 +1,16 @@
 //! Priority flow control at ports: frames leave and are obeyed, packets wait in memory that is counted.
 
 use super::books::DropReason;
-use super::flow_control::{FlowControl, FlowControlSummary, Wait, stuck};
+use super::flow_control::{FlowControl, Frame};
 use super::network::Network;
 use super::paths::Paths;
-use super::port::{ControlWork, Port};
+use super::port::ControlWork;
 use super::slab::Parcel;
 use crate::engine::EventKind;
 use crate::ids::{ClassId, ClassSet, Id, PacketId};
 use crate::trace::Step;
 use clearway_proto::port::pfc::PAUSE_WIRE;
-use clearway_topology::{PortId, Topology};
-use clearway_units::Span;
+use clearway_topology::PortId;
 
 /// The port by which a packet that waits at a switch came. A notification that starts at a switch follows the way of
 /// its data backwards, and so counts against the link by which it would have come.
@@ -66,6 +65,10 @@ impl Network {
         }
         // The frame counts as in flight until the port obeys it.
         let obeyed = arrival + self.control().response();
+        if self.ports[back].special.leads_away {
+            self.control().withdraw_frame(link);
+            return self.hand_over_frame(back, obeyed, link, frame);
+        }
         self.agenda.at_port(back, obeyed, EventKind::Pause(link));
     }
 
@@ -164,53 +167,14 @@ impl Network {
         }
     }
 
-    /// Looks for ports that are stopped for too long. Answers when to look again; `None` if nothing is stopped.
-    pub fn watch(&mut self) -> Option<Span> {
-        let now = self.now();
-        self.control().watch(now)
+    /// Answers whether a packet of a class waits at a port that came over the link of another one.
+    pub(super) fn holds_from(&self, port: PortId, class: ClassId, from: PortId) -> bool {
+        let queue = &self.queues.nth(self.ports[port].queues, class.index()).queue;
+        queue.iter(&self.slab).any(|parcel| came_from(&self.paths, parcel) == from)
     }
 
-    /// The classes of ports that are stopped for ever, in order of ports.
-    fn deadlocked(&self, control: &FlowControl) -> Vec<Wait> {
-        let mut waits = Vec::new();
-        for (port, out) in self.ports.enumerate().filter(|(_, out)| !out.paused.is_empty()) {
-            let switch = self.ports[port.reverse()].owner;
-            // Where nothing is asked any more, the frame that lets the port go on is under way.
-            let stopped = out.paused.and(control.wanted(port));
-            for class in stopped.iter() {
-                let holds = |other: &Port| {
-                    let queue = &self.queues.nth(other.queues, class.index()).queue;
-                    queue.iter(&self.slab).any(|parcel| came_from(&self.paths, parcel) == port)
-                };
-                let there = self.ports.enumerate().filter(|(_, other)| other.owner == switch && holds(other));
-                waits.push(Wait { port, class, at: there.map(|(other, _)| other).collect() });
-            }
-        }
-        stuck(waits)
-    }
-
-    /// Answers whether ports wait for each other in a circle. That is a look at all of them, so it is taken only where
-    /// one has waited for long.
-    pub fn is_deadlocked(&self) -> bool {
-        let waited_long = |control: &&FlowControl| control.has_waited_long(self.now());
-        let control = self.memory.control().filter(waited_long);
-        control.is_some_and(|control| !self.deadlocked(control).is_empty())
-    }
-
-    /// The number of times that flow control stopped a class of a port, and the time for which any was stopped; `None`
-    /// where there is no flow control.
-    pub fn stopped(&self, port: PortId) -> Option<(u64, Span)> {
-        Some(self.memory.control()?.stopped(port, self.now()))
-    }
-
-    /// The work of flow control so far, where there is any.
-    pub fn flow_control(&self, topology: &Topology) -> Option<FlowControlSummary> {
-        let control = self.memory.control()?;
-        Some(control.summary(&self.deadlocked(control), topology, self.now()))
-    }
-
-    /// The number of pause frames that are under way.
-    pub fn frames_in_flight(&self) -> u64 {
-        self.memory.control().map_or(0, FlowControl::frames_in_flight)
+    /// A pause frame for a port came from another part of the network.
+    pub(super) fn accept_frame(&mut self, port: PortId, frame: Frame) {
+        self.control().accept_frame(port, frame);
     }
 }

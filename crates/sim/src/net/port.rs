@@ -29,8 +29,8 @@ pub struct Port {
     /// Set if a packet that arrives must take the slow path: the link is down, flow control wants something, a
     /// mechanism looks at arrivals, or a trace covers the port.
     pub arrival_is_special: bool,
-    /// Set if a packet that departs must take the slow path: the link loses at random, a mechanism looks at
-    /// departures, or a trace covers the port.
+    /// Set if a packet that departs must take the slow path: the link loses at random or leads to another part of the
+    /// network, a mechanism looks at departures, or a trace covers the port.
     pub departure_is_special: bool,
     /// The work that flow control has for the port.
     pub control: ControlWork,
@@ -89,6 +89,8 @@ pub struct Special {
     pub at_departure: Option<MechanismId>,
     /// Set if a trace covers the port.
     pub is_traced: bool,
+    /// Set if the link leads to another part of the network.
+    pub leads_away: bool,
 }
 
 /// The packets that a port sent.
@@ -169,9 +171,9 @@ impl Port {
 
     /// Notes whether arrivals and departures must take the slow path, after something changed that decides it.
     pub fn settle(&mut self) {
-        let Special { loss, at_arrival, at_departure, is_traced } = self.special;
+        let Special { loss, at_arrival, at_departure, is_traced, leads_away } = self.special;
         self.arrival_is_special = !self.up || at_arrival.is_some() || !self.control.is_empty() || is_traced;
-        self.departure_is_special = at_departure.is_some() || loss.is_some() || is_traced;
+        self.departure_is_special = at_departure.is_some() || loss.is_some() || is_traced || leads_away;
     }
 }
 

@@ -7,6 +7,7 @@ use super::port::ControlWork;
 use crate::ids::PacketId;
 use clearway_proto::PortState;
 use clearway_topology::PortId;
+use clearway_units::Time;
 
 impl Network {
     /// Hands a packet to an output port whose link is down, that flow control wants something of, that has a mechanism,
@@ -47,6 +48,19 @@ impl Network {
             self.transmit(port, id);
         } else {
             self.enqueue(port, id);
+        }
+    }
+
+    /// Sends a packet over the link of a port that has a mechanism, whose link loses packets or leads to another part of
+    /// the network, or that a trace covers.
+    #[inline(never)]
+    pub(super) fn launch_specially(&mut self, port: PortId, arrival: Time, id: PacketId) {
+        if self.depart_specially(port, id) {
+            self.drop_packet(port, id, DropReason::Loss);
+        } else if self.ports[port].special.leads_away {
+            self.hand_over(port, arrival, id);
+        } else {
+            self.launch(port, arrival, id);
         }
     }
 

@@ -1,6 +1,7 @@
 //! The progress of a run, and its results.
 
 use super::run::{Progress, SimError, Simulation};
+use crate::hosts::Glance;
 use crate::ids::Id;
 use crate::metrics::{Ended, Results, ShimSummary, Spooled, Summary, port_table};
 use crate::trace::Trace;
@@ -10,10 +11,10 @@ impl Simulation {
     /// The progress of the run so far.
     pub fn progress(&self) -> Progress {
         Progress {
-            now: self.net.now(),
+            now: self.now,
             stop: self.model.stop,
-            events: self.events,
-            link_transmissions: self.net.link_transmissions,
+            events: self.events(),
+            link_transmissions: self.nets.link_transmissions(),
             flows_started: self.journal.len() as u64,
             flows_completed: self.journal.completed,
             flows_expected: self.model.traffic.iter().map(|traffic| traffic.pattern.expected()).sum(),
@@ -35,51 +36,44 @@ impl Simulation {
     pub fn finish_spooled(mut self) -> Result<Spooled, SimError> {
         let ended = self.ended.unwrap_or(Ended::Interrupted);
         let flows = self.flow_counts();
-        let measured = self.window.finish(&mut self.net, flows);
-        for flow in self.hosts.flows.iter_mut() {
-            self.journal.settle(flow);
-            // Of the messages under way the first has all that was delivered past its predecessor.
-            let delivered = flow.delivered();
-            if let Some(message) = flow.messages.front() {
-                let record = self.journal.open(message.record);
-                let begin = message.end.saturating_sub(record.size.unwrap_or(message.end));
-                record.delivered = delivered.saturating_sub(begin);
-            }
+        let measured = self.window.finish(&mut self.nets, flows);
+        for flow in self.glances(|_| true) {
+            self.settle_open(&flow);
         }
-        let frames = self.net.frames_in_flight();
-        let books = self.net.books.close(&self.net.slab, frames);
-        let [packets, bytes, mut credits] = books.map_err(SimError::Books)?;
+        let (books, [packets, bytes, mut credits]) = self.nets.close_books().map_err(SimError::Books)?;
         let (used, wasted) = self.journal.credits();
-        let arrived = self.net.books.delivered.credits;
+        let arrived = books.delivered.credits;
         if arrived != used + wasted {
             return Err(SimError::Books(format!(
                 "{arrived} credits arrived, but {used} were used and {wasted} wasted"
             )));
         }
         credits.extend([("used", used), ("wasted", wasted)]);
-        let shims = self.hosts.shims.stats().map(|(traffic, host, stats)| ShimSummary {
+        let mut shims: Vec<_> = self.regions.iter().flat_map(|region| region.hosts.shims.stats()).collect();
+        shims.sort_by_key(|&(traffic, host, _)| (traffic, host));
+        let shims = shims.into_iter().map(|(traffic, host, stats)| ShimSummary {
             traffic: self.model.traffic[traffic.index()].name.clone(),
             host: self.model.topology.name(host.node()).to_string(),
             stats,
         });
-        let ports = port_table(&self.model, &self.net, &measured);
+        let ports = port_table(&self.model, &self.nets, &measured);
         let summary = Summary {
             shims: shims.collect(),
-            end: self.net.now(),
+            end: self.now,
             ended,
-            link_transmissions: self.net.link_transmissions,
-            events: self.events,
+            link_transmissions: self.nets.link_transmissions(),
+            events: self.events(),
             flows_started: self.journal.len() as u64,
             flows_completed: self.journal.completed,
-            cnps: self.net.books.cnps,
+            cnps: books.cnps,
             traffic: self.model.traffic.iter().map(|entry| entry.name.clone()).collect(),
             measured,
-            flow_control: self.net.flow_control(&self.model.topology),
+            flow_control: self.nets.flow_control(&self.model.topology),
             packets,
             bytes,
             credits,
         };
-        let noted = self.net.tap.take().map(|recorder| recorder.finish()).unwrap_or_default();
+        let noted = self.nets.take_tap().map(|recorder| recorder.finish()).unwrap_or_default();
         let asked = self.model.traces.iter();
         let traces = asked.zip(noted).map(|(trace, taken)| Trace::new(&self.model, trace, taken)).collect();
         let mut samples = self.sampler.finish(&self.model);
@@ -87,6 +81,19 @@ impl Simulation {
         match flows.take_failure().or_else(|| samples.take_failure()) {
             Some(error) => Err(spool(error)),
             None => Ok(Spooled { flows, ports, samples, summary, traces }),
+        }
+    }
+
+    /// Adds what a flow that is alive has done so far to its row, and to that of the message under way.
+    fn settle_open(&mut self, flow: &Glance) {
+        let Some(live) = self.lives.get_mut(flow.slot) else { return };
+        self.journal.settle(live, flow.delivered, &flow.stats);
+        // Of the messages under way the first has all that was delivered past its predecessor.
+        if let Some(&row) = live.open.front() {
+            let record = self.journal.open(row);
+            let end = flow.message_end.unwrap_or(0);
+            let begin = end.saturating_sub(record.size.unwrap_or(end));
+            record.delivered = flow.delivered.saturating_sub(begin);
         }
     }
 }

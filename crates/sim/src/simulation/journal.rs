@@ -3,10 +3,11 @@
 //! Rows begin in the order of their starts. Where rows have a spool, the oldest leave memory in parts; those of them that
 //! may still change, since their flows live, stay beside and are written to their places at the end.
 
-use crate::hosts::Flow;
+use super::lives::Live;
 use crate::ids::{Id, RecordId};
 use crate::metrics::{FlowCounts, Record, Rows, Spool, flow_table};
 use crate::model::Model;
+use clearway_proto::Stats;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The rows of flows and messages so far, and the sums over all flows.
@@ -89,12 +90,11 @@ impl Journal {
 
     /// Adds what both ends of a flow have done since its last message was complete to the row of the current one, and
     /// all that they did to the sums of their traffic entry. Called once for each flow: when it ends, or at the end of the run.
-    pub fn settle(&mut self, flow: &mut Flow) -> Option<&mut Record> {
-        let (delivered, stats) = (flow.delivered(), flow.stats());
-        self.settled[flow.traffic.index()].add(delivered, &stats);
+    pub fn settle(&mut self, live: &Live, delivered: u64, stats: &Stats) -> Option<&mut Record> {
+        self.settled[live.name.traffic.index()].add(delivered, stats);
         // A connection that has carried no message yet has no row.
-        let record = self.open(flow.record?);
-        record.stats = record.stats.plus(&stats.minus(&flow.counted));
+        let record = self.open(live.record?);
+        record.stats = record.stats.plus(&stats.minus(&live.counted));
         Some(record)
     }
 

@@ -2,27 +2,26 @@
 //! last packet has left the network.
 
 use super::ideal::ideal_fct;
+use super::lives::Live;
+use super::outside::Happening;
 use super::router::identity;
 use super::run::Simulation;
-use crate::engine::EventKind;
-use crate::hosts::{Classes, End, Flow, Input};
-use crate::ids::{ClassId, FlowSlot, HostId, Id, RecordId, TrafficId};
+use crate::hosts::{Classes, End, FlowName, Input, Receiving, Sending};
+use crate::ids::{ClassId, FlowSlot, HostId, Id, RecordId};
 use crate::metrics::Record;
 use crate::model;
 use crate::trace::Whose;
 use clearway_proto::{Entity, Env, Rng, ShimEnv, Stats};
 use clearway_topology::{NodeId, PortId, base_rtt};
-use clearway_units::{Bytes, Rate};
+use clearway_units::{Bytes, Rate, Time};
 
 /// More bytes than any run sends: the size of a flow that goes on for as long as it may.
 const ENDLESS: u64 = u64::MAX / 4;
 
 /// A flow about to begin.
 pub struct Start {
-    /// The traffic entry.
-    pub traffic: TrafficId,
-    /// The number of the flow there.
-    pub number: u64,
+    /// The name of the flow.
+    pub name: FlowName,
     /// The host that sends.
     pub src: NodeId,
     /// The host that receives.
@@ -33,30 +32,36 @@ pub struct Start {
 
 impl Simulation {
     /// Begins a flow that carries one message.
-    pub(super) fn start_single(&mut self, traffic: TrafficId, number: u64, flow: model::Flow) {
-        let start = Start { traffic, number, src: flow.src, dst: flow.dst, established: false };
+    pub(super) fn start_single(&mut self, name: FlowName, flow: model::Flow) {
+        let start = Start { name, src: flow.src, dst: flow.dst, established: false };
         let slot = self.open_flow(start);
         let bytes = flow.size.map_or(ENDLESS, Bytes::get);
-        let record = self.write(slot, bytes, flow.size.is_some());
+        let (from, to) = (self.nets.part_of(flow.src), self.nets.part_of(flow.dst));
+        let sending = self.regions[from].hosts.senders.get_mut(slot).expect("just opened");
+        let end = sending.add_message(bytes);
+        self.regions[to].hosts.receivers.get_mut(slot).expect("just opened").messages.push(end);
+        let record = self.add_row(slot, bytes, self.now).expect("just opened");
+        let close = flow.size.is_some();
+        self.regions[from].drive_sender(slot, Input::Write { bytes, close }, self.nets.part_mut(from));
         if flow.size.is_none() {
             self.journal.open(record).size = None;
         }
         if let Some(stop) = flow.stop {
-            self.net.agenda.outside(stop, EventKind::Stop(record));
+            self.outside.push(stop, Happening::Stop(record));
         }
     }
 
     /// Begins a flow: finds its paths and makes both of its ends.
     pub(super) fn open_flow(&mut self, start: Start) -> FlowSlot {
-        let Start { traffic, number, src, dst, established } = start;
+        let Start { name, src, dst, established } = start;
         let model = &self.model;
         let topology = &model.topology;
-        let key = self.router.key(traffic, number);
+        let key = self.router.key(name.traffic, name.number);
         let mut ports = Vec::new();
         let mut route = |from, to| {
             let set = self.router.find(topology, from, to, key, &mut ports);
             let first: Vec<PortId> = set.path(&ports, 0).to_vec();
-            (self.net.paths.add(&ports, set.hops, set.count), first)
+            (self.nets.add_path(&ports, set.hops, set.count), first)
         };
         let (forward, path) = route(src, dst);
         let (backward, reverse) = route(dst, src);
@@ -71,14 +76,15 @@ impl Simulation {
             base_rtt: base_rtt(topology, &path, &reverse, full, smallest),
             framing,
             established,
-            host_flows: self.hosts.load(source),
+            host_flows: self.lives.load(source),
         };
         let card_rate = topology.port(reverse[0]).rate;
-        let entry = &model.traffic[traffic.index()];
+        let entry = &model.traffic[name.traffic.index()];
         let transport = &entry.transport;
         let make_shim = || transport.shim(&ShimEnv { line_rate: card_rate, framing });
-        let shim = self.hosts.shims.of_host(traffic, sink, make_shim);
-        let stream = |entity| Rng::stream(model.seed, entity, identity(traffic, number));
+        let receiver_hosts = &mut self.regions[self.nets.part_of(dst)].hosts;
+        let shim = receiver_hosts.shims.of_host(name.traffic, sink, make_shim);
+        let stream = |entity| Rng::stream(model.seed, entity, identity(name.traffic, name.number));
         let sender = transport.sender(&env);
         let receiver = transport.receiver(&Env { line_rate: card_rate, host_flows: 0, ..env });
         let sending = End::new(stream(Entity::Sender), source, forward);
@@ -90,89 +96,94 @@ impl Simulation {
             cnp: ClassId::from_index(entry.notice_class),
             unscheduled: ClassId::from_index(model.unscheduled_class()),
         };
-        let takes_cnps = self.switches_notify && entry.transport.needs().cnps;
-        let way_back = takes_cnps.then(|| self.net.paths.add_reverse(forward));
-        let flow = Flow::new((sender, sending), (receiver, receiving), (traffic, number), classes);
-        let slot = self.hosts.flows.insert(Flow { way_back, shim, ..flow });
-        self.net.residents.open(slot, takes_cnps);
-        if let Some(recorder) = &mut self.net.tap {
+        let slot = self.lives.insert(Live::new(name, source, sink));
+        receiver_hosts
+            .receivers
+            .insert(slot, Receiving { shim, ..Receiving::new(receiver, receiving, name, classes) });
+        let sender_hosts = &mut self.regions[self.nets.part_of(src)].hosts;
+        sender_hosts.senders.insert(slot, Sending::new(sender, sending, name, classes));
+        if self.switches_notify {
+            let takes_cnps = transport.needs().cnps;
+            let back = takes_cnps.then(|| (self.nets.add_reverse(forward), classes.cnp));
+            self.nets.open_notified(slot, back);
+        }
+        if let Some(recorder) = self.nets.tap() {
+            let FlowName { traffic, number } = name;
             recorder.open_flow(slot, Whose { traffic: traffic.index() as u32, number, src, dst });
         }
         slot
     }
 
-    /// The application at a flow's source hands over a message, its last one if it closes. Answers the message's row.
-    pub(super) fn write(&mut self, slot: FlowSlot, bytes: u64, close: bool) -> RecordId {
-        let flow = self.hosts.flows.get_mut(slot).expect("the application writes to flows that are open");
-        let path = self.net.paths.first(flow.sending.route);
+    /// A message was written to a flow that is alive. Answers the message's row.
+    pub(super) fn add_row(&mut self, slot: FlowSlot, bytes: u64, at: Time) -> Option<RecordId> {
+        let live = self.lives.get_mut(slot)?;
+        let sending = self.regions[self.nets.part_of(live.src.node())].hosts.senders.get(slot)?;
+        let route = sending.end.route;
         let row = Record {
-            traffic: flow.traffic,
-            number: flow.number,
-            src: flow.sending.host.node(),
-            dst: flow.receiving.host.node(),
+            traffic: live.name.traffic,
+            number: live.name.number,
+            src: live.src.node(),
+            dst: live.dst.node(),
             size: Some(bytes),
-            start: self.net.now(),
+            start: at,
             end: None,
             acknowledged: None,
-            ideal: ideal_fct(&self.model.topology, path, self.model.framing, bytes),
+            ideal: ideal_fct(&self.model.topology, self.nets.paths().first(route), self.model.framing, bytes),
             delivered: 0,
             stats: Stats::default(),
             flow: Some(slot),
         };
         let record = self.journal.push(&self.model, row);
-        if let Some(recorder) = &mut self.net.tap {
-            recorder.start_message(record, slot, self.net.agenda.now);
-        }
-        flow.add_message(bytes, record);
-        self.shares.start(slot, flow, &self.net.paths, &mut self.net.agenda);
-        if flow.messages.len() == 1 {
-            if let Some(last) = flow.record.replace(record) {
+        live.open.push_back(record);
+        live.unacknowledged.push_back(record);
+        if live.open.len() == 1 {
+            if let Some(last) = live.record.replace(record) {
                 self.journal.release(last);
             }
-            let host = flow.sending.host;
-            self.hosts.add_load(host);
+            let host = live.src;
+            self.lives.add_load(host);
         }
-        self.drive_sender(slot, Input::Write { bytes, close });
-        record
-    }
-
-    /// The application at a flow's source closes it.
-    pub(super) fn close(&mut self, slot: FlowSlot) {
-        self.drive_sender(slot, Input::Close);
-    }
-
-    /// Bytes of a flow were delivered: its messages that lie within them are complete.
-    #[inline(never)]
-    pub(super) fn note_delivered(&mut self, slot: FlowSlot, bytes: u64) {
-        while let Some(record) = self.hosts.flows.pop_delivered(slot, bytes) {
-            self.complete(slot, record);
+        if let Some(recorder) = self.nets.tap() {
+            recorder.start_message(record, slot, at);
         }
+        let traffic = self.journal.open(record).traffic;
+        self.share(slot, traffic, route);
+        Some(record)
     }
 
-    /// A message was delivered in full.
-    fn complete(&mut self, slot: FlowSlot, row: RecordId) {
-        let flow = self.hosts.flows.get_mut(slot).expect("it has just been driven");
-        let stats = flow.stats();
+    /// The first open message of a flow was delivered in full. `stats` are the counts of both ends then, of flows with
+    /// several messages.
+    pub(super) fn complete(&mut self, slot: FlowSlot, at: Time, stats: Option<Box<Stats>>) {
+        let live = self.lives.get_mut(slot).expect("a flow with an open message is alive");
+        let row = live.open.pop_front().expect("a message was written before it is delivered");
         let record = self.journal.open(row);
-        record.end = Some(self.net.now());
+        record.end = Some(at);
         record.delivered = record.size.expect("a message that is complete has a size");
-        record.stats = record.stats.plus(&stats.minus(&flow.counted));
-        flow.counted = stats;
-        if let Some(recorder) = &mut self.net.tap {
-            recorder.end_message(row, self.net.agenda.now, record.delivered);
+        if let Some(stats) = stats {
+            record.stats = record.stats.plus(&stats.minus(&live.counted));
+            live.counted = *stats;
         }
-        if let Some(next) = flow.messages.front() {
-            flow.record = Some(next.record);
+        if let Some(recorder) = self.nets.tap() {
+            recorder.end_message(row, at, record.delivered);
+        }
+        if let Some(&next) = live.open.front() {
+            live.record = Some(next);
             self.journal.release(row);
+        } else {
+            let host = live.src;
+            self.lives.drop_load(host);
+            self.unshare(slot);
         }
         self.journal.completed += 1;
-        let (traffic, number, host) = (flow.traffic, flow.number, flow.sending.host);
-        if flow.messages.is_empty() {
-            self.hosts.drop_load(host);
-            self.shares.stop(slot, &mut self.net.agenda);
-        }
-        if self.sources.has_rounds(traffic) {
-            self.round_progress(traffic, number);
+    }
+
+    /// The sender of a flow knows that a message has arrived.
+    pub(super) fn acknowledge(&mut self, slot: FlowSlot, at: Time) {
+        let Some(live) = self.lives.get_mut(slot) else { return };
+        let Some(row) = live.unacknowledged.pop_front() else { return };
+        self.journal.open(row).acknowledged = Some(at);
+        if live.record != Some(row) {
+            self.journal.release(row);
         }
     }
 
@@ -180,29 +191,65 @@ impl Simulation {
     pub(super) fn stop_flow(&mut self, row: RecordId) {
         let live = self.journal.get_mut(row).filter(|record| record.end.is_none());
         let Some(slot) = live.and_then(|record| record.flow) else { return };
-        let total = self.drive_sender(slot, Input::Truncate);
+        let Some(live) = self.lives.get_mut(slot) else { return };
+        let (from, to) = (self.nets.part_of(live.src.node()), self.nets.part_of(live.dst.node()));
+        let total = self.regions[from].drive_sender(slot, Input::Truncate, self.nets.part_mut(from));
+        let Some(sending) = self.regions[from].hosts.senders.get_mut(slot) else { return };
+        sending.written = total;
+        sending.messages.cut_to(total);
+        let (acknowledged, route) = (sending.acknowledged(), sending.end.route);
         let record = self.journal.open(row);
         record.size = Some(total);
-        let Some(flow) = self.hosts.flows.get_mut(slot) else { return };
-        let path = self.net.paths.first(flow.sending.route);
+        let path = self.nets.paths().first(route);
         record.ideal = ideal_fct(&self.model.topology, path, self.model.framing, total);
-        flow.cut_to(total);
-        let (delivered, acknowledged) = (flow.delivered(), flow.acknowledged());
-        self.note_acknowledged(slot, acknowledged);
-        self.note_delivered(slot, delivered);
-        self.hosts.note_finished(slot, &mut self.net);
+        self.regions[from].note_acknowledged(slot, acknowledged, self.nets.part(from));
+        let Some(receiving) = self.regions[to].hosts.receivers.get_mut(slot) else { return };
+        receiving.messages.cut_to(total);
+        let delivered = receiving.delivered();
+        self.regions[to].note_delivered(slot, delivered, self.nets.part_mut(to));
     }
 
     /// Ends flows whose ends are done and whose last packet has left the network.
     pub(super) fn retire(&mut self) {
-        while let Some(slot) = self.net.residents.next_drained() {
-            self.shares.stop(slot, &mut self.net.agenda);
-            let Some(mut flow) = self.hosts.remove(slot, &mut self.net, &self.model.topology) else {
-                continue;
-            };
-            if let Some(record) = self.journal.settle(&mut flow) {
-                record.flow = None;
+        let mut ending = std::mem::take(&mut self.ending);
+        ending.retain(|&slot| {
+            let Some(live) = self.lives.get_mut(slot) else { return false };
+            let parts = [live.src, live.dst].map(|host| self.nets.part_of(host.node()));
+            let sending = self.regions[parts[0]].hosts.senders.get(slot).map(|sending| &sending.end);
+            let receiving = self.regions[parts[1]].hosts.receivers.get(slot).map(|receiving| &receiving.end);
+            let (Some(sending), Some(receiving)) = (sending, receiving) else { return false };
+            if !(sending.finished && receiving.finished) {
+                live.is_ending = false;
+                return false;
             }
+            let in_network = sending.in_network + receiving.in_network + live.unseen;
+            if self.switches_notify {
+                self.nets.end_notified(slot);
+            }
+            if in_network == 0 {
+                self.remove(slot, parts);
+            }
+            in_network != 0
+        });
+        self.ending = ending;
+    }
+
+    /// Removes a flow that is over.
+    fn remove(&mut self, slot: FlowSlot, [from, to]: [usize; 2]) {
+        self.unshare(slot);
+        let topology = &self.model.topology;
+        let sending = self.regions[from].hosts.remove_sender(slot, self.nets.part_mut(from), topology);
+        let receiving = self.regions[to].hosts.remove_receiver(slot, self.nets.part_mut(to));
+        let (Some(sending), Some(mut receiving)) = (sending, receiving) else { return };
+        let Some(live) = self.lives.remove(slot) else { return };
+        self.nets.remove_path(sending.end.route);
+        self.nets.remove_path(receiving.end.route);
+        if let Some((back, _)) = self.nets.part(0).notified.back(slot) {
+            self.nets.remove_path(back);
+        }
+        let stats = sending.end.stats.plus(&receiving.end.stats);
+        if let Some(record) = self.journal.settle(&live, receiving.delivered(), &stats) {
+            record.flow = None;
         }
     }
 }

@@ -2,11 +2,15 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `run.rs` | [`Simulation`] and the event loop |
+//! | `run.rs` | [`Simulation`]: regions go on from barrier to barrier, happenings in between |
+//! | `region.rs`, `threads.rs` | the event loop of a region, and the threads that drive regions |
+//! | `notes.rs` | what regions tell the whole run |
+//! | `outside.rs` | what happens to the whole network, in order |
+//! | `lives.rs` | the flows that are alive |
 //! | `prepare.rs`, `finish.rs` | a run before its first event and after its last one |
 //! | `life.rs` | how flows begin and end |
-//! | `traffic.rs` | applications: starts of flows, rounds of requests and responses |
-//! | `source.rs`, `rounds.rs` | the state of a traffic entry |
+//! | `traffic.rs`, `source.rs` | starts of flows, and the state of each traffic entry |
+//! | `rounds.rs` | applications: rounds of requests and responses |
 //! | `network.rs` | events of the network itself: faults, pause frames, mechanisms |
 //! | `router.rs`, `ideal.rs` | the paths of a flow, and the time that it would take alone |
 //! | `shares.rs` | fair shares for senders that are told them |
@@ -16,13 +20,18 @@ mod finish;
 mod ideal;
 mod journal;
 mod life;
+mod lives;
 mod network;
+mod notes;
+mod outside;
 mod prepare;
+mod region;
 mod rounds;
 mod router;
 mod run;
 mod shares;
 mod source;
+mod threads;
 mod traffic;
 
 pub use run::{Progress, SimError, Simulation};

@@ -1,78 +1,104 @@
-//! Events of the network itself: links fail, neighbours stop each other, mechanisms notify senders.
+//! What happens to the network itself: links fail, ports are watched, senders are told their fair shares.
 
+use super::outside::Happening;
 use super::run::Simulation;
-use crate::engine::EventKind;
 use crate::hosts::Input;
-use crate::ids::{FaultId, Id, MechanismId};
+use crate::ids::{FaultId, FlowSlot, Id, TrafficId};
 use crate::metrics::Ended;
-use clearway_topology::PortId;
+use crate::net::{Route, WATCH};
+use clearway_units::Time;
 
 impl Simulation {
     /// A link's direction fails or recovers: every flow gets the paths that it has now. Packets under way keep theirs,
     /// so the place of an old route is not used again.
     pub(super) fn fault(&mut self, fault: FaultId) {
         let fault = self.model.faults[fault.index()];
-        let topology = &self.model.topology;
-        self.router.set_up(topology, fault.port, fault.up);
-        self.net.set_up(fault.port, fault.up);
-        let mut ports = Vec::new();
-        for flow in self.hosts.flows.iter_mut() {
-            let key = self.router.key(flow.traffic, flow.number);
-            let (src, dst) = (flow.sending.host.node(), flow.receiving.host.node());
-            for (end, from, to) in [(&mut flow.sending, src, dst), (&mut flow.receiving, dst, src)] {
-                let set = self.router.find(topology, from, to, key, &mut ports);
-                if *self.net.paths.all(end.route) != ports[..] {
-                    end.route = self.net.paths.add(&ports, set.hops, set.count);
-                }
-            }
-            if flow.way_back.is_some() {
-                flow.way_back = Some(self.net.paths.add_reverse(flow.sending.route));
-            }
+        self.router.set_up(&self.model.topology, fault.port, fault.up);
+        self.nets.set_up(fault.port, fault.up);
+        let slots: Vec<FlowSlot> = self.lives.iter().map(|(slot, _)| slot).collect();
+        for &slot in &slots {
+            self.reroute(slot);
         }
-        for slot in self.hosts.flows.slots() {
-            if let Some(flow) = self.hosts.flows.get_mut(slot).filter(|_| self.shares.has(slot)) {
-                self.shares.start(slot, flow, &self.net.paths, &mut self.net.agenda);
+        for slot in slots {
+            let Some(live) = self.lives.get_mut(slot).filter(|_| self.shares.has(slot)) else { continue };
+            let (traffic, part) = (live.name.traffic, self.nets.part_of(live.src.node()));
+            if let Some(sending) = self.regions[part].hosts.senders.get(slot) {
+                let route = sending.end.route;
+                self.share(slot, traffic, route);
             }
         }
     }
 
-    /// A port obeys a pause frame.
-    pub(super) fn obey_frame(&mut self, port: PortId) {
-        let (goes_on, starts_watch) = self.net.obey_frame(port);
-        if starts_watch {
-            self.watch();
+    /// Gives a flow the paths that it has now.
+    fn reroute(&mut self, slot: FlowSlot) {
+        let Some(live) = self.lives.get_mut(slot) else { return };
+        let key = self.router.key(live.name.traffic, live.name.number);
+        let (src, dst) = (live.src.node(), live.dst.node());
+        let hosts = [src, dst].map(|host| self.nets.part_of(host));
+        let mut ports = Vec::new();
+        let mut route = |old: Route, from, to| {
+            let set = self.router.find(&self.model.topology, from, to, key, &mut ports);
+            let is_new = *self.nets.paths().all(old) != ports[..];
+            if is_new { self.nets.add_path(&ports, set.hops, set.count) } else { old }
+        };
+        if let Some(sending) = self.regions[hosts[0]].hosts.senders.get_mut(slot) {
+            sending.end.route = route(sending.end.route, src, dst);
         }
-        if goes_on {
-            self.hosts.use_port(port, &mut self.net);
+        if let Some(receiving) = self.regions[hosts[1]].hosts.receivers.get_mut(slot) {
+            receiving.end.route = route(receiving.end.route, dst, src);
         }
+        let notified = self.nets.part(0).notified.back(slot).is_some();
+        if let Some(sending) = self.regions[hosts[0]].hosts.senders.get(slot).filter(|_| notified) {
+            let back = self.nets.add_reverse(sending.end.route);
+            self.nets.reroute_notified(slot, back);
+        }
+    }
+
+    /// Flow control stopped a port while nobody watched: a watch is set up.
+    pub(super) fn start_watch(&mut self, at: Time) {
+        if !self.is_watched {
+            self.is_watched = true;
+            self.watch_at(at);
+        }
+    }
+
+    fn watch_at(&mut self, from: Time) {
+        self.outside.push((from + WATCH).max(self.now), Happening::Watch);
     }
 
     /// Looks for ports that are stopped for too long; ends the run if they are for ever.
     pub(super) fn watch(&mut self) {
-        let Some(again) = self.net.watch() else { return };
-        if self.net.is_deadlocked() {
+        self.is_watched = self.nets.watch();
+        if !self.is_watched {
+            return;
+        }
+        if self.nets.is_deadlocked() {
             self.ended = Some(Ended::Deadlocked);
             return;
         }
-        let at = self.net.now() + again;
-        self.net.agenda.outside(at, EventKind::Watch);
+        self.watch_at(self.now);
     }
 
-    /// A timer event of a mechanism came: it may notify senders.
-    pub(super) fn wake_mechanism(&mut self, mechanism: MechanismId) {
-        self.net.wake_mechanism(mechanism);
-        while let Some((slot, port)) = self.net.poll_cnp(mechanism) {
-            let Some(flow) = self.hosts.flows.get_mut(slot) else { continue };
-            if let Some(back) = flow.way_back {
-                self.net.send_cnp(port, slot, back, flow.classes.cnp);
-            }
+    /// A flow has something to send over a route from now on.
+    pub(super) fn share(&mut self, slot: FlowSlot, traffic: TrafficId, route: Route) {
+        if self.shares.start(slot, traffic, route, self.nets.paths()) {
+            self.outside.push(self.now, Happening::Shares);
+        }
+    }
+
+    /// A flow has nothing to send any more.
+    pub(super) fn unshare(&mut self, slot: FlowSlot) {
+        if self.shares.stop(slot) {
+            self.outside.push(self.now, Happening::Shares);
         }
     }
 
     /// Tells all senders whose share changed.
     pub(super) fn tell_shares(&mut self) {
         for (slot, rate) in self.shares.changed() {
-            self.drive_sender(slot, Input::Share(rate));
+            let Some(live) = self.lives.get_mut(slot) else { continue };
+            let part = self.nets.part_of(live.src.node());
+            self.regions[part].drive_sender(slot, Input::Share(rate), self.nets.part_mut(part));
         }
     }
 }

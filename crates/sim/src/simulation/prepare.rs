@@ -1,92 +1,121 @@
 //! A run before its first event.
 
 use super::journal::Journal;
+use super::lives::Lives;
+use super::outside::{Happening, Outside};
+use super::region::Region;
+use super::rounds::RoundsState;
 use super::router::Router;
 use super::run::{SimError, Simulation};
 use super::shares::Shares;
 use super::source::Sources;
-use crate::engine::{ENTITIES_MAX, EventKind};
-use crate::hosts::Hosts;
+use super::threads::Threads;
+use crate::engine::ENTITIES_MAX;
 use crate::ids::{ClassSet, FaultId, Id, SeriesId, TrafficId};
 use crate::metrics::{Sampler, Spool, Window};
-use crate::model::{Class, Model, Probe, Sample, Traffic};
-use crate::net::Network;
-use clearway_units::Time;
+use crate::model::{Class, Model, Pattern, Probe, Sample, Traffic};
+use crate::net::Networks;
+use crate::partition::Partition;
+use clearway_proto::{Entity, Rng};
+use clearway_units::{Span, Time};
+use std::sync::Arc;
+
+/// The least time between two barriers at which flows end: few of them in the time that a packet takes.
+const CELL: Span = Span::from_us(5);
 
 impl Simulation {
-    /// Prepares a run.
+    /// Prepares a run on one thread.
     ///
     /// # Errors
     /// If the model contradicts itself; models made from scenario files do not.
     pub fn new(model: &Model) -> Result<Simulation, SimError> {
-        Simulation::spooled(model, [None, None])
+        Simulation::spooled(model, &Partition::one(model), [None, None])
     }
 
-    /// Prepares a run whose finished flows and samples leave memory for files of these two spools, if there are more
-    /// than a part of them.
+    /// Prepares a run on as many threads as the partition has parts, whose finished flows and samples leave memory for
+    /// files of these two spools, if there are more than a part of them. The results do not depend on the partition.
     ///
     /// # Errors
     /// As [`Simulation::new`].
-    pub fn spooled(model: &Model, spools: [Option<Box<dyn Spool>>; 2]) -> Result<Simulation, SimError> {
+    pub fn spooled(
+        model: &Model,
+        partition: &Partition,
+        spools: [Option<Box<dyn Spool>>; 2],
+    ) -> Result<Simulation, SimError> {
         let [flows, samples] = spools;
         check(model).map_err(SimError::Model)?;
-        let net = Network::new(model);
+        let model = &Arc::new(model.clone());
+        let nodes = model.topology.nodes().len();
+        let part_of = (0..nodes).map(|node| partition.part_of(Id::from_index(node))).collect();
+        let nets = Networks::new(model, part_of, partition.parts());
         let is_periodic = |sample: &Sample| !matches!(sample.what, Probe::Rtt(_));
+        let watches_rtt = !model.samples.iter().all(is_periodic);
+        let shares = Shares::new(model);
+        let opens_anew =
+            |entry: &Traffic| matches!(&entry.pattern, Pattern::Rounds(rounds) if rounds.reconnect);
+        let is_prompt = shares.any() || model.traffic.iter().any(opens_anew);
+        let region = |net| Region::new(model, watches_rtt, is_prompt, net);
+        let width = Partition::width(model);
         let mut sim = Simulation {
-            fetches_ahead: net.is_large(),
-            net,
-            hosts: Hosts::new(model),
+            regions: nets.iter().map(region).collect(),
+            threads: Threads::new(nets.len(), nets.lookahead().unwrap_or(CELL)),
+            nets,
+            outside: Outside::default(),
+            lives: Lives::default(),
+            ending: Vec::new(),
             router: Router::new(model),
             window: Window::new(model, Time::ZERO),
             sources: Sources::new(model),
             journal: Journal::new(model.traffic.len(), flows),
-            shares: Shares::new(model),
+            shares,
             sampler: Sampler::new(samples),
-            observers: 0,
-            watches_rtt: !model.samples.iter().all(is_periodic),
+            now: Time::ZERO,
+            last: Time::ZERO,
+            happenings: 0,
+            cell: width.map_or(CELL, |width| width * CELL.as_ps().div_ceil(width.as_ps())),
+            quiet_since: None,
+            is_watched: false,
             switches_notify: model
                 .switch
                 .mechanism
                 .as_ref()
                 .is_some_and(|mechanism| mechanism.info().sends_cnps),
-            quiet_since: None,
-            events: 0,
             ended: None,
-            model: model.clone(),
+            model: Arc::clone(model),
         };
         let mut first_start = Time::MAX;
         for (index, traffic) in model.traffic.iter().enumerate() {
             let id = TrafficId::from_index(index);
+            if let Pattern::Rounds(rounds) = &traffic.pattern {
+                // A stream of its own, apart from those that choose pairs and sizes.
+                let rng = Rng::stream(model.seed, Entity::Traffic, 2 << 32 | index as u64);
+                let part = sim.nets.part_of(rounds.client);
+                sim.regions[part].rounds[id] = Some(Box::new(RoundsState::new(rounds, rng)));
+            }
             if let Some(at) = sim.sources.get_mut(id).next_at(&traffic.pattern) {
                 first_start = first_start.min(at);
                 sim.sources.open();
-                sim.net.agenda.outside(at, EventKind::Traffic(id));
+                sim.outside.push(at, Happening::Traffic(id));
             }
         }
         let first_start = if first_start == Time::MAX { Time::ZERO } else { first_start };
         sim.window = Window::new(model, first_start);
         for (index, fault) in model.faults.iter().enumerate() {
-            sim.net.agenda.outside(fault.at, EventKind::Fault(FaultId::from_index(index)));
+            sim.outside.push(fault.at, Happening::Fault(FaultId::from_index(index)));
         }
         for (index, _) in model.samples.iter().enumerate().filter(|(_, sample)| is_periodic(sample)) {
             sim.schedule_sample(SeriesId::from_index(index));
         }
         for at in sim.window.turns() {
-            sim.observe(at, EventKind::Window);
+            sim.outside.push(at, Happening::Window);
         }
         Ok(sim)
     }
 
     /// Schedules the next sample of a series.
     pub(super) fn schedule_sample(&mut self, series: SeriesId) {
-        let at = self.net.now() + self.model.samples[series.index()].every;
-        self.observe(at, EventKind::Sample(series));
-    }
-
-    /// Schedules an event that only looks.
-    fn observe(&mut self, at: Time, kind: EventKind) {
-        self.observers += 1;
-        self.net.agenda.sample(at, kind);
+        let at = self.now + self.model.samples[series.index()].every;
+        self.outside.push(at, Happening::Sample(series));
     }
 }
 

@@ -1,24 +1,25 @@
-//! The event loop.
+//! A run: regions go on from barrier to barrier, between which the whole run hears what happened in them.
 
 use super::journal::Journal;
+use super::lives::{Live, Lives};
+use super::notes::{News, Note, Rtt};
+use super::outside::{Happening, Outside};
+use super::region::{Region, TICK};
 use super::router::Router;
 use super::shares::Shares;
 use super::source::Sources;
-use crate::engine::{Event, EventKind};
-use crate::hosts::{Hosts, Input};
-use crate::ids::{FlowSlot, Id, PacketId, SeriesId};
+use super::threads::Threads;
+use crate::ids::{FlowSlot, SeriesId};
+use crate::hosts::Glance;
 use crate::metrics::{Ended, FlowCounts, Sampler, Window};
 use crate::model::Model;
-use crate::net::Network;
-use clearway_proto::{Extra, Flags, Header, Packet};
+use crate::net::Networks;
 use clearway_units::{Span, Time};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Events between two looks at whether the caller wants to stop.
 const SLICE: u64 = 1 << 16;
-
-/// Events between the steps in which what an event needs is fetched: about the time of a miss.
-const AHEAD: usize = 3;
 
 /// The reasons for which a run has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -55,226 +56,205 @@ pub struct Progress {
 
 /// A run of a model. One owned value: a process may have many.
 pub struct Simulation {
-    pub(super) model: Model,
-    pub(super) net: Network,
-    pub(super) hosts: Hosts,
+    pub(super) model: Arc<Model>,
+    /// The networks of all parts.
+    pub(super) nets: Networks,
+    /// The hosts of all parts.
+    pub(super) regions: Vec<Region>,
+    pub(super) threads: Threads,
+    /// What will happen to the whole network.
+    pub(super) outside: Outside,
+    pub(super) lives: Lives,
+    /// Flows both of whose ends may be done.
+    pub(super) ending: Vec<FlowSlot>,
     pub(super) router: Router,
     pub(super) sources: Sources,
     pub(super) journal: Journal,
     pub(super) shares: Shares,
     pub(super) sampler: Sampler,
     pub(super) window: Window,
-    /// The number of pending events that only look: samples, and the ends of the window.
-    pub(super) observers: usize,
-    /// The time of the last event before only such events were left: without them the run would have ended there.
+    /// The present: all events before it are handled.
+    pub(super) now: Time,
+    /// The time of the last happening that the whole run saw to.
+    pub(super) last: Time,
+    /// The number of those.
+    pub(super) happenings: u64,
+    /// The time between two barriers at which flows end and rows are written. It is a property of the topology, never of
+    /// its partition.
+    pub(super) cell: Span,
+    /// The time of the last event before only looks were left: without them the run would have ended there.
     pub(super) quiet_since: Option<Time>,
-    /// Set if round-trip times are sampled.
-    pub(super) watches_rtt: bool,
+    /// Set while a watch of flow control is scheduled.
+    pub(super) is_watched: bool,
     /// Set if mechanisms of switches send notifications to senders.
     pub(super) switches_notify: bool,
-    /// Set if fetching ahead what events will need pays: where packets and ports exceed the cache.
-    pub(super) fetches_ahead: bool,
-    /// The number of events handled.
-    pub(super) events: u64,
     /// The reason for which the run ended, once it has.
     pub(super) ended: Option<Ended>,
 }
 
 impl Simulation {
-    /// Runs until the traffic is done or the scenario's stop time comes. `report` is called every 65,536 events; if
-    /// it answers false the run ends there, and what was simulated so far is the result.
+    /// Runs until the traffic is done or the scenario's stop time comes. `report` is called about every 65,536 events;
+    /// if it answers false the run ends there, and what was simulated so far is the result.
     pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> bool) {
+        let mut reported = self.events();
         while self.ended.is_none() {
-            self.events += self.slice();
+            self.step();
             if self.journal.has_failed() || self.sampler.has_failed() {
                 self.ended = Some(Ended::Interrupted);
             }
-            if self.ended.is_none() && !report(&self.progress()) {
-                self.ended = Some(Ended::Interrupted);
+            if self.ended.is_none() && self.events() - reported >= SLICE {
+                reported = self.events();
+                if !report(&self.progress()) {
+                    self.ended = Some(Ended::Interrupted);
+                }
             }
         }
+        self.nets.set_now(self.now);
+        self.nets.settle();
         report(&self.progress());
     }
 
-    /// Handles a slice of events. Answers how many these were.
-    fn slice(&mut self) -> u64 {
-        let until = self.model.stop.map_or(Time::MAX, |stop| stop + Span::from_ps(1));
-        for handled in 0..SLICE {
-            let Some(event) = self.net.agenda.pop_before(until) else {
-                if let Some(stop) = self.model.stop.filter(|_| self.net.agenda.next_at().is_some()) {
-                    self.net.agenda.now = stop;
-                    self.ended = Some(Ended::Stopped);
-                } else {
-                    self.ended = Some(if self.is_complete() { Ended::Complete } else { Ended::Stalled });
-                    self.net.agenda.now = self.quiet_since.unwrap_or(self.net.agenda.now);
-                }
-                return handled;
-            };
-            debug_assert!(event.at() >= self.net.now(), "time runs backwards");
-            let before = self.net.agenda.now;
-            self.net.agenda.now = event.at();
-            if self.fetches_ahead {
-                self.look_ahead();
-            }
-            if !self.handle(event, before) {
-                return handled + 1;
-            }
-            if self.net.residents.any_drained() {
-                self.retire();
-                if self.is_complete() {
-                    self.ended = Some(Ended::Complete);
-                    return handled + 1;
-                }
-            }
-        }
-        SLICE
+    /// The number of events handled.
+    pub(super) fn events(&self) -> u64 {
+        self.happenings + self.regions.iter().map(|region| region.events).sum::<u64>()
     }
 
-    /// Fetches what the next events need: those of one bucket are sorted already, so that is known.
-    #[inline]
-    fn look_ahead(&self) {
-        if let Some(event) = self.net.agenda.peek(AHEAD * 3) {
-            self.net.fetch_first(event);
-        }
-        if let Some(event) = self.net.agenda.peek(AHEAD * 2) {
-            self.net.fetch_second(event);
-        }
-        if let Some(event) = self.net.agenda.peek(AHEAD) {
-            self.net.fetch_third(event);
-        }
-    }
-
-    /// Handles an event; `before` is the time of the event before it. Answers whether the run goes on.
-    #[inline(always)]
-    fn handle(&mut self, event: Event, before: Time) -> bool {
-        match event.kind() {
-            EventKind::Arrive(id) => {
-                if self.net.arrive(id) && self.hosts.reach(id, &mut self.net) {
-                    self.hand_over(id);
-                }
-            }
-            EventKind::Wake(port) => {
-                if self.net.wakes(port) {
-                    self.hosts.use_port(port, &mut self.net);
-                }
-            }
-            EventKind::Handle(id) => self.hand_over(id),
-            EventKind::SenderTimer(flow) => {
-                if self.hosts.sender_wakes(flow, &self.net) {
-                    self.drive_sender(flow, Input::Timer);
-                }
-            }
-            EventKind::ReceiverTimer(flow) => {
-                if self.hosts.receiver_wakes(flow, &self.net) {
-                    self.drive_receiver(flow, Input::Timer);
-                }
-            }
-            other => {
-                self.handle_other(other, before);
-                return self.ended.is_none();
-            }
-        }
-        true
-    }
-
-    /// Handles an event that is rarer than packets.
-    #[inline(never)]
-    fn handle_other(&mut self, kind: EventKind, before: Time) {
-        match kind {
-            EventKind::ShimTimer(shim) => self.hosts.wake_shim(shim, &mut self.net),
-            EventKind::Traffic(traffic) => self.run_source(traffic),
-            EventKind::Stop(record) => self.stop_flow(record),
-            EventKind::Fault(fault) => self.fault(fault),
-            EventKind::Sample(series) => self.sample(series, before),
-            EventKind::Window => self.turn_window(before),
-            EventKind::Pause(port) => self.obey_frame(port),
-            EventKind::MechanismTimer(mechanism) => self.wake_mechanism(mechanism),
-            EventKind::Watch => self.watch(),
-            EventKind::Shares => self.tell_shares(),
-            _ => unreachable!("handled where packets are"),
-        }
-    }
-
-    /// Hands a packet to the end of the flow that it is for.
-    #[inline]
-    fn hand_over(&mut self, id: PacketId) {
-        let parcel = &self.net.slab[id];
-        let (packet, slot) = (parcel.packet, parcel.flow);
-        // Most packets have nothing beside them, and what few have is large.
-        let held;
-        let extra = if packet.flags.has(Flags::EXTRA) {
-            held = self.net.slab.extra(id);
-            &held
-        } else {
-            &Extra::None
+    /// Lets all regions go on to the next barrier, or sees to the next happening.
+    fn step(&mut self) {
+        let (inside, outside) = (self.nets.next_at(), self.outside.next_at());
+        let Some(next) = inside.into_iter().chain(outside).min() else {
+            self.now = self.quiet_since.unwrap_or(self.before());
+            self.ended = Some(if self.is_complete() { Ended::Complete } else { Ended::Stalled });
+            return;
         };
-        self.net.deliver(id);
-        if packet.kind().is_for_receiver() {
-            self.drive_receiver(slot, Input::Packet(&packet, extra));
-        } else {
-            if self.watches_rtt {
-                self.watch_rtt(slot, &packet);
+        if let Some(stop) = self.model.stop.filter(|&stop| next > stop) {
+            self.now = stop;
+            self.ended = Some(Ended::Stopped);
+            return;
+        }
+        if inside.is_none_or(|inside| inside > next) {
+            return self.happen();
+        }
+        let limits = [outside, self.model.stop].into_iter().flatten().map(|at| at + TICK);
+        let until = limits.fold(self.end_of_cell(next), Time::min);
+        if let Some(reached) = self.threads.advance(&mut self.nets, &mut self.regions, next, until, SLICE) {
+            self.now = reached - TICK;
+            self.nets.set_now(self.now);
+            self.meet();
+        }
+    }
+
+    /// The end of the cell of the grid of barriers in which a time lies.
+    fn end_of_cell(&self, at: Time) -> Time {
+        let cell = self.cell.as_ps();
+        Time::from_ps((at.as_ps() / cell).saturating_add(1).saturating_mul(cell))
+    }
+
+    /// Sees to the next happening.
+    fn happen(&mut self) {
+        let before = self.before();
+        let Some((at, happening)) = self.outside.pop() else { return };
+        self.now = at;
+        self.nets.set_now(at);
+        match happening {
+            Happening::Traffic(traffic) => self.run_source(traffic),
+            Happening::Stop(record) => self.stop_flow(record),
+            Happening::Fault(fault) => self.fault(fault),
+            Happening::Watch => self.watch(),
+            Happening::Shares => self.tell_shares(),
+            Happening::Sample(series) => self.sample(series, before),
+            Happening::Window => self.turn_window(before),
+        }
+        self.last = at;
+        self.happenings += 1;
+        if self.ended.is_none() {
+            self.meet();
+        }
+    }
+
+    /// The time of the last event.
+    fn before(&self) -> Time {
+        self.regions.iter().map(|region| region.last).fold(self.last, Time::max)
+    }
+
+    /// Hears what happened in the regions, and ends flows that are over.
+    fn meet(&mut self) {
+        while self.regions.iter().any(|region| !region.notes.is_empty() || !region.rtts.is_empty()) {
+            self.hear();
+        }
+        self.count_unseen();
+        for region in &mut self.regions {
+            for slot in region.hosts.finished.drain(..) {
+                if let Some(live) = self.lives.get_mut(slot).filter(|live| !live.is_ending) {
+                    live.is_ending = true;
+                    self.ending.push(slot);
+                }
             }
-            self.drive_sender(slot, Input::Packet(&packet, extra));
         }
-    }
-
-    /// Samples the round-trip time that an acknowledgement tells: it returns the time at which the data left that it
-    /// answers.
-    #[inline(never)]
-    fn watch_rtt(&mut self, slot: FlowSlot, packet: &Packet) {
-        let echo = match packet.header {
-            Header::Ack { echo, .. } | Header::RdmaAck { echo, .. } => echo,
-            Header::CreditAck(answer) => answer.echo,
-            _ => return,
-        };
-        if let Some(flow) = self.hosts.flows.get_mut(slot) {
-            let rtt = self.net.now().saturating_since(echo);
-            self.sampler.watch(&self.model, &self.net, flow.traffic, flow.number, rtt);
-        }
-    }
-
-    /// Drives a sending end, and notes what it then knows to have arrived. Answers the bytes of the flow in all, if it
-    /// was truncated.
-    #[inline]
-    pub(super) fn drive_sender(&mut self, slot: FlowSlot, input: Input<'_>) -> u64 {
-        let Some(standing) = self.hosts.drive_sender(slot, input, &mut self.net) else { return 0 };
-        if standing.has_message {
-            self.note_acknowledged(slot, standing.bytes);
-        }
-        standing.total
-    }
-
-    /// Notes that a sender knows that messages have arrived in full.
-    #[inline(never)]
-    pub(super) fn note_acknowledged(&mut self, slot: FlowSlot, acknowledged: u64) {
-        while let Some(record) = self.hosts.flows.pop_acknowledged(slot, acknowledged) {
-            self.journal.open(record).acknowledged = Some(self.net.now());
-            if self.hosts.flows.get_mut(slot).is_some_and(|flow| flow.record != Some(record)) {
-                self.journal.release(record);
+        if !self.ending.is_empty() {
+            self.retire();
+            if self.is_complete() {
+                self.now = self.nets.left_at().max(self.last);
+                self.ended = Some(Ended::Complete);
             }
         }
     }
 
-    /// Drives a receiving end, and tells the application what is complete.
-    #[inline]
-    fn drive_receiver(&mut self, slot: FlowSlot, input: Input<'_>) {
-        let Some(standing) = self.hosts.drive_receiver(slot, input, &mut self.net) else { return };
-        if standing.has_message {
-            self.note_delivered(slot, standing.bytes);
+    /// Hears the notes of all regions, in the order of their times.
+    fn hear(&mut self) {
+        let mut notes: Vec<Note> = Vec::new();
+        let mut rtts: Vec<Rtt> = Vec::new();
+        for region in &mut self.regions {
+            notes.append(&mut region.notes);
+            rtts.append(&mut region.rtts);
         }
-        if standing.finished {
-            self.hosts.note_finished(slot, &mut self.net);
+        notes.sort_by_key(|note| note.at);
+        for Note { at, news } in notes {
+            match news {
+                News::Wrote { slot, bytes } => {
+                    self.add_row(slot, bytes, at);
+                }
+                News::Delivered { slot, stats } => self.complete(slot, at, stats),
+                News::Acknowledged { slot } => self.acknowledge(slot, at),
+                News::Connect { traffic, worker } => self.reconnect(traffic, worker),
+                News::SourceDone => self.sources.close(),
+                News::Stopped => self.start_watch(at),
+            }
+        }
+        rtts.sort_by_key(|sample| (sample.at, sample.name));
+        for Rtt { at, name, rtt } in rtts {
+            self.sampler.watch(&self.model, at, name, rtt);
+        }
+    }
+
+    /// Counts the packets of flows that entered or left the network without any of their ends.
+    fn count_unseen(&mut self) {
+        for net in self.nets.parts_mut() {
+            for slot in net.unseen.dropped.drain(..) {
+                if let Some(live) = self.lives.get_mut(slot) {
+                    live.unseen -= 1;
+                }
+            }
+            for slot in net.unseen.noticed.drain(..) {
+                if let Some(live) = self.lives.get_mut(slot) {
+                    live.unseen += 1;
+                }
+            }
         }
     }
 
     /// Answers whether nothing will happen any more that a result could show.
     fn is_complete(&self) -> bool {
-        self.hosts.flows.live() == 0 && self.sources.all_done()
+        self.lives.count() == 0 && self.sources.all_done()
     }
 
     fn sample(&mut self, series: SeriesId, before: Time) {
-        self.sampler.sample(series, &self.model, &self.net, &mut self.hosts.flows);
+        let traffic = self.model.samples[series.index()].what.traffic();
+        let flows = match traffic {
+            Some(traffic) => self.glances(|live| live.name.traffic.index() == traffic),
+            None => Vec::new(),
+        };
+        self.sampler.sample(series, &self.model, &self.nets, &flows);
         if self.goes_on(before) {
             self.schedule_sample(series);
         }
@@ -284,27 +264,38 @@ impl Simulation {
     fn turn_window(&mut self, before: Time) {
         if self.goes_on(before) {
             let flows = self.flow_counts();
-            self.window.turn(&mut self.net, flows);
+            self.window.turn(&mut self.nets, flows);
         }
     }
 
-    /// Notes that an event came that only looks, after another one at `before`. Answers whether anything else is to
-    /// come: where it is not, the run is over, and was so before the first event that found it so.
+    /// Notes that a happening came that only looks, after an event at `before`. Answers whether anything else is to
+    /// come: where it is not, the run is over, and was so before the first look that found it so.
     fn goes_on(&mut self, before: Time) -> bool {
-        self.observers -= 1;
-        let goes_on = self.net.agenda.len() > self.observers;
+        let goes_on = !self.outside.only_looks() || self.nets.pending() > 0;
         if !goes_on && self.quiet_since.is_none() {
             self.quiet_since = Some(before);
         }
         goes_on
     }
 
+    /// What flows that are alive show at a look.
+    fn glances(&mut self, takes: impl Fn(&Live) -> bool) -> Vec<Glance> {
+        let mut glances = Vec::new();
+        for (slot, live) in self.lives.iter().filter(|(_, live)| takes(live)) {
+            let [from, to] = [live.src, live.dst].map(|host| self.nets.part_of(host.node()));
+            let Some(sending) = self.regions[from].hosts.senders.get_mut(slot) else { continue };
+            let shown = (sending.end.stats, sending.gauges());
+            let Some(receiving) = self.regions[to].hosts.receivers.get_mut(slot) else { continue };
+            glances.push(Glance::new(slot, shown, receiving));
+        }
+        glances
+    }
+
     /// The counts of the flows of each traffic entry so far. It must not be called once all flows are settled.
     pub(super) fn flow_counts(&mut self) -> Vec<FlowCounts> {
         let mut counts = self.journal.settled.clone();
-        for flow in self.hosts.flows.iter_mut() {
-            let delivered = flow.delivered();
-            counts[flow.traffic.index()].add(delivered, &flow.stats());
+        for flow in self.glances(|_| true) {
+            counts[flow.name.traffic.index()].add(flow.delivered, &flow.stats);
         }
         counts
     }

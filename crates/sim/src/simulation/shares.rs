@@ -1,10 +1,8 @@
 //! Fair shares for senders that are told them: computed once for all that starts and ends at one instant.
 
-use crate::engine::{Agenda, EventKind};
-use crate::hosts::Flow;
 use crate::ids::{FlowSlot, IdVec, TrafficId};
 use crate::model::Model;
-use crate::net::Paths;
+use crate::net::{Paths, Route};
 use crate::oracle::Oracle;
 use clearway_units::Rate;
 
@@ -24,25 +22,26 @@ impl Shares {
         Shares { oracle: told.contains(&true).then(|| Oracle::new(rates)), told: told.into() }
     }
 
-    /// Notes that a flow has something to send from now on, or that its paths changed.
-    pub fn start(&mut self, slot: FlowSlot, flow: &Flow, paths: &Paths, agenda: &mut Agenda) {
-        let Some(oracle) = self.oracle.as_mut().filter(|_| self.told[flow.traffic]) else { return };
-        let had_changed = oracle.has_changed();
-        let route = flow.sending.route;
-        oracle.start(slot, paths.all(route).iter().copied(), route.count());
-        if !had_changed {
-            agenda.outside(agenda.now, EventKind::Shares);
-        }
+    /// Answers whether senders are told their shares at all.
+    pub fn any(&self) -> bool {
+        self.oracle.is_some()
     }
 
-    /// Notes that all that a flow had to send is delivered.
-    pub fn stop(&mut self, slot: FlowSlot, agenda: &mut Agenda) {
-        let Some(oracle) = &mut self.oracle else { return };
+    /// Notes that a flow has something to send from now on, or that its paths changed. Answers whether the shares must be
+    /// computed anew, which nobody has asked for yet.
+    pub fn start(&mut self, slot: FlowSlot, traffic: TrafficId, route: Route, paths: &Paths) -> bool {
+        let Some(oracle) = self.oracle.as_mut().filter(|_| self.told[traffic]) else { return false };
+        let had_changed = oracle.has_changed();
+        oracle.start(slot, paths.all(route).iter().copied(), route.count());
+        !had_changed
+    }
+
+    /// Notes that all that a flow had to send is delivered. Answers as [`Shares::start`].
+    pub fn stop(&mut self, slot: FlowSlot) -> bool {
+        let Some(oracle) = &mut self.oracle else { return false };
         let had_changed = oracle.has_changed();
         oracle.stop(slot);
-        if !had_changed && oracle.has_changed() {
-            agenda.outside(agenda.now, EventKind::Shares);
-        }
+        !had_changed && oracle.has_changed()
     }
 
     /// Answers whether a flow has a share.

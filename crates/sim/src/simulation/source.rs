@@ -1,6 +1,5 @@
 //! The state of each traffic entry: what it starts next, and when.
 
-use super::rounds::RoundsState;
 use crate::ids::{IdVec, TrafficId};
 use crate::model::{Model, Pattern, Poisson};
 use clearway_proto::{Entity, Rng};
@@ -19,8 +18,8 @@ pub enum Source {
         /// The time at which the next one does.
         next: Time,
     },
-    /// Rounds, which start when the application says so.
-    Rounds(RoundsState),
+    /// Rounds: the first starts at a time of the model, the others when the application says so, in the client's region.
+    Rounds,
 }
 
 /// The sources of all traffic entries.
@@ -33,13 +32,8 @@ pub struct Sources {
 impl Sources {
     /// The sources of a model before their first start.
     pub fn new(model: &Model) -> Sources {
-        let stream = |index: u64| Rng::stream(model.seed, Entity::Traffic, index);
-        let source = |(index, traffic): (usize, &crate::model::Traffic)| match &traffic.pattern {
-            // A stream of its own, apart from those that choose pairs and sizes.
-            Pattern::Rounds(rounds) => {
-                Source::Rounds(RoundsState::new(rounds, stream(2 << 32 | index as u64)))
-            }
-            pattern => Source::new(pattern, stream(index as u64)),
+        let source = |(index, traffic): (usize, &crate::model::Traffic)| {
+            Source::new(&traffic.pattern, Rng::stream(model.seed, Entity::Traffic, index as u64))
         };
         Sources { of: model.traffic.iter().enumerate().map(source).collect(), left: 0 }
     }
@@ -47,19 +41,6 @@ impl Sources {
     /// The source of a traffic entry.
     pub fn get_mut(&mut self, traffic: TrafficId) -> &mut Source {
         &mut self.of[traffic]
-    }
-
-    /// The rounds of a traffic entry that has some.
-    pub fn rounds(&mut self, traffic: TrafficId) -> &mut RoundsState {
-        match &mut self.of[traffic] {
-            Source::Rounds(state) => state,
-            _ => unreachable!("this traffic entry has rounds"),
-        }
-    }
-
-    /// Answers whether a traffic entry has rounds.
-    pub fn has_rounds(&self, traffic: TrafficId) -> bool {
-        matches!(self.of[traffic], Source::Rounds(_))
     }
 
     /// Notes that a traffic entry has something to start.
@@ -79,26 +60,27 @@ impl Sources {
 }
 
 impl Source {
-    /// The source of a pattern other than rounds, before its first start.
+    /// The source of a pattern before its first start.
     fn new(pattern: &Pattern, mut rng: Rng) -> Source {
         match pattern {
             Pattern::Poisson(poisson) => {
                 let next = poisson.start + gap(poisson, &mut rng);
                 Source::Poisson { rng, arrived: 0, next }
             }
-            _ => Source::Flows(0),
+            Pattern::Flows(_) => Source::Flows(0),
+            Pattern::Rounds(_) => Source::Rounds,
         }
     }
 
-    /// The time at which the source starts something next, if ever. A time of rounds is handed out once.
-    pub fn next_at(&mut self, pattern: &Pattern) -> Option<Time> {
+    /// The time at which the source starts something next, if ever; of rounds, the time of the first.
+    pub fn next_at(&self, pattern: &Pattern) -> Option<Time> {
         match (self, pattern) {
             (Source::Flows(next), Pattern::Flows(flows)) => flows.get(*next).map(|flow| flow.start),
             (Source::Poisson { arrived, next, .. }, Pattern::Poisson(poisson)) => {
                 let open = *arrived < poisson.flows && poisson.stop.is_none_or(|stop| *next <= stop);
                 open.then_some(*next)
             }
-            (Source::Rounds(state), _) => state.next.take(),
+            (Source::Rounds, Pattern::Rounds(rounds)) => Some(rounds.start),
             _ => unreachable!("a source is made from its pattern"),
         }
     }

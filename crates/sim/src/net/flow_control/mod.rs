@@ -20,7 +20,7 @@ use clearway_units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// The time between two looks at whether the network is stuck.
-const WATCH: Span = Span::from_us(500);
+pub const WATCH: Span = Span::from_us(500);
 
 /// A pause frame: the classes that shall be stopped, and those that may go on.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -77,6 +77,7 @@ pub struct FlowControlSummary {
 }
 
 /// The flow control of all switches.
+#[derive(Clone)]
 pub struct FlowControl {
     /// The classes that are protected.
     lossless: ClassSet,
@@ -186,6 +187,32 @@ impl FlowControl {
         Some(frame)
     }
 
+    /// Takes back the frame that was just sent: its port is in another part of the network.
+    pub fn withdraw_frame(&mut self, port: PortId) {
+        self.asks[port].frames.pop_back();
+    }
+
+    /// A frame for a port came from another part of the network.
+    pub fn accept_frame(&mut self, port: PortId, frame: Frame) {
+        self.asks[port].frames.push_back(frame);
+    }
+
+    /// The flow control of two parts of a network together. Each knows of a port that feeds a switch what happens on
+    /// its side of the link.
+    pub fn joined(mut self, other: &FlowControl) -> FlowControl {
+        for (ask, more) in self.asks.iter_mut().zip(other.asks.iter()) {
+            ask.wanted = ask.wanted.or(more.wanted);
+            ask.told = ask.told.or(more.told);
+            ask.frames.extend(&more.frames);
+            ask.since = ask.since.or(more.since);
+            ask.stopped += more.stopped;
+            ask.longest = ask.longest.max(more.longest);
+            ask.pauses += more.pauses;
+            ask.storm |= more.storm;
+        }
+        self
+    }
+
     /// The frame that a port obeys now: the first of those under way to it.
     pub fn take_frame(&mut self, port: PortId) -> Frame {
         self.asks[port].frames.pop_front().expect("an event for each frame")
@@ -232,14 +259,14 @@ impl FlowControl {
         !std::mem::replace(&mut self.watching, true)
     }
 
-    /// Looks for ports that are stopped for too long. Answers when to look again; `None` if nothing is stopped.
-    pub fn watch(&mut self, now: Time) -> Option<Span> {
+    /// Looks for ports that are stopped for too long. Answers whether any port is stopped.
+    pub fn watch(&mut self, now: Time) -> bool {
         let storm = self.storm;
         for ask in self.asks.iter_mut() {
             ask.storm |= ask.open(now) > storm;
         }
         self.watching = self.asks.iter().any(|ask| ask.since.is_some());
-        self.watching.then_some(WATCH)
+        self.watching
     }
 
     /// Answers whether some port has been stopped since the last look but one, so that a look for a deadlock is worth
@@ -335,12 +362,12 @@ mod tests {
         control.note(PORT, set(&[1]), at(100));
         assert_eq!(control.stopped(PORT, at(150)).1, Span::from_us(80));
         assert!(control.starts_watch() && !control.starts_watch());
-        assert_eq!(control.watch(at(1100)), Some(WATCH));
+        assert!(control.watch(at(1100)));
         assert!(!control.asks[PORT].storm, "1 ms is not yet too long");
         control.watch(at(1101));
         assert!(control.asks[PORT].storm && control.has_waited_long(at(1101)));
         control.note(PORT, set(&[]), at(1200));
-        assert_eq!(control.watch(at(1300)), None);
+        assert!(!control.watch(at(1300)));
         assert!(control.starts_watch(), "the watch ended with the last pause");
         assert_eq!(control.asks[PORT].longest, Span::from_us(1100));
     }

@@ -1,0 +1,206 @@
+//! The ends of flows that are alive. The two ends of a flow know nothing of each other, so they may be driven by
+//! different threads: each belongs to its host.
+
+use super::messages::Messages;
+use crate::ids::{ClassId, FlowSlot, HostId, Id, IdVec, ShimId, TrafficId};
+use crate::net::Route;
+use crate::timer::Timer;
+use clearway_proto::{AnyReceiver, AnySender, Kind, Rng, Stats};
+use clearway_units::Time;
+
+/// One end of a flow, its protocol left out.
+pub struct End {
+    /// The randomness of the end.
+    pub rng: Rng,
+    /// The counts of what the end did.
+    pub stats: Stats,
+    /// The wake-ups that the protocol asked for.
+    pub timer: Timer,
+    /// The time at which the host handled, or will handle, the last packet for this end: packets of one flow keep their
+    /// order.
+    pub handled_at: Time,
+    /// Set once the end needs nothing more.
+    pub finished: bool,
+    /// The host of the end.
+    pub host: HostId,
+    /// The paths of the packets that the end sends.
+    pub route: Route,
+    /// The number of packets that the end put into the network, less those that it got from there: together with the
+    /// other end's, and with those of which no end hears, the packets of the flow that are in the network.
+    pub in_network: i64,
+}
+
+impl End {
+    /// An end before its first input.
+    pub fn new(rng: Rng, host: HostId, route: Route) -> End {
+        End {
+            rng,
+            stats: Stats::default(),
+            timer: Timer::IDLE,
+            handled_at: Time::ZERO,
+            finished: false,
+            host,
+            route,
+            in_network: 0,
+        }
+    }
+}
+
+/// The classes of a flow's packets at every port.
+#[derive(Clone, Copy, Debug)]
+pub struct Classes {
+    /// The class of data, and of all kinds of packets that have none below.
+    pub data: ClassId,
+    /// The class of acknowledgements.
+    pub ack: ClassId,
+    /// The class of credits, among the classes of credits.
+    pub credit: ClassId,
+    /// The class of congestion notification packets.
+    pub cnp: ClassId,
+    /// The class of unscheduled data, which is sent without a credit. Another one than `data` if the flow sends any.
+    pub unscheduled: ClassId,
+}
+
+impl Classes {
+    /// The class of a packet of a kind, unless it is unscheduled data.
+    #[inline]
+    pub fn of(&self, kind: Kind) -> ClassId {
+        match kind {
+            Kind::Ack | Kind::Nack => self.ack,
+            Kind::Credit => self.credit,
+            Kind::Cnp => self.cnp,
+            _ => self.data,
+        }
+    }
+}
+
+/// The name of a flow: its traffic entry, and its number there.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct FlowName {
+    /// The traffic entry.
+    pub traffic: TrafficId,
+    /// The number of the flow there.
+    pub number: u64,
+}
+
+/// The sending end of a flow.
+pub struct Sending {
+    /// The protocol.
+    pub sender: AnySender,
+    /// The rest of the end.
+    pub end: End,
+    /// The flow.
+    pub name: FlowName,
+    /// The classes of the flow's packets.
+    pub classes: Classes,
+    /// Set while the flow waits in its port's round robin for data.
+    pub in_turn: bool,
+    /// Set while the flow waits in its port's round robin for unscheduled data.
+    pub unscheduled_in_turn: bool,
+    /// The number of bytes that the application handed over.
+    pub written: u64,
+    /// The messages of which the end does not know yet that all has arrived.
+    pub messages: Messages,
+}
+
+/// The receiving end of a flow.
+pub struct Receiving {
+    /// The protocol.
+    pub receiver: AnyReceiver,
+    /// The rest of the end.
+    pub end: End,
+    /// The flow.
+    pub name: FlowName,
+    /// The classes of the flow's packets.
+    pub classes: Classes,
+    /// The shim between the end and the network, if there is one.
+    pub shim: Option<ShimId>,
+    /// The messages that are not yet delivered in full.
+    pub messages: Messages,
+}
+
+impl Sending {
+    /// A sending end to which nothing has been written yet.
+    pub fn new(sender: AnySender, end: End, name: FlowName, classes: Classes) -> Sending {
+        let (in_turn, unscheduled_in_turn, written) = (false, false, 0);
+        let messages = Messages::default();
+        Sending { sender, end, name, classes, in_turn, unscheduled_in_turn, written, messages }
+    }
+
+    /// Adds a message of `bytes` to what the end must send. Answers the offset after its last byte.
+    pub fn add_message(&mut self, bytes: u64) -> u64 {
+        self.written += bytes;
+        self.messages.push(self.written);
+        self.written
+    }
+}
+
+impl Receiving {
+    /// A receiving end that waits for no message yet.
+    pub fn new(receiver: AnyReceiver, end: End, name: FlowName, classes: Classes) -> Receiving {
+        Receiving { receiver, end, name, classes, shim: None, messages: Messages::default() }
+    }
+}
+
+/// The ends of one kind at the hosts of a part of the network, by the places of their flows.
+pub struct Ends<T> {
+    places: IdVec<FlowSlot, Option<Box<T>>>,
+}
+
+impl<T> Default for Ends<T> {
+    fn default() -> Ends<T> {
+        Ends { places: IdVec::new() }
+    }
+}
+
+impl<T> Ends<T> {
+    /// Adds the end of the flow of a place.
+    pub fn insert(&mut self, slot: FlowSlot, end: T) {
+        while self.places.len() <= slot.index() {
+            self.places.push(None);
+        }
+        self.places[slot] = Some(Box::new(end));
+    }
+
+    /// Removes the end of a flow.
+    pub fn remove(&mut self, slot: FlowSlot) -> Option<Box<T>> {
+        self.places.get_mut(slot)?.take()
+    }
+
+    /// The end of a flow, if it is here and alive.
+    #[inline]
+    pub fn get(&self, slot: FlowSlot) -> Option<&T> {
+        self.places.get(slot)?.as_deref()
+    }
+
+    /// The end of a flow, to be changed, if it is here and alive.
+    #[inline]
+    pub fn get_mut(&mut self, slot: FlowSlot) -> Option<&mut T> {
+        self.places.get_mut(slot)?.as_deref_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_of_packet_has_its_class() {
+        let [data, ack, credit, cnp, unscheduled] = [0, 1, 2, 3, 4].map(ClassId::from_index);
+        let classes = Classes { data, ack, credit, cnp, unscheduled };
+        assert_eq!([Kind::Ack, Kind::Nack].map(|kind| classes.of(kind)), [ack; 2]);
+        assert_eq!([Kind::Credit, Kind::Cnp].map(|kind| classes.of(kind)), [credit, cnp]);
+        assert_eq!([Kind::Data, Kind::SynAck].map(|kind| classes.of(kind)), [data; 2]);
+    }
+
+    #[test]
+    fn an_end_is_found_by_the_place_of_its_flow_until_it_is_removed() {
+        let mut ends = Ends::default();
+        let [first, second] = [0, 5].map(FlowSlot::from_index);
+        ends.insert(second, "second");
+        assert_eq!((ends.get(first), ends.get(second)), (None, Some(&"second")));
+        ends.insert(first, "first");
+        assert_eq!(ends.remove(second).as_deref(), Some(&"second"));
+        assert_eq!((ends.get_mut(first), ends.remove(second)), (Some(&mut "first"), None));
+    }
+}

@@ -1,0 +1,396 @@
+//! The networks of all parts of a run: one, or several that run at the same time.
+//!
+//! A part owns the ports of its nodes and the packets that are there. A packet that leaves for another part waits in an
+//! outbox until all parts have come to the same time; it then arrives there as it would have in one network, since no
+//! link between parts is shorter than the time between two such moments.
+
+use super::books::{Books, Lines};
+use super::flow_control::{FlowControl, FlowControlSummary, Frame, Wait, stuck};
+use super::network::Network;
+use super::paths::{Paths, Route};
+use super::port::Port;
+use super::queue::Queue;
+use super::slab::Parcel;
+use crate::engine::EventKind;
+use crate::ids::{ClassId, FlowSlot, Id, PacketId};
+use crate::model::Model;
+use crate::trace::Recorder;
+use clearway_proto::{Extra, Flags};
+use clearway_topology::{NodeId, PortId, Topology};
+use clearway_units::{Span, Time};
+
+/// The networks of all parts, by the number of the part.
+pub struct Networks {
+    parts: Vec<Network>,
+    /// The part of each node; empty if there is one part.
+    part_of: Vec<u32>,
+}
+
+/// Something that goes on in another part.
+pub struct Handover {
+    /// The port from which it comes.
+    pub port: PortId,
+    /// The time at which it arrives.
+    pub at: Time,
+    /// What it is.
+    pub what: Crossing,
+}
+
+/// What crosses a link between parts.
+#[allow(clippy::large_enum_variant)] // Nearly all are packets.
+pub enum Crossing {
+    /// A packet; its addition, if it has one, is the next of those beside.
+    Packet(Parcel),
+    /// A pause frame for this port.
+    Frame(PortId, Frame),
+}
+
+/// What a part hands over to another one.
+#[derive(Default)]
+pub struct Batch {
+    /// What crosses, in the order in which it was sent.
+    pub items: Vec<Handover>,
+    /// The additions of those packets that have one, in their order.
+    pub extras: Vec<Extra>,
+}
+
+/// What a part of a network hands over to the others, and gets from them.
+pub struct Exchange {
+    /// The part of each node.
+    part_of: Vec<u32>,
+    /// What is to go to each part.
+    outboxes: Vec<Batch>,
+    /// What came from each part.
+    inboxes: Vec<Batch>,
+}
+
+impl Networks {
+    /// The idle networks of a model, whose nodes are in `parts` parts.
+    pub fn new(model: &Model, part_of: Vec<u32>, parts: usize) -> Networks {
+        let part_of = if parts > 1 { part_of } else { Vec::new() };
+        let part = |number| match parts {
+            1 => Network::new(model),
+            _ => Network::of_part(model, &part_of, number, parts),
+        };
+        Networks { parts: (0..parts as u32).map(part).collect(), part_of }
+    }
+
+    /// The number of parts.
+    pub fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// The part that a node is in.
+    #[inline]
+    pub fn part_of(&self, node: NodeId) -> usize {
+        self.part_of.get(node.index()).map_or(0, |&part| part as usize)
+    }
+
+    /// The network of a part.
+    #[inline]
+    pub fn part(&self, part: usize) -> &Network {
+        &self.parts[part]
+    }
+
+    /// The network of a part, to be changed.
+    #[inline]
+    pub fn part_mut(&mut self, part: usize) -> &mut Network {
+        &mut self.parts[part]
+    }
+
+    /// The networks of all parts.
+    pub fn iter(&self) -> std::slice::Iter<'_, Network> {
+        self.parts.iter()
+    }
+
+    /// The networks of all parts, to be changed.
+    pub fn parts_mut(&mut self) -> &mut [Network] {
+        &mut self.parts
+    }
+
+    /// The network to which a port belongs.
+    pub fn of(&self, port: PortId) -> &Network {
+        // All parts know which node has a port.
+        self.part(self.part_of(self.parts[0].ports[port].owner))
+    }
+
+    /// The network to which a port belongs, to be changed.
+    pub fn of_mut(&mut self, port: PortId) -> &mut Network {
+        let part = self.part_of(self.parts[0].ports[port].owner);
+        self.part_mut(part)
+    }
+
+    /// A port.
+    pub fn port(&self, port: PortId) -> &Port {
+        &self.of(port).ports[port]
+    }
+
+    /// All ports in order.
+    pub fn ports(&self) -> impl ExactSizeIterator<Item = PortId> + use<> {
+        self.parts[0].ports.ids()
+    }
+
+    /// The present, which is the same in all parts whenever somebody looks.
+    pub fn now(&self) -> Time {
+        self.parts[0].now()
+    }
+
+    /// Sets the present of all parts.
+    pub fn set_now(&mut self, now: Time) {
+        self.parts.iter_mut().for_each(|net| net.agenda.now = now);
+    }
+
+    /// The paths of all flows, of which each part has a copy.
+    pub fn paths(&self) -> &Paths {
+        &self.parts[0].paths
+    }
+
+    /// Adds `count` paths of `hops` ports each, which stand in `ports` one after the other.
+    pub fn add_path(&mut self, ports: &[PortId], hops: u32, count: u32) -> Route {
+        self.each_path(|paths| paths.add(ports, hops, count))
+    }
+
+    /// Adds the paths of a route backwards.
+    pub fn add_reverse(&mut self, route: Route) -> Route {
+        self.each_path(|paths| paths.add_reverse(route))
+    }
+
+    /// Gives back the place of a route that no packet follows any more.
+    pub fn remove_path(&mut self, route: Route) {
+        self.parts.iter_mut().for_each(|net| net.paths.remove(route));
+    }
+
+    fn each_path(&mut self, mut add: impl FnMut(&mut Paths) -> Route) -> Route {
+        let route = add(&mut self.parts[0].paths);
+        for net in &mut self.parts[1..] {
+            let same = add(&mut net.paths);
+            debug_assert_eq!(same, route, "all copies of the paths have them in the same places");
+        }
+        route
+    }
+
+    /// A link's direction fails, and what waited for it is lost; or it recovers.
+    pub fn set_up(&mut self, port: PortId, up: bool) {
+        let ends = [port, port.reverse()].map(|end| self.part_of(self.parts[0].ports[end].owner));
+        self.parts[ends[0]].set_up(port, up);
+        if ends[0] != ends[1] {
+            self.parts[ends[1]].forget_pauses(port);
+        }
+    }
+
+    /// A flow starts, whose CNPs go `back`, if its sender reacts to any.
+    pub fn open_notified(&mut self, flow: FlowSlot, back: Option<(Route, ClassId)>) {
+        self.parts.iter_mut().for_each(|net| net.notified.open(flow, back));
+    }
+
+    /// The data of a flow takes another route from now on.
+    pub fn reroute_notified(&mut self, flow: FlowSlot, back: Route) {
+        self.parts.iter_mut().for_each(|net| net.notified.reroute(flow, back));
+    }
+
+    /// Both ends of a flow are done: it is notified no more.
+    pub fn end_notified(&mut self, flow: FlowSlot) {
+        self.parts.iter_mut().for_each(|net| net.notified.end(flow));
+    }
+
+    /// The recorder of traces, if there are any. A run with traces has one part.
+    pub fn tap(&mut self) -> Option<&mut Recorder> {
+        self.parts[0].tap.as_deref_mut()
+    }
+
+    /// Takes the recorder of traces out, if there are any.
+    pub fn take_tap(&mut self) -> Option<Box<Recorder>> {
+        self.parts[0].tap.take()
+    }
+
+    /// The shortest delay of a link between parts, if there is one.
+    pub fn lookahead(&self) -> Option<Span> {
+        let crossing = |net: &Network| {
+            let ports = net.ports.iter().filter(|out| out.special.leads_away);
+            ports.map(|out| out.delay).min()
+        };
+        self.parts.iter().filter_map(crossing).min()
+    }
+
+    /// Hands over what parts have sent each other. The boxes only change places; each part opens its own.
+    pub fn exchange(&mut self) {
+        for from in 0..self.parts.len() {
+            for to in 0..self.parts.len() {
+                if from == to {
+                    continue;
+                }
+                let batch = self.parts[from].exchange.as_mut().map(|exchange| std::mem::take(&mut exchange.outboxes[to]));
+                let (Some(batch), Some(exchange)) = (batch, &mut self.parts[to].exchange) else { continue };
+                let emptied = std::mem::replace(&mut exchange.inboxes[from], batch);
+                if let Some(exchange) = &mut self.parts[from].exchange {
+                    exchange.outboxes[to] = emptied;
+                }
+            }
+        }
+    }
+
+    /// Takes in what parts have handed over and not yet taken in, after the last event of a run.
+    pub fn settle(&mut self) {
+        self.parts.iter_mut().for_each(Network::open_inboxes);
+    }
+
+    /// The time of the first event, or of the first arrival that a part has yet to hear of.
+    pub fn next_at(&self) -> Option<Time> {
+        let waiting = |net: &Network| net.exchange.as_ref().and_then(Exchange::next_at);
+        self.parts.iter().flat_map(|net| [net.agenda.next_at(), waiting(net)]).flatten().min()
+    }
+
+    /// The number of pending events, counted one by one.
+    pub fn pending(&self) -> usize {
+        let waiting = |net: &Network| net.exchange.as_ref().map_or(0, Exchange::len);
+        self.parts.iter().map(|net| net.agenda.len() + waiting(net)).sum()
+    }
+
+    /// The number of packets put on links.
+    pub fn link_transmissions(&self) -> u64 {
+        self.parts.iter().map(|net| net.link_transmissions).sum()
+    }
+
+    /// The time at which a packet last left the network, or an end came to need nothing more.
+    pub fn left_at(&self) -> Time {
+        self.parts.iter().map(|net| net.left_at).max().unwrap_or(Time::ZERO)
+    }
+
+    /// The books of all parts together, closed now.
+    ///
+    /// # Errors
+    /// Says which of them do not balance.
+    pub fn close_books(&self) -> Result<(Books, [Lines; 3]), String> {
+        let books = self.parts.iter().fold(Books::default(), |sum, net| sum.plus(&net.books));
+        let slabs: Vec<_> = self.parts.iter().map(|net| &net.slab).collect();
+        let frames = self.controls().map(FlowControl::frames_in_flight).sum();
+        Ok((books, books.close(&slabs, frames)?))
+    }
+
+    /// The queues of data and credits at all ports, always in the same order.
+    pub fn each_queue(&mut self) -> impl Iterator<Item = &mut Queue> {
+        self.parts.iter_mut().flat_map(|net| net.each_queue())
+    }
+
+    fn controls(&self) -> impl Iterator<Item = &FlowControl> {
+        self.parts.iter().filter_map(|net| net.memory.control())
+    }
+
+    /// The flow control of all parts as one, where there is any.
+    fn control(&self) -> Option<FlowControl> {
+        let first = self.controls().next()?.clone();
+        Some(self.controls().skip(1).fold(first, |sum, part| sum.joined(part)))
+    }
+
+    /// The number of times that flow control stopped a class of a port, and the time for which any was stopped; `None`
+    /// where there is no flow control.
+    pub fn stopped(&self, port: PortId) -> Option<(u64, Span)> {
+        let of_part = |control: &FlowControl| control.stopped(port, self.now());
+        self.controls().map(of_part).reduce(|a, b| (a.0 + b.0, a.1 + b.1))
+    }
+
+    /// The work of flow control so far, where there is any.
+    pub fn flow_control(&self, topology: &Topology) -> Option<FlowControlSummary> {
+        let control = self.control()?;
+        Some(control.summary(&self.deadlocked(&control), topology, self.now()))
+    }
+
+    /// Looks for ports that are stopped for too long. Answers whether any port is stopped.
+    pub fn watch(&mut self) -> bool {
+        let now = self.now();
+        let controls = self.parts.iter_mut().filter_map(|net| net.memory.control_mut());
+        controls.map(|control| control.watch(now)).fold(false, |any, stopped| any | stopped)
+    }
+
+    /// Answers whether ports wait for each other in a circle. That is a look at all of them, so it is taken only where
+    /// one has waited for long.
+    pub fn is_deadlocked(&self) -> bool {
+        self.controls().any(|control| control.has_waited_long(self.now()))
+            && self.control().is_some_and(|control| !self.deadlocked(&control).is_empty())
+    }
+
+    /// The classes of ports that are stopped for ever, in order of ports.
+    fn deadlocked(&self, control: &FlowControl) -> Vec<Wait> {
+        let mut waits = Vec::new();
+        for port in self.ports().filter(|&port| !self.port(port).paused.is_empty()) {
+            let switch = self.port(port.reverse()).owner;
+            // Where nothing is asked any more, the frame that lets the port go on is under way.
+            let stopped = self.port(port).paused.and(control.wanted(port));
+            for class in stopped.iter() {
+                let holds = |other: &PortId| {
+                    self.port(*other).owner == switch && self.of(*other).holds_from(*other, class, port)
+                };
+                waits.push(Wait { port, class, at: self.ports().filter(holds).collect() });
+            }
+        }
+        stuck(waits)
+    }
+}
+
+impl Exchange {
+    /// Empty boxes between `parts` parts.
+    pub fn new(part_of: &[u32], parts: usize) -> Exchange {
+        let boxes = || (0..parts).map(|_| Batch::default()).collect();
+        Exchange { part_of: part_of.to_vec(), outboxes: boxes(), inboxes: boxes() }
+    }
+
+    fn next_at(&self) -> Option<Time> {
+        self.inboxes.iter().flat_map(|batch| &batch.items).map(|item| item.at).min()
+    }
+
+    fn len(&self) -> usize {
+        self.inboxes.iter().map(|batch| batch.items.len()).sum()
+    }
+}
+
+impl Network {
+    fn outbox(&mut self, port: PortId) -> &mut Batch {
+        let to = self.ports[port.reverse()].owner;
+        let exchange = self.exchange.as_mut().expect("a link that leads away has boxes");
+        let part = exchange.part_of[to.index()];
+        &mut exchange.outboxes[part as usize]
+    }
+
+    /// Puts a packet into the outbox of the part to which the link of a port leads.
+    #[inline(never)]
+    pub(super) fn hand_over(&mut self, port: PortId, at: Time, id: PacketId) {
+        let parcel = self.slab[id];
+        let extra = parcel.packet.flags.has(Flags::EXTRA).then(|| self.slab.extra(id));
+        self.slab.remove(id);
+        let outbox = self.outbox(port);
+        outbox.items.push(Handover { port, at, what: Crossing::Packet(parcel) });
+        outbox.extras.extend(extra);
+    }
+
+    /// Puts a pause frame for a port into the outbox of the part where the port is.
+    #[inline(never)]
+    pub(super) fn hand_over_frame(&mut self, back: PortId, at: Time, link: PortId, frame: Frame) {
+        let item = Handover { port: back, at, what: Crossing::Frame(link, frame) };
+        self.outbox(back).items.push(item);
+    }
+
+    /// Takes in what came from other parts.
+    pub fn open_inboxes(&mut self) {
+        let Some(mut exchange) = self.exchange.take() else { return };
+        for batch in &mut exchange.inboxes {
+            let mut extras = batch.extras.drain(..);
+            for Handover { port, at, what } in batch.items.drain(..) {
+                match what {
+                    Crossing::Packet(parcel) => {
+                        let has_extra = parcel.packet.flags.has(Flags::EXTRA);
+                        let id = self.slab.insert(parcel);
+                        if has_extra {
+                            self.slab.set_extra(id, extras.next().expect("kept beside the packet"));
+                        }
+                        self.agenda.at_port(port, at, EventKind::Arrive(id));
+                    }
+                    Crossing::Frame(link, frame) => {
+                        self.accept_frame(link, frame);
+                        self.agenda.at_port(port, at, EventKind::Pause(link));
+                    }
+                }
+            }
+        }
+        self.exchange = Some(exchange);
+    }
+}

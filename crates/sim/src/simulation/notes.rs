@@ -1,0 +1,59 @@
+//! What a region tells the whole of its run when both meet: rows of flows, what came to an end, what shall begin.
+
+use crate::hosts::FlowName;
+use crate::ids::{FlowSlot, TrafficId};
+use clearway_proto::Stats;
+use clearway_units::{Span, Time};
+
+/// Something that happened in a region and concerns the whole run.
+pub struct Note {
+    /// The time at which it happened.
+    pub at: Time,
+    /// What happened.
+    pub news: News,
+}
+
+/// The news of a note.
+pub enum News {
+    /// An application wrote a message.
+    Wrote {
+        /// The flow.
+        slot: FlowSlot,
+        /// The size of the message in bytes.
+        bytes: u64,
+    },
+    /// The first open message of a flow was delivered in full. The counts are those of both ends so far, of flows that
+    /// carry several messages.
+    Delivered {
+        /// The flow.
+        slot: FlowSlot,
+        /// The counts.
+        stats: Option<Box<Stats>>,
+    },
+    /// The sender of a flow knows that the first message of which it did not has arrived.
+    Acknowledged {
+        /// The flow.
+        slot: FlowSlot,
+    },
+    /// Rounds need a new connection to a worker.
+    Connect {
+        /// The traffic entry.
+        traffic: TrafficId,
+        /// The worker.
+        worker: usize,
+    },
+    /// A traffic entry has started all its flows.
+    SourceDone,
+    /// Flow control stopped a port while no other of the region was stopped.
+    Stopped,
+}
+
+/// A round-trip time that an acknowledgement told.
+pub struct Rtt {
+    /// The time at which it arrived.
+    pub at: Time,
+    /// The flow.
+    pub name: FlowName,
+    /// The round-trip time.
+    pub rtt: Span,
+}

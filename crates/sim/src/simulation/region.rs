@@ -1,0 +1,247 @@
+//! A region: the hosts of a part of the network, their ends of flows and their applications, and the event loop that
+//! drives them. A run has one region, or several on as many threads, which meet at barriers.
+
+use super::notes::{News, Note, Rtt};
+use super::rounds::RoundsState;
+use crate::engine::{Event, EventKind};
+use crate::hosts::{Hosts, Input};
+use crate::ids::{FlowSlot, IdVec, PacketId, TrafficId};
+use crate::model::Model;
+use crate::net::Network;
+use clearway_proto::{Extra, Flags, Header, Packet};
+use clearway_units::{Span, Time};
+use std::sync::Arc;
+
+/// Events between the steps in which what an event needs is fetched: about the time of a miss.
+const AHEAD: usize = 3;
+
+/// The smallest step of time.
+pub const TICK: Span = Span::from_ps(1);
+
+/// A region of a run. Its network, which it shares with nobody while it runs, is handed to each call.
+pub struct Region {
+    /// The hosts with the ends of flows.
+    pub hosts: Hosts,
+    /// The rounds of traffic entries whose hosts are here.
+    pub(super) rounds: IdVec<TrafficId, Option<Box<RoundsState>>>,
+    pub(super) model: Arc<Model>,
+    /// What the whole run has yet to hear.
+    pub(super) notes: Vec<Note>,
+    /// The round-trip times that samples have yet to take.
+    pub(super) rtts: Vec<Rtt>,
+    /// Set if round-trip times are sampled.
+    watches_rtt: bool,
+    /// Set if the whole run must hear of each note before any later event.
+    is_prompt: bool,
+    /// Set if fetching ahead what events will need pays: where packets and ports exceed the cache.
+    fetches_ahead: bool,
+    /// The time before which events are handled.
+    until: Time,
+    /// The time of the last event.
+    pub(super) last: Time,
+    /// The number of events handled.
+    pub(super) events: u64,
+}
+
+impl Region {
+    /// A region of a model, yet without ends of flows and without rounds.
+    pub fn new(model: &Arc<Model>, watches_rtt: bool, is_prompt: bool, net: &Network) -> Region {
+        Region {
+            hosts: Hosts::new(model),
+            rounds: model.traffic.iter().map(|_| None).collect(),
+            model: Arc::clone(model),
+            notes: Vec::new(),
+            rtts: Vec::new(),
+            watches_rtt,
+            is_prompt,
+            fetches_ahead: net.is_large(),
+            until: Time::ZERO,
+            last: Time::ZERO,
+            events: 0,
+        }
+    }
+
+    /// Handles the events before `until`, or up to the instant in which the whole run must hear something, but at most
+    /// `most` of them. Answers the time before which all are handled; `None` if there were too many.
+    pub fn run(&mut self, net: &mut Network, until: Time, most: u64) -> Option<Time> {
+        self.until = until;
+        for handled in 0..most {
+            let Some(event) = net.agenda.pop_before(self.until) else {
+                self.rest(net, handled);
+                return Some(self.until);
+            };
+            debug_assert!(event.at() >= net.now(), "time runs backwards");
+            net.agenda.now = event.at();
+            if self.fetches_ahead {
+                look_ahead(net);
+            }
+            self.handle(event, net);
+        }
+        self.rest(net, most);
+        None
+    }
+
+    fn rest(&mut self, net: &Network, handled: u64) {
+        if handled > 0 {
+            self.last = net.now();
+            self.events += handled;
+        }
+    }
+
+    /// Notes something for the whole run.
+    pub(super) fn note(&mut self, net: &Network, news: News) {
+        self.notes.push(Note { at: net.now(), news });
+        if self.is_prompt {
+            self.until = self.until.min(net.now() + TICK);
+        }
+    }
+
+    /// Handles an event.
+    #[inline(always)]
+    fn handle(&mut self, event: Event, net: &mut Network) {
+        match event.kind() {
+            EventKind::Arrive(id) => {
+                if net.arrive(id) && self.hosts.reach(id, net) {
+                    self.hand_over(id, net);
+                }
+            }
+            EventKind::Wake(port) => {
+                if net.wakes(port) {
+                    self.hosts.use_port(port, net);
+                }
+            }
+            EventKind::Handle(id) => self.hand_over(id, net),
+            EventKind::SenderTimer(flow) => {
+                if self.hosts.sender_wakes(flow, net) {
+                    self.drive_sender(flow, Input::Timer, net);
+                }
+            }
+            EventKind::ReceiverTimer(flow) => {
+                if self.hosts.receiver_wakes(flow, net) {
+                    self.drive_receiver(flow, Input::Timer, net);
+                }
+            }
+            other => self.handle_other(other, net),
+        }
+    }
+
+    /// Handles an event that is rarer than packets.
+    #[inline(never)]
+    fn handle_other(&mut self, kind: EventKind, net: &mut Network) {
+        match kind {
+            EventKind::ShimTimer(shim) => self.hosts.wake_shim(shim, net),
+            EventKind::Traffic(traffic) => self.start_round(traffic, net),
+            EventKind::Pause(port) => {
+                let (goes_on, starts_watch) = net.obey_frame(port);
+                if starts_watch {
+                    self.note(net, News::Stopped);
+                }
+                if goes_on {
+                    self.hosts.use_port(port, net);
+                }
+            }
+            EventKind::MechanismTimer(mechanism) => net.wake_mechanism(mechanism),
+            _ => unreachable!("handled where packets are"),
+        }
+    }
+
+    /// Hands a packet to the end of the flow that it is for.
+    #[inline]
+    fn hand_over(&mut self, id: PacketId, net: &mut Network) {
+        let parcel = &net.slab[id];
+        let (packet, slot) = (parcel.packet, parcel.flow);
+        // Most packets have nothing beside them, and what few have is large.
+        let held;
+        let extra = if packet.flags.has(Flags::EXTRA) {
+            held = net.slab.extra(id);
+            &held
+        } else {
+            &Extra::None
+        };
+        net.deliver(id);
+        if packet.kind().is_for_receiver() {
+            self.drive_receiver(slot, Input::Packet(&packet, extra), net);
+        } else {
+            if self.watches_rtt {
+                self.watch_rtt(slot, &packet, net);
+            }
+            self.drive_sender(slot, Input::Packet(&packet, extra), net);
+        }
+    }
+
+    /// Samples the round-trip time that an acknowledgement tells: it returns the time at which the data left that it
+    /// answers.
+    #[inline(never)]
+    fn watch_rtt(&mut self, slot: FlowSlot, packet: &Packet, net: &Network) {
+        let echo = match packet.header {
+            Header::Ack { echo, .. } | Header::RdmaAck { echo, .. } => echo,
+            Header::CreditAck(answer) => answer.echo,
+            _ => return,
+        };
+        if let Some(sending) = self.hosts.senders.get(slot) {
+            let (at, name) = (net.now(), sending.name);
+            self.rtts.push(Rtt { at, name, rtt: at.saturating_since(echo) });
+        }
+    }
+
+    /// Drives a sending end, and notes what it then knows to have arrived. Answers the bytes of the flow in all, if it
+    /// was truncated.
+    #[inline]
+    pub(super) fn drive_sender(&mut self, slot: FlowSlot, input: Input<'_>, net: &mut Network) -> u64 {
+        let Some(standing) = self.hosts.drive_sender(slot, input, net) else { return 0 };
+        if standing.has_message {
+            self.note_acknowledged(slot, standing.bytes, net);
+        }
+        standing.total
+    }
+
+    /// Notes that a sender knows that messages have arrived in full.
+    #[inline(never)]
+    pub(super) fn note_acknowledged(&mut self, slot: FlowSlot, acknowledged: u64, net: &Network) {
+        while self.hosts.senders.get_mut(slot).is_some_and(|end| end.messages.pop(acknowledged)) {
+            self.note(net, News::Acknowledged { slot });
+        }
+    }
+
+    /// Drives a receiving end, and tells the application what is complete.
+    #[inline]
+    fn drive_receiver(&mut self, slot: FlowSlot, input: Input<'_>, net: &mut Network) {
+        let Some(standing) = self.hosts.drive_receiver(slot, input, net) else { return };
+        if standing.has_message {
+            self.note_delivered(slot, standing.bytes, net);
+        }
+    }
+
+    /// Bytes of a flow were delivered: its messages that lie within them are complete.
+    #[inline(never)]
+    pub(super) fn note_delivered(&mut self, slot: FlowSlot, bytes: u64, net: &mut Network) {
+        while let Some(end) = self.hosts.receivers.get_mut(slot).filter(|end| end.messages.has_done(bytes)) {
+            if !end.messages.pop(bytes) {
+                return;
+            }
+            let (name, stats) = (end.name, end.end.stats);
+            // Both ends of flows with several messages are here.
+            let has_rounds = self.rounds[name.traffic].is_some();
+            let sending = self.hosts.senders.get(slot).filter(|_| has_rounds);
+            let stats = sending.map(|sending| Box::new(sending.end.stats.plus(&stats)));
+            self.note(net, News::Delivered { slot, stats });
+            if has_rounds {
+                self.round_progress(name, net);
+            }
+        }
+    }
+}
+
+/// Fetches what the next events need: those of one bucket are sorted already, so that is known.
+#[inline]
+fn look_ahead(net: &Network) {
+    if let Some(event) = net.agenda.peek(AHEAD * 3) {
+        net.fetch_first(event);
+    }
+    if let Some(event) = net.agenda.peek(AHEAD * 2) {
+        net.fetch_second(event);
+    }
+    if let Some(event) = net.agenda.peek(AHEAD) {
+        net.fetch_third(event);
+    }
+}
