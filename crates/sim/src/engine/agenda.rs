@@ -42,11 +42,6 @@ impl Agenda {
         self.wheel.push(Event::new(at, self.ports + self.hosts, kind));
     }
 
-    /// Schedules a sample.
-    pub fn sample(&mut self, at: Time, kind: EventKind) {
-        self.wheel.push(Event::new(at, self.ports + self.hosts + 1, kind));
-    }
-
     /// Takes the first event. The present moves only when the caller says so.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {

@@ -1,6 +1,6 @@
 //! Bytes of memory and seconds of processor time for each thing of a run, measured on x86-64.
 
-use crate::hosts::Flow;
+use crate::hosts::{Receiving, Sending};
 use crate::metrics::Record;
 use crate::model::{self, Model, Pattern};
 use std::mem::size_of;
@@ -88,7 +88,8 @@ pub fn flow_bytes(pattern: &Pattern, live: f64) -> f64 {
         Pattern::Flows(flows) => 2.0 * flows.len() as f64,
         _ => 0.0,
     };
-    listed * size_of::<model::Flow>() as f64 + live * (size_of::<Option<Flow>>() as f64 * GROWTH + LIVE_BYTES)
+    let ends = (size_of::<Sending>() + size_of::<Receiving>()) as f64;
+    listed * size_of::<model::Flow>() as f64 + live * (ends + LIVE_BYTES)
 }
 
 /// Returns the bytes that a network of so many hosts and links takes in a run.

@@ -186,7 +186,7 @@ impl SenderVisitor for Pull<'_> {
         let mut cx = Cx { now: net.now(), rng: &mut end.rng, stats: &mut end.stats };
         let packet =
             if is_unscheduled { sender.poll_unscheduled(&mut cx) } else { sender.poll_transmit(&mut cx) };
-        let Some(packet) = packet else { return Pulled { packet: None, more: false } };
+        let Some(packet) = packet else { return Pulled { packet: None, more: false, has_finished: false } };
         let way = Paths::choose(end.route, cx.rng);
         end.in_network += 1;
         let entered = net.enter(packet, &Extra::None, flow, class, way);

@@ -144,7 +144,9 @@ impl Ports<'_> {
                 "queue_max_bytes",
                 "B",
                 "most bytes that waited in any one class but the credits'; the frame being sent is not counted",
-                self.ints(|p| nets.of(p).data_queues(p).iter().map(|c| c.queue.bytes_max()).max().unwrap_or(0)),
+                self.ints(|p| {
+                    nets.of(p).data_queues(p).iter().map(|c| c.queue.bytes_max()).max().unwrap_or(0)
+                }),
             ),
             (
                 "queue_mean_bytes",
@@ -164,7 +166,9 @@ impl Ports<'_> {
                 "credit_queue_mean",
                 "credits",
                 "credits that waited, averaged over the run",
-                self.reals(|p| nets.of(p).credit_queues(p).fold(0.0, |sum, queue| sum + queue.packets_mean(now))),
+                self.reals(|p| {
+                    nets.of(p).credit_queues(p).fold(0.0, |sum, queue| sum + queue.packets_mean(now))
+                }),
             ),
         ]
     }

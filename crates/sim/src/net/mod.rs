@@ -43,7 +43,6 @@ mod tap;
 
 pub use books::{ByReason, DropReason};
 pub use build::horizon;
-pub use books::Lines;
 pub use flow_control::{FlowControlSummary, WATCH};
 pub use network::{Network, Next};
 pub use networks::Networks;

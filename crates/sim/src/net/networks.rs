@@ -12,7 +12,7 @@ use super::port::Port;
 use super::queue::Queue;
 use super::slab::Parcel;
 use crate::engine::EventKind;
-use crate::ids::{ClassId, FlowSlot, Id, PacketId};
+use crate::ids::{ClassId, FlowSlot, PacketId};
 use crate::model::Model;
 use crate::trace::Recorder;
 use clearway_proto::{Extra, Flags};
@@ -114,12 +114,6 @@ impl Networks {
         self.part(self.part_of(self.parts[0].ports[port].owner))
     }
 
-    /// The network to which a port belongs, to be changed.
-    pub fn of_mut(&mut self, port: PortId) -> &mut Network {
-        let part = self.part_of(self.parts[0].ports[port].owner);
-        self.part_mut(part)
-    }
-
     /// A port.
     pub fn port(&self, port: PortId) -> &Port {
         &self.of(port).ports[port]
@@ -219,7 +213,10 @@ impl Networks {
                 if from == to {
                     continue;
                 }
-                let batch = self.parts[from].exchange.as_mut().map(|exchange| std::mem::take(&mut exchange.outboxes[to]));
+                let batch = self.parts[from]
+                    .exchange
+                    .as_mut()
+                    .map(|exchange| std::mem::take(&mut exchange.outboxes[to]));
                 let (Some(batch), Some(exchange)) = (batch, &mut self.parts[to].exchange) else { continue };
                 let emptied = std::mem::replace(&mut exchange.inboxes[from], batch);
                 if let Some(exchange) = &mut self.parts[from].exchange {

@@ -67,19 +67,21 @@ impl Notified {
 mod tests {
     use super::*;
 
-    const BACK: Option<(Route, ClassId)> = Some((Route::NONE, ClassId::FIRST));
+    fn back() -> Option<(Route, ClassId)> {
+        Some((Route::default(), ClassId::FIRST))
+    }
 
     #[test]
     fn a_name_means_the_flow_that_had_the_place_and_no_other() {
         let mut notified = Notified::default();
         let flow = FlowSlot::from_index(3);
-        notified.open(flow, BACK);
+        notified.open(flow, back());
         let name = notified.name(flow).unwrap();
         assert_eq!(notified.by_name(name).map(|(flow, ..)| flow), Some(flow));
         notified.end(flow);
         assert!(notified.by_name(name).is_none());
         assert_eq!(notified.name(flow), Some(name), "packets of it may still be about");
-        notified.open(flow, BACK);
+        notified.open(flow, back());
         assert!(notified.by_name(name).is_none());
     }
 
@@ -90,7 +92,7 @@ mod tests {
         assert_eq!(notified.name(flow), None);
         notified.open(flow, None);
         assert_eq!(notified.name(flow), None);
-        notified.open(flow, BACK);
+        notified.open(flow, back());
         assert!(notified.name(flow).is_some(), "the next flow in its place takes them");
     }
 }

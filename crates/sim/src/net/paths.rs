@@ -22,7 +22,7 @@ impl HopId {
 }
 
 /// The paths of the packets of a flow in one direction: `count` paths of `hops` ports each, from `base` on.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Route {
     base: u32,
     hops: u8,
@@ -30,9 +30,6 @@ pub struct Route {
 }
 
 impl Route {
-    /// The route of a flow that has none yet.
-    pub const NONE: Route = Route { base: 0, hops: 0, count: 0 };
-
     /// The number of paths among which each packet chooses.
     pub fn count(&self) -> u32 {
         self.count

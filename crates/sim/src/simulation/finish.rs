@@ -36,10 +36,11 @@ impl Simulation {
     pub fn finish_spooled(mut self) -> Result<Spooled, SimError> {
         let ended = self.ended.unwrap_or(Ended::Interrupted);
         let flows = self.flow_counts();
-        let measured = self.window.finish(&mut self.nets, flows);
         for flow in self.glances(|_| true) {
             self.settle_open(&flow);
         }
+        let events = self.events();
+        let measured = self.window.finish(&mut self.nets, flows);
         let (books, [packets, bytes, mut credits]) = self.nets.close_books().map_err(SimError::Books)?;
         let (used, wasted) = self.journal.credits();
         let arrived = books.delivered.credits;
@@ -62,7 +63,7 @@ impl Simulation {
             end: self.now,
             ended,
             link_transmissions: self.nets.link_transmissions(),
-            events: self.events(),
+            events,
             flows_started: self.journal.len() as u64,
             flows_completed: self.journal.completed,
             cnps: books.cnps,

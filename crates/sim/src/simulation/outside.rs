@@ -84,7 +84,8 @@ mod tests {
         assert!(!outside.only_looks());
         assert_eq!(outside.next_at(), Some(at));
         let order: Vec<_> = std::iter::from_fn(|| outside.pop()).map(|(_, happening)| happening).collect();
-        let expected = [Happening::Traffic(two), Happening::Traffic(one), Happening::Window, Happening::Watch];
+        let expected =
+            [Happening::Traffic(two), Happening::Traffic(one), Happening::Window, Happening::Watch];
         assert_eq!(order, expected);
         outside.push(at, Happening::Window);
         assert!(outside.only_looks());

@@ -167,7 +167,9 @@ impl Region {
     /// An application writes a message to a flow both of whose ends are here, its last one if it closes.
     fn write(&mut self, slot: FlowSlot, bytes: u64, close: bool, net: &mut Network) {
         let ends = (self.hosts.senders.get_mut(slot), self.hosts.receivers.get_mut(slot));
-        let (Some(sending), Some(receiving)) = ends else { unreachable!("the flow is open, with both ends here") };
+        let (Some(sending), Some(receiving)) = ends else {
+            unreachable!("the flow is open, with both ends here")
+        };
         receiving.messages.push(sending.add_message(bytes));
         self.note(net, News::Wrote { slot, bytes });
         self.drive_sender(slot, Input::Write { bytes, close }, net);

@@ -9,8 +9,8 @@ use super::router::Router;
 use super::shares::Shares;
 use super::source::Sources;
 use super::threads::Threads;
-use crate::ids::{FlowSlot, SeriesId};
 use crate::hosts::Glance;
+use crate::ids::{FlowSlot, Id, SeriesId};
 use crate::metrics::{Ended, FlowCounts, Sampler, Window};
 use crate::model::Model;
 use crate::net::Networks;
@@ -279,7 +279,7 @@ impl Simulation {
     }
 
     /// What flows that are alive show at a look.
-    fn glances(&mut self, takes: impl Fn(&Live) -> bool) -> Vec<Glance> {
+    pub(super) fn glances(&mut self, takes: impl Fn(&Live) -> bool) -> Vec<Glance> {
         let mut glances = Vec::new();
         for (slot, live) in self.lives.iter().filter(|(_, live)| takes(live)) {
             let [from, to] = [live.src, live.dst].map(|host| self.nets.part_of(host.node()));

@@ -5,10 +5,10 @@ use super::outside::Happening;
 use super::rounds::{Connection, has_requests, rounds_of};
 use super::run::Simulation;
 use super::source::{Source, gap};
+use crate::hosts::FlowName;
 use crate::ids::{Id, TrafficId};
 use crate::metrics::WindowEnd;
 use crate::model::{Flow, Pattern};
-use crate::hosts::FlowName;
 
 impl Simulation {
     /// Starts what a traffic entry has due now, and schedules its next start.
@@ -29,7 +29,10 @@ impl Simulation {
                 let number = *arrived;
                 *arrived += 1;
                 *next = now + gap(poisson, rng);
-                self.start_single(FlowName { traffic, number }, Flow { start: now, src, dst, size, stop: None });
+                self.start_single(
+                    FlowName { traffic, number },
+                    Flow { start: now, src, dst, size, stop: None },
+                );
             }
             _ => return self.start_rounds(traffic),
         }
@@ -55,7 +58,8 @@ impl Simulation {
     /// Opens the connections that stay open, and starts the first round of a traffic entry.
     fn start_rounds(&mut self, traffic: TrafficId) {
         let rounds = rounds_of(&self.model, traffic);
-        let (workers, reconnect, part) = (rounds.workers.len(), rounds.reconnect, self.nets.part_of(rounds.client));
+        let (workers, reconnect, part) =
+            (rounds.workers.len(), rounds.reconnect, self.nets.part_of(rounds.client));
         if !reconnect {
             (0..workers).for_each(|worker| self.connect(traffic, worker));
         }
@@ -75,7 +79,8 @@ impl Simulation {
         let (client, host, asks) = (rounds.client, rounds.workers[worker], has_requests(rounds));
         let (workers, established) = (rounds.workers.len() as u64, !rounds.reconnect);
         let part = self.nets.part_of(client);
-        let state = self.regions[part].rounds[traffic].as_ref().expect("the rounds are in their client's region");
+        let state =
+            self.regions[part].rounds[traffic].as_ref().expect("the rounds are in their client's region");
         let done = state.connections[worker].map_or(0, |last| last.done);
         let mut open = |kind, src, dst| {
             let number = 2 * (workers * u64::from(done) + worker as u64) + kind;
@@ -83,7 +88,8 @@ impl Simulation {
         };
         let request = asks.then(|| open(0, client, host));
         let response = open(1, host, client);
-        let state = self.regions[part].rounds[traffic].as_mut().expect("the rounds are in their client's region");
+        let state =
+            self.regions[part].rounds[traffic].as_mut().expect("the rounds are in their client's region");
         state.connections[worker] = Some(Connection { request, response, done });
     }
 }
