@@ -26,4 +26,4 @@ pub use metrics::{
     Column, Ended, FlowCounts, Measured, Results, Rows, ShimSummary, Spool, Spooled, Store, Summary, Table,
     Values, WindowEnd,
 };
-pub use simulation::{Progress, SimError, Simulation};
+pub use simulation::{CheckpointError, Progress, SimError, Simulation};
