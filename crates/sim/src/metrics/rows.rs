@@ -57,10 +57,11 @@ pub struct Rows {
 
 #[derive(Serialize, Deserialize)]
 enum Part {
-    /// The last part, which is added when the run is over: no checkpoint meets it.
+    Stored(Stored),
+    /// The last part, which is added when the run is over: no checkpoint meets it. It stands last, since variants behind
+    /// one that is left out are written and read by different numbers.
     #[serde(skip)]
     Memory(Arc<Table>),
-    Stored(Stored),
 }
 
 /// A part in the file.
