@@ -10,8 +10,10 @@ use crate::net::{Network, Next};
 use clearway_proto::{Entity, Rng, Shim};
 use clearway_topology::{PortId, Topology};
 use clearway_units::Span;
+use serde::{Deserialize, Serialize};
 
 /// The hosts of a part of the network, with the ends of flows that are there.
+#[derive(Serialize, Deserialize)]
 pub struct Hosts {
     /// The sending ends.
     pub senders: Ends<Sending>,

@@ -7,8 +7,10 @@ use crate::net::Route;
 use crate::timer::Timer;
 use clearway_proto::{AnyReceiver, AnySender, Kind, Rng, Stats};
 use clearway_units::Time;
+use serde::{Deserialize, Serialize};
 
 /// One end of a flow, its protocol left out.
+#[derive(Serialize, Deserialize)]
 pub struct End {
     /// The randomness of the end.
     pub rng: Rng,
@@ -47,7 +49,7 @@ impl End {
 }
 
 /// The classes of a flow's packets at every port.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Classes {
     /// The class of data, and of all kinds of packets that have none below.
     pub data: ClassId,
@@ -75,7 +77,7 @@ impl Classes {
 }
 
 /// The name of a flow: its traffic entry, and its number there.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct FlowName {
     /// The traffic entry.
     pub traffic: TrafficId,
@@ -84,6 +86,7 @@ pub struct FlowName {
 }
 
 /// The sending end of a flow.
+#[derive(Serialize, Deserialize)]
 pub struct Sending {
     /// The protocol.
     pub sender: AnySender,
@@ -104,6 +107,7 @@ pub struct Sending {
 }
 
 /// The receiving end of a flow.
+#[derive(Serialize, Deserialize)]
 pub struct Receiving {
     /// The protocol.
     pub receiver: AnyReceiver,
@@ -143,6 +147,7 @@ impl Receiving {
 }
 
 /// The ends of one kind at the hosts of a part of the network, by the places of their flows.
+#[derive(Serialize, Deserialize)]
 pub struct Ends<T> {
     places: IdVec<FlowSlot, Option<Box<T>>>,
 }

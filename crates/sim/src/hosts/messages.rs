@@ -1,9 +1,10 @@
 //! The messages of a flow that one of its ends waits for.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The ends of messages, as offsets in the flow, in their order. A message is done once that many bytes of the flow are.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Messages {
     /// The offset after the last byte of the first message; [`u64::MAX`] if there is none.
     first: u64,

@@ -21,6 +21,7 @@ use crate::trace::Recorder;
 use clearway_proto::{Extra, Flags, Packet};
 use clearway_topology::PortId;
 use clearway_units::Time;
+use serde::{Deserialize, Serialize};
 
 /// The next step of a port that is free.
 pub enum Next {
@@ -33,7 +34,7 @@ pub enum Next {
 }
 
 /// What became of packets where no end sees it: each entry is a flow, once for each packet.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Unseen {
     /// The flows of packets that were dropped.
     pub dropped: Vec<FlowSlot>,
@@ -42,6 +43,7 @@ pub struct Unseen {
 }
 
 /// The network, or a part of one: its ports and the packets that are there.
+#[derive(Serialize, Deserialize)]
 pub struct Network {
     /// The present and the pending events.
     pub agenda: Agenda,

@@ -18,8 +18,10 @@ use crate::trace::Recorder;
 use clearway_proto::{Extra, Flags};
 use clearway_topology::{NodeId, PortId, Topology};
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// The networks of all parts, by the number of the part.
+#[derive(Serialize, Deserialize)]
 pub struct Networks {
     parts: Vec<Network>,
     /// The part of each node; empty if there is one part.
@@ -27,6 +29,7 @@ pub struct Networks {
 }
 
 /// Something that goes on in another part.
+#[derive(Serialize, Deserialize)]
 pub struct Handover {
     /// The port from which it comes.
     pub port: PortId,
@@ -38,6 +41,7 @@ pub struct Handover {
 
 /// What crosses a link between parts.
 #[allow(clippy::large_enum_variant)] // Nearly all are packets.
+#[derive(Serialize, Deserialize)]
 pub enum Crossing {
     /// A packet; its addition, if it has one, is the next of those beside.
     Packet(Parcel),
@@ -46,7 +50,7 @@ pub enum Crossing {
 }
 
 /// What a part hands over to another one.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Batch {
     /// What crosses, in the order in which it was sent.
     pub items: Vec<Handover>,
@@ -55,6 +59,7 @@ pub struct Batch {
 }
 
 /// What a part of a network hands over to the others, and gets from them.
+#[derive(Serialize, Deserialize)]
 pub struct Exchange {
     /// The part of each node.
     part_of: Vec<u32>,

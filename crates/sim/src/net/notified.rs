@@ -2,15 +2,16 @@
 
 use super::paths::Route;
 use crate::ids::{ClassId, FlowSlot, Id, IdVec};
+use serde::{Deserialize, Serialize};
 
 /// The flows whose senders react to CNPs.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Notified {
     flows: IdVec<FlowSlot, Entry>,
 }
 
 /// What is known of the flow that has a place now.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Entry {
     /// The number of flows that have had the place so far.
     births: u32,

@@ -35,6 +35,8 @@ impl Simulation {
     /// If the books do not balance, or a file failed.
     pub fn finish_spooled(mut self) -> Result<Spooled, SimError> {
         let ended = self.ended.unwrap_or(Ended::Interrupted);
+        self.nets.set_now(self.now);
+        self.nets.settle();
         let flows = self.flow_counts();
         for flow in self.glances(|_| true) {
             self.settle_open(&flow);

@@ -3,9 +3,11 @@
 use crate::hosts::FlowName;
 use crate::ids::{FlowSlot, HostId, IdVec, RecordId};
 use clearway_proto::Stats;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// A flow between its start and the moment at which its last packet has left the network.
+#[derive(Serialize, Deserialize)]
 pub struct Live {
     /// The name of the flow.
     pub name: FlowName,
@@ -45,7 +47,7 @@ impl Live {
 }
 
 /// All flows that are alive; the place of one that ended is used again.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Lives {
     places: IdVec<FlowSlot, Option<Box<Live>>>,
     free: Vec<FlowSlot>,

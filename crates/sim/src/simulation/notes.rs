@@ -4,8 +4,10 @@ use crate::hosts::FlowName;
 use crate::ids::{FlowSlot, TrafficId};
 use clearway_proto::Stats;
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// Something that happened in a region and concerns the whole run.
+#[derive(Serialize, Deserialize)]
 pub struct Note {
     /// The time at which it happened.
     pub at: Time,
@@ -14,6 +16,7 @@ pub struct Note {
 }
 
 /// The news of a note.
+#[derive(Serialize, Deserialize)]
 pub enum News {
     /// An application wrote a message.
     Wrote {
@@ -49,6 +52,7 @@ pub enum News {
 }
 
 /// A round-trip time that an acknowledgement told.
+#[derive(Serialize, Deserialize)]
 pub struct Rtt {
     /// The time at which it arrived.
     pub at: Time,

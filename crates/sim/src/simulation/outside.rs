@@ -2,10 +2,11 @@
 
 use crate::ids::{FaultId, RecordId, SeriesId, TrafficId};
 use clearway_units::Time;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Something that happens to the whole network.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Happening {
     /// A traffic entry has its next flow, or its first round, to start.
     Traffic(TrafficId),
@@ -33,7 +34,7 @@ impl Happening {
 
 /// What will happen, in order of time; at one instant in the order in which it was scheduled. All events of ports and
 /// hosts of that instant come before.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Outside {
     pending: BTreeMap<(Time, bool, u64), Happening>,
     scheduled: u64,

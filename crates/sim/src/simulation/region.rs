@@ -30,13 +30,13 @@ pub struct Region {
     /// The round-trip times that samples have yet to take.
     pub(super) rtts: Vec<Rtt>,
     /// Set if round-trip times are sampled.
-    watches_rtt: bool,
+    pub(super) watches_rtt: bool,
     /// Set if the whole run must hear of each note before any later event.
-    is_prompt: bool,
+    pub(super) is_prompt: bool,
     /// Set if fetching ahead what events will need pays: where packets and ports exceed the cache.
-    fetches_ahead: bool,
+    pub(super) fetches_ahead: bool,
     /// The time before which events are handled.
-    until: Time,
+    pub(super) until: Time,
     /// The time of the last event.
     pub(super) last: Time,
     /// The number of events handled.

@@ -10,9 +10,11 @@ use crate::model::{Model, Pattern, Rounds};
 use crate::net::Network;
 use clearway_proto::Rng;
 use clearway_units::{Bytes, Span, Time};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The progress of the rounds of a traffic entry.
+#[derive(Serialize, Deserialize)]
 pub struct RoundsState {
     /// The randomness of the times at which workers are asked.
     pub rng: Rng,
@@ -30,7 +32,7 @@ pub struct RoundsState {
 
 /// A client's connection to a worker, in this round if each has its own: a flow for requests, if there are any, and
 /// one for responses.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Connection {
     /// The flow of requests.
     pub request: Option<FlowSlot>,
@@ -68,7 +70,7 @@ pub fn rounds_of(model: &Model, traffic: TrafficId) -> &Rounds {
 }
 
 impl Region {
-    fn state(&mut self, traffic: TrafficId) -> &mut RoundsState {
+    fn progress_of(&mut self, traffic: TrafficId) -> &mut RoundsState {
         self.rounds[traffic].as_mut().expect("the rounds are in this region")
     }
 
@@ -76,7 +78,7 @@ impl Region {
     pub(super) fn start_round(&mut self, traffic: TrafficId, net: &mut Network) {
         let rounds = rounds_of(&self.model, traffic);
         let (workers, spread) = (rounds.workers.len(), rounds.spread);
-        let state = self.state(traffic);
+        let state = self.progress_of(traffic);
         if state.waiting.is_empty() {
             state.begun += 1;
             state.outstanding = workers as u32;
@@ -94,7 +96,7 @@ impl Region {
     /// Asks the workers whose time came, and schedules the next one's.
     fn ask_those_due(&mut self, traffic: TrafficId, net: &mut Network) {
         loop {
-            let state = self.state(traffic);
+            let state = self.progress_of(traffic);
             let Some(&(at, worker)) = state.waiting.front() else { return };
             if at > net.now() {
                 return net.agenda.outside(at, EventKind::Traffic(traffic));
@@ -115,7 +117,7 @@ impl Region {
         if !is_response {
             return self.answer(traffic, worker, net);
         }
-        let state = self.state(traffic);
+        let state = self.progress_of(traffic);
         let connection = state.connection(worker);
         connection.done += 1;
         if connection.done == total {
@@ -129,7 +131,7 @@ impl Region {
         } else if !barrier {
             self.ask(traffic, worker, net);
         }
-        let state = self.state(traffic);
+        let state = self.progress_of(traffic);
         state.outstanding -= barrier as u32;
         if barrier && state.outstanding == 0 && state.begun < total {
             net.agenda.outside(net.now() + pause, EventKind::Traffic(traffic));
@@ -149,7 +151,7 @@ impl Region {
     pub(super) fn ask_connected(&mut self, traffic: TrafficId, worker: usize, net: &mut Network) {
         let rounds = rounds_of(&self.model, traffic);
         let (bytes, close) = (rounds.request.get(), rounds.reconnect);
-        match self.state(traffic).connection(worker).request {
+        match self.progress_of(traffic).connection(worker).request {
             Some(slot) => self.write(slot, bytes, close, net),
             None => self.answer(traffic, worker, net),
         }
@@ -160,7 +162,7 @@ impl Region {
         let rounds = rounds_of(&self.model, traffic);
         let bytes = rounds.response.get() + (worker < rounds.longer as usize) as u64;
         let close = rounds.reconnect;
-        let slot = self.state(traffic).connection(worker).response;
+        let slot = self.progress_of(traffic).connection(worker).response;
         self.write(slot, bytes, close, net);
     }
 
@@ -176,7 +178,7 @@ impl Region {
     }
 
     fn disconnect(&mut self, traffic: TrafficId, worker: usize, net: &mut Network) {
-        let connection = *self.state(traffic).connection(worker);
+        let connection = *self.progress_of(traffic).connection(worker);
         self.drive_sender(connection.response, Input::Close, net);
         if let Some(slot) = connection.request {
             self.drive_sender(slot, Input::Close, net);

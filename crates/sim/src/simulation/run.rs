@@ -96,22 +96,29 @@ impl Simulation {
     /// Runs until the traffic is done or the scenario's stop time comes. `report` is called about every 65,536 events;
     /// if it answers false the run ends there, and what was simulated so far is the result.
     pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> bool) {
-        let mut reported = self.events();
-        while self.ended.is_none() {
-            self.step();
-            if self.journal.has_failed() || self.sampler.has_failed() {
-                self.ended = Some(Ended::Interrupted);
-            }
-            if self.ended.is_none() && self.events() - reported >= SLICE {
-                reported = self.events();
-                if !report(&self.progress()) {
-                    self.ended = Some(Ended::Interrupted);
-                }
+        while self.step(SLICE) {
+            if !report(&self.progress()) {
+                self.interrupt();
             }
         }
-        self.nets.set_now(self.now);
-        self.nets.settle();
         report(&self.progress());
+    }
+
+    /// Handles about so many events: on one thread at most as many. Answers whether the run goes on.
+    pub fn step(&mut self, events: u64) -> bool {
+        let enough = self.events().saturating_add(events);
+        while self.ended.is_none() && self.events() < enough {
+            self.advance(enough - self.events());
+            if self.journal.has_failed() || self.sampler.has_failed() {
+                self.interrupt();
+            }
+        }
+        self.ended.is_none()
+    }
+
+    /// Ends the run where it is, unless it has ended: what was simulated so far is the result.
+    pub fn interrupt(&mut self) {
+        self.ended.get_or_insert(Ended::Interrupted);
     }
 
     /// The number of events handled.
@@ -119,8 +126,9 @@ impl Simulation {
         self.happenings + self.regions.iter().map(|region| region.events).sum::<u64>()
     }
 
-    /// Lets all regions go on to the next barrier, or sees to the next happening.
-    fn step(&mut self) {
+    /// Lets all regions go on to the next barrier, on one thread by at most so many events; or sees to the next
+    /// happening.
+    fn advance(&mut self, most: u64) {
         let (inside, outside) = (self.nets.next_at(), self.outside.next_at());
         let Some(next) = inside.into_iter().chain(outside).min() else {
             self.now = self.quiet_since.unwrap_or(self.before());
@@ -137,7 +145,7 @@ impl Simulation {
         }
         let limits = [outside, self.model.stop].into_iter().flatten().map(|at| at + TICK);
         let until = limits.fold(self.end_of_cell(next), Time::min);
-        if let Some(reached) = self.threads.advance(&mut self.nets, &mut self.regions, next, until, SLICE) {
+        if let Some(reached) = self.threads.advance(&mut self.nets, &mut self.regions, next, until, most) {
             self.now = reached - TICK;
             self.nets.set_now(self.now);
             self.meet();
