@@ -42,8 +42,8 @@ def check(
     """Read SCENARIO without running it: say what it is, and what it would cost.
 
     Prints hosts, switches, links and flows, the expected simulated time, packets, memory and CPU time, and remarks on
-    what has no effect; with --threads also how the network is cut. A mistake is one line with file, line, key, value and
-    what would be right, and exit code 2.
+    what has no effect; with --threads also how the network is cut. A mistake is one line with file, line, key, value
+    and what would be right, and exit code 2.
     """
     chosen = settings_dict(settings, stacks)
     loaded = _clearway.Scenario.load(scenario, transport=transport, seed=seed, set=list(chosen.items()))
