@@ -3,8 +3,8 @@
 use crate::errors::{Failure, guard};
 use crate::results::Results;
 use clearway_sim as sim;
-use clearway_sim::{Partition, Simulation};
 use clearway_sim::scenario::{Overrides, Scenario as Loaded};
+use clearway_sim::{Partition, Simulation};
 use clearway_units::Span;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
