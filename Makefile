@@ -4,14 +4,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 NEXTEST := $(BIN)/cargo-nextest nextest
 ZIG := 0.17.1
+BENCH := $(or $(CARGO_TARGET_DIR),target)/release/clearway-bench
 RUST := $(shell find crates workloads scenarios -type f -not -name '*.md' 2>/dev/null) Cargo.toml Cargo.lock
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bpf wheel lint docs notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against $(BENCH) bpf wheel lint docs notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 build: .venv/.built ## Builds the simulator and the Python package into .venv; the command is then .venv/bin/clearway.
 
@@ -63,8 +64,18 @@ target/tools/bin/cargo-fuzz:
 parity: build ## Compares completion times with those of the authors' simulators, on the same flows (about two minutes of one core).
 	@$(BIN)/clearway parity
 
-bench: ## Measures speed and memory.
-	cargo run --release --locked -p clearway-bench
+# The program that is measured; cargo knows whether it is up to date.
+$(BENCH):
+	cargo build --release --locked --quiet -p clearway-bench
+
+bench: $(BENCH) ## Measures speed, instructions and memory (minutes), and writes out/bench.json.
+	@$(PYTHON) tools/bench measure --program $(BENCH) --json out/bench.json
+
+bench-full: $(BENCH) ## Measures the long cases too, each case three times (needs 16 GB).
+	@$(PYTHON) tools/bench measure --program $(BENCH) --full --rounds 3 --json out/bench.json
+
+bench-against: $(BENCH) ## Measures how many times as fast this build is as another (AGAINST=path/of/its/clearway-bench).
+	@$(PYTHON) tools/bench against --program $(BENCH) $(AGAINST) --json out/bench-against.json
 
 bpf: ## Compiles the BPF programs of the Linux datapath (needs clang 14); the objects are committed.
 	tools/build-bpf
