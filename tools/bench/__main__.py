@@ -17,6 +17,7 @@ from typing import Any
 
 import against
 import baseline
+import page as pages
 from measure import measure
 from runs import Bench, ProblemError
 
@@ -52,6 +53,10 @@ def parser() -> argparse.ArgumentParser:
     measured.add_argument("--no-instructions", action="store_true", help="count no instructions, which takes minutes")
     counting = command("count", "Compares instruction counts with the committed baseline; fails if one grew too much.")
     counting.add_argument("--renew", action="store_true", help="write the baseline anew instead")
+    page = commands.add_parser("page", help="Writes docs/results/speed.md from measurements.")
+    page.add_argument("--cases", type=Path, metavar="FILE", help="take over what `measure --json` wrote here")
+    page.add_argument("--against", type=Path, metavar="FILE", help="take over what `against --json` wrote here")
+    page.add_argument("--check", action="store_true", help="write nothing, and fail if the page is another")
     return found
 
 
@@ -66,6 +71,11 @@ def write(found: dict[str, Any], file: Path | None) -> None:
 def main() -> int:
     """Runs a command and returns the exit status."""
     arguments = parser().parse_args()
+    if arguments.command == "page":
+        if arguments.check:
+            return 0 if pages.check() else 1
+        pages.write(arguments.cases, arguments.against)
+        return 0
     bench = Bench(arguments.program)
     if arguments.command == "count":
         if arguments.renew:
