@@ -1,4 +1,4 @@
-"""`tools/bench`: measuring cases, comparing builds and counting instructions, with programs that stand in for a build."""
+"""Tests of `tools/bench` with programs that stand in for builds: measuring, comparing, counting instructions."""
 
 from __future__ import annotations
 

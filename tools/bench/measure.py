@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
@@ -22,14 +23,15 @@ def measure(bench: Bench, cases: list[Case], scale: float, rounds: int, *, instr
     runs: dict[str, list[dict[str, Any]]] = {case.name: [] for case in cases}
     for number in range(rounds):
         for case in cases:
-            print(f"\r\033[K{case.name}, round {number + 1} of {rounds}", end="", flush=True)
+            tell(f"{case.name}, round {number + 1} of {rounds}")
             runs[case.name].append(bench.run(case, scale))
     counted: dict[str, Any] = {}
     if instructions and has_valgrind():
-        print("\r\033[Kcounting instructions", end="", flush=True)
+        tell("counting instructions")
         pairs = [(case, case.counted_at) for case in cases if case.counted_at]
         counted = dict(zip((case.name for case, _ in pairs), bench.counts(pairs, caches=True), strict=True))
-    print(f"\r\033[K{HEAD}")
+    tell("")
+    print(HEAD)
     rows: dict[str, dict[str, Any]] = {}
     for case in cases:
         row = {**min(runs[case.name], key=lambda run: float(run["cpu_s"])), "name": case.name}
@@ -54,6 +56,12 @@ def measure(bench: Bench, cases: list[Case], scale: float, rounds: int, *, instr
         "rounds": rounds,
         "cases": list(rows.values()),
     }
+
+
+def tell(progress: str) -> None:
+    """Shows on a terminal how far the measurement is, until the next line."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{progress}", end="", file=sys.stderr, flush=True)
 
 
 def shown(value: float | None, form: str, factor: float = 1.0) -> str:

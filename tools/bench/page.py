@@ -118,8 +118,8 @@ def against_of(found: dict[str, Any] | None) -> str:
     return (
         f"`make bench-against` runs two programs in turns, here {this} beside {other}, {found['rounds']} times each on "
         f"{found['day']}. A ratio is the median of the rounds' ratios of link transmissions per CPU-second (of CPU "
-        "time alone where nothing is sent), and its interval comes from a bootstrap over the rounds. The geometric mean is "
-        f"{found['geometric_mean']:.2f}.\n\n{rows_of(lines)}"
+        "time alone where nothing is sent), and its interval comes from a bootstrap over the rounds. The geometric "
+        f"mean is {found['geometric_mean']:.2f}.\n\n{rows_of(lines)}"
     )
 
 
