@@ -219,6 +219,12 @@ impl Network {
         if out.departure_is_special && self.depart_specially(port, id) {
             return self.drop_packet(port, id, DropReason::Loss);
         }
+        self.launch(port, arrival, id);
+    }
+
+    /// Schedules the arrival of a packet at the far end of a port's link: the one way over a link.
+    #[inline]
+    fn launch(&mut self, port: PortId, arrival: Time, id: PacketId) {
         self.agenda.at_port(port, arrival, EventKind::Arrive(id));
     }
 
