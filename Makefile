@@ -4,17 +4,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 NEXTEST := $(BIN)/cargo-nextest nextest
 ZIG := 0.17.1
-TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 # PGO=1: the profile-guided build, which takes five times as long, where the machine can do it.
 GUIDED := $(if $(PGO),$(shell tools/pgo --can-profile && echo 1))
-BENCH := $(if $(GUIDED),target/pgo,$(TARGET))/release/clearway-bench
-COUNTED := $(TARGET)/count/clearway-bench
+BENCH := $(if $(GUIDED),target/pgo,$(or $(CARGO_TARGET_DIR),target))/release/clearway-bench
 RUST := $(shell find crates workloads scenarios -type f -not -name '*.md' 2>/dev/null) Cargo.toml Cargo.lock
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against bench-count bench-baseline $(BENCH) $(COUNTED) bpf wheel lint docs notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against bench-count bench-baseline $(BENCH) bpf wheel lint docs notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -82,15 +80,11 @@ bench-full: $(BENCH) ## Measures the long cases too, each case three times (need
 bench-against: $(BENCH) ## Measures how many times as fast this build is as another (AGAINST=path/of/its/clearway-bench).
 	@$(PYTHON) tools/bench against --program $(BENCH) $(AGAINST) --json out/bench-against.json
 
-# Without link-time optimisation, and so built in a minute: counts of this build grow with those of a release.
-$(COUNTED):
-	cargo build --profile count --locked --quiet -p clearway-bench
+bench-count: $(BENCH) ## Compares instruction counts with the committed baseline, and fails if one grew by more than 3 %.
+	@$(PYTHON) tools/bench count --program $(BENCH)
 
-bench-count: $(COUNTED) ## Compares instruction counts with the committed baseline, and fails if one grew by more than 3 %.
-	@$(PYTHON) tools/bench count --program $(COUNTED)
-
-bench-baseline: $(COUNTED) ## Writes the baseline of instruction counts anew.
-	@$(PYTHON) tools/bench count --program $(COUNTED) --renew
+bench-baseline: $(BENCH) ## Writes the baseline of instruction counts anew.
+	@$(PYTHON) tools/bench count --program $(BENCH) --renew
 
 bpf: ## Compiles the BPF programs of the Linux datapath (needs clang 14); the objects are committed.
 	tools/build-bpf
