@@ -2,6 +2,7 @@
 
 use super::event::Event;
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -13,6 +14,7 @@ const BUCKETS: u64 = 2048;
 /// Near events lie unsorted in buckets of equal width; a bucket is sorted when it becomes current. That makes a push
 /// an append and spreads the cost of order over neighbours, which share cache lines. Far events (timers, arrivals
 /// of flows) wait in a heap until the wheel comes near.
+#[derive(Serialize, Deserialize)]
 pub struct Wheel {
     /// The events of the current bucket in order; those before `next` are gone.
     current: Vec<Event>,
@@ -33,6 +35,7 @@ pub struct Wheel {
 }
 
 /// An event in the heap, with the order in which it came: the earliest on top.
+#[derive(Serialize, Deserialize)]
 struct Far(Event, u64);
 
 impl Wheel {
