@@ -287,7 +287,7 @@ def test_example_scenarios_come_with_the_package_and_run(cli: Cli, tmp_path: Pat
 
 
 def test_version(cli: Cli) -> None:
-    assert cli("--version").stdout == f"clearway {clearway.__version__}\n"
+    assert cli("--version").stdout == f"clearway {clearway.__version__} ({_clearway.__profile__})\n"
 
 
 @pytest.mark.parametrize("command", [["run"], ["compare", "--transports", "dctcp,expresspass"]])
