@@ -181,10 +181,12 @@ fn rows_that_left_memory_before_a_checkpoint_are_those_of_the_result() {
     let checkpoint = saved(&mut simulation);
     assert!(files.iter().all(|file| file.len() > 0), "flows and samples have left memory");
     simulation.step(whole.summary.events / 4);
-    let mut resumed = Simulation::resume(&model, &Partition::one(&model), spools(&files), &checkpoint).unwrap();
+    let mut resumed =
+        Simulation::resume(&model, &Partition::one(&model), spools(&files), &checkpoint).unwrap();
     resumed.run(&mut |_| true);
     assert!(shown(&resumed.finish().unwrap()) == shown(&whole));
-    let without = Simulation::resume(&model, &Partition::one(&model), [None, None], &checkpoint).err().unwrap();
+    let without =
+        Simulation::resume(&model, &Partition::one(&model), [None, None], &checkpoint).err().unwrap();
     assert!(without.to_string().contains("rows of the run lie in a file"), "{without}");
 }
 
@@ -194,7 +196,9 @@ fn a_checkpoint_of_another_run_or_one_that_was_changed_is_refused() {
     let mut simulation = Simulation::new(&model).unwrap();
     simulation.step(5_000);
     let whole = saved(&mut simulation);
-    let resumed = |model: &Model, from: &[u8]| Simulation::resume(model, &Partition::one(model), [None, None], from).err();
+    let resumed = |model: &Model, from: &[u8]| {
+        Simulation::resume(model, &Partition::one(model), [None, None], from).err()
+    };
     assert!(resumed(&model, &whole).is_none());
     assert!(matches!(resumed(&model, b"clearway"), Some(CheckpointError::Foreign)));
     for cut in [20, 50, 120, whole.len() / 2, whole.len() - 1] {

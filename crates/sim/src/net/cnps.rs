@@ -3,6 +3,7 @@
 
 use super::network::Network;
 use super::paths::Route;
+use super::slab::Addition;
 use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, MechanismId, PacketId};
 use clearway_proto::{Extra, Header, Packet};
@@ -51,7 +52,7 @@ impl Network {
         debug_assert!(way.hops > 0, "a switch lies between the two hosts");
         let packet = Packet::control(Header::Cnp, self.cnp_wire, self.now());
         self.unseen.noticed.push(flow);
-        let (id, out) = self.enter(packet, &Extra::None, flow, class, way);
+        let (id, out) = self.enter(packet, Addition::New(&Extra::None), flow, class, way);
         self.send(out, id);
     }
 }

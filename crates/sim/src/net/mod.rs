@@ -47,4 +47,4 @@ pub use flow_control::{FlowControlSummary, WATCH};
 pub use network::{Network, Next};
 pub use networks::Networks;
 pub use paths::{Paths, Route, Way};
-pub use slab::{Parcel, Slab};
+pub use slab::{Addition, Parcel, Slab};

@@ -10,7 +10,7 @@ use super::network::Network;
 use super::paths::{Paths, Route};
 use super::port::Port;
 use super::queue::Queue;
-use super::slab::Parcel;
+use super::slab::{Addition, Parcel};
 use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, PacketId};
 use crate::model::Model;
@@ -357,7 +357,7 @@ impl Network {
     #[inline(never)]
     pub(super) fn hand_over(&mut self, port: PortId, at: Time, id: PacketId) {
         let parcel = self.slab[id];
-        let extra = parcel.packet.flags.has(Flags::EXTRA).then(|| self.slab.extra(id));
+        let extra = parcel.packet.flags.has(Flags::EXTRA).then(|| *self.slab.extra(id));
         self.slab.remove(id);
         let outbox = self.outbox(port);
         outbox.items.push(Handover { port, at, what: Crossing::Packet(parcel) });
@@ -382,7 +382,8 @@ impl Network {
                         let has_extra = parcel.packet.flags.has(Flags::EXTRA);
                         let id = self.slab.insert(parcel);
                         if has_extra {
-                            self.slab.set_extra(id, extras.next().expect("kept beside the packet"));
+                            let extra = extras.next().expect("kept beside the packet");
+                            self.slab.set_extra(id, Addition::New(&extra));
                         }
                         self.agenda.at_port(port, at, EventKind::Arrive(id));
                     }

@@ -47,7 +47,9 @@ pub enum CheckpointError {
     #[error("{0}")]
     File(#[from] io::Error),
     /// The run was divided among another number of threads.
-    #[error("the checkpoint was taken with {taken} threads: the run can go on with as many, not with {asked}")]
+    #[error(
+        "the checkpoint was taken with {taken} threads: the run can go on with as many, not with {asked}"
+    )]
     Threads {
         /// The number of threads with which it was taken.
         taken: usize,

@@ -8,7 +8,7 @@ use crate::hosts::{Hosts, Input};
 use crate::ids::{FlowSlot, IdVec, PacketId, TrafficId};
 use crate::model::Model;
 use crate::net::Network;
-use clearway_proto::{Extra, Flags, Header, Packet};
+use clearway_proto::{Header, Packet};
 use clearway_units::{Span, Time};
 use std::sync::Arc;
 
@@ -150,22 +150,14 @@ impl Region {
     fn hand_over(&mut self, id: PacketId, net: &mut Network) {
         let parcel = &net.slab[id];
         let (packet, slot) = (parcel.packet, parcel.flow);
-        // Most packets have nothing beside them, and what few have is large.
-        let held;
-        let extra = if packet.flags.has(Flags::EXTRA) {
-            held = net.slab.extra(id);
-            &held
-        } else {
-            &Extra::None
-        };
         net.deliver(id);
         if packet.kind().is_for_receiver() {
-            self.drive_receiver(slot, Input::Packet(&packet, extra), net);
+            self.drive_receiver(slot, Input::Packet(&packet, id), net);
         } else {
             if self.watches_rtt {
                 self.watch_rtt(slot, &packet, net);
             }
-            self.drive_sender(slot, Input::Packet(&packet, extra), net);
+            self.drive_sender(slot, Input::Packet(&packet, id), net);
         }
     }
 
