@@ -214,18 +214,11 @@ impl Networks {
     /// Hands over what parts have sent each other. The boxes only change places; each part opens its own.
     pub fn exchange(&mut self) {
         for from in 0..self.parts.len() {
-            for to in 0..self.parts.len() {
-                if from == to {
-                    continue;
-                }
-                let batch = self.parts[from]
-                    .exchange
-                    .as_mut()
-                    .map(|exchange| std::mem::take(&mut exchange.outboxes[to]));
-                let (Some(batch), Some(exchange)) = (batch, &mut self.parts[to].exchange) else { continue };
-                let emptied = std::mem::replace(&mut exchange.inboxes[from], batch);
-                if let Some(exchange) = &mut self.parts[from].exchange {
-                    exchange.outboxes[to] = emptied;
+            for to in (0..self.parts.len()).filter(|&to| to != from) {
+                let Ok([from_part, to_part]) = self.parts.get_disjoint_mut([from, to]) else { continue };
+                let boxes = (&mut from_part.exchange, &mut to_part.exchange);
+                if let (Some(sender), Some(receiver)) = boxes {
+                    receiver.inboxes[from].take_over(&mut sender.outboxes[to]);
                 }
             }
         }
@@ -326,6 +319,18 @@ impl Networks {
             }
         }
         stuck(waits)
+    }
+}
+
+impl Batch {
+    /// Takes over what is in another batch, and leaves that empty.
+    fn take_over(&mut self, other: &mut Batch) {
+        if self.items.is_empty() {
+            std::mem::swap(self, other);
+        } else {
+            self.items.append(&mut other.items);
+            self.extras.append(&mut other.extras);
+        }
     }
 }
 

@@ -181,12 +181,12 @@ impl Simulation {
     }
 
     /// The time of the last event.
-    fn before(&self) -> Time {
+    pub(super) fn before(&self) -> Time {
         self.regions.iter().map(|region| region.last).fold(self.last, Time::max)
     }
 
-    /// Hears what happened in the regions, and ends flows that are over.
-    fn meet(&mut self) {
+    /// Hands over what regions sent each other, hears what happened in them, and ends flows that are over.
+    pub(super) fn meet(&mut self) {
         while self.regions.iter().any(|region| !region.notes.is_empty() || !region.rtts.is_empty()) {
             self.hear();
         }
@@ -206,6 +206,7 @@ impl Simulation {
                 self.ended = Some(Ended::Complete);
             }
         }
+        self.nets.exchange();
     }
 
     /// Hears the notes of all regions, in the order of their times.

@@ -45,7 +45,6 @@ impl Threads {
         }
         let until = until.min(next + self.lookahead);
         self.each(nets, regions, until);
-        nets.exchange();
         Some(until)
     }
 
