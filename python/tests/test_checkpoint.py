@@ -58,7 +58,7 @@ up = "9 ms"
 [[sample]]
 name = "queues"
 what = "queue"
-every = "10 us"
+every = "1 us"
 ports = ["leaf0->spine0", "leaf1->spine0", "leaf0->h0", "leaf1->h8"]
 """
 
