@@ -5,11 +5,13 @@ use super::wheel::Wheel;
 use crate::ids::{HostId, Id};
 use clearway_topology::PortId;
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// The clock of a run and its pending events.
 ///
 /// Entities schedule events: output ports, hosts, the outside (traffic, faults) and, behind all others at one instant,
 /// the sampling, so that a sample shows the state that the instant leaves behind.
+#[derive(Serialize, Deserialize)]
 pub struct Agenda {
     /// The present.
     pub now: Time,
@@ -51,6 +53,17 @@ impl Agenda {
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
         self.wheel.pop()
+    }
+
+    /// Takes the first event, if it comes before `until`.
+    #[inline]
+    pub fn pop_before(&mut self, until: Time) -> Option<Event> {
+        self.wheel.pop_before(until)
+    }
+
+    /// The time of the first event.
+    pub fn next_at(&self) -> Option<Time> {
+        self.wheel.next_at()
     }
 
     /// The event `ahead` places behind the next one, if both are near: to fetch what it will need.

@@ -1,7 +1,8 @@
 //! The pending events: a wheel of buckets for the near future, a heap for the far one.
 
 use super::event::Event;
-use clearway_units::Span;
+use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -13,6 +14,7 @@ const BUCKETS: u64 = 2048;
 /// Near events lie unsorted in buckets of equal width; a bucket is sorted when it becomes current. That makes a push
 /// an append and spreads the cost of order over neighbours, which share cache lines. Far events (timers, arrivals
 /// of flows) wait in a heap until the wheel comes near.
+#[derive(Serialize, Deserialize)]
 pub struct Wheel {
     /// The events of the current bucket in order; those before `next` are gone.
     current: Vec<Event>,
@@ -33,6 +35,7 @@ pub struct Wheel {
 }
 
 /// An event in the heap, with the order in which it came: the earliest on top.
+#[derive(Serialize, Deserialize)]
 struct Far(Event, u64);
 
 impl Wheel {
@@ -82,11 +85,35 @@ impl Wheel {
     /// Takes the first event.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        if self.next == self.current.len() && !self.advance() {
-            return None;
+        self.pop_before(Time::MAX)
+    }
+
+    /// Takes the first event, if it comes before `until`. Afterwards events from `until` on can be pushed without a
+    /// look at what is pending, since the wheel has not moved further than that.
+    #[inline]
+    pub fn pop_before(&mut self, until: Time) -> Option<Event> {
+        loop {
+            if let Some(&event) = self.current.get(self.next) {
+                if event.at() >= until {
+                    return None;
+                }
+                self.next += 1;
+                return Some(event);
+            }
+            if !self.advance(until) {
+                return None;
+            }
         }
-        self.next += 1;
-        Some(self.current[self.next - 1])
+    }
+
+    /// The time of the first event.
+    pub fn next_at(&self) -> Option<Time> {
+        if let Some(event) = self.current.get(self.next) {
+            return Some(event.at());
+        }
+        let near = self.next_occupied().map(|bucket| &self.buckets[(bucket % BUCKETS) as usize]);
+        let near = near.and_then(|events| events.iter().map(Event::at).min());
+        near.into_iter().chain(self.far.peek().map(|far| far.0.at())).min()
     }
 
     /// The event `ahead` places behind the one that [`Wheel::pop`] gives next, if it is in the same bucket: the caller
@@ -103,11 +130,15 @@ impl Wheel {
         self.occupied[place / 64] |= 1 << (place % 64);
     }
 
-    /// Makes the next bucket that holds events the current one. Answers false if there is none.
-    fn advance(&mut self) -> bool {
+    /// Makes the next bucket that holds events the current one, if it begins before `until`. Answers false if there is
+    /// none.
+    fn advance(&mut self, until: Time) -> bool {
         let near = self.next_occupied();
         let far = self.far.peek().map(|far| far.0.at().as_ps() >> self.shift);
         let Some(next) = near.into_iter().chain(far).min() else { return false };
+        if next << self.shift >= until.as_ps() {
+            return false;
+        }
         self.cursor = next;
         // What the heap holds of the wheel's new range moves over before the bucket is sorted.
         while self.far.peek().is_some_and(|far| (far.0.at().as_ps() >> self.shift) - next < BUCKETS) {
@@ -172,7 +203,6 @@ mod tests {
     use super::*;
     use crate::ids::{FaultId, FlowSlot, Id, PacketId};
     use clearway_topology::PortId;
-    use clearway_units::Time;
     use proptest::prelude::*;
 
     #[test]
@@ -262,6 +292,18 @@ mod tests {
                     let event = wheel.pop();
                     prop_assert_eq!(event.map(rank), reference.pop_first());
                     now = event.map_or(now, |event| event.at().as_ps());
+                }
+                if pops == 2 {
+                    // The time up to which all is handled, after which others may push from there on.
+                    let until = now + (ahead >> (squeeze / 2));
+                    while let Some(event) = wheel.pop_before(Time::from_ps(until)) {
+                        prop_assert!(event.at().as_ps() < until);
+                        prop_assert_eq!(Some(rank(event)), reference.pop_first());
+                    }
+                    now = now.max(until);
+                    let first = reference.first().map(|(rank, _)| (rank >> 64) as u64);
+                    prop_assert!(first.is_none_or(|at| at >= until));
+                    prop_assert_eq!(wheel.next_at().map(Time::as_ps), first);
                 }
                 prop_assert_eq!(wheel.len(), reference.len());
             }

@@ -5,8 +5,10 @@ use crate::model::{Class, Threshold};
 use clearway_proto::port::{MarkAt, RedMarker, StepMarker, frames_by_rate};
 use clearway_proto::{Entity, Flags, Framing, Packet, Rng};
 use clearway_units::Rate;
+use serde::{Deserialize, Serialize};
 
 /// The queue of a class of data at a port.
+#[derive(Serialize, Deserialize)]
 pub struct DataQueue {
     /// The packets that wait.
     pub queue: Queue,
@@ -21,12 +23,14 @@ pub struct DataQueue {
 }
 
 /// A rule by which packets are marked.
+#[derive(Serialize, Deserialize)]
 enum Marker {
     Step { bytes: StepMarker, packets: u32 },
     Red(Box<Red>),
 }
 
 /// Marks at random between two thresholds.
+#[derive(Serialize, Deserialize)]
 struct Red {
     marker: RedMarker,
     at: MarkAt,

@@ -3,10 +3,11 @@
 use crate::model::truncated_time;
 use clearway_proto::{Framing, Rng};
 use clearway_units::{Bytes, Rate, Span};
+use serde::{Deserialize, Serialize};
 
 /// The times of the two sizes that nearly all frames have, known beforehand: a division costs more than all else that
 /// is done for a frame. A port keeps this in its first cache line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct CommonFrames {
     full: Span,
     smallest: Span,
@@ -15,7 +16,7 @@ pub struct CommonFrames {
 }
 
 /// A link, and how the time is computed that a frame of any size takes on it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Link {
     /// The rate of the link.
     pub rate: Rate,
@@ -74,6 +75,7 @@ fn time_to_send(rate: Rate, wire: u32, whole_ns: bool) -> Span {
 }
 
 /// Random loss on a link, packet by packet.
+#[derive(Serialize, Deserialize)]
 pub struct Loss {
     /// The probability with which a packet is lost.
     pub probability: f64,

@@ -20,6 +20,7 @@ use crate::trace::Recorder;
 use clearway_proto::{Extra, Flags, Packet};
 use clearway_topology::PortId;
 use clearway_units::Time;
+use serde::{Deserialize, Serialize};
 
 /// The next step of a port that is free.
 pub enum Next {
@@ -32,6 +33,7 @@ pub enum Next {
 }
 
 /// The network.
+#[derive(Serialize, Deserialize)]
 pub struct Network {
     /// The present and the pending events.
     pub agenda: Agenda,
@@ -219,6 +221,12 @@ impl Network {
         if out.departure_is_special && self.depart_specially(port, id) {
             return self.drop_packet(port, id, DropReason::Loss);
         }
+        self.launch(port, arrival, id);
+    }
+
+    /// Schedules the arrival of a packet at the far end of a port's link: the one way over a link.
+    #[inline]
+    fn launch(&mut self, port: PortId, arrival: Time, id: PacketId) {
         self.agenda.at_port(port, arrival, EventKind::Arrive(id));
     }
 

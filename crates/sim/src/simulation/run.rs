@@ -11,7 +11,7 @@ use crate::metrics::{Ended, FlowCounts, Sampler, Window};
 use crate::model::Model;
 use crate::net::Network;
 use clearway_proto::{Extra, Flags, Header, Packet};
-use clearway_units::Time;
+use clearway_units::{Span, Time};
 use thiserror::Error;
 
 /// Events between two looks at whether the caller wants to stop.
@@ -84,32 +84,44 @@ impl Simulation {
     /// Runs until the traffic is done or the scenario's stop time comes. `report` is called every 65,536 events; if
     /// it answers false the run ends there, and what was simulated so far is the result.
     pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> bool) {
-        while self.ended.is_none() {
-            self.events += self.slice();
-            if self.journal.has_failed() || self.sampler.has_failed() {
-                self.ended = Some(Ended::Interrupted);
-            }
-            if self.ended.is_none() && !report(&self.progress()) {
-                self.ended = Some(Ended::Interrupted);
+        while self.step(SLICE) {
+            if !report(&self.progress()) {
+                self.interrupt();
             }
         }
         report(&self.progress());
     }
 
+    /// Handles at most so many events. Answers whether the run goes on.
+    pub fn step(&mut self, events: u64) -> bool {
+        if self.ended.is_none() {
+            self.events += self.slice(events);
+            if self.journal.has_failed() || self.sampler.has_failed() {
+                self.interrupt();
+            }
+        }
+        self.ended.is_none()
+    }
+
+    /// Ends the run where it is, unless it has ended: what was simulated so far is the result.
+    pub fn interrupt(&mut self) {
+        self.ended.get_or_insert(Ended::Interrupted);
+    }
+
     /// Handles a slice of events. Answers how many these were.
-    fn slice(&mut self) -> u64 {
-        let stop = self.model.stop.unwrap_or(Time::MAX);
-        for handled in 0..SLICE {
-            let Some(event) = self.net.agenda.pop() else {
-                self.ended = Some(if self.is_complete() { Ended::Complete } else { Ended::Stalled });
-                self.net.agenda.now = self.quiet_since.unwrap_or(self.net.agenda.now);
+    fn slice(&mut self, most: u64) -> u64 {
+        let until = self.model.stop.map_or(Time::MAX, |stop| stop + Span::from_ps(1));
+        for handled in 0..most {
+            let Some(event) = self.net.agenda.pop_before(until) else {
+                if let Some(stop) = self.model.stop.filter(|_| self.net.agenda.next_at().is_some()) {
+                    self.net.agenda.now = stop;
+                    self.ended = Some(Ended::Stopped);
+                } else {
+                    self.ended = Some(if self.is_complete() { Ended::Complete } else { Ended::Stalled });
+                    self.net.agenda.now = self.quiet_since.unwrap_or(self.net.agenda.now);
+                }
                 return handled;
             };
-            if event.at() > stop {
-                self.net.agenda.now = stop;
-                self.ended = Some(Ended::Stopped);
-                return handled;
-            }
             debug_assert!(event.at() >= self.net.now(), "time runs backwards");
             let before = self.net.agenda.now;
             self.net.agenda.now = event.at();
@@ -127,7 +139,7 @@ impl Simulation {
                 }
             }
         }
-        SLICE
+        most
     }
 
     /// Fetches what the next events need: those of one bucket are sorted already, so that is known.
