@@ -35,6 +35,7 @@ def run(
     force: bool = False,
     progress: ProgressCallback | bool | None = None,
     memory: int | str | None = None,
+    threads: int = 1,
     checkpoint: str | float | None = None,
     fresh: bool = False,
 ) -> Run:
@@ -48,6 +49,9 @@ def run(
     `progress=True` shows a bar on the terminal or in the notebook. A function is called at most ten times a second with
     a `Progress`; when it returns `False`, the run ends there and is returned with `interrupted` set. The interpreter is
     free for other threads meanwhile.
+
+    `threads` simulate parts of the network beside each other. Results don't depend on their number, and a scenario that
+    can't be cut runs on one thread (`clearway check` says why).
 
     A run that is estimated to take more than `memory`, as bytes or as `"8 GB"`, or more than the disk of `out` has, is
     refused. Without `memory`, the limit is what the environment variable `CLEARWAY_MEMORY` says or else what this
@@ -68,7 +72,7 @@ def run(
         with progress_bar(quiet=progress is not True) as bar:
             watch = progress if callable(progress) else bar.start(loaded.name)
             result, stopped = watched(
-                loaded, transport=transport, set=set, progress=watch, out=out, checkpoints=checkpoints
+                loaded, transport=transport, set=set, progress=watch, out=out, threads=threads, checkpoints=checkpoints
             )
         if out is not None:
             result.save(out, force=force)
@@ -86,13 +90,16 @@ def watched(
     set: Settings | None = None,  # noqa: A002
     progress: ProgressCallback | None = None,
     out: str | Path | None = None,
+    threads: int = 1,
     checkpoints: Checkpoints | None = None,
 ) -> tuple[Run, bool]:
     """Runs a scenario as `simulate` does; the second value is true if Ctrl-C, in any thread, ended the run."""
     watch = Watch(progress)
     if watch.stopped():
         raise Interrupted
-    result = simulate(scenario, transport=transport, set=set, progress=watch, out=out, checkpoints=checkpoints)
+    result = simulate(
+        scenario, transport=transport, set=set, progress=watch, out=out, threads=threads, checkpoints=checkpoints
+    )
     return result, result.interrupted and not watch.declined
 
 
@@ -149,17 +156,20 @@ def simulate(
     progress: ProgressCallback | None = None,
     out: str | Path | None = None,
     part_rows: int = PART,
+    threads: int = 1,
     checkpoints: Checkpoints | None = None,
 ) -> Run:
     """Runs a scenario that was read; `transport` and `set` are only noted.
 
     With `out`, rows leave memory for the disk of that folder, `part_rows` at a time, if there are many.
     """
-    meter = Meter()
+    if threads < 1:
+        raise _clearway.ScenarioError(f"threads = {threads}: must be at least 1")
+    meter = Meter(threads)
+    spool = None if out is None else nearest(Path(out))
     if checkpoints is not None:
         checkpoints.measure(meter)
-    spool = None if out is None else nearest(Path(out))
-    results = scenario.run(progress, spool=spool, part_rows=part_rows, checkpoint=checkpoints)
+    results = scenario.run(progress, spool=spool, part_rows=part_rows, threads=threads, checkpoint=checkpoints)
     totals = results.summary
     overrides: dict[str, Any] = {"set": {key: text_of(value) for key, value in (set or {}).items()}}
     if transport is not None:

@@ -39,8 +39,13 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Prepares a run that goes on from the checkpoint in the folder or, without one, begins.
-    pub fn prepare(&self, model: &sim::model::Model, part_rows: usize) -> Result<Simulation, Failure> {
+    /// Prepares a run that goes on from the checkpoint in the folder or, without one, a run that `begin` makes.
+    pub fn prepare(
+        &self,
+        model: &sim::model::Model,
+        part_rows: usize,
+        begin: impl FnOnce([Option<Box<dyn sim::Spool>>; 2]) -> Result<Simulation, sim::SimError>,
+    ) -> Result<Simulation, Failure> {
         let spool = |name: &str| {
             let path = self.folder.join(name);
             Some(Box::new(RowsFile { path, part_rows, file: None }) as Box<dyn sim::Spool>)
@@ -48,7 +53,7 @@ impl Checkpoints {
         let state = match fs::read(self.folder.join(STATE)) {
             Ok(state) => state,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(Simulation::spooled(model, ROWS.map(spool))?);
+                return Ok(begin(ROWS.map(spool))?);
             }
             Err(error) => return Err(self.failure(&error.into())),
         };

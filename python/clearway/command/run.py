@@ -10,6 +10,7 @@ import click
 from clearway.command.names import SCENARIO, TRANSPORT
 from clearway.command.shared import INTERRUPTED, console, notes, print_json, run_options, settings_dict
 from clearway.command.tables import print_runs
+from clearway.command.threads import say_threads
 
 if TYPE_CHECKING:
     from clearway.result import Run
@@ -41,7 +42,7 @@ def run(
     seed: int | None,
     out: Path | None,
     force: bool,
-    threads: int,  # noqa: ARG001 - checked to be 1
+    threads: int,
     as_json: bool,
     quiet: bool,
     checkpoint: str | None,
@@ -75,10 +76,19 @@ def run(
             f"Going on from {units.seconds(simulated_s)} of simulated time, which {out}{SUFFIX} holds.", markup=False
         )
 
+    say_threads(tell, loaded, threads)
     with kept(checkpoint, out, loaded, fresh=fresh, tell=resumed) as checkpoints:
         with progress_bar(quiet=quiet or as_json) as bar:
             shown = bar.start(loaded.name)
-            result = simulate(loaded, transport=transport, set=chosen, progress=shown, out=out, checkpoints=checkpoints)
+            result = simulate(
+                loaded,
+                transport=transport,
+                set=chosen,
+                progress=shown,
+                out=out,
+                threads=threads,
+                checkpoints=checkpoints,
+            )
         saved = result.save(out, force=force)
         if checkpoints is not None and not result.interrupted:
             checkpoints.close()
