@@ -68,14 +68,14 @@ impl Network {
 
     /// A port, as its mechanism sees it.
     pub(super) fn port_state(&self, port: PortId) -> PortState {
-        let queued = self.data_queues(port).iter().map(|queue| queue.queue.bytes()).sum();
-        PortState { now: self.now(), queued, sent: self.ports[port].sent.bytes }
+        PortState { now: self.now(), queued: self.queued_bytes(port), sent: self.sent(port).bytes }
     }
 
     /// A link's direction fails, and what waited for it is lost; or it recovers.
     pub fn set_up(&mut self, port: PortId, up: bool) {
         let now = self.now();
         let out = &mut self.ports[port];
+        debug_assert!(out.plain.is_none(), "a port that faults concern is not plain");
         out.up = up;
         out.settle();
         self.forget_pauses(port);
