@@ -19,6 +19,7 @@ use crate::shim::NoShim;
 use crate::transport::{Checked, Family, Transport};
 use clearway_schema::declare;
 use clearway_units::Time;
+use serde::{Deserialize, Serialize};
 
 declare! {
     /// The parameters of `blast`.
@@ -69,6 +70,7 @@ impl Transport for Blast {
 }
 
 /// The sender of `blast`.
+#[derive(Serialize, Deserialize)]
 pub struct BlastSender {
     framing: Framing,
     /// The bytes that the application has written.
@@ -136,6 +138,7 @@ impl Sender for BlastSender {
 }
 
 /// The receiver of `blast`, which counts the bytes that arrive in order.
+#[derive(Serialize, Deserialize)]
 pub struct BlastReceiver {
     /// The bytes that have arrived in order.
     delivered: u64,

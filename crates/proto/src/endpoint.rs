@@ -15,6 +15,7 @@
 use crate::packet::{Extra, Packet};
 use crate::rng::Rng;
 use clearway_units::{Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// The context in which an end handles an input.
 pub struct Cx<'a> {
@@ -101,7 +102,7 @@ impl Env {
 }
 
 /// The sizes of packets on the wire.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Framing {
     /// The largest payload of a data packet (the MSS), in bytes.
     pub payload_max: u32,

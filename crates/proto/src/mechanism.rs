@@ -13,6 +13,7 @@
 use crate::packet::{Extra, Packet};
 use clearway_schema::{Declared, Spec, declare};
 use clearway_units::{Rate, Time};
+use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
 /// The state of an output port that its mechanism may read.
@@ -84,7 +85,7 @@ declare! {
 }
 
 /// The mechanism of transports that need none. No value of this type exists.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum NoMechanism {}
 
 impl PortMechanism for NoMechanism {

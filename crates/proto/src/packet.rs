@@ -1,6 +1,7 @@
 //! Packets: the messages between the two ends of a flow and the ports between them.
 
 use clearway_units::{Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// The kinds of packets, for counters and for the choice of a class: [`Packet::kind`] derives it from the header.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -44,7 +45,7 @@ impl Kind {
 ///   round-trip time ([`Packet::sent`]); [`Time::ZERO`] if it answers none;
 /// - `session` is the number of the round of credits that a request opened;
 /// - `rate` is the least rate of the ports on the way so far, as RCP grants it; zero in other transports.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)] // The fields are explained once for all variants.
 pub enum Header {
     /// Data of TCP, RDMA and raw streams. Its `echo` is that of TCP's timestamps option (RFC 7323).
@@ -88,7 +89,7 @@ pub enum Header {
 }
 
 /// The fields of a request for credits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CreditRequest {
     /// The number of the round of credits that this request opens.
     pub session: u32,
@@ -99,7 +100,7 @@ pub struct CreditRequest {
 }
 
 /// The fields by which the receiver of a credit transport answers a request, a stop, or data.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CreditAnswer {
     /// The number of the round of credits in force or last stopped.
     pub session: u32,
@@ -164,7 +165,7 @@ impl Header {
 }
 
 /// Single-bit marks on a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Flags(u16);
 
 impl Flags {
@@ -229,7 +230,7 @@ impl Flags {
 /// One packet, as the ends of a flow see it. The network keeps its place and its path beside it.
 ///
 /// [`Packet::data`] and [`Packet::control`] make one; neither can leave a field of the header out.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Packet {
     /// The fields that depend on the kind of packet.
     pub header: Header,
@@ -298,7 +299,7 @@ impl Packet {
 }
 
 /// A range of bytes that arrived out of order: `start..end` (RFC 2018).
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct SackBlock {
     /// The offset of the first byte.
     pub start: u64,
@@ -310,7 +311,7 @@ pub struct SackBlock {
 pub const HOPS_MAX: usize = 8;
 
 /// An entry of in-band telemetry (HPCC): the state of a port at the moment when a packet leaves it.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Hop {
     /// The time at which the packet started on the link.
     pub left: Time,
@@ -323,7 +324,7 @@ pub struct Hop {
 }
 
 /// A list of [`Hop`]s in the order of the packet's way.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 pub struct Hops {
     hops: [Hop; HOPS_MAX],
     count: u8,
@@ -348,7 +349,7 @@ impl Hops {
 
 /// Fields that only few packets have, kept beside the packet so that the others stay small. Valid only if the packet is
 /// flagged [`Flags::EXTRA`].
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 #[allow(clippy::large_enum_variant)] // Copied only where a packet has one; a box would allocate for each.
 pub enum Extra {
     /// The packet has no such fields.

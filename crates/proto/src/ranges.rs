@@ -1,10 +1,11 @@
 //! Sets of bytes that arrived out of order: the sender's scoreboard and the receiver's reassembly list.
 
 use crate::packet::SackBlock;
+use serde::{Deserialize, Serialize};
 
 /// A set of byte offsets as disjoint ranges that do not touch, in ascending order. Empty (and without memory of
 /// its own) as long as nothing is out of order.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub(crate) struct Ranges {
     ranges: Vec<SackBlock>,
 }

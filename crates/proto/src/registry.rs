@@ -9,6 +9,7 @@ use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::transport::{Transport, TransportInfo, set_param};
 use clearway_schema::{Declared, Error, Value};
 use clearway_units::{Rate, Time};
+use serde::{Deserialize, Serialize};
 use std::any::Any;
 
 type MechanismOf<T> = <T as Transport>::Mechanism;
@@ -24,19 +25,21 @@ macro_rules! transports {
         )+}
 
         /// The sending end of a flow of any transport.
+        #[derive(Serialize, Deserialize)]
         pub enum AnySender {$(
             #[doc = concat!("`", stringify!($Variant), "`")]
             $Variant(<$Transport as Transport>::Sender),
         )+}
 
         /// The receiving end of a flow of any transport.
+        #[derive(Serialize, Deserialize)]
         pub enum AnyReceiver {$(
             #[doc = concat!("`", stringify!($Variant), "`")]
             $Variant(<$Transport as Transport>::Receiver),
         )+}
 
         /// The shim of a host that receives flows of any transport that has one.
-        #[derive(Debug)]
+        #[derive(Debug, Serialize, Deserialize)]
         pub enum AnyShim {$(
             #[doc = concat!("`", stringify!($Variant), "`")]
             $Variant(Box<<$Transport as Transport>::Shim>),
@@ -50,7 +53,7 @@ macro_rules! transports {
         )+}
 
         /// The port mechanism of any transport that brings one, at one port.
-        #[derive(Debug)]
+        #[derive(Debug, Serialize, Deserialize)]
         pub enum AnyMechanism {$(
             #[doc = concat!("`", stringify!($Variant), "`")]
             $Variant(<$Transport as Transport>::Mechanism),

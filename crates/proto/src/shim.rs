@@ -14,6 +14,7 @@
 use crate::endpoint::Framing;
 use crate::packet::{Extra, Packet};
 use clearway_units::{Rate, Time};
+use serde::{Deserialize, Serialize};
 
 /// The environment of a shim.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +64,7 @@ pub trait Shim: std::fmt::Debug {
 }
 
 /// The shim of transports without one. No value of this type exists.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum NoShim {}
 
 impl Shim for NoShim {

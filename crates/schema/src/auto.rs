@@ -1,7 +1,9 @@
 //! A value that may be left to whoever uses it.
 
+use serde::{Deserialize, Serialize};
+
 /// A value that a user sets, or leaves to the transport by writing `"auto"`.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Auto<T> {
     /// The transport chooses; the documentation of the field says how.
     Auto,

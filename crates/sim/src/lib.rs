@@ -14,6 +14,7 @@ mod metrics;
 pub mod model;
 mod net;
 mod oracle;
+mod partition;
 pub mod ports;
 pub mod scenario;
 mod simulation;
@@ -26,4 +27,5 @@ pub use metrics::{
     Column, Ended, FlowCounts, Measured, Results, Rows, ShimSummary, Spool, Spooled, Store, Summary, Table,
     Values, WindowEnd,
 };
+pub use partition::{Partition, PartitionSummary};
 pub use simulation::{Progress, SimError, Simulation};

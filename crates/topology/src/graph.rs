@@ -99,6 +99,8 @@ pub struct Topology {
     /// The start of each node's ports in `outgoing`: those of node `n` are `outgoing[starts[n]..starts[n + 1]]`.
     starts: Vec<u32>,
     outgoing: Vec<PortId>,
+    /// The node to which each port of `outgoing` leads.
+    neighbours: Vec<NodeId>,
     /// The ids of all nodes, sorted by name, for look-up by binary search.
     by_name: Vec<NodeId>,
     aliases: Vec<Alias>,
@@ -115,6 +117,7 @@ impl Topology {
     ) -> Topology {
         let mut outgoing: Vec<PortId> = (0..ports.len()).map(PortId::from_index).collect();
         outgoing.sort_unstable_by_key(|&id| (ports[id.index()].from, ports[id.index()].to, id));
+        let neighbours = outgoing.iter().map(|id| ports[id.index()].to).collect();
         let mut starts = vec![0; nodes.len() + 1];
         for port in &ports {
             starts[port.from.index() + 1] += 1;
@@ -124,7 +127,7 @@ impl Topology {
         }
         let mut by_name: Vec<NodeId> = (0..nodes.len()).map(NodeId::from_index).collect();
         by_name.sort_unstable_by(|a, b| nodes[a.index()].name.cmp(&nodes[b.index()].name));
-        Topology { nodes, hosts, ports, losses, starts, outgoing, by_name, aliases }
+        Topology { nodes, hosts, ports, losses, starts, outgoing, neighbours, by_name, aliases }
     }
 
     /// Returns all nodes, the hosts first.
@@ -168,21 +171,42 @@ impl Topology {
     /// then by port. Hosts have the lower ids, so a switch's ports to hosts come first.
     #[inline]
     pub fn ports_of(&self, node: NodeId) -> &[PortId] {
-        &self.outgoing[self.starts[node.index()] as usize..self.starts[node.index() + 1] as usize]
+        &self.outgoing[self.range_of(node)]
+    }
+
+    /// Returns the places of a node's ports in `outgoing`.
+    #[inline]
+    fn range_of(&self, node: NodeId) -> Range<usize> {
+        self.starts[node.index()] as usize..self.starts[node.index() + 1] as usize
+    }
+
+    /// Returns the nodes to which a node's ports lead, in the order of [`Topology::ports_of`].
+    #[inline]
+    fn neighbours_of(&self, node: NodeId) -> &[NodeId] {
+        &self.neighbours[self.range_of(node)]
+    }
+
+    /// Returns the number of a node's ports that lead to hosts, which come first.
+    fn ports_to_hosts(&self, node: NodeId) -> usize {
+        self.neighbours_of(node).partition_point(|&neighbour| self.is_host(neighbour))
     }
 
     /// Returns the ports of a node that lead to switches.
     pub(crate) fn ports_to_switches(&self, node: NodeId) -> &[PortId] {
-        let ports = self.ports_of(node);
-        &ports[ports.partition_point(|&port| self.is_host(self.port(port).to))..]
+        &self.ports_of(node)[self.ports_to_hosts(node)..]
+    }
+
+    /// Returns the switches to which a node's ports lead, in the order of [`Topology::ports_to_switches`].
+    pub(crate) fn switches_beside(&self, node: NodeId) -> &[NodeId] {
+        &self.neighbours_of(node)[self.ports_to_hosts(node)..]
     }
 
     /// Returns the ports of `a` that lead to `b`: several if parallel links join the two.
     pub(crate) fn ports_between(&self, a: NodeId, b: NodeId) -> &[PortId] {
-        let ports = self.ports_of(a);
-        let Range { start, end } = ports.partition_point(|&port| self.port(port).to < b)
-            ..ports.partition_point(|&port| self.port(port).to <= b);
-        &ports[start..end]
+        let neighbours = self.neighbours_of(a);
+        let first = neighbours.partition_point(|&neighbour| neighbour < b);
+        let count = neighbours[first..].iter().take_while(|&&neighbour| neighbour == b).count();
+        &self.ports_of(a)[first..first + count]
     }
 
     /// Returns the node of a name, such as `h0` or `tor3`, or of another name that the shape gives it, such as `leaf3`.

@@ -1,6 +1,7 @@
 //! Sizes of packets, flows and buffers.
 
 use crate::text::{UnitError, parse_scaled, write_scaled};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 use std::str::FromStr;
@@ -18,7 +19,7 @@ const SCALES: &[(&str, u64)] = &[
 ];
 
 /// A number of bytes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Bytes(u64);
 
 impl Bytes {

@@ -2,6 +2,7 @@
 
 use crate::text::{UnitError, parse_scaled, write_scaled};
 use crate::{Bytes, Span};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
@@ -13,7 +14,7 @@ const SCALES: &[(&str, u64)] =
 const BIT_PS: u64 = 8_000_000_000_000;
 
 /// A data rate in bits per second.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Rate(u64);
 
 impl Rate {

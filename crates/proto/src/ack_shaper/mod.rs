@@ -9,6 +9,7 @@ use crate::tcp::under::{OverTcp, ShimParams, Under};
 use crate::transport::Checked;
 use clearway_schema::{Profile, declare};
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 declare! {
@@ -69,7 +70,7 @@ impl ShimParams for AckShaperParams {
 
 /// The shim of the shaper at one host. Acknowledgements leave in the order of their arrival, at least
 /// `1 / acks_per_second` apart.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct AckShaperShim {
     /// The time between two acknowledgements.
     gap: Span,

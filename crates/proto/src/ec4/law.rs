@@ -4,9 +4,11 @@
 
 use crate::expresspass::{Algorithm1, Feedback, PassedFeedback, Period};
 use clearway_schema::choice;
+use serde::{Deserialize, Serialize};
 
 choice! {
     /// The reading of `omega`, the aggressiveness factor, in HIGH mode (EC4-2).
+    #[derive(Serialize, Deserialize)]
     pub enum OmegaInHigh {
         /// Both modes share one factor.
         Shared = "shared",
@@ -18,6 +20,7 @@ choice! {
 
 choice! {
     /// The amount by which an unmarked period of LOW mode raises the rate before the credit block (EC4-4).
+    #[derive(Serialize, Deserialize)]
     pub enum EcnIncrease {
         /// The rate rises by half of `target_ECN_ratio + ECN_alpha`, as line 7 says, so that recent marks speed the
         /// increase.
@@ -29,6 +32,7 @@ choice! {
 
 choice! {
     /// The reading of the credit block, which the paper prints after both modes, in HIGH mode (EC4-1).
+    #[derive(Serialize, Deserialize)]
     pub enum CreditBlock {
         /// HIGH mode skips it, since ExpressPass's feedback already answers the loss of credits.
         LowOnly = "low-only",
@@ -40,6 +44,7 @@ choice! {
 choice! {
     /// The periods of LOW mode in which the credit block raises the rate if no credits were lost (EC4-17). It moves
     /// `omega` towards `omega_mid` in all periods.
+    #[derive(Serialize, Deserialize)]
     pub enum CreditIncrease {
         /// The rate rises only in periods without marks.
         Unmarked = "unmarked",
@@ -50,7 +55,7 @@ choice! {
 }
 
 /// The constants of the law, with the paper's names.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Constants {
     /// The constants of HIGH mode, which is the default law of ExpressPass. `max_rate`, `alpha`, `w_init` and `w_min`
     /// hold in LOW mode too.
@@ -76,7 +81,7 @@ pub struct Constants {
 }
 
 /// The mode of an update.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Mode {
     /// LOW mode: there may be traffic without credits, so both marks and losses of credits lower the rate.
     Low,
@@ -109,7 +114,7 @@ pub enum Mode {
 /// assert_eq!(law.mode(), Mode::Low);
 /// assert_eq!(law.rate(), 1000.0 * (1.0 - 0.03125 / 2.0) * (1.0 - 0.1));
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Law {
     constants: Constants,
     /// `omega` in LOW mode.

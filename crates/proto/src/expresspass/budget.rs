@@ -6,9 +6,10 @@
 //! for the rest, and a margin for credits that get lost.
 
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// The budget of credits of one receiver.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CreditBudget {
     /// The number of credits beyond the frames left, as a share of these.
     margin: f64,

@@ -4,6 +4,7 @@
 //! second, since the algorithm is stated in real numbers and a flow may get less than one credit a second.
 
 use clearway_units::{Rate, Span};
+use serde::{Deserialize, Serialize};
 
 /// The counts of one update period.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -87,7 +88,7 @@ pub fn max_rate(line_rate: Rate, credit: u32, frame: u32) -> f64 {
 }
 
 /// The constants of Algorithm 1, with the paper's names.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Algorithm1 {
     /// The credit rate that fills the link, in credits per second.
     pub max_rate: f64,
@@ -129,7 +130,7 @@ impl Algorithm1 {
 /// });
 /// assert_eq!(control.rate(), 500.0 * 0.8 * 1.1);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FeedbackControl {
     constants: Algorithm1,
     cur_rate: f64,
@@ -207,7 +208,7 @@ impl Feedback for FeedbackControl {
 }
 
 /// A fixed rate, in credits per second: credits leave at it until a stop (E17 sec. 2, the naive scheme).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AtMaxRate(pub f64);
 
 impl Feedback for AtMaxRate {

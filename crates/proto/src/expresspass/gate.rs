@@ -1,9 +1,10 @@
 //! The sender's state machine, which asks for credits, stops them and decides which credit releases data (E17 Fig. 7).
 
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// The state of a sender towards its receiver.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum State {
     /// No data waits and no credits arrive.
     Closed,
@@ -16,7 +17,7 @@ pub enum State {
 }
 
 /// A message of a sender to its receiver.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Signal {
     /// The request for credits.
     Request,
@@ -25,7 +26,7 @@ pub enum Signal {
 }
 
 /// The settings of a [`SenderGate`], which asks a receiver for credits and stops them.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct GateConfig {
     /// The time without data after which the sender stops the credits.
     pub idle: Span,
@@ -52,7 +53,7 @@ const BACKOFF_MAX: u32 = 6;
 /// Every request opens a *session* with a number of its own. The receiver writes the number into credits, and ignores
 /// requests and stops of earlier sessions. So signals can be lost, repeated and reordered without starting or ending
 /// the credits of another session.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SenderGate {
     config: GateConfig,
     state: State,

@@ -7,6 +7,7 @@ use super::{CreditParams, CreditTransport, Feedback, Period, link_rate};
 use crate::endpoint::Env;
 use crate::transport::Checked;
 use clearway_schema::declare;
+use serde::{Deserialize, Serialize};
 
 declare! {
     /// The parameters of `expresspass-hotnets16`.
@@ -59,7 +60,7 @@ impl CreditTransport for Hotnets16 {
 
 /// The feedback control of E16 2.2: a loss sets the rate to the rate of arrivals in the last period; without loss the
 /// rate moves halfway to the maximum.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HotnetsFeedback {
     max_rate: f64,
     alpha: f64,

@@ -1,9 +1,10 @@
 //! The receiver's record of the bytes that have arrived.
 
 use crate::packet::SackBlock;
+use serde::{Deserialize, Serialize};
 
 /// The record of a receive buffer: offsets of the bytes that have arrived, without the bytes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Inbox {
     /// The offset of the next byte expected.
     next: u64,

@@ -1,5 +1,7 @@
 //! The measurement of credit loss by gaps in the credit numbers that data packets echo (E17 sec. 3.2).
 
+use serde::{Deserialize, Serialize};
+
 /// The loss meter of one receiver. A credit counts as lost once the echo of a later credit is ahead of it by more than
 /// the reordering that the network may cause.
 ///
@@ -7,7 +9,7 @@
 /// without an echo is a lost credit. With a window of zero every gap counts at once, which is right where all packets
 /// of a flow take one path. An echo that arrives after its number left the window reduces the losses of the present
 /// period.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LossMeter {
     /// The number of credits below the highest one that may still be echoed.
     reorder: u32,

@@ -49,6 +49,7 @@ pub use sender::{CreditSender, Release, SenderConfig};
 use crate::endpoint::Env;
 use crate::transport::Checked;
 use clearway_schema::{Profile, choice, declare};
+use serde::{Deserialize, Serialize};
 
 choice! {
     /// The law by which credit loss sets the credit rate.
@@ -193,7 +194,7 @@ impl CreditTransport for ExpressPass {
 }
 
 /// The feedback control that the parameter `feedback` selects.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Control {
     /// Algorithm 1 by the prose of the paper.
     Sigcomm17(PassedFeedback),

@@ -1,6 +1,7 @@
 //! The feedback control of the authors' ns-2 code (ns2-xpass), which differs from Algorithm 1 of the paper.
 
 use super::feedback::{Algorithm1, Feedback, Period, Trigger};
+use serde::{Deserialize, Serialize};
 
 /// The amount by which `w` grows with the second and every further increase in a row.
 pub(super) const W_STEP: f64 = 0.05;
@@ -10,7 +11,7 @@ pub(super) const W_STEP: f64 = 0.05;
 ///
 /// `target_loss` of the constants is the target at rate zero (0.125 in ns2-xpass). The target at `cur_rate` is
 /// `(1 - cur_rate / max_rate) x target_loss`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ns2Feedback {
     constants: Algorithm1,
     cur_rate: f64,

@@ -8,10 +8,11 @@
 
 use crate::packet::SackBlock;
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The bytes of one frame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Chunk {
     /// The offset of the first byte.
     pub seq: u64,
@@ -22,7 +23,7 @@ pub struct Chunk {
 }
 
 /// The state of a frame that was released.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 enum Fate {
     /// A credit released the frame, and it is not yet on the wire.
     Released,
@@ -35,7 +36,7 @@ enum Fate {
 }
 
 /// A frame that was released and is not acknowledged without gaps.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Segment {
     /// The offset of the first byte.
     seq: u64,
@@ -56,7 +57,7 @@ impl Segment {
 }
 
 /// The record of a send buffer: offsets and states of frames, without the bytes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Outbox {
     /// The frames from the first byte not acknowledged to `next`, in order and without gaps.
     segments: VecDeque<Segment>,

@@ -3,9 +3,11 @@
 use crate::rng::Rng;
 use clearway_schema::choice;
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 choice! {
     /// The reference of a credit's jitter.
+    #[derive(Serialize, Deserialize)]
     pub enum JitterAround {
         /// Jitter is added to a schedule of even gaps, so that it never accumulates and the rate is exact.
         Schedule = "schedule",
@@ -15,7 +17,7 @@ choice! {
 }
 
 /// The settings of a pacer.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PacerConfig {
     /// The jitter as a share of the gap. It is uniform in `[0, jitter]` around a schedule, and in `[-jitter, jitter]`
     /// around a gap.
@@ -55,7 +57,7 @@ pub struct CreditSlot {
 /// assert_eq!(pacer.send(Time::ZERO, &mut rng).number, 0);
 /// assert_eq!(pacer.due(), Time::ZERO + Span::from_us(1));
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CreditPacer {
     config: PacerConfig,
     /// True between a start and a stop.

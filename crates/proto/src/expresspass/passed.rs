@@ -2,6 +2,7 @@
 
 use super::feedback::{Algorithm1, Feedback, Period};
 use super::ns2::W_STEP;
+use serde::{Deserialize, Serialize};
 
 /// Algorithm 1 (E17 sec. 3.2), which follows the prose and the authors' ns-2 code where they contradict the printed
 /// lines.
@@ -30,7 +31,7 @@ use super::ns2::W_STEP;
 /// control.update(&period);
 /// assert_eq!(control.rate(), 400.0 * 1.05);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PassedFeedback {
     constants: Algorithm1,
     cur_rate: f64,

@@ -9,9 +9,11 @@ use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Receiver};
 use crate::packet::{CreditAnswer, CreditRequest, Extra, Flags, Header, Packet};
 use clearway_schema::choice;
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 choice! {
     /// The treatment of data that arrives beyond a gap.
+    #[derive(Serialize, Deserialize)]
     pub enum Recovery {
     /// The receiver keeps it, and the sender repeats lost data only.
     Selective = "selective",
@@ -21,7 +23,7 @@ choice! {
 }
 
 /// The settings of a receiver.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ReceiverConfig {
     /// The spacing and sizes of credits.
     pub pacer: PacerConfig,
@@ -53,7 +55,7 @@ struct SpentCredit {
 }
 
 /// The receiving end of a credit-based transport, whose feedback control `F` sets the rate of credits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CreditReceiver<F> {
     config: ReceiverConfig,
     framing: Framing,

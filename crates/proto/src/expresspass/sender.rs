@@ -6,10 +6,12 @@ use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Sender};
 use crate::packet::{CreditAnswer, CreditRequest, Extra, Flags, Header, Packet};
 use clearway_schema::choice;
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 choice! {
     /// The place in which data that a credit released waits for the link.
+    #[derive(Serialize, Deserialize)]
     pub enum Release {
     /// Data waits in its flow, for the flow's turn in the round robin of the network card.
     Turn = "turn",
@@ -19,7 +21,7 @@ choice! {
 }
 
 /// The settings of a sender.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SenderConfig {
     /// The settings for starting and stopping credits.
     pub gate: GateConfig,
@@ -41,7 +43,7 @@ const RTT_GAIN: f64 = 0.125;
 const SILENCE_RTTS: u64 = 3;
 
 /// A frame that a credit released and that waits for the link.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Grant {
     session: u32,
     /// The number of the credit.
@@ -54,7 +56,7 @@ struct Grant {
 }
 
 /// The sending end of a credit-based transport.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CreditSender {
     config: SenderConfig,
     framing: Framing,

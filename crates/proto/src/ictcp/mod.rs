@@ -19,6 +19,7 @@ use crate::tcp::under::{OverTcp, ShimParams, Under};
 use crate::transport::Checked;
 use clearway_schema::{Profile, declare};
 use clearway_units::{Bytes, Span, Time};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 declare! {
@@ -154,7 +155,7 @@ impl ShimParams for IctcpParams {
 
 /// The shim of ICTCP at one host. It holds no packets and needs no timer: a slot or round trip that is over ends when
 /// the next packet arrives.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct IctcpShim {
     law: Law,
     rtt_initial: Span,

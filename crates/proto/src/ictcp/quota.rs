@@ -1,7 +1,7 @@
 //! The bandwidth that a host has left for larger windows (ICTCP sec. 4.1 and 4.2).
 
 /// The two halves of a control slot, which is `2T` long.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Half {
     /// The first half, in which incoming traffic is measured and windows do not grow.
     Measure,
@@ -11,9 +11,11 @@ pub enum Half {
 
 use clearway_schema::choice;
 use clearway_units::{Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 choice! {
     /// The times at which the available bandwidth is measured.
+    #[derive(Serialize, Deserialize)]
     pub enum Measure {
         /// The bandwidth is measured at the end of the first half of each slot.
         FirstHalf = "first-half",
@@ -24,7 +26,7 @@ choice! {
 
 /// The quota of available bandwidth, which is measured in the first half of each slot and granted to windows in the
 /// second.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Quota {
     /// The link's rate `C`, in bytes per second.
     capacity: f64,

@@ -3,9 +3,11 @@
 use super::quota::{Half, Quota};
 use clearway_schema::choice;
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 choice! {
     /// The time by which the bytes since the last decision are divided to give a throughput.
+    #[derive(Serialize, Deserialize)]
     pub enum Sample {
         /// The time since the last decision.
         Elapsed = "elapsed",
@@ -17,6 +19,7 @@ choice! {
 
 choice! {
     /// The step of a decision at which a window above the average shrinks because little bandwidth is available.
+    #[derive(Serialize, Deserialize)]
     pub enum Fairness {
         /// The window shrinks after the other steps, once a slot, if the bandwidth as measured is low.
         Last = "last",
@@ -28,6 +31,7 @@ choice! {
 
 choice! {
     /// The condition that ends slow start.
+    #[derive(Serialize, Deserialize)]
     pub enum SlowStartEnd {
         /// Slow start ends with the first decision that is not growth, or when the quota does not allow growth. Growth
         /// by a segment starts with the next decision (notes on the paper).
@@ -39,7 +43,7 @@ choice! {
 }
 
 /// The constants of the law. The fields without a comment have the names of the parameters of [`super::IctcpParams`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Law {
     pub mss: u64,
@@ -64,7 +68,7 @@ pub struct Law {
 
 /// The receive window of one connection. It moves by the difference between the throughput that it allows and the
 /// throughput measured.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Window {
     /// The window, in bytes.
     rwnd: u64,

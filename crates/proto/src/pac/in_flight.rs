@@ -2,6 +2,7 @@
 
 use super::phase::{Correction, Phase};
 use clearway_units::{Rate, Span};
+use serde::{Deserialize, Serialize};
 
 /// The inputs of eq. (3), which gives the traffic that an acknowledgement triggers.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +38,7 @@ impl Trigger {
 
 /// The estimate of the traffic in flight to this host, with the correction for traffic that will not arrive. It counts
 /// bytes of payload, or of the wire with [`Units::Wire`](super::Units).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct InFlight {
     bytes: u64,
     /// `in_flight_S`, the smoothed estimate, in bytes.

@@ -5,10 +5,11 @@
 //! will.
 
 use clearway_units::Time;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The traffic of one flow that releases have triggered and that has not arrived, in the order of the releases.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Ledger {
     /// The time of each release, with the bytes that it triggered and that have not arrived.
     entries: VecDeque<(Time, u64)>,

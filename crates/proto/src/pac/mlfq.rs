@@ -1,11 +1,13 @@
 //! The multi-level feedback queue (MLFQ) in which acknowledgements wait (sec. III-D).
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 use clearway_schema::choice;
 
 choice! {
     /// The order of service within a level of priority.
+    #[derive(Serialize, Deserialize)]
     pub enum Discipline {
         /// Flows are served in round robin.
         RoundRobin = "round-robin",
@@ -18,7 +20,7 @@ choice! {
 /// arrival. Items of a flow keep their order.
 ///
 /// A flow starts at level 0, which has the highest priority, and sinks as it grows. All its items are at one level.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Mlfq<T> {
     /// The flows with items, by level, in the order in which they are served.
     turns: Vec<VecDeque<u32>>,
@@ -29,7 +31,7 @@ pub struct Mlfq<T> {
     len: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Flow<T> {
     items: VecDeque<T>,
     level: usize,

@@ -35,6 +35,7 @@ use crate::tcp::under::{OverTcp, ShimParams, Under};
 use crate::transport::Checked;
 use clearway_schema::{Auto, Profile, declare};
 use clearway_units::{Bytes, Span, Time};
+use serde::{Deserialize, Serialize};
 
 declare! {
     /// The parameters of `pac`.
@@ -254,7 +255,7 @@ impl ShimParams for PacParams {
 }
 
 /// The shim of PAC at one host.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct PacShim {
     pac: PacController<(Packet, Extra)>,
     hold_syn_ack: bool,

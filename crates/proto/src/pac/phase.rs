@@ -1,7 +1,7 @@
 //! The phase and the round-trip time of a flow, as inferred at its receiver (sec. III-C, IV-A).
 
 /// The phase of a sender's congestion control.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Phase {
     /// Slow start: the window grows by a segment with each acknowledgement.
     SlowStart,
@@ -11,9 +11,11 @@ pub enum Phase {
 
 use clearway_schema::choice;
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 choice! {
     /// The test by which a receiver infers the end of slow start.
+    #[derive(Serialize, Deserialize)]
     pub enum PhaseTest {
         /// Slow start ends with a mark.
         Marks = "marks",
@@ -23,7 +25,7 @@ choice! {
 }
 
 /// The test for the end of slow start, with its parameters.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct SlowStartEnd {
     /// The kind of the test.
     pub test: PhaseTest,
@@ -36,7 +38,7 @@ pub struct SlowStartEnd {
 }
 
 /// The inference of a flow's phase from its arrivals.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct PhaseMeter {
     phase: Phase,
     /// The bytes that arrived in this interval.
@@ -93,6 +95,7 @@ impl PhaseMeter {
 
 choice! {
     /// The method of finding traffic that is in the estimate and will not arrive.
+    #[derive(Serialize, Deserialize)]
     pub enum Correction {
         /// Eq. (6) as printed: a throughput below its exponential average shows that there is such traffic.
         Throughput = "throughput",
@@ -106,6 +109,7 @@ choice! {
 
 choice! {
     /// The method of measuring a flow's round-trip time at its receiver.
+    #[derive(Serialize, Deserialize)]
     pub enum RttMethod {
         /// The time of the flow's first round trip plus the delay that PAC adds.
         Handshake = "handshake",
@@ -117,6 +121,7 @@ choice! {
 
 choice! {
     /// The bytes that count as traffic in flight.
+    #[derive(Serialize, Deserialize)]
     pub enum Units {
         /// Bytes of payload, in triggers and in arrivals.
         Payload = "payload",
@@ -126,7 +131,7 @@ choice! {
 }
 
 /// The estimate of a flow's round-trip time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct FlowRtt {
     method: RttMethod,
     /// The first measurement or the smoothed one, by the method; before the first, the initial value.

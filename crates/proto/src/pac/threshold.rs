@@ -1,9 +1,10 @@
 //! The threshold of the traffic in flight (sec. III-B).
 
 use clearway_units::Bytes;
+use serde::{Deserialize, Serialize};
 
 /// The threshold of the traffic in flight, which adapts to the share of marked packets (eq. (2)).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Threshold {
     /// The threshold, in bytes.
     value: f64,

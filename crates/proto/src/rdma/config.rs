@@ -4,9 +4,11 @@ use crate::Acks;
 use crate::endpoint::Env;
 use clearway_schema::{Auto, choice, declare};
 use clearway_units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
 
 choice! {
     /// The treatment of data that follows a loss.
+    #[derive(Serialize, Deserialize)]
     pub enum Recovery {
         /// The receiver drops it and the sender goes back to the loss.
         GoBackN = "go-back-n",
@@ -16,7 +18,7 @@ choice! {
 }
 
 /// The way in which a receiver reports marks to the sender.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Cnp {
     /// The receiver does not report marks, and data takes no part in ECN.
     Never,

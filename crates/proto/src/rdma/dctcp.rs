@@ -14,9 +14,10 @@ use crate::port::RedConfig;
 use crate::transport::Checked;
 use clearway_schema::{Auto, Profile, declare};
 use clearway_units::{Bytes, Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// The constants of the law.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct DctcpConfig {
     /// The weight of the share of marks of one round trip in `alpha`.
     pub g: f64,
@@ -112,7 +113,7 @@ impl RdmaDctcpParams {
 }
 
 /// The rate law of one flow under DCTCP over RDMA.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RdmaDctcpLaw {
     config: DctcpConfig,
     line: Rate,

@@ -5,6 +5,7 @@ use crate::endpoint::{self, Cx, Endpoint, Env, Framing};
 use crate::packet::{Extra, Flags, Header, Packet};
 use crate::ranges::Ranges;
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// The kind of answer to a data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,6 +15,7 @@ enum Answer {
 }
 
 /// The receiving end of an RDMA flow.
+#[derive(Serialize, Deserialize)]
 pub struct Receiver {
     recovery: Recovery,
     /// Go-back-N: the least time between two negative acknowledgements for the same gap.

@@ -9,6 +9,7 @@ use crate::needs::Needs;
 use crate::transport::Checked;
 use clearway_schema::{Auto, declare};
 use clearway_units::{Bytes, Rate, Time};
+use serde::{Deserialize, Serialize};
 
 declare! {
     /// The parameters of `rocev2`.
@@ -58,7 +59,7 @@ impl BuildLaw for Rocev2Params {
 }
 
 /// The law of a constant rate and a constant window.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Rocev2Law {
     rate: Rate,
     window: u64,

@@ -4,9 +4,11 @@
 use super::law::UNLIMITED;
 use clearway_schema::{Auto, choice, declare};
 use clearway_units::{Rate, Span};
+use serde::{Deserialize, Serialize};
 
 choice! {
     /// The rule for the bytes that a law allows in flight.
+    #[derive(Serialize, Deserialize)]
     pub enum Windowing {
         /// There is no limit: the rate alone counts.
         None = "none",
@@ -32,7 +34,7 @@ declare! {
 }
 
 /// The window that belongs to each rate of a flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Window {
     windowing: Windowing,
     /// The window at line rate, in bytes.
@@ -65,7 +67,7 @@ impl Window {
 }
 
 /// An increment of the rate.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Step {
     /// The increment does not depend on the line rate.
     Fixed(Rate),

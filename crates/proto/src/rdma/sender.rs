@@ -6,6 +6,7 @@ use crate::endpoint::{self, Cx, Endpoint, Env, Framing, Gauges};
 use crate::packet::{Extra, Flags, Header, Packet};
 use crate::ranges::Ranges;
 use clearway_units::{Bytes, Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// The retransmission timeout doubles at most this many times.
 const BACKOFF_MAX: u32 = 6;
@@ -23,6 +24,7 @@ const FINEST: Span = Span::from_ps(1);
 ///   acknowledged | in flight | to be sent again | not yet sent | not yet written
 ///             snd_una     snd_nxt            snd_max        written
 /// ```
+#[derive(Serialize, Deserialize)]
 pub struct Sender<L> {
     law: L,
     framing: Framing,

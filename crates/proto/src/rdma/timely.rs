@@ -20,9 +20,11 @@ use crate::needs::Needs;
 use crate::transport::Checked;
 use clearway_schema::{Auto, Profile, choice, declare};
 use clearway_units::{Bytes, Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 choice! {
     /// The moments at which the rate is updated.
+    #[derive(Serialize, Deserialize)]
     pub enum UpdateAt {
         /// Each time that a segment's worth of bytes is acknowledged (the paper).
         Segment = "segment",
@@ -33,6 +35,7 @@ choice! {
 
 choice! {
     /// The events that are counted towards large increases of the rate.
+    #[derive(Serialize, Deserialize)]
     pub enum HurryAfter {
         /// Updates in a row, this one included, whose round-trip time is below that of the update before. Below `t_low`
         /// the step is always the small one (the paper; the count is that of its authors' code).
@@ -44,6 +47,7 @@ choice! {
 
 choice! {
     /// The rate of a new flow.
+    #[derive(Serialize, Deserialize)]
     pub enum Start {
         /// Line rate, shared with the flows that the host is sending already: `C / (N + 1)` (the paper).
         Share = "share",
@@ -54,6 +58,7 @@ choice! {
 
 choice! {
     /// The law that holds between the two thresholds.
+    #[derive(Serialize, Deserialize)]
     pub enum Variant {
         /// The law of the paper, by the slope alone.
         Original = "original",
@@ -64,7 +69,7 @@ choice! {
 }
 
 /// The constants of the law, under the paper's names.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TimelyConfig {
     /// The law that holds between the two thresholds.
     pub variant: Variant,
@@ -223,7 +228,7 @@ impl RdmaParams for TimelyParams {
 }
 
 /// The rate law of one TIMELY flow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TimelyLaw {
     config: TimelyConfig,
     line: Rate,

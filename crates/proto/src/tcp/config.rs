@@ -1,7 +1,7 @@
 //! Settings and parameters that all transports of the TCP family share.
 
 /// The way in which both ends treat marks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Ecn {
     /// The ends do not take part in ECN, and a congested switch drops packets.
     Off,
@@ -62,6 +62,7 @@ pub(crate) const PROFILES: &[Profile] = &[
 
 use clearway_schema::{Auto, Profile, declare};
 use clearway_units::{Bytes, Span};
+use serde::{Deserialize, Serialize};
 
 declare! {
     /// The parameters that all of the TCP family share.

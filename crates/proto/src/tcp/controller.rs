@@ -7,6 +7,7 @@
 
 use crate::packet::Header;
 use clearway_units::{Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// A window that limits nothing, for controllers that steer by pace alone.
 pub const UNLIMITED: u64 = u64::MAX / 4;
@@ -22,7 +23,7 @@ pub struct Limits {
 }
 
 /// The phase of loss recovery in which a sender is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Phase {
     /// No byte is known to be lost.
     Open,
@@ -143,7 +144,7 @@ pub trait Controller {
 }
 
 /// A congestion window in bytes that moves as RFC 5681 says, shared by the controllers that resemble Reno.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct RenoWindow {
     /// The window, in bytes.
     pub cwnd: u64,

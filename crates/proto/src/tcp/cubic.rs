@@ -10,6 +10,7 @@ use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
 use clearway_schema::{Profile, declare};
 use clearway_units::Time;
+use serde::{Deserialize, Serialize};
 
 declare! {
     /// The parameters of `cubic`.
@@ -65,7 +66,7 @@ fn config(params: &CubicParams) -> Config {
 }
 
 /// The controller of CUBIC. All windows are in segments, as in the RFC; times are in seconds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct CubicController {
     cwnd: f64,
     ssthresh: f64,

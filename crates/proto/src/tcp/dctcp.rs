@@ -9,6 +9,7 @@ use crate::needs::Needs;
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
 use clearway_schema::{Profile, declare};
+use serde::{Deserialize, Serialize};
 
 declare! {
     /// The parameters of `dctcp`.
@@ -59,7 +60,7 @@ impl Transport for Dctcp {
 }
 
 /// The controller of DCTCP: a window, and the estimate of the share of marked bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct DctcpController {
     window: RenoWindow,
     /// The share of bytes that meet a mark, as a moving average.

@@ -23,9 +23,11 @@ use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
 use clearway_schema::{Profile, choice, declare};
 use clearway_units::Span;
+use serde::{Deserialize, Serialize};
 
 choice! {
     /// The reading of `V`, which sets the depth of a decrease.
+    #[derive(Serialize, Deserialize)]
     pub enum Cut {
         /// By so much that the queue just drains: `W R / (R + Q)` (DX-1).
         Drain = "drain",
@@ -84,7 +86,7 @@ impl Transport for Dx {
 }
 
 /// The controller of DX: a window, and the delays measured for it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct DxController {
     /// The window `W`, in segments; never below one.
     w: f64,

@@ -9,6 +9,7 @@ use crate::needs::Needs;
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
 use clearway_schema::{Profile, declare};
+use serde::{Deserialize, Serialize};
 
 declare! {
     /// The parameters of `fixed-window`.
@@ -51,7 +52,7 @@ impl Transport for FixedWindow {
 }
 
 /// The controller whose window is constant.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct FixedWindowController {
     /// The window, in bytes.
     cwnd: u64,

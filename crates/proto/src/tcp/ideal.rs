@@ -15,6 +15,7 @@ use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
 use clearway_schema::declare;
 use clearway_units::Rate;
+use serde::{Deserialize, Serialize};
 
 declare! {
     /// The parameters of `ideal`.
@@ -55,7 +56,7 @@ impl Transport for Ideal {
 
 /// The controller of the ideal rate control: the flow's fair share, as the oracle tells it. Until the oracle does, at
 /// the instant of the start, it is the rate of the whole path.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct IdealController {
     rate: Rate,
 }

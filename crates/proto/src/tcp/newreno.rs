@@ -10,6 +10,7 @@ use crate::needs::Needs;
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
 use clearway_schema::{Profile, declare};
+use serde::{Deserialize, Serialize};
 
 declare! {
     /// The parameters of `newreno`.
@@ -57,7 +58,7 @@ fn config(params: &NewRenoParams) -> Config {
 }
 
 /// The controller of New Reno: additive increase and multiplicative decrease of a window.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct NewRenoController(RenoWindow);
 
 impl NewRenoController {

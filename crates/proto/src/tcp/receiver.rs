@@ -5,6 +5,7 @@ use crate::endpoint::{Cx, Endpoint, Env, Framing};
 use crate::packet::{Extra, Flags, Header, Packet, SackBlock};
 use crate::ranges::Ranges;
 use clearway_units::{Bytes, Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// Returns a receive window as packets carry it, in bytes that fit 32 bits.
 pub(super) fn window_field(window: Bytes) -> u32 {
@@ -12,7 +13,7 @@ pub(super) fn window_field(window: Bytes) -> u32 {
 }
 
 /// An acknowledgement held back when the marking changed (RFC 8257 sec. 3.2).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Held {
     ack: u64,
     echo: Time,
@@ -21,7 +22,7 @@ struct Held {
 
 /// The receiving end of a TCP flow. It answers every data packet, or every second one; its only timer is that of
 /// delayed acknowledgements.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Receiver {
     /// The next byte expected.
     rcv_nxt: u64,

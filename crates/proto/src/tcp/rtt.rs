@@ -1,12 +1,13 @@
 //! The round-trip time and the retransmission timeout that follows from it (RFC 6298).
 
 use clearway_units::Span;
+use serde::{Deserialize, Serialize};
 
 /// The largest retransmission timeout (RFC 6298 sec. 2.5 asks for at least 60 s).
 pub(super) const RTO_MAX: Span = Span::from_secs(60);
 
 /// The estimator of RFC 6298 sec. 2, with a clock granularity `G` of nothing.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Rtt {
     srtt: Span,
     rttvar: Span,

@@ -13,6 +13,7 @@ use crate::shim::{Shim, ShimEnv};
 use crate::transport::{Checked, Transport};
 use clearway_schema::{Declared, Profile, choice};
 use clearway_units::{Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
 choice! {
@@ -100,13 +101,13 @@ impl<P: ShimParams> Transport for OverTcp<P> {
 
 /// The controller of the chosen TCP, which also returns timestamps: each data packet carries that of the newest
 /// acknowledgement (RFC 7323 sec. 3.2, `TS.Recent`), so that a shim can measure round trips.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct UnderController {
     control: AnyController,
     ts_recent: Time,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[allow(clippy::large_enum_variant)] // the sender that holds it is far larger
 enum AnyController {
     NewReno(NewRenoController),

@@ -53,6 +53,17 @@ impl Agenda {
         self.wheel.pop()
     }
 
+    /// Takes the first event, if it comes before `until`.
+    #[inline]
+    pub fn pop_before(&mut self, until: Time) -> Option<Event> {
+        self.wheel.pop_before(until)
+    }
+
+    /// The time of the first event.
+    pub fn next_at(&self) -> Option<Time> {
+        self.wheel.next_at()
+    }
+
     /// The event `ahead` places behind the next one, if both are near: to fetch what it will need.
     #[inline]
     pub fn peek(&self, ahead: usize) -> Option<Event> {

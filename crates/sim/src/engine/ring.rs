@@ -33,6 +33,11 @@ impl<const N: usize, const WORDS: usize> Ring<N, WORDS> {
         self.occupied[place / 64] |= 1 << (place % 64);
     }
 
+    /// The events of a bucket.
+    pub fn get(&self, bucket: u64) -> &[Event] {
+        &self.buckets[bucket as usize % N]
+    }
+
     /// Gives a bucket to the caller, who takes all that is in it.
     #[inline]
     pub fn take(&mut self, bucket: u64) -> &mut Vec<Event> {

@@ -3,7 +3,7 @@
 
 use super::event::Event;
 use super::ring::Ring;
-use clearway_units::Span;
+use clearway_units::{Span, Time};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -106,12 +106,36 @@ impl Wheel {
     /// Takes the first event.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        if self.next == self.current.len() && !self.advance() {
-            return None;
+        self.pop_before(Time::MAX)
+    }
+
+    /// Takes the first event, if it comes before `until`. Afterwards events from `until` on can be pushed without a
+    /// look at what is pending, since the wheel has not moved further than that.
+    #[inline]
+    pub fn pop_before(&mut self, until: Time) -> Option<Event> {
+        loop {
+            if let Some(&event) = self.current.get(self.next) {
+                if event.at() >= until {
+                    return None;
+                }
+                self.next += 1;
+                return Some(event);
+            }
+            if !self.advance(until) {
+                return None;
+            }
         }
-        let event = self.current.get(self.next).copied();
-        self.next += 1;
-        event
+    }
+
+    /// The time of the first event.
+    pub fn next_at(&self) -> Option<Time> {
+        if let Some(event) = self.current.get(self.next) {
+            return Some(event.at());
+        }
+        let near = self.near.first(self.cursor + 1).map(|bucket| self.near.get(bucket));
+        let first = near.or_else(|| Some(self.wide.get(self.wide.first(self.near_end >> SPAN)?)));
+        let Some(first) = first else { return self.far.peek().map(|far| far.0.at()) };
+        first.iter().map(Event::at).min()
     }
 
     /// The event `ahead` places behind the one that [`Wheel::pop`] gives next, if it is in the same bucket: the caller
@@ -121,17 +145,22 @@ impl Wheel {
         self.current.get(self.next + ahead).copied()
     }
 
-    /// Makes the next bucket that holds events the current one. Answers false if there is none.
+    /// Makes the next bucket that holds events the current one, if it begins before `until`. Answers false if there is
+    /// none.
     #[inline(never)]
-    fn advance(&mut self) -> bool {
+    fn advance(&mut self, until: Time) -> bool {
         let next = loop {
-            if let Some(next) = self.near.first(self.cursor + 1) {
+            let near = self.near.first(self.cursor + 1);
+            let wide = || self.wide.first(self.near_end >> SPAN).map(|wide| wide << SPAN);
+            let far = || self.far.peek().map(|far| self.bucket(&far.0));
+            let Some(next) = near.or_else(wide).or_else(far) else { return false };
+            if next << self.shift >= until.as_ps() {
+                return false;
+            }
+            if near.is_some() {
                 break next;
             }
-            let wide = self.wide.first(self.near_end >> SPAN).map(|wide| wide << SPAN);
-            let first = wide.or_else(|| self.far.peek().map(|far| self.bucket(&far.0)));
-            let Some(first) = first else { return false };
-            self.turn_to(first - 1);
+            self.turn_to(next - 1);
         };
         self.turn_to(next);
         self.current.clear();
@@ -201,7 +230,6 @@ mod tests {
     use super::*;
     use crate::ids::{FaultId, FlowSlot, Id, PacketId};
     use clearway_topology::PortId;
-    use clearway_units::Time;
     use proptest::prelude::*;
 
     #[test]
@@ -291,6 +319,18 @@ mod tests {
                     let event = wheel.pop();
                     prop_assert_eq!(event.map(rank), reference.pop_first());
                     now = event.map_or(now, |event| event.at().as_ps());
+                }
+                if pops == 2 {
+                    // The time up to which all is handled, after which others may push from there on.
+                    let until = now + (ahead >> (squeeze / 2));
+                    while let Some(event) = wheel.pop_before(Time::from_ps(until)) {
+                        prop_assert!(event.at().as_ps() < until);
+                        prop_assert_eq!(Some(rank(event)), reference.pop_first());
+                    }
+                    now = now.max(until);
+                    let first = reference.first().map(|(rank, _)| (rank >> 64) as u64);
+                    prop_assert!(first.is_none_or(|at| at >= until));
+                    prop_assert_eq!(wheel.next_at().map(Time::as_ps), first);
                 }
                 prop_assert_eq!(wheel.len(), reference.len());
             }

@@ -11,7 +11,7 @@ use crate::metrics::{Ended, FlowCounts, Sampler, Window};
 use crate::model::Model;
 use crate::net::Network;
 use clearway_proto::{Extra, Flags, Header, Packet};
-use clearway_units::Time;
+use clearway_units::{Span, Time};
 use thiserror::Error;
 
 /// Events between two looks at whether the caller wants to stop.
@@ -98,18 +98,18 @@ impl Simulation {
 
     /// Handles a slice of events. Answers how many these were.
     fn slice(&mut self) -> u64 {
-        let stop = self.model.stop.unwrap_or(Time::MAX);
+        let until = self.model.stop.map_or(Time::MAX, |stop| stop + Span::from_ps(1));
         for handled in 0..SLICE {
-            let Some(event) = self.net.agenda.pop() else {
-                self.ended = Some(if self.is_complete() { Ended::Complete } else { Ended::Stalled });
-                self.net.agenda.now = self.quiet_since.unwrap_or(self.net.agenda.now);
+            let Some(event) = self.net.agenda.pop_before(until) else {
+                if let Some(stop) = self.model.stop.filter(|_| self.net.agenda.next_at().is_some()) {
+                    self.net.agenda.now = stop;
+                    self.ended = Some(Ended::Stopped);
+                } else {
+                    self.ended = Some(if self.is_complete() { Ended::Complete } else { Ended::Stalled });
+                    self.net.agenda.now = self.quiet_since.unwrap_or(self.net.agenda.now);
+                }
                 return handled;
             };
-            if event.at() > stop {
-                self.net.agenda.now = stop;
-                self.ended = Some(Ended::Stopped);
-                return handled;
-            }
             debug_assert!(event.at() >= self.net.now(), "time runs backwards");
             let before = self.net.agenda.now;
             self.net.agenda.now = event.at();

@@ -11,10 +11,11 @@ use super::phase::{Correction, FlowRtt, Phase, PhaseMeter, RttMethod, SlowStartE
 use super::threshold::Threshold;
 use clearway_schema::Auto;
 use clearway_units::{Bytes, Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The settings of a controller. The parameters of [`Pac`](super::Pac) describe the fields.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct PacConfig {
     pub buffer: Bytes,
@@ -81,7 +82,7 @@ pub struct Arrival {
 }
 
 /// The fields of an acknowledgement that PAC reads.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Ack {
     /// The acknowledgement number: the offset of the next byte expected.
     pub number: u64,
@@ -92,7 +93,7 @@ pub struct Ack {
 }
 
 /// An acknowledgement that is held.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Held<T> {
     ack: Ack,
     /// The sender's phase when it will receive this acknowledgement: it learns of a mark from the acknowledgements made
@@ -104,7 +105,7 @@ struct Held<T> {
 }
 
 /// The state of a flow to this host.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Flow {
     /// The highest acknowledgement number released.
     prev_ack: u64,
@@ -121,7 +122,7 @@ struct Flow {
 }
 
 /// The controller of PAC at one host.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct PacController<T> {
     config: PacConfig,
     in_flight: InFlight,

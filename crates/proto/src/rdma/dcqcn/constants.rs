@@ -3,9 +3,11 @@
 use crate::rdma::scale::{Step, Windowing};
 use clearway_schema::choice;
 use clearway_units::{Rate, Span};
+use serde::{Deserialize, Serialize};
 
 choice! {
     /// The moment at which a notification takes effect.
+    #[derive(Serialize, Deserialize)]
     pub enum Reaction {
         /// A notification takes effect at once (the paper): a cut, then `alpha` rises. `alpha` falls after each
         /// `alpha_period` without a notification.
@@ -19,6 +21,7 @@ choice! {
 
 choice! {
     /// The event that the law takes for a notification.
+    #[derive(Serialize, Deserialize)]
     pub enum Notice {
         /// A packet of its own (CNP).
         Cnp = "cnp",
@@ -29,6 +32,7 @@ choice! {
 
 choice! {
     /// The event from which on `alpha` moves.
+    #[derive(Serialize, Deserialize)]
     pub enum AlphaFrom {
         /// The flow's first notification, which so meets `alpha` as it began (network cards, HPCC's ns-3 code).
         Notification = "notification",
@@ -39,6 +43,7 @@ choice! {
 
 choice! {
     /// The growth of the target once both counts of increases are past fast recovery.
+    #[derive(Serialize, Deserialize)]
     pub enum Hyper {
         /// The target grows as in QCN, to which the paper refers, and in its authors' code: from the increase on at
         /// which the lesser count has reached `F`, by `R_HAI` times `i`, where `i` is that count less `F` plus 1, and
@@ -50,7 +55,7 @@ choice! {
 }
 
 /// The constants of the law, under the paper's names where it has one.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct DcqcnConfig {
     /// The moment at which a notification takes effect.
     pub reaction: Reaction,

@@ -9,6 +9,7 @@ use crate::endpoint::Env;
 use crate::rdma::law::{AckEvent, BuildLaw, RateLaw};
 use crate::rdma::scale::{Window, plus, times};
 use clearway_units::{Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// The value of `alpha` below which it changes no rate, because sums and products round it away.
 const ALPHA_NOTHING: f64 = 1e-20;
@@ -20,7 +21,7 @@ const AFTER_ALPHA: Span = Span::from_ns(1);
 const TICK_MIN: Span = Span::from_ns(1);
 
 /// The rate law of one DCQCN flow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DcqcnLaw {
     config: DcqcnConfig,
     /// The rate of the host's own link, which the flow never exceeds.

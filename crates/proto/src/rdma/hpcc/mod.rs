@@ -24,9 +24,11 @@ use crate::packet::{HOPS_MAX, Hop};
 use crate::transport::Checked;
 use clearway_schema::{Auto, Profile, choice, declare};
 use clearway_units::{Bytes, Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 choice! {
     /// The acknowledgements to which the law reacts.
+    #[derive(Serialize, Deserialize)]
     pub enum ReactTo {
         /// Every acknowledgement, against a reference that moves once in a round trip (the paper).
         Ack = "ack",
@@ -37,6 +39,7 @@ choice! {
 
 choice! {
     /// The resolution at which the law reads telemetry.
+    #[derive(Serialize, Deserialize)]
     pub enum Telemetry {
         /// The law reads the exact values.
         Exact = "exact",
@@ -48,7 +51,7 @@ choice! {
 }
 
 /// The constants of the law, under the paper's names.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct HpccConfig {
     /// The acknowledgements to which the law reacts.
     pub react: ReactTo,
@@ -71,7 +74,7 @@ pub struct HpccConfig {
 }
 
 /// An additive increase, of the window or of the rate.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Increase {
     /// The additive increase `W_AI` of the window.
     Window(Bytes),
@@ -188,7 +191,7 @@ impl RdmaParams for HpccParams {
 const FIELDS_LINE: u64 = 25_000_000_000;
 
 /// The rate law of one HPCC flow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HpccLaw {
     config: HpccConfig,
     line: Rate,
@@ -213,7 +216,7 @@ pub struct HpccLaw {
 }
 
 /// The units of the ns-3 header's fields.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Units {
     /// The unit of the count of bytes sent.
     bytes: u64,

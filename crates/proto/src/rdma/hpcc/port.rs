@@ -3,9 +3,10 @@
 use crate::mechanism::{NoConstants, PortMechanism, PortState};
 use crate::packet::{Extra, Flags, Hop, Hops, Packet};
 use clearway_units::Rate;
+use serde::{Deserialize, Serialize};
 
 /// The telemetry of a port: an entry in each packet that leaves and asks for entries.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct TelemetryPort {
     rate: Rate,
 }

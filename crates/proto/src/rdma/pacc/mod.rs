@@ -16,9 +16,11 @@ pub use table::{Entry, FlowTable};
 
 use clearway_schema::{Auto, choice, declare};
 use clearway_units::{Bytes, Rate, Span};
+use serde::{Deserialize, Serialize};
 
 choice! {
     /// The rounding of a flow's share of the notifications (PACC-20).
+    #[derive(Serialize, Deserialize)]
     pub enum Rounding {
         /// The share is rounded down, as the text says.
         Down = "down",
@@ -29,6 +31,7 @@ choice! {
 
 choice! {
     /// The fate of notifications still to be sent when the next period allots new ones (PACC-11).
+    #[derive(Serialize, Deserialize)]
     pub enum Pending {
         /// The new notifications take their place.
         Replace = "replace",

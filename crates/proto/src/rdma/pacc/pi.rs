@@ -2,9 +2,11 @@
 
 use clearway_schema::choice;
 use clearway_units::Bytes;
+use serde::{Deserialize, Serialize};
 
 choice! {
     /// The form of the controller: the value to which its output is added (PACC-2).
+    #[derive(Serialize, Deserialize)]
     pub enum PiForm {
         /// The output is added to nothing: eq. (2) and Algorithm 1, line 12, as printed.
         Position = "position",
@@ -29,7 +31,7 @@ choice! {
 /// // It falls below the threshold: nothing.
 /// assert_eq!(pi.step(100_000), 0.0);
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct PiController {
     beta1: f64,
     beta2: f64,

@@ -4,9 +4,10 @@ use super::{FlowTable, PaccConfig, Pending, PiController, Rounding};
 use crate::mechanism::{PortMechanism, PortState};
 use crate::packet::{Kind, Packet};
 use clearway_units::{Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// The notifications to be sent to the sender of one pair of hosts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Due {
     key: u64,
     left: u32,
@@ -16,7 +17,7 @@ struct Due {
 ///
 /// Periods end at multiples of `T`, at all ports together. A port without entries, without a queue and without a
 /// memory of one has no timeout.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PaccPort {
     period: Span,
     cnp_gap: Span,

@@ -1,7 +1,9 @@
 //! PACC's flow table, which counts the bytes and packets that each pair of hosts sent through a port in this period.
 
+use serde::{Deserialize, Serialize};
+
 /// The counts of one pair of hosts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Entry {
     /// The name of the pair: PACC tells pairs apart by source and destination, not by transport ports.
     pub key: u64,
@@ -25,7 +27,7 @@ const EMPTY: u32 = u32::MAX;
 ///
 /// It grows by doubling up to its capacity. A full table does not know further pairs: their packets are counted as
 /// missed and get no notifications until the end of a period makes room.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FlowTable {
     entries: Vec<Entry>,
     slots: Vec<u32>,

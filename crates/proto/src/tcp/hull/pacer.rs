@@ -1,9 +1,10 @@
 //! The pacer (HULL, NSDI'12): a token bucket whose rate follows what goes through it.
 
 use clearway_units::{Bytes, Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// The constants by which a pacer finds its rate.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PacerConfig {
     /// The weight of a new measurement of the rate.
     pub eta: f64,
@@ -23,7 +24,7 @@ pub struct PacerConfig {
 ///
 /// where `M` is the traffic that came since the last update and `Q_tb` the traffic that waits for tokens. The pacer
 /// holds no packets: its owner does.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Pacer {
     config: PacerConfig,
     /// The rate `R_tb`, in bit/s.

@@ -5,6 +5,7 @@ use crate::mechanism::{PortMechanism, PortState};
 use crate::packet::{Extra, Flags, Packet};
 use clearway_schema::{Auto, declare};
 use clearway_units::{Bytes, Rate, Time};
+use serde::{Deserialize, Serialize};
 
 declare! {
     /// The constants of a phantom queue.
@@ -23,7 +24,7 @@ declare! {
 ///
 /// The counter is in units of one bit per second times one picosecond, so that nothing is rounded: a byte is `8e12`
 /// units, and a picosecond drains as many units as the drain rate has bits per second.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct PhantomQueue {
     /// The counter at `updated`.
     level: u128,

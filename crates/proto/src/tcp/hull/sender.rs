@@ -6,11 +6,12 @@ use super::pacer::Pacer;
 use crate::endpoint::{Cx, Endpoint, Gauges, Sender as _};
 use crate::packet::{Extra, Flags, Header, Packet};
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The sending end of a HULL flow: what TCP sends goes straight to the network card until the pacer takes the flow on,
 /// and then waits in the pacer for tokens. Round-trip times include that wait, as they do behind a pacer in hardware.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HullSender {
     tcp: Sender<DctcpController>,
     pacer: Pacer,

@@ -19,6 +19,7 @@ use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
 use clearway_schema::{Auto, Profile, declare};
 use clearway_units::{Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 declare! {
     /// The parameters of `rcp`.
@@ -76,7 +77,7 @@ impl Transport for Rcp {
 }
 
 /// The controller of RCP: it sends at the rate last granted.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct RcpController {
     rate: Rate,
     /// The rate of the host's own link, for which the flow asks.

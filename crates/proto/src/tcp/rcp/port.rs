@@ -18,10 +18,11 @@ use crate::mechanism::{PortMechanism, PortState};
 use crate::packet::{Extra, Header, Packet};
 use clearway_schema::declare;
 use clearway_units::{Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 declare! {
     /// Gains and limits of a port's rate.
-    #[derive(Copy, PartialEq)]
+    #[derive(Copy, PartialEq, Serialize, Deserialize)]
     pub struct RcpConfig {
         /// The gain of a port's rate on spare capacity (`alpha`).
         alpha: f64 = "0.4" in "0.0001" to "10" from "defaults of the authors' ns-2 code";
@@ -42,7 +43,7 @@ declare! {
 }
 
 /// The rate of one port.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct RcpRate {
     config: RcpConfig,
     /// `gamma C`, in bit/s.

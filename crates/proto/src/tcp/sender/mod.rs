@@ -9,9 +9,10 @@ use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges};
 use crate::packet::{Extra, Flags, Header, Packet};
 use crate::ranges::Ranges;
 use clearway_units::{Bytes, Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// The state of the connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 enum Connection {
     /// There is no connection, and no data to open one for.
     Closed,
@@ -55,7 +56,7 @@ enum SegmentKind {
 ///
 /// Out of that, `scoreboard` holds the bytes that arrived although bytes before them did not. Without loss
 /// `snd_una = rtx_next = lost_below` and the scoreboard is empty, so that every step takes constant time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sender<C> {
     control: C,
 
