@@ -28,7 +28,7 @@ pub struct Cx<'a> {
 }
 
 /// The counters of an end. All transports share them, so that tables can compare transports.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Stats {
     /// The number of data packets sent, including retransmissions.
     pub data_packets: u64,

@@ -3,6 +3,7 @@
 use clearway_units::Span;
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 
 /// The kind of entity to which a stream belongs. It is a part of the stream's seed, so that no two entities share one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +24,7 @@ pub enum Entity {
 }
 
 /// A stream of random numbers that belongs to one entity.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Rng(Xoshiro256PlusPlus);
 
 impl Rng {

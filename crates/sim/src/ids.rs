@@ -5,6 +5,7 @@
 //! the number of a flow; with these types that does not compile. `Option` of an id takes no more room than the id.
 
 use clearway_topology::{NodeId, PortId};
+use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 use std::num::NonZeroU32;
 use std::ops::{Index, IndexMut};
@@ -21,7 +22,7 @@ pub trait Id: Copy {
 macro_rules! ids {
     ($($(#[$doc:meta])+ $Name:ident;)+) => {$(
         $(#[$doc])+
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub struct $Name(NonZeroU32);
 
         impl $Name {
@@ -106,7 +107,7 @@ impl HostId {
 }
 
 /// A class of packets at a port: an index into the classes of data or, for a credit, into the classes of credits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct ClassId(u8);
 
 impl ClassId {
@@ -115,7 +116,7 @@ impl ClassId {
 }
 
 /// A set of classes of a port, of which there are at most 64.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct ClassSet(u64);
 
 impl ClassSet {
@@ -213,9 +214,11 @@ impl Id for NodeId {
 }
 
 /// A vector whose items are found by ids of one type.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct IdVec<I, T> {
     items: Vec<T>,
+    #[serde(skip)]
     ids: PhantomData<fn(I) -> I>,
 }
 

@@ -28,4 +28,4 @@ pub use metrics::{
     Values, WindowEnd,
 };
 pub use partition::{Partition, PartitionSummary};
-pub use simulation::{Progress, SimError, Simulation};
+pub use simulation::{CheckpointError, Progress, SimError, Simulation};

@@ -8,6 +8,7 @@ use clearway_proto::port::{CreditShaping, MarkAt, RedConfig};
 use clearway_proto::{AnyMechanismConfig, AnyTransport, Framing};
 use clearway_topology::{NodeId, PortId, Topology, routing::Policy};
 use clearway_units::{Bytes, Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A network with its traffic and its samples.
@@ -46,7 +47,7 @@ pub struct Model {
 }
 
 /// The window of time over which ports and credits are measured.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Measure {
     /// The start of the window. `None` for the start of the first flow.
     pub from: Option<Time>,
@@ -188,7 +189,7 @@ pub enum Threshold {
 
 /// The memory of a switch under dynamic thresholds (Choudhury and Hahne, 1998), where a queue may hold `alpha` times
 /// the free memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct SharedBuffer {
     /// The memory of one switch.
     pub size: Bytes,
@@ -220,7 +221,7 @@ pub struct HostModel {
 }
 
 /// A distribution of delays.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Delay {
     /// A constant delay.
     Fixed(Span),
@@ -364,7 +365,7 @@ pub struct Trace {
 }
 
 /// Flows of a traffic entry.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FlowRange {
     /// The index of the traffic entry in [`Model::traffic`].
     pub traffic: usize,

@@ -7,10 +7,12 @@
 use crate::ids::{FlowSlot, IdVec};
 use clearway_topology::PortId;
 use clearway_units::Rate;
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The active flows, the ports that they cross, and their shares.
+#[derive(Serialize, Deserialize)]
 pub struct Oracle {
     /// The rate of each port, in bit/s.
     capacity: IdVec<PortId, f64>,
@@ -29,6 +31,7 @@ pub struct Oracle {
 }
 
 /// A flow that has something to send.
+#[derive(Serialize, Deserialize)]
 struct Active {
     flow: FlowSlot,
     /// The ports that the flow crosses, each with the flow's weight there.
@@ -37,7 +40,7 @@ struct Active {
     rate: Rate,
 }
 
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct PortState {
     /// The rate that flows which are not settled may still have, in bit/s.
     left: f64,

@@ -5,6 +5,7 @@
 //! and [`Timer::fires`] recognises it by its time.
 
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// An overtaken wake-up serves a later deadline if it is at least this far ahead: its owner is then woken early and
 /// asked again. A nearer one is left alone, so that owners which wake at one instant do so in the order in which they
@@ -16,7 +17,7 @@ const FAR: Span = Span::from_us(100);
 /// The driver calls [`Timer::arm`] with the owner's deadline after every input of the owner, schedules an event if the
 /// answer asks for one, and calls [`Timer::fires`] when such an event comes. Every deadline is then met by a wake-up
 /// at that time or earlier. The owner must bear to be woken early.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Timer {
     /// Time of the scheduled wake-up that counts; [`Time::MAX`] if none does.
     due: Time,

@@ -2,10 +2,11 @@
 
 use crate::alias::Alias;
 use clearway_units::{Rate, Span};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// The id of a node. Hosts have the ids `0..hosts`; the ids of switches follow.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct NodeId(pub u32);
 
 impl NodeId {
@@ -24,7 +25,7 @@ impl NodeId {
 }
 
 /// The id of a port, which is one direction of a link: link `l` has the ports `2l` (a to b) and `2l + 1` (b to a).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct PortId(pub u32);
 
 impl PortId {

@@ -1,6 +1,7 @@
 //! The rate limit of credits at an output port, which is a token bucket (ExpressPass '17, sec. 3.1).
 
 use clearway_units::{Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// The settings of a port's rate limit and queue of credits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +35,7 @@ impl CreditShaping {
 }
 
 /// The capacity of a queue of credits, in packets and in bytes, neither of which it exceeds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CreditRoom {
     packets: u32,
     bytes: u64,
@@ -53,7 +54,7 @@ impl CreditRoom {
 /// The level is an integer in units of which every refill and every credit is a whole number: a picosecond adds `rate x
 /// credit` units, and a byte costs `8e12 x (credit + data)`. Nothing is rounded, so the long-run rate is exact at every
 /// link rate.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct CreditLimiter {
     /// The tokens in the bucket.
     level: u64,

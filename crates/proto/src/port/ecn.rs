@@ -3,9 +3,11 @@
 
 use clearway_schema::choice;
 use clearway_units::{Bytes, Rate};
+use serde::{Deserialize, Serialize};
 
 choice! {
     /// The moment at which a port compares its queue with the marking threshold.
+    #[derive(Serialize, Deserialize)]
     pub enum MarkAt {
         /// A packet is marked as it joins the queue.
         Enqueue = "enqueue",
@@ -21,7 +23,7 @@ pub fn frames_by_rate(rate: Rate) -> u64 {
 }
 
 /// The marker that marks every packet at a queue longer than `K`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct StepMarker {
     /// The marking threshold `K`, in bytes on the wire.
     pub threshold: u64,
@@ -64,7 +66,7 @@ impl RedConfig {
 }
 
 /// The RED marker of one port.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct RedMarker {
     k_min: u64,
     k_max: u64,

@@ -8,6 +8,7 @@
 
 use crate::endpoint::Framing;
 use clearway_units::{Bytes, Rate, Span};
+use serde::{Deserialize, Serialize};
 
 /// The size of a pause frame on the wire, in bytes: 64 bytes, preamble and gap.
 pub const PAUSE_WIRE: u32 = 84;
@@ -49,7 +50,7 @@ impl PfcConfig {
 }
 
 /// The memory that the packets of one class of one incoming link hold.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 pub struct Ingress {
     /// The bytes held in the reserve and in the shared memory.
     held: u64,
@@ -74,7 +75,7 @@ impl Ingress {
 }
 
 /// The shared memory of a switch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct PfcMemory {
     /// The size of the shared memory, in bytes: all memory but headrooms and reserves.
     size: u64,

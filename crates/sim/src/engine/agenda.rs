@@ -5,11 +5,13 @@ use super::wheel::Wheel;
 use crate::ids::{HostId, Id};
 use clearway_topology::PortId;
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// The clock of a run and its pending events.
 ///
 /// Entities schedule events: output ports, hosts, the outside (traffic, faults) and, behind all others at one instant,
 /// the sampling, so that a sample shows the state that the instant leaves behind.
+#[derive(Serialize, Deserialize)]
 pub struct Agenda {
     /// The present.
     pub now: Time,

@@ -3,6 +3,7 @@
 use crate::ids::{FaultId, FlowSlot, MechanismId, PacketId, RecordId, SeriesId, ShimId, TrafficId};
 use clearway_topology::PortId;
 use clearway_units::Time;
+use serde::{Deserialize, Serialize};
 
 /// The kinds of events, each with the object that it is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,7 +101,7 @@ impl EventKind {
 /// on its way before a timer or a port's wake-up for this time could be set; then by the entity that scheduled them;
 /// those of one entity in the order in which it scheduled them. So the order does not depend on how entities are spread
 /// over threads.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Event {
     at: u64,
     /// A bit that is clear for packets that arrive, above the number of the entity, above the kind of event.

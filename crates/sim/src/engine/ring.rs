@@ -1,6 +1,8 @@
 //! A ring of buckets of events.
 
 use super::event::Event;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Buckets of unsorted events. They are numbered from the start of time; at any time events lie in at most `N`
 /// neighbouring ones, of which number `n` stands at `n` modulo `N`. `N` is a power of two, and `WORDS` is `N / 64`.
@@ -60,6 +62,25 @@ impl<const N: usize, const WORDS: usize> Ring<N, WORDS> {
             let bits = self.occupied[(start / 64 + step) % WORDS];
             (bits != 0).then(|| base + step as u64 * 64 + u64::from(bits.trailing_zeros()))
         })
+    }
+}
+
+impl<const N: usize, const WORDS: usize> Serialize for Ring<N, WORDS> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.buckets.iter())
+    }
+}
+
+impl<'de, const N: usize, const WORDS: usize> Deserialize<'de> for Ring<N, WORDS> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Ring<N, WORDS>, D::Error> {
+        let buckets = Vec::<Vec<Event>>::deserialize(deserializer)?.into_boxed_slice();
+        let buckets: Box<[Vec<Event>; N]> =
+            buckets.try_into().map_err(|_| D::Error::custom(format!("a ring has {N} buckets")))?;
+        let mut occupied = [0; WORDS];
+        for (place, _) in buckets.iter().enumerate().filter(|(_, bucket)| !bucket.is_empty()) {
+            occupied[place / 64] |= 1 << (place % 64);
+        }
+        Ok(Ring { buckets, occupied })
     }
 }
 

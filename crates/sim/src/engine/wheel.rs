@@ -4,6 +4,7 @@
 use super::event::Event;
 use super::ring::Ring;
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -22,6 +23,7 @@ const SPAN: u32 = 8;
 /// an append and spreads the cost of order over neighbours, which share cache lines. Later events (packets at the end of
 /// a long queue) lie in wide buckets, each of which is spread over near ones when the wheel comes near. The heap is for
 /// the far future (timers, arrivals of flows).
+#[derive(Serialize, Deserialize)]
 pub struct Wheel {
     /// The events of the current bucket in order; those before `next` are gone.
     current: Vec<Event>,
@@ -44,6 +46,7 @@ pub struct Wheel {
 }
 
 /// An event in the heap, with the order in which it came: the earliest on top.
+#[derive(Serialize, Deserialize)]
 struct Far(Event, u64);
 
 impl Wheel {

@@ -10,8 +10,10 @@ use crate::net::{Network, Next};
 use clearway_proto::{Entity, Rng, Shim};
 use clearway_topology::{PortId, Topology};
 use clearway_units::Span;
+use serde::{Deserialize, Serialize};
 
 /// The state of a host besides its flows.
+#[derive(Serialize, Deserialize)]
 struct Host {
     /// The randomness of the host's processing delays.
     rng: Rng,
@@ -20,6 +22,7 @@ struct Host {
 }
 
 /// All hosts, with the flows between them.
+#[derive(Serialize, Deserialize)]
 pub struct Hosts {
     /// The flows that are alive.
     pub flows: Flows,

@@ -5,9 +5,11 @@ use crate::net::Route;
 use crate::timer::Timer;
 use clearway_proto::{AnyReceiver, AnySender, Kind, Rng, Stats};
 use clearway_units::Time;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// One end of a flow, its protocol left out.
+#[derive(Serialize, Deserialize)]
 pub struct End {
     /// The randomness of the end.
     pub rng: Rng,
@@ -35,7 +37,7 @@ impl End {
 }
 
 /// Bytes of a flow that belong together: the application waits until all of them are delivered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Message {
     /// The offset after the last byte.
     pub end: u64,
@@ -44,7 +46,7 @@ pub struct Message {
 }
 
 /// The classes of a flow's packets at every port.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Classes {
     /// The class of data, and of all kinds of packets that have none below.
     pub data: ClassId,
@@ -72,6 +74,7 @@ impl Classes {
 }
 
 /// A flow between its start and the moment at which its last packet has left the network.
+#[derive(Serialize, Deserialize)]
 pub struct Flow {
     /// The protocol of the sending end.
     pub sender: AnySender,
@@ -169,7 +172,7 @@ impl Flow {
 }
 
 /// All flows that are alive, in one array; the place of one that ended is used again.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Flows {
     places: IdVec<FlowSlot, Option<Flow>>,
     free: Vec<FlowSlot>,

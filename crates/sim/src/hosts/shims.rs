@@ -4,10 +4,11 @@ use crate::ids::{HostId, IdVec, ShimId, TrafficId};
 use crate::timer::Timer;
 use clearway_proto::{AnyShim, Shim, ShimStats};
 use clearway_units::Time;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The shims of all hosts and traffic entries.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Shims {
     shims: IdVec<ShimId, HostShim>,
     /// The shim of each traffic entry at each host.
@@ -15,6 +16,7 @@ pub struct Shims {
 }
 
 /// A shim at its host.
+#[derive(Serialize, Deserialize)]
 pub struct HostShim {
     /// The protocol's part of it.
     pub shim: AnyShim,

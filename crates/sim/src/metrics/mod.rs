@@ -17,6 +17,7 @@ pub use window::{FlowCounts, Measured, Window, WindowEnd};
 use crate::net::FlowControlSummary;
 use crate::trace::Trace;
 use clearway_units::Time;
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::sync::Arc;
 
@@ -94,7 +95,7 @@ pub struct ShimSummary {
 }
 
 /// The reason for which a run ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Ended {
     /// All flows were delivered.
     Complete,

@@ -6,9 +6,10 @@ use crate::model::Model;
 use clearway_proto::Stats;
 use clearway_topology::NodeId;
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// A flow or, on connections that stay open, a message.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
     /// The traffic entry to which the flow belongs.
     pub traffic: TrafficId,

@@ -4,6 +4,7 @@
 //! A part in the file has the values of its columns one after the other, then the texts of the columns of texts.
 
 use super::table::{Column, Table, Values};
+use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
@@ -22,27 +23,52 @@ pub trait Spool: Send {
 
     /// The number of rows that leave memory together.
     fn part_rows(&self) -> usize;
+
+    /// Opens the file that an earlier process filled, without what follows its first `len` bytes.
+    ///
+    /// # Errors
+    /// If it is not there or shorter, or if this spool keeps no files.
+    fn reopen(&mut self, len: u64) -> io::Result<Box<dyn Store>> {
+        Err(io::Error::other(format!("the file with {len} bytes of rows was not kept")))
+    }
+
+    /// Waits until the disk has all that was written to the file.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The rows of a table, in parts.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Rows {
     parts: Vec<Part>,
     rows: usize,
+    #[serde(skip)]
     spool: Option<Box<dyn Spool>>,
+    #[serde(skip)]
     store: Option<Box<dyn Store>>,
     end: u64,
+    #[serde(skip)]
     failed: Option<io::Error>,
 }
 
+#[derive(Serialize, Deserialize)]
 enum Part {
-    Memory(Arc<Table>),
     Stored(Stored),
+    /// The last part, which is added when the run is over: no checkpoint meets it. It stands last, since variants behind
+    /// one that is left out are written and read by different numbers.
+    #[serde(skip)]
+    Memory(Arc<Table>),
 }
 
 /// A part in the file.
+#[derive(Serialize, Deserialize)]
 struct Stored {
     /// The table without its rows and texts.
+    #[serde(skip)]
     head: Table,
     /// For each column, where its values start, and where its texts do.
     places: Vec<(u64, u64)>,
@@ -109,6 +135,41 @@ impl Rows {
         }
     }
 
+    /// Waits until the disk has the parts in the file.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    pub fn sync(&mut self) -> io::Result<()> {
+        let (Some(store), Some(spool)) = (&mut self.store, &mut self.spool) else { return Ok(()) };
+        store.flush()?;
+        spool.sync()
+    }
+
+    /// Takes the spool out, for rows of a checkpoint that take the place of these.
+    pub fn take_spool(&mut self) -> Option<Box<dyn Spool>> {
+        self.spool.take()
+    }
+
+    /// Gives rows of a checkpoint their spool, whose file has their parts, and the table that they are of.
+    ///
+    /// # Errors
+    /// If the file is not there.
+    pub fn attach(&mut self, spool: Option<Box<dyn Spool>>, table: impl FnOnce() -> Table) -> io::Result<()> {
+        self.spool = spool;
+        if self.parts.is_empty() {
+            return Ok(());
+        }
+        let missing = || io::Error::other("rows of the run lie in a file, and no folder with it was given");
+        self.store = Some(self.spool.as_mut().ok_or_else(missing)?.reopen(self.end)?);
+        let table = table().emptied();
+        for part in &mut self.parts {
+            if let Part::Stored(stored) = part {
+                stored.head = table.clone();
+            }
+        }
+        Ok(())
+    }
+
     fn write(&mut self, table: Table) -> io::Result<Stored> {
         let store = match &mut self.store {
             Some(store) => store,
@@ -131,9 +192,7 @@ impl Rows {
                 self.end += joined.len() as u64;
             }
         }
-        let empty = |column: Column| Column { values: column.values.emptied(), ..column };
-        let head = Table { name: table.name, columns: table.columns.into_iter().map(empty).collect() };
-        Ok(Stored { head, places, end: self.end })
+        Ok(Stored { head: table.emptied(), places, end: self.end })
     }
 
     /// Reads a part.

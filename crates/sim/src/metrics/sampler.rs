@@ -8,11 +8,13 @@ use crate::model::{Model, Probe};
 use crate::net::{DropReason, Network};
 use clearway_topology::PortId;
 use clearway_units::Span;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::io;
 use std::mem::take;
 
 /// An entity that a sample is about.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Entity {
     /// A flow, by its traffic entry and its number there.
     Flow(TrafficId, u64),
@@ -24,7 +26,7 @@ enum Entity {
 type Counters = BTreeMap<(Entity, Quantity), u64>;
 
 /// The values sampled so far, row by row; where rows have a spool, the last part of them.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Sampler {
     series: Vec<u32>,
     times: Vec<f64>,
@@ -71,7 +73,7 @@ impl<'a> At<'a> {
 macro_rules! quantities {
     ($($Quantity:ident = $name:literal;)+) => {
         /// A quantity that a sample shows.
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         enum Quantity {
             $($Quantity,)+
         }
@@ -112,6 +114,27 @@ impl Sampler {
     /// Answers whether rows were lost, since the file failed.
     pub fn has_failed(&self) -> bool {
         self.rows.has_failed()
+    }
+
+    /// Waits until the disk has the rows that left memory.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    pub fn sync(&mut self) -> io::Result<()> {
+        self.rows.sync()
+    }
+
+    /// Takes the spool out, for the sampler of a checkpoint that takes the place of this one.
+    pub fn take_spool(&mut self) -> Option<Box<dyn Spool>> {
+        self.rows.take_spool()
+    }
+
+    /// Gives the sampler of a checkpoint its spool.
+    ///
+    /// # Errors
+    /// If rows left memory, and their file is not there.
+    pub fn attach(&mut self, model: &Model, spool: Option<Box<dyn Spool>>) -> io::Result<()> {
+        self.rows.attach(spool, || Sampler::default().take(model))
     }
 
     /// Takes one sample of a series.

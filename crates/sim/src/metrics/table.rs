@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 /// A table whose columns are all of the same length.
-#[derive(Clone, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Table {
     /// The table's name: `flows`, `ports` or `samples`.
     pub name: &'static str,
@@ -100,6 +100,12 @@ impl Table {
             Some(Values::F64(values)) => values,
             _ => panic!("{}.{name} is no column of real numbers", self.name),
         }
+    }
+
+    /// Returns the table without its rows and texts.
+    pub fn emptied(self) -> Table {
+        let empty = |column: Column| Column { values: column.values.emptied(), ..column };
+        Table { name: self.name, columns: self.columns.into_iter().map(empty).collect() }
     }
 
     /// Adds the rows of a table with the same columns.

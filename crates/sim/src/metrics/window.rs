@@ -9,9 +9,10 @@ use crate::net::{ByReason, DropReason, Network};
 use clearway_proto::Stats;
 use clearway_topology::PortId;
 use clearway_units::Time;
+use serde::{Deserialize, Serialize};
 
 /// The event that ended a window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum WindowEnd {
     /// The time that the scenario sets came.
     Set,
@@ -22,7 +23,7 @@ pub enum WindowEnd {
 }
 
 /// The counts of what the flows of a traffic entry did.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct FlowCounts {
     /// The number of bytes delivered in order.
     pub delivered: u64,
@@ -43,7 +44,7 @@ impl FlowCounts {
 }
 
 /// The counters of a port that only grow.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Counts {
     tx_bytes: u64,
     marks: u64,
@@ -68,6 +69,7 @@ impl Counts {
 }
 
 /// A window that has opened.
+#[derive(Serialize, Deserialize)]
 struct Opening {
     at: Time,
     /// The counters of each port; empty if nothing has happened before.
@@ -79,6 +81,7 @@ struct Opening {
 }
 
 /// The window of a run while the run goes on.
+#[derive(Serialize, Deserialize)]
 pub struct Window {
     measure: Measure,
     /// The start of the first flow.
@@ -166,7 +169,7 @@ impl Window {
 }
 
 /// What was measured in the window of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Measured {
     /// True if the scenario sets the start or the end of the window.
     pub is_set: bool,
@@ -183,7 +186,7 @@ pub struct Measured {
 }
 
 /// What a port did in the window.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct PortWindow {
     /// The share of the window in which the link was busy; NaN for a window without length.
     pub utilisation: f64,

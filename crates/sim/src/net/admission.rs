@@ -4,8 +4,10 @@ use crate::model::{Class, Threshold};
 use clearway_proto::port::{MarkAt, RedMarker, StepMarker, frames_by_rate};
 use clearway_proto::{Entity, Flags, Framing, Packet, Rng};
 use clearway_units::Rate;
+use serde::{Deserialize, Serialize};
 
 /// The rules of a class of data at a port, with the count of the packets marked.
+#[derive(Serialize, Deserialize)]
 pub struct Admission {
     /// The most bytes on the wire that may wait.
     limit_bytes: u64,
@@ -27,12 +29,14 @@ pub struct Length {
 }
 
 /// A rule by which packets are marked.
+#[derive(Serialize, Deserialize)]
 enum Marker {
     Step { bytes: StepMarker, packets: u32 },
     Red(Box<Red>),
 }
 
 /// Marks at random between two thresholds.
+#[derive(Serialize, Deserialize)]
 struct Red {
     marker: RedMarker,
     at: MarkAt,

@@ -2,10 +2,11 @@
 
 use super::slab::{Parcel, Slab};
 use clearway_proto::{Header, Packet};
+use serde::{Deserialize, Serialize};
 use std::ops::{Index, IndexMut};
 
 /// The reasons for which packets are dropped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum DropReason {
     /// The queue was full.
     Buffer,
@@ -34,7 +35,7 @@ impl DropReason {
 }
 
 /// A value for each reason for which packets are dropped.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 pub struct ByReason<T>([T; DropReason::ALL.len()]);
 
 impl<T> Index<DropReason> for ByReason<T> {
@@ -53,7 +54,7 @@ impl<T> IndexMut<DropReason> for ByReason<T> {
 }
 
 /// A count of packets, of their payload bytes and of the credits among them.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 pub struct Count {
     /// The number of packets.
     pub packets: u64,
@@ -74,7 +75,7 @@ impl Count {
 }
 
 /// The packets that the ends put into the network, and what became of them.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 pub struct Books {
     /// Packets that an end, or a port for a flow, put in.
     pub sent: Count,

@@ -1,10 +1,12 @@
 //! Network cards: the flows of a host that wait for their turn to send a data packet.
 
 use crate::ids::{CardId, ClassId, FlowSlot, IdVec};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The round robin of a host's port: flows with data to send, by class. A flow stands in it at most once for each
 /// class.
+#[derive(Serialize, Deserialize)]
 pub struct Card {
     ready: IdVec<ClassId, VecDeque<FlowSlot>>,
     waiting: usize,

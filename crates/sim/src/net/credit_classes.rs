@@ -12,19 +12,23 @@ use crate::ids::{ClassId, CreditsId, Id, IdVec, PacketId};
 use crate::model::{CreditTurn, Model};
 use clearway_proto::port::{CreditLimiter, CreditRoom, CreditShaping};
 use clearway_units::{Rate, Time};
+use serde::{Deserialize, Serialize};
 
 /// The classes of credits of all ports.
+#[derive(Serialize, Deserialize)]
 pub struct CreditClasses {
     order: Order,
     ports: IdVec<CreditsId, PortClasses>,
 }
 
 /// The classes of credits of one port.
+#[derive(Serialize, Deserialize)]
 struct PortClasses {
     classes: IdVec<ClassId, ClassQueue>,
     turns: Turns,
 }
 
+#[derive(Serialize, Deserialize)]
 struct ClassQueue {
     queue: Queue,
     room: CreditRoom,

@@ -7,8 +7,10 @@ use crate::ids::{CreditsId, IdVec, PacketId};
 use crate::model::{CreditClass, Model, PortModel};
 use clearway_proto::port::{CreditLimiter, CreditRoom};
 use clearway_units::{Rate, Time};
+use serde::{Deserialize, Serialize};
 
 /// The credits of all ports that have a limit for them.
+#[derive(Serialize, Deserialize)]
 pub struct Credits {
     ports: IdVec<CreditsId, PortCredits>,
     /// The classes of credits, where there are several: those then have the queues.
@@ -16,6 +18,7 @@ pub struct Credits {
 }
 
 /// The credits of one port.
+#[derive(Serialize, Deserialize)]
 struct PortCredits {
     /// The credits that wait, where there is one class of them.
     queue: Queue,

@@ -4,8 +4,10 @@ use super::admission::{Admission, Length};
 use super::queue::Queue;
 use clearway_proto::Packet;
 use clearway_proto::port::MarkAt;
+use serde::{Deserialize, Serialize};
 
 /// The queue of a class of data at a port.
+#[derive(Serialize, Deserialize)]
 pub struct DataQueue {
     /// The packets that wait.
     pub queue: Queue,

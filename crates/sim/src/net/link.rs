@@ -3,10 +3,11 @@
 use crate::model::truncated_time;
 use clearway_proto::{Framing, Rng};
 use clearway_units::{Bytes, Rate, Span};
+use serde::{Deserialize, Serialize};
 
 /// A link, and how the time is computed that a frame of any size takes on it: without a division, which costs more
 /// than all else that is done for a frame, for nearly all frames.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Link {
     /// The rate of the link.
     pub rate: Rate,
@@ -67,6 +68,7 @@ fn time_to_send(rate: Rate, wire: u32, whole_ns: bool) -> Span {
 }
 
 /// Random loss on a link, packet by packet.
+#[derive(Serialize, Deserialize)]
 pub struct Loss {
     /// The probability with which a packet is lost.
     pub probability: f64,

@@ -5,8 +5,10 @@ use crate::timer::Timer;
 use clearway_proto::AnyMechanism;
 use clearway_topology::PortId;
 use clearway_units::Time;
+use serde::{Deserialize, Serialize};
 
 /// A mechanism at work at a port.
+#[derive(Serialize, Deserialize)]
 pub struct Mechanism {
     /// The protocol's part of it.
     pub protocol: AnyMechanism,

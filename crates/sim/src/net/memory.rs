@@ -4,8 +4,10 @@ use super::flow_control::FlowControl;
 use crate::ids::IdVec;
 use crate::model::{Model, SharedBuffer};
 use clearway_topology::NodeId;
+use serde::{Deserialize, Serialize};
 
 /// The memory of switches, by the way in which queues share it.
+#[derive(Serialize, Deserialize)]
 pub enum Memory {
     /// Each queue has memory of its own.
     Apart,
@@ -16,6 +18,7 @@ pub enum Memory {
 }
 
 /// The memories of all switches, under dynamic thresholds (Choudhury and Hahne, 1998).
+#[derive(Serialize, Deserialize)]
 pub struct SharedMemory {
     limits: SharedBuffer,
     /// Bytes on the wire that wait at each node.

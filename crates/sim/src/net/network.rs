@@ -20,6 +20,7 @@ use crate::trace::Recorder;
 use clearway_proto::{Extra, Flags, Packet};
 use clearway_topology::PortId;
 use clearway_units::Time;
+use serde::{Deserialize, Serialize};
 
 /// The next step of a port that is free.
 pub enum Next {
@@ -32,6 +33,7 @@ pub enum Next {
 }
 
 /// The network.
+#[derive(Serialize, Deserialize)]
 pub struct Network {
     /// The present and the pending events.
     pub agenda: Agenda,

@@ -2,9 +2,10 @@
 
 use clearway_proto::Rng;
 use clearway_topology::PortId;
+use serde::{Deserialize, Serialize};
 
 /// A place in the array of paths, where the port of a hop stands.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct HopId(u32);
 
 impl HopId {
@@ -22,7 +23,7 @@ impl HopId {
 }
 
 /// The paths of the packets of a flow in one direction: `count` paths of `hops` ports each, from `base` on.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 pub struct Route {
     base: u32,
     hops: u8,
@@ -56,7 +57,7 @@ pub struct Way {
 }
 
 /// The paths of all flows.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Paths {
     ports: Vec<PortId>,
     /// Stretches that no packet follows any more, by their length.

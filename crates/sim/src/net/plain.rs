@@ -11,9 +11,11 @@ use super::port::Sent;
 use clearway_proto::Packet;
 use clearway_proto::port::MarkAt;
 use clearway_units::Time;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The queue of a plain port.
+#[derive(Serialize, Deserialize)]
 pub struct PlainQueue {
     /// The frames that wait, the first one first, and before them some that have started since the last arrival.
     frames: VecDeque<Frame>,
@@ -27,7 +29,7 @@ pub struct PlainQueue {
 
 /// A frame whose turn is known, with what a port counts of it: the packet itself may have left the network before the
 /// port forgets the frame.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Frame {
     /// The time at which it goes on the link.
     start: Time,

@@ -6,10 +6,12 @@ use crate::ids::{CardId, ClassSet, CreditsId, LossId, MechanismId, PlainId, Queu
 use clearway_proto::{Framing, Packet};
 use clearway_topology::NodeId;
 use clearway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// One direction of a link, with the port that feeds it. The fields that every packet touches stand in the first cache
 /// line; parts that few ports have, or few packets meet, are found by their ids.
 #[repr(C, align(64))]
+#[derive(Serialize, Deserialize)]
 pub struct Port {
     /// The time at which the frame now on the link has left the port.
     pub busy_until: Time,
@@ -54,7 +56,7 @@ pub struct Port {
 }
 
 /// The work that flow control has for a port, as bits.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct ControlWork(u8);
 
 impl ControlWork {
@@ -82,7 +84,7 @@ impl ControlWork {
 }
 
 /// The parts of a port that packets meet on the slow path.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 pub struct Special {
     /// The random loss of the link.
     pub loss: Option<LossId>,
@@ -95,7 +97,7 @@ pub struct Special {
 }
 
 /// The packets that a port sent.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 pub struct Sent {
     /// The number of packets.
     pub packets: u64,

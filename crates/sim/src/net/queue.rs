@@ -3,9 +3,10 @@
 use super::slab::{Parcel, Slab};
 use crate::ids::PacketId;
 use clearway_units::Time;
+use serde::{Deserialize, Serialize};
 
 /// A queue, first in, first out, with its length over time.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub struct Queue {
     head: Option<PacketId>,
     tail: Option<PacketId>,

@@ -1,12 +1,13 @@
 //! The packets of each flow that are in the network: a flow's place must not be used again while one is about.
 
 use crate::ids::{FlowSlot, Id, IdVec};
+use serde::{Deserialize, Serialize};
 
 /// A bit of a flow's count: both of its ends are done.
 const ENDED: u32 = 1 << 31;
 
 /// The number of packets in the network, by flow.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Residents {
     /// Packets of each flow; the bit [`ENDED`] is set once both ends are done.
     packets: IdVec<FlowSlot, u32>,

@@ -3,12 +3,13 @@
 use crate::ids::{ClassId, Id, IdVec};
 use crate::model::{Class, Model};
 use clearway_topology::PortId;
+use serde::{Deserialize, Serialize};
 
 /// The bytes that a class of data with weight 1 may send in a turn.
 const QUANTUM: i64 = 1538;
 
 /// The order of classes, the same at every port of a kind.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Order {
     /// Groups of classes of equal priority, with their weights; the highest priority first.
     groups: Vec<Vec<(ClassId, i64)>>,
@@ -23,7 +24,7 @@ pub struct Order {
 }
 
 /// The state of the turns at one port.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Turns {
     /// The amount that each class may still send in this turn.
     balance: IdVec<ClassId, i64>,
@@ -125,6 +126,7 @@ impl Order {
 }
 
 /// The turns of the classes of data at all ports.
+#[derive(Serialize, Deserialize)]
 pub struct Arbiter {
     at_switches: Order,
     at_hosts: Order,

@@ -3,10 +3,11 @@
 use super::paths::HopId;
 use crate::ids::{ClassId, FlowSlot, IdVec, PacketId};
 use clearway_proto::{Extra, Flags, Packet};
+use serde::{Deserialize, Serialize};
 use std::ops::{Index, IndexMut};
 
 /// A packet on its way, with what the network notes of it: one cache line.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 #[repr(C, align(64))]
 pub struct Parcel {
     /// The packet, as the ends of its flow see it.
@@ -36,7 +37,7 @@ impl Parcel {
 }
 
 /// All packets in the network.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Slab {
     parcels: IdVec<PacketId, Parcel>,
     /// The first entry that is free.

@@ -7,10 +7,12 @@ use crate::hosts::Flow;
 use crate::ids::{Id, RecordId};
 use crate::metrics::{FlowCounts, Record, Rows, Spool, flow_table};
 use crate::model::Model;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
+use std::io;
 
 /// The rows of flows and messages so far, and the sums over all flows.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Journal {
     /// The rows that have not left memory, in the order of their ids.
     recent: VecDeque<Record>,
@@ -28,6 +30,7 @@ pub struct Journal {
 }
 
 /// A row that may still change when its part leaves memory.
+#[derive(Serialize, Deserialize)]
 struct Late {
     record: Record,
     /// The part of the row, and its index there.
@@ -50,6 +53,27 @@ impl Journal {
     /// Answers whether rows were lost, since the file failed.
     pub fn has_failed(&self) -> bool {
         self.rows.has_failed()
+    }
+
+    /// Waits until the disk has the rows that left memory.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    pub fn sync(&mut self) -> io::Result<()> {
+        self.rows.sync()
+    }
+
+    /// Takes the spool out, for the journal of a checkpoint that takes the place of this one.
+    pub fn take_spool(&mut self) -> Option<Box<dyn Spool>> {
+        self.rows.take_spool()
+    }
+
+    /// Gives the journal of a checkpoint its spool.
+    ///
+    /// # Errors
+    /// If rows left memory, and their file is not there.
+    pub fn attach(&mut self, model: &Model, spool: Option<Box<dyn Spool>>) -> io::Result<()> {
+        self.rows.attach(spool, || flow_table(model, Vec::new()))
     }
 
     /// Adds a row.

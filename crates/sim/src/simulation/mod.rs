@@ -10,8 +10,10 @@
 //! | `network.rs` | events of the network itself: faults, pause frames, mechanisms |
 //! | `router.rs`, `ideal.rs` | the paths of a flow, and the time that it would take alone |
 //! | `shares.rs` | fair shares for senders that are told them |
+//! | `checkpoint.rs` | all of it in a file, from which another process goes on |
 //! | `journal.rs` | the rows of flows while the run goes on |
 
+mod checkpoint;
 mod finish;
 mod ideal;
 mod journal;
@@ -25,4 +27,5 @@ mod shares;
 mod source;
 mod traffic;
 
+pub use checkpoint::CheckpointError;
 pub use run::{Progress, SimError, Simulation};

@@ -4,9 +4,11 @@ use crate::ids::FlowSlot;
 use crate::model::Rounds;
 use clearway_proto::Rng;
 use clearway_units::Time;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The progress of the rounds of a traffic entry.
+#[derive(Serialize, Deserialize)]
 pub struct RoundsState {
     /// The time at which the next round starts, or the next worker is asked, once the application has said so.
     pub next: Option<Time>,
@@ -26,7 +28,7 @@ pub struct RoundsState {
 
 /// A client's connection to a worker, in this round if each has its own: a flow for requests, if there are any, and
 /// one for responses.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Connection {
     /// The flow of requests.
     pub request: Option<FlowSlot>,

@@ -84,22 +84,34 @@ impl Simulation {
     /// Runs until the traffic is done or the scenario's stop time comes. `report` is called every 65,536 events; if
     /// it answers false the run ends there, and what was simulated so far is the result.
     pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> bool) {
-        while self.ended.is_none() {
-            self.events += self.slice();
-            if self.journal.has_failed() || self.sampler.has_failed() {
-                self.ended = Some(Ended::Interrupted);
-            }
-            if self.ended.is_none() && !report(&self.progress()) {
-                self.ended = Some(Ended::Interrupted);
+        while self.step(SLICE) {
+            if !report(&self.progress()) {
+                self.interrupt();
             }
         }
         report(&self.progress());
     }
 
+    /// Handles at most so many events. Answers whether the run goes on.
+    pub fn step(&mut self, events: u64) -> bool {
+        if self.ended.is_none() {
+            self.events += self.slice(events);
+            if self.journal.has_failed() || self.sampler.has_failed() {
+                self.interrupt();
+            }
+        }
+        self.ended.is_none()
+    }
+
+    /// Ends the run where it is, unless it has ended: what was simulated so far is the result.
+    pub fn interrupt(&mut self) {
+        self.ended.get_or_insert(Ended::Interrupted);
+    }
+
     /// Handles a slice of events. Answers how many these were.
-    fn slice(&mut self) -> u64 {
+    fn slice(&mut self, most: u64) -> u64 {
         let until = self.model.stop.map_or(Time::MAX, |stop| stop + Span::from_ps(1));
-        for handled in 0..SLICE {
+        for handled in 0..most {
             let Some(event) = self.net.agenda.pop_before(until) else {
                 if let Some(stop) = self.model.stop.filter(|_| self.net.agenda.next_at().is_some()) {
                     self.net.agenda.now = stop;
@@ -127,7 +139,7 @@ impl Simulation {
                 }
             }
         }
-        SLICE
+        most
     }
 
     /// Fetches what the next events need: those of one bucket are sorted already, so that is known.

@@ -7,8 +7,10 @@ use crate::model::Model;
 use crate::net::Paths;
 use crate::oracle::Oracle;
 use clearway_units::Rate;
+use serde::{Deserialize, Serialize};
 
 /// The oracle of a run, and the traffic entries whose senders it tells their shares.
+#[derive(Serialize, Deserialize)]
 pub struct Shares {
     /// The oracle; `None` if no transport wants to know fair shares.
     oracle: Option<Oracle>,

@@ -5,8 +5,10 @@ use crate::ids::{IdVec, TrafficId};
 use crate::model::{Model, Pattern, Poisson};
 use clearway_proto::{Entity, Rng};
 use clearway_units::{Bytes, Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// The source of a traffic entry.
+#[derive(Serialize, Deserialize)]
 pub enum Source {
     /// A position in a list of flows.
     Flows(usize),
@@ -24,6 +26,7 @@ pub enum Source {
 }
 
 /// The sources of all traffic entries.
+#[derive(Serialize, Deserialize)]
 pub struct Sources {
     of: IdVec<TrafficId, Source>,
     /// The number of traffic entries that have not started all their flows.

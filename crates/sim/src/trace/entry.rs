@@ -5,9 +5,10 @@ use crate::net::DropReason;
 use clearway_proto::{Extra, Packet};
 use clearway_topology::{NodeId, PortId};
 use clearway_units::Time;
+use serde::{Deserialize, Serialize};
 
 /// An entry of a trace.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Entry {
     /// The time.
     pub at: Time,
@@ -24,7 +25,7 @@ pub struct Entry {
 }
 
 /// An event in the life of a packet or a pause frame at a port.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Step {
     /// The packet joins a queue, since the port can't send it at once.
     Waits,
@@ -42,7 +43,7 @@ pub enum Step {
 }
 
 /// The subject of an entry.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum What {
     /// A packet of a flow.
     Packet(Traced),
@@ -56,7 +57,7 @@ pub enum What {
 }
 
 /// A packet of a flow, as it was at the instant of an entry.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Traced {
     /// The packet's number: the same at all ports that it crosses, and no other packet of the run has it.
     pub number: u64,
@@ -73,7 +74,7 @@ pub struct Traced {
 }
 
 /// The flow of a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Whose {
     /// The index of the traffic entry in the model.
     pub traffic: u32,
@@ -86,7 +87,7 @@ pub struct Whose {
 }
 
 /// The time that a flow, or a message, took.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FlowSpan {
     /// The flow.
     pub flow: Whose,

@@ -6,9 +6,11 @@ use crate::model::{FlowRange, Model, Trace};
 use clearway_proto::{Extra, Flags, Packet};
 use clearway_topology::{NodeId, PortId};
 use clearway_units::Time;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The recorder of all traces of a run.
+#[derive(Serialize, Deserialize)]
 pub struct Recorder {
     lenses: Vec<Lens>,
     /// The flow that has each place now.
@@ -24,6 +26,7 @@ pub struct Recorder {
 }
 
 /// A trace while the run goes on: what it takes, and what it has taken.
+#[derive(Serialize, Deserialize)]
 struct Lens {
     /// True for each port that the trace covers.
     ports: IdVec<PortId, bool>,
@@ -36,7 +39,7 @@ struct Lens {
 }
 
 /// The entries that a trace has taken.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Taken {
     /// The entries, in the order of their times.
     pub entries: Vec<Entry>,
@@ -47,7 +50,7 @@ pub struct Taken {
 }
 
 /// A packet that was seen, so that it is known again at its next port.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Seen {
     number: u64,
     flow: Whose,

@@ -1,6 +1,7 @@
 //! The models, transports and checks that tests share.
 #![allow(dead_code)]
 
+pub mod mixes;
 pub mod shares;
 
 use clearway_proto::AnyTransport;

@@ -17,13 +17,14 @@ use crate::model::Model;
 use clearway_proto::port::pfc::{Ingress, PfcMemory, headroom};
 use clearway_topology::{NodeId, PortId, Topology};
 use clearway_units::{Bytes, Span, Time};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The time between two looks at whether the network is stuck.
 const WATCH: Span = Span::from_us(500);
 
 /// A pause frame: the classes that shall be stopped, and those that may go on.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Frame {
     /// The classes to stop.
     pub stop: ClassSet,
@@ -32,7 +33,7 @@ pub struct Frame {
 }
 
 /// A link into a switch, at its far end: what the switch asks of the port that feeds it.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
 struct Ask {
     /// The classes that shall be stopped.
     wanted: ClassSet,
@@ -77,6 +78,7 @@ pub struct FlowControlSummary {
 }
 
 /// The flow control of all switches.
+#[derive(Serialize, Deserialize)]
 pub struct FlowControl {
     /// The classes that are protected.
     lossless: ClassSet,

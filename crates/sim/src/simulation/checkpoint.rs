@@ -1,0 +1,184 @@
+//! Checkpoints: all that a run has come to, written to a file, from which another process goes on as if nothing had
+//! happened.
+//!
+//! The model is not in the file, since the scenario gives it again. What the model decides and failed links change, the
+//! routes, is made again too. All other fields of [`Simulation`] are written as they are.
+//!
+//! | part of the file | bytes | what it is for |
+//! |---|---|---|
+//! | mark | 20 | tells a checkpoint from other files |
+//! | code | 32 | a hash of the simulator's sources: only a simulator with the same ones may read the state |
+//! | model | 32 | a hash of the model: only a run of the same one may go on from it |
+//! | state | | the state in the format of the crate `postcard` |
+//! | seal | 32 | a hash of all that stands before it: a file that was cut or changed is refused |
+
+use super::run::{SimError, Simulation};
+use crate::metrics::Spool;
+use crate::model::Model;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use thiserror::Error;
+
+/// The first bytes of a checkpoint.
+const MARK: &[u8; 20] = b"clearway checkpoint\n";
+
+/// The number of bytes of a hash.
+const HASH: usize = blake3::OUT_LEN;
+
+/// The reasons for which a run can't go on from a checkpoint, or can't write one.
+#[derive(Debug, Error)]
+pub enum CheckpointError {
+    /// The file is something else.
+    #[error("this is no checkpoint of Clearway")]
+    Foreign,
+    /// The file is shorter than it was, or its content is not what was written.
+    #[error("the checkpoint is damaged: its content does not match its hash")]
+    Damaged,
+    /// Another version of the simulator wrote the file.
+    #[error("another version of Clearway wrote the checkpoint, and only that one can go on from it")]
+    Code,
+    /// The file is of another run.
+    #[error("the checkpoint is of another scenario, or of one with other settings or another seed")]
+    Model,
+    /// A file could not be written or read.
+    #[error("{0}")]
+    File(#[from] io::Error),
+    /// The run can't be prepared.
+    #[error(transparent)]
+    Run(#[from] SimError),
+}
+
+impl Simulation {
+    /// Writes a checkpoint between two calls of [`Simulation::step`]. Rows that have left memory are on their disk
+    /// before it is complete.
+    ///
+    /// # Errors
+    /// If a file can't be written.
+    pub fn save(&mut self, to: &mut dyn Write) -> Result<(), CheckpointError> {
+        self.journal.sync()?;
+        self.sampler.sync()?;
+        let mut sealed = Sealed { to, hasher: blake3::Hasher::new() };
+        sealed.write_all(MARK)?;
+        sealed.write_all(&code())?;
+        sealed.write_all(hash_of(&self.model).as_bytes())?;
+        postcard::to_io(&self.state(), &mut sealed).map_err(io::Error::other)?;
+        let seal = sealed.hasher.finalize();
+        to.write_all(seal.as_bytes())?;
+        Ok(())
+    }
+
+    /// Prepares a run of a model that goes on from a checkpoint. The spools are those of [`Simulation::spooled`], and
+    /// still have the rows that the run handed out.
+    ///
+    /// # Errors
+    /// If the checkpoint is damaged, of another model or of another version, or the rows are gone.
+    pub fn resume(
+        model: &Model,
+        spools: [Option<Box<dyn Spool>>; 2],
+        from: &[u8],
+    ) -> Result<Simulation, CheckpointError> {
+        let state = opened(from, model)?;
+        let mut sim = Simulation::spooled(model, spools)?;
+        let [flows, samples] = [sim.journal.take_spool(), sim.sampler.take_spool()];
+        sim.set_state(state)?;
+        sim.journal.attach(model, flows)?;
+        sim.sampler.attach(model, samples)?;
+        for (port, out) in sim.net.ports.enumerate().filter(|(_, out)| !out.up) {
+            sim.router.set_up(&sim.model.topology, port, out.up);
+        }
+        Ok(sim)
+    }
+}
+
+/// Declares the fields of [`Simulation`] that a checkpoint holds, and those that are made again from the model. A field
+/// that is in neither list does not compile.
+macro_rules! state {
+    (kept: $($kept:ident)+; made: $($made:ident)+;) => {
+        impl Simulation {
+            /// The state, to be written.
+            fn state(&self) -> impl Serialize {
+                let Simulation { $($kept,)+ $($made: _,)+ } = self;
+                ($($kept,)+)
+            }
+
+            /// Takes a state over that was written.
+            fn set_state(&mut self, mut state: &[u8]) -> Result<(), CheckpointError> {
+                $(let $kept;)+
+                $($kept = next(&mut state)?;)+
+                $(self.$kept = $kept;)+
+                if state.is_empty() { Ok(()) } else { Err(CheckpointError::Damaged) }
+            }
+        }
+    };
+}
+state! {
+    kept: net hosts sources journal shares sampler window observers quiet_since events ended;
+    made: model router watches_rtt switches_notify fetches_ahead;
+}
+
+/// Reads the next value of a state.
+fn next<'a, T: Deserialize<'a>>(state: &mut &'a [u8]) -> Result<T, CheckpointError> {
+    // Postcard can refuse a state whose seal is whole only if the sources differ after all.
+    let (value, rest) = postcard::take_from_bytes(state).map_err(|_| CheckpointError::Code)?;
+    *state = rest;
+    Ok(value)
+}
+
+/// The state in a checkpoint, if it is whole and a run of `model` may go on from it.
+fn opened<'a>(from: &'a [u8], model: &Model) -> Result<&'a [u8], CheckpointError> {
+    let rest = from.strip_prefix(MARK).ok_or(CheckpointError::Foreign)?;
+    if rest.len() < 3 * HASH {
+        return Err(CheckpointError::Damaged);
+    }
+    let (sealed, seal) = from.split_at(from.len() - HASH);
+    if blake3::hash(sealed).as_bytes() != seal {
+        return Err(CheckpointError::Damaged);
+    }
+    let (codes, rest) = rest.split_at(HASH);
+    if codes != code() {
+        return Err(CheckpointError::Code);
+    }
+    let (of_model, rest) = rest.split_at(HASH);
+    if of_model != hash_of(model).as_bytes() {
+        return Err(CheckpointError::Model);
+    }
+    Ok(&rest[..rest.len() - HASH])
+}
+
+/// The hash of the simulator's sources and of its dependencies' versions, which `build.rs` computes.
+fn code() -> [u8; HASH] {
+    *blake3::hash(env!("CLEARWAY_SOURCES").as_bytes()).as_bytes()
+}
+
+/// The hash of a model. Its debug output shows every field, and numbers to the last digit.
+fn hash_of(model: &Model) -> blake3::Hash {
+    struct Text(blake3::Hasher);
+    impl std::fmt::Write for Text {
+        fn write_str(&mut self, text: &str) -> std::fmt::Result {
+            self.0.update(text.as_bytes());
+            Ok(())
+        }
+    }
+    let mut text = Text(blake3::Hasher::new());
+    write!(text, "{model:?}").expect("a hash takes any text");
+    text.0.finalize()
+}
+
+/// A writer that hashes all that passes.
+struct Sealed<'a> {
+    to: &'a mut dyn Write,
+    hasher: blake3::Hasher,
+}
+
+impl Write for Sealed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}

@@ -1,0 +1,226 @@
+//! Scenarios in which transports of several kinds share one network, with frames, classes, credit classes, flow control,
+//! memory and loss drawn at random.
+
+use clearway_proto::TRANSPORTS;
+use clearway_sim::model::*;
+use clearway_sim::scenario::{Overrides, Scenario};
+use clearway_topology::PortId;
+use clearway_units::{Span, Time};
+use proptest::prelude::*;
+use proptest::sample::select;
+use std::path::Path;
+
+/// The hosts of every network here, at least.
+const HOSTS: u32 = 6;
+
+fn pick(values: &'static [&'static str]) -> impl Strategy<Value = String> {
+    select(values).prop_map(String::from)
+}
+
+/// Returns a line of a table, or nothing.
+fn maybe(key: &'static str, values: &'static [&'static str]) -> impl Strategy<Value = String> {
+    let line = select(values).prop_map(move |value| format!("{key} = {value}\n"));
+    prop_oneof![1 => Just(String::new()), 1 => line]
+}
+
+fn topology() -> impl Strategy<Value = String> {
+    let kinds = &[
+        "kind = \"star\"\nhosts = 6",
+        "kind = \"dumbbell\"\npairs = 3",
+        "kind = \"parking-lot\"\nbottlenecks = 2",
+        "kind = \"fat-tree\"",
+        "kind = \"leaf-spine\"\nleaves = 3\nhosts_per_leaf = 2",
+    ];
+    let rate = select(&["1 Gbps", "10 Gbps", "25 Gbps", "100 Gbps", "400 Gbps", "800 Gbps"][..]);
+    (pick(kinds), rate, 0u32..20_000)
+        .prop_map(|(kind, rate, ns)| format!("[topology]\n{kind}\nrate = \"{rate}\"\ndelay = \"{ns} ns\"\n"))
+}
+
+fn network() -> impl Strategy<Value = String> {
+    let keys = (
+        maybe("routing", &["\"ecmp\"", "\"spray\"", "\"ns2-xpass\""]),
+        maybe("payload", &["\"64 B\"", "\"536 B\"", "\"1000 B\"", "\"4096 B\"", "\"9000 B\""]),
+        maybe("framing", &["\"ns-2\""]),
+        maybe("whole_ns", &["true"]),
+        maybe("processing_delay", &["\"1 us\"", "{ uniform = [\"0 us\", \"5 us\"] }"]),
+    );
+    keys.prop_map(|(routing, payload, framing, whole, delay)| {
+        format!("[network]\n{routing}{payload}{framing}{whole}\n[host]\n{delay}")
+    })
+}
+
+/// Returns the table `[switch]`: memory, marks, flow control and limits of credits. `credits` says whether there are
+/// credits, `classes` holds the classes of packets and of credits.
+fn switch(credits: bool, classes: String) -> impl Strategy<Value = String> {
+    let memory = (
+        maybe("buffer", &["\"20 KB\"", "\"5 packets\"", "\"2 slots\"", "\"1 MB\""]),
+        maybe("shared_buffer", &["\"1 MB\"", "\"40 MB\"", "\"400 MB\""]),
+        maybe("marking", &["\"by-rate\"", "\"red\"", "\"off\"", "\"8 packets\"", "\"30 KB\""]),
+    );
+    let control = (
+        select(&["", "pfc = true\n", "pfc = false\n"][..]),
+        maybe("pfc_alpha", &["0.01", "1", "8"]),
+        maybe("pfc_reserve", &["\"0 B\"", "\"20 KB\""]),
+        maybe("pfc_resume_offset", &["\"0 B\"", "\"10 KB\""]),
+        maybe("pfc_response", &["\"1 us\"", "\"9 us\""]),
+        maybe("pfc_storm", &["\"1 us\"", "\"1 ms\""]),
+    );
+    let limits = (
+        select(&["8", "1", "64"][..]),
+        maybe("credit_queue_bytes", &["true"]),
+        maybe("credit_share", &["0.5", "0.9"]),
+        maybe("credit_bucket_empty", &["true"]),
+    );
+    (memory, control, limits).prop_map(move |(memory, control, limits)| {
+        let mut text = format!("[switch]\n{}{}{}", memory.1, memory.2, control.0);
+        if !control.0.contains("true") {
+            text += &memory.0;
+        } else {
+            text += &[control.1, control.2, control.3, control.4, control.5].concat();
+        }
+        if credits {
+            text += &format!("credit_queue = {}\n{}{}{}", limits.0, limits.1, limits.2, limits.3);
+        }
+        text + &classes
+    })
+}
+
+/// Returns up to three classes of data and up to three of credits, with their counts.
+fn classes() -> impl Strategy<Value = (usize, usize, String)> {
+    let memory = &["", "", "lossless = false\n", "lossless = false\nbuffer = \"30 KB\"\n"][..];
+    let class = || (0u8..3, 1u32..4, select(memory));
+    let credit_class = || (0u8..3, 1u32..4, maybe("queue", &["2", "32"]), maybe("share", &["0.2", "1.0"]));
+    let some = |most| prop_oneof![Just(0usize), 1usize..most];
+    let each = (prop::array::uniform3(class()), prop::array::uniform3(credit_class()));
+    (some(4), some(4), each).prop_map(|(count, credit_count, (classes, credit_classes))| {
+        let mut text = String::new();
+        for (index, (priority, weight, memory)) in classes[..count].iter().enumerate() {
+            let own = format!("name = \"c{index}\"\npriority = {priority}\nweight = {weight}\n");
+            text += &format!("[[switch.class]]\n{own}{memory}");
+        }
+        for (index, (priority, weight, queue, share)) in credit_classes[..credit_count].iter().enumerate() {
+            let own = format!("name = \"k{index}\"\npriority = {priority}\nweight = {weight}\n");
+            text += &format!("[[switch.credit_class]]\n{own}{queue}{share}");
+        }
+        (count, credit_count, text)
+    })
+}
+
+/// A traffic entry, drawn before it is known which transports and classes there are.
+#[derive(Clone, Debug)]
+struct Entry {
+    pattern: String,
+    transport: usize,
+    low_priority: bool,
+    class: usize,
+    ack_class: usize,
+    credit_class: usize,
+}
+
+fn entry() -> impl Strategy<Value = Entry> {
+    let start = 0u32..300;
+    let bytes = prop_oneof![1u64..3_000, 1u64..60_000, 1u64..400_000];
+    let incast = (1u32..6, bytes.clone(), start.clone(), maybe("connections", &["\"per-round\""]), 1u32..3)
+        .prop_map(|(senders, bytes, us, connections, rounds)| {
+            format!(
+                "kind = \"incast\"\nreceiver = 5\nsenders = {senders}\nsize = \"{bytes} B\"\nstart = \"{us} us\"\n\
+                 rounds = {rounds}\n{connections}"
+            )
+        });
+    let permutation = (bytes.clone(), start).prop_map(|(bytes, us)| {
+        format!("kind = \"permutation\"\nsize = \"{bytes} B\"\nstart = \"{us} us\"\nspread = \"20 us\"\n")
+    });
+    let asked = (1u32..6, 1u32..4).prop_map(|(fan_out, rounds)| {
+        format!("kind = \"partition-aggregate\"\nclient = 0\nfan_out = {fan_out}\nrounds = {rounds}\nrequest = \"200 B\"\n")
+    });
+    let flow = (0..HOSTS, 1..HOSTS, bytes, prop_oneof![3 => Just(None), 1 => (301u32..900).prop_map(Some)]);
+    let listed = prop::collection::vec(flow, 1..6).prop_map(|flows| {
+        let flow = |&(src, step, bytes, stop): &(u32, u32, u64, Option<u32>)| {
+            let stop = stop.map_or(String::new(), |us| format!(", stop = \"{us} us\""));
+            format!("{{ src = {src}, dst = {}, size = \"{bytes} B\"{stop} }}", (src + step) % HOSTS)
+        };
+        format!("kind = \"flows\"\nlist = [{}]\n", flows.iter().map(flow).collect::<Vec<_>>().join(", "))
+    });
+    let pattern = prop_oneof![incast, permutation, asked, listed];
+    (pattern, 0..TRANSPORTS.len(), any::<bool>(), 0usize..3, 0usize..3, 0usize..3).prop_map(
+        |(pattern, transport, low_priority, class, ack_class, credit_class)| Entry {
+            pattern,
+            transport,
+            low_priority,
+            class,
+            ack_class,
+            credit_class,
+        },
+    )
+}
+
+impl Entry {
+    fn name(&self) -> &'static str {
+        TRANSPORTS[self.transport].name
+    }
+
+    fn uses_credits(&self) -> bool {
+        super::transport(self.name()).needs().credits.is_some()
+    }
+
+    /// Returns the entry as a table of a scenario with so many classes of packets and of credits.
+    fn text(&self, classes: usize, credit_classes: usize) -> String {
+        // EC4 and ExpressPass ask for different queues unless the scenario says otherwise, and so does low_priority.
+        let unscheduled = self.low_priority && self.name() == "expresspass";
+        let own = if unscheduled { ", low_priority = 1" } else { "" };
+        let mut text =
+            format!("[[traffic]]\ntransport = {{ name = \"{}\"{own} }}\n{}", self.name(), self.pattern);
+        if classes > 0 {
+            let (class, ack_class) = (self.class % classes, self.ack_class % classes);
+            text += &format!("class = \"c{class}\"\nack_class = \"c{ack_class}\"\n");
+        }
+        if credit_classes > 0 && self.uses_credits() {
+            text += &format!("credit_class = \"k{}\"\n", self.credit_class % credit_classes);
+        }
+        text
+    }
+}
+
+fn troubles() -> impl Strategy<Value = String> {
+    let loss = prop_oneof![3 => Just(String::new()), 1 => (1u32..50).prop_map(|permille| {
+        format!("[[loss]]\nprobability = 0.{permille:03}\n")
+    })];
+    loss
+}
+
+/// Draws scenario files with several transports in one network.
+pub fn scenarios() -> impl Strategy<Value = String> {
+    let mixed = (prop::collection::vec(entry(), 1..5), classes());
+    mixed.prop_flat_map(|(entries, (count, credit_count, classes))| {
+        let has_credits = entries.iter().any(Entry::uses_credits);
+        let credit_count = if has_credits { credit_count } else { 0 };
+        let cut = classes.find("[[switch.credit_class]]").filter(|_| !has_credits);
+        let classes = classes[..cut.unwrap_or(classes.len())].to_string();
+        let traffic: String = entries.iter().map(|entry| entry.text(count, credit_count)).collect();
+        (any::<u32>(), topology(), network(), switch(has_credits, classes), troubles()).prop_map(
+            move |(seed, topology, network, switch, troubles)| {
+                format!("seed = {seed}\nstop = \"100 s\"\n{topology}{network}{switch}{traffic}{troubles}")
+            },
+        )
+    })
+}
+
+/// Returns the model of a scenario, or the line in which it is refused.
+pub fn model(text: &str) -> Result<Model, String> {
+    let read = Scenario::parse(text, "mix.toml", Path::new("."), &Overrides::default());
+    read.map(|scenario| scenario.model).map_err(|error| error.to_string())
+}
+
+/// Returns the model with every port and flow sampled, about 200 times in a run of this length, and a window of
+/// measurement.
+pub fn watched(model: &Model, end: Time) -> Model {
+    let every = Span::from_us(50).max((end - Time::ZERO) / 200);
+    let ports: Vec<PortId> = (0..model.topology.ports().len() as u32).map(PortId).collect();
+    let of_ports = [Probe::Queue(ports.clone()), Probe::CreditQueue(ports.clone()), Probe::Drops(ports)];
+    let of_traffic = (0..model.traffic.len())
+        .flat_map(|index| [Probe::Throughput(index), Probe::Sender(index), Probe::Losses(index)]);
+    let sample = |what| Sample { name: "p".into(), every, what };
+    let at = |us| Some(Time::ZERO + Span::from_us(us));
+    let measure = Measure { from: at(model.seed % 200), until: at(200 + model.seed % 300) };
+    Model { samples: of_ports.into_iter().chain(of_traffic).map(sample).collect(), measure, ..model.clone() }
+}
