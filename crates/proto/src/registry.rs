@@ -4,7 +4,7 @@
 use crate::endpoint::{Env, Receiver, ReceiverVisitor, Sender, SenderVisitor};
 use crate::mechanism::{MechanismInfo, PortMechanism, PortState};
 use crate::needs::Needs;
-use crate::packet::{Extra, Packet};
+use crate::packet::{Extra, Flags, Packet};
 use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::transport::{Transport, TransportInfo, set_param};
 use clearway_schema::{Declared, Error, Value};
@@ -193,7 +193,7 @@ macro_rules! transports {
             }
 
             /// Returns [`PortMechanism::SEES_DEPARTURES`].
-            pub fn sees_departures(&self) -> bool {
+            pub fn sees_departures(&self) -> Option<Flags> {
                 match self { $(AnyMechanism::$Variant(_) => <MechanismOf<$Transport>>::SEES_DEPARTURES,)+ }
             }
 

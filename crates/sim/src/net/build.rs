@@ -116,7 +116,7 @@ impl Network {
             let (sees_arrivals, sees_departures) = (protocol.sees_arrivals(), protocol.sees_departures());
             let number = self.mechanisms.push(Mechanism::new(protocol, id));
             made.special.at_arrival = sees_arrivals.then_some(number);
-            made.special.at_departure = sees_departures.then_some(number);
+            made.special.at_departure = sees_departures.map(|flags| (number, flags));
         }
         made
     }

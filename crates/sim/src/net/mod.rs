@@ -49,4 +49,4 @@ pub use build::horizon;
 pub use flow_control::FlowControlSummary;
 pub use network::{Network, Next};
 pub use paths::{Paths, Route, Way};
-pub use slab::{Parcel, Slab};
+pub use slab::{Addition, Parcel, Slab};

@@ -13,11 +13,11 @@ use super::plain::PlainQueue;
 use super::port::{ControlWork, Port};
 use super::residents::Residents;
 use super::scheduler::Arbiter;
-use super::slab::{Parcel, Slab};
+use super::slab::{Addition, Parcel, Slab};
 use crate::engine::{Agenda, EventKind};
 use crate::ids::{ClassId, FlowSlot, Id, IdVec, LossId, PacketId, PlainId, QueueId};
 use crate::trace::Recorder;
-use clearway_proto::{Extra, Flags, Packet};
+use clearway_proto::{Flags, Packet};
 use clearway_topology::PortId;
 use clearway_units::Time;
 use serde::{Deserialize, Serialize};
@@ -86,7 +86,7 @@ impl Network {
     pub fn enter(
         &mut self,
         packet: Packet,
-        extra: &Extra,
+        extra: Addition<'_>,
         flow: FlowSlot,
         class: ClassId,
         way: Way,
@@ -105,7 +105,7 @@ impl Network {
             class_at_host: class,
         });
         if has_extra {
-            self.slab.set_extra(id, *extra);
+            self.slab.set_extra(id, extra);
         }
         (id, self.paths.port(way.first))
     }

@@ -91,7 +91,6 @@ impl Network {
     }
 
     /// Puts a packet into a queue where there is flow control.
-    #[cold]
     #[inline(never)]
     pub(super) fn enqueue_under_control(&mut self, port: PortId, id: PacketId) {
         let now = self.now();
@@ -125,7 +124,6 @@ impl Network {
     }
 
     /// A packet leaves the memory of the switch of a port: the port from which it came may go on if it was stopped.
-    #[cold]
     #[inline(never)]
     pub(super) fn leave_memory(&mut self, port: PortId, id: PacketId) {
         let parcel = &self.slab[id];
@@ -137,7 +135,6 @@ impl Network {
     }
 
     /// Answers whether a pause frame waits at a port, or a class that is not stopped has something to send.
-    #[cold]
     #[inline(never)]
     pub(super) fn may_send(&self, port: PortId) -> bool {
         let out = &self.ports[port];

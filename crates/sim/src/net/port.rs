@@ -3,7 +3,7 @@
 use super::books::ByReason;
 use super::link::Link;
 use crate::ids::{CardId, ClassSet, CreditsId, LossId, MechanismId, PlainId, QueueId};
-use clearway_proto::{Framing, Packet};
+use clearway_proto::{Flags, Framing, Packet};
 use clearway_topology::NodeId;
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -90,8 +90,8 @@ pub struct Special {
     pub loss: Option<LossId>,
     /// The mechanism that looks at packets that arrive.
     pub at_arrival: Option<MechanismId>,
-    /// The mechanism that looks at packets that depart.
-    pub at_departure: Option<MechanismId>,
+    /// The mechanism that looks at packets that depart, and the flags of those at which it looks.
+    pub at_departure: Option<(MechanismId, Flags)>,
     /// Set if a trace covers the port.
     pub is_traced: bool,
 }

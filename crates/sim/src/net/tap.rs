@@ -19,7 +19,7 @@ impl Network {
             id,
             flow: parcel.flow,
             packet: &parcel.packet,
-            extra: has_extra.then(|| self.slab.extra(id)),
+            extra: has_extra.then(|| *self.slab.extra(id)),
             hops_left: parcel.hops_left,
             class: parcel.class_at(self.ports[port].card.is_some()),
         };

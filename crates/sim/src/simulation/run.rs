@@ -10,7 +10,7 @@ use crate::ids::{FlowSlot, Id, PacketId, SeriesId};
 use crate::metrics::{Ended, FlowCounts, Sampler, Window};
 use crate::model::Model;
 use crate::net::Network;
-use clearway_proto::{Extra, Flags, Header, Packet};
+use clearway_proto::{Header, Packet};
 use clearway_units::{Span, Time};
 use thiserror::Error;
 
@@ -212,22 +212,14 @@ impl Simulation {
     fn hand_over(&mut self, id: PacketId) {
         let parcel = &self.net.slab[id];
         let (packet, slot) = (parcel.packet, parcel.flow);
-        // Most packets have nothing beside them, and what few have is large.
-        let held;
-        let extra = if packet.flags.has(Flags::EXTRA) {
-            held = self.net.slab.extra(id);
-            &held
-        } else {
-            &Extra::None
-        };
         self.net.deliver(id);
         if packet.kind().is_for_receiver() {
-            self.drive_receiver(slot, Input::Packet(&packet, extra));
+            self.drive_receiver(slot, Input::Packet(&packet, id));
         } else {
             if self.watches_rtt {
                 self.watch_rtt(slot, &packet);
             }
-            self.drive_sender(slot, Input::Packet(&packet, extra));
+            self.drive_sender(slot, Input::Packet(&packet, id));
         }
     }
 
