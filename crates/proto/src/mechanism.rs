@@ -6,11 +6,11 @@
 //!
 //! The driver of a mechanism follows one rule. Each packet that arrives, dropped later or not, goes to
 //! [`PortMechanism::on_arrival`] if [`PortMechanism::SEES_ARRIVALS`]; each packet that leaves for the link goes to
-//! [`PortMechanism::on_departure`] if [`PortMechanism::SEES_DEPARTURES`]. [`PortMechanism::on_timeout`] is called at
+//! [`PortMechanism::on_departure`] if it has the flags of [`PortMechanism::SEES_DEPARTURES`]. [`PortMechanism::on_timeout`] is called at
 //! [`PortMechanism::next_timeout`], and then [`PortMechanism::poll_cnp`] until it returns `None`. A call too early is
 //! harmless.
 
-use crate::packet::{Extra, Packet};
+use crate::packet::{Extra, Flags, Packet};
 use clearway_schema::{Declared, Spec, declare};
 use clearway_units::{Rate, Time};
 use serde::{Deserialize, Serialize};
@@ -40,8 +40,9 @@ pub trait PortMechanism: Debug + Sized {
     const KEYS: &'static [&'static str] = &[];
     /// True if the port calls [`PortMechanism::on_arrival`].
     const SEES_ARRIVALS: bool = false;
-    /// True if the port calls [`PortMechanism::on_departure`].
-    const SEES_DEPARTURES: bool = false;
+    /// The flags of the packets for which the port calls [`PortMechanism::on_departure`], [`Flags::NONE`] for all
+    /// packets; `None` if it never does.
+    const SEES_DEPARTURES: Option<Flags> = None;
     /// True if the mechanism asks for CNPs, which then have a class of their own.
     const SENDS_CNPS: bool = false;
 

@@ -4,7 +4,7 @@
 use crate::endpoint::{Env, Receiver, ReceiverVisitor, Sender, SenderVisitor};
 use crate::mechanism::{MechanismInfo, PortMechanism, PortState};
 use crate::needs::Needs;
-use crate::packet::{Extra, Packet};
+use crate::packet::{Extra, Flags, Packet};
 use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::transport::{Transport, TransportInfo, set_param};
 use clearway_schema::{Declared, Error, Value};
@@ -193,7 +193,7 @@ macro_rules! transports {
             }
 
             /// Returns [`PortMechanism::SEES_DEPARTURES`].
-            pub fn sees_departures(&self) -> bool {
+            pub fn sees_departures(&self) -> Option<Flags> {
                 match self { $(AnyMechanism::$Variant(_) => <MechanismOf<$Transport>>::SEES_DEPARTURES,)+ }
             }
 
@@ -262,8 +262,8 @@ macro_rules! transports {
                 match self { $(AnySender::$Variant(sender) => Box::new(sender),)+ }
             }
 
-            /// Runs `visitor` on the sender inside.
-            #[inline]
+            /// Runs `visitor` on the sender inside. The caller shall not be inlined: it holds the code of all transports.
+            #[inline(always)]
             pub fn visit<V: SenderVisitor>(&mut self, visitor: V) -> V::Output {
                 match self { $(AnySender::$Variant(sender) => visitor.visit(sender),)+ }
             }
@@ -275,8 +275,8 @@ macro_rules! transports {
                 match self { $(AnyReceiver::$Variant(receiver) => Box::new(receiver),)+ }
             }
 
-            /// Runs `visitor` on the receiver inside.
-            #[inline]
+            /// Runs `visitor` on the receiver inside. The caller shall not be inlined: it holds the code of all transports.
+            #[inline(always)]
             pub fn visit<V: ReceiverVisitor>(&mut self, visitor: V) -> V::Output {
                 match self { $(AnyReceiver::$Variant(receiver) => visitor.visit(receiver),)+ }
             }

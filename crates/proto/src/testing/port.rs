@@ -101,7 +101,10 @@ impl Port {
         self.sent += item.packet.wire as u64;
         self.free_at = now + self.config.rate.time_to_send(Bytes::new(item.packet.wire as u64));
         let state = self.state(now);
-        if let Some(mechanism) = self.mechanism.as_mut().filter(|mechanism| mechanism.sees_departures()) {
+        let flags = item.packet.flags;
+        let sees =
+            |mechanism: &&mut AnyMechanism| mechanism.sees_departures().is_some_and(|seen| flags.has(seen));
+        if let Some(mechanism) = self.mechanism.as_mut().filter(sees) {
             let extra = item.packet.flags.has(Flags::EXTRA).then_some(&mut item.extra);
             mechanism.on_departure(&mut item.packet, extra, state);
         }

@@ -36,6 +36,15 @@ impl Parcel {
     }
 }
 
+/// The addition of a packet that enters, if the packet is flagged [`Flags::EXTRA`].
+pub enum Addition<'a> {
+    /// The packet's end made it.
+    New(&'a Extra),
+    /// It came with the packet that this one answers, and which has just been taken out. It stays in its place if this
+    /// packet follows there.
+    Of(PacketId),
+}
+
 /// All packets in the network.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Slab {
@@ -64,15 +73,26 @@ impl Slab {
         self.free = Some(id);
     }
 
-    /// Keeps an addition of a packet that is flagged [`Flags::EXTRA`].
-    pub fn set_extra(&mut self, id: PacketId, extra: Extra) {
-        self.extras.cover(id, Extra::default());
-        self.extras[id] = extra;
+    /// Keeps the addition of a packet that is flagged [`Flags::EXTRA`].
+    pub fn set_extra(&mut self, id: PacketId, from: Addition<'_>) {
+        self.extras.cover(id, Extra::None);
+        match from {
+            Addition::New(extra) => self.extras[id].take_over(extra),
+            Addition::Of(other) if other == id => {}
+            Addition::Of(other) => self.extras[id] = self.extras[other],
+        }
     }
 
-    /// The addition of a packet that is flagged [`Flags::EXTRA`].
-    pub fn extra(&self, id: PacketId) -> Extra {
-        self.extras[id]
+    /// The addition of a packet that is flagged [`Flags::EXTRA`], also if the packet has just been taken out.
+    #[inline]
+    pub fn extra(&self, id: PacketId) -> &Extra {
+        &self.extras[id]
+    }
+
+    /// As [`Slab::extra`], to be changed.
+    #[inline]
+    pub fn extra_mut(&mut self, id: PacketId) -> &mut Extra {
+        &mut self.extras[id]
     }
 
     /// A packet and its addition, if it has one, to be changed.

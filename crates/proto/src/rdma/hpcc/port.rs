@@ -14,7 +14,7 @@ pub struct TelemetryPort {
 impl PortMechanism for TelemetryPort {
     type Config = NoConstants;
     const NAME: &'static str = "telemetry";
-    const SEES_DEPARTURES: bool = true;
+    const SEES_DEPARTURES: Option<Flags> = Some(Flags::TELEMETRY);
 
     fn new(_: &NoConstants, rate: Rate) -> TelemetryPort {
         TelemetryPort { rate }
@@ -24,15 +24,11 @@ impl PortMechanism for TelemetryPort {
     fn on_departure(&mut self, packet: &mut Packet, extra: Option<&mut Extra>, port: PortState) {
         let Some(extra) = extra.filter(|_| packet.flags.has(Flags::TELEMETRY)) else { return };
         let hop = Hop { left: port.now, sent: port.sent, queued: port.queued, rate: self.rate };
-        match extra {
-            Extra::Hops(hops) => {
-                hops.push(hop);
-            }
-            _ => {
-                let mut hops = Hops::default();
-                hops.push(hop);
-                *extra = Extra::Hops(hops);
-            }
+        if !matches!(extra, Extra::Hops(_)) {
+            *extra = Extra::Hops(Hops::default());
+        }
+        if let Extra::Hops(hops) = extra {
+            hops.push(hop);
         }
     }
 }

@@ -46,7 +46,7 @@ impl PortMechanism for PhantomQueue {
     const NAME: &'static str = "phantom queue";
     const PREFIX: &'static str = "phantom";
     const KEYS: &'static [&'static str] = &["drain", "threshold"];
-    const SEES_DEPARTURES: bool = true;
+    const SEES_DEPARTURES: Option<Flags> = Some(Flags::NONE);
 
     fn new(config: &PhantomConfig, rate: Rate) -> PhantomQueue {
         PhantomQueue {

@@ -15,7 +15,7 @@
 //! - A packet whose arrival spans the end of an interval counts in the interval in which its arrival began.
 
 use crate::mechanism::{PortMechanism, PortState};
-use crate::packet::{Extra, Header, Packet};
+use crate::packet::{Extra, Flags, Header, Packet};
 use clearway_schema::declare;
 use clearway_units::{Rate, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -72,7 +72,7 @@ impl PortMechanism for RcpRate {
     const PREFIX: &'static str = "rcp";
     const KEYS: &'static [&'static str] = &["alpha", "beta", "gamma"];
     const SEES_ARRIVALS: bool = true;
-    const SEES_DEPARTURES: bool = true;
+    const SEES_DEPARTURES: Option<Flags> = Some(Flags::NONE);
 
     fn new(config: &RcpConfig, rate: Rate) -> RcpRate {
         let interval = config.initial_rtt.min(config.interval_max);
