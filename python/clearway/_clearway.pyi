@@ -121,6 +121,16 @@ class _Estimate(TypedDict):
     cpu_s: float
     how: dict[str, str]
 
+class _Partition(TypedDict):
+    parts: int
+    refusal: str | None
+    loads: list[float]
+    hosts: list[int]
+    switches: list[int]
+    cut_links: int
+    cut_traffic: float
+    width_s: float | None
+
 class _Example(TypedDict):
     name: str
     summary: str
@@ -196,6 +206,7 @@ class Scenario:
     @property
     def seed(self) -> int: ...
     def estimate(self) -> _Estimate: ...
+    def partition(self, parts: int) -> _Partition: ...
     def to_toml(self) -> str: ...
     def run(
         self,
@@ -203,6 +214,7 @@ class Scenario:
         *,
         spool: str | PathLike[str] | None = None,
         part_rows: int = ...,
+        threads: int = ...,
     ) -> Results: ...
 
 @final

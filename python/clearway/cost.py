@@ -14,17 +14,18 @@ from pathlib import Path
 
 
 class Meter:
-    """Measures from its making on. CPU seconds are of the calling thread, which is the one that simulates."""
+    """Measures from its making on. CPU seconds are of the calling thread or, if several simulate, of the process."""
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int = 1) -> None:
         with suppress(OSError):  # Linux only: lets the peak start anew, so that runs of one process can be told apart.
             Path("/proc/self/clear_refs").write_text("5")
         self._wall = time.perf_counter()
-        self._cpu = time.thread_time()
+        self._clock = time.thread_time if threads == 1 else time.process_time
+        self._cpu = self._clock()
 
     def read(self, link_transmissions: int) -> dict[str, float | int]:
         """Wall and CPU seconds, speed, and the process's peak memory since the meter was made."""
-        cpu_s = time.thread_time() - self._cpu
+        cpu_s = self._clock() - self._cpu
         return {
             "wall_s": round(time.perf_counter() - self._wall, 4),
             "cpu_s": round(cpu_s, 4),

@@ -33,6 +33,7 @@ def run(
     force: bool = False,
     progress: ProgressCallback | bool | None = None,
     memory: int | str | None = None,
+    threads: int = 1,
 ) -> Run:
     """Simulates a scenario and returns what happened.
 
@@ -44,6 +45,9 @@ def run(
     `progress=True` shows a bar on the terminal or in the notebook. A function is called at most ten times a second with
     a `Progress`; when it returns `False`, the run ends there and is returned with `interrupted` set. The interpreter is
     free for other threads meanwhile.
+
+    `threads` simulate parts of the network beside each other. Results don't depend on their number, and a scenario that
+    can't be cut runs on one thread (`clearway check` says why).
 
     A run that is estimated to take more than `memory`, as bytes or as `"8 GB"`, or more than the disk of `out` has, is
     refused. Without `memory`, the limit is what the environment variable `CLEARWAY_MEMORY` says or else what this
@@ -58,7 +62,7 @@ def run(
         folder.check_target(out, {"": loaded.to_toml()}, force=force)
     with progress_bar(quiet=progress is not True) as bar:
         watch = progress if callable(progress) else bar.start(loaded.name)
-        result, stopped = watched(loaded, transport=transport, set=set, progress=watch, out=out)
+        result, stopped = watched(loaded, transport=transport, set=set, progress=watch, out=out, threads=threads)
     if out is not None:
         result.save(out, force=force)
     if stopped:
@@ -73,12 +77,13 @@ def watched(
     set: Settings | None = None,  # noqa: A002
     progress: ProgressCallback | None = None,
     out: str | Path | None = None,
+    threads: int = 1,
 ) -> tuple[Run, bool]:
     """Runs a scenario as `simulate` does; the second value is true if Ctrl-C, in any thread, ended the run."""
     watch = Watch(progress)
     if watch.stopped():
         raise Interrupted
-    result = simulate(scenario, transport=transport, set=set, progress=watch, out=out)
+    result = simulate(scenario, transport=transport, set=set, progress=watch, out=out, threads=threads)
     return result, result.interrupted and not watch.declined
 
 
@@ -116,13 +121,17 @@ def simulate(
     progress: ProgressCallback | None = None,
     out: str | Path | None = None,
     part_rows: int = PART,
+    threads: int = 1,
 ) -> Run:
     """Runs a scenario that was read; `transport` and `set` are only noted.
 
     With `out`, rows leave memory for the disk of that folder, `part_rows` at a time, if there are many.
     """
-    meter = Meter()
-    results = scenario.run(progress, spool=None if out is None else nearest(Path(out)), part_rows=part_rows)
+    if threads < 1:
+        raise _clearway.ScenarioError(f"threads = {threads}: must be at least 1")
+    meter = Meter(threads)
+    spool = None if out is None else nearest(Path(out))
+    results = scenario.run(progress, spool=spool, part_rows=part_rows, threads=threads)
     totals = results.summary
     overrides: dict[str, Any] = {"set": {key: text_of(value) for key, value in (set or {}).items()}}
     if transport is not None:

@@ -178,7 +178,7 @@ BAD_CALLS = [
     ["run", "small.toml", "--set", "seed=1", "--set", "seed=2"],
     ["run", "small.toml", "--seed", "-1"],
     ["run", "small.toml", "--seed", "many"],
-    ["run", "small.toml", "--threads", "2"],
+    ["run", "small.toml", "--threads", "0"],
     ["run", "small.toml", "--colour"],
     ["run", "small.toml", "--out", "small.toml"],
     ["compare", "small.toml", "--transports", ","],

@@ -10,6 +10,7 @@ import click
 from clearway.command.names import SCENARIO, TRANSPORT
 from clearway.command.shared import INTERRUPTED, console, notes, print_json, run_options, settings_dict
 from clearway.command.tables import print_runs
+from clearway.command.threads import say_threads
 
 if TYPE_CHECKING:
     from clearway.result import Run
@@ -34,7 +35,7 @@ def run(
     seed: int | None,
     out: Path | None,
     force: bool,
-    threads: int,  # noqa: ARG001 - checked to be 1
+    threads: int,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -52,6 +53,7 @@ def run(
     loaded = load_scenario(scenario, transport=transport, seed=seed, set=chosen, out=out or "out")
     out = out or default_folder(loaded, transports=True, seed=seed, settings=chosen)
     folder.check_target(out, {"": loaded.to_toml()}, force=force)
+    say_threads(notes(quiet=quiet), loaded, threads)
     with progress_bar(quiet=quiet or as_json) as bar:
         result = simulate(loaded, transport=transport, set=chosen, progress=bar.start(loaded.name), out=out)
     saved = result.save(out, force=force)

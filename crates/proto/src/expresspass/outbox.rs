@@ -176,8 +176,15 @@ impl Outbox {
     }
 
     /// Records that the frame that starts at `seq` leaves for the wire.
+    #[inline]
     pub fn on_sent(&mut self, seq: u64, now: Time) {
-        let index = self.segments.partition_point(|segment| segment.seq < seq);
+        // Most frames leave as soon as they are released, and are then the newest.
+        let is_newest = self.segments.back().is_some_and(|newest| newest.seq == seq);
+        let index = if is_newest {
+            self.segments.len() - 1
+        } else {
+            self.segments.partition_point(|segment| segment.seq < seq)
+        };
         match self.segments.get_mut(index) {
             Some(segment) if segment.seq == seq && segment.fate == Fate::Released => {
                 (segment.fate, segment.sent) = (Fate::InFlight, now);
@@ -188,8 +195,22 @@ impl Outbox {
 
     /// Records an acknowledgement: the receiver has all bytes below `ack`, the blocks `sack`, and data that was sent at
     /// `newest`. Frames that were sent `reorder` or more before `newest` and have not arrived are lost.
+    #[inline]
     pub fn on_ack(&mut self, ack: u64, sack: &[SackBlock], newest: Time, reorder: Span) {
         self.advance(ack);
+        if !sack.is_empty() {
+            self.on_sack(sack);
+        }
+        // While no frame is lost, the oldest one is newer than the last arrival, and no search is needed.
+        let overdue = self.segments.front().is_some_and(|front| front.sent.saturating_add(reorder) <= newest);
+        if overdue || !sack.is_empty() || self.acked < self.recover {
+            self.lose(|segment| segment.sent.saturating_add(reorder) <= newest);
+        }
+    }
+
+    /// Records that the blocks `sack` have arrived.
+    #[cold]
+    fn on_sack(&mut self, sack: &[SackBlock]) {
         for block in sack.iter().filter(|block| block.end > block.start) {
             let first = self.segments.partition_point(|segment| segment.seq < block.start);
             for index in first..self.segments.len() {
@@ -198,11 +219,6 @@ impl Outbox {
                 }
                 self.set_fate(index, Fate::Arrived);
             }
-        }
-        // While no frame is lost, the oldest one is newer than the last arrival, and no search is needed.
-        let overdue = self.segments.front().is_some_and(|front| front.sent.saturating_add(reorder) <= newest);
-        if overdue || !sack.is_empty() || self.acked < self.recover {
-            self.lose(|segment| segment.sent.saturating_add(reorder) <= newest);
         }
     }
 
@@ -232,17 +248,21 @@ impl Outbox {
     }
 
     /// Removes the frames below `ack`.
+    #[inline]
     fn advance(&mut self, ack: u64) {
         // An acknowledgement of bytes that were never sent is ignored, as in TCP.
         if ack <= self.acked || ack > self.high {
             return;
         }
         self.acked = ack;
-        while let Some(front) = self.segments.front().copied() {
+        while let Some(front) = self.segments.front() {
             if front.seq >= ack {
                 break;
             }
-            self.set_fate(0, Fate::Arrived);
+            // No count depends on the others.
+            if front.low || front.fate == Fate::Lost {
+                self.set_fate(0, Fate::Arrived);
+            }
             let front = &mut self.segments[0];
             if front.end() > ack {
                 // An acknowledgement can lie inside a frame only after going back.
@@ -257,6 +277,7 @@ impl Outbox {
     }
 
     /// Counts the frames in flight for which `is_late` is true as lost. Returns true if there were any.
+    #[inline(never)]
     fn lose(&mut self, is_late: impl Fn(&Segment) -> bool) -> bool {
         let mut any = false;
         for index in 0..self.segments.len() {

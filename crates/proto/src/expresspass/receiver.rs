@@ -293,9 +293,26 @@ impl<F: Feedback> CreditReceiver<F> {
         }
     }
 
-    /// Returns the next credit, if it is due and allowed.
+    /// Returns the next answer to a SYN, a stop or data, of which one is due.
+    #[cold]
+    fn next_answer(&mut self, extra: &mut Extra, now: Time) -> Packet {
+        let wire = self.framing.wire_min;
+        if let Some(echo) = self.accept.take() {
+            return self.packet(Header::CreditSynAck(self.answer(echo)), wire, now);
+        }
+        if let Some(echo) = self.answer_due.take() {
+            let mut ack = self.packet(Header::CreditAck(self.answer(echo)), wire, now);
+            self.add_sack(&mut ack, extra);
+            return ack;
+        }
+        self.nack = false;
+        self.packet(Header::CreditNack(self.answer(self.newest)), wire, now)
+    }
+
+    /// Returns the credit that is due, if it is allowed.
+    #[inline(never)]
     fn next_credit(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
-        if !self.sending || self.pacer.due() > cx.now || !self.is_allowed() {
+        if !self.is_allowed() {
             return None;
         }
         if self.feedback.trigger() == Trigger::Credit
@@ -380,24 +397,15 @@ impl<F: Feedback> Endpoint for CreditReceiver<F> {
         }
     }
 
+    #[inline]
     fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
-        if let Some(echo) = self.accept.take() {
-            let header = Header::CreditSynAck(self.answer(echo));
-            return Some(self.packet(header, self.framing.wire_min, cx.now));
+        if self.accept.is_some() || self.answer_due.is_some() || self.nack {
+            return Some(self.next_answer(extra, cx.now));
         }
-        if let Some(echo) = self.answer_due.take() {
-            let header = Header::CreditAck(self.answer(echo));
-            let mut ack = self.packet(header, self.framing.wire_min, cx.now);
-            self.add_sack(&mut ack, extra);
-            return Some(ack);
-        }
-        if std::mem::take(&mut self.nack) {
-            let header = Header::CreditNack(self.answer(self.newest));
-            return Some(self.packet(header, self.framing.wire_min, cx.now));
-        }
-        self.next_credit(extra, cx)
+        if self.pacer.due() <= cx.now { self.next_credit(extra, cx) } else { None }
     }
 
+    #[inline]
     fn next_timeout(&self) -> Time {
         if !self.sending {
             return Time::MAX;
@@ -406,6 +414,7 @@ impl<F: Feedback> Endpoint for CreditReceiver<F> {
         credit.min(self.update_at)
     }
 
+    #[inline]
     fn is_finished(&self) -> bool {
         !self.sending && self.end == Some(self.inbox.next())
     }

@@ -155,6 +155,7 @@ impl CreditSender {
     }
 
     /// Returns the next frame that a credit released.
+    #[inline(never)]
     fn granted(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         let grant = self.granted.pop_front()?;
         self.outbox.on_sent(grant.chunk.seq, cx.now);
@@ -162,6 +163,24 @@ impl CreditSender {
         let header = Header::CreditData { offset: chunk.seq, session, credit, echo };
         let packet = self.data(header, chunk, cx);
         Some(packet.with_flags(packet.flags.with_if(empties, Flags::EMPTY)))
+    }
+
+    /// Returns the packet that tells the receiver a signal.
+    #[cold]
+    fn signal(&mut self, signal: Signal, now: Time) -> Packet {
+        let (session, written) = (self.gate.session(), self.outbox.written());
+        let header = match signal {
+            Signal::Request => {
+                self.told = written;
+                let request = CreditRequest { session, wanted: self.backlog(), written };
+                if self.handshake { Header::CreditSyn(request) } else { Header::CreditRequest(request) }
+            }
+            Signal::Stop if self.closed => Header::CreditStop { session, end: written },
+            Signal::Stop => Header::CreditStop { session, end: self.outbox.high() },
+        };
+        let tells_end = signal == Signal::Stop && self.closed;
+        let flags = Flags::NONE.with_if(tells_end, Flags::LAST);
+        Packet::control(header, self.framing.wire_min, now).with_flags(flags)
     }
 
     /// Returns the data packet that carries `chunk` under the given header.
@@ -218,30 +237,20 @@ impl Endpoint for CreditSender {
         cx.stats.timeouts += self.gate.on_timer(backlog, cx.now) as u64;
     }
 
+    #[inline]
     fn poll_control(&mut self, _: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
         if self.config.release == Release::Queue && !self.granted.is_empty() {
             return self.granted(cx);
         }
-        let signal = self.gate.take_signal()?;
-        let (session, written) = (self.gate.session(), self.outbox.written());
-        let header = match signal {
-            Signal::Request => {
-                self.told = written;
-                let request = CreditRequest { session, wanted: self.backlog(), written };
-                if self.handshake { Header::CreditSyn(request) } else { Header::CreditRequest(request) }
-            }
-            Signal::Stop if self.closed => Header::CreditStop { session, end: written },
-            Signal::Stop => Header::CreditStop { session, end: self.outbox.high() },
-        };
-        let tells_end = signal == Signal::Stop && self.closed;
-        let flags = Flags::NONE.with_if(tells_end, Flags::LAST);
-        Some(Packet::control(header, self.framing.wire_min, cx.now).with_flags(flags))
+        self.gate.take_signal().map(|signal| self.signal(signal, cx.now))
     }
 
+    #[inline]
     fn next_timeout(&self) -> Time {
         self.gate.next_timeout()
     }
 
+    #[inline]
     fn is_finished(&self) -> bool {
         self.closed
             && self.gate.state() == State::Closed
