@@ -44,12 +44,13 @@ impl Sees {
     /// Returns true if the mechanism sees this packet.
     #[inline]
     pub fn has(self, packet: &Packet) -> bool {
-        match self {
-            Sees::Nothing => false,
-            Sees::All => true,
-            Sees::Data => packet.kind() == Kind::Data,
-            Sees::Telemetry => packet.flags.has(Flags::TELEMETRY),
-        }
+        // Most ports have no mechanism, so this comes first.
+        self != Sees::Nothing
+            && match self {
+                Sees::Data => packet.kind() == Kind::Data,
+                Sees::Telemetry => packet.flags.has(Flags::TELEMETRY),
+                _ => true,
+            }
     }
 }
 

@@ -43,7 +43,7 @@ pub struct Progress {
     pub stop: Option<Time>,
     /// The number of events handled.
     pub events: u64,
-    /// The number of packets put on links.
+    /// The number of packets put on links, those included whose turn at a port is known but has yet to come.
     pub link_transmissions: u64,
     /// The number of flows or messages started.
     pub flows_started: u64,
