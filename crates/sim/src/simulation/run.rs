@@ -14,9 +14,6 @@ use clearway_proto::{Header, Packet};
 use clearway_units::{Span, Time};
 use thiserror::Error;
 
-/// Events between two looks at whether the caller wants to stop.
-const SLICE: u64 = 1 << 16;
-
 /// Events between the steps in which what an event needs is fetched: about the time of a miss.
 const AHEAD: usize = 3;
 
@@ -81,10 +78,13 @@ pub struct Simulation {
 }
 
 impl Simulation {
+    /// The number of events between two looks at whether the caller wants to stop.
+    pub const SLICE: u64 = 1 << 16;
+
     /// Runs until the traffic is done or the scenario's stop time comes. `report` is called every 65,536 events; if
     /// it answers false the run ends there, and what was simulated so far is the result.
     pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> bool) {
-        while self.step(SLICE) {
+        while self.step(Simulation::SLICE) {
             if !report(&self.progress()) {
                 self.interrupt();
             }
