@@ -137,6 +137,7 @@ impl CreditPacer {
     }
 
     /// Returns the credit that is due and schedules the next one.
+    #[inline]
     pub fn send(&mut self, now: Time, rng: &mut Rng) -> CreditSlot {
         debug_assert!(now >= self.due, "a credit before its time");
         let slot = match self.config.around {

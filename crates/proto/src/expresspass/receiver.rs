@@ -222,6 +222,7 @@ impl<F: Feedback> CreditReceiver<F> {
         self.marked += (counted && marked) as u64;
     }
 
+    #[inline]
     fn on_data(
         &mut self,
         offset: u64,
@@ -266,6 +267,7 @@ impl<F: Feedback> CreditReceiver<F> {
     }
 
     /// Ends the update period and sets the new rate.
+    #[inline(never)]
     fn update(&mut self, now: Time) {
         let span = now.saturating_since(self.updated);
         if self.meter.received() == 0 && self.feedback.rate() * span.as_secs_f64() >= 1.0 {
@@ -339,6 +341,35 @@ impl<F: Feedback> CreditReceiver<F> {
         self.budget.as_ref().is_none_or(|budget| budget.allows(next, payload_max))
     }
 
+    /// Handles a packet of the sender that carries no data.
+    #[cold]
+    fn on_signal(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
+        match packet.header {
+            Header::CreditSyn(request) => {
+                self.accept = Some(packet.sent);
+                self.on_request(request, packet, cx);
+            }
+            Header::CreditRequest(request) => self.on_request(request, packet, cx),
+            Header::CreditStop { session, end } => self.on_stop(session, end, packet),
+            other => debug_assert!(false, "{other:?} is not for a receiver of credit transports"),
+        }
+    }
+
+    /// Counts credits without an answer as lost if they are overdue and the budget allows no other.
+    #[inline(never)]
+    fn give_up_overdue(&mut self, now: Time) {
+        if self.sending && !self.is_allowed() && now >= self.gives_up_at() {
+            let next = self.pacer.number();
+            self.budget.as_mut().expect("without a budget all is allowed").give_up(next);
+        }
+    }
+
+    /// Returns the time of the next credit, or of giving up those without an answer, where there is a budget.
+    #[inline(never)]
+    fn next_within_budget(&self) -> Time {
+        if self.is_allowed() { self.pacer.due() } else { self.gives_up_at() }
+    }
+
     /// Returns the time at which credits without an answer are given up, so that others may take their place: a round
     /// trip after the last one, and some time for queues. If that is too early, a few more credits are sent.
     fn gives_up_at(&self) -> Time {
@@ -370,30 +401,25 @@ fn is_newer(a: u32, b: u32) -> bool {
 }
 
 impl<F: Feedback> Endpoint for CreditReceiver<F> {
+    #[inline]
     fn handle_packet(&mut self, packet: &Packet, _: &Extra, cx: &mut Cx<'_>) {
-        match packet.header {
+        let (offset, session, spent) = match packet.header {
             Header::CreditData { offset, session, credit, echo } => {
-                let spent = SpentCredit { number: credit, sent: echo };
-                self.on_data(offset, session, Some(spent), packet, cx);
+                (offset, session, Some(SpentCredit { number: credit, sent: echo }))
             }
-            Header::UnscheduledData { offset, session } => self.on_data(offset, session, None, packet, cx),
-            Header::CreditSyn(request) => {
-                self.accept = Some(packet.sent);
-                self.on_request(request, packet, cx);
-            }
-            Header::CreditRequest(request) => self.on_request(request, packet, cx),
-            Header::CreditStop { session, end } => self.on_stop(session, end, packet),
-            other => debug_assert!(false, "{other:?} is not for a receiver of credit transports"),
-        }
+            Header::UnscheduledData { offset, session } => (offset, session, None),
+            _ => return self.on_signal(packet, cx),
+        };
+        self.on_data(offset, session, spent, packet, cx);
     }
 
+    #[inline]
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
         if self.sending && cx.now >= self.update_at {
             self.update(cx.now);
         }
-        if self.sending && !self.is_allowed() && cx.now >= self.gives_up_at() {
-            let next = self.pacer.number();
-            self.budget.as_mut().expect("without a budget all is allowed").give_up(next);
+        if self.budget.is_some() {
+            self.give_up_overdue(cx.now);
         }
     }
 
@@ -410,7 +436,7 @@ impl<F: Feedback> Endpoint for CreditReceiver<F> {
         if !self.sending {
             return Time::MAX;
         }
-        let credit = if self.is_allowed() { self.pacer.due() } else { self.gives_up_at() };
+        let credit = if self.budget.is_some() { self.next_within_budget() } else { self.pacer.due() };
         credit.min(self.update_at)
     }
 

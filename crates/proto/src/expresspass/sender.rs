@@ -37,8 +37,6 @@ pub struct SenderConfig {
     pub release: Release,
 }
 
-/// The weight of a new sample in the sender's smoothed round-trip time (RFC 6298).
-const RTT_GAIN: f64 = 0.125;
 /// The number of round-trip times after which a frame without news counts as lost, if credits still arrive.
 const SILENCE_RTTS: u64 = 3;
 
@@ -106,6 +104,7 @@ impl CreditSender {
     }
 
     /// Records the acknowledgement that a packet of the receiver carries.
+    #[inline]
     fn learn(&mut self, ack: u64, echo: Time, packet: &Packet, extra: &Extra) {
         self.end_known |= packet.flags.has(Flags::LAST);
         let sack = if packet.flags.has(Flags::EXTRA) { extra.sack() } else { &[] };
@@ -117,7 +116,8 @@ impl CreditSender {
         if echo > self.newest {
             self.newest = echo;
             let sample = cx.now.saturating_since(echo);
-            self.srtt = self.srtt.mul_f64(1.0 - RTT_GAIN) + sample.mul_f64(RTT_GAIN);
+            // RFC 6298: a new sample counts an eighth.
+            self.srtt = eighth(self.srtt.saturating_mul(7)) + eighth(sample);
         }
         self.learn(ack, echo, packet, extra);
         if session == self.gate.session() {
@@ -147,6 +147,7 @@ impl CreditSender {
         });
     }
 
+    #[cold]
     fn on_stopped(&mut self, answer: CreditAnswer, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
         self.learn(answer.ack, answer.echo, packet, extra);
         let complete = self.outbox.is_acknowledged() && (!self.closed || self.end_known);
@@ -210,6 +211,11 @@ impl CreditSender {
             self.gate.stop(cx.now);
         }
     }
+}
+
+/// Returns an eighth of a span, rounded to the nearest picosecond (half up).
+fn eighth(span: Span) -> Span {
+    Span::from_ps(span.as_ps().saturating_add(4) / 8)
 }
 
 impl Endpoint for CreditSender {
@@ -310,5 +316,20 @@ impl Sender for CreditSender {
 
     fn acknowledged(&self) -> u64 {
         self.outbox.acknowledged()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn eighths_are_what_real_numbers_give_up_to_a_quarter_of_an_hour(ps in 0u64..900_000_000_000_000) {
+            let span = Span::from_ps(ps);
+            prop_assert_eq!(eighth(span), span.mul_f64(0.125));
+            prop_assert_eq!(eighth(span.saturating_mul(7)), span.mul_f64(0.875));
+        }
     }
 }

@@ -88,7 +88,14 @@ impl Receiver {
         Bytes::new(self.window as u64)
     }
 
+    /// Handles a packet without data, of which only a SYN says anything.
+    #[cold]
     fn handle_syn(&mut self, packet: &Packet) {
+        match packet.header {
+            Header::Syn => {}
+            Header::RcpSyn { rate } => self.granted = rate,
+            _ => return,
+        }
         self.syn_ack = true;
         self.syn_echo = packet.sent;
     }
@@ -210,19 +217,15 @@ impl Receiver {
 
 impl Endpoint for Receiver {
     fn handle_packet(&mut self, packet: &Packet, _: &Extra, cx: &mut Cx<'_>) {
-        match packet.header {
-            Header::Data { offset, .. } => self.handle_data(offset, packet, cx),
+        let offset = match packet.header {
+            Header::Data { offset, .. } => offset,
             Header::RcpData { offset, rate, .. } => {
                 self.granted = rate;
-                self.handle_data(offset, packet, cx);
+                offset
             }
-            Header::Syn => self.handle_syn(packet),
-            Header::RcpSyn { rate } => {
-                self.granted = rate;
-                self.handle_syn(packet);
-            }
-            _ => {}
-        }
+            _ => return self.handle_syn(packet),
+        };
+        self.handle_data(offset, packet, cx);
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {

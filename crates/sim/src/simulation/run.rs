@@ -14,9 +14,6 @@ use clearway_proto::{Header, Packet};
 use clearway_units::{Span, Time};
 use thiserror::Error;
 
-/// Events between two looks at whether the caller wants to stop.
-const SLICE: u64 = 1 << 16;
-
 /// The reasons for which a run has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SimError {
@@ -76,10 +73,13 @@ pub struct Simulation {
 }
 
 impl Simulation {
+    /// The number of events between two looks at whether the caller wants to stop.
+    pub const SLICE: u64 = 1 << 16;
+
     /// Runs until the traffic is done or the scenario's stop time comes. `report` is called every 65,536 events; if
     /// it answers false the run ends there, and what was simulated so far is the result.
     pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> bool) {
-        while self.step(SLICE) {
+        while self.step(Simulation::SLICE) {
             if !report(&self.progress()) {
                 self.interrupt();
             }
