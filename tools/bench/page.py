@@ -74,10 +74,12 @@ def machine_of(found: dict[str, Any]) -> str:
     machine, build = found["machine"], found["build"]
     rounds = found["rounds"]
     often = "Each case ran once" if rounds == 1 else f"Each case ran {rounds} times, and the least CPU time counts"
+    if found["scale"] != 1:
+        often += f", at {found['scale']:g} of its length"
     return (
         f"The figures are of a **{build['kind']}** build of commit `{build['commit'][:10]}` with {build['rustc']}, "
-        f"measured on {found['day']} on {machine['processors']} cores of an {machine['processor']} with "
-        f"{machine['memory_gb']} GB. {often}."
+        f"measured on {found['day']} on {machine['processors']} processors ({machine['processor']}) with "
+        f"{machine['memory_gb']} GB that other work shared as it happened to. {often}."
     )
 
 

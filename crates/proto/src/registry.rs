@@ -332,6 +332,12 @@ mod tests {
     }
 
     #[test]
+    fn the_two_ends_of_a_flow_take_less_than_a_kilobyte() {
+        let (sender, receiver) = (size_of::<AnySender>(), size_of::<AnyReceiver>());
+        assert!(sender + receiver <= 900, "{sender} and {receiver} bytes");
+    }
+
+    #[test]
     fn every_transport_says_in_a_sentence_what_it_was_checked_against() {
         for info in TRANSPORTS {
             let how = info.checked.how();
