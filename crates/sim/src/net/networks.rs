@@ -5,16 +5,17 @@
 //! link between parts is shorter than the time between two such moments.
 
 use super::books::{Books, Lines};
+use super::exchange::{Batch, Crossing, Exchange, Handover};
 use super::flow_control::{FlowControl, FlowControlSummary, Frame, Wait, stuck};
 use super::network::Network;
 use super::paths::{Paths, Route};
 use super::port::Port;
-use super::slab::{Addition, Parcel};
+use super::slab::Addition;
 use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, PacketId};
 use crate::model::Model;
 use crate::trace::Recorder;
-use clearway_proto::{Extra, Flags};
+use clearway_proto::Flags;
 use clearway_topology::{NodeId, PortId, Topology};
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -25,47 +26,6 @@ pub struct Networks {
     parts: Vec<Network>,
     /// The part of each node; empty if there is one part.
     part_of: Vec<u32>,
-}
-
-/// Something that goes on in another part.
-#[derive(Serialize, Deserialize)]
-pub struct Handover {
-    /// The port from which it comes.
-    pub port: PortId,
-    /// The time at which it arrives.
-    pub at: Time,
-    /// What it is.
-    pub what: Crossing,
-}
-
-/// What crosses a link between parts.
-#[allow(clippy::large_enum_variant)] // Nearly all are packets.
-#[derive(Serialize, Deserialize)]
-pub enum Crossing {
-    /// A packet; its addition, if it has one, is the next of those beside.
-    Packet(Parcel),
-    /// A pause frame for this port.
-    Frame(PortId, Frame),
-}
-
-/// What a part hands over to another one.
-#[derive(Default, Serialize, Deserialize)]
-pub struct Batch {
-    /// What crosses, in the order in which it was sent.
-    pub items: Vec<Handover>,
-    /// The additions of those packets that have one, in their order.
-    pub extras: Vec<Extra>,
-}
-
-/// What a part of a network hands over to the others, and gets from them.
-#[derive(Serialize, Deserialize)]
-pub struct Exchange {
-    /// The part of each node.
-    part_of: Vec<u32>,
-    /// What is to go to each part.
-    outboxes: Vec<Batch>,
-    /// What came from each part.
-    inboxes: Vec<Batch>,
 }
 
 impl Networks {
@@ -328,34 +288,6 @@ impl Networks {
             }
         }
         stuck(waits)
-    }
-}
-
-impl Batch {
-    /// Takes over what is in another batch, and leaves that empty.
-    fn take_over(&mut self, other: &mut Batch) {
-        if self.items.is_empty() {
-            std::mem::swap(self, other);
-        } else {
-            self.items.append(&mut other.items);
-            self.extras.append(&mut other.extras);
-        }
-    }
-}
-
-impl Exchange {
-    /// Empty boxes between `parts` parts.
-    pub fn new(part_of: &[u32], parts: usize) -> Exchange {
-        let boxes = || (0..parts).map(|_| Batch::default()).collect();
-        Exchange { part_of: part_of.to_vec(), outboxes: boxes(), inboxes: boxes() }
-    }
-
-    fn next_at(&self) -> Option<Time> {
-        self.inboxes.iter().flat_map(|batch| &batch.items).map(|item| item.at).min()
-    }
-
-    fn len(&self) -> usize {
-        self.inboxes.iter().map(|batch| batch.items.len()).sum()
     }
 }
 

@@ -51,6 +51,16 @@ pub enum News {
     Stopped,
 }
 
+impl News {
+    /// The flow that the news is about, if it is about one.
+    pub fn slot(&self) -> Option<FlowSlot> {
+        match self {
+            News::Wrote { slot, .. } | News::Delivered { slot, .. } | News::Acknowledged { slot } => Some(*slot),
+            News::Connect { .. } | News::SourceDone | News::Stopped => None,
+        }
+    }
+}
+
 /// A round-trip time that an acknowledgement told.
 #[derive(Serialize, Deserialize)]
 pub struct Rtt {

@@ -145,7 +145,7 @@ impl Simulation {
         }
         let limits = [outside, self.model.stop].into_iter().flatten().map(|at| at + TICK);
         let until = limits.fold(self.end_of_cell(next), Time::min);
-        if let Some(reached) = self.threads.advance(&mut self.nets, &mut self.regions, next, until, most) {
+        if let Some(reached) = self.threads.advance(&mut self.nets, &mut self.regions, until, most) {
             self.now = reached - TICK;
             self.nets.set_now(self.now);
             self.meet();
@@ -200,6 +200,8 @@ impl Simulation {
             }
         }
         if !self.ending.is_empty() {
+            // The order in which places become free must not depend on the partition.
+            self.ending.sort_unstable();
             self.retire();
             if self.is_complete() {
                 self.now = self.nets.left_at().max(self.last);
@@ -217,7 +219,8 @@ impl Simulation {
             notes.append(&mut region.notes);
             rtts.append(&mut region.rtts);
         }
-        notes.sort_by_key(|note| note.at);
+        // Notes of one instant and one flow keep their order; no other order may depend on the partition.
+        notes.sort_by_key(|note| (note.at, note.news.slot()));
         for Note { at, news } in notes {
             match news {
                 News::Wrote { slot, bytes } => {

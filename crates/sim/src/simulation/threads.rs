@@ -29,22 +29,24 @@ impl Threads {
         }
     }
 
-    /// Lets all regions handle their events before `until`, of which the first is at `next`. Answers the time before
-    /// which all are handled, which may be earlier; `None` if a single region has more than `most` of them, and shall
-    /// be called again.
+    /// Lets all regions handle their events before `until`. Answers the time before which all are handled, which is
+    /// earlier if the whole run must hear something before; `None` if a single region has more than `most` of them, and
+    /// shall be called again.
     pub fn advance(
         &self,
         nets: &mut Networks,
         regions: &mut [Region],
-        next: Time,
         until: Time,
         most: u64,
     ) -> Option<Time> {
         if let [region] = regions {
             return region.run(nets.part_mut(0), until, most);
         }
-        let until = until.min(next + self.lookahead);
-        self.each(nets, regions, until);
+        // Times without any event are passed over.
+        while let Some(next) = nets.next_at().filter(|&next| next < until) {
+            self.each(nets, regions, until.min(next + self.lookahead));
+            nets.exchange();
+        }
         Some(until)
     }
 
