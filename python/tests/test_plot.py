@@ -171,7 +171,7 @@ def test_a_long_run_writes_a_line_a_minute_where_no_terminal_is(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seconds = iter([0.0, 59.9, 60.0, 61.0, 119.9, 121.0])
-    monkeypatch.setattr(bars.time, "perf_counter", lambda: next(seconds))
+    monkeypatch.setattr("time.perf_counter", lambda: next(seconds))
     with bars.progress_bar(quiet=False) as bar:
         update = bar.start("small")
         assert update is not None
