@@ -337,6 +337,11 @@ mod tests {
     }
 
     #[test]
+    fn an_end_of_any_transport_takes_two_words_beside_its_own_place() {
+        assert_eq!((size_of::<AnySender>(), size_of::<AnyReceiver>()), (16, 16));
+    }
+
+    #[test]
     fn every_transport_says_in_a_sentence_what_it_was_checked_against() {
         for info in TRANSPORTS {
             let how = info.checked.how();
