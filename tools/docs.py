@@ -35,7 +35,7 @@ SMALLEST = {
 SUMMARY = {
     "clearway": "The version of Clearway.",
     "commit": "The git commit that Clearway was built from, with `-dirty` if sources had changed; null if unknown.",
-    "profile": "The way in which Clearway was compiled: `release` or `debug`.",
+    "profile": "The way in which Clearway was compiled: `release`, `release, profile-guided` or `debug`.",
     "scenario": "The name of the scenario.",
     "seed": "The seed of every random stream.",
     "overrides": "The values that replaced those of the scenario: `transport` and `set`.",

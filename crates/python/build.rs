@@ -1,5 +1,5 @@
-//! Records what the module is built from: the git commit, for the results' `summary.json`, and a hash of the
-//! simulator's sources, by which results that were computed before are known to be still valid.
+//! Records what the module is built from: the git commit, for the results' `summary.json`; whether a profile guided the
+//! compiler; and a hash of the simulator's sources, by which results that were computed before are known to be still valid.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -63,6 +63,11 @@ fn main() {
     println!("cargo:rustc-env=CLEARWAY_SOURCES={}", sources_hash(Path::new("../..")));
     println!("cargo:rerun-if-changed=../");
     println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=CARGO_ENCODED_RUSTFLAGS");
+    let flags = std::env::var_os("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    if flags.to_string_lossy().contains("profile-use") {
+        println!("cargo:rustc-env=CLEARWAY_GUIDED=yes");
+    }
     let Some(commit) = git(&["rev-parse", "HEAD"]) else { return };
     if let Some(log) = git(&["rev-parse", "--path-format=absolute", "--git-path", "logs/HEAD"]) {
         println!("cargo:rerun-if-changed={log}");

@@ -1,6 +1,6 @@
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, TypedDict, final
+from typing import Any, Protocol, TypedDict, final
 
 __all__ = [
     "Column",
@@ -121,6 +121,16 @@ class _Estimate(TypedDict):
     cpu_s: float
     how: dict[str, str]
 
+class _Partition(TypedDict):
+    parts: int
+    refusal: str | None
+    loads: list[float]
+    hosts: list[int]
+    switches: list[int]
+    cut_links: int
+    cut_traffic: float
+    width_s: float | None
+
 class _Example(TypedDict):
     name: str
     summary: str
@@ -167,6 +177,14 @@ class Progress:
     @property
     def flows_expected(self) -> int | None: ...
 
+class _Checkpoint(Protocol):
+    @property
+    def folder(self) -> str: ...
+    @property
+    def every_s(self) -> float: ...
+    def resumed(self, simulated_s: float, /) -> object: ...
+    def saved(self) -> object: ...
+
 @final
 class Scenario:
     @staticmethod
@@ -196,6 +214,7 @@ class Scenario:
     @property
     def seed(self) -> int: ...
     def estimate(self) -> _Estimate: ...
+    def partition(self, parts: int) -> _Partition: ...
     def to_toml(self) -> str: ...
     def run(
         self,
@@ -203,6 +222,8 @@ class Scenario:
         *,
         spool: str | PathLike[str] | None = None,
         part_rows: int = ...,
+        threads: int = ...,
+        checkpoint: _Checkpoint | None = None,
     ) -> Results: ...
 
 @final

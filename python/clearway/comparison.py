@@ -96,12 +96,15 @@ def compare(
     out: str | Path | None = None,
     force: bool = False,
     progress: Callable[[str], ProgressCallback | None] | bool | None = None,
+    threads: int = 1,
 ) -> Comparison:
     """Runs a scenario under each of the transports, with the same seed and so the same traffic.
 
     All are checked before the first is run. With `out`, the comparison is written to that folder at its end, as a
     whole, with a folder for each transport. Other transports of the same scenario, seed and settings that were compared
     there before stay beside them.
+
+    The runs follow each other, each with `threads` threads, as of `clearway.run`.
 
     `progress=True` shows a bar; a function is asked for a callback once per transport. Ctrl-C raises `Interrupted`,
     whose `partial` is the comparison as far as it got; with `out`, that is written first.
@@ -120,7 +123,7 @@ def compare(
     with progress_bar(quiet=progress is not True) as bar:
         start = progress if callable(progress) else bar.start
         for name, one in loaded.items():
-            runs[name], stopped = watched(one, transport=name, set=set, progress=start(name), out=out)
+            runs[name], stopped = watched(one, transport=name, set=set, progress=start(name), out=out, threads=threads)
             if runs[name].interrupted:
                 break
     found = Comparison(runs, None if out is None else save(runs, out, results, force=force))

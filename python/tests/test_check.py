@@ -66,3 +66,32 @@ def test_what_has_no_effect_is_told(cli: Cli, tmp_path: Path, remark: str) -> No
     done = cli("check", "remarked.toml")
     assert done.returncode == 0, done.stderr
     assert f"Remark: {remark}" in done.stdout
+
+
+def test_check_shows_how_the_network_is_cut_for_threads(cli: Cli, small: Path) -> None:
+    small.write_text(SMALL.replace('kind = "star"\nhosts = 4', 'kind = "fat-tree"'))
+    done = cli("check", small, "--threads", "2")
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines()]
+    first = rows.index(["part", "load", "hosts", "switches"]) + 1
+    parts = [row for row in rows[first : first + 4] if row and row[0].isdigit()]
+    assert [row[0] for row in parts] == ["0", "1"]
+    assert sum(int(row[2]) for row in parts) == 16
+    assert sum(int(row[3]) for row in parts) == 20
+    assert "links between parts carry" in done.stdout
+
+
+def test_check_says_why_a_scenario_has_one_thread(cli: Cli, small: Path) -> None:
+    done = cli("check", small, "--threads", "4", "--transport", "ideal")
+    assert done.returncode == 0, done.stderr
+    assert "Threads: 1 instead of 4, since the transport `ideal` is told" in done.stdout
+    found = json.loads(cli("check", small, "--threads", "4", "--transport", "ideal", "--json").stdout)
+    assert (found["partition"]["parts"], found["partition"]["loads"]) == (1, [1.0])
+
+
+def test_check_says_that_there_is_no_more_to_cut(cli: Cli, small: Path) -> None:
+    found = json.loads(cli("check", small, "--threads", "4", "--json").stdout)["partition"]
+    # The star's four hosts take part in one incast, so that only its switch can lie elsewhere.
+    assert (found["parts"], found["hosts"], found["switches"], found["cut_links"]) == (2, [4, 0], [0, 1], 4)
+    assert sum(found["loads"]) == pytest.approx(1)
+    assert "Threads: 2 instead of 4" in cli("check", small, "--threads", "4").stdout

@@ -178,7 +178,7 @@ BAD_CALLS = [
     ["run", "small.toml", "--set", "seed=1", "--set", "seed=2"],
     ["run", "small.toml", "--seed", "-1"],
     ["run", "small.toml", "--seed", "many"],
-    ["run", "small.toml", "--threads", "2"],
+    ["run", "small.toml", "--threads", "0"],
     ["run", "small.toml", "--colour"],
     ["run", "small.toml", "--out", "small.toml"],
     ["compare", "small.toml", "--transports", ","],
@@ -287,7 +287,7 @@ def test_example_scenarios_come_with_the_package_and_run(cli: Cli, tmp_path: Pat
 
 
 def test_version(cli: Cli) -> None:
-    assert cli("--version").stdout == f"clearway {clearway.__version__}\n"
+    assert cli("--version").stdout == f"clearway {clearway.__version__} ({_clearway.__profile__})\n"
 
 
 @pytest.mark.parametrize("command", [["run"], ["compare", "--transports", "dctcp,expresspass"]])

@@ -1,243 +1,166 @@
-//! The benchmark's cases: permutations of long flows on fat trees at 100 Gbps, a web-search load on the 192-host tree,
-//! and one on the 320-host tree under RDMA transports.
+//! The benchmark's cases.
 
-use crate::usage::{cpu_seconds, peak_bytes};
-use clearway_proto::{AnyTransport, Entity, Rng};
-use clearway_sim::bare::Bare;
-use clearway_sim::model::*;
-use clearway_sim::scenario::{Overrides, Scenario};
-use clearway_sim::traffic::Cdf;
-use clearway_sim::{Simulation, Summary, ports};
-use clearway_topology::{FatTree, NodeId, OversubscribedFatTree, Topology};
-use clearway_units::{Bytes, Rate, Span, Time};
-use std::path::Path;
-use std::process::Command;
-use std::sync::Arc;
+use clearway_units::Span;
 
-/// A case of the benchmark: a network with its traffic and transport.
+/// A case of the benchmark.
+pub struct Case {
+    /// The name, which `--case` takes.
+    pub name: String,
+    /// The network with its traffic and transport.
+    pub load: Load,
+    /// The bare loop on the same network, whose speed bounds that of the case.
+    pub bare: Option<String>,
+    /// True for a case of `make bench-full` alone.
+    pub is_long: bool,
+    /// The scale at which instructions are counted, which is some fifty times slower than the run itself; zero where they
+    /// are not.
+    pub counted_at: f64,
+}
+
+/// A network with its traffic and transport.
 #[derive(Clone, Copy)]
-pub enum Case {
-    /// Packets circulate on the paths of a permutation without any protocol, on the fat tree of this `k`.
-    Bare(u32),
-    /// Long flows of a permutation, on the fat tree of this `k` and under this transport.
-    Permutation(u32, &'static str),
-    /// Flows of the web-search sizes at load 0.6 on the 192-host tree, under this transport.
-    WebSearch(&'static str),
-    /// Flows of the web-search sizes at load 0.5 on the lossless 320-host tree, under this transport.
-    Rdma(&'static str),
+pub enum Load {
+    /// Packets circulate on the paths of a permutation without any protocol.
+    Bare(Permutation),
+    /// Every host sends one flow without end and receives one.
+    Permutation(Permutation, &'static str),
+    /// A fat tree of this `k` is set up, and nothing is sent.
+    Idle(u32),
+    /// So many flows of the web-search sizes at load 0.6 on the 192-host tree at 10 Gbps.
+    WebSearch(&'static str, u64),
+    /// So many flows of the web-search sizes at load 0.5 on the lossless 320-host tree, with these rates in Gbps of hosts and fabric.
+    Lossless(&'static str, [u32; 2], u64),
+    /// So many flows of 1 KB, one after the other, between random hosts of the 128-host tree; their rows leave memory.
+    Short(&'static str, u64),
+    /// So many flows on the 128-host tree that are all active until the end.
+    Active(&'static str, u64),
 }
 
-/// The measurements of a case. The numbers are floats because only ratios of them are printed.
-pub struct Outcome {
-    /// The number of packets put on a link, summed over all links.
-    pub link_transmissions: f64,
-    /// The number of events handled.
-    pub events: f64,
-    /// The CPU time in seconds, at least 0.01.
-    pub cpu_s: f64,
-    /// The most memory that was resident, in bytes.
-    pub peak_bytes: f64,
-    /// The hash of the results, or `-` for a case without any.
-    pub hash: String,
+/// A permutation on a fat tree with links of 1 us.
+#[derive(Clone, Copy)]
+pub struct Permutation {
+    /// The `k` of the tree, which has `k`^3 / 4 hosts.
+    pub k: u32,
+    /// The rate of all links in Gbps.
+    pub gbps: u32,
+    /// The simulated time.
+    pub time: Span,
 }
 
-/// The fat trees as (`k`, number of hosts, simulated time that takes a few seconds of CPU).
-const TREES: [(u32, u32, Span); 3] =
-    [(8, 128, Span::from_us(4000)), (16, 1024, Span::from_us(500)), (32, 8192, Span::from_us(100))];
+impl Permutation {
+    const fn new(k: u32, gbps: u32, us: u64) -> Permutation {
+        Permutation { k, gbps, time: Span::from_us(us) }
+    }
+
+    /// Returns the number of hosts.
+    pub fn hosts(&self) -> u32 {
+        self.k * self.k * self.k / 4
+    }
+}
+
+/// The permutations with a bare loop beside them, each of a few CPU-seconds, with the scale at which instructions are
+/// counted.
+const TREES: [(Permutation, f64); 3] = [
+    (Permutation::new(8, 100, 4000), 0.05),
+    (Permutation::new(16, 100, 500), 0.05),
+    (Permutation::new(32, 100, 100), 0.05),
+];
+/// The permutations of 65,536 hosts.
+const LARGE: [Permutation; 2] = [Permutation::new(64, 100, 20), Permutation::new(64, 400, 20)];
+/// The permutation of 65,536 hosts until each has started its flow, so that every path has been looked up.
+const STARTING: Permutation = Permutation::new(64, 100, 1);
 /// The transports of the permutations and of the 192-host tree.
 const TRANSPORTS: [&str; 2] = ["dctcp", "expresspass"];
-/// The transports of the lossless 320-host tree.
-const RDMA: [&str; 4] = ["dcqcn", "timely", "hpcc", "pacc"];
-
-/// The scenario of HPCC's and PACC's large runs at 25 Gbps with HPCC's ns-3 framing, up to the transport's settings.
-const LOSSLESS: &str = r#"
-    [topology]
-    kind = "pacc-320"
-    rate = "25 Gbps"
-    fabric_rate = "100 Gbps"
-    delay = "1 us"
-    [network]
-    payload = "1000 B"
-    overhead = "48 B"
-    wire_min = "60 B"
-    [switch]
-    shared_buffer = "32 MB"
-    [[traffic]]
-    name = "web-search"
-    kind = "poisson"
-    workload = "web-search-hpcc"
-    load = 0.5
-    flows = 1000
-    [transport]
-"#;
+/// The transports of the lossless tree at 25 and 100 Gbps, as PACC's authors ran it.
+const AT_25: [&str; 4] = ["dcqcn", "timely", "hpcc", "pacc"];
+/// The transports of the lossless tree at 100 and 400 Gbps, as HPCC's authors ran it.
+const AT_100: [&str; 2] = ["dcqcn", "hpcc"];
 
 impl Case {
     /// Returns all cases, each bare loop before the cases that it bounds.
     pub fn all() -> impl Iterator<Item = Case> {
-        let trees = TREES.iter().flat_map(|&(k, ..)| {
-            let permutations = TRANSPORTS.map(|transport| Case::Permutation(k, transport));
-            std::iter::once(Case::Bare(k)).chain(permutations)
+        let trees = TREES.iter().flat_map(|&(tree, counted_at)| {
+            let bare = format!("bare-{}", tree.hosts());
+            let permutations = TRANSPORTS.map(|transport| Case {
+                bare: Some(bare.clone()),
+                counted_at,
+                ..Case::new(
+                    format!("permutation-{}-{transport}", tree.hosts()),
+                    Load::Permutation(tree, transport),
+                )
+            });
+            let bound = Case { counted_at, ..Case::new(bare, Load::Bare(tree)) };
+            std::iter::once(bound).chain(permutations)
         });
-        trees.chain(TRANSPORTS.map(Case::WebSearch)).chain(RDMA.map(Case::Rdma))
+        let web_search = TRANSPORTS.map(|transport| Case {
+            counted_at: 0.05,
+            ..Case::new(format!("websearch-192-{transport}"), Load::WebSearch(transport, 2000))
+        });
+        let at_25 = AT_25.map(|transport| Case {
+            counted_at: 0.05,
+            ..Case::new(format!("websearch-320-{transport}"), Load::Lossless(transport, [25, 100], 1000))
+        });
+        let at_100 = AT_100.map(|transport| Case {
+            counted_at: 0.05,
+            ..Case::new(
+                format!("websearch-320-100g-{transport}"),
+                Load::Lossless(transport, [100, 400], 1000),
+            )
+        });
+        let scale = [
+            Case::new("idle-65536".into(), Load::Idle(64)),
+            Case::new("starting-65536-dctcp".into(), Load::Permutation(STARTING, "dctcp")),
+            Case::new("active-flows-dctcp".into(), Load::Active("dctcp", 100_000)),
+            Case::new("active-flows-expresspass".into(), Load::Active("expresspass", 100_000)),
+            Case::new("short-1e6-dctcp".into(), Load::Short("dctcp", 1_000_000)),
+        ];
+        let large = LARGE.map(|tree| {
+            Case::long(format!("permutation-65536-{}g-dctcp", tree.gbps), Load::Permutation(tree, "dctcp"))
+        });
+        let long = [
+            Case::long("websearch-192-20k-expresspass".into(), Load::WebSearch("expresspass", 20_000)),
+            Case::long("short-1e7-dctcp".into(), Load::Short("dctcp", 10_000_000)),
+        ];
+        trees.chain(web_search).chain(at_25).chain(at_100).chain(scale).chain(large).chain(long)
     }
 
-    /// Returns the case of a name.
-    pub fn by_name(name: &str) -> Option<Case> {
-        Case::all().find(|case| case.name() == name)
+    fn new(name: String, load: Load) -> Case {
+        Case { name, load, bare: None, is_long: false, counted_at: 0.0 }
     }
 
-    /// Returns the case's name.
-    pub fn name(&self) -> String {
-        let hosts = |k: &u32| TREES.iter().find(|tree| tree.0 == *k).expect("listed").1;
-        match self {
-            Case::Bare(k) => format!("bare-{}", hosts(k)),
-            Case::Permutation(k, transport) => format!("permutation-{}-{transport}", hosts(k)),
-            Case::WebSearch(transport) => format!("websearch-192-{transport}"),
-            Case::Rdma(transport) => format!("websearch-320-{transport}"),
+    fn long(name: String, load: Load) -> Case {
+        Case { is_long: true, ..Case::new(name, load) }
+    }
+}
+
+/// Returns the cases and the kind of this build as JSON, for `tools/bench`.
+pub fn list() -> String {
+    let case = |case: Case| {
+        let bare = case.bare.map_or("null".into(), |name| format!("{name:?}"));
+        let Case { name, is_long, counted_at, .. } = case;
+        format!("{{\"name\": {name:?}, \"bare\": {bare}, \"long\": {is_long}, \"counted_at\": {counted_at}}}")
+    };
+    let cases: Vec<String> = Case::all().map(case).collect();
+    format!(
+        "{{\"build\": {:?}, \"commit\": {:?}, \"rustc\": {:?}, \"cases\": [{}]}}",
+        env!("CLEARWAY_BUILD"),
+        env!("CLEARWAY_COMMIT"),
+        env!("CLEARWAY_RUSTC"),
+        cases.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_cases_have_one_name_and_each_bound_comes_before_what_it_bounds() {
+        let mut seen: Vec<String> = Vec::new();
+        for case in Case::all() {
+            assert!(!seen.contains(&case.name), "{} is there twice", case.name);
+            assert!(case.bare.is_none_or(|bare| seen.contains(&bare)), "the bound of {}", case.name);
+            seen.push(case.name);
         }
     }
-
-    /// Returns true for a bare loop, whose speed bounds that of the cases after it.
-    pub fn is_bare(&self) -> bool {
-        matches!(self, Case::Bare(_))
-    }
-
-    /// Returns true if the last bare loop before this case ran on the same network, and so bounds its speed.
-    pub fn is_bounded(&self) -> bool {
-        matches!(self, Case::Bare(_) | Case::Permutation(..))
-    }
-
-    /// Runs the case in this process.
-    pub fn run(&self, scale: f64) -> Outcome {
-        let before = cpu_seconds();
-        match self {
-            Case::Bare(k) => {
-                let model = permutation(*k, &transport("blast"), scale);
-                let start = cpu_seconds();
-                let (link_transmissions, events) = Bare::new(&model).run();
-                outcome(link_transmissions, events, cpu_seconds() - start, "-".into())
-            }
-            Case::Permutation(k, name) => measure(&permutation(*k, &transport(name), scale), before),
-            Case::WebSearch(name) => measure(&web_search(&transport(name), scale), before),
-            Case::Rdma(name) => measure(&lossless(name, scale), before),
-        }
-    }
-}
-
-/// Makes the outcome of a case that has just ended in this process.
-fn outcome(link_transmissions: u64, events: u64, cpu_s: f64, hash: String) -> Outcome {
-    Outcome {
-        link_transmissions: link_transmissions as f64,
-        events: events as f64,
-        cpu_s: cpu_s.max(0.01),
-        peak_bytes: peak_bytes(),
-        hash,
-    }
-}
-
-/// Simulates a model. The CPU time counts from `before`, so that it includes building the model.
-fn measure(model: &Model, before: f64) -> Outcome {
-    let mut simulation = Simulation::new(model).expect("the model is sound");
-    simulation.run(&mut |_| true);
-    let results = simulation.finish().expect("the books balance");
-    let Summary { link_transmissions, events, .. } = results.summary;
-    outcome(link_transmissions, events, cpu_seconds() - before, results.hash())
-}
-
-impl Outcome {
-    /// Returns the outcome as one line, its fields separated by spaces, for the parent process.
-    pub fn to_line(&self) -> String {
-        let Outcome { link_transmissions, events, cpu_s, peak_bytes, hash } = self;
-        format!("{link_transmissions} {events} {cpu_s} {peak_bytes} {hash}")
-    }
-
-    /// Runs a case in a child process and reads the outcome from the line that it prints.
-    pub fn of_child(name: &str, scale: f64) -> Outcome {
-        let program = std::env::current_exe().expect("a program knows where it is");
-        let output = Command::new(program).args(["--case", name, "--scale", &scale.to_string()]).output();
-        let output = output.expect("a program can start itself");
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let fields: Vec<&str> = text.split_whitespace().collect();
-        let number = |index: usize| -> f64 {
-            let field = fields.get(index).and_then(|field| field.parse().ok());
-            field.unwrap_or_else(|| panic!("case {name} failed: {}", String::from_utf8_lossy(&output.stderr)))
-        };
-        Outcome {
-            link_transmissions: number(0),
-            events: number(1),
-            cpu_s: number(2),
-            peak_bytes: number(3),
-            hash: fields[4].into(),
-        }
-    }
-}
-
-/// Returns the transport of a name with its default parameters.
-fn transport(name: &str) -> AnyTransport {
-    AnyTransport::by_name(name).unwrap_or_else(|| panic!("no transport {name}"))
-}
-
-/// Makes a model without traffic whose ports have what a transport needs. `buffer` is the size of a switch's data
-/// queues.
-fn network(transport: &AnyTransport, topology: Topology, buffer: Bytes) -> Model {
-    let mut model = ports::network_for(topology, [transport]).expect("one transport agrees with itself");
-    model.switch.classes[0].limit.bytes = buffer;
-    model
-}
-
-/// Makes the permutation on the fat tree of `k`: every host sends one flow and receives one, until the run ends.
-fn permutation(k: u32, transport: &AnyTransport, scale: f64) -> Model {
-    let (_, hosts, time) = *TREES.iter().find(|tree| tree.0 == k).expect("listed");
-    let topology = FatTree { k, rate: Rate::gbps(100), delay: Span::from_us(1), ..FatTree::default() };
-    let mut model = network(transport, topology.build().expect("a valid tree"), Bytes::new(3_845_000));
-    model.stop = Some(Time::ZERO + time.mul_f64(scale));
-    let mut order: Vec<u32> = (0..hosts).collect();
-    let mut rng = Rng::stream(1, Entity::Traffic, 99);
-    // Sattolo's shuffle gives one cycle through all hosts, so that no host sends to itself.
-    for last in (1..order.len()).rev() {
-        order.swap(last, rng.below(last as u64) as usize);
-    }
-    let flows = (0..hosts as usize).map(|at| Flow {
-        start: Time::ZERO + rng.span_up_to(Span::from_us(1)),
-        src: NodeId(order[at]),
-        dst: NodeId(order[(at + 1) % order.len()]),
-        size: None,
-        stop: None,
-    });
-    let mut flows: Vec<Flow> = flows.collect();
-    flows.sort_by_key(|flow| flow.start);
-    let pattern = Pattern::Flows(flows);
-    model.add_traffic("permutation", transport, pattern);
-    model
-}
-
-/// Makes the ExpressPass authors' load: flows of the web-search sizes at 0.6 of the uplinks of their 192-host tree.
-fn web_search(transport: &AnyTransport, scale: f64) -> Model {
-    let topology = OversubscribedFatTree::default().build().expect("a valid tree");
-    let mut model = network(transport, topology, Bytes::new(384_500));
-    let cdf =
-        Cdf::parse(include_str!("../../../workloads/web_search_xpass.csv")).expect("a valid distribution");
-    // In their script, too, the arrival rate is load x capacity / (mean size on the wire) / oversubscription.
-    let wire_mean = 1_654_275.0 * 1538.0 / 1460.0;
-    let per_second = 192.0 * 10e9 / 8.0 * 0.6 / wire_mean / model.topology.oversubscription();
-    let pattern = Pattern::Poisson(Poisson {
-        sizes: Arc::new(cdf),
-        mean_gap_s: 1.0 / per_second,
-        flows: (2000.0 * scale).ceil() as u64,
-        start: Time::ZERO,
-        stop: None,
-        hosts: (0..192).map(NodeId).collect(),
-    });
-    model.add_traffic("web-search", transport, pattern);
-    model
-}
-
-/// Makes the load on the lossless tree: Poisson arrivals under a transport with the settings of HPCC's authors.
-fn lossless(name: &str, scale: f64) -> Model {
-    let text = format!("{LOSSLESS} name = \"{name}\"\n profile = \"hpcc-ns3\"\n");
-    let flows = (1000.0 * scale).ceil();
-    let set = vec![("traffic.web-search.flows".to_string(), flows.to_string())];
-    let overrides = Overrides { set, ..Overrides::default() };
-    let scenario = Scenario::parse(&text, name, Path::new("."), &overrides);
-    scenario.unwrap_or_else(|error| panic!("{error}")).model
 }

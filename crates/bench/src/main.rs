@@ -1,65 +1,77 @@
-//! The program behind `make bench`, which measures link transmissions per CPU-second and peak memory of fixed cases,
-//! and compares them with a bare forwarding loop.
+//! Runs one case of the benchmark in a process of its own and prints what it took, as JSON on one line.
 //!
-//! A *link transmission* is one packet, data or control, put on one link. The bare loop moves packets over the same
+//! `make bench` runs all cases by `tools/bench`, which compares speeds, counts instructions and writes the tables. A
+//! *link transmission* is one packet, data or control, put on one link. The bare loop moves packets over the same
 //! links with the same event queue, but without protocols, port queues or books, so its speed bounds that of the
 //! simulator.
 
 mod cases;
+mod models;
+mod outcome;
 mod usage;
 
-use cases::{Case, Outcome};
+use cases::Case;
 use clap::Parser;
+use std::path::PathBuf;
+use std::process::ExitCode;
 
-/// Measures the simulator's speed and memory.
+/// Runs one case of the benchmark and prints what it took, as JSON.
 #[derive(Parser)]
 #[command(
     name = "clearway-bench",
-    after_help = "Examples:\n  clearway-bench\n  clearway-bench --only 128\n  clearway-bench --scale 0.1 --only websearch"
+    after_help = "Examples:\n  clearway-bench --list\n  clearway-bench --case permutation-128-dctcp --scale 0.1\n\
+                  \nAll cases, with tables and comparisons: make bench"
 )]
 struct Args {
-    /// Run only the cases whose name contains this text.
-    #[arg(long, default_value = "")]
-    only: String,
-    /// The length of each case relative to its normal length.
+    /// The case to run.
+    #[arg(long, required_unless_present_any = ["list", "scenario"])]
+    case: Option<String>,
+    /// The length of the case relative to its normal length.
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
-    /// Run this case in this process and print its outcome in one line. The parent process starts each case so.
-    #[arg(long, hide = true)]
-    case: Option<String>,
+    /// Print the cases and the kind of this build, as JSON.
+    #[arg(long)]
+    list: bool,
+    /// Run this scenario file instead of a case: the training of a profile-guided build.
+    #[arg(long, conflicts_with_all = ["case", "list"])]
+    scenario: Option<PathBuf>,
+    /// Set a key of the scenario, as in `--set stop="2 ms"`.
+    #[arg(long, requires = "scenario", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// The transport of the scenario.
+    #[arg(long, requires = "scenario")]
+    transport: Option<String>,
 }
 
-fn main() {
+fn main() -> ExitCode {
     let args = Args::parse();
-    if let Some(name) = &args.case {
-        let case = Case::by_name(name).unwrap_or_else(|| panic!("no case {name}"));
-        println!("{}", case.run(args.scale).to_line());
-        return;
+    if args.list {
+        println!("{}", cases::list());
+        return ExitCode::SUCCESS;
     }
-    println!(
-        "{:34} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8}  hash",
-        "case", "M tx", "CPU s", "M tx/s", "% bare", "M ev/s", "MB"
-    );
-    let mut bare = None;
-    for case in Case::all().filter(|case| case.name().contains(&args.only)) {
-        // Each case has a process of its own, so that its peak memory is not that of another case.
-        let outcome = Outcome::of_child(&case.name(), args.scale);
-        let speed = outcome.link_transmissions / outcome.cpu_s / 1e6;
-        if case.is_bare() {
-            bare = Some(speed);
+    if !(args.scale > 0.0 && args.scale <= 1e6) {
+        return fail(&format!("--scale {}: must be more than 0 and at most 1e6", args.scale));
+    }
+    let outcome = match (&args.case, &args.scenario) {
+        (_, Some(path)) => outcome::of_scenario(path, args.transport, &args.set),
+        (name, None) => {
+            let name = name.as_deref().unwrap_or_default();
+            let case = Case::all().find(|case| case.name == name);
+            case.map(|case| outcome::of_case(&case.load, args.scale)).ok_or_else(|| {
+                format!("--case {name}: there is no such case; --list prints those that there are")
+            })
         }
-        let bound = bare.filter(|_| case.is_bounded());
-        let share = bound.map_or("-".into(), |bare| format!("{:.0}", speed / bare * 100.0));
-        println!(
-            "{:34} {:9.1} {:9.2} {:9.2} {:>8} {:8.2} {:8.0}  {}",
-            case.name(),
-            outcome.link_transmissions / 1e6,
-            outcome.cpu_s,
-            speed,
-            share,
-            outcome.events / outcome.cpu_s / 1e6,
-            outcome.peak_bytes / 1e6,
-            outcome.hash,
-        );
+    };
+    match outcome {
+        Ok(outcome) => {
+            println!("{}", outcome.to_json());
+            ExitCode::SUCCESS
+        }
+        Err(problem) => fail(&problem),
     }
+}
+
+fn fail(problem: &str) -> ExitCode {
+    eprintln!("clearway-bench: {problem}");
+    ExitCode::FAILURE
 }

@@ -1,6 +1,7 @@
-//! The CPU time and memory that this process has used, read from `/proc/self`.
+//! The time and memory that this process has used, read from `/proc/self`.
 
-/// Returns the CPU time of this process, user and system, in seconds with a resolution of 0.01 (the kernel's tick).
+/// Returns the CPU time of this process with all its threads, user and system, in seconds with a resolution of 0.01
+/// (the kernel's tick).
 pub fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux has /proc");
     let fields: Vec<&str> =
@@ -10,10 +11,26 @@ pub fn cpu_seconds() -> f64 {
     ticks / 100.0
 }
 
+/// Returns the seconds that have passed since this was first called.
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures time; no result depends on it")]
+pub fn wall_seconds() -> f64 {
+    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    START.get_or_init(std::time::Instant::now).elapsed().as_secs_f64()
+}
+
 /// Returns the peak of this process's resident memory, in bytes.
-pub fn peak_bytes() -> f64 {
+pub fn peak_bytes() -> u64 {
+    status("VmHWM:")
+}
+
+/// Returns this process's resident memory, in bytes.
+pub fn resident_bytes() -> u64 {
+    status("VmRSS:")
+}
+
+fn status(key: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux has /proc");
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).expect("the kernel tells");
-    let kib: f64 = line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number");
-    kib * 1024.0
+    let line = status.lines().find(|line| line.starts_with(key)).expect("the kernel tells");
+    let kib: u64 = line.split_whitespace().nth(1).and_then(|number| number.parse().ok()).expect("a number");
+    kib * 1024
 }

@@ -157,7 +157,9 @@ pub trait Endpoint {
     fn handle_timeout(&mut self, cx: &mut Cx<'_>);
 
     /// Returns the next control packet, such as an acknowledgement, a credit or a request, which must leave at once. If
-    /// the packet needs `extra`, the end fills that and flags the packet.
+    /// the packet needs `extra`, the end fills that and flags the packet. After an input that is a packet with an
+    /// [`Extra`], `extra` holds that one until the end has returned a packet that is flagged, so that an end can return
+    /// what came by the flag alone; otherwise `extra` is [`Extra::None`].
     fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet>;
 
     /// Returns the time at which [`Endpoint::handle_timeout`] must be called, or [`Time::MAX`] for never. For a time

@@ -323,11 +323,13 @@ pub struct Hop {
     pub rate: Rate,
 }
 
-/// A list of [`Hop`]s in the order of the packet's way.
+/// A list of [`Hop`]s in the order of the packet's way. The count stands first, so that the first cache line tells where
+/// the next entry goes.
+#[repr(C)]
 #[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 pub struct Hops {
-    hops: [Hop; HOPS_MAX],
     count: u8,
+    hops: [Hop; HOPS_MAX],
 }
 
 impl Hops {
@@ -348,9 +350,9 @@ impl Hops {
 }
 
 /// Fields that only few packets have, kept beside the packet so that the others stay small. Valid only if the packet is
-/// flagged [`Flags::EXTRA`].
+/// flagged [`Flags::EXTRA`]. They are large, so [`Extra::take_over`] copies only what is in use.
 #[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
-#[allow(clippy::large_enum_variant)] // Copied only where a packet has one; a box would allocate for each.
+#[allow(clippy::large_enum_variant)] // A box would allocate for each packet.
 pub enum Extra {
     /// The packet has no such fields.
     #[default]
@@ -362,6 +364,21 @@ pub enum Extra {
 }
 
 impl Extra {
+    /// Takes over what the other holds. A list of hops stays a list, if need be without entries, so that the next one
+    /// that is written here needs no room to be made.
+    #[inline]
+    pub fn take_over(&mut self, other: &Extra) {
+        match (self, other) {
+            (Extra::Hops(hops), Extra::None) => hops.count = 0,
+            (Extra::Hops(hops), Extra::Hops(others)) => {
+                let used = others.as_slice();
+                hops.hops[..used.len()].copy_from_slice(used);
+                hops.count = others.count;
+            }
+            (extra, other) => *extra = *other,
+        }
+    }
+
     /// Returns the selective acknowledgements, used and unused ones.
     #[inline]
     pub fn sack(&self) -> &[SackBlock] {
@@ -377,6 +394,30 @@ impl Extra {
         match self {
             Extra::Hops(hops) => hops.as_slice(),
             _ => &[],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_hops_takes_over_the_entries_of_another_and_no_more() {
+        let hops = |count| {
+            let mut hops = Hops::default();
+            (1..=count).for_each(|queued| assert!(hops.push(Hop { queued, ..Hop::default() })));
+            Extra::Hops(hops)
+        };
+        let mut extra = hops(8);
+        if let Extra::Hops(hops) = &mut extra {
+            assert!(!hops.push(Hop::default()), "the list is full");
+        }
+        for other in
+            [hops(3), hops(5), Extra::None, hops(2), Extra::Sack([SackBlock { start: 1, end: 2 }; 3])]
+        {
+            extra.take_over(&other);
+            assert_eq!((extra.hops(), extra.sack()), (other.hops(), other.sack()));
         }
     }
 }

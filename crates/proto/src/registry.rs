@@ -2,7 +2,7 @@
 //! brings, takes a folder beside this file and a line at its end.
 
 use crate::endpoint::{Env, Receiver, ReceiverVisitor, Sender, SenderVisitor};
-use crate::mechanism::{MechanismInfo, PortMechanism, PortState};
+use crate::mechanism::{MechanismInfo, PortMechanism, PortState, Sees};
 use crate::needs::Needs;
 use crate::packet::{Extra, Packet};
 use crate::shim::{Shim, ShimEnv, ShimStats};
@@ -193,12 +193,12 @@ macro_rules! transports {
         /// The methods of [`PortMechanism`], on the mechanism inside.
         impl AnyMechanism {
             /// Returns [`PortMechanism::SEES_ARRIVALS`].
-            pub fn sees_arrivals(&self) -> bool {
+            pub fn sees_arrivals(&self) -> Sees {
                 match self { $(AnyMechanism::$Variant(_) => <MechanismOf<$Transport>>::SEES_ARRIVALS,)+ }
             }
 
             /// Returns [`PortMechanism::SEES_DEPARTURES`].
-            pub fn sees_departures(&self) -> bool {
+            pub fn sees_departures(&self) -> Sees {
                 match self { $(AnyMechanism::$Variant(_) => <MechanismOf<$Transport>>::SEES_DEPARTURES,)+ }
             }
 
@@ -267,8 +267,8 @@ macro_rules! transports {
                 match self { $(AnySender::$Variant(sender) => sender,)+ }
             }
 
-            /// Runs `visitor` on the sender inside.
-            #[inline]
+            /// Runs `visitor` on the sender inside. The caller shall not be inlined: it holds the code of all transports.
+            #[inline(always)]
             pub fn visit<V: SenderVisitor>(&mut self, visitor: V) -> V::Output {
                 match self { $(AnySender::$Variant(sender) => visitor.visit(&mut **sender),)+ }
             }
@@ -280,8 +280,8 @@ macro_rules! transports {
                 match self { $(AnyReceiver::$Variant(receiver) => receiver,)+ }
             }
 
-            /// Runs `visitor` on the receiver inside.
-            #[inline]
+            /// Runs `visitor` on the receiver inside. The caller shall not be inlined: it holds the code of all transports.
+            #[inline(always)]
             pub fn visit<V: ReceiverVisitor>(&mut self, visitor: V) -> V::Output {
                 match self { $(AnyReceiver::$Variant(receiver) => visitor.visit(&mut **receiver),)+ }
             }
@@ -360,6 +360,25 @@ mod tests {
                     spec.name
                 );
             }
+        }
+    }
+
+    #[test]
+    fn the_ends_of_rdma_flows_are_small() {
+        fn ends<T: Transport>() -> (&'static str, usize, usize) {
+            (T::NAME, size_of::<T::Sender>(), size_of::<T::Receiver>())
+        }
+        use crate::rdma;
+        let all = [
+            ends::<rdma::rocev2::Rocev2>(),
+            ends::<rdma::dcqcn::Dcqcn>(),
+            ends::<rdma::timely::Timely>(),
+            ends::<rdma::hpcc::Hpcc>(),
+            ends::<rdma::dctcp::RdmaDctcp>(),
+            ends::<rdma::pacc::Pacc>(),
+        ];
+        for (name, sender, receiver) in all {
+            assert!(sender <= 376 && receiver <= 176, "{name}: {sender} and {receiver} bytes");
         }
     }
 }

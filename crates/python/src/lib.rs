@@ -2,6 +2,7 @@
 //! wraps it, and adds data frames, result folders and the command.
 
 mod catalog;
+mod checkpoint;
 mod errors;
 mod network;
 mod parquet;
@@ -38,6 +39,11 @@ mod _clearway {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("__commit__", option_env!("CLEARWAY_COMMIT"))?;
         module.add("__sources__", env!("CLEARWAY_SOURCES"))?;
-        module.add("__profile__", if cfg!(debug_assertions) { "debug" } else { "release" })
+        let profile = match option_env!("CLEARWAY_GUIDED") {
+            _ if cfg!(debug_assertions) => "debug",
+            Some(_) => "release, profile-guided",
+            None => "release",
+        };
+        module.add("__profile__", profile)
     }
 }

@@ -1,10 +1,12 @@
 //! The bindings that read a scenario and run it.
 
+use crate::checkpoint::Checkpoints;
 use crate::errors::{Failure, guard};
 use crate::results::Results;
 use clearway_sim as sim;
-use clearway_sim::Simulation;
 use clearway_sim::scenario::{Overrides, Scenario as Loaded};
+use clearway_sim::{Partition, Simulation};
+use clearway_units::Span;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -107,28 +109,77 @@ impl Scenario {
         estimate(py, &py.detach(|| guard(self.0.model.seed, || Ok(self.0.estimate())))?)
     }
 
+    /// Returns how the network is cut for so many threads.
+    ///
+    /// * `parts`: the number of parts, which may be smaller. `refusal`: why the run has one thread only, or `None`.
+    /// * `loads`, `hosts`, `switches`: for each part its share of the expected load, and the numbers of its nodes.
+    /// * `cut_links`, `cut_traffic`: the links between parts, and their share of the expected transmissions.
+    /// * `width_s`: the simulated time between two hand-overs of packets; `None` if no link has a delay.
+    fn partition<'py>(&self, py: Python<'py>, parts: usize) -> PyResult<Bound<'py, PyDict>> {
+        let model = &self.0.model;
+        let (partition, summary) = py.detach(|| {
+            guard(model.seed, || {
+                let partition = Partition::new(model, parts);
+                let summary = sim::PartitionSummary::new(&partition, model);
+                Ok((partition, summary))
+            })
+        })?;
+        let dict = PyDict::new(py);
+        dict.set_item("parts", partition.parts())?;
+        dict.set_item("refusal", Partition::refusal(model))?;
+        dict.set_item("loads", summary.loads)?;
+        dict.set_item("hosts", summary.hosts)?;
+        dict.set_item("switches", summary.switches)?;
+        dict.set_item("cut_links", summary.cut_links)?;
+        dict.set_item("cut_traffic", summary.cut_traffic)?;
+        dict.set_item("width_s", summary.width.map(Span::as_secs_f64))?;
+        Ok(dict)
+    }
+
     /// Runs the simulation and returns its results. Other Python threads run meanwhile. `progress` is called at most
     /// ten times a second. On Ctrl-C, or when `progress` returns `False`, the run ends and the results cover the part
     /// simulated so far. With `spool`, a folder, finished flows and samples leave memory for nameless files there, in
-    /// parts of `part_rows` rows; the files go with the results.
-    #[pyo3(signature = (progress = None, *, spool = None, part_rows = PART_ROWS))]
+    /// parts of `part_rows` rows; the files go with the results. `threads` simulate parts of the network beside each
+    /// other, which changes no result.
+    ///
+    /// With `checkpoint`, an object with the attributes `folder`, `every_s`, `resumed` and `saved`, the state of the run
+    /// and these rows are kept in its folder every so many seconds of wall time, and when the run is interrupted. A run
+    /// whose checkpoint is there goes on from it; `resumed` is called with its simulated time, in seconds, first.
+    /// `saved` is called after each checkpoint.
+    #[pyo3(signature = (
+        progress = None, *, spool = None, part_rows = PART_ROWS, threads = 1, checkpoint = None
+    ))]
     fn run(
         &self,
         py: Python<'_>,
         progress: Option<Py<PyAny>>,
         spool: Option<PathBuf>,
         part_rows: usize,
+        threads: usize,
+        checkpoint: Option<Checkpoints>,
     ) -> Result<Results, Failure> {
         let model = &self.0.model;
         py.detach(|| {
             guard(model.seed, || {
                 let mut look = Look { progress, last: now(), failed: None };
+                let part_rows = part_rows.max(1);
                 let place = || {
                     let folder = spool.clone()?;
-                    Some(Box::new(Folder { folder, part_rows: part_rows.max(1) }) as Box<dyn sim::Spool>)
+                    Some(Box::new(Folder { folder, part_rows }) as Box<dyn sim::Spool>)
                 };
-                let mut simulation = Simulation::spooled(model, [place(), place()])?;
-                simulation.run(&mut |progress| look.go_on(progress));
+                let simulation = match &checkpoint {
+                    Some(checkpoints) => {
+                        let mut simulation = checkpoints
+                            .prepare(model, part_rows, |spools| prepare(model, threads, spools))?;
+                        checkpoints.run(&mut simulation, &mut |progress| look.go_on(progress))?;
+                        simulation
+                    }
+                    None => {
+                        let mut simulation = prepare(model, threads, [place(), place()])?;
+                        simulation.run(&mut |progress| look.go_on(progress));
+                        simulation
+                    }
+                };
                 match look.failed {
                     Some(error) => Err(Failure::Python(error)),
                     None => Ok(Results::new(simulation.finish_spooled()?)?),
@@ -136,6 +187,16 @@ impl Scenario {
             })
         })
     }
+}
+
+/// Prepares a run with so many threads, or fewer if the network can't be cut into as many parts.
+fn prepare(
+    model: &sim::model::Model,
+    threads: usize,
+    spools: [Option<Box<dyn sim::Spool>>; 2],
+) -> Result<Simulation, sim::SimError> {
+    let _partition = Partition::new(model, threads);
+    Simulation::spooled(model, spools)
 }
 
 /// Returns an estimate as a dict.

@@ -56,7 +56,7 @@ COMMANDS = {
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(_clearway.__version__, message="clearway %(version)s")
+@click.version_option(f"{_clearway.__version__} ({_clearway.__profile__})", message="clearway %(version)s")
 @click.pass_context
 def cli(context: click.Context) -> None:
     """Simulate congestion control in datacenter networks, packet by packet."""

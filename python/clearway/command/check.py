@@ -9,9 +9,11 @@ from typing import Any
 import click
 
 from clearway import _clearway, units
+from clearway.command import threads as threads_of
 from clearway.command.names import SCENARIO, TRANSPORT
 from clearway.command.shared import console, print_json, settings_dict, settings_options
 from clearway.command.tables import print_texts
+from clearway.command.threads import threads_option
 from clearway.scenario.remarks import remarks
 
 EXAMPLES = """\b
@@ -26,6 +28,7 @@ Examples:
 @click.argument("scenario", type=SCENARIO)
 @click.option("--transport", type=TRANSPORT, help="Transport of all traffic, instead of the scenario's.")
 @settings_options
+@threads_option
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def check(
     scenario: Path,
@@ -33,20 +36,24 @@ def check(
     settings: tuple[tuple[str, str], ...],
     stacks: str | None,
     seed: int | None,
+    threads: int,
     as_json: bool,
 ) -> None:
     """Read SCENARIO without running it: say what it is, and what it would cost.
 
     Prints hosts, switches, links and flows, the expected simulated time, packets, memory and CPU time, and remarks on
-    what has no effect. A mistake is one line with file, line, key, value and what would be right, and exit code 2.
+    what has no effect; with --threads also how the network is cut. A mistake is one line with file, line, key, value
+    and what would be right, and exit code 2.
     """
     chosen = settings_dict(settings, stacks)
     loaded = _clearway.Scenario.load(scenario, transport=transport, seed=seed, set=list(chosen.items()))
     resolved = tomllib.loads(loaded.to_toml())
     expected = loaded.estimate()
     said = remarks(resolved, expected["simulated_s"])
+    cut = loaded.partition(threads) if threads > 1 else None
     if as_json:
-        print_json({"scenario": loaded.name, "seed": loaded.seed, "estimate": expected, "remarks": said})
+        found = {"scenario": loaded.name, "seed": loaded.seed, "estimate": expected, "remarks": said}
+        print_json(found if cut is None else {**found, "partition": cut})
         return
     out = console()
     out.print(f"{loaded.name}: can be run", style="bold", markup=False)
@@ -55,6 +62,12 @@ def check(
     print_texts(out, (["traffic", "kind", "transport", "flows"], traffic_rows(resolved, expected)), left=3)
     if expected["samples"]:
         print_texts(out, (["series", "what", "samples", "memory"], sample_rows(resolved, expected)), left=2)
+    if cut is not None:
+        if cut["parts"] > 1:
+            print_texts(out, (["part", "load", "hosts", "switches"], threads_of.rows(cut)), left=1)
+            out.print(threads_of.cut_text(cut), markup=False, soft_wrap=True)
+        for line in threads_of.lines(cut, threads):
+            out.print(line, markup=False, soft_wrap=True)
     for remark in said:
         out.print(f"Remark: {remark}", markup=False, soft_wrap=True)
 

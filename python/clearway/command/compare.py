@@ -10,6 +10,7 @@ from clearway.command.names import SCENARIO, TRANSPORTS
 from clearway.command.run import run_json, saved_text
 from clearway.command.shared import INTERRUPTED, console, notes, print_json, run_options, settings_dict
 from clearway.command.tables import print_runs
+from clearway.command.threads import say_threads
 
 EXAMPLES = """\b
 Examples:
@@ -31,7 +32,7 @@ def compare(
     seed: int | None,
     out: Path | None,
     force: bool,
-    threads: int,  # noqa: ARG001 - checked to be 1
+    threads: int,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -51,10 +52,11 @@ def compare(
         raise click.UsageError(f"--transports {transports!r}: name at least one, such as expresspass,dctcp")
     first = load_scenario(scenario, transport=names[0], seed=seed, set=chosen)
     out = out or default_folder(first, transports=False, seed=seed, settings=chosen)
+    say_threads(notes(quiet=quiet), first, threads)
     with progress_bar(quiet=quiet or as_json) as bar:
         try:
             found = clearway.comparison.compare(
-                scenario, names, seed=seed, set=chosen, out=out, force=force, progress=bar.start
+                scenario, names, seed=seed, set=chosen, out=out, force=force, progress=bar.start, threads=threads
             )
         except Interrupted as stop:
             if stop.partial is None:

@@ -13,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from clearway.command.names import Choice
+from clearway.command.threads import threads_option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,13 +60,6 @@ class Setting(click.ParamType[tuple[str, str]]):
         ]
 
 
-def one_thread(_: click.Context, __: click.Parameter, value: int) -> int:
-    """Refuses what is not there yet."""
-    if value != 1:
-        raise click.BadParameter(f"{value}: the simulator has one thread for now; write 1")
-    return value
-
-
 def settings_options(function: F) -> F:
     """The options that change a scenario as it is read."""
     options = [
@@ -94,14 +88,7 @@ def run_options(function: F) -> F:
         click.option(
             "--force", is_flag=True, help="Replace other results, or write into a folder with other files; they stay."
         ),
-        click.option(
-            "--threads",
-            type=int,
-            default=1,
-            show_default=True,
-            callback=one_thread,
-            help="Threads of the simulator, which has one for now.",
-        ),
+        threads_option,
         click.option("--json", "as_json", is_flag=True, help="Print the results as JSON."),
         click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors."),
     ]

@@ -57,13 +57,23 @@ struct SpentCredit {
 /// The receiving end of a credit-based transport, whose feedback control `F` sets the rate of credits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CreditReceiver<F> {
-    config: ReceiverConfig,
+    /// The feedback control, used once per update period and therefore apart.
+    feedback: Box<F>,
+    /// The event that starts an update.
+    trigger: Trigger,
     framing: Framing,
-    feedback: F,
+    /// The update period; `None` for the smoothed round-trip time.
+    period: Option<Span>,
+    /// The weight of a new sample in the smoothed round-trip time.
+    rtt_gain: f64,
+    /// The treatment of data beyond a gap.
+    recovery: Recovery,
+    /// True if a mark on the last data packet stops the credits.
+    stop_by_mark: bool,
     pacer: CreditPacer,
     meter: LossMeter,
     /// The budget of credits, if the sender tells how much there is to send.
-    budget: Option<CreditBudget>,
+    budget: Option<Box<CreditBudget>>,
     /// The number of marked data packets of this update period that echo a credit of this session.
     marked: u64,
     inbox: Inbox,
@@ -97,12 +107,16 @@ impl<F: Feedback> CreditReceiver<F> {
     /// Makes a receiver that waits for a request.
     pub fn new(config: ReceiverConfig, feedback: F, env: &Env) -> CreditReceiver<F> {
         CreditReceiver {
-            config,
+            trigger: feedback.trigger(),
+            feedback: Box::new(feedback),
             framing: env.framing,
-            feedback,
+            period: config.period,
+            rtt_gain: config.rtt_gain,
+            recovery: config.recovery,
+            stop_by_mark: config.stop_by_mark,
             pacer: CreditPacer::new(config.pacer),
             meter: LossMeter::new(config.reorder),
-            budget: config.end_margin.map(CreditBudget::new),
+            budget: config.end_margin.map(|margin| Box::new(CreditBudget::new(margin))),
             marked: 0,
             inbox: Inbox::default(),
             session: 0,
@@ -139,7 +153,7 @@ impl<F: Feedback> CreditReceiver<F> {
     /// Returns the update period.
     fn period(&self) -> Span {
         // With a period of zero, updates would repeat at one instant without end.
-        self.config.period.unwrap_or(self.rtt()).max(Span::from_ns(1))
+        self.period.unwrap_or(self.rtt()).max(Span::from_ns(1))
     }
 
     /// Starts credits for a request of a new session.
@@ -172,13 +186,13 @@ impl<F: Feedback> CreditReceiver<F> {
         self.answer_due = None;
         self.feedback.start(wanted);
         self.pacer.start(cx.now, self.feedback.rate(), cx.rng);
-        if self.feedback.trigger() != Trigger::Credit {
+        if self.trigger != Trigger::Credit {
             self.meter.start(self.pacer.number());
         }
         self.marked = 0;
         self.numbers = [self.pacer.number(); 4];
         self.updated = cx.now;
-        self.update_at = match self.feedback.trigger() {
+        self.update_at = match self.trigger {
             Trigger::Timer => cx.now.saturating_add(self.period()),
             Trigger::Credit | Trigger::Never => Time::MAX,
         };
@@ -213,7 +227,7 @@ impl<F: Feedback> CreditReceiver<F> {
     /// Records the credit that a data packet spent.
     fn on_echo(&mut self, spent: SpentCredit, marked: bool, now: Time) {
         let sample = now.saturating_since(spent.sent);
-        let gain = self.config.rtt_gain;
+        let gain = self.rtt_gain;
         self.srtt = Some(match self.srtt {
             None => sample,
             Some(srtt) => srtt.mul_f64(1.0 - gain) + sample.mul_f64(gain),
@@ -222,6 +236,7 @@ impl<F: Feedback> CreditReceiver<F> {
         self.marked += (counted && marked) as u64;
     }
 
+    #[inline]
     fn on_data(
         &mut self,
         offset: u64,
@@ -238,7 +253,7 @@ impl<F: Feedback> CreditReceiver<F> {
         if packet.flags.has(Flags::LAST) {
             self.end_at(end);
         }
-        if self.config.recovery == Recovery::GoBack && offset > self.inbox.next() {
+        if self.recovery == Recovery::GoBack && offset > self.inbox.next() {
             // At most one per round trip, since all data on its way is discarded too.
             if cx.now >= self.nack_at {
                 self.nack = true;
@@ -256,16 +271,17 @@ impl<F: Feedback> CreditReceiver<F> {
         if self.inbox.next() > before {
             self.nack_at = cx.now;
         }
-        let marked = self.config.stop_by_mark && packet.flags.has(Flags::EMPTY);
+        let marked = self.stop_by_mark && packet.flags.has(Flags::EMPTY);
         if marked && self.inbox.next() >= end && !is_newer(self.session, session) {
             self.stop(session, packet.sent);
-        } else if self.config.stop_by_mark && self.sending && self.end == Some(self.inbox.next()) {
+        } else if self.stop_by_mark && self.sending && self.end == Some(self.inbox.next()) {
             // The last gap was closed after the marked packet.
             self.stop(self.session, packet.sent);
         }
     }
 
     /// Ends the update period and sets the new rate.
+    #[inline(never)]
     fn update(&mut self, now: Time) {
         let span = now.saturating_since(self.updated);
         if self.meter.received() == 0 && self.feedback.rate() * span.as_secs_f64() >= 1.0 {
@@ -287,18 +303,35 @@ impl<F: Feedback> CreditReceiver<F> {
         if self.update_at != Time::MAX {
             self.update_at = now.saturating_add(self.period());
         }
-        match self.feedback.trigger() {
+        match self.trigger {
             Trigger::Credit => self.pacer.set_rate_after_next(self.feedback.rate()),
             Trigger::Timer | Trigger::Never => self.pacer.set_rate(now, self.feedback.rate()),
         }
     }
 
-    /// Returns the next credit, if it is due and allowed.
+    /// Returns the next answer to a SYN, a stop or data, of which one is due.
+    #[cold]
+    fn next_answer(&mut self, extra: &mut Extra, now: Time) -> Packet {
+        let wire = self.framing.wire_min;
+        if let Some(echo) = self.accept.take() {
+            return self.packet(Header::CreditSynAck(self.answer(echo)), wire, now);
+        }
+        if let Some(echo) = self.answer_due.take() {
+            let mut ack = self.packet(Header::CreditAck(self.answer(echo)), wire, now);
+            self.add_sack(&mut ack, extra);
+            return ack;
+        }
+        self.nack = false;
+        self.packet(Header::CreditNack(self.answer(self.newest)), wire, now)
+    }
+
+    /// Returns the credit that is due, if it is allowed.
+    #[inline(never)]
     fn next_credit(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
-        if !self.sending || self.pacer.due() > cx.now || !self.is_allowed() {
+        if !self.is_allowed() {
             return None;
         }
-        if self.feedback.trigger() == Trigger::Credit
+        if self.trigger == Trigger::Credit
             && self.meter.received() > 0
             && cx.now >= self.updated.saturating_add(self.period())
         {
@@ -320,6 +353,35 @@ impl<F: Feedback> CreditReceiver<F> {
     fn is_allowed(&self) -> bool {
         let (next, payload_max) = (self.pacer.number(), self.framing.payload_max);
         self.budget.as_ref().is_none_or(|budget| budget.allows(next, payload_max))
+    }
+
+    /// Handles a packet of the sender that carries no data.
+    #[cold]
+    fn on_signal(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
+        match packet.header {
+            Header::CreditSyn(request) => {
+                self.accept = Some(packet.sent);
+                self.on_request(request, packet, cx);
+            }
+            Header::CreditRequest(request) => self.on_request(request, packet, cx),
+            Header::CreditStop { session, end } => self.on_stop(session, end, packet),
+            other => debug_assert!(false, "{other:?} is not for a receiver of credit transports"),
+        }
+    }
+
+    /// Counts credits without an answer as lost if they are overdue and the budget allows no other.
+    #[inline(never)]
+    fn give_up_overdue(&mut self, now: Time) {
+        if self.sending && !self.is_allowed() && now >= self.gives_up_at() {
+            let next = self.pacer.number();
+            self.budget.as_mut().expect("without a budget all is allowed").give_up(next);
+        }
+    }
+
+    /// Returns the time of the next credit, or of giving up those without an answer, where there is a budget.
+    #[inline(never)]
+    fn next_within_budget(&self) -> Time {
+        if self.is_allowed() { self.pacer.due() } else { self.gives_up_at() }
     }
 
     /// Returns the time at which credits without an answer are given up, so that others may take their place: a round
@@ -353,59 +415,46 @@ fn is_newer(a: u32, b: u32) -> bool {
 }
 
 impl<F: Feedback> Endpoint for CreditReceiver<F> {
+    #[inline]
     fn handle_packet(&mut self, packet: &Packet, _: &Extra, cx: &mut Cx<'_>) {
-        match packet.header {
+        let (offset, session, spent) = match packet.header {
             Header::CreditData { offset, session, credit, echo } => {
-                let spent = SpentCredit { number: credit, sent: echo };
-                self.on_data(offset, session, Some(spent), packet, cx);
+                (offset, session, Some(SpentCredit { number: credit, sent: echo }))
             }
-            Header::UnscheduledData { offset, session } => self.on_data(offset, session, None, packet, cx),
-            Header::CreditSyn(request) => {
-                self.accept = Some(packet.sent);
-                self.on_request(request, packet, cx);
-            }
-            Header::CreditRequest(request) => self.on_request(request, packet, cx),
-            Header::CreditStop { session, end } => self.on_stop(session, end, packet),
-            other => debug_assert!(false, "{other:?} is not for a receiver of credit transports"),
-        }
+            Header::UnscheduledData { offset, session } => (offset, session, None),
+            _ => return self.on_signal(packet, cx),
+        };
+        self.on_data(offset, session, spent, packet, cx);
     }
 
+    #[inline]
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
         if self.sending && cx.now >= self.update_at {
             self.update(cx.now);
         }
-        if self.sending && !self.is_allowed() && cx.now >= self.gives_up_at() {
-            let next = self.pacer.number();
-            self.budget.as_mut().expect("without a budget all is allowed").give_up(next);
+        if self.budget.is_some() {
+            self.give_up_overdue(cx.now);
         }
     }
 
+    #[inline]
     fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
-        if let Some(echo) = self.accept.take() {
-            let header = Header::CreditSynAck(self.answer(echo));
-            return Some(self.packet(header, self.framing.wire_min, cx.now));
+        if self.accept.is_some() || self.answer_due.is_some() || self.nack {
+            return Some(self.next_answer(extra, cx.now));
         }
-        if let Some(echo) = self.answer_due.take() {
-            let header = Header::CreditAck(self.answer(echo));
-            let mut ack = self.packet(header, self.framing.wire_min, cx.now);
-            self.add_sack(&mut ack, extra);
-            return Some(ack);
-        }
-        if std::mem::take(&mut self.nack) {
-            let header = Header::CreditNack(self.answer(self.newest));
-            return Some(self.packet(header, self.framing.wire_min, cx.now));
-        }
-        self.next_credit(extra, cx)
+        if self.pacer.due() <= cx.now { self.next_credit(extra, cx) } else { None }
     }
 
+    #[inline]
     fn next_timeout(&self) -> Time {
         if !self.sending {
             return Time::MAX;
         }
-        let credit = if self.is_allowed() { self.pacer.due() } else { self.gives_up_at() };
+        let credit = if self.budget.is_some() { self.next_within_budget() } else { self.pacer.due() };
         credit.min(self.update_at)
     }
 
+    #[inline]
     fn is_finished(&self) -> bool {
         !self.sending && self.end == Some(self.inbox.next())
     }

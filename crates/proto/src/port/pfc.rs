@@ -120,7 +120,8 @@ impl PfcMemory {
     #[must_use]
     pub fn admit(&mut self, ingress: &mut Ingress, wire: u64) -> bool {
         let shared = (ingress.held + wire).saturating_sub(self.reserve);
-        if ingress.over == 0 && shared <= self.threshold(ingress) {
+        // Within the reserve, where most packets find room, no threshold counts.
+        if ingress.over == 0 && (shared == 0 || shared <= self.threshold(ingress)) {
             self.used += shared - self.shared(ingress);
             ingress.held += wire;
             return true;

@@ -41,8 +41,6 @@ pub struct Receiver {
     cnp_due: bool,
     /// The answer that is to leave now.
     answer: Option<Packet>,
-    /// The [`Extra`] of that answer, if it is flagged so; kept apart because it is large and mostly empty.
-    extra: Extra,
 }
 
 impl Receiver {
@@ -63,7 +61,6 @@ impl Receiver {
             cnp_at: Time::ZERO,
             cnp_due: false,
             answer: None,
-            extra: Extra::None,
         }
     }
 
@@ -112,7 +109,7 @@ impl Receiver {
 }
 
 impl Endpoint for Receiver {
-    fn handle_packet(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
+    fn handle_packet(&mut self, packet: &Packet, _: &Extra, cx: &mut Cx<'_>) {
         let Header::Data { offset, .. } = packet.header else { return };
         let marked = packet.flags.has(Flags::ECN_CE);
         if let Cnp::Packets(interval) = self.cnp
@@ -128,28 +125,21 @@ impl Endpoint for Receiver {
             Answer::Ack => Header::RdmaAck { ack, offset, len, echo },
             Answer::Nack => Header::RdmaNack { ack, offset, len, echo },
         };
-        let has_extra = packet.flags.has(Flags::TELEMETRY);
+        // The telemetry that came with the data returns with its answer.
         let flags = Flags::NONE
             .with_if(marked && self.cnp == Cnp::Flag, Flags::ECN_ECHO)
             .with_if(self.has_all(), Flags::LAST)
-            .with_if(has_extra, Flags::EXTRA);
-        if has_extra {
-            self.extra = *extra;
-        }
+            .with_if(packet.flags.has(Flags::TELEMETRY), Flags::EXTRA);
         self.answer = Some(Packet::control(header, self.ack_wire, cx.now).with_flags(flags));
     }
 
     fn handle_timeout(&mut self, _: &mut Cx<'_>) {}
 
-    fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
+    fn poll_control(&mut self, _: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
         if std::mem::take(&mut self.cnp_due) {
             return Some(Packet::control(Header::Cnp, self.framing.wire(0), cx.now));
         }
-        let answer = self.answer.take()?;
-        if answer.flags.has(Flags::EXTRA) {
-            *extra = self.extra;
-        }
-        Some(answer)
+        self.answer.take()
     }
 
     fn next_timeout(&self) -> Time {

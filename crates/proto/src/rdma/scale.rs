@@ -60,7 +60,13 @@ impl Window {
             Windowing::None => UNLIMITED,
             Windowing::Fixed => self.full,
             Windowing::Rate => {
-                ((self.full as u128 * rate.as_bps() as u128 / self.line.as_bps() as u128) as u64).max(1)
+                let (bps, line) = (rate.as_bps(), self.line.as_bps());
+                // 64-bit arithmetic where it does not overflow: a 128-bit division is several times slower.
+                let window = match self.full.checked_mul(bps) {
+                    Some(product) => product / line,
+                    None => (self.full as u128 * bps as u128 / line as u128) as u64,
+                };
+                window.max(1)
             }
         }
     }
@@ -119,6 +125,8 @@ mod tests {
         assert_eq!((window.full(), window.at(line)), (153_000, 153_000));
         assert_eq!(window.at(Rate::gbps(33)), 50_490);
         assert_eq!(window.at(Rate::bps(1)), 1, "a window of nothing would stop the flow for good");
+        let long = Window::new(Windowing::Rate, line, Span::from_ms(100));
+        assert_eq!(long.at(Rate::bps(33_333_333_333)), 416_666_666, "the product takes more than 64 bits");
         assert_eq!(Window::new(Windowing::Fixed, line, Span::from_us(1)).at(Rate::gbps(1)), 12_500);
         assert_eq!(Window::new(Windowing::None, line, Span::from_us(1)).at(Rate::gbps(1)), UNLIMITED);
     }

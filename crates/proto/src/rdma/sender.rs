@@ -65,6 +65,8 @@ pub struct Sender<L> {
     last_wire: u32,
     /// The rate from which `pace_at` was computed.
     pace: Rate,
+    /// The window of the law, as of the last input.
+    window: u64,
     /// The time between two packets is rounded down to a multiple of this.
     pacing_grain: Span,
     /// The pace allows the next packet from this time on.
@@ -90,6 +92,7 @@ impl<L: RateLaw> Sender<L> {
     pub fn new(config: &Config, env: &Env, law: L) -> Sender<L> {
         Sender {
             pace: law.rate(),
+            window: law.window(),
             pacing_grain: config.pacing_grain.max(FINEST),
             law,
             framing: env.framing,
@@ -124,14 +127,18 @@ impl<L: RateLaw> Sender<L> {
     }
 
     /// Returns the next packet that may leave as soon as the pace allows it.
+    #[inline]
     fn next_segment(&self) -> Option<Segment> {
         let payload_max = self.framing.payload_max as u64;
-        if let Some((start, end)) = self.scoreboard.gap(self.rtx_next.max(self.snd_una), self.rtx_end) {
+        let rtx_next = self.rtx_next.max(self.snd_una);
+        if rtx_next < self.rtx_end
+            && let Some((start, end)) = self.scoreboard.gap(rtx_next, self.rtx_end)
+        {
             return Some(Segment { start, len: (end - start).min(payload_max) as u32, again: true });
         }
         if self.snd_nxt < self.written {
             let in_flight = self.snd_nxt - self.snd_una;
-            if in_flight > 0 && in_flight >= self.law.window() {
+            if in_flight > 0 && in_flight >= self.window {
                 return None;
             }
             let len = (self.written - self.snd_nxt).min(payload_max) as u32;
@@ -155,8 +162,10 @@ impl<L: RateLaw> Sender<L> {
         self.last_sent + self.pace.time_to_send_below(size, self.pacing_grain)
     }
 
-    /// Takes over a new pace after an input, and sets the timer for a packet that waits for it.
+    /// Takes over a new window and a new pace after an input, and sets the timer for a packet that waits for the pace.
+    #[inline]
     fn repace(&mut self, now: Time) {
+        self.window = self.law.window();
         let pace = self.law.rate();
         if L::REPACES && pace != self.pace {
             self.pace = pace;

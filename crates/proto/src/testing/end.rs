@@ -31,6 +31,8 @@ pub struct End<E: ?Sized> {
     seen: Stats,
     /// Bytes that the application wrote and did not take back: a sending end.
     written: u64,
+    /// What came beside the last input, until it has been returned.
+    came: Extra,
 }
 
 impl End<dyn Sender> {
@@ -123,12 +125,16 @@ impl<E: Endpoint + ?Sized> End<E> {
             control: 0,
             seen: Stats::default(),
             written: 0,
+            came: Extra::None,
         }
     }
 
     /// A packet arrives.
     pub fn handle_packet(&mut self, packet: &Packet, extra: &Extra, now: Time) {
         self.begin(now);
+        if packet.flags.has(Flags::EXTRA) {
+            self.came = *extra;
+        }
         self.end.handle_packet(packet, extra, &mut Cx { now, rng: &mut self.rng, stats: &mut self.stats });
     }
 
@@ -146,14 +152,14 @@ impl<E: Endpoint + ?Sized> End<E> {
     /// The next control packet that the end sends now.
     pub fn poll_control(&mut self, now: Time) -> Option<(Packet, Extra)> {
         assert_eq!(now, self.now, "control packets are polled after an input at the same time");
-        let mut extra = Extra::default();
         let mut cx = Cx { now, rng: &mut self.rng, stats: &mut self.stats };
-        let packet = self.end.poll_control(&mut extra, &mut cx)?;
+        let packet = self.end.poll_control(&mut self.came, &mut cx)?;
         self.control += 1;
         assert!(self.control <= CONTROL_MAX, "the end does not stop sending {:?}", packet.header);
         self.count(&packet);
         // Without the flag it is not carried, and no transport may rely on it.
-        let extra = if packet.flags.has(Flags::EXTRA) { extra } else { Extra::default() };
+        let is_flagged = packet.flags.has(Flags::EXTRA);
+        let extra = if is_flagged { std::mem::take(&mut self.came) } else { Extra::None };
         Some((packet, extra))
     }
 
@@ -213,6 +219,7 @@ impl<E: Endpoint + ?Sized> End<E> {
         }
         self.now = now;
         self.control = 0;
+        self.came = Extra::None;
     }
 
     fn count(&mut self, packet: &Packet) {

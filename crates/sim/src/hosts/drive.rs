@@ -3,17 +3,18 @@
 use super::flow::{Classes, End, Flow};
 use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, PacketId};
-use crate::net::{Network, Paths};
+use crate::net::{Addition, Network, Paths};
 use clearway_proto::{
-    AnyShim, Cx, Endpoint, Extra, Gauges, Packet, Receiver, ReceiverVisitor, Sender, SenderVisitor, Shim,
+    AnyShim, Cx, Endpoint, Extra, Flags, Gauges, Packet, Receiver, ReceiverVisitor, Sender, SenderVisitor,
+    Shim,
 };
 use clearway_topology::PortId;
 use clearway_units::{Rate, Time};
 
 /// An input of an end.
 pub enum Input<'a> {
-    /// A packet arrived, with its addition.
-    Packet(&'a Packet, &'a Extra),
+    /// A packet arrived, and has just been taken out of the network. Its addition, if it has one, is still in its place.
+    Packet(&'a Packet, PacketId),
     /// The end's timer may have expired.
     Timer,
     /// The application writes, and closes if these are its last bytes (a sender only).
@@ -62,26 +63,37 @@ struct Drive<'a> {
 
 impl Drive<'_> {
     /// Does what both kinds of ends have in common after (and, for packets and timers, during) an input.
-    #[inline]
+    #[inline(always)]
     fn common<E: Endpoint>(self, endpoint: &mut E) -> Standing {
         let Drive { net, end, flow, classes, input, timer, mut shim } = self;
         let now = net.now();
         let mut cx = Cx { now, rng: &mut end.rng, stats: &mut end.stats };
+        let mut came = None;
         match input {
-            Input::Packet(packet, extra) => endpoint.handle_packet(packet, extra, &mut cx),
+            Input::Packet(packet, id) => {
+                came = Some(id).filter(|_| packet.flags.has(Flags::EXTRA));
+                let extra = came.map_or(&Extra::None, |id| net.slab.extra(id));
+                endpoint.handle_packet(packet, extra, &mut cx);
+            }
             Input::Timer if endpoint.next_timeout() <= now => endpoint.handle_timeout(&mut cx),
             _ => {}
         }
-        let mut extra = Extra::default();
-        while let Some(mut packet) = endpoint.poll_control(&mut extra, &mut cx) {
+        let mut made = Extra::None;
+        loop {
+            let extra = came.map_or(&mut made, |id| net.slab.extra_mut(id));
+            let Some(mut packet) = endpoint.poll_control(extra, &mut cx) else { break };
             if let Some(shim) = &mut shim {
-                match shim.handle_outgoing(flow.to_bits(), packet, &extra, now) {
+                match shim.handle_outgoing(flow.to_bits(), packet, extra, now) {
                     Some(passed) => packet = passed,
                     None => continue,
                 }
             }
+            let extra = came.map_or(Addition::New(&made), Addition::Of);
+            if packet.flags.has(Flags::EXTRA) {
+                came = None;
+            }
             let way = Paths::choose(end.route, cx.rng);
-            let (id, port) = net.enter(packet, &extra, flow, classes.of(packet.kind()), way);
+            let (id, port) = net.enter(packet, extra, flow, classes.of(packet.kind()), way);
             net.send(port, id);
         }
         arm_timer(net, end, endpoint.next_timeout(), timer);
@@ -107,7 +119,7 @@ fn arm_timer(net: &mut Network, end: &mut End, deadline: Time, kind: EventKind) 
 
 impl SenderVisitor for Drive<'_> {
     type Output = Standing;
-    #[inline]
+    #[inline(always)]
     fn visit<S: Sender>(self, sender: &mut S) -> Standing {
         let mut total = 0;
         let mut cx = Cx { now: self.net.now(), rng: &mut self.end.rng, stats: &mut self.end.stats };
@@ -137,7 +149,7 @@ impl SenderVisitor for Drive<'_> {
 
 impl ReceiverVisitor for Drive<'_> {
     type Output = Standing;
-    #[inline]
+    #[inline(always)]
     fn visit<R: Receiver>(self, receiver: &mut R) -> Standing {
         let standing = self.common(receiver);
         Standing { bytes: receiver.delivered(), ..standing }
@@ -163,7 +175,7 @@ struct Pull<'a> {
 
 impl SenderVisitor for Pull<'_> {
     type Output = Pulled;
-    #[inline]
+    #[inline(always)]
     fn visit<S: Sender>(self, sender: &mut S) -> Pulled {
         let Pull { net, end, flow, class, is_unscheduled } = self;
         let mut cx = Cx { now: net.now(), rng: &mut end.rng, stats: &mut end.stats };
@@ -171,7 +183,7 @@ impl SenderVisitor for Pull<'_> {
             if is_unscheduled { sender.poll_unscheduled(&mut cx) } else { sender.poll_transmit(&mut cx) };
         let Some(packet) = packet else { return Pulled { packet: None, more: false } };
         let way = Paths::choose(end.route, cx.rng);
-        let entered = net.enter(packet, &Extra::None, flow, class, way);
+        let entered = net.enter(packet, Addition::New(&Extra::None), flow, class, way);
         arm_timer(net, end, sender.next_timeout(), EventKind::SenderTimer(flow));
         end.finished = sender.is_finished();
         let more = if is_unscheduled { sender.wants_unscheduled() } else { sender.wants_transmit(net.now()) };
@@ -219,7 +231,7 @@ impl Flow {
     }
 
     /// Asks the sending end for a packet of a class of data, and notes whether it still waits for its turn there.
-    #[inline]
+    #[inline(never)]
     pub fn pull(&mut self, slot: FlowSlot, class: ClassId, net: &mut Network) -> Pulled {
         let is_unscheduled = class != self.classes.data;
         let pulled =
@@ -231,7 +243,7 @@ impl Flow {
     /// Sends a packet of the receiving end that its shim held back.
     pub fn release(&mut self, slot: FlowSlot, packet: Packet, extra: &Extra, net: &mut Network) {
         let way = Paths::choose(self.receiving.route, &mut self.receiving.rng);
-        let (id, port) = net.enter(packet, extra, slot, self.classes.of(packet.kind()), way);
+        let (id, port) = net.enter(packet, Addition::New(extra), slot, self.classes.of(packet.kind()), way);
         net.send(port, id);
     }
 

@@ -116,7 +116,7 @@ impl Ports<'_> {
 
     /// The columns of packets sent.
     fn sent(&self) -> [Described; 5] {
-        let sent = |port: PortId| &self.net.ports[port].sent;
+        let sent = |port: PortId| self.net.sent(port);
         let seconds = self.net.now().as_secs_f64();
         let utilisation = |port: PortId| {
             let capacity = self.net.ports[port].link.rate.as_bps_f64() / 8.0 * seconds;
@@ -144,13 +144,13 @@ impl Ports<'_> {
                 "queue_max_bytes",
                 "B",
                 "most bytes that waited in any one class but the credits'; the frame being sent is not counted",
-                self.ints(|p| net.data_queues(p).iter().map(|c| c.queue.bytes_max()).max().unwrap_or(0)),
+                self.ints(|p| net.queue_max_bytes(p)),
             ),
             (
                 "queue_mean_bytes",
                 "B",
                 "bytes that waited, all classes but the credits', averaged over the run",
-                self.reals(|p| net.data_queues(p).iter().map(|c| c.queue.bytes_mean(now)).sum()),
+                self.reals(|p| net.queue_mean_bytes(p)),
             ),
             (
                 "credit_queue_max",
@@ -173,12 +173,7 @@ impl Ports<'_> {
     fn losses(&self) -> [Described; 5] {
         let dropped = |reason| self.ints(move |p| self.net.ports[p].drops[reason]);
         [
-            (
-                "marks",
-                "packets",
-                "packets that got an ECN mark here",
-                self.ints(|p| self.net.data_queues(p).iter().map(|c| c.marks).sum()),
-            ),
+            ("marks", "packets", "packets that got an ECN mark here", self.ints(|p| self.net.marks(p))),
             (
                 "drops_buffer",
                 "packets",

@@ -194,15 +194,14 @@ impl Sampler {
         let out = &at.net.ports[port];
         match at.probe() {
             Probe::Queue(_) => {
-                let bytes: u64 = at.net.data_queues(port).iter().map(|class| class.queue.bytes()).sum();
-                self.push(at, Quantity::QueueBytes, bytes as f64);
+                self.push(at, Quantity::QueueBytes, at.net.queued_bytes(port) as f64);
             }
             Probe::CreditQueue(_) => {
                 let waiting: u32 = at.net.credit_queues(port).map(|queue| queue.packets()).sum();
                 self.push(at, Quantity::QueueCredits, f64::from(waiting));
             }
             Probe::PortRate(_) => {
-                let sent = self.since(at, Quantity::PortRate, out.sent.bytes);
+                let sent = self.since(at, Quantity::PortRate, at.net.sent(port).bytes);
                 self.push(at, Quantity::PortRate, sent * 8.0 / at.seconds());
             }
             Probe::Drops(_) => {
@@ -216,8 +215,7 @@ impl Sampler {
                 }
             }
             Probe::Marks(_) => {
-                let marks = at.net.data_queues(port).iter().map(|class| class.marks).sum();
-                self.count(at, Quantity::Marks, marks);
+                self.count(at, Quantity::Marks, at.net.marks(port));
             }
             Probe::CreditDrops(_) => self.count(at, Quantity::DropsCredit, out.drops[DropReason::Credit]),
             Probe::Pauses(_) => {

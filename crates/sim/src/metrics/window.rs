@@ -59,10 +59,10 @@ impl Counts {
     fn of(net: &Network, port: PortId) -> Counts {
         let (now, out) = (net.now(), &net.ports[port]);
         Counts {
-            tx_bytes: out.sent.bytes,
-            marks: net.data_queues(port).iter().map(|class| class.marks).sum(),
+            tx_bytes: net.sent(port).bytes,
+            marks: net.marks(port),
             drops: out.drops,
-            bytes_area: net.data_queues(port).iter().map(|class| class.queue.bytes_area(now)).sum(),
+            bytes_area: net.queue_bytes_area(port),
             credits_area: net.credit_queues(port).map(|queue| queue.packets_area(now)).sum(),
         }
     }
@@ -124,7 +124,7 @@ impl Window {
             return self.close(net, flows, WindowEnd::Set);
         }
         let ports = net.ports.ids().map(|port| Counts::of(net, port)).collect();
-        let maxima = net.each_queue().map(|queue| queue.restart_maxima()).collect();
+        let maxima = net.restart_maxima();
         self.opening = Some(Opening { at: net.now(), ports, maxima, flows });
     }
 
@@ -146,9 +146,7 @@ impl Window {
             PortWindow::between(net, port, &before, seconds)
         };
         let ports = net.ports.ids().map(port).collect();
-        for (queue, before) in net.each_queue().zip(&opening.maxima) {
-            queue.raise_maxima(*before);
-        }
+        net.raise_maxima(&opening.maxima);
         let flows = flows.iter().zip(&opening.flows).map(|(now, before)| now.minus(before)).collect();
         let is_set = self.measure != Measure::default();
         self.closed = Some(Measured { is_set, from: opening.at, until, end, flows, ports });
@@ -224,7 +222,7 @@ impl PortWindow {
         let longest = |queues: &mut dyn Iterator<Item = u64>| queues.max().unwrap_or(0);
         PortWindow {
             utilisation: (now.tx_bytes - before.tx_bytes) as f64 / capacity,
-            queue_max_bytes: longest(&mut net.data_queues(port).iter().map(|class| class.queue.bytes_max())),
+            queue_max_bytes: net.queue_max_bytes(port),
             queue_mean_bytes: (now.bytes_area - before.bytes_area) as f64 / ps,
             credit_queue_max: longest(
                 &mut net.credit_queues(port).map(|queue| u64::from(queue.packets_max())),

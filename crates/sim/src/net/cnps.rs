@@ -3,6 +3,7 @@
 
 use super::network::Network;
 use super::paths::Route;
+use super::slab::Addition;
 use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, MechanismId, PacketId};
 use clearway_proto::{Extra, Header, Packet};
@@ -57,7 +58,7 @@ impl Network {
         let Some(way) = self.paths.behind(back, port.reverse()) else { return };
         debug_assert!(way.hops > 0, "a switch lies between the two hosts");
         let packet = Packet::control(Header::Cnp, self.cnp_wire, self.now());
-        let (id, out) = self.enter(packet, &Extra::None, flow, class, way);
+        let (id, out) = self.enter(packet, Addition::New(&Extra::None), flow, class, way);
         self.send(out, id);
     }
 }

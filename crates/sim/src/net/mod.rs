@@ -1,21 +1,24 @@
 //! The network: output ports, links, and the packets on them.
 //!
-//! An uncontended packet costs one event a hop: its arrival at the next node. A contended one costs two: the port
-//! wakes when the link becomes free. A port has at most one wake-up pending that counts; earlier ones that were
-//! overtaken are recognised by their time.
+//! A packet costs one event a hop, its arrival at the next node, if the port is *plain* (`plain.rs`) or its link is free.
+//! Else it costs two: the port wakes when the link becomes free. A port has at most one wake-up pending that counts;
+//! earlier ones that were overtaken are recognised by their time.
 //!
 //! | file | what it holds |
 //! |---|---|
 //! | `network.rs` | [`Network`] and the way of a packet through it: enter, arrive, wait, leave |
 //! | `special.rs`, `pause.rs`, `cnps.rs` | the slow path: failed links and random loss, pause frames, mechanisms and notifications |
 //! | `port.rs`, `link.rs` | a port and its link |
-//! | `data_queue.rs`, `credits.rs`, `credit_classes.rs`, `cards.rs`, `scheduler.rs` | the queues of a port, and the turns among them |
+//! | `plain.rs` | the queue of a plain port |
+//! | `data_queue.rs`, `admission.rs`, `credits.rs`, `credit_classes.rs`, `cards.rs`, `scheduler.rs` | the queues of other ports, and the turns among them |
+//! | `looks.rs` | what metrics read of ports |
 //! | `memory.rs`, `flow_control/` | the memory of switches |
 //! | `mechanisms.rs` | mechanisms of ports and their timers |
 //! | `slab.rs`, `queue.rs`, `paths.rs`, `residents.rs`, `books.rs` | packets, their paths, and the count of them |
 //! | `tap.rs` | what ports tell the recorder of a trace |
 //! | `build.rs`, `fetch.rs` | making a network from a model; fetching ahead into the cache |
 
+mod admission;
 mod books;
 mod build;
 mod cards;
@@ -26,11 +29,13 @@ mod data_queue;
 mod fetch;
 mod flow_control;
 mod link;
+mod looks;
 mod mechanisms;
 mod memory;
 mod network;
 mod paths;
 mod pause;
+mod plain;
 mod port;
 mod queue;
 mod residents;
@@ -44,4 +49,4 @@ pub use build::horizon;
 pub use flow_control::FlowControlSummary;
 pub use network::{Network, Next};
 pub use paths::{Paths, Route, Way};
-pub use slab::{Parcel, Slab};
+pub use slab::{Addition, Parcel, Slab};

@@ -56,10 +56,10 @@ impl Network {
             return self.arm(back, now);
         };
         self.books.frames.0 += 1;
-        self.link_transmissions += 1;
+        self.launched += 1;
         let out = &mut self.ports[back];
         let arrival = out.start_frame(PAUSE_WIRE, now);
-        out.sent.add_frame(PAUSE_WIRE);
+        out.counted.add_frame(PAUSE_WIRE);
         if out.special.is_traced {
             let done = out.busy_until;
             self.tap_frame(back, Step::Leaves { done }, frame.stop, frame.go);
@@ -91,7 +91,6 @@ impl Network {
     }
 
     /// Puts a packet into a queue where there is flow control.
-    #[cold]
     #[inline(never)]
     pub(super) fn enqueue_under_control(&mut self, port: PortId, id: PacketId) {
         let now = self.now();
@@ -125,7 +124,6 @@ impl Network {
     }
 
     /// A packet leaves the memory of the switch of a port: the port from which it came may go on if it was stopped.
-    #[cold]
     #[inline(never)]
     pub(super) fn leave_memory(&mut self, port: PortId, id: PacketId) {
         let parcel = &self.slab[id];
@@ -137,7 +135,6 @@ impl Network {
     }
 
     /// Answers whether a pause frame waits at a port, or a class that is not stopped has something to send.
-    #[cold]
     #[inline(never)]
     pub(super) fn may_send(&self, port: PortId) -> bool {
         let out = &self.ports[port];

@@ -11,7 +11,6 @@ use clearway_topology::PortId;
 impl Network {
     /// Hands a packet to an output port whose link is down, that flow control wants something of, that has a mechanism,
     /// or that a trace covers.
-    #[cold]
     #[inline(never)]
     pub(super) fn send_specially(&mut self, port: PortId, id: PacketId) {
         if self.ports[port].special.is_traced {
@@ -33,7 +32,9 @@ impl Network {
             // The port has just become free: a packet must not overtake the pause frame that waits for that.
             self.send_frame(port);
         }
-        if let Some(mechanism) = self.ports[port].special.at_arrival {
+        if let Some((mechanism, sees)) = self.ports[port].special.at_arrival
+            && sees.has(&self.slab[id].packet)
+        {
             self.meet_mechanism(mechanism, id);
         }
         let (out, parcel) = (&self.ports[port], &self.slab[id]);
@@ -51,31 +52,46 @@ impl Network {
     }
 
     /// A packet leaves a port that has a mechanism, whose link loses, or that a trace covers. Answers whether it is lost.
-    #[cold]
     #[inline(never)]
     pub(super) fn depart_specially(&mut self, port: PortId, id: PacketId) -> bool {
         let special = self.ports[port].special;
-        if let Some(mechanism) = special.at_departure {
+        if let Some((mechanism, sees)) = special.at_departure
+            && sees.has(&self.slab[id].packet)
+        {
             let state = self.port_state(port);
             let (parcel, extra) = self.slab.get_both(id);
             self.mechanisms[mechanism].protocol.on_departure(&mut parcel.packet, extra, state);
         }
+        (special.is_traced || special.loss.is_some()) && self.is_lost(port, id)
+    }
+
+    /// A packet leaves a port whose link loses, or that a trace covers. Answers whether it is lost.
+    #[cold]
+    #[inline(never)]
+    fn is_lost(&mut self, port: PortId, id: PacketId) -> bool {
+        let special = self.ports[port].special;
         if special.is_traced {
             self.tap_departure(port, id);
         }
         special.loss.is_some_and(|loss| self.losses[loss].strikes())
     }
 
-    /// A port, as its mechanism sees it.
+    /// A port, as its mechanism sees it. A port with a mechanism is not plain.
+    #[inline]
     pub(super) fn port_state(&self, port: PortId) -> PortState {
-        let queued = self.data_queues(port).iter().map(|queue| queue.queue.bytes()).sum();
-        PortState { now: self.now(), queued, sent: self.ports[port].sent.bytes }
+        let out = &self.ports[port];
+        let queued = match out.waiting {
+            0 => 0,
+            _ => self.data_queues(port).iter().map(|queue| queue.queue.bytes()).sum(),
+        };
+        PortState { now: self.now(), queued, sent: out.counted.bytes }
     }
 
     /// A link's direction fails, and what waited for it is lost; or it recovers.
     pub fn set_up(&mut self, port: PortId, up: bool) {
         let now = self.now();
         let out = &mut self.ports[port];
+        debug_assert!(out.plain.is_none(), "a port that faults concern is not plain");
         out.up = up;
         out.settle();
         self.forget_pauses(port);

@@ -19,7 +19,7 @@ impl Network {
             id,
             flow: parcel.flow,
             packet: &parcel.packet,
-            extra: has_extra.then(|| self.slab.extra(id)),
+            extra: has_extra.then(|| *self.slab.extra(id)),
             hops_left: parcel.hops_left,
             class: parcel.class_at(self.ports[port].card.is_some()),
         };
@@ -30,7 +30,7 @@ impl Network {
         Place {
             at: self.now(),
             port,
-            queued: self.data_queues(port).iter().map(|class| class.queue.bytes()).sum(),
+            queued: self.queued_bytes(port),
             credits: self.credit_queues(port).map(|queue| queue.packets()).sum(),
         }
     }

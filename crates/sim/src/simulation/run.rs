@@ -10,12 +10,9 @@ use crate::ids::{FlowSlot, Id, PacketId, SeriesId};
 use crate::metrics::{Ended, FlowCounts, Sampler, Window};
 use crate::model::Model;
 use crate::net::Network;
-use clearway_proto::{Extra, Flags, Header, Packet};
+use clearway_proto::{Header, Packet};
 use clearway_units::{Span, Time};
 use thiserror::Error;
-
-/// Events between two looks at whether the caller wants to stop.
-const SLICE: u64 = 1 << 16;
 
 /// Events between the steps in which what an event needs is fetched: about the time of a miss.
 const AHEAD: usize = 3;
@@ -43,7 +40,7 @@ pub struct Progress {
     pub stop: Option<Time>,
     /// The number of events handled.
     pub events: u64,
-    /// The number of packets put on links.
+    /// The number of packets put on links, those included whose turn at a port is known but has yet to come.
     pub link_transmissions: u64,
     /// The number of flows or messages started.
     pub flows_started: u64,
@@ -81,10 +78,13 @@ pub struct Simulation {
 }
 
 impl Simulation {
+    /// The number of events between two looks at whether the caller wants to stop.
+    pub const SLICE: u64 = 1 << 16;
+
     /// Runs until the traffic is done or the scenario's stop time comes. `report` is called every 65,536 events; if
     /// it answers false the run ends there, and what was simulated so far is the result.
     pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> bool) {
-        while self.step(SLICE) {
+        while self.step(Simulation::SLICE) {
             if !report(&self.progress()) {
                 self.interrupt();
             }
@@ -212,22 +212,14 @@ impl Simulation {
     fn hand_over(&mut self, id: PacketId) {
         let parcel = &self.net.slab[id];
         let (packet, slot) = (parcel.packet, parcel.flow);
-        // Most packets have nothing beside them, and what few have is large.
-        let held;
-        let extra = if packet.flags.has(Flags::EXTRA) {
-            held = self.net.slab.extra(id);
-            &held
-        } else {
-            &Extra::None
-        };
         self.net.deliver(id);
         if packet.kind().is_for_receiver() {
-            self.drive_receiver(slot, Input::Packet(&packet, extra));
+            self.drive_receiver(slot, Input::Packet(&packet, id));
         } else {
             if self.watches_rtt {
                 self.watch_rtt(slot, &packet);
             }
-            self.drive_sender(slot, Input::Packet(&packet, extra));
+            self.drive_sender(slot, Input::Packet(&packet, id));
         }
     }
 

@@ -20,7 +20,7 @@ use super::{Config, Rdma, RdmaParams};
 use crate::endpoint::Env;
 use crate::mechanism::NoConstants;
 use crate::needs::Needs;
-use crate::packet::{HOPS_MAX, Hop};
+use crate::packet::Hop;
 use crate::transport::Checked;
 use clearway_schema::{Auto, Profile, choice, declare};
 use clearway_units::{Bytes, Rate, Span, Time};
@@ -193,7 +193,9 @@ const FIELDS_LINE: u64 = 25_000_000_000;
 /// The rate law of one HPCC flow.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HpccLaw {
-    config: HpccConfig,
+    react: ReactTo,
+    eta: f64,
+    max_stage: u32,
     line: Rate,
     min: Rate,
     ai: Rate,
@@ -209,10 +211,19 @@ pub struct HpccLaw {
     stage: u32,
     /// The reference moves when more than this is acknowledged; `None` before the first acknowledgement.
     update_after: Option<u64>,
-    /// The telemetry of the last acknowledgement; boxed, so that the ends of flows under other laws are no larger for
-    /// it.
-    last: Box<[Hop; HOPS_MAX]>,
-    hops: usize,
+    /// The telemetry of the last acknowledgement, as the law reads it; boxed, so that the ends of flows under other
+    /// laws are no larger for it.
+    last: Box<[Reading]>,
+}
+
+/// The entry of a port in telemetry, as the law reads it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Reading {
+    left: Time,
+    /// The bytes sent, in units of [`Units::bytes`] where there are units.
+    sent: u64,
+    /// The bytes that wait.
+    queued: u64,
 }
 
 /// The units of the ns-3 header's fields.
@@ -239,7 +250,9 @@ impl BuildLaw for HpccConfig {
         let multi = (line.as_bps() / FIELDS_LINE).max(1);
         let own = (env.framing.wire_max() + self.stamp) as u64;
         HpccLaw {
-            config: *self,
+            react: self.react,
+            eta: self.eta,
+            max_stage: self.max_stage,
             line,
             min: self.min_rate.min(line),
             ai,
@@ -255,27 +268,36 @@ impl BuildLaw for HpccConfig {
             u: 1.0,
             stage: 0,
             update_after: None,
-            last: Box::new([Hop::default(); HOPS_MAX]),
-            hops: 0,
+            last: Box::default(),
         }
     }
 }
 
+/// The picoseconds of a second.
+const PS_PER_S: f64 = 1e12;
+
+/// A number below 2^63 as a float, which takes one instruction; from the whole range of 64 bits it takes several.
+#[inline]
+fn float(number: u64) -> f64 {
+    number as i64 as f64
+}
+
 impl Units {
     /// A hop as the header holds it. Wrapping is left to the differences, which are the same.
-    fn read(self, hop: &Hop) -> Hop {
-        Hop {
+    #[inline]
+    fn read(self, hop: &Hop) -> Reading {
+        Reading {
             left: Time::from_ps(hop.left.as_ps() / 1000 * 1000),
-            sent: hop.sent.saturating_sub(self.own) / self.bytes * self.bytes,
-            queued: hop.queued / self.queue * self.queue,
-            rate: hop.rate,
+            sent: hop.sent.saturating_sub(self.own) / self.bytes,
+            queued: if hop.queued < self.queue { 0 } else { hop.queued / self.queue * self.queue },
         }
     }
 
-    /// Differences of times and of bytes sent, as fields of 24 and 20 bits show them.
-    fn wrap(self, time: Span, bytes: u64) -> (Span, u64) {
+    /// Differences of times, and of bytes sent in these units, as fields of 24 and 20 bits show them; both in whole.
+    #[inline]
+    fn wrap(self, time: Span, units: u64) -> (Span, u64) {
         let ns = (time.as_ps() / 1000) & 0xff_ffff;
-        (Span::from_ns(ns), ((bytes / self.bytes) & 0xf_ffff) * self.bytes)
+        (Span::from_ns(ns), (units & 0xf_ffff) * self.bytes)
     }
 }
 
@@ -285,49 +307,58 @@ impl HpccLaw {
         self.u
     }
 
-    /// Keeps what the ports wrote. Answers whether they are the ports of the entry before.
-    fn store(&mut self, hops: &[Hop]) -> bool {
-        let same = hops.len() == self.hops;
-        self.hops = hops.len();
-        for (last, hop) in self.last.iter_mut().zip(hops) {
-            *last = self.units.map_or(*hop, |units| units.read(hop));
+    /// An entry as the law reads it.
+    #[inline]
+    fn read(units: Option<Units>, hop: &Hop) -> Reading {
+        match units {
+            Some(units) => units.read(hop),
+            None => Reading { left: hop.left, sent: hop.sent, queued: hop.queued },
         }
-        same
+    }
+
+    /// Keeps what the ports wrote.
+    fn store(&mut self, hops: &[Hop]) {
+        self.last = hops.iter().map(|hop| HpccLaw::read(self.units, hop)).collect();
     }
 
     /// `MeasureInflight` of Algorithm 1; stores the entries. Answers false if nothing could be concluded.
     fn measure(&mut self, hops: &[Hop]) -> bool {
-        let before = *self.last;
-        if !self.store(hops) {
+        if hops.len() != self.last.len() {
+            self.store(hops);
             return false;
         }
-        let mut most: Option<(f64, f64)> = None;
-        for (hop, old) in self.last[..self.hops].iter().zip(&before) {
-            let (tau, sent) = (hop.left.saturating_since(old.left), hop.sent.saturating_sub(old.sent));
+        let mut most: Option<(f64, Span)> = None;
+        for (hop, last) in hops.iter().zip(&mut self.last) {
+            let new = HpccLaw::read(self.units, hop);
+            let old = std::mem::replace(last, new);
+            let (tau, sent) = (new.left.saturating_since(old.left), new.sent.saturating_sub(old.sent));
             let (tau, sent) = self.units.map_or((tau, sent), |units| units.wrap(tau, sent));
             if tau.is_zero() || hop.rate.is_zero() {
                 continue;
             }
-            let link = hop.rate.as_bps_f64();
-            let sending = sent as f64 * 8.0 / tau.as_secs_f64() / link;
-            // qlen / (B T), by the window at line rate: W = R_max T.
-            let queue = hop.queued.min(old.queued) as f64;
-            let waiting = queue * self.line.as_bps_f64() / link / self.window.full() as f64;
+            let link = float(hop.rate.as_bps());
+            let sending = float(sent) * 8.0 / (float(tau.as_ps()) / PS_PER_S) / link;
+            // qlen / (B T), by the window at line rate: W = R_max T. Most ports have no queue, and no divisions then.
+            let queue = new.queued.min(old.queued);
+            let waiting = match queue {
+                0 => 0.0,
+                _ => float(queue) * float(self.line.as_bps()) / link / float(self.window.full()),
+            };
             let u = sending + waiting;
             if most.is_none_or(|(top, _)| u > top) {
-                most = Some((u, tau.as_ps() as f64));
+                most = Some((u, tau));
             }
         }
         let Some((u, tau)) = most else { return false };
-        let tau = tau.min(self.base_rtt);
+        let tau = float(tau.as_ps()).min(self.base_rtt);
         self.u = (self.u * (self.base_rtt - tau) + u * tau) / self.base_rtt;
         true
     }
 
     /// `ComputeWind` of Algorithm 1, for rates.
     fn compute(&mut self, moves_reference: bool) {
-        let c = self.u / self.config.eta;
-        let multiplies = c >= 1.0 || self.stage >= self.config.max_stage;
+        let c = self.u / self.eta;
+        let multiplies = c >= 1.0 || self.stage >= self.max_stage;
         // An idle link (c = 0) gives an infinite rate, which the cast and the clamp bring to line rate.
         let kept =
             if multiplies { Rate::bps((self.reference.as_bps_f64() / c) as u64) } else { self.reference };
@@ -362,7 +393,7 @@ impl RateLaw for HpccLaw {
             return;
         };
         let is_update = ack.snd_una > after;
-        if !is_update && self.config.react == ReactTo::RoundTrip {
+        if !is_update && self.react == ReactTo::RoundTrip {
             return;
         }
         if self.measure(ack.hops) {

@@ -1,6 +1,6 @@
 //! HPCC's telemetry at an output port: packets that ask for it carry the state of each link on their way.
 
-use crate::mechanism::{NoConstants, PortMechanism, PortState};
+use crate::mechanism::{NoConstants, PortMechanism, PortState, Sees};
 use crate::packet::{Extra, Flags, Hop, Hops, Packet};
 use clearway_units::Rate;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub struct TelemetryPort {
 impl PortMechanism for TelemetryPort {
     type Config = NoConstants;
     const NAME: &'static str = "telemetry";
-    const SEES_DEPARTURES: bool = true;
+    const SEES_DEPARTURES: Sees = Sees::Telemetry;
 
     fn new(_: &NoConstants, rate: Rate) -> TelemetryPort {
         TelemetryPort { rate }
@@ -24,15 +24,11 @@ impl PortMechanism for TelemetryPort {
     fn on_departure(&mut self, packet: &mut Packet, extra: Option<&mut Extra>, port: PortState) {
         let Some(extra) = extra.filter(|_| packet.flags.has(Flags::TELEMETRY)) else { return };
         let hop = Hop { left: port.now, sent: port.sent, queued: port.queued, rate: self.rate };
-        match extra {
-            Extra::Hops(hops) => {
-                hops.push(hop);
-            }
-            _ => {
-                let mut hops = Hops::default();
-                hops.push(hop);
-                *extra = Extra::Hops(hops);
-            }
+        if !matches!(extra, Extra::Hops(_)) {
+            *extra = Extra::Hops(Hops::default());
+        }
+        if let Extra::Hops(hops) = extra {
+            hops.push(hop);
         }
     }
 }

@@ -198,8 +198,8 @@ fn telemetry_returns_with_the_acknowledgement_and_adds_its_stamp() {
     let flags = Flags::TELEMETRY.with(Flags::EXTRA);
     let packet = Packet::data(Header::data(0), 1000, 1090, Time::ZERO).with_flags(flags);
     let mut cx = Cx { now: bench.now, rng: &mut bench.rng, stats: &mut bench.stats };
-    bench.receiver.handle_packet(&packet, &Extra::Hops(hops), &mut cx);
-    let mut extra = Extra::None;
+    let mut extra = Extra::Hops(hops);
+    bench.receiver.handle_packet(&packet, &extra, &mut cx);
     let answer = bench.receiver.poll_control(&mut extra, &mut cx).expect("an answer");
     assert!(answer.flags.has(Flags::EXTRA) && !answer.flags.has(Flags::TELEMETRY));
     assert_eq!((answer.wire, extra.hops().len(), extra.hops()[0].queued), (90, 1, 7));

@@ -35,8 +35,6 @@ pub struct Frame {
 /// A link into a switch, at its far end: what the switch asks of the port that feeds it.
 #[derive(Clone, Default, Debug, Serialize, Deserialize)]
 struct Ask {
-    /// The classes that shall be stopped.
-    wanted: ClassSet,
     /// The classes that the last frame stopped.
     told: ClassSet,
     /// The frames that are under way to the port, or that it has yet to obey.
@@ -84,11 +82,15 @@ pub struct FlowControl {
     lossless: ClassSet,
     /// The share of the free memory that a queue may hold whose class is not protected.
     alpha: f64,
-    /// The memory of each class of each link, by the port that feeds it.
-    ingress: IdVec<PortId, IdVec<ClassId, Ingress>>,
+    /// The number of classes.
+    classes: usize,
+    /// The memory of each class of each link: those of a link stand together, in the order of the ports that feed them.
+    ingress: Vec<Ingress>,
     /// The memory of each switch.
     memory: IdVec<NodeId, PfcMemory>,
-    /// The state of each port that feeds a switch, and what that switch asks of it.
+    /// The classes that shall be stopped of each port that feeds a switch. Every packet looks here, so it stands apart.
+    wanted: IdVec<PortId, ClassSet>,
+    /// The state of each port that feeds a switch, and what that switch has told it.
     asks: IdVec<PortId, Ask>,
     /// The time from the arrival of a pause frame until its port obeys.
     response: Span,
@@ -105,7 +107,7 @@ impl FlowControl {
         let topology = &model.topology;
         let slowest = topology.ports().iter().map(|port| port.rate).min()?;
         let mut apart: IdVec<NodeId, u64> = vec![0; topology.nodes().len()].into();
-        let mut ingress = IdVec::new();
+        let mut ingress = Vec::new();
         let stamps = model.traffic.iter().map(|traffic| traffic.transport.needs().stamp);
         let stamp = stamps.max().unwrap_or(0);
         for port in topology.ports() {
@@ -119,14 +121,16 @@ impl FlowControl {
                 apart[port.to] += room.get() + reserve;
                 Ingress::new(room, alpha)
             };
-            ingress.push(pfc.lossless.iter().map(class).collect());
+            ingress.extend(pfc.lossless.iter().map(class));
         }
         let memory = |apart: &u64| PfcMemory::new(&pfc.config, shared.size, Bytes::new(*apart));
         Some(FlowControl {
             lossless: (0..pfc.lossless.len()).filter(|&c| pfc.lossless[c]).map(ClassId::from_index).collect(),
             alpha: shared.alpha,
+            classes: pfc.lossless.len(),
             ingress,
             memory: apart.iter().map(memory).collect(),
+            wanted: vec![ClassSet::EMPTY; topology.ports().len()].into(),
             asks: vec![Ask::default(); topology.ports().len()].into(),
             response: pfc.config.response,
             storm: pfc.storm,
@@ -147,9 +151,9 @@ impl FlowControl {
             let short = (queued + wire) as f64 <= self.alpha * memory.free() as f64;
             return (short && memory.admit_lossy(wire), false);
         }
-        let ingress = &mut self.ingress[from][parcel.class];
+        let ingress = &mut self.ingress[from.index() * self.classes + parcel.class.index()];
         let room = memory.admit(ingress, wire);
-        let wanted = &mut self.asks[from].wanted;
+        let wanted = &mut self.wanted[from];
         let stops = !wanted.has(parcel.class) && memory.must_pause(ingress);
         if stops {
             wanted.add(parcel.class);
@@ -165,9 +169,9 @@ impl FlowControl {
             memory.release_lossy(wire);
             return false;
         }
-        let ingress = &mut self.ingress[from][parcel.class];
+        let ingress = &mut self.ingress[from.index() * self.classes + parcel.class.index()];
         memory.release(ingress, wire);
-        let wanted = &mut self.asks[from].wanted;
+        let wanted = &mut self.wanted[from];
         let resumes = wanted.has(parcel.class) && memory.may_resume(ingress);
         if resumes {
             wanted.remove(parcel.class);
@@ -177,12 +181,12 @@ impl FlowControl {
 
     /// Sends the frame that is due for a port, and answers it; `None` if what was asked for was taken back in the meantime.
     pub fn send_frame(&mut self, port: PortId) -> Option<Frame> {
-        let ask = &mut self.asks[port];
-        let frame = Frame { stop: ask.wanted.without(ask.told), go: ask.told.without(ask.wanted) };
+        let (ask, wanted) = (&mut self.asks[port], self.wanted[port]);
+        let frame = Frame { stop: wanted.without(ask.told), go: ask.told.without(wanted) };
         if frame == Frame::default() {
             return None;
         }
-        ask.told = ask.wanted;
+        ask.told = wanted;
         ask.pauses += u64::from(!frame.stop.is_empty());
         ask.frames.push_back(frame);
         Some(frame)
@@ -205,14 +209,14 @@ impl FlowControl {
 
     /// The classes of a port that shall be stopped, as far as the switch that it feeds has not taken that back.
     pub fn wanted(&self, port: PortId) -> ClassSet {
-        self.asks[port].wanted
+        self.wanted[port]
     }
 
     /// Forgets what a port was told, because its link failed or recovered. Answers whether it must be told again.
     pub fn forget(&mut self, port: PortId, now: Time) -> bool {
         self.asks[port].told = ClassSet::EMPTY;
         self.note(port, ClassSet::EMPTY, now);
-        !self.asks[port].wanted.is_empty()
+        !self.wanted[port].is_empty()
     }
 
     /// Notes that the `paused` classes of a port are stopped from now on, and no others.
@@ -286,8 +290,10 @@ mod tests {
         FlowControl {
             lossless: set(&[0, 1]),
             alpha: 1.0,
-            ingress: IdVec::new(),
+            classes: 0,
+            ingress: Vec::new(),
             memory: IdVec::new(),
+            wanted: vec![ClassSet::EMPTY; 1].into(),
             asks: vec![Ask::default(); 1].into(),
             response: Span::ZERO,
             storm: Span::from_ms(1),
@@ -307,9 +313,9 @@ mod tests {
     fn a_frame_tells_what_has_changed_since_the_last_one() {
         let mut control = one_link();
         assert!(control.send_frame(PORT).is_none(), "nothing is asked");
-        control.asks[PORT].wanted = set(&[0]);
+        control.wanted[PORT] = set(&[0]);
         assert!(control.send_frame(PORT).is_some());
-        control.asks[PORT].wanted = set(&[1]);
+        control.wanted[PORT] = set(&[1]);
         assert!(control.send_frame(PORT).is_some() && control.send_frame(PORT).is_none());
         assert_eq!(control.frames_in_flight(), 2);
         assert_eq!(control.take_frame(PORT), Frame { stop: set(&[0]), go: set(&[]) });
@@ -320,11 +326,11 @@ mod tests {
     #[test]
     fn a_port_whose_link_failed_is_told_again() {
         let mut control = one_link();
-        control.asks[PORT].wanted = set(&[1]);
+        control.wanted[PORT] = set(&[1]);
         assert!(control.send_frame(PORT).is_some());
         assert!(control.forget(PORT, at(0)));
         assert!(control.send_frame(PORT).is_some());
-        control.asks[PORT].wanted = set(&[]);
+        control.wanted[PORT] = set(&[]);
         assert!(!control.forget(PORT, at(0)), "nothing is asked any more");
     }
 

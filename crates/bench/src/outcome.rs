@@ -1,0 +1,146 @@
+//! A run of a case, and what it took.
+
+use crate::cases::Load;
+use crate::models::model;
+use crate::usage::{cpu_seconds, peak_bytes, resident_bytes, wall_seconds};
+use clearway_sim::bare::Bare;
+use clearway_sim::model::Model;
+use clearway_sim::scenario::{Overrides, Scenario};
+use clearway_sim::{SimError, Simulation, Spool, Store};
+use std::io;
+use std::path::Path;
+
+/// The measurements of a run.
+#[derive(Default)]
+pub struct Outcome {
+    /// The number of packets put on a link, summed over all links.
+    link_transmissions: u64,
+    /// The number of events handled.
+    events: u64,
+    /// The number of flows started.
+    flows: u64,
+    /// The CPU time in seconds of the whole process up to the results: model, set-up, run and hash.
+    cpu_s: f64,
+    /// The part of it before the first event.
+    setup_cpu_s: f64,
+    /// The elapsed time from the first to the last event, in seconds.
+    run_wall_s: f64,
+    /// The most memory that was resident, in bytes.
+    peak_bytes: u64,
+    /// The memory that was resident when the model was there and nothing else, in bytes.
+    model_bytes: u64,
+    /// The memory that was resident at the end of the run, before the tables of results were made, in bytes.
+    run_bytes: u64,
+    /// The hash of the results; none for a bare loop.
+    hash: Option<String>,
+}
+
+impl Outcome {
+    /// Returns the outcome as JSON on one line.
+    pub fn to_json(&self) -> String {
+        let Outcome { link_transmissions, events, flows, cpu_s, setup_cpu_s, run_wall_s, .. } = self;
+        let hash = self.hash.as_ref().map_or("null".into(), |hash| format!("{hash:?}"));
+        format!(
+            "{{\"link_transmissions\": {link_transmissions}, \"events\": {events}, \"flows\": {flows}, \"cpu_s\": {cpu_s:.2}, \
+             \"setup_cpu_s\": {setup_cpu_s:.2}, \"run_wall_s\": {run_wall_s:.6}, \"peak_bytes\": {}, \"model_bytes\": {}, \
+             \"run_bytes\": {}, \
+             \"hash\": {hash}}}",
+            self.peak_bytes, self.model_bytes, self.run_bytes,
+        )
+    }
+}
+
+/// Runs a case in this process.
+pub fn of_case(load: &Load, scale: f64) -> Outcome {
+    let model = model(load, scale);
+    if matches!(load, Load::Bare(_)) {
+        return of_bare(&model);
+    }
+    let spools: [Option<Box<dyn Spool>>; 2] = match load {
+        Load::Short(..) => [Some(Box::new(Folder)), None],
+        _ => [None, None],
+    };
+    measure(&model, spools).expect("a case has results")
+}
+
+/// Runs a scenario file in this process.
+///
+/// # Errors
+/// If the file, a key or the transport is refused, or the run has no results.
+pub fn of_scenario(path: &Path, transport: Option<String>, set: &[String]) -> Result<Outcome, String> {
+    let pairs = set.iter().map(|pair| match pair.split_once('=') {
+        Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
+        None => Err(format!("--set {pair}: must be KEY=VALUE")),
+    });
+    let overrides = Overrides { transport, set: pairs.collect::<Result<_, _>>()?, ..Overrides::default() };
+    let scenario = Scenario::load(path, &overrides).map_err(|error| error.to_string())?;
+    measure(&scenario.model, [None, None]).map_err(|error| error.to_string())
+}
+
+/// Runs the bare loop of a model.
+fn of_bare(model: &Model) -> Outcome {
+    let model_bytes = resident_bytes();
+    let mut bare = Bare::new(model);
+    let (setup_cpu_s, start) = (cpu_seconds(), wall_seconds());
+    let (mut link_transmissions, mut events) = (0, 0);
+    counted(&mut || (link_transmissions, events) = bare.run());
+    let run_wall_s = wall_seconds() - start;
+    let (cpu_s, peak_bytes) = (cpu_seconds(), peak_bytes());
+    Outcome {
+        link_transmissions,
+        events,
+        cpu_s,
+        setup_cpu_s,
+        run_wall_s,
+        peak_bytes,
+        model_bytes,
+        ..Outcome::default()
+    }
+}
+
+/// Simulates a model.
+fn measure(model: &Model, spools: [Option<Box<dyn Spool>>; 2]) -> Result<Outcome, SimError> {
+    let model_bytes = resident_bytes();
+    let mut simulation = Simulation::spooled(model, spools)?;
+    let (setup_cpu_s, start) = (cpu_seconds(), wall_seconds());
+    counted(&mut || simulation.run(&mut |_| true));
+    let (run_wall_s, run_bytes) = (wall_seconds() - start, resident_bytes());
+    let mut results = simulation.finish_spooled()?;
+    let hash = results.hash().map_err(|error| SimError::Spool(error.to_string()))?;
+    let summary = results.summary;
+    Ok(Outcome {
+        link_transmissions: summary.link_transmissions,
+        events: summary.events,
+        flows: summary.flows_started,
+        cpu_s: cpu_seconds(),
+        setup_cpu_s,
+        run_wall_s,
+        peak_bytes: peak_bytes(),
+        model_bytes,
+        run_bytes,
+        hash: Some(hash),
+    })
+}
+
+/// Runs what instructions are counted of: `tools/bench` has callgrind count between the start and the end of this
+/// function, which it knows by its name.
+#[inline(never)]
+fn counted(run: &mut dyn FnMut()) {
+    run();
+}
+
+/// The folder of temporary files, to which rows of flows go.
+struct Folder;
+
+impl Spool for Folder {
+    fn open(&mut self) -> io::Result<Box<dyn Store>> {
+        let path = std::env::temp_dir().join(format!("clearway-bench-{}.rows", std::process::id()));
+        let file = std::fs::OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
+        std::fs::remove_file(&path)?;
+        Ok(Box::new(file))
+    }
+
+    fn part_rows(&self) -> usize {
+        1 << 16
+    }
+}

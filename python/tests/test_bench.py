@@ -1,0 +1,111 @@
+"""Tests of `tools/bench` with programs that stand in for builds: measuring, comparing, counting instructions."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY
+
+BASELINE = REPOSITORY / "tools" / "bench" / "baseline.json"
+
+
+def build(
+    folder: Path, *, cpu_s: float = 1.0, rustc: str = "rustc 0.0.0", cases: tuple[str, ...] = ("bare-2", "web-2")
+) -> Path:
+    """A program that answers as a build does whose cases all take the same time."""
+    folder.mkdir(parents=True)
+    listed = {
+        "build": "plain",
+        "commit": "0123456789abcdef",
+        "rustc": rustc,
+        "cases": [{"name": name, "bare": None, "long": False, "counted_at": 0.0} for name in cases],
+    }
+    outcome = {
+        "link_transmissions": 4_000_000,
+        "events": 6_000_000,
+        "flows": 2,
+        "cpu_s": cpu_s,
+        "setup_cpu_s": 0.0,
+        "run_wall_s": cpu_s,
+        "peak_bytes": 5_000_000,
+        "model_bytes": 1_000_000,
+        "run_bytes": 4_000_000,
+        "hash": "abc",
+    }
+    program = folder / "clearway-bench"
+    program.write_text(f"#!/bin/sh\n[ $1 = --list ] && echo '{json.dumps(listed)}' || echo '{json.dumps(outcome)}'\n")
+    program.chmod(0o755)
+    return program
+
+
+def tool(*arguments: str | Path, path: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """A run of the tool, with programs of a folder before all others."""
+    found = os.environ["PATH"] if path is None else f"{path}:{os.environ['PATH']}"
+    command = [sys.executable, REPOSITORY / "tools" / "bench", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PATH": found})
+
+
+def counts(folder: Path, factor: float) -> Path:
+    """A folder with a valgrind that counts so many times the baseline of each case."""
+    known = json.loads(BASELINE.read_text("utf-8"))["instructions"]
+    folder.mkdir()
+    lines = [f"*{name}*) n={round(count * factor)};;" for name, count in known.items()]
+    (folder / "valgrind").write_text(
+        '#!/bin/sh\ncase "$*" in\n' + "\n".join(lines) + "\nesac\n"
+        'while [ "${1#-}" != "$1" -o "$1" = valgrind ]; do shift; done\n'
+        '"$@"; echo "==1== Events    : Ir" >&2; echo "==1== Collected : $n" >&2\n'
+    )
+    (folder / "valgrind").chmod(0o755)
+    return folder
+
+
+def test_a_case_is_measured_and_written_as_json(tmp_path: Path) -> None:
+    done = tool("measure", "--program", build(tmp_path / "this"), "--only", "web", "--json", tmp_path / "out.json")
+    assert done.returncode == 0, done.stderr
+    (case,) = json.loads((tmp_path / "out.json").read_text("utf-8"))["cases"]
+    assert (case["name"], case["million_tx_per_cpu_s"], case["events_per_tx"]) == ("web-2", 4.0, 1.5)
+
+
+def test_a_build_twice_as_fast_is_twice_as_fast(tmp_path: Path) -> None:
+    this, other = build(tmp_path / "this", cpu_s=0.5), build(tmp_path / "other", cpu_s=1.0)
+    common = ("against", "--program", this, other, "--rounds", "3", "--json", tmp_path / "out.json", "--at-least")
+    done = tool(*common, "2")
+    assert done.returncode == 0, done.stderr
+    assert [row["ratio"] for row in json.loads((tmp_path / "out.json").read_text("utf-8"))["cases"]] == [2.0, 2.0]
+    done = tool(*common, "2.5")
+    assert done.returncode == 1
+    assert "every case is at least 2.5 times as fast: no" in done.stdout
+
+
+def test_cases_that_the_other_build_lacks_are_named(tmp_path: Path) -> None:
+    other = build(tmp_path / "other", cases=("web-2",))
+    done = tool("against", "--program", build(tmp_path / "this"), other, "--rounds", "1")
+    assert "bare-2: clearway-bench does not have this case" in done.stdout
+
+
+@pytest.mark.parametrize(("factor", "passes", "says"), [(1.02, True, "+2.0 %"), (1.04, False, "make bench-baseline")])
+def test_counts_that_grow_by_more_than_three_percent_fail(
+    tmp_path: Path, factor: float, passes: bool, says: str
+) -> None:
+    known = json.loads(BASELINE.read_text("utf-8"))
+    program = build(tmp_path / "this", rustc=known["rustc"], cases=tuple(known["instructions"]))
+    done = tool("count", "--program", program, path=counts(tmp_path / "bin", factor))
+    assert (done.returncode == 0) == passes, done.stdout + done.stderr
+    assert says in done.stdout
+
+
+def test_counts_of_another_compiler_are_not_compared(tmp_path: Path) -> None:
+    done = tool("count", "--program", build(tmp_path / "this", rustc="rustc 9.9.9"))
+    assert done.returncode == 0
+    assert "instruction counts are not compared: the baseline is of rustc" in done.stdout
+
+
+def test_a_program_that_lists_no_cases_is_refused(tmp_path: Path) -> None:
+    done = tool("measure", "--program", tmp_path / "none")
+    assert done.returncode == 1
+    assert done.stderr == f"tools/bench: {tmp_path / 'none'}: is no program; `make bench` builds it\n"

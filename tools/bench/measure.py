@@ -1,0 +1,81 @@
+"""All cases once or several times: speed, share of the bare loop, instructions, memory, hash."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from runs import Bench, Case, has_valgrind, machine
+
+HEAD = (
+    f"{'case':31} {'M tx':>8} {'M tx/s':>7} {'% bare':>6} {'instr/tx':>8} {'ev/tx':>6} {'B/tx':>6} {'set-up s':>8} "
+    f"{'MB':>6} {'B/flow':>7}  hash"
+)
+
+
+def measure(bench: Bench, cases: list[Case], scale: float, rounds: int, *, instructions: bool) -> dict[str, Any]:
+    """Runs the cases so many times in turn, prints the table and returns all that was measured.
+
+    Of several rounds the least CPU time of each case counts: whatever else the machine does can only add to it.
+    """
+    print(f"{bench.build['kind']} build of {bench.build['commit'][:12]} with {bench.build['rustc']}")
+    runs: dict[str, list[dict[str, Any]]] = {case.name: [] for case in cases}
+    for number in range(rounds):
+        for case in cases:
+            tell(f"{case.name}, round {number + 1} of {rounds}")
+            runs[case.name].append(bench.run(case, scale))
+    counted: dict[str, Any] = {}
+    if instructions and has_valgrind():
+        tell("counting instructions")
+        pairs = [(case, case.counted_at) for case in cases if case.counted_at]
+        counted = dict(zip((case.name for case, _ in pairs), bench.counts(pairs, caches=True), strict=True))
+    tell("")
+    print(HEAD)
+    rows: dict[str, dict[str, Any]] = {}
+    for case in cases:
+        row = {**min(runs[case.name], key=lambda run: float(run["cpu_s"])), "name": case.name}
+        row["cpu_s_all"] = [run["cpu_s"] for run in runs[case.name]]
+        row["million_tx_per_cpu_s"] = row["link_transmissions"] / max(row["cpu_s"], 0.01) / 1e6
+        if case.bare in rows:
+            row["share_of_bare"] = row["million_tx_per_cpu_s"] / rows[case.bare]["million_tx_per_cpu_s"]
+        if row["link_transmissions"]:
+            row["events_per_tx"] = row["events"] / row["link_transmissions"]
+        if row["flows"] and case.name.startswith("active"):
+            row["bytes_per_flow"] = (row["run_bytes"] - row["model_bytes"]) / row["flows"]
+        if counts := counted.get(case.name):
+            row["instructions_per_tx"] = counts.instructions / counts.link_transmissions
+            row["fetched_bytes_per_tx"] = counts.fetched / counts.link_transmissions
+        rows[case.name] = row
+        print(line(row), flush=True)
+    return {
+        "machine": machine(),
+        "build": bench.build,
+        "day": time.strftime("%Y-%m-%d"),
+        "scale": scale,
+        "rounds": rounds,
+        "cases": list(rows.values()),
+    }
+
+
+def tell(progress: str) -> None:
+    """Shows on a terminal how far the measurement is, until the next line."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{progress}", end="", file=sys.stderr, flush=True)
+
+
+def shown(value: float | None, form: str, factor: float = 1.0) -> str:
+    """A number in this form; `-` if it was not measured."""
+    return "-" if value is None else format(value * factor, form)
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row of the table."""
+    speed = row["million_tx_per_cpu_s"] if row["link_transmissions"] else None
+    return (
+        f"{row['name']:31} {row['link_transmissions'] / 1e6:8.1f} {shown(speed, '.2f'):>7} "
+        f"{shown(row.get('share_of_bare'), '.0f', 100):>6} {shown(row.get('instructions_per_tx'), '.0f'):>8} "
+        f"{shown(row.get('events_per_tx'), '.2f'):>6} {shown(row.get('fetched_bytes_per_tx'), '.0f'):>6} "
+        f"{row['setup_cpu_s']:8.2f} {row['peak_bytes'] / 1e6:6.0f} {shown(row.get('bytes_per_flow'), '.0f'):>7}  "
+        f"{row['hash'] or '-'}"
+    )
