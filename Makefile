@@ -99,7 +99,7 @@ wheel: .venv/.dependencies .venv/.wheel ## Builds the wheels (manylinux_2_28, x8
 	rm -rf dist
 	for target in $(WHEEL); do \
 	  guided=; case $$target in $$(uname -m)-*) ! tools/pgo --can-profile || guided=--pgo ;; esac; \
-	  $(BIN)/maturin build $$guided --release --locked --zig --compatibility manylinux_2_28 --target $$target --out dist || exit 1; \
+	  PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build $$guided --release --locked --zig --compatibility manylinux_2_28 --target $$target --out dist || exit 1; \
 	done
 	tools/check-wheel dist
 

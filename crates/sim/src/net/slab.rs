@@ -78,6 +78,11 @@ impl Slab {
         self.free = Some(id);
     }
 
+    /// The memory that packets take, in bytes: as many as were ever in the network at once.
+    pub fn size(&self) -> usize {
+        self.parcels.size()
+    }
+
     /// Keeps the addition of a packet that is flagged [`Flags::EXTRA`].
     pub fn set_extra(&mut self, id: PacketId, from: Addition<'_>) {
         self.extras.cover(id, Place(Extra::None));
@@ -103,8 +108,11 @@ impl Slab {
     /// A packet and its addition, if it has one, to be changed.
     pub fn get_both(&mut self, id: PacketId) -> (&mut Parcel, Option<&mut Extra>) {
         let parcel = &mut self.parcels[id];
-        let has_extra = parcel.packet.flags.has(Flags::EXTRA);
-        (parcel, self.extras.get_mut(id).filter(|_| has_extra).map(|place| &mut place.0))
+        let extra = match parcel.packet.flags.has(Flags::EXTRA) {
+            true => Some(&mut self.extras[id].0),
+            false => None,
+        };
+        (parcel, extra)
     }
 
     /// The packets in the network, in no meaningful order.

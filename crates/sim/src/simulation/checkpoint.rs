@@ -115,7 +115,7 @@ macro_rules! state {
 }
 state! {
     kept: net hosts sources journal shares sampler window observers quiet_since events ended;
-    made: model router watches_rtt switches_notify fetches_ahead;
+    made: model router watches_rtt switches_notify;
 }
 
 /// Reads the next value of a state.

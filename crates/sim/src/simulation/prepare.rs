@@ -33,7 +33,6 @@ impl Simulation {
         let net = Network::new(model);
         let is_periodic = |sample: &Sample| !matches!(sample.what, Probe::Rtt(_));
         let mut sim = Simulation {
-            fetches_ahead: net.is_large(),
             net,
             hosts: Hosts::new(model),
             router: Router::new(model),

@@ -14,9 +14,6 @@ use clearway_proto::{Header, Packet};
 use clearway_units::{Span, Time};
 use thiserror::Error;
 
-/// Events between the steps in which what an event needs is fetched: about the time of a miss.
-const AHEAD: usize = 3;
-
 /// The reasons for which a run has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SimError {
@@ -69,8 +66,6 @@ pub struct Simulation {
     pub(super) watches_rtt: bool,
     /// Set if mechanisms of switches send notifications to senders.
     pub(super) switches_notify: bool,
-    /// Set if fetching ahead what events will need pays: where packets and ports exceed the cache.
-    pub(super) fetches_ahead: bool,
     /// The number of events handled.
     pub(super) events: u64,
     /// The reason for which the run ended, once it has.
@@ -111,6 +106,7 @@ impl Simulation {
     /// Handles a slice of events. Answers how many these were.
     fn slice(&mut self, most: u64) -> u64 {
         let until = self.model.stop.map_or(Time::MAX, |stop| stop + Span::from_ps(1));
+        let fetches_ahead = self.net.is_large();
         for handled in 0..most {
             let Some(event) = self.net.agenda.pop_before(until) else {
                 if let Some(stop) = self.model.stop.filter(|_| self.net.agenda.next_at().is_some()) {
@@ -125,8 +121,8 @@ impl Simulation {
             debug_assert!(event.at() >= self.net.now(), "time runs backwards");
             let before = self.net.agenda.now;
             self.net.agenda.now = event.at();
-            if self.fetches_ahead {
-                self.look_ahead();
+            if fetches_ahead {
+                self.net.look_ahead();
             }
             if !self.handle(event, before) {
                 return handled + 1;
@@ -140,20 +136,6 @@ impl Simulation {
             }
         }
         most
-    }
-
-    /// Fetches what the next events need: those of one bucket are sorted already, so that is known.
-    #[inline]
-    fn look_ahead(&self) {
-        if let Some(event) = self.net.agenda.peek(AHEAD * 3) {
-            self.net.fetch_first(event);
-        }
-        if let Some(event) = self.net.agenda.peek(AHEAD * 2) {
-            self.net.fetch_second(event);
-        }
-        if let Some(event) = self.net.agenda.peek(AHEAD) {
-            self.net.fetch_third(event);
-        }
     }
 
     /// Handles an event; `before` is the time of the event before it. Answers whether the run goes on.
