@@ -55,7 +55,9 @@ impl News {
     /// The flow that the news is about, if it is about one.
     pub fn slot(&self) -> Option<FlowSlot> {
         match self {
-            News::Wrote { slot, .. } | News::Delivered { slot, .. } | News::Acknowledged { slot } => Some(*slot),
+            News::Wrote { slot, .. } | News::Delivered { slot, .. } | News::Acknowledged { slot } => {
+                Some(*slot)
+            }
             News::Connect { .. } | News::SourceDone | News::Stopped => None,
         }
     }
