@@ -37,10 +37,11 @@ impl Network {
         let is_here = |node: NodeId| part_of[node.index()] == part;
         let mut net = Network::build(model, is_here);
         for (port, out) in model.topology.ports().iter().zip(net.ports.iter_mut()) {
-            out.special.leads_away = is_here(port.from) && !is_here(port.to);
+            let leads_away = is_here(port.from) && !is_here(port.to);
+            out.special.leads_to = leads_away.then(|| part_of[port.to.index()]);
             out.settle();
         }
-        net.exchange = Some(Exchange::new(part_of, parts));
+        net.exchange = Some(Exchange::new(parts));
         net
     }
 

@@ -19,11 +19,10 @@ pub struct Handover {
 }
 
 /// What crosses a link between parts.
-#[allow(clippy::large_enum_variant)] // Nearly all are packets.
 #[derive(Serialize, Deserialize)]
 pub enum Crossing {
-    /// A packet; its addition, if it has one, is the next of those beside.
-    Packet(Parcel),
+    /// The next of the packets beside, with the next addition if it has one.
+    Packet,
     /// A pause frame for this port.
     Frame(PortId, Frame),
 }
@@ -33,6 +32,8 @@ pub enum Crossing {
 pub struct Batch {
     /// What crosses, in the order in which it was sent.
     pub items: Vec<Handover>,
+    /// The packets among it, in their order.
+    pub parcels: Vec<Parcel>,
     /// The additions of those packets that have one, in their order.
     pub extras: Vec<Extra>,
 }
@@ -40,8 +41,6 @@ pub struct Batch {
 /// What a part of a network hands over to the others, and gets from them.
 #[derive(Serialize, Deserialize)]
 pub struct Exchange {
-    /// The part of each node.
-    pub part_of: Vec<u32>,
     /// What is to go to each part.
     pub outboxes: Vec<Batch>,
     /// What came from each part.
@@ -55,6 +54,7 @@ impl Batch {
             std::mem::swap(self, other);
         } else {
             self.items.append(&mut other.items);
+            self.parcels.append(&mut other.parcels);
             self.extras.append(&mut other.extras);
         }
     }
@@ -62,9 +62,9 @@ impl Batch {
 
 impl Exchange {
     /// Empty boxes between `parts` parts.
-    pub fn new(part_of: &[u32], parts: usize) -> Exchange {
+    pub fn new(parts: usize) -> Exchange {
         let boxes = || (0..parts).map(|_| Batch::default()).collect();
-        Exchange { part_of: part_of.to_vec(), outboxes: boxes(), inboxes: boxes() }
+        Exchange { outboxes: boxes(), inboxes: boxes() }
     }
 
     /// The time of the first arrival that the part has yet to hear of.

@@ -164,7 +164,7 @@ impl Networks {
     /// The shortest delay of a link between parts, if there is one.
     pub fn lookahead(&self) -> Option<Span> {
         let crossing = |net: &Network| {
-            let ports = net.ports.iter().filter(|out| out.special.leads_away);
+            let ports = net.ports.iter().filter(|out| out.special.leads_to.is_some());
             ports.map(|out| out.delay).min()
         };
         self.parts.iter().filter_map(crossing).min()
@@ -292,39 +292,39 @@ impl Networks {
 }
 
 impl Network {
-    fn outbox(&mut self, port: PortId) -> &mut Batch {
-        let to = self.ports[port.reverse()].owner;
+    fn outbox(&mut self, part: u32) -> &mut Batch {
         let exchange = self.exchange.as_mut().expect("a link that leads away has boxes");
-        let part = exchange.part_of[to.index()];
         &mut exchange.outboxes[part as usize]
     }
 
     /// Puts a packet into the outbox of the part to which the link of a port leads.
     #[inline(never)]
-    pub(super) fn hand_over(&mut self, port: PortId, at: Time, id: PacketId) {
+    pub(super) fn hand_over(&mut self, part: u32, port: PortId, at: Time, id: PacketId) {
         let parcel = self.slab[id];
         let extra = parcel.packet.flags.has(Flags::EXTRA).then(|| *self.slab.extra(id));
         self.slab.remove(id);
-        let outbox = self.outbox(port);
-        outbox.items.push(Handover { port, at, what: Crossing::Packet(parcel) });
+        let outbox = self.outbox(part);
+        outbox.items.push(Handover { port, at, what: Crossing::Packet });
+        outbox.parcels.push(parcel);
         outbox.extras.extend(extra);
     }
 
     /// Puts a pause frame for a port into the outbox of the part where the port is.
     #[inline(never)]
-    pub(super) fn hand_over_frame(&mut self, back: PortId, at: Time, link: PortId, frame: Frame) {
+    pub(super) fn hand_over_frame(&mut self, part: u32, back: PortId, at: Time, link: PortId, frame: Frame) {
         let item = Handover { port: back, at, what: Crossing::Frame(link, frame) };
-        self.outbox(back).items.push(item);
+        self.outbox(part).items.push(item);
     }
 
     /// Takes in what came from other parts.
     pub fn open_inboxes(&mut self) {
         let Some(mut exchange) = self.exchange.take() else { return };
         for batch in &mut exchange.inboxes {
-            let mut extras = batch.extras.drain(..);
+            let (mut parcels, mut extras) = (batch.parcels.drain(..), batch.extras.drain(..));
             for Handover { port, at, what } in batch.items.drain(..) {
                 match what {
-                    Crossing::Packet(parcel) => {
+                    Crossing::Packet => {
+                        let parcel = parcels.next().expect("kept beside the item");
                         let has_extra = parcel.packet.flags.has(Flags::EXTRA);
                         let id = self.slab.insert(parcel);
                         if has_extra {

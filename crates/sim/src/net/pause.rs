@@ -65,9 +65,9 @@ impl Network {
         }
         // The frame counts as in flight until the port obeys it.
         let obeyed = arrival + self.control().response();
-        if self.ports[back].special.leads_away {
+        if let Some(part) = self.ports[back].special.leads_to {
             self.control().withdraw_frame(link);
-            return self.hand_over_frame(back, obeyed, link, frame);
+            return self.hand_over_frame(part, back, obeyed, link, frame);
         }
         self.agenda.at_port(back, obeyed, EventKind::Pause(link));
     }

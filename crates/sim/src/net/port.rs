@@ -94,8 +94,8 @@ pub struct Special {
     pub at_departure: Option<(MechanismId, Sees)>,
     /// Set if a trace covers the port.
     pub is_traced: bool,
-    /// Set if the link leads to another part of the network.
-    pub leads_away: bool,
+    /// The part of the network to which the link leads, if that is another one.
+    pub leads_to: Option<u32>,
 }
 
 /// The packets that a port sent.
@@ -180,12 +180,12 @@ impl Port {
 
     /// Notes which arrivals and departures must take the slow path, after something changed that decides it.
     pub fn settle(&mut self) {
-        let Special { loss, at_arrival, at_departure, is_traced, leads_away } = self.special;
+        let Special { loss, at_arrival, at_departure, is_traced, leads_to } = self.special;
         let those = |all, mechanism: Option<(MechanismId, Sees)>| {
             if all { Sees::All } else { mechanism.map_or(Sees::Nothing, |(_, sees)| sees) }
         };
         self.special_arrivals = those(!self.up || !self.control.is_empty() || is_traced, at_arrival);
-        self.special_departures = those(loss.is_some() || is_traced || leads_away, at_departure);
+        self.special_departures = those(loss.is_some() || is_traced || leads_to.is_some(), at_departure);
     }
 }
 

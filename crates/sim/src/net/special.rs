@@ -58,8 +58,8 @@ impl Network {
     pub(super) fn launch_specially(&mut self, port: PortId, arrival: Time, id: PacketId) {
         if self.depart_specially(port, id) {
             self.drop_packet(port, id, DropReason::Loss);
-        } else if self.ports[port].special.leads_away {
-            self.hand_over(port, arrival, id);
+        } else if let Some(part) = self.ports[port].special.leads_to {
+            self.hand_over(part, port, arrival, id);
         } else {
             self.launch(port, arrival, id);
         }
