@@ -56,6 +56,13 @@ pub struct Measure {
     pub until: Option<Time>,
 }
 
+impl Traffic {
+    /// Answers whether the entry has rounds that open new connections each time.
+    pub fn opens_anew(&self) -> bool {
+        matches!(&self.pattern, Pattern::Rounds(rounds) if rounds.reconnect)
+    }
+}
+
 impl Model {
     /// Returns the size on the wire of the smallest packet or pause frame that may cross a link, in bytes.
     pub fn smallest_frame(&self) -> u32 {

@@ -50,8 +50,10 @@ pub enum Crossing {
 }
 
 /// What a part hands over to another one.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Batch {
+    /// The time of the first arrival; [`Time::MAX`] if there is none.
+    first: Time,
     /// What crosses, in the order in which it was sent.
     pub items: Vec<Handover>,
     /// The additions of those packets that have one, in their order.
@@ -211,28 +213,33 @@ impl Networks {
         self.parts.iter().filter_map(crossing).min()
     }
 
-    /// Hands over what parts have sent each other. The boxes only change places; each part opens its own.
+    /// Hands over what parts have sent each other, in windows and between them. The boxes only change places, unless one
+    /// is not yet opened; each part opens its own.
     pub fn exchange(&mut self) {
         for from in 0..self.parts.len() {
-            for to in 0..self.parts.len() {
-                if from == to {
-                    continue;
-                }
-                let batch = self.parts[from]
-                    .exchange
-                    .as_mut()
-                    .map(|exchange| std::mem::take(&mut exchange.outboxes[to]));
-                let (Some(batch), Some(exchange)) = (batch, &mut self.parts[to].exchange) else { continue };
-                let emptied = std::mem::replace(&mut exchange.inboxes[from], batch);
-                if let Some(exchange) = &mut self.parts[from].exchange {
-                    exchange.outboxes[to] = emptied;
+            let Some(mut exchange) = self.parts[from].exchange.take() else { return };
+            for (to, outbox) in
+                exchange.outboxes.iter_mut().enumerate().filter(|(_, outbox)| !outbox.items.is_empty())
+            {
+                if let Some(other) = &mut self.parts[to].exchange {
+                    let inbox = &mut other.inboxes[from];
+                    if inbox.items.is_empty() {
+                        std::mem::swap(inbox, outbox);
+                    } else {
+                        inbox.first = inbox.first.min(outbox.first);
+                        outbox.first = Time::MAX;
+                        inbox.items.append(&mut outbox.items);
+                        inbox.extras.append(&mut outbox.extras);
+                    }
                 }
             }
+            self.parts[from].exchange = Some(exchange);
         }
     }
 
-    /// Takes in what parts have handed over and not yet taken in, after the last event of a run.
+    /// Takes in what parts have sent each other and not yet taken in, after the last event of a run.
     pub fn settle(&mut self) {
+        self.exchange();
         self.parts.iter_mut().for_each(Network::open_inboxes);
     }
 
@@ -329,15 +336,25 @@ impl Networks {
     }
 }
 
+impl Batch {
+    /// A batch of nothing.
+    const EMPTY: Batch = Batch { first: Time::MAX, items: Vec::new(), extras: Vec::new() };
+
+    fn push(&mut self, item: Handover) {
+        self.first = self.first.min(item.at);
+        self.items.push(item);
+    }
+}
+
 impl Exchange {
     /// Empty boxes between `parts` parts.
     pub fn new(part_of: &[u32], parts: usize) -> Exchange {
-        let boxes = || (0..parts).map(|_| Batch::default()).collect();
+        let boxes = || (0..parts).map(|_| Batch::EMPTY).collect();
         Exchange { part_of: part_of.to_vec(), outboxes: boxes(), inboxes: boxes() }
     }
 
     fn next_at(&self) -> Option<Time> {
-        self.inboxes.iter().flat_map(|batch| &batch.items).map(|item| item.at).min()
+        self.inboxes.iter().map(|batch| batch.first).min().filter(|&first| first < Time::MAX)
     }
 
     fn len(&self) -> usize {
@@ -360,7 +377,7 @@ impl Network {
         let extra = parcel.packet.flags.has(Flags::EXTRA).then(|| *self.slab.extra(id));
         self.slab.remove(id);
         let outbox = self.outbox(port);
-        outbox.items.push(Handover { port, at, what: Crossing::Packet(parcel) });
+        outbox.push(Handover { port, at, what: Crossing::Packet(parcel) });
         outbox.extras.extend(extra);
     }
 
@@ -368,13 +385,14 @@ impl Network {
     #[inline(never)]
     pub(super) fn hand_over_frame(&mut self, back: PortId, at: Time, link: PortId, frame: Frame) {
         let item = Handover { port: back, at, what: Crossing::Frame(link, frame) };
-        self.outbox(back).items.push(item);
+        self.outbox(back).push(item);
     }
 
     /// Takes in what came from other parts.
     pub fn open_inboxes(&mut self) {
         let Some(mut exchange) = self.exchange.take() else { return };
         for batch in &mut exchange.inboxes {
+            batch.first = Time::MAX;
             let mut extras = batch.extras.drain(..);
             for Handover { port, at, what } in batch.items.drain(..) {
                 match what {

@@ -5,7 +5,7 @@ use super::groups::Groups;
 use super::load::Load;
 use super::order::Order;
 use super::refine::refine;
-use crate::model::Model;
+use crate::model::{Model, Traffic};
 use clearway_topology::{NodeId, Port};
 use clearway_units::Span;
 
@@ -115,6 +115,8 @@ impl Partition {
             Some("the transport `ideal` is told the fair shares of all flows at once")
         } else if !model.traces.is_empty() {
             Some("a trace notes the packets of all its ports in one order")
+        } else if model.traffic.iter().any(Traffic::opens_anew) {
+            Some("rounds open new connections in the instant in which the last ones end")
         } else if Partition::width(model).is_none() {
             Some("no link has a propagation delay")
         } else {

@@ -143,7 +143,7 @@ state! {
 state! {
     Region;
     kept: hosts rounds notes rtts last events;
-    made: model watches_rtt is_prompt fetches_ahead until;
+    made: model watches_rtt is_prompt fetches_ahead until rank;
 }
 
 /// Reads the next value of a state.

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct Note {
     /// The time at which it happened.
     pub at: Time,
+    /// The place, among the events of that time, of the event that made it.
+    pub rank: u64,
     /// What happened.
     pub news: News,
 }

@@ -51,9 +51,7 @@ impl Simulation {
         let is_periodic = |sample: &Sample| !matches!(sample.what, Probe::Rtt(_));
         let watches_rtt = !model.samples.iter().all(is_periodic);
         let shares = Shares::new(model);
-        let opens_anew =
-            |entry: &Traffic| matches!(&entry.pattern, Pattern::Rounds(rounds) if rounds.reconnect);
-        let is_prompt = shares.any() || model.traffic.iter().any(opens_anew);
+        let is_prompt = shares.any() || model.traffic.iter().any(Traffic::opens_anew);
         let region = |net| Region::new(model, watches_rtt, is_prompt, net);
         let width = Partition::width(model);
         let mut sim = Simulation {

@@ -185,11 +185,13 @@ impl Simulation {
         self.regions.iter().map(|region| region.last).fold(self.last, Time::max)
     }
 
-    /// Hears what happened in the regions, and ends flows that are over.
+    /// Hears what happened in the regions, and ends flows that are over. All regions are at the same time, at which
+    /// they also are with any other partition.
     fn meet(&mut self) {
         while self.regions.iter().any(|region| !region.notes.is_empty() || !region.rtts.is_empty()) {
             self.hear();
         }
+        self.nets.exchange();
         self.count_unseen();
         for region in &mut self.regions {
             for slot in region.hosts.finished.drain(..) {
@@ -200,6 +202,8 @@ impl Simulation {
             }
         }
         if !self.ending.is_empty() {
+            // Places are given back, and used again, in an order that does not depend on regions.
+            self.ending.sort_unstable();
             self.retire();
             if self.is_complete() {
                 self.now = self.nets.left_at().max(self.last);
@@ -208,16 +212,16 @@ impl Simulation {
         }
     }
 
-    /// Hears the notes of all regions, in the order of their times.
-    fn hear(&mut self) {
+    /// Hears the notes of all regions, in the order of the events that made them.
+    pub(super) fn hear(&mut self) {
         let mut notes: Vec<Note> = Vec::new();
         let mut rtts: Vec<Rtt> = Vec::new();
         for region in &mut self.regions {
             notes.append(&mut region.notes);
             rtts.append(&mut region.rtts);
         }
-        notes.sort_by_key(|note| note.at);
-        for Note { at, news } in notes {
+        notes.sort_by_key(|note| (note.at, note.rank));
+        for Note { at, news, .. } in notes {
             match news {
                 News::Wrote { slot, bytes } => {
                     self.add_row(slot, bytes, at);

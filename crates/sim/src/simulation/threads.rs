@@ -29,9 +29,9 @@ impl Threads {
         }
     }
 
-    /// Lets all regions handle their events before `until`, of which the first is at `next`. Answers the time before
-    /// which all are handled, which may be earlier; `None` if a single region has more than `most` of them, and shall
-    /// be called again.
+    /// Lets all regions handle events before `until`, of which the first is at `next`. Answers the time before which all
+    /// are handled, which is earlier where the whole run must hear something; `None` if there may be more of them, so
+    /// that it shall be called again: one region handles at most `most`, several those of a window.
     pub fn advance(
         &self,
         nets: &mut Networks,
@@ -43,10 +43,9 @@ impl Threads {
         if let [region] = regions {
             return region.run(nets.part_mut(0), until, most);
         }
-        let until = until.min(next + self.lookahead);
-        self.each(nets, regions, until);
+        self.each(nets, regions, until.min(next + self.lookahead));
         nets.exchange();
-        Some(until)
+        nets.next_at().is_none_or(|next| next >= until).then_some(until)
     }
 
     #[cfg(not(target_family = "wasm"))]
