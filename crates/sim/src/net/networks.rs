@@ -217,23 +217,13 @@ impl Networks {
     /// is not yet opened; each part opens its own.
     pub fn exchange(&mut self) {
         for from in 0..self.parts.len() {
-            let Some(mut exchange) = self.parts[from].exchange.take() else { return };
-            for (to, outbox) in
-                exchange.outboxes.iter_mut().enumerate().filter(|(_, outbox)| !outbox.items.is_empty())
-            {
-                if let Some(other) = &mut self.parts[to].exchange {
-                    let inbox = &mut other.inboxes[from];
-                    if inbox.items.is_empty() {
-                        std::mem::swap(inbox, outbox);
-                    } else {
-                        inbox.first = inbox.first.min(outbox.first);
-                        outbox.first = Time::MAX;
-                        inbox.items.append(&mut outbox.items);
-                        inbox.extras.append(&mut outbox.extras);
-                    }
+            for to in (0..self.parts.len()).filter(|&to| to != from) {
+                let Ok([from_part, to_part]) = self.parts.get_disjoint_mut([from, to]) else { continue };
+                let boxes = (&mut from_part.exchange, &mut to_part.exchange);
+                if let (Some(sender), Some(receiver)) = boxes {
+                    receiver.inboxes[from].take_over(&mut sender.outboxes[to]);
                 }
             }
-            self.parts[from].exchange = Some(exchange);
         }
     }
 
@@ -343,6 +333,18 @@ impl Batch {
     fn push(&mut self, item: Handover) {
         self.first = self.first.min(item.at);
         self.items.push(item);
+    }
+
+    /// Takes over what is in another batch, and leaves that empty.
+    fn take_over(&mut self, other: &mut Batch) {
+        if self.items.is_empty() {
+            std::mem::swap(self, other);
+        } else {
+            self.first = self.first.min(other.first);
+            other.first = Time::MAX;
+            self.items.append(&mut other.items);
+            self.extras.append(&mut other.extras);
+        }
     }
 }
 

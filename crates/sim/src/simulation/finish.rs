@@ -11,7 +11,7 @@ impl Simulation {
     /// The progress of the run so far.
     pub fn progress(&self) -> Progress {
         Progress {
-            now: self.now,
+            now: if self.ended.is_none() { self.now.max(self.before()) } else { self.now },
             stop: self.model.stop,
             events: self.events(),
             link_transmissions: self.nets.link_transmissions(),
@@ -35,6 +35,11 @@ impl Simulation {
     /// If the books do not balance, or a file failed.
     pub fn finish_spooled(mut self) -> Result<Spooled, SimError> {
         let ended = self.ended.unwrap_or(Ended::Interrupted);
+        if ended == Ended::Interrupted {
+            self.now = self.now.max(self.before());
+            self.nets.set_now(self.now);
+            self.meet();
+        }
         self.nets.set_now(self.now);
         self.nets.settle();
         let flows = self.flow_counts();

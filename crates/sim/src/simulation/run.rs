@@ -181,17 +181,16 @@ impl Simulation {
     }
 
     /// The time of the last event.
-    fn before(&self) -> Time {
+    pub(super) fn before(&self) -> Time {
         self.regions.iter().map(|region| region.last).fold(self.last, Time::max)
     }
 
-    /// Hears what happened in the regions, and ends flows that are over. All regions are at the same time, at which
-    /// they also are with any other partition.
-    fn meet(&mut self) {
+    /// Hands over what regions sent each other, hears what happened in them, and ends flows that are over. All regions are
+    /// at the same time, at which they are with any other partition too.
+    pub(super) fn meet(&mut self) {
         while self.regions.iter().any(|region| !region.notes.is_empty() || !region.rtts.is_empty()) {
             self.hear();
         }
-        self.nets.exchange();
         self.count_unseen();
         for region in &mut self.regions {
             for slot in region.hosts.finished.drain(..) {
@@ -210,6 +209,7 @@ impl Simulation {
                 self.ended = Some(Ended::Complete);
             }
         }
+        self.nets.exchange();
     }
 
     /// Hears the notes of all regions, in the order of the events that made them.
