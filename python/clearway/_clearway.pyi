@@ -1,6 +1,6 @@
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, TypedDict, final
+from typing import Any, Protocol, TypedDict, final
 
 __all__ = [
     "Column",
@@ -177,6 +177,14 @@ class Progress:
     @property
     def flows_expected(self) -> int | None: ...
 
+class _Checkpoint(Protocol):
+    @property
+    def folder(self) -> str: ...
+    @property
+    def every_s(self) -> float: ...
+    def resumed(self, simulated_s: float, /) -> object: ...
+    def saved(self) -> object: ...
+
 @final
 class Scenario:
     @staticmethod
@@ -215,6 +223,7 @@ class Scenario:
         spool: str | PathLike[str] | None = None,
         part_rows: int = ...,
         threads: int = ...,
+        checkpoint: _Checkpoint | None = None,
     ) -> Results: ...
 
 @final

@@ -23,13 +23,22 @@ class Meter:
         self._clock = time.thread_time if threads == 1 else time.process_time
         self._cpu = self._clock()
 
+    def add(self, *, wall_s: float, cpu_s: float) -> None:
+        """Adds what an earlier process had taken for the same run."""
+        self._wall -= wall_s
+        self._cpu -= cpu_s
+
+    def spent(self) -> dict[str, float]:
+        """Wall and CPU seconds since the meter was made, and those that were added."""
+        return {"wall_s": time.perf_counter() - self._wall, "cpu_s": self._clock() - self._cpu}
+
     def read(self, link_transmissions: int) -> dict[str, float | int]:
         """Wall and CPU seconds, speed, and the process's peak memory since the meter was made."""
-        cpu_s = self._clock() - self._cpu
+        spent = self.spent()
         return {
-            "wall_s": round(time.perf_counter() - self._wall, 4),
-            "cpu_s": round(cpu_s, 4),
-            "million_link_transmissions_per_cpu_s": round(link_transmissions / 1e6 / max(cpu_s, 1e-6), 4),
+            "wall_s": round(spent["wall_s"], 4),
+            "cpu_s": round(spent["cpu_s"], 4),
+            "million_link_transmissions_per_cpu_s": round(link_transmissions / 1e6 / max(spent["cpu_s"], 1e-6), 4),
             "peak_memory_bytes": peak_memory_bytes(),
         }
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ import tomli_w
 
 from clearway import _clearway, folder, traces
 from clearway.bars import ProgressCallback, progress_bar
+from clearway.checkpoint import Checkpoints
 from clearway.cost import Meter
 from clearway.interrupt import Interrupted, Watch
 from clearway.machine import bytes_of, disk_left, memory_limit, nearest
@@ -34,6 +36,8 @@ def run(
     progress: ProgressCallback | bool | None = None,
     memory: int | str | None = None,
     threads: int = 1,
+    checkpoint: str | float | None = None,
+    fresh: bool = False,
 ) -> Run:
     """Simulates a scenario and returns what happened.
 
@@ -53,6 +57,10 @@ def run(
     refused. Without `memory`, the limit is what the environment variable `CLEARWAY_MEMORY` says or else what this
     process may have of the machine (`clearway.machine`).
 
+    With `checkpoint`, a wall time such as `"10 min"` or a number of seconds, the state of the run is kept in the folder
+    `OUT.checkpoint` that often. The same call goes on from there after this process was killed or interrupted, and the
+    results are those of a run that never was, but for their cost; `fresh` starts over.
+
     Raises `ScenarioError` for what can't be simulated, before anything is run or written. Ctrl-C raises `Interrupted`,
     a `KeyboardInterrupt` whose `run` covers the time that was simulated; with `out`, it is written first. Simulations
     in other threads raise it too while the main thread handles the Ctrl-C.
@@ -60,11 +68,16 @@ def run(
     loaded = load_scenario(scenario, transport=transport, seed=seed, set=set, memory=memory, out=out)
     if out is not None:
         folder.check_target(out, {"": loaded.to_toml()}, force=force)
-    with progress_bar(quiet=progress is not True) as bar:
-        watch = progress if callable(progress) else bar.start(loaded.name)
-        result, stopped = watched(loaded, transport=transport, set=set, progress=watch, out=out, threads=threads)
-    if out is not None:
-        result.save(out, force=force)
+    with kept(checkpoint, out, loaded, fresh=fresh) as checkpoints:
+        with progress_bar(quiet=progress is not True) as bar:
+            watch = progress if callable(progress) else bar.start(loaded.name)
+            result, stopped = watched(
+                loaded, transport=transport, set=set, progress=watch, out=out, threads=threads, checkpoints=checkpoints
+            )
+        if out is not None:
+            result.save(out, force=force)
+        if checkpoints is not None and not result.interrupted:
+            checkpoints.close()
     if stopped:
         raise Interrupted(result)
     return result
@@ -78,13 +91,35 @@ def watched(
     progress: ProgressCallback | None = None,
     out: str | Path | None = None,
     threads: int = 1,
+    checkpoints: Checkpoints | None = None,
 ) -> tuple[Run, bool]:
     """Runs a scenario as `simulate` does; the second value is true if Ctrl-C, in any thread, ended the run."""
     watch = Watch(progress)
     if watch.stopped():
         raise Interrupted
-    result = simulate(scenario, transport=transport, set=set, progress=watch, out=out, threads=threads)
+    result = simulate(
+        scenario, transport=transport, set=set, progress=watch, out=out, threads=threads, checkpoints=checkpoints
+    )
     return result, result.interrupted and not watch.declined
+
+
+@contextmanager
+def kept(
+    every: str | float | None,
+    out: str | Path | None,
+    scenario: _clearway.Scenario,
+    *,
+    fresh: bool = False,
+    tell: Callable[[float], object] | None = None,
+) -> Iterator[Checkpoints | None]:
+    """The checkpoints of a run; `None` if it has none. See `Checkpoints` for what the values are."""
+    if every is None:
+        yield None
+    elif out is None:
+        raise _clearway.Error("checkpoint: needs out, the folder of the results, beside which checkpoints are kept")
+    else:
+        with Checkpoints(out, scenario.to_toml(), every, fresh=fresh, tell=tell) as checkpoints:
+            yield checkpoints
 
 
 def load_scenario(
@@ -122,6 +157,7 @@ def simulate(
     out: str | Path | None = None,
     part_rows: int = PART,
     threads: int = 1,
+    checkpoints: Checkpoints | None = None,
 ) -> Run:
     """Runs a scenario that was read; `transport` and `set` are only noted.
 
@@ -131,7 +167,9 @@ def simulate(
         raise _clearway.ScenarioError(f"threads = {threads}: must be at least 1")
     meter = Meter(threads)
     spool = None if out is None else nearest(Path(out))
-    results = scenario.run(progress, spool=spool, part_rows=part_rows, threads=threads)
+    if checkpoints is not None:
+        checkpoints.measure(meter)
+    results = scenario.run(progress, spool=spool, part_rows=part_rows, threads=threads, checkpoint=checkpoints)
     totals = results.summary
     overrides: dict[str, Any] = {"set": {key: text_of(value) for key, value in (set or {}).items()}}
     if transport is not None:

@@ -262,8 +262,8 @@ macro_rules! transports {
                 match self { $(AnySender::$Variant(sender) => Box::new(sender),)+ }
             }
 
-            /// Runs `visitor` on the sender inside.
-            #[inline]
+            /// Runs `visitor` on the sender inside. The caller shall not be inlined: it holds the code of all transports.
+            #[inline(always)]
             pub fn visit<V: SenderVisitor>(&mut self, visitor: V) -> V::Output {
                 match self { $(AnySender::$Variant(sender) => visitor.visit(sender),)+ }
             }
@@ -275,8 +275,8 @@ macro_rules! transports {
                 match self { $(AnyReceiver::$Variant(receiver) => Box::new(receiver),)+ }
             }
 
-            /// Runs `visitor` on the receiver inside.
-            #[inline]
+            /// Runs `visitor` on the receiver inside. The caller shall not be inlined: it holds the code of all transports.
+            #[inline(always)]
             pub fn visit<V: ReceiverVisitor>(&mut self, visitor: V) -> V::Output {
                 match self { $(AnyReceiver::$Variant(receiver) => visitor.visit(receiver),)+ }
             }

@@ -28,6 +28,8 @@ pub enum Failure {
     Simulation(SimError),
     /// The Rust code panicked, which is a mistake in Clearway: the panic's message with its place, and the run's seed.
     Panic(String, u64),
+    /// A checkpoint can't be written, or the run can't go on from it: the message.
+    Checkpoint(String),
     /// A Python callback raised an exception.
     Python(PyErr),
 }
@@ -41,6 +43,7 @@ impl From<Failure> for PyErr {
             Failure::Panic(what, seed) => SimulationError::new_err(format!(
                 "internal error, please report it with the scenario and its seed {seed}: {what}"
             )),
+            Failure::Checkpoint(what) => Error::new_err(what),
             Failure::Python(error) => error,
         }
     }

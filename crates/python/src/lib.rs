@@ -2,6 +2,7 @@
 //! wraps it, and adds data frames, result folders and the command.
 
 mod catalog;
+mod checkpoint;
 mod errors;
 mod network;
 mod parquet;

@@ -1,5 +1,6 @@
 //! The bindings that read a scenario and run it.
 
+use crate::checkpoint::Checkpoints;
 use crate::errors::{Failure, guard};
 use crate::results::Results;
 use clearway_sim as sim;
@@ -140,7 +141,14 @@ impl Scenario {
     /// simulated so far. With `spool`, a folder, finished flows and samples leave memory for nameless files there, in
     /// parts of `part_rows` rows; the files go with the results. `threads` simulate parts of the network beside each
     /// other, which changes no result.
-    #[pyo3(signature = (progress = None, *, spool = None, part_rows = PART_ROWS, threads = 1))]
+    ///
+    /// With `checkpoint`, an object with the attributes `folder`, `every_s`, `resumed` and `saved`, the state of the run
+    /// and these rows are kept in its folder every so many seconds of wall time, and when the run is interrupted. A run
+    /// whose checkpoint is there goes on from it; `resumed` is called with its simulated time, in seconds, first.
+    /// `saved` is called after each checkpoint.
+    #[pyo3(signature = (
+        progress = None, *, spool = None, part_rows = PART_ROWS, threads = 1, checkpoint = None
+    ))]
     fn run(
         &self,
         py: Python<'_>,
@@ -148,17 +156,31 @@ impl Scenario {
         spool: Option<PathBuf>,
         part_rows: usize,
         threads: usize,
+        checkpoint: Option<Checkpoints>,
     ) -> Result<Results, Failure> {
         let model = &self.0.model;
         py.detach(|| {
             guard(model.seed, || {
                 let mut look = Look { progress, last: now(), failed: None };
+                let part_rows = part_rows.max(1);
                 let place = || {
                     let folder = spool.clone()?;
-                    Some(Box::new(Folder { folder, part_rows: part_rows.max(1) }) as Box<dyn sim::Spool>)
+                    Some(Box::new(Folder { folder, part_rows }) as Box<dyn sim::Spool>)
                 };
-                let mut simulation = prepare(model, threads, [place(), place()])?;
-                simulation.run(&mut |progress| look.go_on(progress));
+                let partition = Partition::new(model, threads);
+                let begin = |spools| Simulation::spooled(model, &partition, spools);
+                let simulation = match &checkpoint {
+                    Some(checkpoints) => {
+                        let mut simulation = checkpoints.prepare(model, &partition, part_rows, begin)?;
+                        checkpoints.run(&mut simulation, &mut |progress| look.go_on(progress))?;
+                        simulation
+                    }
+                    None => {
+                        let mut simulation = begin([place(), place()])?;
+                        simulation.run(&mut |progress| look.go_on(progress));
+                        simulation
+                    }
+                };
                 match look.failed {
                     Some(error) => Err(Failure::Python(error)),
                     None => Ok(Results::new(simulation.finish_spooled()?)?),
@@ -166,15 +188,6 @@ impl Scenario {
             })
         })
     }
-}
-
-/// Prepares a run with so many threads, or fewer if the network can't be cut into as many parts.
-fn prepare(
-    model: &sim::model::Model,
-    threads: usize,
-    spools: [Option<Box<dyn sim::Spool>>; 2],
-) -> Result<Simulation, sim::SimError> {
-    Simulation::spooled(model, &Partition::new(model, threads), spools)
 }
 
 /// Returns an estimate as a dict.

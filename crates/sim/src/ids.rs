@@ -68,8 +68,10 @@ ids! {
     HostId;
     /// The network card of a host's port.
     CardId;
-    /// A queue of data at a port.
+    /// A queue of data at a port that is not plain.
     QueueId;
+    /// The queue of a plain port.
+    PlainId;
     /// The credits of a port: their queues and their rate limit.
     CreditsId;
     /// The random loss of a link.

@@ -12,6 +12,9 @@ use proptest::prelude::*;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::{Arc, Mutex};
 
+/// The name of the code, as checkpoints have it.
+const CODE: &str = "tests";
+
 /// A file of rows that outlives the simulation which fills it.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<io::Cursor<Vec<u8>>>>);
@@ -66,7 +69,7 @@ fn spools(files: &[Kept; 2]) -> [Option<Box<dyn Spool>>; 2] {
 
 fn saved(simulation: &mut Simulation) -> Vec<u8> {
     let mut bytes = Vec::new();
-    simulation.save(&mut bytes).unwrap();
+    simulation.save(CODE, &mut bytes).unwrap();
     bytes
 }
 
@@ -80,7 +83,8 @@ fn broken(model: &Model, cuts: impl IntoIterator<Item = u64>) -> Results {
         // Time passes between the last checkpoint and the kill.
         simulation.step(events / 3 + 1);
         drop(simulation);
-        simulation = Simulation::resume(model, &Partition::one(model), spools(&files), &checkpoint).unwrap();
+        simulation =
+            Simulation::resume(model, &Partition::one(model), spools(&files), CODE, &checkpoint).unwrap();
         assert!(saved(&mut simulation) == checkpoint, "the state that was read is the one that was written");
     }
     simulation.run(&mut |_| true);
@@ -182,11 +186,11 @@ fn rows_that_left_memory_before_a_checkpoint_are_those_of_the_result() {
     assert!(files.iter().all(|file| file.len() > 0), "flows and samples have left memory");
     simulation.step(whole.summary.events / 4);
     let mut resumed =
-        Simulation::resume(&model, &Partition::one(&model), spools(&files), &checkpoint).unwrap();
+        Simulation::resume(&model, &Partition::one(&model), spools(&files), CODE, &checkpoint).unwrap();
     resumed.run(&mut |_| true);
     assert!(shown(&resumed.finish().unwrap()) == shown(&whole));
     let without =
-        Simulation::resume(&model, &Partition::one(&model), [None, None], &checkpoint).err().unwrap();
+        Simulation::resume(&model, &Partition::one(&model), [None, None], CODE, &checkpoint).err().unwrap();
     assert!(without.to_string().contains("rows of the run lie in a file"), "{without}");
 }
 
@@ -197,7 +201,7 @@ fn a_checkpoint_of_another_run_or_one_that_was_changed_is_refused() {
     simulation.step(5_000);
     let whole = saved(&mut simulation);
     let resumed = |model: &Model, from: &[u8]| {
-        Simulation::resume(model, &Partition::one(model), [None, None], from).err()
+        Simulation::resume(model, &Partition::one(model), [None, None], CODE, from).err()
     };
     assert!(resumed(&model, &whole).is_none());
     assert!(matches!(resumed(&model, b"clearway"), Some(CheckpointError::Foreign)));
@@ -209,6 +213,8 @@ fn a_checkpoint_of_another_run_or_one_that_was_changed_is_refused() {
         changed[at] ^= 1;
         assert!(matches!(resumed(&model, &changed), Some(CheckpointError::Damaged)), "{at}");
     }
+    let by_others = Simulation::resume(&model, &Partition::one(&model), [None, None], "others", &whole).err();
+    assert!(matches!(by_others, Some(CheckpointError::Code)));
     let other_seed = Model { seed: model.seed + 1, ..model.clone() };
     assert!(matches!(resumed(&other_seed, &whole), Some(CheckpointError::Model)));
     let mut slower = model.clone();

@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod nearest;
 mod rate;
 mod text;
 mod time;

@@ -1,5 +1,6 @@
 //! Data rates, and the conversions between sizes, rates and times.
 
+use crate::nearest::nearest;
 use crate::text::{UnitError, parse_scaled, write_scaled};
 use crate::{Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -53,7 +54,7 @@ impl Rate {
 
     /// Makes the rate nearest to `bps` bits per second. A negative number and NaN give zero.
     pub fn from_bps_f64(bps: f64) -> Rate {
-        Rate(bps.round() as u64)
+        Rate(nearest(bps))
     }
 
     /// Returns the rate times a real factor, rounded to the nearest bit per second. A negative factor gives zero.

@@ -1,5 +1,6 @@
 //! Points in time ([`Time`]) and lengths of time ([`Span`]), both in whole picoseconds.
 
+use crate::nearest::nearest;
 use crate::text::{UnitError, parse_scaled, write_scaled};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -97,8 +98,9 @@ impl Span {
     }
 
     /// Makes the span nearest to `s` seconds. A negative number and NaN give zero.
+    #[inline]
     pub fn from_secs_f64(s: f64) -> Span {
-        Span((s * PS_PER_S as f64).round() as u64)
+        Span(nearest(s * PS_PER_S as f64))
     }
 
     /// Returns the span in picoseconds.
@@ -137,8 +139,9 @@ impl Span {
     }
 
     /// Returns the span times a real factor, rounded to the nearest picosecond. A negative factor gives zero.
+    #[inline]
     pub fn mul_f64(self, factor: f64) -> Span {
-        Span((self.0 as f64 * factor).round() as u64)
+        Span(nearest(self.0 as f64 * factor))
     }
 
     /// Returns `self / other` as a real number. `other` must not be zero.

@@ -20,6 +20,7 @@ Examples:
   clearway run scenarios/incast.toml
   clearway run scenarios/incast.toml --transport dctcp --seed 7
   clearway run scenarios/incast.toml --set switch.buffer='1 MB' --out out/small-buffer
+  clearway run scenarios/websearch.toml --checkpoint '10 min'
 """
 
 
@@ -27,6 +28,12 @@ Examples:
 @click.argument("scenario", type=SCENARIO)
 @click.option("--transport", type=TRANSPORT, help="Transport of all traffic, instead of the scenario's.")
 @run_options
+@click.option(
+    "--checkpoint",
+    metavar="EVERY",
+    help="Keep the run's state this often ('10 min' of wall time): after a kill the same command goes on from it.",
+)
+@click.option("--fresh", is_flag=True, help="Start over, in place of going on from a checkpoint.")
 def run(
     scenario: Path,
     transport: str | None,
@@ -38,30 +45,60 @@ def run(
     threads: int,
     as_json: bool,
     quiet: bool,
+    checkpoint: str | None,
+    fresh: bool,
 ) -> int:
     """Simulate SCENARIO and say what happened.
 
     Prints flow completion times by size, queues, drops and speed, and writes the results to a folder: the resolved
     scenario, flows, ports and samples as Parquet, totals as JSON. Ctrl-C keeps what was simulated so far.
     """
-    from clearway import folder
+    from clearway import folder, units
     from clearway.bars import progress_bar
+    from clearway.checkpoint import SUFFIX, is_waiting
     from clearway.naming import default_folder
-    from clearway.runner import load_scenario, simulate
+    from clearway.runner import kept, load_scenario, simulate
 
+    if fresh and checkpoint is None:
+        raise click.UsageError("--fresh: starts a run with --checkpoint over; without that, every run starts anew")
     chosen = settings_dict(settings, stacks)
     loaded = load_scenario(scenario, transport=transport, seed=seed, set=chosen, out=out or "out")
     out = out or default_folder(loaded, transports=True, seed=seed, settings=chosen)
     folder.check_target(out, {"": loaded.to_toml()}, force=force)
-    say_threads(notes(quiet=quiet), loaded, threads)
-    with progress_bar(quiet=quiet or as_json) as bar:
-        result = simulate(loaded, transport=transport, set=chosen, progress=bar.start(loaded.name), out=out)
-    saved = result.save(out, force=force)
+    tell = notes(quiet=quiet)
+    if checkpoint is None and is_waiting(out):
+        tell.print(
+            f"{out}{SUFFIX} holds a part of such a run; with --checkpoint this command goes on from it.", markup=False
+        )
+
+    def resumed(simulated_s: float) -> None:
+        tell.print(
+            f"Going on from {units.seconds(simulated_s)} of simulated time, which {out}{SUFFIX} holds.", markup=False
+        )
+
+    say_threads(tell, loaded, threads)
+    with kept(checkpoint, out, loaded, fresh=fresh, tell=resumed) as checkpoints:
+        with progress_bar(quiet=quiet or as_json) as bar:
+            shown = bar.start(loaded.name)
+            result = simulate(
+                loaded,
+                transport=transport,
+                set=chosen,
+                progress=shown,
+                out=out,
+                threads=threads,
+                checkpoints=checkpoints,
+            )
+        saved = result.save(out, force=force)
+        if checkpoints is not None and not result.interrupted:
+            checkpoints.close()
     if as_json:
         print_json(run_json(result, saved))
     else:
         print_runs(console(quiet=quiet), f"{result.name}, seed {result.summary['seed']}", {result.label: result})
-    notes(quiet=quiet).print(saved_text(result.interrupted, result.summary["simulated_s"], saved, out), markup=False)
+    tell.print(saved_text(result.interrupted, result.summary["simulated_s"], saved, out), markup=False)
+    if result.interrupted and checkpoint is not None:
+        tell.print("The same command goes on from there.")
     return INTERRUPTED if result.interrupted else 0
 
 

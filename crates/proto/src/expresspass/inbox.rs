@@ -18,22 +18,30 @@ pub struct Inbox {
 
 impl Inbox {
     /// Returns the number of bytes that arrived without gaps, which is the offset of the next byte expected.
+    #[inline]
     pub fn next(&self) -> u64 {
         self.next
     }
 
     /// Returns true if data beyond a gap has arrived.
+    #[inline]
     pub fn has_gaps(&self) -> bool {
         !self.ranges.is_empty()
     }
 
     /// Records the arrival of `len` bytes from offset `seq` on. Returns how many of them had arrived before.
+    #[inline]
     pub fn insert(&mut self, seq: u64, len: u32) -> u64 {
-        let (len, end) = (len as u64, seq + len as u64);
         if seq == self.next && self.ranges.is_empty() {
-            self.next = end;
+            self.next = seq + len as u64;
             return 0;
         }
+        self.insert_out_of_order(seq, len)
+    }
+
+    #[cold]
+    fn insert_out_of_order(&mut self, seq: u64, len: u32) -> u64 {
+        let (len, end) = (len as u64, seq + len as u64);
         let before = self.held();
         if seq > self.next {
             self.recent = seq;

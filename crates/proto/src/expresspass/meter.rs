@@ -99,19 +99,22 @@ impl LossMeter {
     }
 
     /// Moves the window up by `step` numbers that have not been echoed. As many leave it at the other end.
+    #[inline]
     fn advance(&mut self, step: u64) {
-        let width = self.reorder as u64 + 1;
+        let leaving_seen = if step == 1 { self.seen >> self.reorder & 1 } else { self.seen_among(step) };
         self.next += step;
-        // The window holds the `width` newest numbers, the one just echoed included.
-        let held = self.seen & low_bits(width);
-        let leaving_seen = if step >= width {
-            held.count_ones() as u64
-        } else {
-            (held >> (width - step)).count_ones() as u64
-        };
         self.sent += step;
         self.dropped += step - leaving_seen;
         self.seen = if step >= 64 { 0 } else { self.seen << step };
+    }
+
+    /// Returns the number of echoes among the `count` oldest numbers of the window, which has the `reorder + 1` newest
+    /// ones.
+    #[inline(never)]
+    fn seen_among(&self, count: u64) -> u64 {
+        let width = self.reorder as u64 + 1;
+        let held = self.seen & low_bits(width);
+        (held >> width.saturating_sub(count)).count_ones() as u64
     }
 }
 

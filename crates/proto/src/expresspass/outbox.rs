@@ -176,20 +176,40 @@ impl Outbox {
     }
 
     /// Records that the frame that starts at `seq` leaves for the wire.
+    #[inline]
     pub fn on_sent(&mut self, seq: u64, now: Time) {
-        let index = self.segments.partition_point(|segment| segment.seq < seq);
-        match self.segments.get_mut(index) {
-            Some(segment) if segment.seq == seq && segment.fate == Fate::Released => {
-                (segment.fate, segment.sent) = (Fate::InFlight, now);
-            }
-            _ => {}
+        // Most frames leave as soon as they are released, and are then the newest.
+        let is_newest = self.segments.back().is_some_and(|newest| newest.seq == seq);
+        let frame = if is_newest { self.segments.back_mut() } else { self.find(seq) };
+        if let Some(frame) = frame.filter(|frame| frame.fate == Fate::Released) {
+            (frame.fate, frame.sent) = (Fate::InFlight, now);
         }
+    }
+
+    /// Returns the frame that starts at `seq`, if there is one.
+    fn find(&mut self, seq: u64) -> Option<&mut Segment> {
+        let index = self.segments.partition_point(|segment| segment.seq < seq);
+        self.segments.get_mut(index).filter(|segment| segment.seq == seq)
     }
 
     /// Records an acknowledgement: the receiver has all bytes below `ack`, the blocks `sack`, and data that was sent at
     /// `newest`. Frames that were sent `reorder` or more before `newest` and have not arrived are lost.
+    #[inline]
     pub fn on_ack(&mut self, ack: u64, sack: &[SackBlock], newest: Time, reorder: Span) {
         self.advance(ack);
+        if !sack.is_empty() {
+            self.on_sack(sack);
+        }
+        // While no frame is lost, the oldest one is newer than the last arrival, and no search is needed.
+        let overdue = self.segments.front().is_some_and(|front| front.sent.saturating_add(reorder) <= newest);
+        if overdue || !sack.is_empty() || self.acked < self.recover {
+            self.lose(|segment| segment.sent.saturating_add(reorder) <= newest);
+        }
+    }
+
+    /// Records that the blocks `sack` have arrived.
+    #[cold]
+    fn on_sack(&mut self, sack: &[SackBlock]) {
         for block in sack.iter().filter(|block| block.end > block.start) {
             let first = self.segments.partition_point(|segment| segment.seq < block.start);
             for index in first..self.segments.len() {
@@ -198,11 +218,6 @@ impl Outbox {
                 }
                 self.set_fate(index, Fate::Arrived);
             }
-        }
-        // While no frame is lost, the oldest one is newer than the last arrival, and no search is needed.
-        let overdue = self.segments.front().is_some_and(|front| front.sent.saturating_add(reorder) <= newest);
-        if overdue || !sack.is_empty() || self.acked < self.recover {
-            self.lose(|segment| segment.sent.saturating_add(reorder) <= newest);
         }
     }
 
@@ -232,31 +247,37 @@ impl Outbox {
     }
 
     /// Removes the frames below `ack`.
+    #[inline]
     fn advance(&mut self, ack: u64) {
         // An acknowledgement of bytes that were never sent is ignored, as in TCP.
         if ack <= self.acked || ack > self.high {
             return;
         }
         self.acked = ack;
-        while let Some(front) = self.segments.front().copied() {
-            if front.seq >= ack {
-                break;
+        self.next = self.next.max(ack);
+        while let Some(front) = self.segments.front().copied().filter(|front| front.seq < ack) {
+            // No count depends on other frames.
+            if front.low || front.fate == Fate::Lost {
+                self.set_fate(0, Fate::Arrived);
             }
-            self.set_fate(0, Fate::Arrived);
-            let front = &mut self.segments[0];
             if front.end() > ack {
-                // An acknowledgement can lie inside a frame only after going back.
-                front.len = (front.end() - ack) as u32;
-                front.seq = ack;
-                (front.fate, front.low) = (Fate::InFlight, false);
-                break;
+                return self.cut_first(ack);
             }
             self.segments.pop_front();
         }
-        self.next = self.next.max(ack);
+    }
+
+    /// Removes the bytes below `ack` from the first frame. An acknowledgement can lie inside a frame only after going back.
+    #[cold]
+    fn cut_first(&mut self, ack: u64) {
+        let first = &mut self.segments[0];
+        first.len = (first.end() - ack) as u32;
+        first.seq = ack;
+        (first.fate, first.low) = (Fate::InFlight, false);
     }
 
     /// Counts the frames in flight for which `is_late` is true as lost. Returns true if there were any.
+    #[inline(never)]
     fn lose(&mut self, is_late: impl Fn(&Segment) -> bool) -> bool {
         let mut any = false;
         for index in 0..self.segments.len() {
@@ -402,6 +423,17 @@ mod tests {
         outbox.release(100, us(25)).unwrap();
         outbox.on_ack(0, &[block(100, 200)], us(90), REORDER);
         assert_eq!(outbox.backlog(), 100, "only the first frame");
+    }
+
+    #[test]
+    fn each_frame_counts_from_when_it_left_though_others_were_released_since() {
+        let mut outbox = Outbox::default();
+        outbox.write(300);
+        let chunks = [0, 1, 2].map(|_| outbox.release(100, us(0)).unwrap());
+        chunks.iter().zip([10, 20, 30]).for_each(|(chunk, at)| outbox.on_sent(chunk.seq, us(at)));
+        assert_eq!(outbox.oldest(us(40)), Span::from_us(30), "the first frame left at 10 us");
+        outbox.on_ack(0, &[block(100, 200)], us(20), REORDER);
+        assert_eq!(outbox.backlog(), 100, "the third frame left after the second and may still arrive");
     }
 
     #[test]

@@ -126,6 +126,7 @@ impl CreditPacer {
     }
 
     /// Returns the time at which the next credit leaves, or [`Time::MAX`] while stopped or at rate zero.
+    #[inline]
     pub fn due(&self) -> Time {
         self.due
     }
@@ -136,6 +137,7 @@ impl CreditPacer {
     }
 
     /// Returns the credit that is due and schedules the next one.
+    #[inline]
     pub fn send(&mut self, now: Time, rng: &mut Rng) -> CreditSlot {
         debug_assert!(now >= self.due, "a credit before its time");
         let slot = match self.config.around {
@@ -167,14 +169,12 @@ impl CreditPacer {
 
     /// Sets the time of the next credit from its scheduled time and its jitter.
     fn schedule(&mut self) {
-        let shift = if self.gap == Span::MAX { Span::ZERO } else { self.gap.mul_f64(self.offset.abs()) };
-        self.due = if self.gap == Span::MAX {
-            Time::MAX
-        } else if self.offset < 0.0 {
-            self.next - shift
-        } else {
-            self.next.saturating_add(shift)
-        };
+        if self.gap == Span::MAX {
+            self.due = Time::MAX;
+            return;
+        }
+        let shift = self.gap.mul_f64(self.offset.abs());
+        self.due = if self.offset < 0.0 { self.next - shift } else { self.next.saturating_add(shift) };
     }
 }
 

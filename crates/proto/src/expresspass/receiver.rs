@@ -222,6 +222,7 @@ impl<F: Feedback> CreditReceiver<F> {
         self.marked += (counted && marked) as u64;
     }
 
+    #[inline]
     fn on_data(
         &mut self,
         offset: u64,
@@ -266,6 +267,7 @@ impl<F: Feedback> CreditReceiver<F> {
     }
 
     /// Ends the update period and sets the new rate.
+    #[inline(never)]
     fn update(&mut self, now: Time) {
         let span = now.saturating_since(self.updated);
         if self.meter.received() == 0 && self.feedback.rate() * span.as_secs_f64() >= 1.0 {
@@ -293,9 +295,26 @@ impl<F: Feedback> CreditReceiver<F> {
         }
     }
 
-    /// Returns the next credit, if it is due and allowed.
+    /// Returns the next answer to a SYN, a stop or data, of which one is due.
+    #[cold]
+    fn next_answer(&mut self, extra: &mut Extra, now: Time) -> Packet {
+        let wire = self.framing.wire_min;
+        if let Some(echo) = self.accept.take() {
+            return self.packet(Header::CreditSynAck(self.answer(echo)), wire, now);
+        }
+        if let Some(echo) = self.answer_due.take() {
+            let mut ack = self.packet(Header::CreditAck(self.answer(echo)), wire, now);
+            self.add_sack(&mut ack, extra);
+            return ack;
+        }
+        self.nack = false;
+        self.packet(Header::CreditNack(self.answer(self.newest)), wire, now)
+    }
+
+    /// Returns the credit that is due, if it is allowed.
+    #[inline(never)]
     fn next_credit(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
-        if !self.sending || self.pacer.due() > cx.now || !self.is_allowed() {
+        if !self.is_allowed() {
             return None;
         }
         if self.feedback.trigger() == Trigger::Credit
@@ -320,6 +339,35 @@ impl<F: Feedback> CreditReceiver<F> {
     fn is_allowed(&self) -> bool {
         let (next, payload_max) = (self.pacer.number(), self.framing.payload_max);
         self.budget.as_ref().is_none_or(|budget| budget.allows(next, payload_max))
+    }
+
+    /// Handles a packet of the sender that carries no data.
+    #[cold]
+    fn on_signal(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
+        match packet.header {
+            Header::CreditSyn(request) => {
+                self.accept = Some(packet.sent);
+                self.on_request(request, packet, cx);
+            }
+            Header::CreditRequest(request) => self.on_request(request, packet, cx),
+            Header::CreditStop { session, end } => self.on_stop(session, end, packet),
+            other => debug_assert!(false, "{other:?} is not for a receiver of credit transports"),
+        }
+    }
+
+    /// Counts credits without an answer as lost if they are overdue and the budget allows no other.
+    #[inline(never)]
+    fn give_up_overdue(&mut self, now: Time) {
+        if self.sending && !self.is_allowed() && now >= self.gives_up_at() {
+            let next = self.pacer.number();
+            self.budget.as_mut().expect("without a budget all is allowed").give_up(next);
+        }
+    }
+
+    /// Returns the time of the next credit, or of giving up those without an answer, where there is a budget.
+    #[inline(never)]
+    fn next_within_budget(&self) -> Time {
+        if self.is_allowed() { self.pacer.due() } else { self.gives_up_at() }
     }
 
     /// Returns the time at which credits without an answer are given up, so that others may take their place: a round
@@ -353,59 +401,46 @@ fn is_newer(a: u32, b: u32) -> bool {
 }
 
 impl<F: Feedback> Endpoint for CreditReceiver<F> {
+    #[inline]
     fn handle_packet(&mut self, packet: &Packet, _: &Extra, cx: &mut Cx<'_>) {
-        match packet.header {
+        let (offset, session, spent) = match packet.header {
             Header::CreditData { offset, session, credit, echo } => {
-                let spent = SpentCredit { number: credit, sent: echo };
-                self.on_data(offset, session, Some(spent), packet, cx);
+                (offset, session, Some(SpentCredit { number: credit, sent: echo }))
             }
-            Header::UnscheduledData { offset, session } => self.on_data(offset, session, None, packet, cx),
-            Header::CreditSyn(request) => {
-                self.accept = Some(packet.sent);
-                self.on_request(request, packet, cx);
-            }
-            Header::CreditRequest(request) => self.on_request(request, packet, cx),
-            Header::CreditStop { session, end } => self.on_stop(session, end, packet),
-            other => debug_assert!(false, "{other:?} is not for a receiver of credit transports"),
-        }
+            Header::UnscheduledData { offset, session } => (offset, session, None),
+            _ => return self.on_signal(packet, cx),
+        };
+        self.on_data(offset, session, spent, packet, cx);
     }
 
+    #[inline]
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
         if self.sending && cx.now >= self.update_at {
             self.update(cx.now);
         }
-        if self.sending && !self.is_allowed() && cx.now >= self.gives_up_at() {
-            let next = self.pacer.number();
-            self.budget.as_mut().expect("without a budget all is allowed").give_up(next);
+        if self.budget.is_some() {
+            self.give_up_overdue(cx.now);
         }
     }
 
+    #[inline]
     fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
-        if let Some(echo) = self.accept.take() {
-            let header = Header::CreditSynAck(self.answer(echo));
-            return Some(self.packet(header, self.framing.wire_min, cx.now));
+        if self.accept.is_some() || self.answer_due.is_some() || self.nack {
+            return Some(self.next_answer(extra, cx.now));
         }
-        if let Some(echo) = self.answer_due.take() {
-            let header = Header::CreditAck(self.answer(echo));
-            let mut ack = self.packet(header, self.framing.wire_min, cx.now);
-            self.add_sack(&mut ack, extra);
-            return Some(ack);
-        }
-        if std::mem::take(&mut self.nack) {
-            let header = Header::CreditNack(self.answer(self.newest));
-            return Some(self.packet(header, self.framing.wire_min, cx.now));
-        }
-        self.next_credit(extra, cx)
+        if self.pacer.due() <= cx.now { self.next_credit(extra, cx) } else { None }
     }
 
+    #[inline]
     fn next_timeout(&self) -> Time {
         if !self.sending {
             return Time::MAX;
         }
-        let credit = if self.is_allowed() { self.pacer.due() } else { self.gives_up_at() };
+        let credit = if self.budget.is_some() { self.next_within_budget() } else { self.pacer.due() };
         credit.min(self.update_at)
     }
 
+    #[inline]
     fn is_finished(&self) -> bool {
         !self.sending && self.end == Some(self.inbox.next())
     }

@@ -37,8 +37,6 @@ pub struct SenderConfig {
     pub release: Release,
 }
 
-/// The weight of a new sample in the sender's smoothed round-trip time (RFC 6298).
-const RTT_GAIN: f64 = 0.125;
 /// The number of round-trip times after which a frame without news counts as lost, if credits still arrive.
 const SILENCE_RTTS: u64 = 3;
 
@@ -106,6 +104,7 @@ impl CreditSender {
     }
 
     /// Records the acknowledgement that a packet of the receiver carries.
+    #[inline]
     fn learn(&mut self, ack: u64, echo: Time, packet: &Packet, extra: &Extra) {
         self.end_known |= packet.flags.has(Flags::LAST);
         let sack = if packet.flags.has(Flags::EXTRA) { extra.sack() } else { &[] };
@@ -117,7 +116,8 @@ impl CreditSender {
         if echo > self.newest {
             self.newest = echo;
             let sample = cx.now.saturating_since(echo);
-            self.srtt = self.srtt.mul_f64(1.0 - RTT_GAIN) + sample.mul_f64(RTT_GAIN);
+            // RFC 6298: a new sample counts an eighth.
+            self.srtt = eighth(self.srtt.saturating_mul(7)) + eighth(sample);
         }
         self.learn(ack, echo, packet, extra);
         if session == self.gate.session() {
@@ -147,6 +147,7 @@ impl CreditSender {
         });
     }
 
+    #[cold]
     fn on_stopped(&mut self, answer: CreditAnswer, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
         self.learn(answer.ack, answer.echo, packet, extra);
         let complete = self.outbox.is_acknowledged() && (!self.closed || self.end_known);
@@ -155,6 +156,7 @@ impl CreditSender {
     }
 
     /// Returns the next frame that a credit released.
+    #[inline(never)]
     fn granted(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         let grant = self.granted.pop_front()?;
         self.outbox.on_sent(grant.chunk.seq, cx.now);
@@ -162,6 +164,24 @@ impl CreditSender {
         let header = Header::CreditData { offset: chunk.seq, session, credit, echo };
         let packet = self.data(header, chunk, cx);
         Some(packet.with_flags(packet.flags.with_if(empties, Flags::EMPTY)))
+    }
+
+    /// Returns the packet that tells the receiver a signal.
+    #[cold]
+    fn signal(&mut self, signal: Signal, now: Time) -> Packet {
+        let (session, written) = (self.gate.session(), self.outbox.written());
+        let header = match signal {
+            Signal::Request => {
+                self.told = written;
+                let request = CreditRequest { session, wanted: self.backlog(), written };
+                if self.handshake { Header::CreditSyn(request) } else { Header::CreditRequest(request) }
+            }
+            Signal::Stop if self.closed => Header::CreditStop { session, end: written },
+            Signal::Stop => Header::CreditStop { session, end: self.outbox.high() },
+        };
+        let tells_end = signal == Signal::Stop && self.closed;
+        let flags = Flags::NONE.with_if(tells_end, Flags::LAST);
+        Packet::control(header, self.framing.wire_min, now).with_flags(flags)
     }
 
     /// Returns the data packet that carries `chunk` under the given header.
@@ -193,6 +213,11 @@ impl CreditSender {
     }
 }
 
+/// Returns an eighth of a span, rounded to the nearest picosecond (half up).
+fn eighth(span: Span) -> Span {
+    Span::from_ps(span.as_ps().saturating_add(4) / 8)
+}
+
 impl Endpoint for CreditSender {
     fn handle_packet(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
         match packet.header {
@@ -218,30 +243,20 @@ impl Endpoint for CreditSender {
         cx.stats.timeouts += self.gate.on_timer(backlog, cx.now) as u64;
     }
 
+    #[inline]
     fn poll_control(&mut self, _: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
         if self.config.release == Release::Queue && !self.granted.is_empty() {
             return self.granted(cx);
         }
-        let signal = self.gate.take_signal()?;
-        let (session, written) = (self.gate.session(), self.outbox.written());
-        let header = match signal {
-            Signal::Request => {
-                self.told = written;
-                let request = CreditRequest { session, wanted: self.backlog(), written };
-                if self.handshake { Header::CreditSyn(request) } else { Header::CreditRequest(request) }
-            }
-            Signal::Stop if self.closed => Header::CreditStop { session, end: written },
-            Signal::Stop => Header::CreditStop { session, end: self.outbox.high() },
-        };
-        let tells_end = signal == Signal::Stop && self.closed;
-        let flags = Flags::NONE.with_if(tells_end, Flags::LAST);
-        Some(Packet::control(header, self.framing.wire_min, cx.now).with_flags(flags))
+        self.gate.take_signal().map(|signal| self.signal(signal, cx.now))
     }
 
+    #[inline]
     fn next_timeout(&self) -> Time {
         self.gate.next_timeout()
     }
 
+    #[inline]
     fn is_finished(&self) -> bool {
         self.closed
             && self.gate.state() == State::Closed
@@ -301,5 +316,20 @@ impl Sender for CreditSender {
 
     fn acknowledged(&self) -> u64 {
         self.outbox.acknowledged()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn eighths_are_what_real_numbers_give_up_to_a_quarter_of_an_hour(ps in 0u64..900_000_000_000_000) {
+            let span = Span::from_ps(ps);
+            prop_assert_eq!(eighth(span), span.mul_f64(0.125));
+            prop_assert_eq!(eighth(span.saturating_mul(7)), span.mul_f64(0.875));
+        }
     }
 }

@@ -88,7 +88,14 @@ impl Receiver {
         Bytes::new(self.window as u64)
     }
 
+    /// Handles a packet without data, of which only a SYN says anything.
+    #[cold]
     fn handle_syn(&mut self, packet: &Packet) {
+        match packet.header {
+            Header::Syn => {}
+            Header::RcpSyn { rate } => self.granted = rate,
+            _ => return,
+        }
         self.syn_ack = true;
         self.syn_echo = packet.sent;
     }
@@ -159,8 +166,9 @@ impl Receiver {
         self.delay_until = Time::MAX;
     }
 
-    /// Fills in up to three selective acknowledgements; returns how many.
-    fn fill_sack(&self, extra: &mut Extra) -> u32 {
+    /// Adds up to three selective acknowledgements to an acknowledgement.
+    #[cold]
+    fn add_sack(&self, packet: &mut Packet, extra: &mut Extra) {
         let mut blocks = [SackBlock::default(); 3];
         let mut count = 0;
         for &offset in &self.recent {
@@ -173,9 +181,33 @@ impl Receiver {
         }
         debug_assert!(blocks[..count].iter().all(|block| block.start > self.rcv_nxt));
         *extra = Extra::Sack(blocks);
-        count as u32
+        if count > 0 {
+            packet.flags.set(Flags::EXTRA);
+            // Two bytes of option header, two of padding, eight a block (RFC 2018 sec. 3).
+            packet.wire = self.framing.wire(4 + 8 * count as u32);
+        }
     }
 
+    /// Returns the next packet of those that are due: the answer to a SYN, an acknowledgement held back, the latest one.
+    #[inline(never)]
+    fn next_answer(&mut self, extra: &mut Extra, now: Time) -> Packet {
+        if self.syn_ack {
+            self.syn_ack = false;
+            let header = Header::SynAck { window: self.window, rate: self.granted, echo: self.syn_echo };
+            return Packet::control(header, self.framing.wire(0), now);
+        }
+        if let Some(held) = self.held.take() {
+            return self.ack_packet(held.ack, held.echo, held.ce, now);
+        }
+        let mut packet = self.ack_packet(self.rcv_nxt, self.echo, self.ce, now);
+        if self.sack && !self.early.is_empty() {
+            self.add_sack(&mut packet, extra);
+        }
+        self.acknowledged();
+        packet
+    }
+
+    #[inline]
     fn ack_packet(&self, ack: u64, echo: Time, ce: bool, now: Time) -> Packet {
         let header = Header::Ack { ack, window: self.window, rate: self.granted, echo };
         let flags = Flags::NONE.with_if(ce, Flags::ECN_ECHO).with_if(ack == self.end, Flags::LAST);
@@ -185,19 +217,15 @@ impl Receiver {
 
 impl Endpoint for Receiver {
     fn handle_packet(&mut self, packet: &Packet, _: &Extra, cx: &mut Cx<'_>) {
-        match packet.header {
-            Header::Data { offset, .. } => self.handle_data(offset, packet, cx),
+        let offset = match packet.header {
+            Header::Data { offset, .. } => offset,
             Header::RcpData { offset, rate, .. } => {
                 self.granted = rate;
-                self.handle_data(offset, packet, cx);
+                offset
             }
-            Header::Syn => self.handle_syn(packet),
-            Header::RcpSyn { rate } => {
-                self.granted = rate;
-                self.handle_syn(packet);
-            }
-            _ => {}
-        }
+            _ => return self.handle_syn(packet),
+        };
+        self.handle_data(offset, packet, cx);
     }
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
@@ -207,29 +235,12 @@ impl Endpoint for Receiver {
         }
     }
 
+    #[inline]
     fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
-        if self.syn_ack {
-            self.syn_ack = false;
-            let header = Header::SynAck { window: self.window, rate: self.granted, echo: self.syn_echo };
-            return Some(Packet::control(header, self.framing.wire(0), cx.now));
+        if self.ack_now || self.syn_ack || self.held.is_some() {
+            return Some(self.next_answer(extra, cx.now));
         }
-        if let Some(held) = self.held.take() {
-            return Some(self.ack_packet(held.ack, held.echo, held.ce, cx.now));
-        }
-        if !self.ack_now {
-            return None;
-        }
-        let mut packet = self.ack_packet(self.rcv_nxt, self.echo, self.ce, cx.now);
-        if self.sack && !self.early.is_empty() {
-            let blocks = self.fill_sack(extra);
-            if blocks > 0 {
-                packet.flags.set(Flags::EXTRA);
-                // Two bytes of option header, two of padding, eight a block (RFC 2018 sec. 3).
-                packet.wire = self.framing.wire(4 + 8 * blocks);
-            }
-        }
-        self.acknowledged();
-        Some(packet)
+        None
     }
 
     #[inline]
@@ -237,6 +248,7 @@ impl Endpoint for Receiver {
         self.delay_until
     }
 
+    #[inline]
     fn is_finished(&self) -> bool {
         self.rcv_nxt == self.end && self.pending == 0 && !self.ack_now && self.held.is_none()
     }

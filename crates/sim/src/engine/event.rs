@@ -149,11 +149,20 @@ impl Event {
         u64::from(self.origin_kind >> KIND_BITS) << 32
     }
 
-    /// The order among events, but for the order of scheduling: the time above the class above the entity, as one
-    /// number, which two instructions compare.
+    /// The order among events, but for the order of scheduling: the time above the class above the entity.
     #[inline]
     pub fn rank(&self) -> u128 {
         (self.at as u128) << 64 | (self.origin_kind >> KIND_BITS) as u128
+    }
+
+    /// The number of low bits of the time that are in [`Event::key`].
+    pub const KEY_BITS: u32 = u64::BITS - (u32::BITS - KIND_BITS);
+
+    /// The order among events whose times differ in their lowest [`Event::KEY_BITS`] bits alone, as a number that one
+    /// instruction compares.
+    #[inline]
+    pub fn key(&self) -> u64 {
+        self.at << (u64::BITS - Event::KEY_BITS) | u64::from(self.origin_kind >> KIND_BITS)
     }
 }
 

@@ -3,6 +3,7 @@
 mod agenda;
 mod event;
 mod prefetch;
+mod ring;
 mod wheel;
 
 pub use agenda::Agenda;

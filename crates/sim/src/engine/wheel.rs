@@ -1,19 +1,28 @@
-//! The pending events: a wheel of buckets for the near future, a heap for the far one.
+//! The pending events: a wheel of buckets for the near future, one of wider buckets for what lies behind, and a heap for
+//! the far future.
 
 use super::event::Event;
+use super::ring::Ring;
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// The number of buckets of the wheel; a power of two.
-const BUCKETS: u64 = 2048;
+/// The number of near buckets.
+const NEAR: usize = 2048;
+
+/// The number of wide buckets.
+const WIDE: usize = 1024;
+
+/// The number of near buckets that a wide one spans, as a power of two.
+const SPAN: u32 = 8;
 
 /// Pending events in their order.
 ///
 /// Near events lie unsorted in buckets of equal width; a bucket is sorted when it becomes current. That makes a push
-/// an append and spreads the cost of order over neighbours, which share cache lines. Far events (timers, arrivals
-/// of flows) wait in a heap until the wheel comes near.
+/// an append and spreads the cost of order over neighbours, which share cache lines. Later events (packets at the end of
+/// a long queue) lie in wide buckets, each of which is spread over near ones when the wheel comes near. The heap is for
+/// the far future (timers, arrivals of flows).
 #[derive(Serialize, Deserialize)]
 pub struct Wheel {
     /// The events of the current bucket in order; those before `next` are gone.
@@ -22,13 +31,15 @@ pub struct Wheel {
     next: usize,
     /// The number of the current bucket, counted from the start of time.
     cursor: u64,
-    /// The width of a bucket, as a power of two: 2^shift picoseconds.
+    /// The width of a near bucket, as a power of two: 2^shift picoseconds.
     shift: u32,
-    /// The events of the buckets after the current one, unsorted; bucket `n` lies at `n` modulo [`BUCKETS`].
-    buckets: Vec<Vec<Event>>,
-    /// A bit for each of `buckets`, set while it holds events.
-    occupied: Vec<u64>,
-    /// Events behind the range of the buckets.
+    /// The number of the first bucket that is not near: at most [`NEAR`] after `cursor`, at the start of a wide one.
+    near_end: u64,
+    /// The events of the buckets after the current one, before `near_end`.
+    near: Ring<NEAR, { NEAR / 64 }>,
+    /// The events of the wide buckets from `near_end` on.
+    wide: Ring<WIDE, { WIDE / 64 }>,
+    /// Events behind the range of the wide buckets.
     far: BinaryHeap<Far>,
     /// The number of events that ever went into the heap.
     far_pushed: u64,
@@ -41,14 +52,15 @@ struct Far(Event, u64);
 impl Wheel {
     /// An empty wheel for which most events lie at most `horizon` ahead. The horizon changes speed, never order.
     pub fn new(horizon: Span) -> Wheel {
-        let width = (horizon.as_ps() / BUCKETS).max(1);
+        let width = (horizon.as_ps() / NEAR as u64).max(1);
         Wheel {
             current: Vec::new(),
             next: 0,
             cursor: 0,
-            shift: width.next_power_of_two().trailing_zeros(),
-            buckets: (0..BUCKETS).map(|_| Vec::new()).collect(),
-            occupied: vec![0; (BUCKETS / 64) as usize],
+            shift: width.next_power_of_two().trailing_zeros().min(Event::KEY_BITS),
+            near_end: NEAR as u64,
+            near: Ring::new(),
+            wide: Ring::new(),
             far: BinaryHeap::new(),
             far_pushed: 0,
         }
@@ -56,30 +68,42 @@ impl Wheel {
 
     /// The number of pending events, counted bucket by bucket.
     pub fn len(&self) -> usize {
-        self.current.len() - self.next + self.far.len() + self.buckets.iter().map(Vec::len).sum::<usize>()
+        self.current.len() - self.next + self.near.len() + self.wide.len() + self.far.len()
+    }
+
+    #[inline]
+    fn bucket(&self, event: &Event) -> u64 {
+        event.at().as_ps() >> self.shift
     }
 
     /// Adds an event, which must not lie before the last one popped.
     #[inline]
     pub fn push(&mut self, event: Event) {
-        let bucket = event.at().as_ps() >> self.shift;
-        if bucket.wrapping_sub(self.cursor + 1) < BUCKETS - 1 {
-            self.put(bucket, event);
+        let bucket = self.bucket(&event);
+        if self.cursor < bucket && bucket < self.near_end {
+            self.near.put(bucket, event);
         } else {
             self.push_aside(bucket, event);
         }
     }
 
-    /// Adds an event that belongs to the current bucket or lies far ahead. Kept apart so that the usual way is short.
+    /// Adds an event that belongs to the current bucket or is not near. Kept apart so that the usual way is short.
     #[inline(never)]
     fn push_aside(&mut self, bucket: u64, event: Event) {
         if bucket <= self.cursor {
             let later = self.current[self.next..].partition_point(|other| other.rank() <= event.rank());
             self.current.insert(self.next + later, event);
+        } else if bucket < self.wide_end() {
+            self.wide.put(bucket >> SPAN, event);
         } else {
             self.far_pushed += 1;
             self.far.push(Far(event, self.far_pushed));
         }
+    }
+
+    /// The number of the first bucket behind the wide ones.
+    fn wide_end(&self) -> u64 {
+        self.near_end + ((WIDE as u64) << SPAN)
     }
 
     /// Takes the first event.
@@ -111,9 +135,10 @@ impl Wheel {
         if let Some(event) = self.current.get(self.next) {
             return Some(event.at());
         }
-        let near = self.next_occupied().map(|bucket| &self.buckets[(bucket % BUCKETS) as usize]);
-        let near = near.and_then(|events| events.iter().map(Event::at).min());
-        near.into_iter().chain(self.far.peek().map(|far| far.0.at())).min()
+        let near = self.near.first(self.cursor + 1).map(|bucket| self.near.get(bucket));
+        let first = near.or_else(|| Some(self.wide.get(self.wide.first(self.near_end >> SPAN)?)));
+        let Some(first) = first else { return self.far.peek().map(|far| far.0.at()) };
+        first.iter().map(Event::at).min()
     }
 
     /// The event `ahead` places behind the one that [`Wheel::pop`] gives next, if it is in the same bucket: the caller
@@ -123,57 +148,62 @@ impl Wheel {
         self.current.get(self.next + ahead).copied()
     }
 
-    #[inline]
-    fn put(&mut self, bucket: u64, event: Event) {
-        let place = (bucket % BUCKETS) as usize;
-        self.buckets[place].push(event);
-        self.occupied[place / 64] |= 1 << (place % 64);
-    }
-
     /// Makes the next bucket that holds events the current one, if it begins before `until`. Answers false if there is
     /// none.
+    #[inline(never)]
     fn advance(&mut self, until: Time) -> bool {
-        let near = self.next_occupied();
-        let far = self.far.peek().map(|far| far.0.at().as_ps() >> self.shift);
-        let Some(next) = near.into_iter().chain(far).min() else { return false };
-        if next << self.shift >= until.as_ps() {
-            return false;
-        }
-        self.cursor = next;
-        // What the heap holds of the wheel's new range moves over before the bucket is sorted.
-        while self.far.peek().is_some_and(|far| (far.0.at().as_ps() >> self.shift) - next < BUCKETS) {
-            let event = self.far.pop().expect("just seen").0;
-            self.put(event.at().as_ps() >> self.shift, event);
-        }
-        let place = (next % BUCKETS) as usize;
-        self.occupied[place / 64] &= !(1 << (place % 64));
+        let next = loop {
+            let near = self.near.first(self.cursor + 1);
+            let wide = || self.wide.first(self.near_end >> SPAN).map(|wide| wide << SPAN);
+            let far = || self.far.peek().map(|far| self.bucket(&far.0));
+            let Some(next) = near.or_else(wide).or_else(far) else { return false };
+            if next << self.shift >= until.as_ps() {
+                return false;
+            }
+            if near.is_some() {
+                break next;
+            }
+            self.turn_to(next - 1);
+        };
+        self.turn_to(next);
         self.current.clear();
         self.next = 0;
-        std::mem::swap(&mut self.current, &mut self.buckets[place]);
+        std::mem::swap(&mut self.current, self.near.take(next));
         // A stable sort: an entity's events for one time stay in the order in which it scheduled them.
-        self.current.sort_by_key(Event::rank);
+        self.current.sort_by_key(Event::key);
         true
     }
 
-    /// The number of the first bucket after the current one that holds events.
-    fn next_occupied(&self) -> Option<u64> {
-        let words = self.occupied.len();
-        let start = ((self.cursor + 1) % BUCKETS) as usize;
-        let (first, bit) = (start / 64, start % 64);
-        for step in 0..=words {
-            let word = (first + step) % words;
-            let mut bits = self.occupied[word];
-            if step == 0 {
-                bits &= u64::MAX << bit;
-            } else if step == words {
-                bits &= !(u64::MAX << bit);
-            }
-            if bits != 0 {
-                let place = word as u64 * 64 + bits.trailing_zeros() as u64;
-                return Some(self.cursor + 1 + (place + BUCKETS - start as u64) % BUCKETS);
+    /// Moves the cursor to a bucket, and brings near what now is.
+    #[inline]
+    fn turn_to(&mut self, cursor: u64) {
+        self.cursor = cursor;
+        let near_end = (cursor + NEAR as u64) >> SPAN << SPAN;
+        if near_end > self.near_end {
+            self.bring_near(near_end);
+        }
+    }
+
+    /// Moves the end of the near buckets, and with it that of the wide ones. Events that lay behind an end move over
+    /// before others are pushed there, so that an entity's events for one time stay in their order.
+    #[inline(never)]
+    fn bring_near(&mut self, near_end: u64) {
+        while let Some(wide) = self.wide.first(self.near_end >> SPAN).filter(|wide| wide << SPAN < near_end) {
+            for event in self.wide.take(wide).drain(..) {
+                self.near.put(event.at().as_ps() >> self.shift, event);
             }
         }
-        None
+        self.near_end = near_end;
+        let wide_end = self.wide_end();
+        while self.far.peek().is_some_and(|far| self.bucket(&far.0) < wide_end) {
+            let event = self.far.pop().expect("just seen").0;
+            let bucket = self.bucket(&event);
+            if bucket < near_end {
+                self.near.put(bucket, event)
+            } else {
+                self.wide.put(bucket >> SPAN, event)
+            }
+        }
     }
 }
 

@@ -63,7 +63,7 @@ struct Drive<'a> {
 
 impl Drive<'_> {
     /// Does what both kinds of ends have in common after (and, for packets and timers, during) an input.
-    #[inline]
+    #[inline(always)]
     fn common<E: Endpoint>(self, endpoint: &mut E) -> Standing {
         let Drive { net, end, flow, classes, input, timer, mut shim } = self;
         let now = net.now();
@@ -132,7 +132,7 @@ fn note_finished(net: &mut Network, end: &mut End, finished: bool) -> bool {
 
 impl SenderVisitor for Drive<'_> {
     type Output = Standing;
-    #[inline]
+    #[inline(always)]
     fn visit<S: Sender>(self, sender: &mut S) -> Standing {
         let mut total = 0;
         let mut cx = Cx { now: self.net.now(), rng: &mut self.end.rng, stats: &mut self.end.stats };
@@ -162,7 +162,7 @@ impl SenderVisitor for Drive<'_> {
 
 impl ReceiverVisitor for Drive<'_> {
     type Output = Standing;
-    #[inline]
+    #[inline(always)]
     fn visit<R: Receiver>(self, receiver: &mut R) -> Standing {
         let standing = self.common(receiver);
         Standing { bytes: receiver.delivered(), ..standing }
@@ -190,7 +190,7 @@ struct Pull<'a> {
 
 impl SenderVisitor for Pull<'_> {
     type Output = Pulled;
-    #[inline]
+    #[inline(always)]
     fn visit<S: Sender>(self, sender: &mut S) -> Pulled {
         let Pull { net, end, flow, class, is_unscheduled } = self;
         let mut cx = Cx { now: net.now(), rng: &mut end.rng, stats: &mut end.stats };

@@ -116,7 +116,7 @@ impl Ports<'_> {
 
     /// The columns of packets sent.
     fn sent(&self) -> [Described; 5] {
-        let sent = |port: PortId| &self.nets.port(port).sent;
+        let sent = |port: PortId| self.nets.of(port).sent(port);
         let seconds = self.nets.now().as_secs_f64();
         let utilisation = |port: PortId| {
             let capacity = self.nets.port(port).link.rate.as_bps_f64() / 8.0 * seconds;
@@ -144,15 +144,13 @@ impl Ports<'_> {
                 "queue_max_bytes",
                 "B",
                 "most bytes that waited in any one class but the credits'; the frame being sent is not counted",
-                self.ints(|p| {
-                    nets.of(p).data_queues(p).iter().map(|c| c.queue.bytes_max()).max().unwrap_or(0)
-                }),
+                self.ints(|p| nets.of(p).queue_max_bytes(p)),
             ),
             (
                 "queue_mean_bytes",
                 "B",
                 "bytes that waited, all classes but the credits', averaged over the run",
-                self.reals(|p| nets.of(p).data_queues(p).iter().map(|c| c.queue.bytes_mean(now)).sum()),
+                self.reals(|p| nets.of(p).queue_mean_bytes(p)),
             ),
             (
                 "credit_queue_max",
@@ -181,7 +179,7 @@ impl Ports<'_> {
                 "marks",
                 "packets",
                 "packets that got an ECN mark here",
-                self.ints(|p| self.nets.of(p).data_queues(p).iter().map(|c| c.marks).sum()),
+                self.ints(|p| self.nets.of(p).marks(p)),
             ),
             (
                 "drops_buffer",

@@ -196,15 +196,14 @@ impl Sampler {
         let out = &net.ports[port];
         match at.probe() {
             Probe::Queue(_) => {
-                let bytes: u64 = net.data_queues(port).iter().map(|class| class.queue.bytes()).sum();
-                self.push(at, Quantity::QueueBytes, bytes as f64);
+                self.push(at, Quantity::QueueBytes, net.queued_bytes(port) as f64);
             }
             Probe::CreditQueue(_) => {
                 let waiting: u32 = net.credit_queues(port).map(|queue| queue.packets()).sum();
                 self.push(at, Quantity::QueueCredits, f64::from(waiting));
             }
             Probe::PortRate(_) => {
-                let sent = self.since(at, Quantity::PortRate, out.sent.bytes);
+                let sent = self.since(at, Quantity::PortRate, net.sent(port).bytes);
                 self.push(at, Quantity::PortRate, sent * 8.0 / at.seconds());
             }
             Probe::Drops(_) => {
@@ -218,8 +217,7 @@ impl Sampler {
                 }
             }
             Probe::Marks(_) => {
-                let marks = net.data_queues(port).iter().map(|class| class.marks).sum();
-                self.count(at, Quantity::Marks, marks);
+                self.count(at, Quantity::Marks, net.marks(port));
             }
             Probe::CreditDrops(_) => self.count(at, Quantity::DropsCredit, out.drops[DropReason::Credit]),
             Probe::Pauses(_) => {

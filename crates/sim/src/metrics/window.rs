@@ -60,10 +60,10 @@ impl Counts {
         let net = nets.of(port);
         let (now, out) = (net.now(), &net.ports[port]);
         Counts {
-            tx_bytes: out.sent.bytes,
-            marks: net.data_queues(port).iter().map(|class| class.marks).sum(),
+            tx_bytes: net.sent(port).bytes,
+            marks: net.marks(port),
             drops: out.drops,
-            bytes_area: net.data_queues(port).iter().map(|class| class.queue.bytes_area(now)).sum(),
+            bytes_area: net.queue_bytes_area(port),
             credits_area: net.credit_queues(port).map(|queue| queue.packets_area(now)).sum(),
         }
     }
@@ -76,7 +76,7 @@ struct Opening {
     /// The counters of each port; empty if nothing has happened before.
     ports: Vec<Counts>,
     /// The longest lengths of each queue before, in bytes and packets; empty if nothing has happened before.
-    maxima: Vec<(u64, u32)>,
+    maxima: Vec<Vec<(u64, u32)>>,
     /// The counts of the flows of each traffic entry.
     flows: Vec<FlowCounts>,
 }
@@ -125,7 +125,7 @@ impl Window {
             return self.close(nets, flows, WindowEnd::Set);
         }
         let ports = nets.ports().map(|port| Counts::of(nets, port)).collect();
-        let maxima = nets.each_queue().map(|queue| queue.restart_maxima()).collect();
+        let maxima = nets.restart_maxima();
         self.opening = Some(Opening { at: nets.now(), ports, maxima, flows });
     }
 
@@ -147,9 +147,7 @@ impl Window {
             PortWindow::between(nets, port, &before, seconds)
         };
         let ports = nets.ports().map(port).collect();
-        for (queue, before) in nets.each_queue().zip(&opening.maxima) {
-            queue.raise_maxima(*before);
-        }
+        nets.raise_maxima(&opening.maxima);
         let flows = flows.iter().zip(&opening.flows).map(|(now, before)| now.minus(before)).collect();
         let is_set = self.measure != Measure::default();
         self.closed = Some(Measured { is_set, from: opening.at, until, end, flows, ports });
@@ -225,7 +223,7 @@ impl PortWindow {
         let longest = |queues: &mut dyn Iterator<Item = u64>| queues.max().unwrap_or(0);
         PortWindow {
             utilisation: (now.tx_bytes - before.tx_bytes) as f64 / capacity,
-            queue_max_bytes: longest(&mut net.data_queues(port).iter().map(|class| class.queue.bytes_max())),
+            queue_max_bytes: net.queue_max_bytes(port),
             queue_mean_bytes: (now.bytes_area - before.bytes_area) as f64 / ps,
             credit_queue_max: longest(
                 &mut net.credit_queues(port).map(|queue| u64::from(queue.packets_max())),

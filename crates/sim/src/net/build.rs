@@ -1,5 +1,6 @@
 //! An idle network, built from a model.
 
+use super::admission::Admission;
 use super::books::Books;
 use super::cards::{Card, Cards};
 use super::credits::Credits;
@@ -11,6 +12,7 @@ use super::network::{Network, Unseen};
 use super::networks::Exchange;
 use super::notified::Notified;
 use super::paths::Paths;
+use super::plain::PlainQueue;
 use super::port::Port;
 use super::scheduler::Arbiter;
 use super::slab::Slab;
@@ -18,6 +20,7 @@ use crate::engine::Agenda;
 use crate::ids::{ClassId, Id, IdVec, QueueId};
 use crate::model::{Class, Model, PortModel};
 use crate::trace::Recorder;
+use clearway_proto::port::MarkAt;
 use clearway_proto::{Entity, Rng};
 use clearway_topology::{NodeId, PortId, Topology};
 use clearway_units::{Bytes, Span, Time};
@@ -47,9 +50,10 @@ impl Network {
             agenda: Agenda::new(topology.ports().len(), topology.hosts(), horizon(model)),
             slab: Slab::default(),
             books: Books::default(),
-            link_transmissions: 0,
+            launched: 0,
             ports: IdVec::new(),
             queues: IdVec::new(),
+            plain: IdVec::new(),
             credits: Credits::new(model),
             cards: Cards::new(),
             arbiter: Arbiter::new(model),
@@ -65,11 +69,15 @@ impl Network {
             tap: Recorder::new(model),
             exchange: None,
         };
+        let may_be_plain = net.may_be_plain(model);
         for (number, port) in topology.ports().iter().enumerate() {
-            let made = if is_here(port.from) {
-                net.build_port(model, PortId::from_index(number), port)
-            } else {
+            let id = PortId::from_index(number);
+            let made = if !is_here(port.from) {
                 Port::new(port, QueueId::from_index(0), model.framing, model.whole_ns)
+            } else if may_be_plain[id] && !model.topology.is_host(port.from) {
+                net.build_plain_port(model, id, port)
+            } else {
+                net.build_port(model, id, port)
             };
             net.ports.push(made);
         }
@@ -86,16 +94,41 @@ impl Network {
         net
     }
 
-    /// A port, whose parts are added to the network.
+    /// Answers for each port whether it is plain if it is a switch's (`plain.rs` says when).
+    fn may_be_plain(&self, model: &Model) -> IdVec<PortId, bool> {
+        let PortModel { credit, credit_classes: _, classes, shared: _, mechanism } = &model.switch;
+        let marks_leaving =
+            |class: &Class| class.marking.is_some_and(|marking| marking.at == MarkAt::Dequeue);
+        let all = credit.is_none()
+            && mechanism.is_none()
+            && matches!(self.memory, Memory::Apart)
+            && self.arbiter.only(false) == Some(ClassId::FIRST)
+            && !marks_leaving(&classes[0]);
+        let mut plain: IdVec<PortId, bool> = vec![all; model.topology.ports().len()].into();
+        model.faults.iter().for_each(|fault| plain[fault.port] = false);
+        model.loss.iter().for_each(|&(port, _)| plain[port] = false);
+        if let Some(recorder) = &self.tap {
+            plain.enumerate_mut().for_each(|(port, plain)| *plain &= !recorder.covers(port));
+        }
+        plain
+    }
+
+    /// A plain port, whose queue is added to the network.
+    fn build_plain_port(&mut self, model: &Model, id: PortId, port: &clearway_topology::Port) -> Port {
+        let queues = QueueId::from_index(self.queues.len());
+        let mut made = Port::new(port, queues, model.framing, model.whole_ns);
+        let admission = admission(model, &model.switch, ClassId::FIRST, id, port);
+        made.plain = Some(self.plain.push(PlainQueue::new(admission)));
+        made
+    }
+
+    /// A port that is not plain, whose parts are added to the network.
     fn build_port(&mut self, model: &Model, id: PortId, port: &clearway_topology::Port) -> Port {
         let is_host = model.topology.is_host(port.from);
         let kind: &PortModel = if is_host { &model.host.port } else { &model.switch };
         let queues = QueueId::from_index(self.queues.len());
-        for (number, class) in kind.classes.iter().enumerate() {
-            let mut queue = DataQueue::new(class, port.rate, model.framing);
-            let stream = (id.0 as u64) << 8 | number as u64 | 1 << 63;
-            queue.seed(|| Rng::stream(model.seed, Entity::Port, stream));
-            self.queues.push(queue);
+        for class in (0..kind.classes.len()).map(ClassId::from_index) {
+            self.queues.push(DataQueue::new(admission(model, kind, class, id, port)));
         }
         let mut made = Port::new(port, queues, model.framing, model.whole_ns);
         made.credits = kind.credit.map(|limit| self.credits.add_port(limit, kind, port.rate));
@@ -110,6 +143,20 @@ impl Network {
         }
         made
     }
+}
+
+/// The rules of a class at a port, which marks at random with a stream of its own.
+fn admission(
+    model: &Model,
+    kind: &PortModel,
+    class: ClassId,
+    id: PortId,
+    port: &clearway_topology::Port,
+) -> Admission {
+    let mut rules = Admission::new(&kind.classes[class.index()], port.rate, model.framing);
+    let stream = (id.0 as u64) << 8 | class.index() as u64 | 1 << 63;
+    rules.seed(|| Rng::stream(model.seed, Entity::Port, stream));
+    rules
 }
 
 /// The class at switches of packets of each class.

@@ -7,7 +7,7 @@ use crate::engine::{Event, EventKind, prefetch};
 impl Network {
     /// Answers whether the network is too large for a core's own cache, so that fetching ahead pays.
     pub fn is_large(&self) -> bool {
-        self.ports.size() + self.queues.size() + self.credits.size() > 1 << 20
+        self.ports.size() + self.queues.size() + self.plain.size() + self.credits.size() > 1 << 20
     }
 
     /// Fetches what an event will need first: its packet or its port.
@@ -49,9 +49,12 @@ impl Network {
                 let parcel = &self.slab[id];
                 if parcel.hops_left > 0 {
                     let out = &self.ports[self.paths.port(parcel.hop)];
-                    match out.credits.filter(|_| parcel.packet.is_credit()) {
-                        Some(credits) => prefetch(self.credits.place(credits)),
-                        None => prefetch(&self.queues[out.queues]),
+                    if let Some(plain) = out.plain {
+                        prefetch(&self.plain[plain]);
+                    } else if let Some(credits) = out.credits.filter(|_| parcel.packet.is_credit()) {
+                        prefetch(self.credits.place(credits));
+                    } else {
+                        prefetch(&self.queues[out.queues]);
                     }
                 }
             }
@@ -69,5 +72,5 @@ impl Network {
 #[inline]
 fn fetch_port(port: &Port) {
     prefetch(port);
-    prefetch(&port.sent);
+    prefetch(&port.counted);
 }

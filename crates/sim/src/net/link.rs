@@ -5,53 +5,46 @@ use clearway_proto::{Framing, Rng};
 use clearway_units::{Bytes, Rate, Span};
 use serde::{Deserialize, Serialize};
 
-/// The times of the two sizes that nearly all frames have, known beforehand: a division costs more than all else that
-/// is done for a frame. A port keeps this in its first cache line.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct CommonFrames {
-    full: Span,
-    smallest: Span,
-    full_wire: u32,
-    smallest_wire: u32,
-}
-
-/// A link, and how the time is computed that a frame of any size takes on it.
+/// A link, and how the time is computed that a frame of any size takes on it: without a division, which costs more
+/// than all else that is done for a frame, for nearly all frames.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Link {
     /// The rate of the link.
     pub rate: Rate,
-    /// The time that a byte takes, in picoseconds, where that is a whole number and no fraction of a nanosecond is
-    /// dropped; else 0. Credits of random sizes then need no division.
-    byte_ps: u32,
+    /// The times of the two sizes that nearly all frames have.
+    full: Span,
+    smallest: Span,
+    full_wire: u32,
+    smallest_wire: u32,
     /// Drop the fraction of a nanosecond of a frame's time, as HPCC's ns-3 code does.
     whole_ns: bool,
 }
 
 impl Link {
     /// A link of `rate`.
-    pub fn new(rate: Rate, whole_ns: bool) -> Link {
-        Link { rate, byte_ps: if whole_ns { 0 } else { whole_byte(rate) }, whole_ns }
-    }
-
-    /// The times of full frames and of smallest ones.
-    pub fn common_frames(&self, framing: Framing) -> CommonFrames {
-        CommonFrames {
-            full: time_to_send(self.rate, framing.wire_max(), self.whole_ns),
-            smallest: time_to_send(self.rate, framing.wire_min, self.whole_ns),
+    pub fn new(rate: Rate, framing: Framing, whole_ns: bool) -> Link {
+        Link {
+            rate,
+            full: time_to_send(rate, framing.wire_max(), whole_ns),
+            smallest: time_to_send(rate, framing.wire_min, whole_ns),
             full_wire: framing.wire_max(),
             smallest_wire: framing.wire_min,
+            whole_ns,
         }
     }
 
+    /// The time that a byte takes, in picoseconds, where that is a whole number below 2^32 and no fraction of a
+    /// nanosecond is dropped; else 0. A frame then takes its bytes times as long.
+    pub fn byte_ps(&self) -> u32 {
+        if self.whole_ns { 0 } else { whole_byte(self.rate) }
+    }
+
     /// The time that a frame of `wire` bytes takes to leave.
-    #[inline]
-    pub fn time_to_send(&self, common: &CommonFrames, wire: u32) -> Span {
-        if wire == common.full_wire {
-            common.full
-        } else if wire == common.smallest_wire {
-            common.smallest
-        } else if self.byte_ps != 0 {
-            Span::from_ps(wire as u64 * self.byte_ps as u64)
+    pub fn time_to_send(&self, wire: u32) -> Span {
+        if wire == self.full_wire {
+            self.full
+        } else if wire == self.smallest_wire {
+            self.smallest
         } else {
             time_to_send(self.rate, wire, self.whole_ns)
         }
@@ -98,11 +91,12 @@ mod tests {
     fn a_whole_number_of_picoseconds_a_byte_gives_the_time_that_a_division_gives() {
         let rates = [1, 10, 25, 40, 56, 100, 200, 300, 400, 1_600].map(Rate::gbps);
         for rate in rates.into_iter().chain([Rate::mbps(1), Rate::mbps(333)]) {
-            let link = Link::new(rate, false);
-            let common = link.common_frames(Framing::ETHERNET);
+            let link = Link::new(rate, Framing::ETHERNET, false);
             for wire in 60..=1538 {
                 let exact = time_to_send(rate, wire, false);
-                assert_eq!(link.time_to_send(&common, wire), exact, "{rate}, {wire} B");
+                assert_eq!(link.time_to_send(wire), exact, "{rate}, {wire} B");
+                let bytes = Span::from_ps(u64::from(wire) * u64::from(link.byte_ps()));
+                assert!(link.byte_ps() == 0 || bytes == exact, "{rate}, {wire} B");
             }
         }
         assert_eq!([10, 100, 400].map(|gbps| whole_byte(Rate::gbps(gbps))), [800, 80, 20]);

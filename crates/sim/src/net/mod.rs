@@ -1,8 +1,8 @@
 //! The network: output ports, links, and the packets on them.
 //!
-//! An uncontended packet costs one event a hop: its arrival at the next node. A contended one costs two: the port
-//! wakes when the link becomes free. A port has at most one wake-up pending that counts; earlier ones that were
-//! overtaken are recognised by their time.
+//! A packet costs one event a hop, its arrival at the next node, if the port is *plain* (`plain.rs`) or its link is free.
+//! Else it costs two: the port wakes when the link becomes free. A port has at most one wake-up pending that counts;
+//! earlier ones that were overtaken are recognised by their time.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -10,13 +10,16 @@
 //! | `network.rs` | [`Network`] and the way of a packet through it: enter, arrive, wait, leave |
 //! | `special.rs`, `pause.rs`, `cnps.rs` | the slow path: failed links and random loss, pause frames, mechanisms and notifications |
 //! | `port.rs`, `link.rs` | a port and its link |
-//! | `data_queue.rs`, `credits.rs`, `credit_classes.rs`, `cards.rs`, `scheduler.rs` | the queues of a port, and the turns among them |
+//! | `plain.rs` | the queue of a plain port |
+//! | `data_queue.rs`, `admission.rs`, `credits.rs`, `credit_classes.rs`, `cards.rs`, `scheduler.rs` | the queues of other ports, and the turns among them |
+//! | `looks.rs` | what metrics read of ports |
 //! | `memory.rs`, `flow_control/` | the memory of switches |
 //! | `mechanisms.rs`, `notified.rs` | mechanisms of ports and their timers; the flows that they may notify |
 //! | `slab.rs`, `queue.rs`, `paths.rs`, `books.rs` | packets, their paths, and the count of them |
 //! | `tap.rs` | what ports tell the recorder of a trace |
 //! | `build.rs`, `fetch.rs` | making a network from a model; fetching ahead into the cache |
 
+mod admission;
 mod books;
 mod build;
 mod cards;
@@ -27,6 +30,7 @@ mod data_queue;
 mod fetch;
 mod flow_control;
 mod link;
+mod looks;
 mod mechanisms;
 mod memory;
 mod network;
@@ -34,6 +38,7 @@ mod networks;
 mod notified;
 mod paths;
 mod pause;
+mod plain;
 mod port;
 mod queue;
 mod scheduler;

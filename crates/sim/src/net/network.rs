@@ -11,12 +11,12 @@ use super::memory::Memory;
 use super::networks::Exchange;
 use super::notified::Notified;
 use super::paths::{Paths, Way};
+use super::plain::PlainQueue;
 use super::port::{ControlWork, Port};
-use super::queue::Queue;
 use super::scheduler::Arbiter;
 use super::slab::{Addition, Parcel, Slab};
 use crate::engine::{Agenda, EventKind};
-use crate::ids::{ClassId, FlowSlot, Id, IdVec, LossId, PacketId, QueueId};
+use crate::ids::{ClassId, FlowSlot, Id, IdVec, LossId, PacketId, PlainId, QueueId};
 use crate::trace::Recorder;
 use clearway_proto::{Flags, Packet};
 use clearway_topology::PortId;
@@ -51,14 +51,16 @@ pub struct Network {
     pub slab: Slab,
     /// The counts of what went in and what became of it.
     pub books: Books,
-    /// The number of packets put on links.
-    pub link_transmissions: u64,
+    /// The number of packets put on links, those included whose turn at a plain port has yet to come.
+    pub launched: u64,
     /// The output ports.
     pub ports: IdVec<PortId, Port>,
-    /// The queues of data: those of a port stand together, by class.
-    pub queues: IdVec<QueueId, DataQueue>,
+    /// The queues of data of ports that are not plain: those of a port stand together, by class.
+    pub(super) queues: IdVec<QueueId, DataQueue>,
+    /// The queues of plain ports.
+    pub(super) plain: IdVec<PlainId, PlainQueue>,
     /// The credits of ports.
-    pub credits: Credits,
+    pub(super) credits: Credits,
     /// The network cards of hosts.
     pub cards: Cards,
     /// The turns of classes of data that share a port.
@@ -169,6 +171,9 @@ impl Network {
     pub fn send(&mut self, port: PortId, id: PacketId) {
         let now = self.now();
         let out = &self.ports[port];
+        if let Some(plain) = out.plain {
+            return self.send_plainly(port, plain, id);
+        }
         if out.arrival_is_special {
             return self.send_specially(port, id);
         }
@@ -180,6 +185,25 @@ impl Network {
             return self.transmit(port, id);
         }
         self.enqueue(port, id);
+    }
+
+    /// Hands a packet to a plain port: it leaves when all that came before it has left.
+    #[inline]
+    fn send_plainly(&mut self, port: PortId, plain: PlainId, id: PacketId) {
+        let now = self.now();
+        let out = &mut self.ports[port];
+        let packet = &mut self.slab[id].packet;
+        let start = out.busy_until.max(now);
+        if start > now && !self.plain[plain].join(packet, now, start) {
+            return self.drop_packet(port, id, DropReason::Buffer);
+        }
+        let arrival = out.start_frame(packet.wire, start);
+        out.counted.add(packet);
+        self.launched += 1;
+        if out.departure_is_special {
+            return self.launch_specially(port, arrival, id);
+        }
+        self.launch(port, arrival, id);
     }
 
     /// Puts a packet of data into the queue of its class, if that has room.
@@ -232,8 +256,8 @@ impl Network {
         debug_assert!(out.is_free(now));
         let packet = &self.slab[id].packet;
         let arrival = out.start_frame(packet.wire, now);
-        out.sent.add(packet);
-        self.link_transmissions += 1;
+        out.counted.add(packet);
+        self.launched += 1;
         if out.departure_is_special {
             return self.launch_specially(port, arrival, id);
         }
@@ -326,20 +350,9 @@ impl Network {
         self.arbiter.charge(port, true, class, self.slab[id].packet.wire);
     }
 
-    /// The queues of data at a port, by class.
-    pub fn data_queues(&self, port: PortId) -> &[DataQueue] {
+    /// The queues of data by class, at a port that is not plain.
+    pub(super) fn data_queues(&self, port: PortId) -> &[DataQueue] {
         self.queues.range(self.ports[port].queues, self.arbiter.classes())
-    }
-
-    /// The queues of credits at a port, by class; none where credits have no limit.
-    pub fn credit_queues(&self, port: PortId) -> impl Iterator<Item = &Queue> {
-        self.ports[port].credits.into_iter().flat_map(|credits| self.credits.queues(credits))
-    }
-
-    /// The queues of data and credits at all ports, always in the same order.
-    pub fn each_queue(&mut self) -> impl Iterator<Item = &mut Queue> {
-        let data = self.queues.iter_mut().map(|class| &mut class.queue);
-        data.chain(self.credits.each_queue())
     }
 
     /// The network card behind a host's port.

@@ -9,7 +9,6 @@ use super::flow_control::{FlowControl, FlowControlSummary, Frame, Wait, stuck};
 use super::network::Network;
 use super::paths::{Paths, Route};
 use super::port::Port;
-use super::queue::Queue;
 use super::slab::{Addition, Parcel};
 use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, PacketId};
@@ -247,7 +246,12 @@ impl Networks {
 
     /// The number of packets put on links.
     pub fn link_transmissions(&self) -> u64 {
-        self.parts.iter().map(|net| net.link_transmissions).sum()
+        self.parts.iter().map(Network::link_transmissions).sum()
+    }
+
+    /// The number of packets put on links, those included that wait at plain ports.
+    pub fn launched(&self) -> u64 {
+        self.parts.iter().map(|net| net.launched).sum()
     }
 
     /// The time at which a packet last left the network, or an end came to need nothing more.
@@ -266,9 +270,14 @@ impl Networks {
         Ok((books, books.close(&slabs, frames)?))
     }
 
-    /// The queues of data and credits at all ports, always in the same order.
-    pub fn each_queue(&mut self) -> impl Iterator<Item = &mut Queue> {
-        self.parts.iter_mut().flat_map(|net| net.each_queue())
+    /// Starts the greatest lengths of all queues anew, and returns those so far, part by part.
+    pub fn restart_maxima(&mut self) -> Vec<Vec<(u64, u32)>> {
+        self.parts.iter_mut().map(Network::restart_maxima).collect()
+    }
+
+    /// Raises the greatest lengths of all queues to those that [`Networks::restart_maxima`] returned.
+    pub fn raise_maxima(&mut self, before: &[Vec<(u64, u32)>]) {
+        self.parts.iter_mut().zip(before).for_each(|(net, before)| net.raise_maxima(before));
     }
 
     fn controls(&self) -> impl Iterator<Item = &FlowControl> {

@@ -55,10 +55,10 @@ impl Network {
             return self.arm(back, now);
         };
         self.books.frames.0 += 1;
-        self.link_transmissions += 1;
+        self.launched += 1;
         let out = &mut self.ports[back];
         let arrival = out.start_frame(PAUSE_WIRE, now);
-        out.sent.add_frame(PAUSE_WIRE);
+        out.counted.add_frame(PAUSE_WIRE);
         if out.special.is_traced {
             let done = out.busy_until;
             self.tap_frame(back, Step::Leaves { done }, frame.stop, frame.go);

@@ -1,8 +1,8 @@
 //! An output port: its link, its counters, and where its queues and other parts are found.
 
 use super::books::ByReason;
-use super::link::{CommonFrames, Link};
-use crate::ids::{CardId, ClassSet, CreditsId, LossId, MechanismId, QueueId};
+use super::link::Link;
+use crate::ids::{CardId, ClassSet, CreditsId, LossId, MechanismId, PlainId, QueueId};
 use clearway_proto::{Flags, Framing, Packet};
 use clearway_topology::NodeId;
 use clearway_units::{Span, Time};
@@ -19,13 +19,16 @@ pub struct Port {
     pub wake_at: Time,
     /// The propagation delay of the link.
     pub delay: Span,
-    frames: CommonFrames,
-    /// The number of packets that wait in the queues of data.
+    /// The picoseconds that a byte takes to leave; 0 if the link must be asked.
+    byte_ps: u32,
+    /// The number of packets that wait in the queues of data; 0 at a plain port.
     pub waiting: u32,
     /// The port's credits, where they have a rate limit.
     pub credits: Option<CreditsId>,
     /// The host's network card behind the port; `None` at a switch.
     pub card: Option<CardId>,
+    /// The queue of the port, if it is plain; it then has none of the parts above.
+    pub plain: Option<PlainId>,
     /// Set while the link works in this direction.
     pub up: bool,
     /// Set if a packet that arrives must take the slow path: the link is down, flow control wants something, a
@@ -36,18 +39,18 @@ pub struct Port {
     pub departure_is_special: bool,
     /// The work that flow control has for the port.
     pub control: ControlWork,
-    /// The first of the port's queues of data; those of its other classes follow.
+    /// The first of the port's queues of data; those of its other classes follow. A plain port has none there.
     pub queues: QueueId,
     /// The node that the port belongs to.
     pub owner: NodeId,
     /// The classes that flow control has stopped.
     pub paused: ClassSet,
+    /// The packets sent; at a plain port also those that wait, so that readers ask [`super::Network::sent`].
+    pub(super) counted: Sent,
     /// The parts of the port that packets meet on the slow path.
     pub special: Special,
     /// The link.
     pub link: Link,
-    /// The packets sent.
-    pub sent: Sent,
     /// The number of packets dropped.
     pub drops: ByReason<u64>,
 }
@@ -128,15 +131,16 @@ impl Sent {
 impl Port {
     /// An idle port of a topology, with its queues from `queues` on and no other part yet.
     pub fn new(port: &clearway_topology::Port, queues: QueueId, framing: Framing, whole_ns: bool) -> Port {
-        let link = Link::new(port.rate, whole_ns);
+        let link = Link::new(port.rate, framing, whole_ns);
         Port {
             busy_until: Time::ZERO,
             wake_at: Time::MAX,
             delay: port.delay,
-            frames: link.common_frames(framing),
+            byte_ps: link.byte_ps(),
             waiting: 0,
             credits: None,
             card: None,
+            plain: None,
             up: true,
             arrival_is_special: false,
             departure_is_special: false,
@@ -144,9 +148,9 @@ impl Port {
             queues,
             owner: port.from,
             paused: ClassSet::EMPTY,
+            counted: Sent::default(),
             special: Special::default(),
             link,
-            sent: Sent::default(),
             drops: ByReason::default(),
         }
     }
@@ -154,13 +158,16 @@ impl Port {
     /// The time that a frame of `wire` bytes takes to leave.
     #[inline]
     pub fn time_to_send(&self, wire: u32) -> Span {
-        self.link.time_to_send(&self.frames, wire)
+        if self.byte_ps != 0 {
+            return Span::from_ps(u64::from(wire) * u64::from(self.byte_ps));
+        }
+        self.link.time_to_send(wire)
     }
 
-    /// Puts a frame on the link, which is free. Answers when it reaches the other end.
+    /// Puts a frame on the link at `start`, when it is free. Answers when it reaches the other end.
     #[inline]
-    pub fn start_frame(&mut self, wire: u32, now: Time) -> Time {
-        let done = now + self.time_to_send(wire);
+    pub fn start_frame(&mut self, wire: u32, start: Time) -> Time {
+        let done = start + self.time_to_send(wire);
         self.busy_until = done;
         done + self.delay
     }
@@ -185,7 +192,7 @@ mod tests {
 
     #[test]
     fn the_fields_that_every_packet_touches_fill_the_first_cache_line() {
-        assert_eq!(std::mem::offset_of!(Port, queues), 64);
+        assert_eq!(std::mem::offset_of!(Port, counted), 64);
     }
 
     #[test]

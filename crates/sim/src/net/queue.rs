@@ -134,7 +134,8 @@ impl Queue {
     }
 }
 
-fn mean(area: u128, now: Time) -> f64 {
+/// The mean over the time from the start to `now` of a length whose integral is `area`.
+pub fn mean(area: u128, now: Time) -> f64 {
     if now == Time::ZERO { 0.0 } else { area as f64 / now.as_ps() as f64 }
 }
 

@@ -80,7 +80,7 @@ impl Network {
         special.loss.is_some_and(|loss| self.losses[loss].strikes())
     }
 
-    /// A port, as its mechanism sees it.
+    /// A port, as its mechanism sees it. A port with a mechanism is not plain.
     #[inline]
     pub(super) fn port_state(&self, port: PortId) -> PortState {
         let out = &self.ports[port];
@@ -88,13 +88,14 @@ impl Network {
             0 => 0,
             _ => self.data_queues(port).iter().map(|queue| queue.queue.bytes()).sum(),
         };
-        PortState { now: self.now(), queued, sent: out.sent.bytes }
+        PortState { now: self.now(), queued, sent: out.counted.bytes }
     }
 
     /// A link's direction fails, and what waited for it is lost; or it recovers.
     pub fn set_up(&mut self, port: PortId, up: bool) {
         let now = self.now();
         let out = &mut self.ports[port];
+        debug_assert!(out.plain.is_none(), "a port that faults concern is not plain");
         out.up = up;
         out.settle();
         self.forget_pauses(port);

@@ -30,7 +30,7 @@ impl Network {
         Place {
             at: self.now(),
             port,
-            queued: self.data_queues(port).iter().map(|class| class.queue.bytes()).sum(),
+            queued: self.queued_bytes(port),
             credits: self.credit_queues(port).map(|queue| queue.packets()).sum(),
         }
     }

@@ -7,7 +7,7 @@
 //! | part of the file | bytes | what it is for |
 //! |---|---|---|
 //! | mark | 20 | tells a checkpoint from other files |
-//! | code | 32 | a hash of the simulator's sources: only a simulator with the same ones may read the state |
+//! | code | 32 | a hash of the code's name: only the code that wrote the state may read it |
 //! | model | 32 | a hash of the model: only a run of the same one may go on from it |
 //! | state | | the state in the format of the crate `postcard` |
 //! | seal | 32 | a hash of all that stands before it: a file that was cut or changed is refused |
@@ -63,16 +63,16 @@ pub enum CheckpointError {
 
 impl Simulation {
     /// Writes a checkpoint between two calls of [`Simulation::step`]. Rows that have left memory are on their disk
-    /// before it is complete.
+    /// before it is complete. `code` names the sources that this simulator is built from.
     ///
     /// # Errors
     /// If a file can't be written.
-    pub fn save(&mut self, to: &mut dyn Write) -> Result<(), CheckpointError> {
+    pub fn save(&mut self, code: &str, to: &mut dyn Write) -> Result<(), CheckpointError> {
         self.journal.sync()?;
         self.sampler.sync()?;
         let mut sealed = Sealed { to, hasher: blake3::Hasher::new() };
         sealed.write_all(MARK)?;
-        sealed.write_all(&code())?;
+        sealed.write_all(blake3::hash(code.as_bytes()).as_bytes())?;
         sealed.write_all(hash_of(&self.model).as_bytes())?;
         postcard::to_io(&self.state(), &mut sealed).map_err(io::Error::other)?;
         for region in &self.regions {
@@ -84,17 +84,18 @@ impl Simulation {
     }
 
     /// Prepares a run of a model that goes on from a checkpoint. The spools are those of [`Simulation::spooled`], and
-    /// still have the rows that the run handed out.
+    /// still have the rows that the run handed out. `code` is that of [`Simulation::save`].
     ///
     /// # Errors
-    /// If the checkpoint is damaged, of another model or of another version, or the rows are gone.
+    /// If the checkpoint is damaged, of another model or of other code, or the rows are gone.
     pub fn resume(
         model: &Model,
         partition: &Partition,
         spools: [Option<Box<dyn Spool>>; 2],
+        code: &str,
         from: &[u8],
     ) -> Result<Simulation, CheckpointError> {
-        let mut state = opened(from, model)?;
+        let mut state = opened(from, code, model)?;
         let mut sim = Simulation::spooled(model, partition, spools)?;
         let [flows, samples] = [sim.journal.take_spool(), sim.sampler.take_spool()];
         sim.set_state(&mut state)?;
@@ -148,14 +149,14 @@ state! {
 
 /// Reads the next value of a state.
 fn next<'a, T: Deserialize<'a>>(state: &mut &'a [u8]) -> Result<T, CheckpointError> {
-    // Postcard can refuse a state whose seal is whole only if the sources differ after all.
+    // A state whose seal is whole can be refused only if other code wrote it after all.
     let (value, rest) = postcard::take_from_bytes(state).map_err(|_| CheckpointError::Code)?;
     *state = rest;
     Ok(value)
 }
 
 /// The state in a checkpoint, if it is whole and a run of `model` may go on from it.
-fn opened<'a>(from: &'a [u8], model: &Model) -> Result<&'a [u8], CheckpointError> {
+fn opened<'a>(from: &'a [u8], code: &str, model: &Model) -> Result<&'a [u8], CheckpointError> {
     let rest = from.strip_prefix(MARK).ok_or(CheckpointError::Foreign)?;
     if rest.len() < 3 * HASH {
         return Err(CheckpointError::Damaged);
@@ -164,8 +165,8 @@ fn opened<'a>(from: &'a [u8], model: &Model) -> Result<&'a [u8], CheckpointError
     if blake3::hash(sealed).as_bytes() != seal {
         return Err(CheckpointError::Damaged);
     }
-    let (codes, rest) = rest.split_at(HASH);
-    if codes != code() {
+    let (of_code, rest) = rest.split_at(HASH);
+    if of_code != blake3::hash(code.as_bytes()).as_bytes() {
         return Err(CheckpointError::Code);
     }
     let (of_model, rest) = rest.split_at(HASH);
@@ -173,11 +174,6 @@ fn opened<'a>(from: &'a [u8], model: &Model) -> Result<&'a [u8], CheckpointError
         return Err(CheckpointError::Model);
     }
     Ok(&rest[..rest.len() - HASH])
-}
-
-/// The hash of the simulator's sources and of its dependencies' versions, which `build.rs` computes.
-fn code() -> [u8; HASH] {
-    *blake3::hash(env!("CLEARWAY_SOURCES").as_bytes()).as_bytes()
 }
 
 /// The hash of a model. Its debug output shows every field, and numbers to the last digit.

@@ -14,7 +14,7 @@ impl Simulation {
             now: if self.ended.is_none() { self.now.max(self.before()) } else { self.now },
             stop: self.model.stop,
             events: self.events(),
-            link_transmissions: self.nets.link_transmissions(),
+            link_transmissions: self.nets.launched(),
             flows_started: self.journal.len() as u64,
             flows_completed: self.journal.completed,
             flows_expected: self.model.traffic.iter().map(|traffic| traffic.pattern.expected()).sum(),

@@ -18,9 +18,6 @@ use clearway_units::{Span, Time};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Events between two looks at whether the caller wants to stop.
-const SLICE: u64 = 1 << 16;
-
 /// The reasons for which a run has no result.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SimError {
@@ -44,7 +41,7 @@ pub struct Progress {
     pub stop: Option<Time>,
     /// The number of events handled.
     pub events: u64,
-    /// The number of packets put on links.
+    /// The number of packets put on links, those included whose turn at a port is known but has yet to come.
     pub link_transmissions: u64,
     /// The number of flows or messages started.
     pub flows_started: u64,
@@ -93,10 +90,13 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Runs until the traffic is done or the scenario's stop time comes. `report` is called about every 65,536 events;
-    /// if it answers false the run ends there, and what was simulated so far is the result.
+    /// The number of events between two looks at whether the caller wants to stop.
+    pub const SLICE: u64 = 1 << 16;
+
+    /// Runs until the traffic is done or the scenario's stop time comes. `report` is called about every 65,536
+    /// events; if it answers false the run ends there, and what was simulated so far is the result.
     pub fn run(&mut self, report: &mut dyn FnMut(&Progress) -> bool) {
-        while self.step(SLICE) {
+        while self.step(Simulation::SLICE) {
             if !report(&self.progress()) {
                 self.interrupt();
             }

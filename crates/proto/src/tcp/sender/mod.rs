@@ -227,6 +227,13 @@ impl<C: Controller> Sender<C> {
         }
     }
 
+    #[cold]
+    fn syn(&mut self, now: Time) -> Packet {
+        self.connection = Connection::SynSent;
+        self.rto_at = now.saturating_add(self.rtt.rto());
+        Packet::control(self.control.syn_header(), self.framing.wire(0), now)
+    }
+
     /// Computes the bytes in flight anew (`SetPipe` of RFC 6675 sec. 4): those not lost, and those sent again.
     #[inline]
     fn set_pipe(&mut self) {
@@ -239,53 +246,43 @@ impl<C: Controller> Sender<C> {
         }
     }
 
+    /// Returns true if the congestion window has room for `len` bytes more. One segment may always be in flight.
+    #[inline]
+    fn fits(&self, len: u32) -> bool {
+        let in_flight = self.in_flight();
+        in_flight == 0 || in_flight + len as u64 <= self.control.limits().cwnd
+    }
+
+    /// Returns the size of the largest segment that may be sent.
+    #[inline]
+    fn segment_max(&self) -> u64 {
+        self.mss().min(self.peer_window.max(1) as u64)
+    }
+
     /// Returns the segment that may leave now (`NextSeg` of RFC 6675 sec. 4).
     #[inline]
     fn next_segment(&self, now: Time) -> Option<Segment> {
         if self.connection != Connection::Established || (C::PACES && now < self.pace_at) {
             return None;
         }
-        let cwnd = self.control.limits().cwnd;
-        let in_flight = self.in_flight();
-        let fits = |len: u64| in_flight == 0 || in_flight + len <= cwnd;
-        let segment = |start, len: u64, kind| Some(Segment { start, len: len as u32, kind });
-        let mss = self.mss().min(self.peer_window.max(1) as u64);
+        if self.rtx_next < self.lost_below || self.phase == Phase::Recovery {
+            return self.next_in_recovery();
+        }
+        self.next_new().filter(|new| new.kind == SegmentKind::End || self.fits(new.len))
+    }
 
-        // Rule 1: lost bytes.
-        if self.rtx_next < self.lost_below
-            && let Some((start, end)) = self.scoreboard.gap(self.rtx_next, self.lost_below)
-        {
-            let len = mss.min(end - start);
-            return if self.force || fits(len) {
-                segment(start, len, SegmentKind::Retransmission)
-            } else {
-                None
-            };
+    /// Returns the next segment of new bytes, whether or not the congestion window has room for it.
+    #[inline]
+    fn next_new(&self) -> Option<Segment> {
+        let (start, unsent) = (self.snd_nxt, self.written - self.snd_nxt);
+        if unsent == 0 {
+            let is_end = self.closed && !self.last_sent_flag;
+            return is_end.then_some(Segment { start, len: 0, kind: SegmentKind::End });
         }
-        // Rule 2: new bytes.
-        let unsent = self.written - self.snd_nxt;
-        if unsent > 0 {
-            let len = mss.min(unsent);
-            if self.snd_nxt + len <= self.snd_una + (self.peer_window as u64).max(len) {
-                // The right-hand side allows one segment beyond a closed window, if nothing is outstanding.
-                return if fits(len) { segment(self.snd_nxt, len, SegmentKind::New) } else { None };
-            }
-        } else if self.closed && !self.last_sent_flag {
-            return segment(self.snd_nxt, 0, SegmentKind::End);
-        }
-        // Rules 3 and 4: bytes that may be lost, while there is nothing better to do.
-        if self.phase == Phase::Recovery && self.sack && !self.scoreboard.is_empty() {
-            let sacked_end = self.scoreboard.end();
-            if let Some((start, end)) = self.scoreboard.gap(self.rtx_next, sacked_end) {
-                let len = mss.min(end - start);
-                return if fits(len) { segment(start, len, SegmentKind::Retransmission) } else { None };
-            }
-            if !self.rescued && sacked_end < self.snd_nxt {
-                let len = mss.min(self.snd_nxt - sacked_end);
-                return if fits(len) { segment(self.snd_nxt - len, len, SegmentKind::Rescue) } else { None };
-            }
-        }
-        None
+        let len = self.segment_max().min(unsent);
+        // The right-hand side allows one segment beyond a closed window, if nothing is outstanding.
+        let is_open = start + len <= self.snd_una + (self.peer_window as u64).max(len);
+        is_open.then_some(Segment { start, len: len as u32, kind: SegmentKind::New })
     }
 }
 
@@ -336,13 +333,9 @@ impl<C: Controller> Endpoint for Sender<C> {
         }
     }
 
+    #[inline]
     fn poll_control(&mut self, _: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
-        if self.connection != Connection::Opening {
-            return None;
-        }
-        self.connection = Connection::SynSent;
-        self.rto_at = cx.now.saturating_add(self.rtt.rto());
-        Some(Packet::control(self.control.syn_header(), self.framing.wire(0), cx.now))
+        if self.connection == Connection::Opening { Some(self.syn(cx.now)) } else { None }
     }
 
     #[inline]
@@ -353,6 +346,7 @@ impl<C: Controller> Endpoint for Sender<C> {
         self.rto_at
     }
 
+    #[inline]
     fn is_finished(&self) -> bool {
         self.closed && self.snd_una == self.written && self.last_acked
     }

@@ -137,6 +137,39 @@ impl<C: Controller> Sender<C> {
         !std::mem::replace(&mut self.rescued, true)
     }
 
+    /// Returns the segment that may leave now while bytes are lost, or fast recovery goes on.
+    #[cold]
+    pub(super) fn next_in_recovery(&self) -> Option<Segment> {
+        let again = |(start, end): (u64, u64)| {
+            let len = self.segment_max().min(end - start) as u32;
+            Segment { start, len, kind: SegmentKind::Retransmission }
+        };
+        // Rule 1: lost bytes.
+        if self.rtx_next < self.lost_below
+            && let Some(lost) = self.scoreboard.gap(self.rtx_next, self.lost_below).map(again)
+        {
+            return (self.force || self.fits(lost.len)).then_some(lost);
+        }
+        // Rule 2: new bytes.
+        if let Some(new) = self.next_new() {
+            return (new.kind == SegmentKind::End || self.fits(new.len)).then_some(new);
+        }
+        // Rules 3 and 4: bytes that may be lost, while there is nothing better to do.
+        if self.phase != Phase::Recovery || !self.sack || self.scoreboard.is_empty() {
+            return None;
+        }
+        let sacked_end = self.scoreboard.end();
+        let doubtful = match self.scoreboard.gap(self.rtx_next, sacked_end) {
+            Some(gap) => again(gap),
+            None if !self.rescued && sacked_end < self.snd_nxt => {
+                let len = self.segment_max().min(self.snd_nxt - sacked_end);
+                Segment { start: self.snd_nxt - len, len: len as u32, kind: SegmentKind::Rescue }
+            }
+            None => return None,
+        };
+        self.fits(doubtful.len).then_some(doubtful)
+    }
+
     pub(super) fn leave_recovery(&mut self) {
         if self.phase == Phase::Loss {
             self.wary = !self.sack;

@@ -1,0 +1,95 @@
+//! Looks at ports: what metrics read of them. All counts are as they are after everything that happened so far, so a
+//! plain port's are corrected here by the frames whose turn is known but has yet to come.
+
+use super::network::Network;
+use super::plain::PlainQueue;
+use super::port::Sent;
+use super::queue::{Queue, mean};
+use clearway_topology::PortId;
+
+impl Network {
+    #[inline]
+    fn plain(&self, port: PortId) -> Option<&PlainQueue> {
+        self.ports[port].plain.map(|plain| &self.plain[plain])
+    }
+
+    /// The number of packets put on links so far.
+    pub fn link_transmissions(&self) -> u64 {
+        let now = self.now();
+        self.launched - self.plain.iter().map(|queue| queue.packets(now)).sum::<u64>()
+    }
+
+    /// The packets that a port sent so far.
+    pub fn sent(&self, port: PortId) -> Sent {
+        let counted = self.ports[port].counted;
+        match self.plain(port) {
+            Some(queue) => queue.sent(counted, self.now()),
+            None => counted,
+        }
+    }
+
+    /// The bytes on the wire that wait in a port's queues of data.
+    pub fn queued_bytes(&self, port: PortId) -> u64 {
+        match self.plain(port) {
+            Some(queue) => queue.bytes(self.now()),
+            None => self.data_queues(port).iter().map(|class| class.queue.bytes()).sum(),
+        }
+    }
+
+    /// The most bytes that ever waited in any one of a port's queues of data.
+    pub fn queue_max_bytes(&self, port: PortId) -> u64 {
+        match self.plain(port) {
+            Some(queue) => queue.bytes_max(),
+            None => self.data_queues(port).iter().map(|class| class.queue.bytes_max()).max().unwrap_or(0),
+        }
+    }
+
+    /// The integral of the bytes that waited in a port's queues of data, in byte picoseconds.
+    pub fn queue_bytes_area(&self, port: PortId) -> u128 {
+        let now = self.now();
+        match self.plain(port) {
+            Some(queue) => queue.bytes_area(now),
+            None => self.data_queues(port).iter().map(|class| class.queue.bytes_area(now)).sum(),
+        }
+    }
+
+    /// The bytes that waited in a port's queues of data, averaged over the time from the start.
+    pub fn queue_mean_bytes(&self, port: PortId) -> f64 {
+        let now = self.now();
+        match self.plain(port) {
+            Some(queue) => mean(queue.bytes_area(now), now),
+            None => self.data_queues(port).iter().map(|class| class.queue.bytes_mean(now)).sum(),
+        }
+    }
+
+    /// The number of packets that got a mark at a port.
+    pub fn marks(&self, port: PortId) -> u64 {
+        match self.plain(port) {
+            Some(queue) => queue.marks(),
+            None => self.data_queues(port).iter().map(|class| class.admission.marks()).sum(),
+        }
+    }
+
+    /// The queues of credits at a port, by class; none where credits have no limit.
+    pub fn credit_queues(&self, port: PortId) -> impl Iterator<Item = &Queue> {
+        self.ports[port].credits.into_iter().flat_map(|credits| self.credits.queues(credits))
+    }
+
+    /// Starts the greatest lengths of all queues anew from what waits now. Returns those so far, in bytes and packets.
+    pub fn restart_maxima(&mut self) -> Vec<(u64, u32)> {
+        let now = self.now();
+        let data = self.queues.iter_mut().map(|class| &mut class.queue);
+        let queues = data.chain(self.credits.each_queue()).map(Queue::restart_maxima);
+        let plain = self.plain.iter_mut().map(|queue| (queue.restart_maximum(now), 0));
+        queues.chain(plain).collect()
+    }
+
+    /// Raises the greatest lengths of all queues to those that [`Network::restart_maxima`] returned.
+    pub fn raise_maxima(&mut self, before: &[(u64, u32)]) {
+        let data = self.queues.iter_mut().map(|class| &mut class.queue);
+        let mut before = before.iter().copied();
+        let queues = data.chain(self.credits.each_queue());
+        queues.zip(before.by_ref()).for_each(|(queue, before)| queue.raise_maxima(before));
+        self.plain.iter_mut().zip(before).for_each(|(queue, (bytes, _))| queue.raise_maximum(bytes));
+    }
+}

@@ -1,0 +1,123 @@
+//! Plain ports: first in, first out, so that a packet's departure is known when it arrives.
+//!
+//! A port of a switch is *plain* if nothing can change the turn of a packet that waits or look at it when it leaves: it
+//! has one class, memory of its own and no limit of credits; it marks packets as they join or not at all; no mechanism,
+//! loss, fault or trace concerns it. Such a port needs no wake-up: a packet that is handed to it goes on the wheel at
+//! once, for the time at which it will reach the next node. The port keeps the frames that have yet to start, for the
+//! length of its queue. What it counts as sent includes them, and whoever looks subtracts what still waits.
+
+use super::admission::{Admission, Length};
+use super::port::Sent;
+use clearway_proto::Packet;
+use clearway_proto::port::MarkAt;
+use clearway_units::Time;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// The queue of a plain port.
+#[derive(Serialize, Deserialize)]
+pub struct PlainQueue {
+    /// The frames that wait, the first one first, and before them some that have started since the last arrival.
+    frames: VecDeque<Frame>,
+    /// The bytes on the wire of `frames`.
+    bytes: u64,
+    bytes_max: u64,
+    /// The integral of the bytes that wait over time, in byte picoseconds, to the end of the wait of all `frames`.
+    area: u128,
+    admission: Admission,
+}
+
+/// A frame whose turn is known, with what a port counts of it: the packet itself may have left the network before the
+/// port forgets the frame.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Frame {
+    /// The time at which it goes on the link.
+    start: Time,
+    wire: u32,
+    payload: u16,
+    is_credit: bool,
+}
+
+const _: () = assert!(size_of::<Frame>() == 16, "four frames shall fit into a cache line");
+
+impl PlainQueue {
+    /// An empty queue under these rules.
+    pub fn new(admission: Admission) -> PlainQueue {
+        PlainQueue { frames: VecDeque::new(), bytes: 0, bytes_max: 0, area: 0, admission }
+    }
+
+    /// A packet joins that goes on the link at `start`. Answers false, and takes nothing, if there is no room for it.
+    #[inline]
+    pub fn join(&mut self, packet: &mut Packet, now: Time, start: Time) -> bool {
+        // A frame that starts in this instant still waits: at one instant packets arrive before ports send.
+        while let Some(first) = self.frames.front().filter(|first| first.start < now) {
+            self.bytes -= u64::from(first.wire);
+            self.frames.pop_front();
+        }
+        let wire = u64::from(packet.wire);
+        let length = Length { packets: self.frames.len() as u32, bytes: self.bytes };
+        if !self.admission.has_room(length, wire) {
+            return false;
+        }
+        self.admission.mark(packet, MarkAt::Enqueue, length);
+        self.bytes += wire;
+        self.bytes_max = self.bytes_max.max(self.bytes);
+        self.area += u128::from(wire) * u128::from((start - now).as_ps());
+        let (payload, is_credit) = (packet.payload() as u16, packet.is_credit());
+        self.frames.push_back(Frame { start, wire: packet.wire, payload, is_credit });
+        true
+    }
+
+    /// The frames that wait after all that happens at `now`, the last one first.
+    fn waiting(&self, now: Time) -> impl Iterator<Item = &Frame> {
+        self.frames.iter().rev().take_while(move |frame| frame.start > now)
+    }
+
+    /// The number of packets that wait.
+    pub fn packets(&self, now: Time) -> u64 {
+        self.waiting(now).count() as u64
+    }
+
+    /// The bytes on the wire that wait.
+    pub fn bytes(&self, now: Time) -> u64 {
+        self.waiting(now).map(|frame| u64::from(frame.wire)).sum()
+    }
+
+    /// The integral of the bytes that waited over the time from the start to `now`, in byte picoseconds.
+    pub fn bytes_area(&self, now: Time) -> u128 {
+        let ahead = |frame: &Frame| u128::from(frame.wire) * u128::from((frame.start - now).as_ps());
+        self.area - self.waiting(now).map(ahead).sum::<u128>()
+    }
+
+    /// The most bytes that ever waited.
+    pub fn bytes_max(&self) -> u64 {
+        self.bytes_max
+    }
+
+    /// The number of packets marked.
+    pub fn marks(&self) -> u64 {
+        self.admission.marks()
+    }
+
+    /// What a port has sent, of which `counted` says how much it was ever given to send.
+    pub fn sent(&self, mut counted: Sent, now: Time) -> Sent {
+        for frame in self.waiting(now) {
+            counted.packets -= 1;
+            counted.bytes -= u64::from(frame.wire);
+            counted.payload -= u64::from(frame.payload);
+            counted.credits -= u64::from(frame.is_credit);
+        }
+        counted
+    }
+
+    /// Starts the maximum anew from what waits now. Returns the one so far.
+    pub fn restart_maximum(&mut self, now: Time) -> u64 {
+        let waiting = self.bytes(now);
+        std::mem::replace(&mut self.bytes_max, waiting)
+    }
+
+    /// Raises the maximum to that of an earlier time.
+    pub fn raise_maximum(&mut self, bytes: u64) {
+        self.bytes_max = self.bytes_max.max(bytes);
+    }
+}
