@@ -12,7 +12,7 @@ RUST := $(shell find crates workloads scenarios -type f -not -name '*.md' 2>/dev
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against bench-count bench-baseline $(BENCH) bpf wheel lint docs notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against bench-count bench-baseline bench-page $(BENCH) bpf wheel lint docs notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -80,6 +80,9 @@ bench-full: $(BENCH) ## Measures the long cases too, each case three times (need
 bench-against: $(BENCH) ## Measures how many times as fast this build is as another (AGAINST=path/of/its/clearway-bench).
 	@$(PYTHON) tools/bench against --program $(BENCH) $(AGAINST) --json out/bench-against.json
 
+bench-page: ## Writes docs/results/speed.md from out/bench.json and, if it is there, out/bench-against.json.
+	@$(PYTHON) tools/bench page --cases out/bench.json $(addprefix --against ,$(wildcard out/bench-against.json))
+
 bench-count: $(BENCH) ## Compares instruction counts with the committed baseline, and fails if one grew by more than 3 %.
 	@$(PYTHON) tools/bench count --program $(BENCH)
 
@@ -123,6 +126,7 @@ notebooks: build ## Runs the notebooks of docs/notebooks and writes their output
 
 docs-check: build
 	$(BIN)/python tools/docs.py --check
+	$(BIN)/python tools/bench page --check
 
 pages-check: build ## Computes pages of results anew whose sources changed, and fails if they come out otherwise.
 	$(BIN)/clearway reproduce --check --docs docs --quiet

@@ -1,4 +1,4 @@
-"""Progress bars: simulated time, speed and time left, as a line on the terminal or an element in a notebook."""
+"""Progress of runs: simulated time, speed and time left, on the terminal, in a notebook or as lines of a log."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 ProgressCallback = Callable[[_clearway.Progress], object]
 #: Seconds between two changes of a notebook's bar, which travel to the browser.
 REDRAW_S = 0.25
+#: Seconds between two lines of a log, so that a run of less than a minute writes none.
+LOG_S = 60.0
 
 
 class Bar(Protocol):
@@ -52,6 +54,23 @@ class TerminalBar:
 
         def update(progress: _clearway.Progress) -> None:
             move(shown, task, progress, time.perf_counter() - began)
+
+        return update
+
+
+class LogBar:
+    """A line every minute where the output is kept, as by a cluster."""
+
+    def start(self, label: str) -> ProgressCallback | None:
+        """Begins to tell of a run that starts now."""
+        began = last = time.perf_counter()
+
+        def update(progress: _clearway.Progress) -> None:
+            nonlocal last
+            now = time.perf_counter()
+            if now - last >= LOG_S:
+                last = now
+                print(f"{label}: {', '.join(details(progress, now - began))}", file=sys.stderr, flush=True)
 
         return update
 
@@ -97,17 +116,22 @@ def move(shown: Progress, task: TaskID, progress: _clearway.Progress, elapsed_s:
 
 
 def details(progress: _clearway.Progress, elapsed_s: float) -> list[str]:
-    """The progress of a run in words: simulated time, speed, flows, time left."""
-    done = fraction(progress)
-    parts = [
-        f"simulated {units.seconds(progress.now_s)}",
-        f"{units.digits(progress.link_transmissions / 1e6 / max(elapsed_s, 1e-3))} M link tx/s",
-    ]
+    """The progress of a run in words: simulated time, speed, flows, time left.
+
+    Speeds are means since the start of the run, and the time left is what the rest takes at this speed. It is unknown
+    where the scenario has no `stop` and none of its flows is complete, or nobody knows how many there will be.
+    """
+    done, elapsed_s = fraction(progress), max(elapsed_s, 1e-3)
+    flows = f"{progress.flows_completed:,}"
     if progress.flows_expected:
-        parts.append(f"{progress.flows_completed:,}/{progress.flows_expected:,} flows")
-    if done:
-        parts.append(f"{clock(elapsed_s * (1 - done) / done)} left")
-    return parts
+        flows += f"/{progress.flows_expected:,}"
+    return [
+        f"simulated {units.seconds(progress.now_s)}",
+        f"{units.seconds(progress.now_s / elapsed_s)} a second",
+        f"{units.digits(progress.link_transmissions / 1e6 / elapsed_s)} M link tx/s",
+        f"{flows} flows",
+        f"{clock(elapsed_s * (1 - done) / done)} left" if done else "time left unknown",
+    ]
 
 
 def fraction(progress: _clearway.Progress) -> float:
@@ -118,9 +142,10 @@ def fraction(progress: _clearway.Progress) -> float:
 
 
 def clock(left_s: float) -> str:
-    """Seconds as minutes and seconds, such as `2:05`."""
-    minutes, left = divmod(round(left_s), 60)
-    return f"{minutes}:{left:02}"
+    """Seconds as minutes and seconds, such as `2:05`, or as hours, such as `3:02:05`."""
+    minutes, seconds = divmod(round(left_s), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
 def in_notebook() -> bool:
@@ -132,7 +157,7 @@ def in_notebook() -> bool:
 
 @contextmanager
 def progress_bar(*, quiet: bool) -> Iterator[Bar]:
-    """A progress bar in a notebook or on the terminal; nothing where there is neither."""
+    """A progress bar in a notebook or on the terminal; a line a minute where there is neither."""
     if quiet:
         yield NoBar()
     elif in_notebook():
@@ -155,4 +180,4 @@ def progress_bar(*, quiet: bool) -> Iterator[Bar]:
         with Progress(*columns, console=console, transient=True, refresh_per_second=8) as shown:
             yield TerminalBar(shown)
     else:
-        yield NoBar()
+        yield LogBar()

@@ -63,7 +63,7 @@ class Comparison:
         scenario sets it; see `clearway.metrics.fct_by_size`.
         """
         return pl.concat(
-            metrics.fct_by_size(flows(run)).select(pl.lit(name).alias("run"), pl.all())
+            metrics.fct_by_size(flows(run, metrics.FCT)).select(pl.lit(name).alias("run"), pl.all())
             for name, run in self.runs.items()
         )
 
@@ -187,7 +187,7 @@ def headline(run: Run) -> dict[str, Any]:
         "deadlocked_ports": len(control["deadlock"]) if control else None,
         "notices": run.summary["notices"],
         "utilisation_max": value(run.ports["utilisation"].max()),
-        "credit_waste": metrics.credit_waste(run.flows),
+        "credit_waste": metrics.credit_waste(run.scan("flows").select("credits_used", "credits_wasted").collect()),
         "simulated_s": run.summary["simulated_s"],
         "million_link_transmissions_per_cpu_s": measured["million_link_transmissions_per_cpu_s"],
         "cpu_s": measured["cpu_s"],

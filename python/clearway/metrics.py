@@ -18,6 +18,9 @@ BUCKETS: tuple[tuple[str, float, float], ...] = (
     ("XL (> 1 MB)", 1e6, float("inf")),
 )
 
+#: The columns of flows that `fct_by_size` reads.
+FCT = ("size_bytes", "fct_s", "slowdown")
+
 
 def completed(flows: pl.DataFrame) -> pl.DataFrame:
     """The flows that were delivered in full."""

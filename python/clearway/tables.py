@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -55,10 +55,10 @@ class Streamed:
     def __init__(self, table: _clearway.Table) -> None:
         self._table = table
 
-    def batches(self) -> Iterator[pl.DataFrame]:
-        """The rows in parts of about `PART` rows."""
+    def batches(self, names: Container[str] | None = None) -> Iterator[pl.DataFrame]:
+        """The rows in parts of about `PART` rows, with the columns of these names or with all."""
         for index in range(self._table.parts):
-            yield frame(self._table.part(index))
+            yield frame(self._table.part(index), names)
 
     def load(self) -> pl.DataFrame:
         """All rows, in memory."""
@@ -71,11 +71,12 @@ class Streamed:
             with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _: int | None
         ) -> Iterator[pl.DataFrame]:
             left = n_rows
-            for part in self.batches():
+            asked = {*predicate.meta.root_names()} if predicate is not None else set()
+            for part in self.batches(None if with_columns is None else asked.union(with_columns)):
                 rows = part if left is None else part.head(left)
                 left = None if left is None else left - rows.height
-                rows = rows if with_columns is None else rows.select(with_columns)
-                yield rows if predicate is None else rows.filter(predicate)
+                rows = rows if predicate is None else rows.filter(predicate)
+                yield rows if with_columns is None else rows.select(with_columns)
                 if left == 0:
                     return
 
@@ -90,9 +91,9 @@ def read_table(table: _clearway.Table) -> pl.DataFrame | Streamed:
     return frame(table) if table.parts == 1 else Streamed(table)
 
 
-def frame(table: _clearway.Table) -> pl.DataFrame:
-    """A table of the simulator as a data frame."""
-    return pl.DataFrame([series(column) for column in table.columns])
+def frame(table: _clearway.Table, names: Container[str] | None = None) -> pl.DataFrame:
+    """A table of the simulator as a data frame, with the columns of these names or with all."""
+    return pl.DataFrame([series(column) for column in table.columns if names is None or column.name in names])
 
 
 def series(column: _clearway.Column) -> pl.Series:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import polars as pl
-
 from clearway import metrics, units
 from clearway.comparison import headline
 from clearway.groups import Sweep
 from clearway.result import Run
-from clearway.window import flows, traffic, window
+from clearway.window import flows, traffic, transport_of, window
 
 #: A table as texts: its header and its rows.
 Texts = tuple[list[str], list[list[str]]]
@@ -22,8 +20,8 @@ def fct_texts(runs: Mapping[str, Run], part: str | None = None) -> Texts:
     head = ["size", "transport", "flows", "mean FCT", "p50 FCT", "p99 FCT", "mean slowdown", "p99 slowdown"]
     of_run = {}
     for name, run in runs.items():
-        found = flows(run) if part is None else flows(run).filter(pl.col("traffic") == part)
-        label = name if part is None or len(runs) > 1 or not found.height else found["transport"][0]
+        found = flows(run, metrics.FCT, part)
+        label = name if part is None or len(runs) > 1 or not found.height else transport_of(run, part)
         of_run[label] = {row["bucket"]: row for row in metrics.fct_by_size(found).to_dicts()}
     rows = []
     for bucket in [*(name for name, _, _ in metrics.BUCKETS), "all"]:
@@ -62,7 +60,7 @@ def parts(runs: Mapping[str, Run]) -> list[str]:
 
 def parts_texts(runs: Mapping[str, Run]) -> list[tuple[str, Texts]]:
     """FCT by size for each traffic entry, where a scenario has several: the entry and its table."""
-    named = [name for name in parts(runs) if any(flows(run)["traffic"].eq(name).any() for run in runs.values())]
+    named = [name for name in parts(runs) if any(flows(run, ["flow"], name).height for run in runs.values())]
     return [(name, fct_texts(runs, name)) for name in named] if len(named) <= PARTS_MAX else []
 
 
@@ -244,7 +242,7 @@ def sweep_texts(part: Sweep) -> Texts:
 
 def sweep_row(run: Run) -> list[str]:
     """The cells of a run in a row of a sweep."""
-    head, found = headline(run), metrics.fct_by_size(flows(run)).to_dicts()[-1]
+    head, found = headline(run), metrics.fct_by_size(flows(run, metrics.FCT)).to_dicts()[-1]
     return [
         units.count(head["flows_completed"]),
         units.size(head["queue_max_bytes"]),

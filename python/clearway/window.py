@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,10 +37,23 @@ def window(run: Run) -> Window:
     return Window(made["from_s"], made["until_s"], made["is_set"], made["end"])
 
 
-def flows(run: Run) -> pl.DataFrame:
-    """The flows that count: those that start in the window, if the scenario sets one; else all of them."""
-    made = window(run)
-    return run.flows.filter(pl.col("start_s").is_between(made.from_s, made.until_s)) if made.is_set else run.flows
+def flows(run: Run, columns: Iterable[str], part: str | None = None) -> pl.DataFrame:
+    """Columns of the flows that count: those that start in the window, if the scenario sets one; else all of them.
+
+    `part` names a traffic entry, whose flows alone count then.
+    """
+    made, rows = window(run), run.scan("flows")
+    if made.is_set:
+        rows = rows.filter(pl.col("start_s").is_between(made.from_s, made.until_s))
+    if part is not None:
+        rows = rows.filter(pl.col("traffic") == part)
+    return rows.select(*columns).collect()
+
+
+def transport_of(run: Run, part: str) -> str:
+    """The transport of a traffic entry; nothing if none of its flows count."""
+    found = flows(run, ["transport"], part)["transport"]
+    return str(found[0]) if len(found) else ""
 
 
 def traffic(run: Run) -> pl.DataFrame:
@@ -51,15 +64,13 @@ def traffic(run: Run) -> pl.DataFrame:
     their start in the window, and so do retransmissions and timeouts by their time, if the scenario sets one; else all
     of the run count.
     """
-    made, counted = window(run), flows(run)
-    rows = []
+    made, rows = window(run), []
     for line in run.summary["measure"]["traffic"]:
-        part = counted.filter(pl.col("traffic") == line["traffic"])
-        row: dict[str, Any] = metrics.fct_row("", part)
+        row: dict[str, Any] = metrics.fct_row("", flows(run, metrics.FCT, line["traffic"]))
         rows.append(
             {
                 "traffic": line["traffic"],
-                "transport": part["transport"][0] if part.height else "",
+                "transport": transport_of(run, line["traffic"]),
                 "flows": row["flows"],
                 "unfinished": row["unfinished"],
                 "goodput_bps": rate(line["delivered_bytes"], made.length_s),
@@ -74,7 +85,7 @@ def traffic(run: Run) -> pl.DataFrame:
 
 def in_window(run: Run) -> dict[str, Any]:
     """A run in its window in a few numbers, as `clearway.comparison.headline` has them for the whole run."""
-    made, counted = window(run), flows(run)
+    made, counted = window(run), flows(run, ["fct_s"])
     ports = metrics.switch_ports(run.ports)
     worst = ports.sort("window_queue_max_bytes", "port", descending=[True, False]).head(1)
     lines = run.summary["measure"]["traffic"]
@@ -102,8 +113,7 @@ def losses(run: Run, name: str, part: str | None = None) -> int:
     if window(run).is_set:
         lines = run.summary["measure"]["traffic"]
         return sum(int(line[name]) for line in lines if part in (None, line["traffic"]))
-    counted = run.flows if part is None else run.flows.filter(pl.col("traffic") == part)
-    return int(counted[name].sum())
+    return int(flows(run, [name], part)[name].sum())
 
 
 def rate(size_bytes: float, seconds: float) -> float:

@@ -23,7 +23,7 @@ def build(
         "build": "plain",
         "commit": "0123456789abcdef",
         "rustc": rustc,
-        "cases": [{"name": name, "bare": None, "long": False, "counted_at": 0.0} for name in cases],
+        "cases": [{"name": name, "bare": None, "alone": None, "long": False, "counted_at": 0.0} for name in cases],
     }
     outcome = {
         "link_transmissions": 4_000_000,

@@ -9,10 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 import clearway
 from clearway import machine, tables
+from clearway.command.tables import print_runs
+from clearway.comparison import headline
 from clearway.runner import load_scenario, simulate
+from clearway.texts import fct_texts, parts_texts, traffic_texts
 
 STAR = '[topology]\nkind = "star"\nhosts = 16\n[transport]\nname = "dctcp"\n'
 PERMUTATION = '[[traffic]]\nkind = "permutation"\nsize = "1 MB"\n'
@@ -215,6 +219,18 @@ def test_a_run_whose_rows_left_memory_and_that_is_interrupted_is_whole(tmp_path:
     assert clearway.load(run.save(tmp_path / "run")).flows.equals(run.flows)
 
 
+def test_the_tables_that_the_command_prints_leave_the_rows_where_they_are(tmp_path: Path) -> None:
+    for window in ("", '[measure]\nfrom = "100 us"\n'):
+        scenario = load_scenario(MIXED + window)
+        kept, streamed = {"": simulate(scenario)}, {"": simulate(scenario, out=tmp_path / "run", part_rows=500)}
+        for table in (fct_texts, parts_texts, traffic_texts):
+            assert table(streamed) == table(kept)
+        shown = {key: value for key, value in headline(streamed[""]).items() if key not in COSTS}
+        assert shown.items() <= headline(kept[""]).items()
+        print_runs(Console(quiet=True), "", streamed)
+        assert isinstance(streamed[""].stored("flows"), tables.Streamed)
+
+
 def test_a_table_that_left_memory_is_pickled_as_a_frame(tmp_path: Path) -> None:
     run = simulate(load_scenario(many(500)), out=tmp_path / "run", part_rows=50)
     assert pickle.loads(pickle.dumps(run)).flows.equals(run.flows)
@@ -227,6 +243,9 @@ def test_a_disk_that_can_not_be_written_is_told_in_one_line(tmp_path: Path) -> N
     with pytest.raises(clearway.SimulationError, match=r"can't be kept in a file: .*gone: No such file"):
         scenario.run(spool=tmp_path / "gone", part_rows=100)
 
+
+#: Figures of a run that are of the machine.
+COSTS = ("million_link_transmissions_per_cpu_s", "cpu_s", "peak_memory_bytes")
 
 #: Runs a scenario into a folder and writes the peak of memory above that of an import.
 STREAMED = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from test_same_everywhere import PROBES
 
 import clearway
+from clearway import bars
 from clearway.bars import NotebookBar, in_notebook
 from clearway.report.style import OWN, PAIRS
 
@@ -141,6 +143,43 @@ def test_a_notebook_has_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch) ->
     assert element.shown == ['<div>a &lt;run&gt; <progress max=1 value="0.5000"></progress> half</div>']
     clearway.run(SMALL, progress=True)
     assert element.shown[-1] == ""
+
+
+@dataclass
+class At:
+    """A progress."""
+
+    now_s: float = 0.5
+    stop_s: float | None = None
+    link_transmissions: int = 6_000_000
+    flows_completed: int = 0
+    flows_expected: int | None = None
+
+
+def test_progress_is_told_as_time_speed_and_time_left() -> None:
+    def said(progress: At) -> str:
+        return ", ".join(bars.details(progress, 2.0))  # type: ignore[arg-type]
+
+    assert said(At(stop_s=2.0)) == "simulated 500 ms, 250 ms a second, 3.00 M link tx/s, 0 flows, 0:06 left"
+    assert said(At(flows_completed=1, flows_expected=7201)).endswith("1/7,201 flows, 4:00:00 left")
+    assert said(At(stop_s=1.0, flows_completed=9, flows_expected=10)).endswith("0:00 left"), "the flows end it first"
+    assert said(At(flows_expected=10)).endswith("0/10 flows, time left unknown")
+    assert said(At(flows_completed=3)).endswith("3 flows, time left unknown")
+
+
+def test_a_long_run_writes_a_line_a_minute_where_no_terminal_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seconds = iter([0.0, 59.9, 60.0, 61.0, 119.9, 121.0])
+    monkeypatch.setattr("time.perf_counter", lambda: next(seconds))
+    with bars.progress_bar(quiet=False) as bar:
+        update = bar.start("small")
+        assert update is not None
+        for _ in range(5):
+            update(At(stop_s=1.0))  # type: ignore[arg-type]
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.rpartition(", ")[2] for line in lines] == ["1:00 left", "2:01 left"]
+    assert lines[0].startswith("small: simulated 500 ms, 8.33 ms a second, ")
 
 
 def test_no_bar_is_shown_where_nobody_looks(capfd: pytest.CaptureFixture[str]) -> None:

@@ -39,6 +39,9 @@ def measure(bench: Bench, cases: list[Case], scale: float, rounds: int, *, instr
         row["million_tx_per_cpu_s"] = row["link_transmissions"] / max(row["cpu_s"], 0.01) / 1e6
         if case.bare in rows:
             row["share_of_bare"] = row["million_tx_per_cpu_s"] / rows[case.bare]["million_tx_per_cpu_s"]
+        if case.alone in rows:
+            row["alone"] = case.alone
+            row["speedup"] = rows[case.alone]["run_wall_s"] / row["run_wall_s"]
         if row["link_transmissions"]:
             row["events_per_tx"] = row["events"] / row["link_transmissions"]
         if row["flows"] and case.name.startswith("active"):
@@ -48,6 +51,12 @@ def measure(bench: Bench, cases: list[Case], scale: float, rounds: int, *, instr
             row["fetched_bytes_per_tx"] = counts.fetched / counts.link_transmissions
         rows[case.name] = row
         print(line(row), flush=True)
+    for row in rows.values():
+        if "speedup" in row:
+            same = "the same" if row["hash"] == rows[row["alone"]]["hash"] else "OTHER"
+            print(
+                f"{row['name']}: {row['speedup']:.2f} times as fast in elapsed time as {row['alone']}; {same} results"
+            )
     return {
         "machine": machine(),
         "build": bench.build,

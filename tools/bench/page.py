@@ -23,6 +23,7 @@ COLUMNS = (
     ("instructions/tx", "instructions_per_tx", ",.0f", 1.0),
     ("events/tx", "events_per_tx", ".2f", 1.0),
     ("bytes fetched/tx", "fetched_bytes_per_tx", ",.0f", 1.0),
+    ("threads' speedup", "speedup", ".2f", 1.0),
     ("set-up, CPU-s", "setup_cpu_s", ".2f", 1.0),
     ("MB", "peak_bytes", ",.0f", 1e-6),
     ("bytes/flow", "bytes_per_flow", ",.0f", 1.0),
@@ -55,6 +56,15 @@ GOALS = (
     Goal("instructions a transmission, DCTCP, 128 hosts", "permutation-128-dctcp", "instructions_per_tx", 380),
     Goal("the same of ExpressPass", "permutation-128-expresspass", "instructions_per_tx", 450),
     Goal("web search, 20,000 flows, ExpressPass", "websearch-192-20k-expresspass", "cpu_s", 25, unit=" CPU-s"),
+    Goal(
+        "two threads, 1,024 hosts, elapsed time",
+        "permutation-1024-dctcp-2threads",
+        "speedup",
+        1.75,
+        ".2f",
+        unit=" times as fast",
+        more=True,
+    ),
     Goal("memory of an active flow, DCTCP", "active-flows-dctcp", "bytes_per_flow", 1000, unit=" B"),
     Goal("65,536 hosts, until each has started a flow", "starting-65536-dctcp", "cpu_s", 1, ".1f", unit=" CPU-s"),
     Goal("65,536 hosts, the same", "starting-65536-dctcp", "run_bytes", 200, factor=1e-6, unit=" MB"),
@@ -74,10 +84,12 @@ def machine_of(found: dict[str, Any]) -> str:
     machine, build = found["machine"], found["build"]
     rounds = found["rounds"]
     often = "Each case ran once" if rounds == 1 else f"Each case ran {rounds} times, and the least CPU time counts"
+    if found["scale"] != 1:
+        often += f", at {found['scale']:g} of its length"
     return (
         f"The figures are of a **{build['kind']}** build of commit `{build['commit'][:10]}` with {build['rustc']}, "
-        f"measured on {found['day']} on {machine['processors']} cores of an {machine['processor']} with "
-        f"{machine['memory_gb']} GB. {often}."
+        f"measured on {found['day']} on {machine['processors']} processors ({machine['processor']}) with "
+        f"{machine['memory_gb']} GB that other work shared as it happened to. {often}."
     )
 
 
@@ -100,7 +112,7 @@ def goals_of(found: dict[str, Any]) -> str:
         reached = "-"
         if value is not None:
             reached = "yes" if (value >= goal.bound if goal.more else value <= goal.bound) else "**no**"
-        wanted = f"{'at least' if goal.more else 'at most'} {goal.bound:,.0f}{goal.unit}"
+        wanted = f"{'at least' if goal.more else 'at most'} {goal.bound:,}{goal.unit}"
         lines.append([goal.name, wanted, "-" if value is None else format(value, goal.form) + goal.unit, reached])
     return rows_of(lines)
 

@@ -39,7 +39,7 @@ mod transport;
 pub use endpoint::{
     Cx, Endpoint, Env, Framing, Gauges, Receiver, ReceiverVisitor, Sender, SenderVisitor, Stats,
 };
-pub use mechanism::{MechanismInfo, NoConstants, NoMechanism, PortMechanism, PortState};
+pub use mechanism::{MechanismInfo, NoConstants, NoMechanism, PortMechanism, PortState, Sees};
 pub use needs::{Acks, CreditNeeds, MarkingNeeds, Needs};
 pub use packet::{
     CreditAnswer, CreditRequest, Extra, Flags, HOPS_MAX, Header, Hop, Hops, Kind, Packet, SackBlock,

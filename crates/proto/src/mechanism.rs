@@ -5,12 +5,12 @@
 //! that leave, have a timer, and ask for congestion notification packets (CNPs) to the senders of flows.
 //!
 //! The driver of a mechanism follows one rule. Each packet that arrives, dropped later or not, goes to
-//! [`PortMechanism::on_arrival`] if [`PortMechanism::SEES_ARRIVALS`]; each packet that leaves for the link goes to
-//! [`PortMechanism::on_departure`] if it has the flags of [`PortMechanism::SEES_DEPARTURES`]. [`PortMechanism::on_timeout`] is called at
-//! [`PortMechanism::next_timeout`], and then [`PortMechanism::poll_cnp`] until it returns `None`. A call too early is
-//! harmless.
+//! [`PortMechanism::on_arrival`] if [`PortMechanism::SEES_ARRIVALS`] has it; each packet that leaves for the link goes
+//! to [`PortMechanism::on_departure`] if [`PortMechanism::SEES_DEPARTURES`] has it. [`PortMechanism::on_timeout`] is
+//! called at [`PortMechanism::next_timeout`], and then [`PortMechanism::poll_cnp`] until it returns `None`. A call too
+//! early is harmless.
 
-use crate::packet::{Extra, Flags, Packet};
+use crate::packet::{Extra, Flags, Kind, Packet};
 use clearway_schema::{Declared, Spec, declare};
 use clearway_units::{Rate, Time};
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,33 @@ pub struct PortState {
     pub sent: u64,
 }
 
+/// The packets that a mechanism sees, so that a port does nothing for others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Sees {
+    /// The mechanism sees no packet.
+    Nothing,
+    /// The mechanism sees all packets.
+    All,
+    /// The mechanism sees packets of data.
+    Data,
+    /// The mechanism sees packets that are flagged [`Flags::TELEMETRY`].
+    Telemetry,
+}
+
+impl Sees {
+    /// Returns true if the mechanism sees this packet.
+    #[inline]
+    pub fn has(self, packet: &Packet) -> bool {
+        // Most ports have no mechanism, so this comes first.
+        self != Sees::Nothing
+            && match self {
+                Sees::Data => packet.kind() == Kind::Data,
+                Sees::Telemetry => packet.flags.has(Flags::TELEMETRY),
+                _ => true,
+            }
+    }
+}
+
 /// A mechanism at one output port of a switch. The documentation of the module says how it is driven.
 pub trait PortMechanism: Debug + Sized {
     /// The constants of the mechanism. Transports whose configurations are equal can share the ports of a network.
@@ -38,11 +65,10 @@ pub trait PortMechanism: Debug + Sized {
     const PREFIX: &'static str = "";
     /// The names of the constants that have a key in `[switch]`.
     const KEYS: &'static [&'static str] = &[];
-    /// True if the port calls [`PortMechanism::on_arrival`].
-    const SEES_ARRIVALS: bool = false;
-    /// The flags of the packets for which the port calls [`PortMechanism::on_departure`], [`Flags::NONE`] for all
-    /// packets; `None` if it never does.
-    const SEES_DEPARTURES: Option<Flags> = None;
+    /// The packets for which the port calls [`PortMechanism::on_arrival`].
+    const SEES_ARRIVALS: Sees = Sees::Nothing;
+    /// The packets for which the port calls [`PortMechanism::on_departure`].
+    const SEES_DEPARTURES: Sees = Sees::Nothing;
     /// True if the mechanism asks for CNPs, which then have a class of their own.
     const SENDS_CNPS: bool = false;
 

@@ -323,11 +323,13 @@ pub struct Hop {
     pub rate: Rate,
 }
 
-/// A list of [`Hop`]s in the order of the packet's way.
+/// A list of [`Hop`]s in the order of the packet's way. The count stands first, so that the first cache line tells where
+/// the next entry goes.
+#[repr(C)]
 #[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 pub struct Hops {
-    hops: [Hop; HOPS_MAX],
     count: u8,
+    hops: [Hop; HOPS_MAX],
 }
 
 impl Hops {

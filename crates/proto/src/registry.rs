@@ -2,9 +2,9 @@
 //! brings, takes a folder beside this file and a line at its end.
 
 use crate::endpoint::{Env, Receiver, ReceiverVisitor, Sender, SenderVisitor};
-use crate::mechanism::{MechanismInfo, PortMechanism, PortState};
+use crate::mechanism::{MechanismInfo, PortMechanism, PortState, Sees};
 use crate::needs::Needs;
-use crate::packet::{Extra, Flags, Packet};
+use crate::packet::{Extra, Packet};
 use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::transport::{Transport, TransportInfo, set_param};
 use clearway_schema::{Declared, Error, Value};
@@ -188,12 +188,12 @@ macro_rules! transports {
         /// The methods of [`PortMechanism`], on the mechanism inside.
         impl AnyMechanism {
             /// Returns [`PortMechanism::SEES_ARRIVALS`].
-            pub fn sees_arrivals(&self) -> bool {
+            pub fn sees_arrivals(&self) -> Sees {
                 match self { $(AnyMechanism::$Variant(_) => <MechanismOf<$Transport>>::SEES_ARRIVALS,)+ }
             }
 
             /// Returns [`PortMechanism::SEES_DEPARTURES`].
-            pub fn sees_departures(&self) -> Option<Flags> {
+            pub fn sees_departures(&self) -> Sees {
                 match self { $(AnyMechanism::$Variant(_) => <MechanismOf<$Transport>>::SEES_DEPARTURES,)+ }
             }
 
@@ -332,6 +332,12 @@ mod tests {
     }
 
     #[test]
+    fn the_two_ends_of_a_flow_take_less_than_a_kilobyte() {
+        let (sender, receiver) = (size_of::<AnySender>(), size_of::<AnyReceiver>());
+        assert!(sender + receiver <= 900, "{sender} and {receiver} bytes");
+    }
+
+    #[test]
     fn every_transport_says_in_a_sentence_what_it_was_checked_against() {
         for info in TRANSPORTS {
             let how = info.checked.how();
@@ -350,6 +356,25 @@ mod tests {
                     spec.name
                 );
             }
+        }
+    }
+
+    #[test]
+    fn the_ends_of_rdma_flows_are_small() {
+        fn ends<T: Transport>() -> (&'static str, usize, usize) {
+            (T::NAME, size_of::<T::Sender>(), size_of::<T::Receiver>())
+        }
+        use crate::rdma;
+        let all = [
+            ends::<rdma::rocev2::Rocev2>(),
+            ends::<rdma::dcqcn::Dcqcn>(),
+            ends::<rdma::timely::Timely>(),
+            ends::<rdma::hpcc::Hpcc>(),
+            ends::<rdma::dctcp::RdmaDctcp>(),
+            ends::<rdma::pacc::Pacc>(),
+        ];
+        for (name, sender, receiver) in all {
+            assert!(sender <= 376 && receiver <= 176, "{name}: {sender} and {receiver} bytes");
         }
     }
 }

@@ -25,7 +25,7 @@ def print_runs(console: Console, title: str, runs: Mapping[str, Run]) -> None:
     console.print()
     print_heading(console, title)
     print_assumptions(console, runs)
-    if any(run.flows.height for run in runs.values()):
+    if any(run.summary["flows_started"] for run in runs.values()):
         print_texts(console, fct_texts(runs), left=2)
     for name, texts in parts_texts(runs):
         console.print(f"Traffic {name}:", style="bold", markup=False)

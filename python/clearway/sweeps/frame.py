@@ -73,7 +73,7 @@ def measure(run: Run) -> dict[str, Any]:
     utilisation are always of a window, by default without the drain at the end.
     """
     found = shown_head(run)
-    sizes = metrics.fct_by_size(window.flows(run)).to_dicts()
+    sizes = metrics.fct_by_size(window.flows(run, metrics.FCT)).to_dicts()
     every = sizes[-1]
     found |= {f"fct_{key}": every[key] for key in ("mean_s", "p50_s", "p99_s")}
     found |= {key: every[key] for key in ("slowdown_mean", "slowdown_p99")}

@@ -55,7 +55,7 @@ fn per_second(events: u64, span: Span) -> f64 {
 }
 
 /// The event that starts an update of the rate.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Trigger {
     /// A timer starts an update every update period.
     Timer,
@@ -75,7 +75,7 @@ pub trait Feedback {
     fn rate(&self) -> f64;
     /// Updates the rate by the counts of a finished update period.
     fn update(&mut self, period: &Period);
-    /// Returns the event that starts an update.
+    /// Returns the event that starts an update, which never changes.
     fn trigger(&self) -> Trigger {
         Trigger::Timer
     }

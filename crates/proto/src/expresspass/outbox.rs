@@ -292,6 +292,7 @@ impl Outbox {
     }
 
     /// Changes the state of a frame and the counts that depend on it.
+    #[inline(never)]
     fn set_fate(&mut self, index: usize, fate: Fate) {
         let segment = &mut self.segments[index];
         let was = std::mem::replace(&mut segment.fate, fate);

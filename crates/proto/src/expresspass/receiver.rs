@@ -57,13 +57,23 @@ struct SpentCredit {
 /// The receiving end of a credit-based transport, whose feedback control `F` sets the rate of credits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CreditReceiver<F> {
-    config: ReceiverConfig,
+    /// The feedback control, used once per update period and therefore apart.
+    feedback: Box<F>,
+    /// The event that starts an update.
+    trigger: Trigger,
     framing: Framing,
-    feedback: F,
+    /// The update period; `None` for the smoothed round-trip time.
+    period: Option<Span>,
+    /// The weight of a new sample in the smoothed round-trip time.
+    rtt_gain: f64,
+    /// The treatment of data beyond a gap.
+    recovery: Recovery,
+    /// True if a mark on the last data packet stops the credits.
+    stop_by_mark: bool,
     pacer: CreditPacer,
     meter: LossMeter,
     /// The budget of credits, if the sender tells how much there is to send.
-    budget: Option<CreditBudget>,
+    budget: Option<Box<CreditBudget>>,
     /// The number of marked data packets of this update period that echo a credit of this session.
     marked: u64,
     inbox: Inbox,
@@ -97,12 +107,16 @@ impl<F: Feedback> CreditReceiver<F> {
     /// Makes a receiver that waits for a request.
     pub fn new(config: ReceiverConfig, feedback: F, env: &Env) -> CreditReceiver<F> {
         CreditReceiver {
-            config,
+            trigger: feedback.trigger(),
+            feedback: Box::new(feedback),
             framing: env.framing,
-            feedback,
+            period: config.period,
+            rtt_gain: config.rtt_gain,
+            recovery: config.recovery,
+            stop_by_mark: config.stop_by_mark,
             pacer: CreditPacer::new(config.pacer),
             meter: LossMeter::new(config.reorder),
-            budget: config.end_margin.map(CreditBudget::new),
+            budget: config.end_margin.map(|margin| Box::new(CreditBudget::new(margin))),
             marked: 0,
             inbox: Inbox::default(),
             session: 0,
@@ -139,7 +153,7 @@ impl<F: Feedback> CreditReceiver<F> {
     /// Returns the update period.
     fn period(&self) -> Span {
         // With a period of zero, updates would repeat at one instant without end.
-        self.config.period.unwrap_or(self.rtt()).max(Span::from_ns(1))
+        self.period.unwrap_or(self.rtt()).max(Span::from_ns(1))
     }
 
     /// Starts credits for a request of a new session.
@@ -172,13 +186,13 @@ impl<F: Feedback> CreditReceiver<F> {
         self.answer_due = None;
         self.feedback.start(wanted);
         self.pacer.start(cx.now, self.feedback.rate(), cx.rng);
-        if self.feedback.trigger() != Trigger::Credit {
+        if self.trigger != Trigger::Credit {
             self.meter.start(self.pacer.number());
         }
         self.marked = 0;
         self.numbers = [self.pacer.number(); 4];
         self.updated = cx.now;
-        self.update_at = match self.feedback.trigger() {
+        self.update_at = match self.trigger {
             Trigger::Timer => cx.now.saturating_add(self.period()),
             Trigger::Credit | Trigger::Never => Time::MAX,
         };
@@ -213,7 +227,7 @@ impl<F: Feedback> CreditReceiver<F> {
     /// Records the credit that a data packet spent.
     fn on_echo(&mut self, spent: SpentCredit, marked: bool, now: Time) {
         let sample = now.saturating_since(spent.sent);
-        let gain = self.config.rtt_gain;
+        let gain = self.rtt_gain;
         self.srtt = Some(match self.srtt {
             None => sample,
             Some(srtt) => srtt.mul_f64(1.0 - gain) + sample.mul_f64(gain),
@@ -239,7 +253,7 @@ impl<F: Feedback> CreditReceiver<F> {
         if packet.flags.has(Flags::LAST) {
             self.end_at(end);
         }
-        if self.config.recovery == Recovery::GoBack && offset > self.inbox.next() {
+        if self.recovery == Recovery::GoBack && offset > self.inbox.next() {
             // At most one per round trip, since all data on its way is discarded too.
             if cx.now >= self.nack_at {
                 self.nack = true;
@@ -257,10 +271,10 @@ impl<F: Feedback> CreditReceiver<F> {
         if self.inbox.next() > before {
             self.nack_at = cx.now;
         }
-        let marked = self.config.stop_by_mark && packet.flags.has(Flags::EMPTY);
+        let marked = self.stop_by_mark && packet.flags.has(Flags::EMPTY);
         if marked && self.inbox.next() >= end && !is_newer(self.session, session) {
             self.stop(session, packet.sent);
-        } else if self.config.stop_by_mark && self.sending && self.end == Some(self.inbox.next()) {
+        } else if self.stop_by_mark && self.sending && self.end == Some(self.inbox.next()) {
             // The last gap was closed after the marked packet.
             self.stop(self.session, packet.sent);
         }
@@ -289,7 +303,7 @@ impl<F: Feedback> CreditReceiver<F> {
         if self.update_at != Time::MAX {
             self.update_at = now.saturating_add(self.period());
         }
-        match self.feedback.trigger() {
+        match self.trigger {
             Trigger::Credit => self.pacer.set_rate_after_next(self.feedback.rate()),
             Trigger::Timer | Trigger::Never => self.pacer.set_rate(now, self.feedback.rate()),
         }
@@ -317,7 +331,7 @@ impl<F: Feedback> CreditReceiver<F> {
         if !self.is_allowed() {
             return None;
         }
-        if self.feedback.trigger() == Trigger::Credit
+        if self.trigger == Trigger::Credit
             && self.meter.received() > 0
             && cx.now >= self.updated.saturating_add(self.period())
         {

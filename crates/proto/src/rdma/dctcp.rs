@@ -115,7 +115,8 @@ impl RdmaDctcpParams {
 /// The rate law of one flow under DCTCP over RDMA.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RdmaDctcpLaw {
-    config: DctcpConfig,
+    /// The weight of a round trip's marks in `alpha`.
+    g: f64,
     line: Rate,
     min: Rate,
     ai: Rate,
@@ -142,7 +143,7 @@ impl BuildLaw for DctcpConfig {
         let payload_max = env.framing.payload_max as u64;
         let one_packet = || Rate::from_bps_f64(payload_max as f64 * 8.0 / base_rtt.as_secs_f64());
         RdmaDctcpLaw {
-            config: *self,
+            g: self.g,
             line,
             min: self.min_rate.min(line),
             ai: self.ai.unwrap_or_else(one_packet),
@@ -179,7 +180,7 @@ impl RdmaDctcpLaw {
             return false;
         }
         let share = (self.marked as f64 / self.batch as f64).min(1.0);
-        self.alpha = (1.0 - self.config.g) * self.alpha + self.config.g * share;
+        self.alpha = (1.0 - self.g) * self.alpha + self.g * share;
         self.marked = 0;
         self.round_end = Some(ack.snd_nxt);
         self.batch = ack.snd_nxt.saturating_sub(ack.snd_una) / self.payload_max + 1;

@@ -227,10 +227,26 @@ impl RdmaParams for TimelyParams {
     }
 }
 
+/// The constants that the law of a flow needs all along, out of [`TimelyConfig`].
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Constants {
+    variant: Variant,
+    update: UpdateAt,
+    hurry: HurryAfter,
+    scale_updates: bool,
+    hurry_after: u32,
+    segment: u64,
+    alpha: f64,
+    beta: f64,
+    t_low: Span,
+    t_high: Span,
+    min_rtt: Span,
+}
+
 /// The rate law of one TIMELY flow.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TimelyLaw {
-    config: TimelyConfig,
+    config: Constants,
     line: Rate,
     min: Rate,
     ai: Rate,
@@ -262,7 +278,19 @@ impl BuildLaw for TimelyConfig {
             Start::Line => line,
         };
         TimelyLaw {
-            config: *self,
+            config: Constants {
+                variant: self.variant,
+                update: self.update,
+                hurry: self.hurry,
+                scale_updates: self.scale_updates,
+                hurry_after: self.hurry_after,
+                segment: self.segment,
+                alpha: self.alpha,
+                beta: self.beta,
+                t_low: self.t_low,
+                t_high: self.t_high,
+                min_rtt: self.min_rtt,
+            },
             line,
             min,
             ai: self.ai.at(line),

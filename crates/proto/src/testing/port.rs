@@ -72,7 +72,9 @@ impl Port {
     /// A packet arrives: it joins the queue, or is dropped.
     pub fn arrive(&mut self, mut item: Travelling, now: Time) {
         let state = self.state(now);
-        if let Some(mechanism) = self.mechanism.as_mut().filter(|mechanism| mechanism.sees_arrivals()) {
+        if let Some(mechanism) =
+            self.mechanism.as_mut().filter(|mechanism| mechanism.sees_arrivals().has(&item.packet))
+        {
             mechanism.on_arrival(&item.packet, Some(item.flow as u64), state);
         }
         self.seen.packets += 1;
@@ -101,9 +103,7 @@ impl Port {
         self.sent += item.packet.wire as u64;
         self.free_at = now + self.config.rate.time_to_send(Bytes::new(item.packet.wire as u64));
         let state = self.state(now);
-        let flags = item.packet.flags;
-        let sees =
-            |mechanism: &&mut AnyMechanism| mechanism.sees_departures().is_some_and(|seen| flags.has(seen));
+        let sees = |mechanism: &&mut AnyMechanism| mechanism.sees_departures().has(&item.packet);
         if let Some(mechanism) = self.mechanism.as_mut().filter(sees) {
             let extra = item.packet.flags.has(Flags::EXTRA).then_some(&mut item.extra);
             mechanism.on_departure(&mut item.packet, extra, state);

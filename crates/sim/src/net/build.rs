@@ -21,7 +21,7 @@ use crate::ids::{ClassId, Id, IdVec, QueueId};
 use crate::model::{Class, Model, PortModel};
 use crate::trace::Recorder;
 use clearway_proto::port::MarkAt;
-use clearway_proto::{Entity, Rng};
+use clearway_proto::{Entity, Rng, Sees};
 use clearway_topology::{NodeId, PortId, Topology};
 use clearway_units::{Bytes, Span, Time};
 
@@ -136,10 +136,10 @@ impl Network {
             made.card = Some(self.cards.push(Card::new(kind.classes.len())));
         } else if let Some(mechanism) = &kind.mechanism {
             let protocol = mechanism.build(port.rate);
-            let (sees_arrivals, sees_departures) = (protocol.sees_arrivals(), protocol.sees_departures());
+            let (arrivals, departures) = (protocol.sees_arrivals(), protocol.sees_departures());
             let number = self.mechanisms.push(Mechanism::new(protocol, id));
-            made.special.at_arrival = sees_arrivals.then_some(number);
-            made.special.at_departure = sees_departures.map(|flags| (number, flags));
+            made.special.at_arrival = (arrivals != Sees::Nothing).then_some((number, arrivals));
+            made.special.at_departure = (departures != Sees::Nothing).then_some((number, departures));
         }
         made
     }

@@ -174,7 +174,7 @@ impl Network {
         if let Some(plain) = out.plain {
             return self.send_plainly(port, plain, id);
         }
-        if out.arrival_is_special {
+        if out.special_arrivals.has(&self.slab[id].packet) {
             return self.send_specially(port, id);
         }
         if self.slab[id].packet.is_credit() && out.credits.is_some() {
@@ -200,7 +200,7 @@ impl Network {
         let arrival = out.start_frame(packet.wire, start);
         out.counted.add(packet);
         self.launched += 1;
-        if out.departure_is_special {
+        if out.special_departures.has(packet) {
             return self.launch_specially(port, arrival, id);
         }
         self.launch(port, arrival, id);
@@ -258,7 +258,7 @@ impl Network {
         let arrival = out.start_frame(packet.wire, now);
         out.counted.add(packet);
         self.launched += 1;
-        if out.departure_is_special {
+        if out.special_departures.has(packet) {
             return self.launch_specially(port, arrival, id);
         }
         self.launch(port, arrival, id);
@@ -317,9 +317,9 @@ impl Network {
             }
             only
         } else {
-            let (queues, first, paused) = (&self.queues, out.queues, out.paused);
+            let (queues, first, paused, waits) = (&self.queues, out.queues, out.paused, out.waiting > 0);
             let has = |class: ClassId| {
-                let queued = queues.nth(first, class.index()).queue.packets() > 0;
+                let queued = waits && queues.nth(first, class.index()).queue.packets() > 0;
                 (queued || card.is_some_and(|card| card.has(class))) && !paused.has(class)
             };
             match self.arbiter.pick(port, is_host, has) {

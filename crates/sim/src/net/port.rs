@@ -3,7 +3,7 @@
 use super::books::ByReason;
 use super::link::Link;
 use crate::ids::{CardId, ClassSet, CreditsId, LossId, MechanismId, PlainId, QueueId};
-use clearway_proto::{Flags, Framing, Packet};
+use clearway_proto::{Framing, Packet, Sees};
 use clearway_topology::NodeId;
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -31,12 +31,12 @@ pub struct Port {
     pub plain: Option<PlainId>,
     /// Set while the link works in this direction.
     pub up: bool,
-    /// Set if a packet that arrives must take the slow path: the link is down, flow control wants something, a
-    /// mechanism looks at arrivals, or a trace covers the port.
-    pub arrival_is_special: bool,
-    /// Set if a packet that departs must take the slow path: the link loses at random or leads to another part of the
-    /// network, a mechanism looks at departures, or a trace covers the port.
-    pub departure_is_special: bool,
+    /// The packets that must take the slow path when they arrive: all if the link is down, flow control wants
+    /// something, or a trace covers the port; else those that a mechanism looks at.
+    pub special_arrivals: Sees,
+    /// The packets that must take the slow path when they depart: all if the link loses at random or leads to
+    /// another part of the network, or a trace covers the port; else those that a mechanism looks at.
+    pub special_departures: Sees,
     /// The work that flow control has for the port.
     pub control: ControlWork,
     /// The first of the port's queues of data; those of its other classes follow. A plain port has none there.
@@ -88,10 +88,10 @@ impl ControlWork {
 pub struct Special {
     /// The random loss of the link.
     pub loss: Option<LossId>,
-    /// The mechanism that looks at packets that arrive.
-    pub at_arrival: Option<MechanismId>,
-    /// The mechanism that looks at packets that depart, and the flags of those at which it looks.
-    pub at_departure: Option<(MechanismId, Flags)>,
+    /// The mechanism that looks at packets that arrive, and the packets that it sees.
+    pub at_arrival: Option<(MechanismId, Sees)>,
+    /// The mechanism that looks at packets that depart, and the packets that it sees.
+    pub at_departure: Option<(MechanismId, Sees)>,
     /// Set if a trace covers the port.
     pub is_traced: bool,
     /// Set if the link leads to another part of the network.
@@ -142,8 +142,8 @@ impl Port {
             card: None,
             plain: None,
             up: true,
-            arrival_is_special: false,
-            departure_is_special: false,
+            special_arrivals: Sees::Nothing,
+            special_departures: Sees::Nothing,
             control: ControlWork::default(),
             queues,
             owner: port.from,
@@ -178,11 +178,14 @@ impl Port {
         self.up && self.busy_until <= now
     }
 
-    /// Notes whether arrivals and departures must take the slow path, after something changed that decides it.
+    /// Notes which arrivals and departures must take the slow path, after something changed that decides it.
     pub fn settle(&mut self) {
         let Special { loss, at_arrival, at_departure, is_traced, leads_away } = self.special;
-        self.arrival_is_special = !self.up || at_arrival.is_some() || !self.control.is_empty() || is_traced;
-        self.departure_is_special = at_departure.is_some() || loss.is_some() || is_traced || leads_away;
+        let those = |all, mechanism: Option<(MechanismId, Sees)>| {
+            if all { Sees::All } else { mechanism.map_or(Sees::Nothing, |(_, sees)| sees) }
+        };
+        self.special_arrivals = those(!self.up || !self.control.is_empty() || is_traced, at_arrival);
+        self.special_departures = those(loss.is_some() || is_traced || leads_away, at_departure);
     }
 }
 

@@ -19,8 +19,8 @@ pub struct Order {
     quantum: i64,
     /// The class that all packets are in, if there is but one.
     only: Option<ClassId>,
-    /// Set if classes of equal priority share the link, so that what each sends is counted.
-    shares: bool,
+    /// The classes in the order of their priorities, where no two have the same and nothing that they send is counted.
+    strict: Option<Vec<ClassId>>,
 }
 
 /// The state of the turns at one port.
@@ -62,12 +62,14 @@ impl Order {
                 _ => groups.push(vec![member]),
             }
         }
-        Order { groups, classes: classes.len(), quantum, only: None, shares: false }.settle()
+        Order { groups, classes: classes.len(), quantum, only: None, strict: None }.settle()
     }
 
     /// Notes what follows from the groups.
     fn settle(mut self) -> Order {
-        self.shares = self.groups.iter().any(|group| group.len() > 1);
+        let alone =
+            |group: &Vec<(ClassId, i64)>| if let [(class, _)] = group[..] { Some(class) } else { None };
+        self.strict = self.groups.iter().map(alone).collect();
         self.only = match &self.groups[..] {
             [group] if group.len() == 1 => Some(group[0].0),
             _ => None,
@@ -93,6 +95,9 @@ impl Order {
 
     /// The class that may send next, among those for which `has` answers that a packet waits.
     pub fn pick(&self, turns: &mut Turns, has: impl Fn(ClassId) -> bool) -> Option<ClassId> {
+        if let Some(classes) = &self.strict {
+            return classes.iter().copied().find(|&class| has(class));
+        }
         let group = self.groups.iter().find(|group| group.iter().any(|&(class, _)| has(class)))?;
         if let [(class, _)] = group[..] {
             return Some(class);
@@ -119,7 +124,7 @@ impl Order {
     /// Charges a packet of `wire` bytes to its class.
     #[inline]
     pub fn charge(&self, turns: &mut Turns, class: ClassId, wire: u32) {
-        if self.shares {
+        if self.strict.is_none() {
             turns.balance[class] -= wire as i64;
         }
     }

@@ -45,6 +45,11 @@ pub enum Addition<'a> {
     Of(PacketId),
 }
 
+/// The place of an addition. It begins a cache line, in which a port finds where to write its telemetry.
+#[derive(Clone, Serialize, Deserialize)]
+#[repr(align(64))]
+struct Place(Extra);
+
 /// All packets in the network.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Slab {
@@ -52,7 +57,7 @@ pub struct Slab {
     /// The first entry that is free.
     free: Option<PacketId>,
     /// Additions that few packets carry, by packet; only as long as the highest id that ever needed one.
-    extras: IdVec<PacketId, Extra>,
+    extras: IdVec<PacketId, Place>,
 }
 
 impl Slab {
@@ -75,31 +80,31 @@ impl Slab {
 
     /// Keeps the addition of a packet that is flagged [`Flags::EXTRA`].
     pub fn set_extra(&mut self, id: PacketId, from: Addition<'_>) {
-        self.extras.cover(id, Extra::None);
+        self.extras.cover(id, Place(Extra::None));
         match from {
-            Addition::New(extra) => self.extras[id].take_over(extra),
+            Addition::New(extra) => self.extras[id].0.take_over(extra),
             Addition::Of(other) if other == id => {}
-            Addition::Of(other) => self.extras[id] = self.extras[other],
+            Addition::Of(other) => self.extras[id] = self.extras[other].clone(),
         }
     }
 
     /// The addition of a packet that is flagged [`Flags::EXTRA`], also if the packet has just been taken out.
     #[inline]
     pub fn extra(&self, id: PacketId) -> &Extra {
-        &self.extras[id]
+        &self.extras[id].0
     }
 
     /// As [`Slab::extra`], to be changed.
     #[inline]
     pub fn extra_mut(&mut self, id: PacketId) -> &mut Extra {
-        &mut self.extras[id]
+        &mut self.extras[id].0
     }
 
     /// A packet and its addition, if it has one, to be changed.
     pub fn get_both(&mut self, id: PacketId) -> (&mut Parcel, Option<&mut Extra>) {
         let parcel = &mut self.parcels[id];
         let has_extra = parcel.packet.flags.has(Flags::EXTRA);
-        (parcel, self.extras.get_mut(id).filter(|_| has_extra))
+        (parcel, self.extras.get_mut(id).filter(|_| has_extra).map(|place| &mut place.0))
     }
 
     /// The packets in the network, in no meaningful order.

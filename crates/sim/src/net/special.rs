@@ -33,7 +33,9 @@ impl Network {
             // The port has just become free: a packet must not overtake the pause frame that waits for that.
             self.send_frame(port);
         }
-        if let Some(mechanism) = self.ports[port].special.at_arrival {
+        if let Some((mechanism, sees)) = self.ports[port].special.at_arrival
+            && sees.has(&self.slab[id].packet)
+        {
             self.meet_mechanism(mechanism, id);
         }
         let (out, parcel) = (&self.ports[port], &self.slab[id]);
@@ -67,13 +69,21 @@ impl Network {
     #[inline(never)]
     pub(super) fn depart_specially(&mut self, port: PortId, id: PacketId) -> bool {
         let special = self.ports[port].special;
-        if let Some((mechanism, flags)) = special.at_departure
-            && self.slab[id].packet.flags.has(flags)
+        if let Some((mechanism, sees)) = special.at_departure
+            && sees.has(&self.slab[id].packet)
         {
             let state = self.port_state(port);
             let (parcel, extra) = self.slab.get_both(id);
             self.mechanisms[mechanism].protocol.on_departure(&mut parcel.packet, extra, state);
         }
+        (special.is_traced || special.loss.is_some()) && self.is_lost(port, id)
+    }
+
+    /// A packet leaves a port whose link loses, or that a trace covers. Answers whether it is lost.
+    #[cold]
+    #[inline(never)]
+    fn is_lost(&mut self, port: PortId, id: PacketId) -> bool {
+        let special = self.ports[port].special;
         if special.is_traced {
             self.tap_departure(port, id);
         }

@@ -1,7 +1,5 @@
 """No figure of the paper, but the run that its authors' code takes longest for: 20,000 flows of the web-search
-workload on their fat tree of 192 hosts, 3:1 oversubscribed at its ToRs, at a load of 0.6. Their ns-2 took 933
-CPU-seconds for it, on a machine like the one on which Clearway is built (measured by us with their code, not stated
-in the paper).
+workload on their fat tree of 192 hosts, 3:1 oversubscribed at its ToRs, at a load of 0.6.
 
 Chosen here: the arrival rate from the mean size that their scripts state, alpha = w_init = 1/16 (section 6.3), 1 us
 of host delay as in their scripts; beside it their feedback and constants (profiles `ns2`, `ns2-fat-tree`). At quick

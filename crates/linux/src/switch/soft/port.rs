@@ -153,11 +153,12 @@ impl SoftPort {
     /// Tells the mechanism of a data packet that arrives.
     fn tell(&mut self, segment: Option<&Segment>, name: Option<u64>, wire: u32, now: Time) {
         let state = self.state(now);
-        if let Some(mechanism) = self.mechanism.as_mut().filter(|mechanism| mechanism.sees_arrivals()) {
-            let payload = segment.map_or(0, |segment| u32::from(segment.payload));
-            let capable = segment.is_some_and(|segment| segment.ecn != Ecn::NotCapable);
-            let flags = Flags::NONE.with_if(capable, Flags::ECN_CAPABLE);
-            let packet = Packet::data(Header::data(0), payload, wire, now).with_flags(flags);
+        let Some(mechanism) = &mut self.mechanism else { return };
+        let payload = segment.map_or(0, |segment| u32::from(segment.payload));
+        let capable = segment.is_some_and(|segment| segment.ecn != Ecn::NotCapable);
+        let flags = Flags::NONE.with_if(capable, Flags::ECN_CAPABLE);
+        let packet = Packet::data(Header::data(0), payload, wire, now).with_flags(flags);
+        if mechanism.sees_arrivals().has(&packet) {
             mechanism.on_arrival(&packet, name, state);
         }
     }

@@ -20,10 +20,26 @@ const AFTER_ALPHA: Span = Span::from_ns(1);
 /// The shortest period of anything that repeats.
 const TICK_MIN: Span = Span::from_ns(1);
 
+/// The constants that the law of a flow needs all along, out of [`DcqcnConfig`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Constants {
+    reaction: Reaction,
+    notice: Notice,
+    alpha_from: AlphaFrom,
+    hyper: Hyper,
+    clamp_target: bool,
+    fast_recovery: u32,
+    g: f64,
+    alpha_period: Span,
+    decrease_interval: Span,
+    increase_timer: Span,
+    byte_counter: Option<u64>,
+}
+
 /// The rate law of one DCQCN flow.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DcqcnLaw {
-    config: DcqcnConfig,
+    config: Constants,
     /// The rate of the host's own link, which the flow never exceeds.
     line: Rate,
     /// The least rate of the flow.
@@ -64,14 +80,21 @@ impl BuildLaw for DcqcnConfig {
 
     fn build(&self, env: &Env) -> DcqcnLaw {
         let line = env.line_rate;
-        let config = DcqcnConfig {
+        let config = Constants {
+            reaction: self.reaction,
+            notice: self.notice,
+            alpha_from: self.alpha_from,
+            hyper: self.hyper,
+            clamp_target: self.clamp_target,
+            fast_recovery: self.fast_recovery,
+            g: self.g,
             alpha_period: self.alpha_period.max(TICK_MIN),
             increase_timer: self.increase_timer.max(TICK_MIN),
             decrease_interval: match self.reaction {
                 Reaction::OnCnp => self.decrease_interval,
                 Reaction::Ticks => self.decrease_interval.max(TICK_MIN),
             },
-            ..*self
+            byte_counter: self.byte_counter,
         };
         DcqcnLaw {
             config,

@@ -273,6 +273,15 @@ impl BuildLaw for HpccConfig {
     }
 }
 
+/// The picoseconds of a second.
+const PS_PER_S: f64 = 1e12;
+
+/// A number below 2^63 as a float, which takes one instruction; from the whole range of 64 bits it takes several.
+#[inline]
+fn float(number: u64) -> f64 {
+    number as i64 as f64
+}
+
 impl Units {
     /// A hop as the header holds it. Wrapping is left to the differences, which are the same.
     #[inline]
@@ -318,7 +327,7 @@ impl HpccLaw {
             self.store(hops);
             return false;
         }
-        let mut most: Option<(f64, f64)> = None;
+        let mut most: Option<(f64, Span)> = None;
         for (hop, last) in hops.iter().zip(&mut self.last) {
             let new = HpccLaw::read(self.units, hop);
             let old = std::mem::replace(last, new);
@@ -327,21 +336,21 @@ impl HpccLaw {
             if tau.is_zero() || hop.rate.is_zero() {
                 continue;
             }
-            let link = hop.rate.as_bps_f64();
-            let sending = sent as f64 * 8.0 / tau.as_secs_f64() / link;
+            let link = float(hop.rate.as_bps());
+            let sending = float(sent) * 8.0 / (float(tau.as_ps()) / PS_PER_S) / link;
             // qlen / (B T), by the window at line rate: W = R_max T. Most ports have no queue, and no divisions then.
             let queue = new.queued.min(old.queued);
             let waiting = match queue {
                 0 => 0.0,
-                _ => queue as f64 * self.line.as_bps_f64() / link / self.window.full() as f64,
+                _ => float(queue) * float(self.line.as_bps()) / link / float(self.window.full()),
             };
             let u = sending + waiting;
             if most.is_none_or(|(top, _)| u > top) {
-                most = Some((u, tau.as_ps() as f64));
+                most = Some((u, tau));
             }
         }
         let Some((u, tau)) = most else { return false };
-        let tau = tau.min(self.base_rtt);
+        let tau = float(tau.as_ps()).min(self.base_rtt);
         self.u = (self.u * (self.base_rtt - tau) + u * tau) / self.base_rtt;
         true
     }

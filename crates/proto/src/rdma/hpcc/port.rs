@@ -1,6 +1,6 @@
 //! HPCC's telemetry at an output port: packets that ask for it carry the state of each link on their way.
 
-use crate::mechanism::{NoConstants, PortMechanism, PortState};
+use crate::mechanism::{NoConstants, PortMechanism, PortState, Sees};
 use crate::packet::{Extra, Flags, Hop, Hops, Packet};
 use clearway_units::Rate;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub struct TelemetryPort {
 impl PortMechanism for TelemetryPort {
     type Config = NoConstants;
     const NAME: &'static str = "telemetry";
-    const SEES_DEPARTURES: Option<Flags> = Some(Flags::TELEMETRY);
+    const SEES_DEPARTURES: Sees = Sees::Telemetry;
 
     fn new(_: &NoConstants, rate: Rate) -> TelemetryPort {
         TelemetryPort { rate }

@@ -1,7 +1,7 @@
 //! PACC at one output port: Algorithm 1 of the paper and the schedule of notifications.
 
 use super::{FlowTable, PaccConfig, Pending, PiController, Rounding};
-use crate::mechanism::{PortMechanism, PortState};
+use crate::mechanism::{PortMechanism, PortState, Sees};
 use crate::packet::{Kind, Packet};
 use clearway_units::{Rate, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,7 @@ const AVERAGE_NOTHING: f64 = 1.0;
 impl PortMechanism for PaccPort {
     type Config = PaccConfig;
     const NAME: &'static str = "PACC controller";
-    const SEES_ARRIVALS: bool = true;
+    const SEES_ARRIVALS: Sees = Sees::Data;
     const SENDS_CNPS: bool = true;
 
     fn new(config: &PaccConfig, rate: Rate) -> PaccPort {

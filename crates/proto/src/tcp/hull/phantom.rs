@@ -1,7 +1,7 @@
 //! The phantom queue of HULL (NSDI'12): a counter beside a link that drains more slowly than the link, and so marks
 //! packets before a real queue forms.
 
-use crate::mechanism::{PortMechanism, PortState};
+use crate::mechanism::{PortMechanism, PortState, Sees};
 use crate::packet::{Extra, Flags, Packet};
 use clearway_schema::{Auto, declare};
 use clearway_units::{Bytes, Rate, Time};
@@ -46,7 +46,7 @@ impl PortMechanism for PhantomQueue {
     const NAME: &'static str = "phantom queue";
     const PREFIX: &'static str = "phantom";
     const KEYS: &'static [&'static str] = &["drain", "threshold"];
-    const SEES_DEPARTURES: Option<Flags> = Some(Flags::NONE);
+    const SEES_DEPARTURES: Sees = Sees::All;
 
     fn new(config: &PhantomConfig, rate: Rate) -> PhantomQueue {
         PhantomQueue {

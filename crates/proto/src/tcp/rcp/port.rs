@@ -14,8 +14,8 @@
 //!   packet have an empty queue.
 //! - A packet whose arrival spans the end of an interval counts in the interval in which its arrival began.
 
-use crate::mechanism::{PortMechanism, PortState};
-use crate::packet::{Extra, Flags, Header, Packet};
+use crate::mechanism::{PortMechanism, PortState, Sees};
+use crate::packet::{Extra, Header, Packet};
 use clearway_schema::declare;
 use clearway_units::{Rate, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -71,8 +71,8 @@ impl PortMechanism for RcpRate {
     const NAME: &'static str = "RCP rate";
     const PREFIX: &'static str = "rcp";
     const KEYS: &'static [&'static str] = &["alpha", "beta", "gamma"];
-    const SEES_ARRIVALS: bool = true;
-    const SEES_DEPARTURES: Option<Flags> = Some(Flags::NONE);
+    const SEES_ARRIVALS: Sees = Sees::All;
+    const SEES_DEPARTURES: Sees = Sees::All;
 
     fn new(config: &RcpConfig, rate: Rate) -> RcpRate {
         let interval = config.initial_rtt.min(config.interval_max);
