@@ -47,6 +47,7 @@ every = "50 us"
 
 [[sample]]
 what = "throughput"
+traffic = "web"
 every = "50 us"
 """
 
