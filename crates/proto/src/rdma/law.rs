@@ -50,7 +50,7 @@ pub trait RateLaw {
         let _ = now;
     }
 
-    /// Notes that a data packet of `wire` bytes leaves.
+    /// Notes that a data packet of `wire` bytes leaves. It may change the window only together with the rate.
     fn on_sent(&mut self, wire: u32, now: Time) {
         let _ = (wire, now);
     }

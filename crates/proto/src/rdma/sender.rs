@@ -65,7 +65,7 @@ pub struct Sender<L> {
     last_wire: u32,
     /// The rate from which `pace_at` was computed.
     pace: Rate,
-    /// The window of the law, as of the last input.
+    /// The window of the law, as of the last event of which the law heard.
     window: u64,
     /// The time between two packets is rounded down to a multiple of this.
     pacing_grain: Span,
@@ -162,15 +162,20 @@ impl<L: RateLaw> Sender<L> {
         self.last_sent + self.pace.time_to_send_below(size, self.pacing_grain)
     }
 
-    /// Takes over a new window and a new pace after an input, and sets the timer for a packet that waits for the pace.
+    /// Takes over a new pace after an input, and sets the timer for a packet that waits for it.
     #[inline]
     fn repace(&mut self, now: Time) {
-        self.window = self.law.window();
         let pace = self.law.rate();
         if L::REPACES && pace != self.pace {
             self.pace = pace;
             self.pace_at = self.next_pace_at();
         }
+        self.wait_for_pace(now);
+    }
+
+    /// Sets the timer for a packet that waits for the pace.
+    #[inline]
+    fn wait_for_pace(&mut self, now: Time) {
         self.pace_timer =
             if self.pace_at > now && self.next_segment().is_some() { self.pace_at } else { Time::MAX };
     }
@@ -235,6 +240,7 @@ impl<L: RateLaw> Sender<L> {
             hops: extra.hops(),
         };
         self.law.on_ack(&event, cx.now);
+        self.window = self.law.window();
         if acked > 0 || !self.is_outstanding() {
             self.backoff = 0;
             self.arm_rto(cx.now);
@@ -249,6 +255,7 @@ impl<L: RateLaw> Endpoint for Sender<L> {
             Header::Cnp => {
                 cx.stats.notifications += 1;
                 self.law.on_cnp(cx.now);
+                self.window = self.law.window();
             }
             _ => return,
         }
@@ -258,6 +265,7 @@ impl<L: RateLaw> Endpoint for Sender<L> {
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
         if cx.now >= self.law.next_timeout() {
             self.law.on_timeout(cx.now);
+            self.window = self.law.window();
         }
         if cx.now >= self.rto_at {
             cx.stats.timeouts += 1;
@@ -317,9 +325,13 @@ impl<L: RateLaw> endpoint::Sender for Sender<L> {
         cx.stats.retransmits += segment.again as u64;
         self.law.on_sent(packet.wire, cx.now);
         (self.last_sent, self.last_wire) = (cx.now, packet.wire);
-        self.pace = self.law.rate();
+        let pace = self.law.rate();
+        if pace != self.pace {
+            self.pace = pace;
+            self.window = self.law.window();
+        }
         self.pace_at = self.next_pace_at();
-        self.repace(cx.now);
+        self.wait_for_pace(cx.now);
         if self.rto_at == Time::MAX {
             self.arm_rto(cx.now);
         }

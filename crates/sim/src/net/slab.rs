@@ -103,8 +103,11 @@ impl Slab {
     /// A packet and its addition, if it has one, to be changed.
     pub fn get_both(&mut self, id: PacketId) -> (&mut Parcel, Option<&mut Extra>) {
         let parcel = &mut self.parcels[id];
-        let has_extra = parcel.packet.flags.has(Flags::EXTRA);
-        (parcel, self.extras.get_mut(id).filter(|_| has_extra).map(|place| &mut place.0))
+        let extra = match parcel.packet.flags.has(Flags::EXTRA) {
+            true => Some(&mut self.extras[id].0),
+            false => None,
+        };
+        (parcel, extra)
     }
 
     /// The packets in the network, in no meaningful order.

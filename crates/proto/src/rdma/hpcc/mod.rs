@@ -216,11 +216,12 @@ pub struct HpccLaw {
     last: Box<[Reading]>,
 }
 
-/// The entry of a port in telemetry, as the law reads it.
+/// The entry of a port in telemetry, as the law reads it: exact, or in the units of the ns-3 header's fields.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Reading {
-    left: Time,
-    /// The bytes sent, in units of [`Units::bytes`] where there are units.
+    /// The time at which the packet left, in picoseconds or in nanoseconds.
+    left: u64,
+    /// The bytes sent, or as many units of [`Units::bytes`].
     sent: u64,
     /// The bytes that wait.
     queued: u64,
@@ -287,17 +288,16 @@ impl Units {
     #[inline]
     fn read(self, hop: &Hop) -> Reading {
         Reading {
-            left: Time::from_ps(hop.left.as_ps() / 1000 * 1000),
+            left: hop.left.as_ps() / 1000,
             sent: hop.sent.saturating_sub(self.own) / self.bytes,
             queued: if hop.queued < self.queue { 0 } else { hop.queued / self.queue * self.queue },
         }
     }
 
-    /// Differences of times, and of bytes sent in these units, as fields of 24 and 20 bits show them; both in whole.
+    /// Differences of times in nanoseconds, and of bytes sent in these units, as fields of 24 and 20 bits show them.
     #[inline]
-    fn wrap(self, time: Span, units: u64) -> (Span, u64) {
-        let ns = (time.as_ps() / 1000) & 0xff_ffff;
-        (Span::from_ns(ns), (units & 0xf_ffff) * self.bytes)
+    fn wrap(self, ns: u64, units: u64) -> (Span, u64) {
+        (Span::from_ns(ns & 0xff_ffff), (units & 0xf_ffff) * self.bytes)
     }
 }
 
@@ -312,7 +312,7 @@ impl HpccLaw {
     fn read(units: Option<Units>, hop: &Hop) -> Reading {
         match units {
             Some(units) => units.read(hop),
-            None => Reading { left: hop.left, sent: hop.sent, queued: hop.queued },
+            None => Reading { left: hop.left.as_ps(), sent: hop.sent, queued: hop.queued },
         }
     }
 
@@ -327,29 +327,35 @@ impl HpccLaw {
             self.store(hops);
             return false;
         }
-        let mut most: Option<(f64, Span)> = None;
+        // No link has a negative load.
+        let mut most = (-1.0, Span::ZERO);
         for (hop, last) in hops.iter().zip(&mut self.last) {
             let new = HpccLaw::read(self.units, hop);
             let old = std::mem::replace(last, new);
-            let (tau, sent) = (new.left.saturating_since(old.left), new.sent.saturating_sub(old.sent));
-            let (tau, sent) = self.units.map_or((tau, sent), |units| units.wrap(tau, sent));
+            let (time, sent) = (new.left.saturating_sub(old.left), new.sent.saturating_sub(old.sent));
+            let (tau, sent) = match self.units {
+                Some(units) => units.wrap(time, sent),
+                None => (Span::from_ps(time), sent),
+            };
             if tau.is_zero() || hop.rate.is_zero() {
                 continue;
             }
             let link = float(hop.rate.as_bps());
             let sending = float(sent) * 8.0 / (float(tau.as_ps()) / PS_PER_S) / link;
             // qlen / (B T), by the window at line rate: W = R_max T. Most ports have no queue, and no divisions then.
-            let queue = new.queued.min(old.queued);
-            let waiting = match queue {
+            let waiting = match new.queued.min(old.queued) {
                 0 => 0.0,
-                _ => float(queue) * float(self.line.as_bps()) / link / float(self.window.full()),
+                queue => float(queue) * float(self.line.as_bps()) / link / float(self.window.full()),
             };
             let u = sending + waiting;
-            if most.is_none_or(|(top, _)| u > top) {
-                most = Some((u, tau));
+            if u > most.0 {
+                most = (u, tau);
             }
         }
-        let Some((u, tau)) = most else { return false };
+        let (u, tau) = most;
+        if u < 0.0 {
+            return false;
+        }
         let tau = float(tau.as_ps()).min(self.base_rtt);
         self.u = (self.u * (self.base_rtt - tau) + u * tau) / self.base_rtt;
         true
