@@ -42,20 +42,22 @@ def fct_by_size(flows: pl.DataFrame) -> pl.DataFrame:
     `slowdown_p99`. Unfinished flows count nowhere but in `unfinished`. Percentiles lie between the two nearest
     flows, in proportion (NumPy's default).
     """
-    flows = with_bucket(flows)
-    parts = [(name, flows.filter(pl.col("bucket") == name)) for name, _, _ in BUCKETS]
-    rows = [fct_row(name, part) for name, part in [*parts, ("all", flows)] if part.height or name == "all"]
-    return pl.DataFrame(rows)
+    rows = []
+    for name, least, above in BUCKETS:
+        part = flows.lazy().filter(pl.col("size_bytes") >= least, pl.col("size_bytes") < above)
+        if (found := part.select("fct_s", "slowdown").collect()).height:
+            rows.append(fct_row(name, found))
+    return pl.DataFrame([*rows, fct_row("all", flows)])
 
 
 def fct_row(bucket: str, flows: pl.DataFrame) -> dict[str, object]:
     """One row of `fct_by_size`."""
-    done = completed(flows)
-    fct, slowdown = done["fct_s"].to_numpy(), done["slowdown"].to_numpy()
+    done = flows["fct_s"].is_not_nan()
+    fct, slowdown = (flows[name].filter(done).to_numpy() for name in ("fct_s", "slowdown"))
     return {
         "bucket": bucket,
-        "flows": done.height,
-        "unfinished": flows.height - done.height,
+        "flows": len(fct),
+        "unfinished": flows.height - len(fct),
         "mean_s": mean(fct),
         "p50_s": percentile(fct, 50),
         "p99_s": percentile(fct, 99),

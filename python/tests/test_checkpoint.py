@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -116,6 +117,7 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_files_of_one_that_ne
         if said is None:
             assert files(place) == whole
             assert not state.parent.exists()
+            shutil.rmtree(place)  # Results of an interrupted run would go beside those that are finished.
         else:
             done += 1
             if "Going on from" in said:

@@ -1,7 +1,7 @@
 //! The bare forwarding loop: packets that circle on their paths, with the wheel, the slab and the ports' clocks and
 //! nothing else. Its speed bounds that of every simulation on this engine; `make bench` shows both.
 
-use crate::engine::{Agenda, EventKind};
+use crate::engine::{AHEAD, Agenda, EventKind, exceeds_cache, prefetch};
 use crate::ids::{ClassId, FlowSlot, Id, IdVec, PacketId};
 use crate::model::{Model, Pattern};
 use crate::net::{Parcel, Paths, Slab, Way, horizon};
@@ -78,11 +78,15 @@ impl Bare {
 
     /// Runs to the stop time. Returns link transmissions and events.
     pub fn run(&mut self) -> (u64, u64) {
+        let fetches_ahead = exceeds_cache(self.slab.size() + self.ports.size());
         let mut moved = 0;
         while let Some(event) = self.agenda.pop() {
             let now = event.at();
             if now > self.stop {
                 break;
+            }
+            if fetches_ahead {
+                self.look_ahead();
             }
             let EventKind::Arrive(id) = event.kind() else { unreachable!("nothing else is scheduled") };
             let parcel = &mut self.slab[id];
@@ -99,5 +103,21 @@ impl Bare {
             moved += 1;
         }
         (moved, moved)
+    }
+
+    /// Fetches what the next events need, as the simulator does: first the packet, then the port.
+    #[inline]
+    fn look_ahead(&self) {
+        let packet = |ahead| match self.agenda.peek(ahead)?.kind() {
+            EventKind::Arrive(id) => Some(id),
+            _ => None,
+        };
+        if let Some(id) = packet(AHEAD * 2) {
+            prefetch(&self.slab[id]);
+            prefetch(&self.loops[id]);
+        }
+        if let Some(parcel) = packet(AHEAD).map(|id| &self.slab[id]).filter(|parcel| parcel.hops_left > 0) {
+            prefetch(&self.ports[self.paths.port(parcel.hop)]);
+        }
     }
 }

@@ -155,7 +155,7 @@ impl Event {
         (self.at as u128) << 64 | (self.origin_kind >> KIND_BITS) as u128
     }
 
-    /// The number of low bits of the time that are in [`Event::key`].
+    /// The number of low bits of the time that are in [`Event::key`]; those of the entity are below.
     pub const KEY_BITS: u32 = u64::BITS - (u32::BITS - KIND_BITS);
 
     /// The order among events whose times differ in their lowest [`Event::KEY_BITS`] bits alone, as a number that one

@@ -1,5 +1,13 @@
 //! Fetching into the cache what an event will need, while those before it are handled.
 
+/// Events between the steps in which what an event needs is fetched: about the time of a miss.
+pub const AHEAD: usize = 3;
+
+/// Answers whether so many bytes are more than a core's own cache holds, so that fetching ahead pays.
+pub fn exceeds_cache(bytes: usize) -> bool {
+    bytes > 1 << 20
+}
+
 /// Asks for the cache line in which `place` starts. This is a hint: it changes how long things take and nothing else.
 #[inline(always)]
 #[allow(unsafe_code)]

@@ -17,6 +17,9 @@ const WIDE: usize = 1024;
 /// The number of near buckets that a wide one spans, as a power of two.
 const SPAN: u32 = 8;
 
+/// The most events that are sorted by insertion, which needs no keys of its own.
+const FEW: usize = 20;
+
 /// Pending events in their order.
 ///
 /// Near events lie unsorted in buckets of equal width; a bucket is sorted when it becomes current. That makes a push
@@ -29,6 +32,9 @@ pub struct Wheel {
     current: Vec<Event>,
     /// The index of the first event of the current bucket that is still pending.
     next: usize,
+    /// The keys of the events of a bucket while it is sorted.
+    #[serde(skip)]
+    keys: Vec<u64>,
     /// The number of the current bucket, counted from the start of time.
     cursor: u64,
     /// The width of a near bucket, as a power of two: 2^shift picoseconds.
@@ -56,6 +62,7 @@ impl Wheel {
         Wheel {
             current: Vec::new(),
             next: 0,
+            keys: Vec::new(),
             cursor: 0,
             shift: width.next_power_of_two().trailing_zeros().min(Event::KEY_BITS),
             near_end: NEAR as u64,
@@ -168,10 +175,28 @@ impl Wheel {
         self.turn_to(next);
         self.current.clear();
         self.next = 0;
-        std::mem::swap(&mut self.current, self.near.take(next));
-        // A stable sort: an entity's events for one time stay in the order in which it scheduled them.
-        self.current.sort_by_key(Event::key);
+        self.sort(next);
         true
+    }
+
+    /// Moves the events of a bucket in their order to `current`, which is empty. An entity's events for one time stay in
+    /// the order in which it scheduled them.
+    #[inline]
+    fn sort(&mut self, bucket: u64) {
+        let events = self.near.take(bucket);
+        // The bits of a key that are the same in the whole bucket make room for the event's place in it.
+        let place_bits = Event::KEY_BITS - self.shift;
+        if events.len() <= FEW || events.len() >> place_bits > 0 {
+            std::mem::swap(&mut self.current, events);
+            return self.current.sort_by_key(Event::key);
+        }
+        let key = |(place, event): (usize, &Event)| event.key() << place_bits | place as u64;
+        self.keys.clear();
+        self.keys.extend(events.iter().enumerate().map(key));
+        self.keys.sort_unstable();
+        let place = |key: &u64| (key & ((1 << place_bits) - 1)) as usize;
+        self.current.extend(self.keys.iter().map(|key| events[place(key)]));
+        events.clear();
     }
 
     /// Moves the cursor to a bucket, and brings near what now is.

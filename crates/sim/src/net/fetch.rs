@@ -2,17 +2,33 @@
 
 use super::network::Network;
 use super::port::Port;
-use crate::engine::{Event, EventKind, prefetch};
+use crate::engine::{AHEAD, Event, EventKind, exceeds_cache, prefetch};
 
 impl Network {
-    /// Answers whether the network is too large for a core's own cache, so that fetching ahead pays.
+    /// Answers whether the network with its packets is too large for a core's own cache, so that fetching ahead pays.
+    /// Packets come and go, so this is asked again and again.
     pub fn is_large(&self) -> bool {
-        self.ports.size() + self.queues.size() + self.plain.size() + self.credits.size() > 1 << 20
+        let ports = self.ports.size() + self.queues.size() + self.plain.size() + self.credits.size();
+        exceeds_cache(ports + self.slab.size())
+    }
+
+    /// Fetches what the next events need: those of one bucket are sorted already, so that is known.
+    #[inline]
+    pub fn look_ahead(&self) {
+        if let Some(event) = self.agenda.peek(AHEAD * 3) {
+            self.fetch_first(event);
+        }
+        if let Some(event) = self.agenda.peek(AHEAD * 2) {
+            self.fetch_second(event);
+        }
+        if let Some(event) = self.agenda.peek(AHEAD) {
+            self.fetch_third(event);
+        }
     }
 
     /// Fetches what an event will need first: its packet or its port.
     #[inline]
-    pub fn fetch_first(&self, event: Event) {
+    fn fetch_first(&self, event: Event) {
         match event.kind() {
             EventKind::Arrive(id) => prefetch(&self.slab[id]),
             EventKind::Wake(port) => fetch_port(&self.ports[port]),
@@ -22,7 +38,7 @@ impl Network {
 
     /// Fetches what an event will need next: the port to which its packet goes, or the queue that its port serves.
     #[inline]
-    pub fn fetch_second(&self, event: Event) {
+    fn fetch_second(&self, event: Event) {
         match event.kind() {
             EventKind::Arrive(id) => {
                 let parcel = &self.slab[id];
@@ -43,7 +59,7 @@ impl Network {
 
     /// Fetches what an event will need last: the queue that its packet may join, or the packet that leaves one.
     #[inline]
-    pub fn fetch_third(&self, event: Event) {
+    fn fetch_third(&self, event: Event) {
         match event.kind() {
             EventKind::Arrive(id) => {
                 let parcel = &self.slab[id];

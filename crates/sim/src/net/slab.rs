@@ -78,6 +78,11 @@ impl Slab {
         self.free = Some(id);
     }
 
+    /// The memory that packets take, in bytes: as many as were ever in the network at once.
+    pub fn size(&self) -> usize {
+        self.parcels.size()
+    }
+
     /// Keeps the addition of a packet that is flagged [`Flags::EXTRA`].
     pub fn set_extra(&mut self, id: PacketId, from: Addition<'_>) {
         self.extras.cover(id, Place(Extra::None));

@@ -52,7 +52,7 @@ impl Simulation {
         let watches_rtt = !model.samples.iter().all(is_periodic);
         let shares = Shares::new(model);
         let is_prompt = shares.any() || model.traffic.iter().any(Traffic::opens_anew);
-        let region = |net| Region::new(model, watches_rtt, is_prompt, net);
+        let region = |_| Region::new(model, watches_rtt, is_prompt);
         let width = Partition::width(model);
         let mut sim = Simulation {
             regions: nets.iter().map(region).collect(),

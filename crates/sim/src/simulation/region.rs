@@ -12,9 +12,6 @@ use clearway_proto::{Header, Packet};
 use clearway_units::{Span, Time};
 use std::sync::Arc;
 
-/// Events between the steps in which what an event needs is fetched: about the time of a miss.
-const AHEAD: usize = 3;
-
 /// The smallest step of time.
 pub const TICK: Span = Span::from_ps(1);
 
@@ -33,8 +30,6 @@ pub struct Region {
     pub(super) watches_rtt: bool,
     /// Set if the whole run must hear of each note before any later event.
     pub(super) is_prompt: bool,
-    /// Set if fetching ahead what events will need pays: where packets and ports exceed the cache.
-    pub(super) fetches_ahead: bool,
     /// The time before which events are handled.
     pub(super) until: Time,
     /// The place of the last event among those of its time.
@@ -47,7 +42,7 @@ pub struct Region {
 
 impl Region {
     /// A region of a model, yet without ends of flows and without rounds.
-    pub fn new(model: &Arc<Model>, watches_rtt: bool, is_prompt: bool, net: &Network) -> Region {
+    pub fn new(model: &Arc<Model>, watches_rtt: bool, is_prompt: bool) -> Region {
         Region {
             hosts: Hosts::new(model),
             rounds: model.traffic.iter().map(|_| None).collect(),
@@ -56,7 +51,6 @@ impl Region {
             rtts: Vec::new(),
             watches_rtt,
             is_prompt,
-            fetches_ahead: net.is_large(),
             until: Time::ZERO,
             rank: 0,
             last: Time::ZERO,
@@ -68,6 +62,8 @@ impl Region {
     /// `most` of them. Answers the time before which all are handled; `None` if there were too many.
     pub fn run(&mut self, net: &mut Network, until: Time, most: u64) -> Option<Time> {
         self.until = until;
+        // Fetching ahead what events will need pays where packets and ports exceed the cache.
+        let fetches_ahead = net.is_large();
         for handled in 0..most {
             let Some(event) = net.agenda.pop_before(self.until) else {
                 self.rest(net, handled);
@@ -76,8 +72,8 @@ impl Region {
             debug_assert!(event.at() >= net.now(), "time runs backwards");
             net.agenda.now = event.at();
             self.rank = event.place();
-            if self.fetches_ahead {
-                look_ahead(net);
+            if fetches_ahead {
+                net.look_ahead();
             }
             self.handle(event, net);
         }
@@ -229,19 +225,5 @@ impl Region {
                 self.round_progress(name, net);
             }
         }
-    }
-}
-
-/// Fetches what the next events need: those of one bucket are sorted already, so that is known.
-#[inline]
-fn look_ahead(net: &Network) {
-    if let Some(event) = net.agenda.peek(AHEAD * 3) {
-        net.fetch_first(event);
-    }
-    if let Some(event) = net.agenda.peek(AHEAD * 2) {
-        net.fetch_second(event);
-    }
-    if let Some(event) = net.agenda.peek(AHEAD) {
-        net.fetch_third(event);
     }
 }
