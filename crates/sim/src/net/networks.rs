@@ -5,16 +5,14 @@
 //! link between parts is shorter than the time between two such moments.
 
 use super::books::{Books, Lines};
-use super::flow_control::{FlowControl, FlowControlSummary, Frame, Wait, stuck};
+use super::exchange::Exchange;
+use super::flow_control::{FlowControl, FlowControlSummary, Wait, stuck};
 use super::network::Network;
 use super::paths::{Paths, Route};
 use super::port::Port;
-use super::slab::{Addition, Parcel};
-use crate::engine::EventKind;
-use crate::ids::{ClassId, FlowSlot, PacketId};
+use crate::ids::{ClassId, FlowSlot};
 use crate::model::Model;
 use crate::trace::Recorder;
-use clearway_proto::{Extra, Flags};
 use clearway_topology::{NodeId, PortId, Topology};
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -25,49 +23,6 @@ pub struct Networks {
     parts: Vec<Network>,
     /// The part of each node; empty if there is one part.
     part_of: Vec<u32>,
-}
-
-/// Something that goes on in another part.
-#[derive(Serialize, Deserialize)]
-pub struct Handover {
-    /// The port from which it comes.
-    pub port: PortId,
-    /// The time at which it arrives.
-    pub at: Time,
-    /// What it is.
-    pub what: Crossing,
-}
-
-/// What crosses a link between parts.
-#[allow(clippy::large_enum_variant)] // Nearly all are packets.
-#[derive(Serialize, Deserialize)]
-pub enum Crossing {
-    /// A packet; its addition, if it has one, is the next of those beside.
-    Packet(Parcel),
-    /// A pause frame for this port.
-    Frame(PortId, Frame),
-}
-
-/// What a part hands over to another one.
-#[derive(Serialize, Deserialize)]
-pub struct Batch {
-    /// The time of the first arrival; [`Time::MAX`] if there is none.
-    first: Time,
-    /// What crosses, in the order in which it was sent.
-    pub items: Vec<Handover>,
-    /// The additions of those packets that have one, in their order.
-    pub extras: Vec<Extra>,
-}
-
-/// What a part of a network hands over to the others, and gets from them.
-#[derive(Serialize, Deserialize)]
-pub struct Exchange {
-    /// The part of each node.
-    part_of: Vec<u32>,
-    /// What is to go to each part.
-    outboxes: Vec<Batch>,
-    /// What came from each part.
-    inboxes: Vec<Batch>,
 }
 
 impl Networks {
@@ -332,97 +287,5 @@ impl Networks {
             }
         }
         stuck(waits)
-    }
-}
-
-impl Batch {
-    /// A batch of nothing.
-    const EMPTY: Batch = Batch { first: Time::MAX, items: Vec::new(), extras: Vec::new() };
-
-    fn push(&mut self, item: Handover) {
-        self.first = self.first.min(item.at);
-        self.items.push(item);
-    }
-
-    /// Takes over what is in another batch, and leaves that empty.
-    fn take_over(&mut self, other: &mut Batch) {
-        if self.items.is_empty() {
-            std::mem::swap(self, other);
-        } else {
-            self.first = self.first.min(other.first);
-            other.first = Time::MAX;
-            self.items.append(&mut other.items);
-            self.extras.append(&mut other.extras);
-        }
-    }
-}
-
-impl Exchange {
-    /// Empty boxes between `parts` parts.
-    pub fn new(part_of: &[u32], parts: usize) -> Exchange {
-        let boxes = || (0..parts).map(|_| Batch::EMPTY).collect();
-        Exchange { part_of: part_of.to_vec(), outboxes: boxes(), inboxes: boxes() }
-    }
-
-    fn next_at(&self) -> Option<Time> {
-        self.inboxes.iter().map(|batch| batch.first).min().filter(|&first| first < Time::MAX)
-    }
-
-    fn len(&self) -> usize {
-        self.inboxes.iter().map(|batch| batch.items.len()).sum()
-    }
-}
-
-impl Network {
-    fn outbox(&mut self, port: PortId) -> &mut Batch {
-        let to = self.ports[port.reverse()].owner;
-        let exchange = self.exchange.as_mut().expect("a link that leads away has boxes");
-        let part = exchange.part_of[to.index()];
-        &mut exchange.outboxes[part as usize]
-    }
-
-    /// Puts a packet into the outbox of the part to which the link of a port leads.
-    #[inline(never)]
-    pub(super) fn hand_over(&mut self, port: PortId, at: Time, id: PacketId) {
-        let parcel = self.slab[id];
-        let extra = parcel.packet.flags.has(Flags::EXTRA).then(|| *self.slab.extra(id));
-        self.slab.remove(id);
-        let outbox = self.outbox(port);
-        outbox.push(Handover { port, at, what: Crossing::Packet(parcel) });
-        outbox.extras.extend(extra);
-    }
-
-    /// Puts a pause frame for a port into the outbox of the part where the port is.
-    #[inline(never)]
-    pub(super) fn hand_over_frame(&mut self, back: PortId, at: Time, link: PortId, frame: Frame) {
-        let item = Handover { port: back, at, what: Crossing::Frame(link, frame) };
-        self.outbox(back).push(item);
-    }
-
-    /// Takes in what came from other parts.
-    pub fn open_inboxes(&mut self) {
-        let Some(mut exchange) = self.exchange.take() else { return };
-        for batch in &mut exchange.inboxes {
-            batch.first = Time::MAX;
-            let mut extras = batch.extras.drain(..);
-            for Handover { port, at, what } in batch.items.drain(..) {
-                match what {
-                    Crossing::Packet(parcel) => {
-                        let has_extra = parcel.packet.flags.has(Flags::EXTRA);
-                        let id = self.slab.insert(parcel);
-                        if has_extra {
-                            let extra = extras.next().expect("kept beside the packet");
-                            self.slab.set_extra(id, Addition::New(&extra));
-                        }
-                        self.agenda.at_port(port, at, EventKind::Arrive(id));
-                    }
-                    Crossing::Frame(link, frame) => {
-                        self.accept_frame(link, frame);
-                        self.agenda.at_port(port, at, EventKind::Pause(link));
-                    }
-                }
-            }
-        }
-        self.exchange = Some(exchange);
     }
 }

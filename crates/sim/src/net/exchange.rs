@@ -1,0 +1,92 @@
+//! The boxes in which parts of a network hand over packets to each other.
+
+use super::flow_control::Frame;
+use super::slab::Parcel;
+use clearway_proto::Extra;
+use clearway_topology::PortId;
+use clearway_units::Time;
+use serde::{Deserialize, Serialize};
+
+/// Something that goes on in another part.
+#[derive(Serialize, Deserialize)]
+pub struct Handover {
+    /// The port from which it comes.
+    pub port: PortId,
+    /// The time at which it arrives.
+    pub at: Time,
+    /// What it is.
+    pub what: Crossing,
+}
+
+/// What crosses a link between parts.
+#[allow(clippy::large_enum_variant)] // Nearly all are packets.
+#[derive(Serialize, Deserialize)]
+pub enum Crossing {
+    /// A packet; its addition, if it has one, is the next of those beside.
+    Packet(Parcel),
+    /// A pause frame for this port.
+    Frame(PortId, Frame),
+}
+
+/// What a part hands over to another one.
+#[derive(Serialize, Deserialize)]
+pub struct Batch {
+    /// The time of the first arrival; [`Time::MAX`] if there is none.
+    pub first: Time,
+    /// What crosses, in the order in which it was sent.
+    pub items: Vec<Handover>,
+    /// The additions of those packets that have one, in their order.
+    pub extras: Vec<Extra>,
+}
+
+/// What a part of a network hands over to the others, and gets from them.
+#[derive(Serialize, Deserialize)]
+pub struct Exchange {
+    /// The part of each node.
+    pub part_of: Vec<u32>,
+    /// What is to go to each part.
+    pub outboxes: Vec<Batch>,
+    /// What came from each part.
+    pub inboxes: Vec<Batch>,
+}
+
+impl Batch {
+    /// A batch of nothing.
+    const EMPTY: Batch = Batch { first: Time::MAX, items: Vec::new(), extras: Vec::new() };
+
+    /// Adds what crosses.
+    pub fn push(&mut self, item: Handover) {
+        self.first = self.first.min(item.at);
+        self.items.push(item);
+    }
+
+    /// Takes over what is in another batch, and leaves that empty.
+    pub fn take_over(&mut self, other: &mut Batch) {
+        if self.items.is_empty() {
+            std::mem::swap(self, other);
+        } else {
+            self.first = self.first.min(other.first);
+            other.first = Time::MAX;
+            self.items.append(&mut other.items);
+            self.extras.append(&mut other.extras);
+        }
+    }
+}
+
+impl Exchange {
+    /// Empty boxes between `parts` parts.
+    pub fn new(part_of: &[u32], parts: usize) -> Exchange {
+        let boxes = || (0..parts).map(|_| Batch::EMPTY).collect();
+        Exchange { part_of: part_of.to_vec(), outboxes: boxes(), inboxes: boxes() }
+    }
+
+    /// The time of the first arrival of which the part has yet to hear.
+    pub fn next_at(&self) -> Option<Time> {
+        self.inboxes.iter().map(|batch| batch.first).min().filter(|&first| first < Time::MAX)
+    }
+
+    /// The number of arrivals of which the part has yet to hear.
+    pub fn len(&self) -> usize {
+        self.inboxes.iter().map(|batch| batch.items.len()).sum()
+    }
+}
