@@ -92,14 +92,13 @@ bench-baseline: $(BENCH) ## Writes the baseline of instruction counts anew.
 bpf: ## Compiles the BPF programs of the Linux datapath (needs clang 14); the objects are committed.
 	tools/build-bpf
 
-# Zig links against glibc 2.28 on any machine; that is Debian 10, RHEL 8 and later. The wheel of this machine's own
-# architecture is profile-guided, since only that can be trained here.
+# Zig links against glibc 2.28 on any machine; that is Debian 10, RHEL 8 and later. Its linker
+# does not take instrumented code (`-u __llvm_profile_runtime`), so wheels are plain builds.
 WHEEL := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
 wheel: .venv/.dependencies .venv/.wheel ## Builds the wheels (manylinux_2_28, x86-64 and aarch64) into dist/ and checks that they install and run without a toolchain.
 	rm -rf dist
 	for target in $(WHEEL); do \
-	  guided=; case $$target in $$(uname -m)-*) ! tools/pgo --can-profile || guided=--pgo ;; esac; \
-	  $(BIN)/maturin build $$guided --release --locked --zig --compatibility manylinux_2_28 --target $$target --out dist || exit 1; \
+	  PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_28 --target $$target --out dist || exit 1; \
 	done
 	tools/check-wheel dist
 

@@ -44,7 +44,7 @@ def run(
     `scenario` is a path, the text of a scenario (anything with a line break in it), or a dict of the same schema.
     `transport` replaces the transport of all its traffic, `seed` its seed, and `set` single keys:
     `set={"switch.buffer": "1 MB"}`. With `out`, the results are written to that folder too (`Run.save`), and many flows
-    and samples leave memory for that disk while the run goes on, so that ten million fit into about a gigabyte.
+    and samples leave memory for that disk while the run goes on, so that ten million fit into a gigabyte.
 
     `progress=True` shows a bar on the terminal or in the notebook. A function is called at most ten times a second with
     a `Progress`; when it returns `False`, the run ends there and is returned with `interrupted` set. The interpreter is

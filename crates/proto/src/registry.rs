@@ -24,18 +24,19 @@ macro_rules! transports {
             $Variant(<$Transport as Transport>::Params),
         )+}
 
-        /// The sending end of a flow of any transport.
+        /// The sending end of a flow of any transport, in a place of its own: the smallest takes 32 bytes and the largest
+        /// more than ten times as many.
         #[derive(Serialize, Deserialize)]
         pub enum AnySender {$(
             #[doc = concat!("`", stringify!($Variant), "`")]
-            $Variant(<$Transport as Transport>::Sender),
+            $Variant(Box<<$Transport as Transport>::Sender>),
         )+}
 
-        /// The receiving end of a flow of any transport.
+        /// The receiving end of a flow of any transport, in a place of its own as the sending end.
         #[derive(Serialize, Deserialize)]
         pub enum AnyReceiver {$(
             #[doc = concat!("`", stringify!($Variant), "`")]
-            $Variant(<$Transport as Transport>::Receiver),
+            $Variant(Box<<$Transport as Transport>::Receiver>),
         )+}
 
         /// The shim of a host that receives flows of any transport that has one.
@@ -109,14 +110,18 @@ macro_rules! transports {
             /// Makes the sending end of a new flow.
             pub fn sender(&self, env: &Env) -> AnySender {
                 match self {
-                    $(AnyTransport::$Variant(params) => AnySender::$Variant(<$Transport>::sender(params, env)),)+
+                    $(AnyTransport::$Variant(params) => {
+                        AnySender::$Variant(Box::new(<$Transport>::sender(params, env)))
+                    })+
                 }
             }
 
             /// Makes the receiving end of a new flow.
             pub fn receiver(&self, env: &Env) -> AnyReceiver {
                 match self {
-                    $(AnyTransport::$Variant(params) => AnyReceiver::$Variant(<$Transport>::receiver(params, env)),)+
+                    $(AnyTransport::$Variant(params) => {
+                        AnyReceiver::$Variant(Box::new(<$Transport>::receiver(params, env)))
+                    })+
                 }
             }
 
@@ -259,26 +264,26 @@ macro_rules! transports {
         impl AnySender {
             /// The sender inside, for callers to whom a virtual call costs nothing.
             pub fn into_dyn(self) -> Box<dyn Sender> {
-                match self { $(AnySender::$Variant(sender) => Box::new(sender),)+ }
+                match self { $(AnySender::$Variant(sender) => sender,)+ }
             }
 
             /// Runs `visitor` on the sender inside. The caller shall not be inlined: it holds the code of all transports.
             #[inline(always)]
             pub fn visit<V: SenderVisitor>(&mut self, visitor: V) -> V::Output {
-                match self { $(AnySender::$Variant(sender) => visitor.visit(sender),)+ }
+                match self { $(AnySender::$Variant(sender) => visitor.visit(&mut **sender),)+ }
             }
         }
 
         impl AnyReceiver {
             /// The receiver inside, for callers to whom a virtual call costs nothing.
             pub fn into_dyn(self) -> Box<dyn Receiver> {
-                match self { $(AnyReceiver::$Variant(receiver) => Box::new(receiver),)+ }
+                match self { $(AnyReceiver::$Variant(receiver) => receiver,)+ }
             }
 
             /// Runs `visitor` on the receiver inside. The caller shall not be inlined: it holds the code of all transports.
             #[inline(always)]
             pub fn visit<V: ReceiverVisitor>(&mut self, visitor: V) -> V::Output {
-                match self { $(AnyReceiver::$Variant(receiver) => visitor.visit(receiver),)+ }
+                match self { $(AnyReceiver::$Variant(receiver) => visitor.visit(&mut **receiver),)+ }
             }
         }
     };
@@ -332,9 +337,8 @@ mod tests {
     }
 
     #[test]
-    fn the_two_ends_of_a_flow_take_less_than_a_kilobyte() {
-        let (sender, receiver) = (size_of::<AnySender>(), size_of::<AnyReceiver>());
-        assert!(sender + receiver <= 900, "{sender} and {receiver} bytes");
+    fn an_end_of_any_transport_takes_two_words_beside_its_own_place() {
+        assert_eq!((size_of::<AnySender>(), size_of::<AnyReceiver>()), (16, 16));
     }
 
     #[test]
