@@ -73,18 +73,18 @@ fn saved(simulation: &mut Simulation) -> Vec<u8> {
     bytes
 }
 
-/// Runs a model that is broken off after each of these numbers of events.
-fn broken(model: &Model, cuts: impl IntoIterator<Item = u64>) -> Results {
+/// Runs a model, cut into so many parts, that is broken off after each of these numbers of events.
+fn broken(model: &Model, parts: usize, cuts: impl IntoIterator<Item = u64>) -> Results {
     let files = [Kept::default(), Kept::default()];
-    let mut simulation = Simulation::spooled(model, &Partition::one(model), spools(&files)).unwrap();
+    let partition = Partition::new(model, parts);
+    let mut simulation = Simulation::spooled(model, &partition, spools(&files)).unwrap();
     for events in cuts {
         simulation.step(events);
         let checkpoint = saved(&mut simulation);
         // Time passes between the last checkpoint and the kill.
         simulation.step(events / 3 + 1);
         drop(simulation);
-        simulation =
-            Simulation::resume(model, &Partition::one(model), spools(&files), CODE, &checkpoint).unwrap();
+        simulation = Simulation::resume(model, &partition, spools(&files), CODE, &checkpoint).unwrap();
         assert!(saved(&mut simulation) == checkpoint, "the state that was read is the one that was written");
     }
     simulation.run(&mut |_| true);
@@ -137,6 +137,7 @@ proptest! {
     fn any_mix_that_is_broken_off_anywhere_ends_as_one_that_never_was(
         text in mixes::scenarios(),
         shares in prop::collection::vec(0u64..1000, 1..4),
+        parts in 1usize..5,
     ) {
         let model = match mixes::model(&text) {
             Ok(model) => troubled(&model),
@@ -144,7 +145,7 @@ proptest! {
         };
         let whole = common::run(&model);
         let cuts = shares.iter().map(|share| share * whole.summary.events / 2000);
-        prop_assert_eq!(shown(&broken(&model, cuts)), shown(&whole));
+        prop_assert_eq!(shown(&broken(&model, parts, cuts)), shown(&whole));
     }
 }
 
@@ -171,7 +172,7 @@ fn every_transport_that_is_broken_off_twenty_times_ends_as_one_that_never_was() 
         let whole = common::run(&model);
         assert!(whole.summary.events > 3_000, "{}: {} events", info.name, whole.summary.events);
         let cuts = std::iter::repeat_n(whole.summary.events / 25, 20);
-        assert!(shown(&broken(&model, cuts)) == shown(&whole), "{}", info.name);
+        assert!(shown(&broken(&model, 1, cuts)) == shown(&whole), "{}", info.name);
     }
 }
 
@@ -215,6 +216,10 @@ fn a_checkpoint_of_another_run_or_one_that_was_changed_is_refused() {
     }
     let by_others = Simulation::resume(&model, &Partition::one(&model), [None, None], "others", &whole).err();
     assert!(matches!(by_others, Some(CheckpointError::Code)));
+    let halved = Partition::new(&model, 2);
+    assert_eq!(halved.parts(), 2);
+    let with_threads = Simulation::resume(&model, &halved, [None, None], CODE, &whole).err();
+    assert!(matches!(with_threads, Some(CheckpointError::Threads { taken: 1, asked: 2 })));
     let other_seed = Model { seed: model.seed + 1, ..model.clone() };
     assert!(matches!(resumed(&other_seed, &whole), Some(CheckpointError::Model)));
     let mut slower = model.clone();

@@ -143,12 +143,6 @@ impl Event {
         EventKind::unpack(self.origin_kind & ((1 << KIND_BITS) - 1), self.id)
     }
 
-    /// The place among events of one time, but for the order of scheduling, in the upper half of a number.
-    #[inline]
-    pub fn place(&self) -> u64 {
-        u64::from(self.origin_kind >> KIND_BITS) << 32
-    }
-
     /// The order among events, but for the order of scheduling: the time above the class above the entity.
     #[inline]
     pub fn rank(&self) -> u128 {

@@ -1,4 +1,4 @@
-//! The boxes in which parts of a network hand over packets to each other.
+//! What the parts of a network hand over to each other: packets and pause frames that cross a link between two of them.
 
 use super::flow_control::Frame;
 use super::slab::Parcel;
@@ -29,10 +29,8 @@ pub enum Crossing {
 }
 
 /// What a part hands over to another one.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Batch {
-    /// The time of the first arrival; [`Time::MAX`] if there is none.
-    pub first: Time,
     /// What crosses, in the order in which it was sent.
     pub items: Vec<Handover>,
     /// The additions of those packets that have one, in their order.
@@ -51,22 +49,11 @@ pub struct Exchange {
 }
 
 impl Batch {
-    /// A batch of nothing.
-    const EMPTY: Batch = Batch { first: Time::MAX, items: Vec::new(), extras: Vec::new() };
-
-    /// Adds what crosses.
-    pub fn push(&mut self, item: Handover) {
-        self.first = self.first.min(item.at);
-        self.items.push(item);
-    }
-
     /// Takes over what is in another batch, and leaves that empty.
     pub fn take_over(&mut self, other: &mut Batch) {
         if self.items.is_empty() {
             std::mem::swap(self, other);
         } else {
-            self.first = self.first.min(other.first);
-            other.first = Time::MAX;
             self.items.append(&mut other.items);
             self.extras.append(&mut other.extras);
         }
@@ -76,16 +63,16 @@ impl Batch {
 impl Exchange {
     /// Empty boxes between `parts` parts.
     pub fn new(part_of: &[u32], parts: usize) -> Exchange {
-        let boxes = || (0..parts).map(|_| Batch::EMPTY).collect();
+        let boxes = || (0..parts).map(|_| Batch::default()).collect();
         Exchange { part_of: part_of.to_vec(), outboxes: boxes(), inboxes: boxes() }
     }
 
-    /// The time of the first arrival of which the part has yet to hear.
+    /// The time of the first arrival that the part has yet to hear of.
     pub fn next_at(&self) -> Option<Time> {
-        self.inboxes.iter().map(|batch| batch.first).min().filter(|&first| first < Time::MAX)
+        self.inboxes.iter().flat_map(|batch| &batch.items).map(|item| item.at).min()
     }
 
-    /// The number of arrivals of which the part has yet to hear.
+    /// The number of those arrivals.
     pub fn len(&self) -> usize {
         self.inboxes.iter().map(|batch| batch.items.len()).sum()
     }

@@ -6,7 +6,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `networks.rs` | the networks of all parts of a run that is divided among threads, and what they hand over |
+//! | `networks.rs`, `exchange.rs` | the networks of all parts of a run that is divided among threads, and what they hand over |
 //! | `network.rs` | [`Network`] and the way of a packet through it: enter, arrive, wait, leave |
 //! | `special.rs`, `pause.rs`, `cnps.rs` | the slow path: failed links and random loss, pause frames, mechanisms and notifications |
 //! | `port.rs`, `link.rs` | a port and its link |
@@ -30,7 +30,6 @@ mod data_queue;
 mod exchange;
 mod fetch;
 mod flow_control;
-mod handover;
 mod link;
 mod looks;
 mod mechanisms;

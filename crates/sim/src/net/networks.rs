@@ -5,14 +5,17 @@
 //! link between parts is shorter than the time between two such moments.
 
 use super::books::{Books, Lines};
-use super::exchange::Exchange;
-use super::flow_control::{FlowControl, FlowControlSummary, Wait, stuck};
+use super::exchange::{Batch, Crossing, Exchange, Handover};
+use super::flow_control::{FlowControl, FlowControlSummary, Frame, Wait, stuck};
 use super::network::Network;
 use super::paths::{Paths, Route};
 use super::port::Port;
-use crate::ids::{ClassId, FlowSlot};
+use super::slab::Addition;
+use crate::engine::EventKind;
+use crate::ids::{ClassId, FlowSlot, PacketId};
 use crate::model::Model;
 use crate::trace::Recorder;
+use clearway_proto::Flags;
 use clearway_topology::{NodeId, PortId, Topology};
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -167,8 +170,7 @@ impl Networks {
         self.parts.iter().filter_map(crossing).min()
     }
 
-    /// Hands over what parts have sent each other, in windows and between them. The boxes only change places, unless one
-    /// is not yet opened; each part opens its own.
+    /// Hands over what parts have sent each other. The boxes only change places; each part opens its own.
     pub fn exchange(&mut self) {
         for from in 0..self.parts.len() {
             for to in (0..self.parts.len()).filter(|&to| to != from) {
@@ -181,9 +183,8 @@ impl Networks {
         }
     }
 
-    /// Takes in what parts have sent each other and not yet taken in, after the last event of a run.
+    /// Takes in what parts have handed over and not yet taken in, after the last event of a run.
     pub fn settle(&mut self) {
-        self.exchange();
         self.parts.iter_mut().for_each(Network::open_inboxes);
     }
 
@@ -287,5 +288,58 @@ impl Networks {
             }
         }
         stuck(waits)
+    }
+}
+
+impl Network {
+    fn outbox(&mut self, port: PortId) -> &mut Batch {
+        let to = self.ports[port.reverse()].owner;
+        let exchange = self.exchange.as_mut().expect("a link that leads away has boxes");
+        let part = exchange.part_of[to.index()];
+        &mut exchange.outboxes[part as usize]
+    }
+
+    /// Puts a packet into the outbox of the part to which the link of a port leads.
+    #[inline(never)]
+    pub(super) fn hand_over(&mut self, port: PortId, at: Time, id: PacketId) {
+        let parcel = self.slab[id];
+        let extra = parcel.packet.flags.has(Flags::EXTRA).then(|| *self.slab.extra(id));
+        self.slab.remove(id);
+        let outbox = self.outbox(port);
+        outbox.items.push(Handover { port, at, what: Crossing::Packet(parcel) });
+        outbox.extras.extend(extra);
+    }
+
+    /// Puts a pause frame for a port into the outbox of the part where the port is.
+    #[inline(never)]
+    pub(super) fn hand_over_frame(&mut self, back: PortId, at: Time, link: PortId, frame: Frame) {
+        let item = Handover { port: back, at, what: Crossing::Frame(link, frame) };
+        self.outbox(back).items.push(item);
+    }
+
+    /// Takes in what came from other parts.
+    pub fn open_inboxes(&mut self) {
+        let Some(mut exchange) = self.exchange.take() else { return };
+        for batch in &mut exchange.inboxes {
+            let mut extras = batch.extras.drain(..);
+            for Handover { port, at, what } in batch.items.drain(..) {
+                match what {
+                    Crossing::Packet(parcel) => {
+                        let has_extra = parcel.packet.flags.has(Flags::EXTRA);
+                        let id = self.slab.insert(parcel);
+                        if has_extra {
+                            let extra = extras.next().expect("kept beside the packet");
+                            self.slab.set_extra(id, Addition::New(&extra));
+                        }
+                        self.agenda.at_port(port, at, EventKind::Arrive(id));
+                    }
+                    Crossing::Frame(link, frame) => {
+                        self.accept_frame(link, frame);
+                        self.agenda.at_port(port, at, EventKind::Pause(link));
+                    }
+                }
+            }
+        }
+        self.exchange = Some(exchange);
     }
 }

@@ -144,7 +144,7 @@ state! {
 state! {
     Region;
     kept: hosts rounds notes rtts last events;
-    made: model watches_rtt is_prompt until rank;
+    made: model watches_rtt is_prompt until;
 }
 
 /// Reads the next value of a state.

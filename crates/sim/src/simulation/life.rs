@@ -203,7 +203,6 @@ impl Simulation {
         let path = self.nets.paths().first(route);
         record.ideal = ideal_fct(&self.model.topology, path, self.model.framing, total);
         self.regions[from].note_acknowledged(slot, acknowledged, self.nets.part(from));
-        self.hear();
         let Some(receiving) = self.regions[to].hosts.receivers.get_mut(slot) else { return };
         receiving.messages.cut_to(total);
         let delivered = receiving.delivered();

@@ -10,14 +10,14 @@
 //! | `prepare.rs`, `finish.rs` | a run before its first event and after its last one |
 //! | `life.rs` | how flows begin and end |
 //! | `traffic.rs`, `source.rs` | starts of flows, and the state of each traffic entry |
-//! | `rounds.rs`, `application.rs` | the state of rounds of requests and responses, and their applications |
+//! | `apps.rs`, `rounds.rs` | applications: rounds of requests and responses, and their state |
 //! | `network.rs` | events of the network itself: faults, pause frames, mechanisms |
 //! | `router.rs`, `ideal.rs` | the paths of a flow, and the time that it would take alone |
 //! | `shares.rs` | fair shares for senders that are told them |
 //! | `checkpoint.rs` | all of it in a file, from which another process goes on |
 //! | `journal.rs` | the rows of flows while the run goes on |
 
-mod application;
+mod apps;
 mod checkpoint;
 mod finish;
 mod ideal;

@@ -11,8 +11,6 @@ use serde::{Deserialize, Serialize};
 pub struct Note {
     /// The time at which it happened.
     pub at: Time,
-    /// The place, among the events of that time, of the event that made it.
-    pub rank: u64,
     /// What happened.
     pub news: News,
 }
@@ -51,6 +49,18 @@ pub enum News {
     SourceDone,
     /// Flow control stopped a port while no other of the region was stopped.
     Stopped,
+}
+
+impl News {
+    /// The flow that the news is about, if it is about one.
+    pub fn slot(&self) -> Option<FlowSlot> {
+        match self {
+            News::Wrote { slot, .. } | News::Delivered { slot, .. } | News::Acknowledged { slot } => {
+                Some(*slot)
+            }
+            News::Connect { .. } | News::SourceDone | News::Stopped => None,
+        }
+    }
 }
 
 /// A round-trip time that an acknowledgement told.

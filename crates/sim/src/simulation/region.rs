@@ -5,7 +5,7 @@ use super::notes::{News, Note, Rtt};
 use super::rounds::RoundsState;
 use crate::engine::{Event, EventKind};
 use crate::hosts::{Hosts, Input};
-use crate::ids::{FlowSlot, Id, IdVec, PacketId, TrafficId};
+use crate::ids::{FlowSlot, IdVec, PacketId, TrafficId};
 use crate::model::Model;
 use crate::net::Network;
 use clearway_proto::{Header, Packet};
@@ -32,8 +32,6 @@ pub struct Region {
     pub(super) is_prompt: bool,
     /// The time before which events are handled.
     pub(super) until: Time,
-    /// The place of the last event among those of its time.
-    pub(super) rank: u64,
     /// The time of the last event.
     pub(super) last: Time,
     /// The number of events handled.
@@ -52,7 +50,6 @@ impl Region {
             watches_rtt,
             is_prompt,
             until: Time::ZERO,
-            rank: 0,
             last: Time::ZERO,
             events: 0,
         }
@@ -71,7 +68,6 @@ impl Region {
             };
             debug_assert!(event.at() >= net.now(), "time runs backwards");
             net.agenda.now = event.at();
-            self.rank = event.place();
             if fetches_ahead {
                 net.look_ahead();
             }
@@ -90,7 +86,7 @@ impl Region {
 
     /// Notes something for the whole run.
     pub(super) fn note(&mut self, net: &Network, news: News) {
-        self.notes.push(Note { at: net.now(), rank: self.rank, news });
+        self.notes.push(Note { at: net.now(), news });
         if self.is_prompt {
             self.until = self.until.min(net.now() + TICK);
         }
@@ -130,11 +126,7 @@ impl Region {
     fn handle_other(&mut self, kind: EventKind, net: &mut Network) {
         match kind {
             EventKind::ShimTimer(shim) => self.hosts.wake_shim(shim, net),
-            EventKind::Traffic(traffic) => {
-                // Rounds of all regions are scheduled by one entity.
-                self.rank |= traffic.index() as u64;
-                self.start_round(traffic, net);
-            }
+            EventKind::Traffic(traffic) => self.start_round(traffic, net),
             EventKind::Pause(port) => {
                 let (goes_on, starts_watch) = net.obey_frame(port);
                 if starts_watch {

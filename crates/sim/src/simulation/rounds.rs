@@ -1,5 +1,4 @@
-//! Rounds of requests and responses (incast, partition/aggregate), over connections that stay open or new ones each
-//! time.
+//! The state of rounds of requests and responses.
 
 use crate::ids::{FlowSlot, Id, TrafficId};
 use crate::model::{Model, Pattern, Rounds};

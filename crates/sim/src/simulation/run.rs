@@ -145,7 +145,7 @@ impl Simulation {
         }
         let limits = [outside, self.model.stop].into_iter().flatten().map(|at| at + TICK);
         let until = limits.fold(self.end_of_cell(next), Time::min);
-        if let Some(reached) = self.threads.advance(&mut self.nets, &mut self.regions, next, until, most) {
+        if let Some(reached) = self.threads.advance(&mut self.nets, &mut self.regions, until, most) {
             self.now = reached - TICK;
             self.nets.set_now(self.now);
             self.meet();
@@ -185,8 +185,7 @@ impl Simulation {
         self.regions.iter().map(|region| region.last).fold(self.last, Time::max)
     }
 
-    /// Hands over what regions sent each other, hears what happened in them, and ends flows that are over. All regions are
-    /// at the same time, at which they are with any other partition too.
+    /// Hands over what regions sent each other, hears what happened in them, and ends flows that are over.
     pub(super) fn meet(&mut self) {
         while self.regions.iter().any(|region| !region.notes.is_empty() || !region.rtts.is_empty()) {
             self.hear();
@@ -201,7 +200,7 @@ impl Simulation {
             }
         }
         if !self.ending.is_empty() {
-            // Places are given back, and used again, in an order that does not depend on regions.
+            // The order in which places become free must not depend on the partition.
             self.ending.sort_unstable();
             self.retire();
             if self.is_complete() {
@@ -212,16 +211,17 @@ impl Simulation {
         self.nets.exchange();
     }
 
-    /// Hears the notes of all regions, in the order of the events that made them.
-    pub(super) fn hear(&mut self) {
+    /// Hears the notes of all regions, in the order of their times.
+    fn hear(&mut self) {
         let mut notes: Vec<Note> = Vec::new();
         let mut rtts: Vec<Rtt> = Vec::new();
         for region in &mut self.regions {
             notes.append(&mut region.notes);
             rtts.append(&mut region.rtts);
         }
-        notes.sort_by_key(|note| (note.at, note.rank));
-        for Note { at, news, .. } in notes {
+        // Notes of one instant and one flow keep their order; no other order may depend on the partition.
+        notes.sort_by_key(|note| (note.at, note.news.slot()));
+        for Note { at, news } in notes {
             match news {
                 News::Wrote { slot, bytes } => {
                     self.add_row(slot, bytes, at);

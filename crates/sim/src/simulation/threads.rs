@@ -29,23 +29,25 @@ impl Threads {
         }
     }
 
-    /// Lets all regions handle events before `until`, of which the first is at `next`. Answers the time before which all
-    /// are handled, which is earlier where the whole run must hear something; `None` if there may be more of them, so
-    /// that it shall be called again: one region handles at most `most`, several those of a window.
+    /// Lets all regions handle their events before `until`. Answers the time before which all are handled, which is
+    /// earlier if the whole run must hear something before; `None` if a single region has more than `most` of them, and
+    /// shall be called again.
     pub fn advance(
         &self,
         nets: &mut Networks,
         regions: &mut [Region],
-        next: Time,
         until: Time,
         most: u64,
     ) -> Option<Time> {
         if let [region] = regions {
             return region.run(nets.part_mut(0), until, most);
         }
-        self.each(nets, regions, until.min(next + self.lookahead));
-        nets.exchange();
-        nets.next_at().is_none_or(|next| next >= until).then_some(until)
+        // Times without any event are passed over.
+        while let Some(next) = nets.next_at().filter(|&next| next < until) {
+            self.each(nets, regions, until.min(next + self.lookahead));
+            nets.exchange();
+        }
+        Some(until)
     }
 
     #[cfg(not(target_family = "wasm"))]

@@ -1,5 +1,6 @@
-//! The applications of rounds: asking and answering over connections that stay open or new ones each time. They react in
-//! the instant in which a message arrives, so all hosts of a traffic entry are in one region.
+//! Applications: rounds of requests and responses (incast, partition/aggregate), over connections that stay open or new
+//! ones each time. They react in the instant in which a message arrives, so all hosts of a traffic entry are in one
+//! region.
 
 use super::notes::News;
 use super::region::Region;
