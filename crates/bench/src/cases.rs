@@ -10,6 +10,10 @@ pub struct Case {
     pub load: Load,
     /// The bare loop on the same network, whose speed bounds that of the case.
     pub bare: Option<String>,
+    /// The number of threads.
+    pub threads: usize,
+    /// The case that is the same on one thread.
+    pub alone: Option<String>,
     /// True for a case of `make bench-full` alone.
     pub is_long: bool,
     /// The scale at which instructions are counted, which is some fifty times slower than the run itself; zero where they
@@ -67,6 +71,8 @@ const TREES: [(Permutation, f64); 3] = [
 ];
 /// The permutations of 65,536 hosts.
 const LARGE: [Permutation; 2] = [Permutation::new(64, 100, 20), Permutation::new(64, 400, 20)];
+/// The permutation that two threads share, and that of sixteen.
+const SHARED: [(Permutation, usize); 2] = [(TREES[1].0, 2), (TREES[2].0, 16)];
 /// The permutation of 65,536 hosts until each has started its flow, so that every path has been looked up.
 const STARTING: Permutation = Permutation::new(64, 100, 1);
 /// The transports of the permutations and of the 192-host tree.
@@ -114,6 +120,15 @@ impl Case {
             Case::new("active-flows-expresspass".into(), Load::Active("expresspass", 100_000)),
             Case::new("short-1e6-dctcp".into(), Load::Short("dctcp", 1_000_000)),
         ];
+        let shared = SHARED.map(|(tree, threads)| {
+            let alone = format!("permutation-{}-dctcp", tree.hosts());
+            Case {
+                threads,
+                is_long: threads > 2,
+                alone: Some(alone.clone()),
+                ..Case::new(format!("{alone}-{threads}threads"), Load::Permutation(tree, "dctcp"))
+            }
+        });
         let large = LARGE.map(|tree| {
             Case::long(format!("permutation-65536-{}g-dctcp", tree.gbps), Load::Permutation(tree, "dctcp"))
         });
@@ -121,11 +136,11 @@ impl Case {
             Case::long("websearch-192-20k-expresspass".into(), Load::WebSearch("expresspass", 20_000)),
             Case::long("short-1e7-dctcp".into(), Load::Short("dctcp", 10_000_000)),
         ];
-        trees.chain(web_search).chain(at_25).chain(at_100).chain(scale).chain(large).chain(long)
+        trees.chain(web_search).chain(at_25).chain(at_100).chain(shared).chain(scale).chain(large).chain(long)
     }
 
     fn new(name: String, load: Load) -> Case {
-        Case { name, load, bare: None, is_long: false, counted_at: 0.0 }
+        Case { name, load, bare: None, threads: 1, alone: None, is_long: false, counted_at: 0.0 }
     }
 
     fn long(name: String, load: Load) -> Case {
@@ -136,9 +151,12 @@ impl Case {
 /// Returns the cases and the kind of this build as JSON, for `tools/bench`.
 pub fn list() -> String {
     let case = |case: Case| {
-        let bare = case.bare.map_or("null".into(), |name| format!("{name:?}"));
-        let Case { name, is_long, counted_at, .. } = case;
-        format!("{{\"name\": {name:?}, \"bare\": {bare}, \"long\": {is_long}, \"counted_at\": {counted_at}}}")
+        let quoted = |name: Option<String>| name.map_or("null".into(), |name| format!("{name:?}"));
+        let Case { name, bare, alone, is_long, counted_at, .. } = case;
+        let (bare, alone) = (quoted(bare), quoted(alone));
+        format!(
+            "{{\"name\": {name:?}, \"bare\": {bare}, \"alone\": {alone}, \"long\": {is_long}, \"counted_at\": {counted_at}}}"
+        )
     };
     let cases: Vec<String> = Case::all().map(case).collect();
     format!(
@@ -155,11 +173,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_cases_have_one_name_and_each_bound_comes_before_what_it_bounds() {
+    fn no_two_cases_have_one_name_and_what_a_case_is_compared_with_comes_before_it() {
         let mut seen: Vec<String> = Vec::new();
         for case in Case::all() {
             assert!(!seen.contains(&case.name), "{} is there twice", case.name);
-            assert!(case.bare.is_none_or(|bare| seen.contains(&bare)), "the bound of {}", case.name);
+            for before in case.bare.iter().chain(&case.alone) {
+                assert!(seen.contains(before), "{before} comes before {}", case.name);
+            }
             seen.push(case.name);
         }
     }

@@ -57,7 +57,7 @@ fn main() -> ExitCode {
         (name, None) => {
             let name = name.as_deref().unwrap_or_default();
             let case = Case::all().find(|case| case.name == name);
-            case.map(|case| outcome::of_case(&case.load, args.scale)).ok_or_else(|| {
+            case.map(|case| outcome::of_case(&case, args.scale)).ok_or_else(|| {
                 format!("--case {name}: there is no such case; --list prints those that there are")
             })
         }

@@ -1,6 +1,6 @@
 //! A run of a case, and what it took.
 
-use crate::cases::Load;
+use crate::cases::{Case, Load};
 use crate::models::model;
 use crate::usage::{cpu_seconds, peak_bytes, resident_bytes, wall_seconds};
 use clearway_sim::bare::Bare;
@@ -51,16 +51,16 @@ impl Outcome {
 }
 
 /// Runs a case in this process.
-pub fn of_case(load: &Load, scale: f64) -> Outcome {
-    let model = model(load, scale);
-    if matches!(load, Load::Bare(_)) {
+pub fn of_case(case: &Case, scale: f64) -> Outcome {
+    let model = model(&case.load, scale);
+    if matches!(case.load, Load::Bare(_)) {
         return of_bare(&model);
     }
-    let spools: [Option<Box<dyn Spool>>; 2] = match load {
+    let spools: [Option<Box<dyn Spool>>; 2] = match case.load {
         Load::Short(..) => [Some(Box::new(Folder)), None],
         _ => [None, None],
     };
-    measure(&model, spools).expect("a case has results")
+    measure(&model, case.threads, spools).expect("a case has results")
 }
 
 /// Runs a scenario file in this process.
@@ -74,7 +74,7 @@ pub fn of_scenario(path: &Path, transport: Option<String>, set: &[String]) -> Re
     });
     let overrides = Overrides { transport, set: pairs.collect::<Result<_, _>>()?, ..Overrides::default() };
     let scenario = Scenario::load(path, &overrides).map_err(|error| error.to_string())?;
-    measure(&scenario.model, [None, None]).map_err(|error| error.to_string())
+    measure(&scenario.model, 1, [None, None]).map_err(|error| error.to_string())
 }
 
 /// Runs the bare loop of a model.
@@ -98,10 +98,10 @@ fn of_bare(model: &Model) -> Outcome {
     }
 }
 
-/// Simulates a model.
-fn measure(model: &Model, spools: [Option<Box<dyn Spool>>; 2]) -> Result<Outcome, SimError> {
+/// Simulates a model on so many threads.
+fn measure(model: &Model, threads: usize, spools: [Option<Box<dyn Spool>>; 2]) -> Result<Outcome, SimError> {
     let model_bytes = resident_bytes();
-    let mut simulation = Simulation::spooled(model, &Partition::new(model, 1), spools)?;
+    let mut simulation = Simulation::spooled(model, &Partition::new(model, threads), spools)?;
     let (setup_cpu_s, start) = (cpu_seconds(), wall_seconds());
     counted(&mut || simulation.run(&mut |_| true));
     let (run_wall_s, run_bytes) = (wall_seconds() - start, resident_bytes());
