@@ -6,13 +6,20 @@ use super::load::Load;
 use super::order::Order;
 use super::refine::refine;
 use crate::model::{Model, Traffic};
-use clearway_topology::NodeId;
+use clearway_topology::{NodeId, Port};
 use clearway_units::Span;
+
+/// The smallest delay with which a link may be cut.
+const SHORTEST: Span = Span::from_ps(1);
+/// The most shortest delays of links between parts that are tried.
+const FLOORS: usize = 6;
+/// The load of the heaviest part that wider windows may cost, as a multiple of what it would be without them.
+const UNEVEN: f64 = 1.02;
 
 /// An assignment of every host and switch to one of several parts, which threads can simulate beside each other.
 ///
-/// Results don't depend on it. A packet that leaves for another part is handed over between two *windows*, the cells of a
-/// grid of simulated time that are as wide as the shortest delay of a link ([`Partition::width`]).
+/// Results don't depend on it. A packet that leaves for another part is handed over between two *windows* of simulated
+/// time, which are as wide as the shortest delay of a link between parts ([`Partition::lookahead`]).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Partition {
     part_of: Vec<u32>,
@@ -25,23 +32,27 @@ impl Partition {
         Partition { part_of: vec![0; model.topology.nodes().len()], parts: 1 }
     }
 
-    /// Cuts the network of a model into so many parts with even shares of the expected load, and few packets between
-    /// them. There are fewer where more would not make the heaviest lighter, and one where [`Partition::refusal`] has a
-    /// reason. The same model gives the same partition.
+    /// Cuts the network of a model into so many parts with even shares of the expected load, few packets between them,
+    /// and wide windows. There are fewer parts where more would not make the heaviest lighter, and one where
+    /// [`Partition::refusal`] has a reason. The same model gives the same partition.
     pub fn new(model: &Model, parts: usize) -> Partition {
-        if parts <= 1 || Partition::refusal(model).is_some() {
+        let delays = delays(model);
+        let Some(shortest) = delays.first().filter(|_| parts > 1 && Partition::refusal(model).is_none())
+        else {
             return Partition::one(model);
+        };
+        let (load, order) = (Load::new(model), Order::new(&model.topology));
+        let (mut best, heaviest) = cut(model, &load, &order, *shortest, parts);
+        // Cuts through long links alone make windows wider. They are taken if that leaves loads as even.
+        let step = delays.len().div_ceil(FLOORS);
+        for &floor in delays[1..].iter().step_by(step) {
+            let (wider, its_heaviest) = cut(model, &load, &order, floor, parts);
+            if its_heaviest > heaviest * UNEVEN {
+                break;
+            }
+            best = wider;
         }
-        let topology = &model.topology;
-        let groups = Groups::new(model);
-        let graph = Graph::new(topology, &groups, &Load::new(model));
-        // A part can't have less to do than the heaviest group, such as the switch of a star.
-        let useful = (graph.total / graph.heaviest).ceil() as usize;
-        let parts = parts.min(useful).min(groups.len()).max(1);
-        let mut cut = Cut::new(&Order::new(topology), &groups, &graph, parts);
-        refine(&mut cut, &graph);
-        let part_of = (0..topology.nodes().len()).map(|node| cut.part_of[groups.of(node)]).collect();
-        Partition::without_gaps(part_of)
+        best
     }
 
     /// Makes the partition in which the node of index `n` lies in the part `part_of[n]`.
@@ -60,7 +71,7 @@ impl Partition {
         {
             return Err(reason.into());
         }
-        let groups = Groups::new(model);
+        let groups = Groups::new(model, SHORTEST);
         for group in 0..groups.len() {
             let members = groups.members(group);
             let first = NodeId(members[0]);
@@ -113,9 +124,39 @@ impl Partition {
         }
     }
 
-    /// Returns the width of the windows of simulated time between which parts hand packets over: the shortest delay of a
-    /// link, or `None` if no link has any. It is the same for every partition of a model.
+    /// Returns the shortest delay of a link between two parts, which is the width of the windows of simulated time in which
+    /// parts need not hear of each other. `None` if there is a single part.
+    pub fn lookahead(&self, model: &Model) -> Option<Span> {
+        let cut = |port: &&Port| self.part_of(port.from) != self.part_of(port.to);
+        model.topology.ports().iter().filter(cut).map(|port| port.delay).min()
+    }
+
+    /// Returns the shortest delay of any link, or `None` if no link has any. It bounds the lookahead of every partition
+    /// of a model.
     pub fn width(model: &Model) -> Option<Span> {
         model.topology.ports().iter().map(|port| port.delay).filter(|delay| !delay.is_zero()).min()
     }
+}
+
+/// Cuts a network without cutting links whose delay is below `floor`. Returns the load of the heaviest part too.
+fn cut(model: &Model, load: &Load, order: &Order, floor: Span, parts: usize) -> (Partition, f64) {
+    let topology = &model.topology;
+    let groups = Groups::new(model, floor);
+    let graph = Graph::new(topology, &groups, load);
+    // A part can't have less to do than the heaviest group, such as the switch of a star.
+    let useful = (graph.total / graph.heaviest).ceil() as usize;
+    let parts = parts.min(useful).min(groups.len()).max(1);
+    let mut cut = Cut::new(order, &groups, &graph, parts);
+    refine(&mut cut, &graph);
+    let part_of = (0..topology.nodes().len()).map(|node| cut.part_of[groups.of(node)]).collect();
+    (Partition::without_gaps(part_of), cut.loads.iter().copied().fold(0.0, f64::max))
+}
+
+/// Returns the delays of a model's links without zero, each once, from the shortest on.
+fn delays(model: &Model) -> Vec<Span> {
+    let mut delays: Vec<Span> = model.topology.ports().iter().map(|port| port.delay).collect();
+    delays.sort_unstable();
+    delays.dedup();
+    delays.retain(|delay| !delay.is_zero());
+    delays
 }

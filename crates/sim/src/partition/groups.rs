@@ -1,6 +1,7 @@
-//! Groups of nodes that must lie in one part: the ends of links without delay, and hosts that rounds couple.
+//! Groups of nodes that lie in one part: the ends of links that are too short to be cut, and hosts that rounds couple.
 
 use crate::model::{Model, Pattern};
+use clearway_units::Span;
 
 /// The group of each node. Groups are numbered by their first node.
 #[derive(Debug)]
@@ -10,11 +11,11 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Returns the groups of a model. The ends of a link without delay are one group, since a packet would cross it
-    /// within an instant. So are the client and the workers of rounds, whose application acts on all of them at once.
-    pub fn new(model: &Model) -> Groups {
+    /// Returns the groups of a model where the ends of each link with a delay below `floor` are one group. So are the
+    /// client and the workers of rounds, whose application acts on all of them at once.
+    pub fn new(model: &Model, floor: Span) -> Groups {
         let mut sets = Sets::new(model.topology.nodes().len());
-        for port in model.topology.ports().iter().step_by(2).filter(|port| port.delay.is_zero()) {
+        for port in model.topology.ports().iter().step_by(2).filter(|port| port.delay < floor) {
             sets.join(port.from.index(), port.to.index());
         }
         for entry in &model.traffic {

@@ -18,7 +18,7 @@ pub struct PartitionSummary {
     pub cut_links: usize,
     /// The share of the expected transmissions that go over these links.
     pub cut_traffic: f64,
-    /// The width of the windows between which packets are handed over. `None` if no link has a delay.
+    /// The width of the windows between which packets are handed over. `None` if there is a single part.
     pub width: Option<Span>,
 }
 
@@ -40,7 +40,7 @@ impl PartitionSummary {
         let (cut_links, crossing) =
             cut.fold((0, 0.0), |(count, sum), (_, packets)| (count + 1, sum + packets));
         let cut_traffic = crossing / load.links.iter().sum::<f64>();
-        PartitionSummary { loads, hosts, switches, cut_links, cut_traffic, width: Partition::width(model) }
+        PartitionSummary { loads, hosts, switches, cut_links, cut_traffic, width: partition.lookahead(model) }
     }
 
     /// Returns the load of the heaviest part as a multiple of the mean: 1 if all parts have the same.

@@ -180,6 +180,22 @@ fn the_windows_are_as_wide_as_the_shortest_delay() {
     assert_eq!(Partition::width(&made), Some(Span::from_ns(7)));
 }
 
+#[test]
+fn short_links_are_not_cut_where_long_ones_do() {
+    let mut made = uniform(fat_tree(8));
+    let hosts = (0..128).map(NodeId);
+    let links: Vec<_> = hosts.map(|host| made.topology.ports_of(host)[0]).collect();
+    for link in links {
+        made.topology.set_link(link, Rate::gbps(10), Span::from_ns(50));
+    }
+    // Three parts of 32 racks: those of the smallest windows are cut through a rack.
+    let (partition, summary) = cut(&made, 3);
+    assert_eq!(partition.lookahead(&made), Some(Span::from_us(4)), "{summary:?}");
+    assert_eq!(Partition::width(&made), Some(Span::from_ns(50)));
+    assert!(summary.imbalance() < 1.05, "{summary:?}");
+    assert_eq!(Partition::one(&made).lookahead(&made), None);
+}
+
 /// Returns any network: switches in a random tree with further links, and hosts at random switches.
 fn any_network() -> impl Strategy<Value = Topology> {
     let link = (any::<u16>(), any::<u16>(), 0u64..3);

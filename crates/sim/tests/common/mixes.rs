@@ -141,7 +141,10 @@ fn entry() -> impl Strategy<Value = Entry> {
         };
         format!("kind = \"flows\"\nlist = [{}]\n", flows.iter().map(flow).collect::<Vec<_>>().join(", "))
     });
-    let pattern = prop_oneof![incast, permutation, asked, listed];
+    let arriving = (1u32..30, 1u32..60_000, select(&["0.2", "0.9"][..])).prop_map(|(flows, bytes, load)| {
+        format!("kind = \"poisson\"\nsize = \"{bytes} B\"\nload = {load}\nflows = {flows}\n")
+    });
+    let pattern = prop_oneof![incast, permutation, asked, listed, arriving];
     (pattern, 0..TRANSPORTS.len(), any::<bool>(), 0usize..3, 0usize..3, 0usize..3).prop_map(
         |(pattern, transport, low_priority, class, ack_class, credit_class)| Entry {
             pattern,

@@ -101,6 +101,24 @@ pub fn incast(transport: &AnyTransport, senders: u32, bytes: u64) -> Model {
     model
 }
 
+/// Makes a ring of five switches with one host each, where each host sends to the host two switches further.
+pub fn ring(pfc: bool) -> Model {
+    let mut text = String::from("10 5 10\n5 6 7 8 9\n");
+    for at in 0..5 {
+        text += &format!("{at} {} 100Gbps 0.001ms 0\n", at + 5);
+        text += &format!("{} {} 100Gbps 0.001ms 0\n", at + 5, (at + 1) % 5 + 5);
+    }
+    let transport = transport("rocev2");
+    let topology = clearway_topology::from_hpcc(&text).expect("a valid file");
+    let mut model = network_for(&transport, topology);
+    model.switch.shared = Some(SharedBuffer { size: Bytes::new(1_000_000), alpha: 1.0 });
+    if !pfc {
+        model.pfc = None;
+    }
+    add(&mut model, &transport, (0..5).map(|at| flow(at, (at + 2) % 5, 50_000_000)).collect());
+    model
+}
+
 /// Returns a line of a run's books of packets.
 pub fn count(results: &Results, name: &str) -> u64 {
     results.summary.packets.iter().find(|(line, _)| *line == name).expect(name).1

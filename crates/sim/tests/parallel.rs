@@ -1,0 +1,210 @@
+//! Tests of many threads: whatever the network and its traffic, every partition into any number of parts gives the bytes
+//! of one thread, in all tables, samples and totals.
+//!
+//! `PROPTEST_CASES=20000 cargo test -p clearway-sim --test parallel` draws an eighth of that many random scenarios.
+
+mod common;
+
+use clearway_proto::{TRANSPORTS, mix};
+use clearway_sim::model::*;
+use clearway_sim::{Ended, Partition, Results, Simulation};
+use clearway_topology::*;
+use clearway_units::{Bytes, Rate, Span, Time};
+use common::mixes::{model, scenarios, watched};
+use common::{add, flow, incast, network_for, quiet, ring, run, transport};
+use proptest::prelude::*;
+
+/// The shortest windows of random cases, so that no case has millions of them.
+const WIDTH_MIN: Span = Span::from_ns(200);
+
+/// Runs a model with a thread for each part of a partition.
+fn run_cut(model: &Model, partition: &Partition) -> Results {
+    let mut simulation = Simulation::spooled(model, partition, [None, None]).expect("the model is sound");
+    simulation.run(&mut |_| true);
+    simulation.finish().expect("the books balance")
+}
+
+/// Asserts that two runs gave the same, to the last bit.
+fn assert_same(cut: &Results, one: &Results, of: &str) {
+    assert_eq!(format!("{:?}", cut.summary), format!("{:?}", one.summary), "{of}");
+    for (cut, one) in [(&cut.flows, &one.flows), (&cut.ports, &one.ports), (&cut.samples, &one.samples)] {
+        assert_eq!(cut.rows(), one.rows(), "{of}: rows of {}", one.name);
+        for (cut, one) in cut.columns.iter().zip(&one.columns) {
+            assert_eq!(format!("{:?}", cut.values), format!("{:?}", one.values), "{of}: column {}", one.name);
+        }
+    }
+    assert_eq!(cut.hash(), one.hash(), "{of}");
+}
+
+/// Returns a partition that is drawn at random, but for the nodes that must lie together.
+fn any_cut(model: &Model, parts: u64, seed: u64) -> Partition {
+    let nodes = model.topology.nodes().len();
+    let mut part_of: Vec<u32> = (0..nodes).map(|node| (mix(seed ^ node as u64) % parts) as u32).collect();
+    let mut together: Vec<(usize, usize)> = Vec::new();
+    let still = model.topology.ports().iter().filter(|port| port.delay.is_zero());
+    together.extend(still.map(|port| (port.from.index(), port.to.index())));
+    for entry in &model.traffic {
+        if let Pattern::Rounds(rounds) = &entry.pattern {
+            together.extend(rounds.workers.iter().map(|worker| (worker.index(), rounds.client.index())));
+        }
+    }
+    while let Some(&(a, b)) = together.iter().find(|&&(a, b)| part_of[a] != part_of[b]) {
+        let part = part_of[a].min(part_of[b]);
+        (part_of[a], part_of[b]) = (part, part);
+    }
+    Partition::of_parts(model, part_of).expect("what belongs together lies in one part")
+}
+
+/// Asserts that a model gives the same in one part, in parts of our making and in random parts.
+fn check(model: &Model, parts: u64, seed: u64, of: &str) {
+    println!("{of}: {parts} parts, seed {seed}");
+    let one = run(model);
+    let made = Partition::new(model, parts as usize);
+    assert_same(&run_cut(model, &made), &one, &format!("{of}, {} parts", made.parts()));
+    if Partition::refusal(model).is_none() {
+        let any = any_cut(model, parts, seed);
+        assert_same(
+            &run_cut(model, &any),
+            &one,
+            &format!("{of}, {} random parts of seed {seed}", any.parts()),
+        );
+    }
+}
+
+/// Changes the delays of some links: to none, or to another one.
+fn with_other_delays(model: &mut Model, seed: u64) {
+    for link in 0..model.topology.links() as u32 {
+        let port = PortId(2 * link);
+        let rate = model.topology.port(port).rate;
+        match mix(seed ^ u64::from(link)) % 16 {
+            0 => model.topology.set_link(port, rate, Span::ZERO),
+            1 => model.topology.set_link(port, rate, Span::from_ns(300)),
+            2 => model.topology.set_link(port, rate, Span::from_us(30)),
+            _ => {}
+        }
+    }
+}
+
+/// Lets some links fail and most of them recover.
+fn with_faults(model: &mut Model, seed: u64) {
+    for number in 0..mix(seed) % 4 {
+        let drawn = mix(seed ^ (number + 1));
+        let port = PortId((drawn % model.topology.ports().len() as u64) as u32);
+        let at = Time::ZERO + Span::from_us(drawn >> 32 & 511);
+        let ports: &[PortId] = if drawn >> 20 & 1 == 0 { &[port, port.reverse()] } else { &[port] };
+        for &port in ports {
+            model.faults.push(Fault { at, port, up: false });
+            model.faults.push(Fault { at: at + Span::from_us(1 + (drawn >> 42 & 4095)), port, up: true });
+        }
+    }
+    model.faults.sort_by_key(|fault| fault.at);
+}
+
+/// Returns proptest's configuration with an eighth of its cases: 32, unless `PROPTEST_CASES` says otherwise.
+fn an_eighth() -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig { cases: usual.cases / 8, max_global_rejects: 100_000, ..usual }
+}
+
+proptest! {
+    #![proptest_config(an_eighth())]
+
+    #[test]
+    fn any_partition_of_any_mix_gives_the_bytes_of_one_thread(
+        text in scenarios(), parts in 2u64..=8, cut in any::<u64>(), trouble in 0..4u8,
+    ) {
+        let mut model = match model(&text) {
+            Ok(model) => model,
+            Err(error) => return Err(TestCaseError::reject(error)),
+        };
+        if trouble & 1 == 1 {
+            with_other_delays(&mut model, cut);
+        }
+        if trouble & 2 == 2 {
+            with_faults(&mut model, cut);
+            // A flow may lose the way to its end for good.
+            model.stop = Some(Time::ZERO + Span::from_ms(200));
+        }
+        if cut % 8 == 0 {
+            model.stop = Some(Time::ZERO + Span::from_us(cut >> 8 & 1023));
+        }
+        prop_assume!(Partition::width(&model).is_none_or(|width| width >= WIDTH_MIN));
+        let end = run(&model).summary.end;
+        let model = if cut % 2 == 0 { watched(&model, end) } else { model };
+        check(&model, parts, cut, &format!("stop {:?}, faults {:?}\n{text}", model.stop, model.faults));
+    }
+}
+
+/// A fat tree of 16 hosts whose shortest delay is half a microsecond.
+fn tree() -> Topology {
+    let mut tree = FatTree { k: 4, rate: Rate::gbps(25), delay: Span::from_us(1), ..FatTree::default() }
+        .build()
+        .unwrap();
+    let port = tree.ports_of(NodeId(20))[0];
+    tree.set_link(port, Rate::gbps(25), Span::from_ns(500));
+    tree
+}
+
+#[test]
+fn every_transport_gives_the_same_bytes_with_1_to_8_threads() {
+    for name in TRANSPORTS.iter().map(|info| info.name) {
+        let transport = transport(name);
+        let mut model = network_for(&transport, tree());
+        let flows = (0..32).map(|number| Flow {
+            start: Time::ZERO + Span::from_us(u64::from(number) * 2),
+            ..flow(number % 16, (number * 7 + 3 + number % 16) % 16, 20_000 + 1_000 * u64::from(number))
+        });
+        add(&mut model, &transport, flows.filter(|flow| flow.src != flow.dst).collect());
+        let rounds = Rounds {
+            client: NodeId(3),
+            workers: [0, 7, 12].map(NodeId).into(),
+            request: Bytes::ZERO,
+            response: Bytes::new(30_000),
+            longer: 1,
+            reconnect: false,
+            rounds: 3,
+            barrier: true,
+            start: Time::ZERO + Span::from_us(5),
+            pause: Span::ZERO,
+            spread: Span::ZERO,
+        };
+        model.add_traffic("rounds", &transport, Pattern::Rounds(rounds));
+        model.stop = Some(Time::ZERO + Span::from_ms(50));
+        let model = watched(&model, Time::ZERO + Span::from_ms(1));
+        for parts in [2, 3, 8] {
+            check(&model, parts, 5 * parts, name);
+        }
+    }
+}
+
+#[test]
+fn a_deadlock_is_found_in_the_same_instant() {
+    let model = ring(true);
+    assert_eq!(run(&model).summary.ended, Ended::Deadlocked);
+    for parts in 2..=4 {
+        check(&model, parts, parts, "ring");
+    }
+}
+
+#[test]
+fn an_empty_network_and_empty_windows_take_no_time() {
+    let empty = quiet(tree());
+    check(&empty, 4, 1, "empty");
+    let transport = transport("dctcp");
+    let mut seldom = network_for(&transport, tree());
+    // A hundred million windows lie between two flows.
+    let late = |number: u64| Flow { start: Time::ZERO + Span::from_secs(50 * number), ..flow(0, 15, 5_000) };
+    add(&mut seldom, &transport, (0..4).map(late).collect());
+    check(&seldom, 3, 2, "seldom");
+}
+
+#[test]
+fn a_run_is_interrupted_in_many_parts_too() {
+    let model = incast(&transport("dctcp"), 6, 10_000_000);
+    let partition = Partition::of_parts(&model, (0..8).map(|node| node % 3).collect()).unwrap();
+    let mut simulation = Simulation::spooled(&model, &partition, [None, None]).unwrap();
+    simulation.run(&mut |_| false);
+    let results = simulation.finish().expect("the books balance");
+    assert_eq!(results.summary.ended, Ended::Interrupted);
+    assert!(results.summary.end < run(&model).summary.end);
+}
