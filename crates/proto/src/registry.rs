@@ -15,6 +15,11 @@ use std::any::Any;
 type MechanismOf<T> = <T as Transport>::Mechanism;
 type ConfigOf<T> = <MechanismOf<T> as PortMechanism>::Config;
 
+/// An end that shares no cache line with another one, which another thread may drive.
+#[repr(align(64))]
+#[derive(Serialize, Deserialize)]
+pub struct Lines<T>(pub T);
+
 macro_rules! transports {
     ($($Variant:ident = $Transport:ty;)+) => {
         /// Any transport, with its parameters.
@@ -29,14 +34,14 @@ macro_rules! transports {
         #[derive(Serialize, Deserialize)]
         pub enum AnySender {$(
             #[doc = concat!("`", stringify!($Variant), "`")]
-            $Variant(Box<<$Transport as Transport>::Sender>),
+            $Variant(Box<Lines<<$Transport as Transport>::Sender>>),
         )+}
 
         /// The receiving end of a flow of any transport, in a place of its own as the sending end.
         #[derive(Serialize, Deserialize)]
         pub enum AnyReceiver {$(
             #[doc = concat!("`", stringify!($Variant), "`")]
-            $Variant(Box<<$Transport as Transport>::Receiver>),
+            $Variant(Box<Lines<<$Transport as Transport>::Receiver>>),
         )+}
 
         /// The shim of a host that receives flows of any transport that has one.
@@ -111,7 +116,7 @@ macro_rules! transports {
             pub fn sender(&self, env: &Env) -> AnySender {
                 match self {
                     $(AnyTransport::$Variant(params) => {
-                        AnySender::$Variant(Box::new(<$Transport>::sender(params, env)))
+                        AnySender::$Variant(Box::new(Lines(<$Transport>::sender(params, env))))
                     })+
                 }
             }
@@ -120,7 +125,7 @@ macro_rules! transports {
             pub fn receiver(&self, env: &Env) -> AnyReceiver {
                 match self {
                     $(AnyTransport::$Variant(params) => {
-                        AnyReceiver::$Variant(Box::new(<$Transport>::receiver(params, env)))
+                        AnyReceiver::$Variant(Box::new(Lines(<$Transport>::receiver(params, env))))
                     })+
                 }
             }
@@ -264,26 +269,26 @@ macro_rules! transports {
         impl AnySender {
             /// The sender inside, for callers to whom a virtual call costs nothing.
             pub fn into_dyn(self) -> Box<dyn Sender> {
-                match self { $(AnySender::$Variant(sender) => sender,)+ }
+                match self { $(AnySender::$Variant(sender) => Box::new(sender.0),)+ }
             }
 
             /// Runs `visitor` on the sender inside. The caller shall not be inlined: it holds the code of all transports.
             #[inline(always)]
             pub fn visit<V: SenderVisitor>(&mut self, visitor: V) -> V::Output {
-                match self { $(AnySender::$Variant(sender) => visitor.visit(&mut **sender),)+ }
+                match self { $(AnySender::$Variant(sender) => visitor.visit(&mut sender.0),)+ }
             }
         }
 
         impl AnyReceiver {
             /// The receiver inside, for callers to whom a virtual call costs nothing.
             pub fn into_dyn(self) -> Box<dyn Receiver> {
-                match self { $(AnyReceiver::$Variant(receiver) => receiver,)+ }
+                match self { $(AnyReceiver::$Variant(receiver) => Box::new(receiver.0),)+ }
             }
 
             /// Runs `visitor` on the receiver inside. The caller shall not be inlined: it holds the code of all transports.
             #[inline(always)]
             pub fn visit<V: ReceiverVisitor>(&mut self, visitor: V) -> V::Output {
-                match self { $(AnyReceiver::$Variant(receiver) => visitor.visit(&mut **receiver),)+ }
+                match self { $(AnyReceiver::$Variant(receiver) => visitor.visit(&mut receiver.0),)+ }
             }
         }
     };

@@ -85,7 +85,8 @@ pub struct FlowName {
     pub number: u64,
 }
 
-/// The sending end of a flow.
+/// The sending end of a flow, which shares no cache line with another end.
+#[repr(align(64))]
 #[derive(Serialize, Deserialize)]
 pub struct Sending {
     /// The protocol.
@@ -106,7 +107,8 @@ pub struct Sending {
     pub messages: Messages,
 }
 
-/// The receiving end of a flow.
+/// The receiving end of a flow, which shares no cache line with another end.
+#[repr(align(64))]
 #[derive(Serialize, Deserialize)]
 pub struct Receiving {
     /// The protocol.

@@ -42,7 +42,9 @@ pub struct Unseen {
     pub noticed: Vec<FlowSlot>,
 }
 
-/// The network, or a part of one: its ports and the packets that are there.
+/// The network, or a part of one: its ports and the packets that are there. Parts share no cache line, nor one that is
+/// fetched along with it.
+#[repr(align(128))]
 #[derive(Serialize, Deserialize)]
 pub struct Network {
     /// The present and the pending events.
