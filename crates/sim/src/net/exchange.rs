@@ -32,6 +32,8 @@ pub enum Crossing {
 pub struct Batch {
     /// What crosses, in the order in which it was sent.
     pub items: Vec<Handover>,
+    /// The time of the first arrival among it, if there is any.
+    pub first: Option<Time>,
     /// The packets among it, in their order.
     pub parcels: Vec<Parcel>,
     /// The additions of those packets that have one, in their order.
@@ -48,12 +50,19 @@ pub struct Exchange {
 }
 
 impl Batch {
+    /// Adds something that crosses.
+    pub fn push(&mut self, item: Handover) {
+        self.first = Some(self.first.map_or(item.at, |first| first.min(item.at)));
+        self.items.push(item);
+    }
+
     /// Takes over what is in another batch, and leaves that empty.
     pub fn take_over(&mut self, other: &mut Batch) {
         if self.items.is_empty() {
             std::mem::swap(self, other);
         } else {
             self.items.append(&mut other.items);
+            self.first = self.first.into_iter().chain(other.first.take()).min();
             self.parcels.append(&mut other.parcels);
             self.extras.append(&mut other.extras);
         }
@@ -69,7 +78,7 @@ impl Exchange {
 
     /// The time of the first arrival that the part has yet to hear of.
     pub fn next_at(&self) -> Option<Time> {
-        self.inboxes.iter().flat_map(|batch| &batch.items).map(|item| item.at).min()
+        self.inboxes.iter().filter_map(|batch| batch.first).min()
     }
 
     /// The number of those arrivals.

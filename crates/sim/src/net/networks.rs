@@ -304,7 +304,7 @@ impl Network {
         let extra = parcel.packet.flags.has(Flags::EXTRA).then(|| *self.slab.extra(id));
         self.slab.remove(id);
         let outbox = self.outbox(part);
-        outbox.items.push(Handover { port, at, what: Crossing::Packet });
+        outbox.push(Handover { port, at, what: Crossing::Packet });
         outbox.parcels.push(parcel);
         outbox.extras.extend(extra);
     }
@@ -313,13 +313,14 @@ impl Network {
     #[inline(never)]
     pub(super) fn hand_over_frame(&mut self, part: u32, back: PortId, at: Time, link: PortId, frame: Frame) {
         let item = Handover { port: back, at, what: Crossing::Frame(link, frame) };
-        self.outbox(part).items.push(item);
+        self.outbox(part).push(item);
     }
 
     /// Takes in what came from other parts.
     pub fn open_inboxes(&mut self) {
         let Some(mut exchange) = self.exchange.take() else { return };
         for batch in &mut exchange.inboxes {
+            batch.first = None;
             let (mut parcels, mut extras) = (batch.parcels.drain(..), batch.extras.drain(..));
             for Handover { port, at, what } in batch.items.drain(..) {
                 match what {
