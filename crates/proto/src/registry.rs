@@ -272,6 +272,12 @@ macro_rules! transports {
                 match self { $(AnySender::$Variant(sender) => Box::new(sender.0),)+ }
             }
 
+            /// The address of the sender inside, to be fetched ahead.
+            #[inline]
+            pub fn address(&self) -> *const u8 {
+                match self { $(AnySender::$Variant(sender) => std::ptr::from_ref(&**sender).cast(),)+ }
+            }
+
             /// Runs `visitor` on the sender inside. The caller shall not be inlined: it holds the code of all transports.
             #[inline(always)]
             pub fn visit<V: SenderVisitor>(&mut self, visitor: V) -> V::Output {
@@ -283,6 +289,12 @@ macro_rules! transports {
             /// The receiver inside, for callers to whom a virtual call costs nothing.
             pub fn into_dyn(self) -> Box<dyn Receiver> {
                 match self { $(AnyReceiver::$Variant(receiver) => Box::new(receiver.0),)+ }
+            }
+
+            /// The address of the receiver inside, to be fetched ahead.
+            #[inline]
+            pub fn address(&self) -> *const u8 {
+                match self { $(AnyReceiver::$Variant(receiver) => std::ptr::from_ref(&**receiver).cast(),)+ }
             }
 
             /// Runs `visitor` on the receiver inside. The caller shall not be inlined: it holds the code of all transports.

@@ -8,16 +8,27 @@ pub fn exceeds_cache(bytes: usize) -> bool {
     bytes > 1 << 20
 }
 
+/// The bytes of a cache line.
+const LINE: usize = 64;
+
 /// Asks for the cache line in which `place` starts. This is a hint: it changes how long things take and nothing else.
 #[inline(always)]
-#[allow(unsafe_code)]
 pub fn prefetch<T>(place: &T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch reads nothing that the program could see and never faults; the address is a valid one besides.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast());
+    prefetch_lines(std::ptr::from_ref(place).cast(), 1);
+}
+
+/// Asks for so many cache lines from an address on. This is a hint: it changes how long things take and nothing else.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub fn prefetch_lines(address: *const u8, lines: usize) {
+    for line in 0..lines {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a prefetch reads nothing that the program could see, and never faults whatever the address is.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(address.wrapping_add(line * LINE).cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (address, line * LINE);
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
 }

@@ -174,6 +174,12 @@ impl<T> Ends<T> {
         self.places.get_mut(slot)?.take()
     }
 
+    /// The address of the end of a flow, to be fetched ahead.
+    #[inline]
+    pub fn address(&self, slot: FlowSlot) -> *const u8 {
+        self.get(slot).map_or(std::ptr::null(), |end| std::ptr::from_ref(end).cast())
+    }
+
     /// The end of a flow, if it is here and alive.
     #[inline]
     pub fn get(&self, slot: FlowSlot) -> Option<&T> {

@@ -3,6 +3,7 @@
 use super::network::Network;
 use super::port::Port;
 use crate::engine::{AHEAD, Event, EventKind, exceeds_cache, prefetch};
+use crate::ids::FlowSlot;
 
 impl Network {
     /// Answers whether the network with its packets is too large for a core's own cache, so that fetching ahead pays.
@@ -24,6 +25,15 @@ impl Network {
         if let Some(event) = self.agenda.peek(AHEAD) {
             self.fetch_third(event);
         }
+    }
+
+    /// The flow of the packet that reaches its host in the event so many places ahead, and whether the packet is for the
+    /// receiving end; `None` if that event is another one.
+    #[inline]
+    pub fn arrives_at_host(&self, ahead: usize) -> Option<(bool, FlowSlot)> {
+        let EventKind::Arrive(id) = self.agenda.peek(ahead)?.kind() else { return None };
+        let parcel = &self.slab[id];
+        (parcel.hops_left == 0).then(|| (parcel.packet.kind().is_for_receiver(), parcel.flow))
     }
 
     /// Fetches what an event will need first: its packet or its port.

@@ -71,6 +71,7 @@ impl Region {
             net.agenda.now = event.at();
             if fetches_ahead {
                 net.look_ahead();
+                self.hosts.look_ahead(net);
             }
             self.handle(event, net);
         }
