@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The clock of a run and its pending events.
 ///
-/// Entities schedule events: output ports, hosts, the outside (traffic, faults) and, behind all others at one instant,
-/// the sampling, so that a sample shows the state that the instant leaves behind.
+/// Entities schedule events: output ports, hosts and, behind them at one instant, the applications of rounds.
 #[derive(Serialize, Deserialize)]
 pub struct Agenda {
     /// The present.
@@ -39,7 +38,7 @@ impl Agenda {
         self.wheel.push(Event::new(at, self.ports + host.index() as u32, kind));
     }
 
-    /// Schedules an event that belongs to no entity of the network.
+    /// Schedules an event of the applications of rounds.
     pub fn outside(&mut self, at: Time, kind: EventKind) {
         self.wheel.push(Event::new(at, self.ports + self.hosts, kind));
     }

@@ -1,6 +1,6 @@
 //! An event: its time, its place among the events of that time, and what happens.
 
-use crate::ids::{FaultId, FlowSlot, MechanismId, PacketId, RecordId, SeriesId, ShimId, TrafficId};
+use crate::ids::{FlowSlot, MechanismId, PacketId, ShimId, TrafficId};
 use clearway_topology::PortId;
 use clearway_units::Time;
 use serde::{Deserialize, Serialize};
@@ -20,24 +20,12 @@ pub enum EventKind {
     ReceiverTimer(FlowSlot),
     /// The shim of a host asked to be woken.
     ShimTimer(ShimId),
-    /// A traffic entry has its next flow or round to start.
+    /// A traffic entry has its next round to start, or its next worker to ask.
     Traffic(TrafficId),
-    /// A long flow stops.
-    Stop(RecordId),
-    /// A link fails or recovers.
-    Fault(FaultId),
-    /// A sample of a series is due.
-    Sample(SeriesId),
     /// A port obeys the pause frame that reached it first.
     Pause(PortId),
     /// A mechanism of a port asked to be woken.
     MechanismTimer(MechanismId),
-    /// Flow control looks for ports that are stopped for too long.
-    Watch,
-    /// Flows started or ended, and so fair shares changed.
-    Shares,
-    /// The window of measurement opens or closes.
-    Window,
 }
 
 impl EventKind {
@@ -59,14 +47,8 @@ impl EventKind {
             EventKind::ReceiverTimer(flow) => (4, flow.to_bits()),
             EventKind::ShimTimer(shim) => (5, shim.to_bits()),
             EventKind::Traffic(traffic) => (6, traffic.to_bits()),
-            EventKind::Stop(record) => (7, record.to_bits()),
-            EventKind::Fault(fault) => (8, fault.to_bits()),
-            EventKind::Sample(series) => (9, series.to_bits()),
-            EventKind::Pause(port) => (10, port.0),
-            EventKind::MechanismTimer(mechanism) => (11, mechanism.to_bits()),
-            EventKind::Watch => (12, 0),
-            EventKind::Shares => (13, 0),
-            EventKind::Window => (14, 0),
+            EventKind::Pause(port) => (7, port.0),
+            EventKind::MechanismTimer(mechanism) => (8, mechanism.to_bits()),
         }
     }
 
@@ -82,14 +64,8 @@ impl EventKind {
             4 => EventKind::ReceiverTimer(FlowSlot::from_bits(id)),
             5 => EventKind::ShimTimer(ShimId::from_bits(id)),
             6 => EventKind::Traffic(TrafficId::from_bits(id)),
-            7 => EventKind::Stop(RecordId::from_bits(id)),
-            8 => EventKind::Fault(FaultId::from_bits(id)),
-            9 => EventKind::Sample(SeriesId::from_bits(id)),
-            10 => EventKind::Pause(PortId(id)),
-            11 => EventKind::MechanismTimer(MechanismId::from_bits(id)),
-            12 => EventKind::Watch,
-            13 => EventKind::Shares,
-            14 => EventKind::Window,
+            7 => EventKind::Pause(PortId(id)),
+            8 => EventKind::MechanismTimer(MechanismId::from_bits(id)),
             _ => unreachable!("no such kind of event"),
         }
     }
@@ -176,14 +152,8 @@ mod tests {
             EventKind::ReceiverTimer(FlowSlot::from_index(3)),
             EventKind::ShimTimer(ShimId::from_index(4)),
             EventKind::Traffic(TrafficId::from_index(5)),
-            EventKind::Stop(RecordId::from_index(6)),
-            EventKind::Fault(FaultId::from_index(7)),
-            EventKind::Sample(SeriesId::from_index(8)),
             EventKind::Pause(PortId(9)),
             EventKind::MechanismTimer(MechanismId::from_index(10)),
-            EventKind::Watch,
-            EventKind::Shares,
-            EventKind::Window,
         ];
         for kind in kinds {
             let event = Event::new(Time::from_ps(7), 5, kind);

@@ -256,7 +256,7 @@ impl Eq for Far {}
 mod tests {
     use super::super::event::EventKind;
     use super::*;
-    use crate::ids::{FaultId, FlowSlot, Id, PacketId};
+    use crate::ids::{FlowSlot, Id, PacketId, TrafficId};
     use clearway_topology::PortId;
     use proptest::prelude::*;
 
@@ -302,7 +302,7 @@ mod tests {
             (1, EventKind::SenderTimer(FlowSlot::from_index(3))),
             (2, EventKind::Handle(PacketId::from_index(4))),
             (9, EventKind::Pause(PortId(5))),
-            (0, EventKind::Fault(FaultId::from_index(6))),
+            (0, EventKind::Traffic(TrafficId::from_index(6))),
         ];
         // A later time stays later, whatever happens then.
         wheel.push(Event::new(Time::from_ps(6), 0, EventKind::Arrive(PacketId::from_index(7))));
@@ -317,7 +317,7 @@ mod tests {
         ];
         let others = [
             EventKind::Wake(PortId(1)),
-            EventKind::Fault(FaultId::from_index(6)),
+            EventKind::Traffic(TrafficId::from_index(6)),
             EventKind::SenderTimer(FlowSlot::from_index(3)),
         ];
         assert_eq!(order, [&arrivals[..], &others, &[EventKind::Arrive(PacketId::from_index(7))]].concat());
