@@ -66,6 +66,8 @@ ids! {
     PacketId;
     /// A host, by its number in the topology.
     HostId;
+    /// A part of the network, which a thread of its own may simulate.
+    PartId;
     /// The network card of a host's port.
     CardId;
     /// A queue of data at a port that is not plain.

@@ -43,11 +43,13 @@ impl Simulation {
         self.nets.set_now(self.now);
         self.nets.settle();
         let flows = self.flow_counts();
-        for flow in self.glances(|_| true) {
-            self.settle_open(&flow);
+        for slot in self.lives.slots(|_| true) {
+            if let Some(flow) = self.glance(slot) {
+                self.settle_open(&flow);
+            }
         }
         let events = self.events();
-        let measured = self.window.finish(&mut self.nets, flows);
+        let mut measured = self.window.finish(&mut self.nets, flows);
         let (books, [packets, bytes, mut credits]) = self.nets.close_books().map_err(SimError::Books)?;
         let (used, wasted) = self.journal.credits();
         let arrived = books.delivered.credits;
@@ -64,9 +66,12 @@ impl Simulation {
             host: self.model.topology.name(host.node()).to_string(),
             stats,
         });
-        let ports = port_table(&self.model, &self.nets, &measured);
+        let shims = shims.collect();
+        // Tables take about as much memory as what they are made from, so that goes first where it can.
+        drop((self.regions, self.lives));
+        let ports = port_table(&self.model, &self.nets, std::mem::take(&mut measured.ports));
         let summary = Summary {
-            shims: shims.collect(),
+            shims,
             end: self.now,
             ended,
             link_transmissions: self.nets.link_transmissions(),
@@ -84,6 +89,7 @@ impl Simulation {
         let noted = self.nets.take_tap().map(|recorder| recorder.finish()).unwrap_or_default();
         let asked = self.model.traces.iter();
         let traces = asked.zip(noted).map(|(trace, taken)| Trace::new(&self.model, trace, taken)).collect();
+        drop(self.nets);
         let mut samples = self.sampler.finish(&self.model);
         let mut flows = self.journal.finish(&self.model);
         match flows.take_failure().or_else(|| samples.take_failure()) {

@@ -1,7 +1,7 @@
 //! A run: regions go on from barrier to barrier, between which the whole run hears what happened in them.
 
 use super::journal::Journal;
-use super::lives::{Live, Lives};
+use super::lives::Lives;
 use super::notes::{News, Note, Rtt};
 use super::outside::{Happening, Outside};
 use super::region::{Region, TICK};
@@ -262,10 +262,11 @@ impl Simulation {
 
     fn sample(&mut self, series: SeriesId, before: Time) {
         let traffic = self.model.samples[series.index()].what.traffic();
-        let flows = match traffic {
-            Some(traffic) => self.glances(|live| live.name.traffic.index() == traffic),
-            None => Vec::new(),
-        };
+        let mut flows = Vec::new();
+        if let Some(traffic) = traffic {
+            let slots = self.lives.slots(|live| live.name.traffic.index() == traffic);
+            flows.extend(slots.into_iter().filter_map(|slot| self.glance(slot)));
+        }
         self.sampler.sample(series, &self.model, &self.nets, &flows);
         if self.goes_on(before) {
             self.schedule_sample(series);
@@ -290,23 +291,21 @@ impl Simulation {
         goes_on
     }
 
-    /// What flows that are alive show at a look.
-    pub(super) fn glances(&mut self, takes: impl Fn(&Live) -> bool) -> Vec<Glance> {
-        let mut glances = Vec::new();
-        for (slot, live) in self.lives.iter().filter(|(_, live)| takes(live)) {
-            let [from, to] = [live.src, live.dst].map(|host| self.nets.part_of(host.node()));
-            let Some(sending) = self.regions[from].hosts.senders.get_mut(slot) else { continue };
-            let shown = (sending.end.stats, sending.gauges());
-            let Some(receiving) = self.regions[to].hosts.receivers.get_mut(slot) else { continue };
-            glances.push(Glance::new(slot, shown, receiving));
-        }
-        glances
+    /// What a flow that is alive shows at a look.
+    pub(super) fn glance(&mut self, slot: FlowSlot) -> Option<Glance> {
+        let live = self.lives.get_mut(slot)?;
+        let [from, to] = [live.src, live.dst].map(|host| self.nets.part_of(host.node()));
+        let sending = self.regions[from].hosts.senders.get_mut(slot)?;
+        let shown = (sending.end.stats, sending.gauges());
+        let receiving = self.regions[to].hosts.receivers.get_mut(slot)?;
+        Some(Glance::new(slot, shown, receiving))
     }
 
     /// The counts of the flows of each traffic entry so far. It must not be called once all flows are settled.
     pub(super) fn flow_counts(&mut self) -> Vec<FlowCounts> {
         let mut counts = self.journal.settled.clone();
-        for flow in self.glances(|_| true) {
+        for slot in self.lives.slots(|_| true) {
+            let Some(flow) = self.glance(slot) else { continue };
             counts[flow.name.traffic.index()].add(flow.delivered, &flow.stats);
         }
         counts

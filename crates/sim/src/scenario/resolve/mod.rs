@@ -25,6 +25,7 @@ use clearway_units::{Bytes, Rate, Time};
 use links::{read_faults, read_loss, with_links};
 use ports::{PortTables, Ports, resolve_ports};
 use samples::{Has, read_samples};
+use std::sync::Arc;
 use traces::read_traces;
 use traffic::{ReadPart, read_traffic};
 use write::{Written, write_toml};
@@ -126,7 +127,7 @@ pub(super) fn resolve(document: &Document, base: &std::path::Path, asked: Asked)
         measure: Measure { from: measure.from, until: measure.until },
         samples,
         traces,
-        topology: grounds.topology,
+        topology: Arc::new(grounds.topology),
     };
     check_times(document, &model)?;
     limit.check_run(&model)?;
