@@ -11,7 +11,7 @@ const WIDTH = 34;
 const HEIGHT = 16;
 
 /** A small picture with the words beside it. */
-function entry(words: string, colors: Colors, draw: Draw): HTMLElement {
+function entry(words: string, title: string, colors: Colors, draw: Draw): HTMLElement {
   const canvas = h("canvas", { "aria-hidden": "true" });
   const scale = devicePixelRatio || 1;
   canvas.width = WIDTH * scale;
@@ -19,7 +19,7 @@ function entry(words: string, colors: Colors, draw: Draw): HTMLElement {
   const context = canvas.getContext("2d")!;
   context.scale(scale, scale);
   draw(context, colors);
-  return h("li", {}, canvas, h("span", {}, words));
+  return h("li", { title }, canvas, h("span", {}, words));
 }
 
 function line(context: CanvasRenderingContext2D, color: string, width: number, dash: number[] = []): void {
@@ -77,13 +77,13 @@ export class Legend {
     if (key === this.#key) return;
     this.#key = key;
     const entries: HTMLElement[] = [];
-    const add = (words: string, draw: Draw) => entries.push(entry(words, colors, draw));
+    const add = (words: string, title: string, draw: Draw) => entries.push(entry(words, title, colors, draw));
     if (what.large) {
       for (const [words, from, to] of [
-        ["link idle to half used", 0, 4],
-        ["half to fully used, both over 50 us", 4, 8],
+        ["link used up to 0.5", 0, 4],
+        ["up to 1", 4, 8],
       ] as const) {
-        add(words, (context) => {
+        add(words, "The share of its rate that a direction of a link carries, smoothed over 50 us", (context) => {
           const steps = colors.heat.slice(from, to);
           steps.forEach((color, step) => {
             context.fillStyle = color;
@@ -91,18 +91,19 @@ export class Legend {
           });
         });
       }
-      add("a flow's path, of the fastest five", (context) => line(context, colors.series[1]!, 3));
+      add("path of a fast flow", "The paths of the five flows with the highest rates, in the colours of their list", (context) => line(context, colors.series[1]!, 3));
     } else {
       for (const look of LOOKS) {
         if (look === "credit" && !what.withCredits) continue;
-        add(MEANING[look], (context) => sample(context, look, colors, WIDTH / 2, HEIGHT / 2));
+        add(...MEANING[look], (context) => sample(context, look, colors, WIDTH / 2, HEIGHT / 2));
       }
     }
-    add(`queue at its port, to one scale: full length ${format.bytes(what.fullBytes)}`, queue);
-    if (what.withCredits && !what.large) add("credits that wait, a tooth each", comb);
-    add("packets dropped just now", drop);
-    add("paused link direction", (context) => line(context, colors.pause, 2.4, [5, 4]));
-    add("link direction that is down", (context) => line(context, colors.muted, 2.4, [1.5, 5]));
+    const full = format.bytes(what.fullBytes);
+    add(`queue; full length: ${full}`, `The queue of each port stands inside its switch. All are to one scale: the longest possible bar is ${full}`, queue);
+    if (what.withCredits && !what.large) add("waiting credits", "Credits that wait at a port, a tooth each", comb);
+    add("drop", "The port lost a packet a moment ago", drop);
+    add("paused", "The port was stopped by pause frames of the next node (PFC)", (context) => line(context, colors.pause, 2.4, [5, 4]));
+    add("link down", "The direction of the link has failed", (context) => line(context, colors.muted, 2.4, [1.5, 5]));
     put(this.element, ...entries);
   }
 }

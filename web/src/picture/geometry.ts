@@ -37,10 +37,10 @@ export interface Geometry {
   readonly barWidth: number;
   /** The longest queue that fits into a switch: the length that the scale of queues stands for. */
   readonly barLength: number;
+  /** Pixels between neighbouring hosts: the room for a name. */
+  readonly spacing: number;
   /** Width of a packet across its lane. */
   readonly packetWidth: number;
-  /** True if there is room for names of hosts. */
-  readonly hostNames: boolean;
 }
 
 /** Both directions of one link. */
@@ -77,17 +77,16 @@ export function linksOf(layout: Layout): Link[] {
 /** Computes the geometry of a layout in a pane of a size. */
 export function geometry(layout: Layout, width: number, height: number): Geometry {
   const places = place(layout);
-  const named = spacing(places, width, height) >= 26;
   const round = places.shape === "star" || places.shape === "ring";
   const side = places.shape === "chain" ? 58 : round ? 44 : 26;
   const left = Math.min(side, width * 0.14);
-  const top = round ? 34 : places.shape === "chain" ? 34 : 40;
-  const bottom = round ? 34 : 40;
-  const sizes = sizesOf(places, width, height - top - bottom);
+  const edge = places.shape === "tiers" ? 40 : 34;
+  const inner = height - 2 * edge;
+  const sizes = sizesOf(places, width, inner);
   const nodes = layout.nodes.map((node): NodeShape => {
     const isSwitch = node.kind === "switch";
     const x = left + places.x[node.id]! * (width - 2 * left);
-    const y = top + places.y[node.id]! * (height - top - bottom);
+    const y = edge + places.y[node.id]! * inner;
     const size = isSwitch ? sizes.switches : sizes.hosts;
     return { x, y, halfWidth: size.w, halfHeight: size.h, round: isSwitch ? round : places.shape === "star" };
   });
@@ -100,8 +99,8 @@ export function geometry(layout: Layout, width: number, height: number): Geometr
     lanes,
     barWidth: sizes.bar,
     barLength: sizes.barLength,
+    spacing: spacing(places, width, height),
     packetWidth: Math.max(2, Math.min(7, sizes.lane * 0.9)),
-    hostNames: named,
   };
 }
 
@@ -136,32 +135,29 @@ function sizesOf(places: Places, width: number, inner: number): Sizes {
       return { switches: { w: radius, h: radius }, hosts, lane: 4.5, bar: 8, barLength: radius * 0.92 };
     }
     case "chain": {
-      const w = clamp(12, (0.2 * width) / Math.max(1, places.widest > 8 ? 4 : 2), 64);
-      const perRow = Math.max(...countChain(places));
-      const h = clamp(24, perRow * 9, inner * 0.46);
-      const chainW = Math.min(w, (0.17 * width) / Math.max(1, switchCount(places) - 1) + 8);
-      return { switches: { w: chainW, h }, hosts, lane: 4.5, bar: clamp(4, (2 * h) / (perRow + 1), 14), barLength: chainW - 5 };
+      const switches = [...places.x].filter((_, node) => places.tier[node]! > 0).sort((a, b) => a - b);
+      const gap = (switches[1]! - switches[0]!) * width * 0.86;
+      const perSide = chainHosts(places);
+      const w = clamp(10, gap * 0.27, 68);
+      const h = clamp(24, perSide * 9, inner * 0.46);
+      return { switches: { w, h }, hosts, lane: 4.5, bar: clamp(4, (2 * h) / (perSide + 1), 14), barLength: w - 3 };
     }
     case "tiers": {
       const gap = inner / places.tiers;
       const most = rowsOf(places);
       const w = clamp(4, (0.36 * width) / most, 66);
       const h = clamp(7, gap * 0.2, 34);
-      const slot = (2 * w) / Math.max(1, (places.widest / Math.max(1, firstRow(places))));
+      const slot = (2 * w) / Math.max(1, places.widest / Math.max(1, firstRow(places)));
       const lane = clamp(1, slot * 0.22, 4);
       return { switches: { w, h }, hosts, lane, bar: clamp(2, slot * 0.5, 12), barLength: h - 3 };
     }
   }
 }
 
-function countChain(places: Places): number[] {
-  const left = [...places.x].filter((x, node) => places.tier[node] === 0 && x === 0).length;
-  const right = [...places.x].filter((x, node) => places.tier[node] === 0 && x === 1).length;
-  return [1, left, right];
-}
-
-function switchCount(places: Places): number {
-  return places.tier.filter((tier) => tier > 0).length;
+/** The most hosts beside one end of a chain. */
+function chainHosts(places: Places): number {
+  const beside = (end: number) => places.x.filter((x, node) => places.tier[node] === 0 && x === end).length;
+  return Math.max(1, beside(0), beside(1));
 }
 
 function firstRow(places: Places): number {

@@ -10,14 +10,14 @@ export const LOOKS = ["data", "marked", "credit", "ack", "cnp", "pause", "contro
 export type Look = (typeof LOOKS)[number];
 
 /** What a look stands for, in the words of the legend. */
-export const MEANING: Record<Look, string> = {
-  data: "data, to scale along its link",
-  marked: "data with a congestion mark (ECN)",
-  credit: "credit: permits one data packet",
-  ack: "acknowledgement",
-  cnp: "congestion notification (CNP)",
-  pause: "pause frame (PFC)",
-  control: "other control packet",
+export const MEANING: Record<Look, readonly [string, string]> = {
+  data: ["data", "A data packet; its length is to scale along its link"],
+  marked: ["data with a mark", "A data packet that a switch marked because its queue was long (ECN)"],
+  credit: ["credit", "A credit permits the sender to send one data packet"],
+  ack: ["ACK", "An acknowledgement"],
+  cnp: ["CNP", "A congestion notification packet tells the sender to slow down"],
+  pause: ["pause frame", "A frame of priority flow control (PFC) that stops or starts the port at the other end of its link"],
+  control: ["other control", "A control packet of another kind: SYN, credit request, credit stop, negative acknowledgement"],
 };
 
 /** The look of each kind of the engine, by the kind's number: for packets without a mark. */

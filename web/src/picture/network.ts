@@ -132,36 +132,39 @@ export function drawRooms(context: Context, shape: Geometry, layout: Layout, pix
   context.stroke();
 }
 
-/** Writes the names of nodes, where there is room. */
+/** Writes the names of nodes, where there is room; switches have theirs inside. */
 export function drawNames(context: Context, shape: Geometry, layout: Layout, colors: Colors): void {
   context.font = "11px system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif";
   context.fillStyle = colors.muted;
   context.textAlign = "center";
   context.textBaseline = "middle";
-  const { places, width, height } = shape;
-  const centreX = width / 2;
-  const centreY = height / 2;
   for (const node of layout.nodes) {
     const at = shape.nodes[node.id]!;
-    const name = node.alias ?? node.name;
-    if (node.kind === "host") {
-      if (!shape.hostNames && !(places.shape === "star" && node.id === 0)) continue;
-      const gap = at.halfHeight + 9;
-      if (places.shape === "tiers") context.fillText(name, at.x, at.y + gap);
-      else if (places.shape === "chain" && (places.x[node.id] === 0 || places.x[node.id] === 1)) {
-        const away = places.x[node.id] === 0 ? -1 : 1;
-        context.fillText(name, at.x + away * (at.halfWidth + 13), at.y);
-      } else if (places.shape === "chain") {
-        context.fillText(name, at.x, at.y + (places.y[node.id] === 0 ? -gap : gap));
-      } else {
-        const length = Math.hypot(at.x - centreX, at.y - centreY) || 1;
-        const reach = at.halfWidth + 11;
-        context.fillText(name, at.x + ((at.x - centreX) / length) * reach, at.y + ((at.y - centreY) / length) * reach);
-      }
+    const names = node.alias === null ? [node.name] : [node.alias, node.name];
+    const fits = (width: number) => names.find((name) => context.measureText(name).width <= width);
+    if (node.kind === "switch") {
+      const name = at.halfHeight >= 10 ? fits(2 * at.halfWidth - 8) : undefined;
+      if (name !== undefined) context.fillText(name, at.x, at.y);
       continue;
     }
-    if (context.measureText(name).width > 2 * at.halfWidth + 14) continue;
-    if (at.round) context.fillText(name, at.x, at.y);
-    else context.fillText(name, at.x, at.y - at.halfHeight - 8);
+    const [dx, dy] = outward(shape, node.id);
+    const isFirst = shape.places.shape === "star" && node.id === layout.nodes.find((one) => one.kind === "host")?.id;
+    const name = dy === 0 ? (shape.spacing >= 12 ? fits(44) : undefined) : fits(isFirst ? 40 : shape.spacing - 4);
+    if (name === undefined) continue;
+    const reach = at.halfWidth + 5 + (Math.abs(dx) * context.measureText(name).width) / 2 + Math.abs(dy) * 5;
+    context.fillText(name, at.x + dx * reach, at.y + dy * reach);
   }
+}
+
+/** The direction from a host to its name: away from the network. */
+function outward(shape: Geometry, host: number): [number, number] {
+  const { places, nodes, width, height } = shape;
+  const { x, y } = nodes[host]!;
+  if (places.shape === "tiers") return [0, 1];
+  if (places.shape === "chain") {
+    if (places.x[host] === 0 || places.x[host] === 1) return [places.x[host] === 0 ? -1 : 1, 0];
+    return [0, places.y[host] === 0 ? -1 : 1];
+  }
+  const length = Math.hypot(x - width / 2, y - height / 2) || 1;
+  return [(x - width / 2) / length, (y - height / 2) / length];
 }

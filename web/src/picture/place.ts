@@ -85,7 +85,9 @@ function chain(layout: Layout, blank: Blank, near: number[][], order: number[]):
   const last = order.length - 1;
   let tallest = 1;
   order.forEach((node, index) => {
-    blank.x[node] = 0.24 + (0.52 * index) / last;
+    // More switches take more of the width.
+    const margin = 0.24 - Math.min(0.1, 0.02 * (last - 1));
+    blank.x[node] = margin + ((1 - 2 * margin) * index) / last;
     blank.y[node] = 0.5;
     const hosts = near[node]!.filter((other) => layout.nodes[other]!.kind === "host");
     const atEnd = index === 0 || index === last;

@@ -7,8 +7,8 @@ import type { Side } from "./side.ts";
 
 /** Steps are made so short that the engine answers within this time. */
 const PATIENCE_MS = 24;
-/** Frames that a way to another time is made of at least, so that series have points on the way. */
-const PIECES = 200;
+/** Frames that a long way to another time is made of, so that series have points on the way. */
+const PIECES = 80;
 /** The simulated time of one step. */
 export const STEP_PS = 1e6;
 
@@ -135,7 +135,7 @@ export class Player {
         this.now = 0;
       }
       const start = this.now;
-      let piece = Math.max(1, (target - start) / PIECES);
+      let piece = Math.max(STEP_PS, (target - start) / PIECES);
       while (this.now < target && alive() && !this.ended) {
         const began = performance.now();
         const next = Math.min(target, Math.round(this.now + piece));
