@@ -46,7 +46,8 @@ export interface StartScenario {
 export interface Start {
   /** The scenarios to choose from; the first is shown. Empty: the gallery is shown. */
   scenarios: StartScenario[];
-  /** Address of the native engine (ws://127.0.0.1:PORT/TOKEN/engine); null: the engine in the page is used. */
+  /** Address of the native engine (ws://127.0.0.1:PORT/TOKEN/engine, in the element relative to the page's address);
+   * null: the engine in the page is used. */
   websocket: string | null;
 }
 
@@ -55,12 +56,12 @@ const FORMAT = 1;
 
 /** Reads the start from the page; a page without the element starts with the gallery. */
 export function readStart(page: Document = document): Start {
-  const element = page.getElementById("clearway-start");
-  return element ? parseStart(element.textContent ?? "") : { scenarios: [], websocket: null };
+  const element = page.getElementById('clearway-start');
+  return element ? parseStart(element.textContent ?? '', page.baseURI) : { scenarios: [], websocket: null };
 }
 
-/** Reads the content of the element. Throws an error of one line if it has another format. */
-export function parseStart(json: string): Start {
+/** Reads the content of the element in the page at `base`. Throws an error of one line if it has another format. */
+export function parseStart(json: string, base: string): Start {
   const start = JSON.parse(json) as Partial<Start> & { format?: unknown };
   if (start.format !== FORMAT || !Array.isArray(start.scenarios)) {
     throw new Error(`clearway-start: format ${String(start.format)} is unknown to this page, which reads ${FORMAT}`);
@@ -70,5 +71,6 @@ export function parseStart(json: string): Start {
       throw new Error(`clearway-start: ${scenario.name} has ${scenario.sides.length} sides; one or two can be shown`);
     }
   }
-  return { scenarios: start.scenarios, websocket: start.websocket ?? null };
+  const websocket = start.websocket ? new URL(start.websocket, base).href.replace(/^http/, 'ws') : null;
+  return { scenarios: start.scenarios, websocket };
 }
