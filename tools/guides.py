@@ -31,9 +31,11 @@ FOLDERS = ("start", "tutorials", "how-to", "explanation")
 RUN = re.compile(r"(clearway (?!completion|demo|reproduce|testbed|view)|cat |diff )")
 #: What a `text` block leaves out.
 LEFT_OUT = "..."
+#: The mark of a `text` block that no program printed.
+FORMULA = "formula"
 #: A code block, after the name of the file that it is to be saved as, if there is one.
 BLOCK = re.compile(
-    r"(?:[Ss]ave\s+this\s+as\s+`(?P<file>[\w./-]+)`:\n\n)?^```(?P<language>\w*)[^\n]*\n(?P<body>.*?)^```$",
+    r"(?:[Ss]ave\s+this\s+as\s+`(?P<file>[\w./-]+)`:\n\n)?^```(?P<language>\w*)(?P<info>[^\n]*)\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -76,7 +78,7 @@ def run(page: Path, folder: Path) -> str:
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 exec(compile(body, page.name, "exec"), names)
             printed += out.getvalue()
-        elif language == "text":
+        elif language == "text" and FORMULA not in block["info"]:
             compare(page, body, printed)
     return printed
 

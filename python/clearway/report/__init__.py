@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from clearway import _clearway
+from clearway.page_file import write_text
 from clearway.report.page import page
 from clearway.report.sweeps import sweep_html
 from clearway.result import Run
@@ -26,18 +26,4 @@ def write_page(
 
     `more` is HTML that stands below them.
     """
-    return write_text(page(runs, title, "".join(map(sweep_html, sweeps)) + more), Path(out))
-
-
-def write_text(text: str, out: Path) -> Path:
-    """Writes a page in place of an earlier one, which stays whole until the new one is."""
-    if not out.name:
-        raise _clearway.Error(f"{out}: can't write the report: this is a folder; name a file, such as report.html")
-    scratch = out.with_name(f".{out.name}.tmp")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        scratch.write_text(text, "utf-8")
-        scratch.replace(out)
-    except OSError as error:
-        raise _clearway.Error(f"{out}: can't write the report: {error.strerror}") from None
-    return out
+    return write_text(page(runs, title, "".join(map(sweep_html, sweeps)) + more), Path(out), "the report")
