@@ -9,10 +9,13 @@ ZIG := 0.17.1
 GUIDED := $(if $(PGO),$(shell tools/pgo --can-profile && echo 1))
 BENCH := $(if $(GUIDED),target/pgo,$(or $(CARGO_TARGET_DIR),target))/release/clearway-bench
 RUST := $(shell find crates workloads scenarios -type f -not -name '*.md' 2>/dev/null) Cargo.toml Cargo.lock
+PAGE := $(shell find web -type f -not -path '*/node_modules/*' -not -path 'web/tests/*' 2>/dev/null)
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+ENGINE := $(TARGET)/wasm32-unknown-unknown/web/clearway_web.wasm
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against bench-count bench-baseline bench-page $(BENCH) bpf wheel lint docs notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against bench-count bench-baseline bench-page $(BENCH) web bpf wheel lint docs site notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -89,13 +92,32 @@ bench-count: $(BENCH) ## Compares instruction counts with the committed baseline
 bench-baseline: $(BENCH) ## Writes the baseline of instruction counts anew.
 	@$(PYTHON) tools/bench count --program $(BENCH) --renew
 
+web: python/clearway/data/web/clearway.html ## Builds the page that shows runs live, one file, for `clearway view` and wheels (needs Node.js and Rust's target wasm32-unknown-unknown).
+
+python/clearway/data/web/clearway.html: $(TARGET)/web/clearway.html
+	@install -D -m 644 $< $@
+
+$(TARGET)/web/clearway.html: $(ENGINE) web/node_modules/.built $(PAGE) $(RUST)
+	cd web && CLEARWAY_ENGINE="$(abspath $(ENGINE))" npm run --silent build -- --outDir "$(abspath $(@D))" --logLevel warn
+	@touch $@
+
+$(ENGINE): $(RUST)
+	@tools/check-web
+	cargo build --profile web --locked --quiet -p clearway-web --target wasm32-unknown-unknown
+	@touch $@
+
+web/node_modules/.built: web/package-lock.json
+	@tools/check-web
+	cd web && npm ci --silent --no-audit --no-fund
+	@touch $@
+
 bpf: ## Compiles the BPF programs of the Linux datapath (needs clang 14); the objects are committed.
 	tools/build-bpf
 
 # Zig links against glibc 2.28 on any machine; that is Debian 10, RHEL 8 and later. Its linker
 # does not take instrumented code (`-u __llvm_profile_runtime`), so wheels are plain builds.
 WHEEL := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
-wheel: .venv/.dependencies .venv/.wheel ## Builds the wheels (manylinux_2_28, x86-64 and aarch64) into dist/ and checks that they install and run without a toolchain.
+wheel: web .venv/.dependencies .venv/.wheel ## Builds the wheels (manylinux_2_28, x86-64 and aarch64) into dist/ and checks that they install and run without a toolchain.
 	rm -rf dist
 	for target in $(WHEEL); do \
 	  PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_28 --target $$target --out dist || exit 1; \
@@ -120,6 +142,13 @@ lint: build ## Checks formatting, lints, types and documentation; whatever they 
 docs: build ## Writes the generated parts of docs/ anew.
 	$(BIN)/python tools/docs.py
 
+site: build .venv/.site ## Builds the documentation as a site with a search: out/site/index.html.
+	$(BIN)/python tools/website/build.py
+
+.venv/.site: .venv/.dependencies
+	$(BIN)/python tools/dependencies.py site | xargs $(BIN)/python -m pip install --quiet --disable-pip-version-check
+	@touch $@
+
 notebooks: build ## Runs the notebooks of docs/notebooks and writes their outputs into them.
 	$(BIN)/python tools/notebooks.py
 
@@ -131,7 +160,7 @@ pages-check: build ## Computes pages of results anew whose sources changed, and 
 	$(BIN)/clearway reproduce --check --docs docs --quiet
 
 clean: ## Removes whatever was built.
-	rm -rf .venv target dist out
+	rm -rf .venv target dist out web/node_modules python/clearway/data/web
 	rm -f python/clearway/_clearway*.so
 
 # What the machine must have; says which package it is in where something is missing.

@@ -1,7 +1,9 @@
-"""Prints what `make` installs: the exact versions of `pyproject.toml`, one a line."""
+"""Prints what `make` installs: the exact versions of extras in `pyproject.toml` (of `dev` if none is named)."""
 
+import sys
 import tomllib
 from pathlib import Path
 
 project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8"))["project"]
-print("\n".join(project["optional-dependencies"]["dev"]))
+for extra in sys.argv[1:] or ["dev"]:
+    print("\n".join(project["optional-dependencies"][extra]))

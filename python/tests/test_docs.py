@@ -17,17 +17,21 @@ from conftest import REPOSITORY
 import clearway
 from clearway.command import cli
 
+sys.path.insert(0, str(REPOSITORY / "tools" / "website"))
+from stage import children, names
+
 DOCS = REPOSITORY / "docs"
 #: Pages that people write; those of `docs/results` are written by `clearway reproduce`.
 WRITTEN = [
     *(REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "workloads/README.md")),
-    *sorted(DOCS.glob("*.md")),
-    *sorted((DOCS / "protocols").glob("*.md")),
+    *(path for path in sorted(DOCS.rglob("*.md")) if path.parent != DOCS / "results"),
 ]
 #: Pages whose Python blocks are one program each.
 PYTHON = ["README.md", "docs/guide.md", "docs/sweeps.md"]
 #: Pages whose commands are run in every test, since they take a moment; those of all other pages only with `--full`.
 QUICK = ["README.md", "docs/guide.md", "docs/sweeps.md"]
+#: Pages that test_guides.py runs from the first line to the last.
+GUIDES = [path for path in WRITTEN if path.parent.name in ("start", "tutorials", "how-to", "explanation")]
 #: Commands that are not run here: they take minutes, or they configure the machine.
 NOT_RUN = ("make ", "cargo ", "sh switch.sh", "clearway reproduce", "clearway parity", "clearway testbed")
 
@@ -73,6 +77,8 @@ def pages_with_commands() -> Iterator[Any]:
     for path in WRITTEN:
         if path.name == "adding-a-transport.md":
             continue  # Its commands need the transport that it builds: see test_adding_a_transport.py.
+        if path in GUIDES:
+            continue
         if any(not line.startswith(NOT_RUN) for line in commands(path.read_text("utf-8"))):
             marks = [] if name_of(path) in QUICK else [pytest.mark.full]
             yield pytest.param(path, id=name_of(path), marks=marks)
@@ -106,6 +112,8 @@ def test_commands_exist(path: Path) -> None:
     written += re.findall(r"`clearway ([a-z]+ [^`]*)`", text)
     for line in written:
         name, _, rest = line.partition(" ")
+        if name == "--version":
+            continue
         _, command, _ = cli.resolve_command(click.Context(cli), [name])
         assert command
         words = rest.split()
@@ -144,10 +152,11 @@ def test_files_that_are_named_exist(path: Path) -> None:
         assert found, f"{name_of(path)} names {name}"
 
 
-def test_every_page_is_in_the_index() -> None:
-    linked = set(re.findall(r"\]\(([^)#]+)\)", (DOCS / "README.md").read_text("utf-8")))
-    pages = {str(path.relative_to(DOCS)) for path in WRITTEN if DOCS in path.parents and path.name != "README.md"}
-    assert pages - linked == set()
+def test_every_page_is_below_one_index() -> None:
+    below = [child for index in DOCS.rglob("README.md") for child in children(REPOSITORY, name_of(index))]
+    assert [page for page in set(below) if below.count(page) > 1] == []
+    pages = {name for name in names(REPOSITORY) if name != "docs/README.md"}
+    assert pages - set(below) == set()
 
 
 def test_the_readme_counts_the_claims_as_the_scoreboard_does() -> None:

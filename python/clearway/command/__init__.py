@@ -20,6 +20,7 @@ EXAMPLES = """\b
 Examples:
   clearway run scenarios/incast.toml --transport expresspass
   clearway compare scenarios/websearch.toml --transports expresspass,dctcp
+  clearway view scenarios/incast.toml --transports expresspass,dctcp
   clearway sweep scenarios/sweeps/buffers.toml
   clearway plan stability pacc --rate "25 Gbps"
   clearway list transports expresspass
@@ -46,6 +47,7 @@ COMMANDS = {
     "show": ("clearway.command.show:show", "Draw a network, and say how large and how fast it is."),
     "sweep": ("clearway.command.sweep:sweep", "Simulate a scenario at every point of its axes."),
     "testbed": ("clearway.command.testbed:testbed", "Measure the daemon under real TCP, on network namespaces."),
+    "view": ("clearway.command.view:view", "Watch a scenario or results live in the browser."),
 }
 
 

@@ -122,6 +122,19 @@ class RunFolder(click.Path):
         return entries(incomplete, lambda path: (path / SUMMARY).is_file())
 
 
+class ScenarioOrRun(click.Path):
+    """A scenario file or a folder of results; completion offers them and the folders on the way."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:  # noqa: ARG002
+        """The scenarios, runs and folders that begin so."""
+        from clearway.folder import SUMMARY
+
+        return entries(incomplete, lambda path: path.name.endswith(".toml") or (path / SUMMARY).is_file())
+
+
 def items(names: Names, incomplete: str) -> Items:
     """The names that begin so, with their lines."""
     return [CompletionItem(name, help=about) for name, about in names.items() if name.startswith(incomplete)]

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from clearway._clearway import Error, suggestion
-from clearway.report import write_text
+from clearway.page_file import write_text
 from clearway.report.page import shell
 from clearway.reproduce import look, page, record, scoreboard, work
 from clearway.reproduce.claims import Claim, Finding, claim, claims
@@ -159,7 +159,8 @@ def write_scoreboard(out: str | Path = "out/reproduce", docs: str | Path | None 
     path.write_text(scoreboard.page(scores, known, folder), "utf-8")
     title = "Results, claim by claim"
     Path(out).mkdir(parents=True, exist_ok=True)
-    write_text(shell(title, scoreboard.html(scores, known), "docs/verdicts.md says what a verdict means."), index(out))
+    text = shell(title, scoreboard.html(scores, known), "docs/verdicts.md says what a verdict means.")
+    write_text(text, index(out), "the scoreboard")
     return path
 
 

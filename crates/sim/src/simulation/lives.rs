@@ -84,17 +84,24 @@ impl Lives {
         self.places.get_mut(slot)?.as_deref_mut()
     }
 
+    /// A flow that is alive, to be read.
+    pub fn get(&self, slot: FlowSlot) -> Option<&Live> {
+        self.places.get(slot)?.as_deref()
+    }
+
+    /// The places of flows, those included that are free.
+    pub fn slots(&self) -> impl ExactSizeIterator<Item = FlowSlot> + use<> {
+        self.places.ids()
+    }
+
     /// The number of flows that are alive.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The places of the flows that are alive and that the caller takes, in their order.
-    pub fn slots(&self, takes: impl Fn(&Live) -> bool) -> Vec<FlowSlot> {
-        let taken = |(slot, live): (FlowSlot, &Option<Box<Live>>)| {
-            live.as_deref().filter(|live| takes(live)).map(|_| slot)
-        };
-        self.places.enumerate().filter_map(taken).collect()
+    /// All flows that are alive, with their places.
+    pub fn iter(&self) -> impl Iterator<Item = (FlowSlot, &Live)> {
+        self.places.enumerate().filter_map(|(slot, live)| Some((slot, live.as_deref()?)))
     }
 
     /// The number of flows that a host is sending.
@@ -129,7 +136,7 @@ mod tests {
         let (first, second) = (lives.insert(live()), lives.insert(live()));
         assert!(lives.remove(first).is_some() && lives.remove(first).is_none());
         assert!(lives.get_mut(first).is_none());
-        let slots = |lives: &Lives| lives.slots(|_| true);
+        let slots = |lives: &Lives| lives.iter().map(|(slot, _)| slot).collect::<Vec<_>>();
         assert_eq!((lives.count(), slots(&lives)), (1, vec![second]));
         assert_eq!(lives.insert(live()), first);
         assert_eq!(slots(&lives), [first, second]);

@@ -15,7 +15,7 @@ impl Simulation {
         let fault = self.model.faults[fault.index()];
         self.router.set_up(&self.model.topology, fault.port, fault.up);
         self.nets.set_up(fault.port, fault.up);
-        let slots = self.lives.slots(|_| true);
+        let slots: Vec<FlowSlot> = self.lives.iter().map(|(slot, _)| slot).collect();
         for &slot in &slots {
             self.reroute(slot);
         }

@@ -1,0 +1,21 @@
+"""Pages as files, which replace an earlier page whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clearway._clearway import Error
+
+
+def write_text(text: str, out: Path, what: str) -> Path:
+    """Writes a page in place of an earlier one, which stays whole until the new one is; `what` names it in errors."""
+    if not out.name or out.is_dir():
+        raise Error(f"{out}: can't write {what}: this is a folder; name a file, such as {out / 'page.html'}")
+    scratch = out.with_name(f".{out.name}.tmp")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        scratch.write_text(text, "utf-8")
+        scratch.replace(out)
+    except OSError as error:
+        raise Error(f"{out}: can't write {what}: {error.strerror}") from None
+    return out

@@ -1,0 +1,46 @@
+"""Builds the documentation as a site: `make site`, which writes `out/site/index.html`.
+
+    .venv/bin/python tools/website/build.py
+    .venv/bin/python tools/website/build.py --check
+
+The pages of `docs/` are Markdown that reads well on GitHub. `stage` copies them into `target/site` in the form in which
+Sphinx takes them, and Sphinx turns them into HTML; whatever it warns of is an error. With `--check`, the search of the
+site that is there is tried with the questions of new readers (`questions.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import questions
+import stage
+
+ROOT = Path(__file__).parent.parent.parent
+STAGED = ROOT / "target" / "site" / "pages"
+SITE = ROOT / "out" / "site"
+
+
+def main() -> int:
+    """Builds the site, or checks the search of one that is there."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="check the search of the site that is there")
+    if parser.parse_args().check:
+        return questions.check(SITE)
+    shutil.rmtree(STAGED, ignore_errors=True)
+    stage.stage(ROOT, STAGED)
+    command = [sys.executable, "-m", "sphinx", "--builder", "html", "--quiet", "--fail-on-warning", "--jobs", "auto"]
+    command += ["--conf-dir", str(Path(__file__).parent), "--doctree-dir", str(STAGED.parent / "doctrees")]
+    done = subprocess.run([*command, str(STAGED), str(SITE)], env={**os.environ, "PYTHONHASHSEED": "0"})
+    if done.returncode:
+        return done.returncode
+    print(f"wrote {SITE.relative_to(ROOT)}/index.html; open it in a browser")
+    return questions.check(SITE)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

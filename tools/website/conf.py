@@ -1,0 +1,45 @@
+"""Sphinx settings of the site: Furo as its theme, Markdown by MyST, and nothing that is fetched from elsewhere."""
+
+from pathlib import Path
+
+import clearway
+
+project = "Clearway"
+author = "The authors of Clearway"
+project_copyright = "The authors of Clearway, Apache-2.0"
+release = clearway.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+root_doc = "index"
+exclude_patterns: list[str] = []
+
+# Headings get the anchors that GitHub gives them, so that one link works in both places.
+myst_heading_anchors = 6
+myst_enable_extensions = ["attrs_inline"]
+# Pages take what an older Python prints from their own text, so nothing is looked up elsewhere.
+nitpicky = False
+
+# Docstrings name code in single backticks.
+default_role = "code"
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 90
+toc_object_entries_show_parents = "hide"
+
+html_theme = "furo"
+html_title = "Clearway"
+html_static_path = [str(Path(__file__).parent / "static")]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_show_sphinx = False
+html_last_updated_fmt = None
+html_theme_options = {
+    "navigation_with_keys": True,
+    "light_css_variables": {"color-brand-primary": "#1f6feb", "color-brand-content": "#0a58ca"},
+    "dark_css_variables": {"color-brand-primary": "#58a6ff", "color-brand-content": "#6cb0ff"},
+}
+pygments_style = "default"
+pygments_dark_style = "github-dark"

@@ -1,0 +1,158 @@
+"""Copies the pages of `docs/` into a folder from which Sphinx builds the site.
+
+A page is one file of Markdown in the repository. On the site a few things are otherwise, and all of them are done here:
+
+* `README.md` of a folder is its `index`; the links at the beginning of its list items are the pages below it, in order.
+* Pages outside of `docs/` that belong to the documentation are part of the site (`OUTSIDE`).
+* Other files that a page links to (scenarios, lists, code) come along, so that the link works on the site.
+* `docs/scenario.md` becomes a page for each table, and notebooks become pages with the outputs that they hold.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import docstrings
+import notebook
+import split
+
+#: Pages outside of `docs/`, and where they are on the site.
+OUTSIDE = {
+    "CHANGELOG.md": "project/changes.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "workloads/README.md": "reference/workloads.md",
+}
+#: The page that becomes one for each table.
+SPLIT = "docs/scenario.md"
+#: The index of the pages of results, whose sub-pages are those of its folder.
+SCOREBOARD = "docs/results/README.md"
+
+LINK = re.compile(r"(?P<head>!?\[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\]]*\])*\])*\]\()(?P<link>[^()\s]+)(?P<tail>\))")
+PICTURE = re.compile(r"<picture>\s*<img alt=\"(?P<alt>[^\"]*)\" src=\"(?P<link>[^\"]+)\"[^>]*>\s*</picture>")
+BULLET = re.compile(r"^(?:\*|\d+\.) \[[^\]]*\]\((?P<link>[^()\s#]+)\)", re.MULTILINE)
+FENCE = re.compile(r"^(```.*?^```[ \t]*)$", re.MULTILINE | re.DOTALL)
+
+
+def stage(root: Path, out: Path) -> None:
+    """Writes all pages of the site, and the files that they show or link to, into a folder."""
+    pages = {name: page(name) for name in names(root)}
+    table_of = split.anchors((root / SPLIT).read_text("utf-8"))
+    for name, target in pages.items():
+        text = read(root / name)
+        if name == SPLIT:
+            for part, body in split.parts(text).items():
+                write(out / part, rewritten(body, Links(root, out, name, part, pages, table_of)))
+            continue
+        text = docstrings.expand(text) + tree(root, name, pages, target)
+        write(out / target, rewritten(text, Links(root, out, name, target, pages, table_of)))
+
+
+def names(root: Path) -> list[str]:
+    """The files that become pages of the site, by their paths in the repository."""
+    found = [path for kind in ("*.md", "*.ipynb") for path in sorted((root / "docs").rglob(kind))]
+    return [*(str(path.relative_to(root)) for path in found), *OUTSIDE]
+
+
+def page(name: str) -> str:
+    """The path on the site of a page of the repository."""
+    if name in OUTSIDE:
+        return OUTSIDE[name]
+    if name == SPLIT:
+        return "scenario/index.md"
+    path = Path(name).relative_to("docs").with_suffix(".md")
+    return str(path.with_name("index.md") if path.name == "README.md" else path)
+
+
+def read(path: Path) -> str:
+    """The Markdown of a page or notebook."""
+    return notebook.markdown(path) if path.suffix == ".ipynb" else path.read_text("utf-8")
+
+
+def write(path: Path, text: str) -> None:
+    """Writes a staged page."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+
+
+def tree(root: Path, name: str, pages: dict[str, str], target: str) -> str:
+    """The hidden table of contents of an index page."""
+    if Path(name).name != "README.md" or name in OUTSIDE:
+        return ""
+    lines = [relative(pages[child], target).removesuffix(".md") for child in children(root, name)]
+    return "\n\n```{toctree}\n:hidden:\n\n" + "\n".join(lines) + "\n```\n"
+
+
+def children(root: Path, name: str) -> Iterator[str]:
+    """The pages below an index page: those that begin the items of its lists; of the scoreboard, all figures."""
+    if name in OUTSIDE:
+        return
+    if name != SCOREBOARD:
+        for match in BULLET.finditer((root / name).read_text("utf-8")):
+            path = os.path.normpath(Path(name).parent / match["link"])
+            if path in OUTSIDE or (path.startswith("docs/") and Path(path).suffix in {".md", ".ipynb"}):
+                yield path
+        return
+    evidence = set(children(root, "docs/evidence/README.md"))
+    for found in sorted((root / name).parent.glob("*.md")):
+        figure = str(found.relative_to(root))
+        if figure != name and figure not in evidence:
+            yield figure
+
+
+def relative(target: str, start: str) -> str:
+    """The path to a staged file from a staged page."""
+    return os.path.relpath(target, Path(start).parent)
+
+
+class Links:
+    """The links of a page as they are on the site."""
+
+    def __init__(
+        self, root: Path, out: Path, name: str, target: str, pages: dict[str, str], table_of: dict[str, tuple[str, str]]
+    ) -> None:
+        self.root, self.out, self.name, self.target = root, out, name, target
+        self.pages, self.table_of = pages, table_of
+
+    def __call__(self, link: str) -> str:
+        """A link of the repository as one of the site."""
+        if re.match(r"[a-z]+:", link):
+            return link
+        path, _, anchor = link.partition("#")
+        name = os.path.normpath(Path(self.name).parent / path) if path else self.name
+        if name == SPLIT:
+            part, anchor = self.table_of[anchor] if anchor else ("scenario/index.md", "")
+            return self.joined(part, anchor)
+        if (self.root / name).is_dir() and f"{name}/README.md" in self.pages:
+            name = f"{name}/README.md"
+        if name in self.pages:
+            return self.joined(self.pages[name], anchor)
+        return relative(self.brought(name), self.target)
+
+    def joined(self, target: str, anchor: str) -> str:
+        """A link to an anchor of a staged page."""
+        if target == self.target:
+            return f"#{anchor}" if anchor else Path(target).name
+        return relative(target, self.target) + (f"#{anchor}" if anchor else "")
+
+    def brought(self, name: str) -> str:
+        """The place on the site of a file that is no page; the file is copied there."""
+        source = self.root / name
+        if not source.is_file():
+            raise SystemExit(f"{self.name}: links to {name}, which is no file and no page of the site")
+        target = str(Path(name).relative_to("docs")) if name.startswith("docs/") else f"files/{name}"
+        if not (self.out / target).exists():
+            (self.out / target).parent.mkdir(parents=True, exist_ok=True)
+            (self.out / target).write_bytes(source.read_bytes())
+        return target
+
+
+def rewritten(text: str, links: Callable[[str], str]) -> str:
+    """A page with its links as on the site; code is left as it is."""
+    parts = FENCE.split(text)
+    for number in range(0, len(parts), 2):
+        prose = PICTURE.sub(lambda found: f"![{found['alt']}]({found['link']})", parts[number])
+        parts[number] = LINK.sub(lambda found: found["head"] + links(found["link"]) + found["tail"], prose)
+    return "".join(parts)

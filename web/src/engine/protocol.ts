@@ -1,0 +1,167 @@
+/**
+ * The view protocol: what a page asks the engine, and the engine's answers. The page `docs/view-protocol.md` describes
+ * it byte by byte; the Rust crate `clearway-view` implements the other side.
+ *
+ * Times are integers of picoseconds below 2^53.
+ */
+
+/** A file that scenarios may name: text, or bytes in base64. */
+export type FileContent = string | { base64: string };
+
+/** A request to the engine. Runs are told apart by numbers that the caller chooses. */
+export type Request =
+  | { op: 'catalog' }
+  | { op: 'files'; files: Record<string, FileContent> }
+  | OpenRequest
+  | { op: 'advance'; run: number; until_ps?: number | null; events?: number | null }
+  | ({ op: 'frame'; run: number } & FrameOptions)
+  | { op: 'port'; run: number; port: number }
+  | { op: 'flow'; run: number; flow: number }
+  | { op: 'finished'; run: number; from: number }
+  | { op: 'result'; run: number }
+  | { op: 'resolved'; run: number }
+  | { op: 'close'; run: number };
+
+/** Opens a run, in place of any run of this number. */
+export interface OpenRequest {
+  op: 'open';
+  run: number;
+  /** The name in error messages. */
+  name: string;
+  /** The scenario in TOML. */
+  text: string;
+  /** The transport of all traffic, in place of the scenario's. */
+  transport?: string | null;
+  seed?: number | null;
+  /** Keys and values that replace the scenario's, such as `['traffic.web.load', '0.4']`. */
+  set?: [string, string][];
+}
+
+/** Says what a frame shall contain beside ports and active flows; both are true if left out. */
+export interface FrameOptions {
+  packets?: boolean;
+  queued?: boolean;
+}
+
+/** The answer to `catalog`. */
+export interface Catalog {
+  version: string;
+  transports: { name: string; title: string; family: string; summary: string }[];
+}
+
+export interface Node {
+  id: number;
+  name: string;
+  /** A further name that says what the node is, such as `leaf0`. */
+  alias: string | null;
+  kind: 'host' | 'switch';
+  /** 0 for a host, 1 for a switch next to hosts, 2 and 3 above. Switches of a network without tiers have 1. */
+  tier: number;
+}
+
+/** An output port, with one direction of a link. */
+export interface Port {
+  id: number;
+  name: string;
+  from: number;
+  to: number;
+  rate_bps: number;
+  delay_ps: number;
+  /** The limit of the queues of data together; `null` where there is none. */
+  buffer_bytes: number | null;
+  /** The rate limit of credits on the wire; `null` where ports don't limit credits. */
+  credit_bps: number | null;
+}
+
+/** The answer to `open`: the network and what will run on it. */
+export interface Layout {
+  name: string;
+  transports: string[];
+  seed: number;
+  stop_ps: number | null;
+  flows_expected: number | null;
+  nodes: Node[];
+  ports: Port[];
+  /** The names of the kinds of packets, to which the numbers in frames are indices. */
+  kinds: string[];
+  /** The traffic entries. */
+  entries: { name: string; kind: string; transport: string }[];
+  estimate: { link_transmissions: number | null; bytes: number };
+}
+
+export type Ended = 'complete' | 'stopped' | 'stalled' | 'deadlocked';
+
+/** The answer to `advance`. */
+export interface Progress {
+  now_ps: number;
+  ended: Ended | null;
+  events: number;
+  link_transmissions: number;
+  flows_started: number;
+  flows_completed: number;
+}
+
+/** The answer to `port`. */
+export interface PortView {
+  queue_bytes: number;
+  by_class: { class: string; bytes: number; packets: number }[];
+  queued: { flow: number; kind: string; bytes: number; marked: boolean }[];
+  drops: Record<string, number>;
+  counters: Record<string, number>;
+  paused: boolean;
+}
+
+/** The answer to `flow`. */
+export interface FlowView {
+  flow: number;
+  entry: string;
+  number: number;
+  source: number;
+  destination: number;
+  transport: string;
+  size_bytes: number | null;
+  delivered_bytes: number;
+  start_ps: number;
+  path: number[];
+  window_bytes: number | null;
+  rate_bps: number | null;
+  srtt_ps: number | null;
+  state: string;
+}
+
+/** A row of the answer to `finished`. */
+export interface FinishedFlow {
+  flow: number;
+  entry: string;
+  source: number;
+  destination: number;
+  size_bytes: number;
+  start_ps: number;
+  fct_ps: number;
+  ideal_ps: number;
+  slowdown: number;
+}
+
+/** The answer to `finished`: flows that have finished since row `from`; ask on from `next`. */
+export interface Finished {
+  rows: FinishedFlow[];
+  next: number;
+}
+
+/** The answer to `result`, after the end of a run whose books balance. */
+export interface Result {
+  hash: string;
+  summary: {
+    ended: Ended | 'interrupted';
+    end_ps: number;
+    events: number;
+    link_transmissions: number;
+    flows_started: number;
+    flows_completed: number;
+    cnps: number;
+    packets: Record<string, number>;
+    bytes: Record<string, number>;
+    credits: Record<string, number>;
+    flow_control: { pauses: number; storms: string[]; deadlock: string | null; circle: string[] } | null;
+  };
+}

@@ -1,0 +1,74 @@
+/** Builds the page: one HTML file with everything in it, which opens from disk. */
+
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { defineConfig, type Plugin } from 'vite';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const engine = process.env['CLEARWAY_ENGINE'] ?? `${root}target/wasm32-unknown-unknown/web/clearway_web.wasm`;
+
+/** The module `virtual:engine`: the engine, packed. */
+function packedEngine(): Plugin {
+  const id = '\0virtual:engine';
+  return {
+    name: 'packed-engine',
+    resolveId: (source) => (source === 'virtual:engine' ? id : null),
+    load(source) {
+      if (source !== id) {
+        return null;
+      }
+      this.addWatchFile(engine);
+      const packed = gzipSync(readFileSync(engine), { level: 9 });
+      return `export default ${JSON.stringify(packed.toString('base64'))};`;
+    },
+  };
+}
+
+/** Moves scripts and styles into the HTML file. A module in a file of its own would not load from disk. */
+function oneFile(): Plugin {
+  return {
+    name: 'one-file',
+    enforce: 'post',
+    generateBundle(_options, bundle) {
+      for (const page of Object.values(bundle)) {
+        if (page.type !== 'asset' || !page.fileName.endsWith('.html')) {
+          continue;
+        }
+        let html = String(page.source);
+        for (const [name, part] of Object.entries(bundle)) {
+          const path = part.fileName.replaceAll('.', '\\.');
+          if (part.type === 'chunk') {
+            const code = part.code.replaceAll('</script', '<\\/script');
+            const tag = new RegExp(`<script[^>]*src="[^"]*${path}"[^>]*></script>`);
+            html = html.replace(tag, () => `<script type="module">${code}</script>`);
+            delete bundle[name];
+          } else if (part.fileName.endsWith('.css')) {
+            const tag = new RegExp(`<link[^>]*href="[^"]*${path}"[^>]*>`);
+            html = html.replace(tag, () => `<style>${String(part.source)}</style>`);
+            delete bundle[name];
+          }
+        }
+        page.source = html;
+        page.fileName = 'clearway.html';
+      }
+    },
+  };
+}
+
+export default defineConfig({
+  root: fileURLToPath(new URL('.', import.meta.url)),
+  base: './',
+  plugins: [packedEngine(), oneFile()],
+  build: {
+    outDir: `${root}target/web`,
+    emptyOutDir: true,
+    target: 'es2022',
+    assetsInlineLimit: Number.MAX_SAFE_INTEGER,
+    cssCodeSplit: false,
+    modulePreload: false,
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: 2000,
+  },
+  server: { fs: { allow: [root] } },
+});
