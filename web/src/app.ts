@@ -55,10 +55,11 @@ export class App {
   readonly #guide: Guide;
   readonly #help = helpDialog();
   readonly #status = h("p", { class: "visually-hidden", role: "status" });
-  /** Paths of flows, by side and flow. */
-  readonly #paths = new Map<string, readonly number[]>();
+  /** The fast flows of large networks, by side and flow. */
+  readonly #known = new Map<string, FlowView>();
   #trails: [Trail[], Trail[]] = [[], []];
-  #fullBytes = LEAST_FULL;
+  /** Bytes that the longest queue in the picture stands for, on both sides. */
+  fullBytes = LEAST_FULL;
   #dirty = true;
   #fresh = true;
   #opening = 0;
@@ -145,8 +146,8 @@ export class App {
   async open(view: View, findSpeed = true): Promise<void> {
     const turn = ++this.#opening;
     this.view = view;
-    this.#paths.clear();
-    this.#fullBytes = LEAST_FULL;
+    this.#known.clear();
+    this.fullBytes = LEAST_FULL;
     this.player.take([]);
     const scene = this.#scene(view.scenario);
     const choices = [view.left, view.right];
@@ -350,17 +351,17 @@ export class App {
       if (!side) continue;
       const { queueBytes } = side.frame.ports;
       for (let port = 0; port < queueBytes.length; port++) {
-        if (queueBytes[port]! > this.#fullBytes) this.#fullBytes = format.niceCeiling(queueBytes[port]!);
+        if (queueBytes[port]! > this.fullBytes) this.fullBytes = format.niceCeiling(queueBytes[port]!);
       }
     }
     const selection = this.view.selection;
     this.panes.forEach((pane, index) => {
       const flow = selection?.what === "flow" && NAMES[index] === selection.side ? selection.id : null;
-      pane.draw({ colors, fullBytes: this.#fullBytes, flow, trails: this.#trails[index]! }, wall);
+      pane.draw({ colors, fullBytes: this.fullBytes, flow, trails: this.#trails[index]! }, wall);
     });
     const large = this.sides.some((side) => side?.isLarge);
     const withCredits = this.sides.some((side) => side?.layout.ports.some((port) => port.credit_bps !== null));
-    this.#legend.show({ large, fullBytes: this.#fullBytes, withCredits }, colors);
+    this.#legend.show({ large, fullBytes: this.fullBytes, withCredits }, colors);
   }
 
   /** Asks for what is read beside the picture: finished flows, what is selected, the fastest flows. */
@@ -394,17 +395,16 @@ export class App {
     const lines = [];
     for (const [rank, { flow, bps }] of side.rates.top(TOP_FLOWS).entries()) {
       const key = `${index} ${flow}`;
-      let ports = this.#paths.get(key);
-      if (!ports) {
-        const view = await side.engine.call<FlowView>({ op: "flow", run: side.run, flow }).catch(() => null);
-        if (!view) continue;
-        ports = view.path;
-        this.#paths.set(key, ports);
+      let view = this.#known.get(key);
+      if (!view) {
+        view = await side.engine.call<FlowView>({ op: "flow", run: side.run, flow });
+        this.#known.set(key, view);
       }
       const color = colors.series[(rank * 2 + 1) % colors.series.length]!;
-      trails.push({ ports, color, width: 2.4 });
+      trails.push({ ports: view.path, color, width: 2.4 });
+      const name = (node: number) => side.layout.nodes[node]?.name ?? "?";
       const select = () => this.select({ side: NAMES[index]!, what: "flow", id: flow });
-      lines.push({ text: `flow ${flow}: ${format.rate(bps)}`, color, select });
+      lines.push({ text: `flow ${flow}, ${name(view.source)} → ${name(view.destination)}: ${format.rate(bps)}`, color, select });
     }
     this.panes[index]!.list(lines);
     return trails;

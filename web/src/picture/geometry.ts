@@ -78,7 +78,7 @@ export function linksOf(layout: Layout): Link[] {
 export function geometry(layout: Layout, width: number, height: number): Geometry {
   const places = place(layout);
   const round = places.shape === "star" || places.shape === "ring";
-  const side = places.shape === "chain" ? 58 : round ? 44 : 26;
+  const side = places.shape === "chain" ? 84 : round ? 44 : 26;
   const left = Math.min(side, width * 0.14);
   const edge = places.shape === "tiers" ? 40 : 34;
   const inner = height - 2 * edge;

@@ -138,6 +138,7 @@ export function drawNames(context: Context, shape: Geometry, layout: Layout, col
   context.fillStyle = colors.muted;
   context.textAlign = "center";
   context.textBaseline = "middle";
+  const { width } = shape;
   for (const node of layout.nodes) {
     const at = shape.nodes[node.id]!;
     const names = node.alias === null ? [node.name] : [node.alias, node.name];
@@ -149,7 +150,7 @@ export function drawNames(context: Context, shape: Geometry, layout: Layout, col
     }
     const [dx, dy] = outward(shape, node.id);
     const isFirst = shape.places.shape === "star" && node.id === layout.nodes.find((one) => one.kind === "host")?.id;
-    const name = dy === 0 ? (shape.spacing >= 12 ? fits(44) : undefined) : fits(isFirst ? 40 : shape.spacing - 4);
+    const name = dy === 0 ? (shape.spacing >= 12 ? fits(at.x < width / 2 ? at.x - 16 : width - at.x - 16) : undefined) : fits(isFirst ? 40 : shape.spacing - 4);
     if (name === undefined) continue;
     const reach = at.halfWidth + 5 + (Math.abs(dx) * context.measureText(name).width) / 2 + Math.abs(dy) * 5;
     context.fillText(name, at.x + dx * reach, at.y + dy * reach);
