@@ -32,8 +32,8 @@ const TOP_FLOWS = 5;
 /** Speeds, in simulated us a second, with which small and large networks begin. */
 const SPEED = { small: 20, large: 1000 };
 
-/** Times between the updates of parts that are read, not watched, in ms. */
-const EVERY = { counts: 90, details: 250, hash: 1000 };
+/** Times between the updates of parts that are read, not watched, and of the picture on the way to another time, in ms. */
+const EVERY = { counts: 90, details: 250, hash: 1000, seeking: 120 };
 
 export class App {
   readonly engine: Engine;
@@ -63,7 +63,8 @@ export class App {
   #dirty = true;
   #fresh = true;
   #opening = 0;
-  #last = { counts: 0, details: 0, hash: 0 };
+  #seeking = false;
+  #last = { drawn: 0, counts: 0, details: 0, hash: 0 };
   #written = "";
 
   constructor(root: HTMLElement, engine: Engine, catalog: Catalog, start: Start, theme: Theme) {
@@ -73,7 +74,10 @@ export class App {
     this.view = this.#begin(this.#scenes[0]!);
     this.player = new Player({
       changed: () => (this.#dirty = this.#fresh = true),
-      seeking: (share) => this.#playbar.seeking(share),
+      seeking: (share) => {
+        this.#seeking = share !== null;
+        this.#playbar.seeking(share);
+      },
       failed: (error) => this.#failed(error),
     });
     this.#playbar = new Playbar(this.player, (speed) => this.#setSpeed(speed));
@@ -325,6 +329,7 @@ export class App {
   /** One frame of the page: goes on, draws if something changed, and keeps the rest up to date at its own pace. */
   #frame(wall: number): void {
     this.player.tick(wall);
+    if (this.#seeking && wall - this.#last.drawn < EVERY.seeking) return;
     const drawNow = this.#dirty || this.panes.some((pane) => pane.isMoving);
     if (this.#dirty) this.#playbar.update();
     if (drawNow) this.#draw(wall);
@@ -345,6 +350,7 @@ export class App {
 
   #draw(wall: number): void {
     if (this.#dirty) this.drawn += 1;
+    this.#last.drawn = wall;
     this.#dirty = false;
     const { colors } = this.#theme;
     for (const side of this.sides) {

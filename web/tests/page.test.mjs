@@ -162,10 +162,9 @@ test('a panic shows its text, and the page recovers', async () => {
   await page.locator('.note.alarm').first().waitFor();
   assert.match(await page.locator('.note.alarm').first().textContent(), /panicked at a test/);
   await button(page, 'Start again').first().click();
-  await page.waitForFunction(() => window.clearway.sides.every((side) => side !== null) && window.clearway.player.now === 0);
+  await page.waitForFunction(() => document.querySelectorAll('.note.alarm:not([hidden])').length === 0);
   await page.keyboard.press('ArrowRight');
   await page.waitForFunction(() => window.clearway.player.now === 1e6);
-  assert.equal(await page.locator('.note.alarm:visible').count(), 0);
   await page.close();
 });
 

@@ -127,7 +127,7 @@ function sizesOf(places: Places, width: number, inner: number): Sizes {
     case "star": {
       const radius = 0.33 * Math.min(width, inner);
       const room = (2 * Math.PI * radius) / Math.max(1, places.widest);
-      const lane = clamp(1, room * 0.22, 4.5);
+      const lane = clamp(1, room * 0.3, 4.5);
       return { switches: { w: radius, h: radius }, hosts, lane, bar: clamp(3, room, 13), barLength: radius - 16 };
     }
     case "ring": {

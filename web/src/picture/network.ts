@@ -111,27 +111,6 @@ export function drawNodes(context: Context, shape: Geometry, layout: Layout, col
   }
 }
 
-/** Draws the room of each queue of a switch up to its buffer, where the scale shows it. */
-export function drawRooms(context: Context, shape: Geometry, layout: Layout, pixelsPerByte: number, colors: Colors): void {
-  const { x0, y0, inX, inY } = shape.lanes;
-  if (shape.barWidth < 4) return;
-  context.strokeStyle = colors.muted;
-  context.lineWidth = 1;
-  context.beginPath();
-  for (const port of layout.ports) {
-    if (layout.nodes[port.from]!.kind === "host" || port.buffer_bytes === null) continue;
-    const length = port.buffer_bytes * pixelsPerByte;
-    if (length > shape.barLength * 1.05) continue;
-    const [dx, dy] = [inX[port.id]!, inY[port.id]!];
-    const x = x0[port.id]! + dx * length;
-    const y = y0[port.id]! + dy * length;
-    const half = shape.barWidth / 2 + 1;
-    context.moveTo(x - dy * half, y + dx * half);
-    context.lineTo(x + dy * half, y - dx * half);
-  }
-  context.stroke();
-}
-
 /** Writes the names of nodes, where there is room; switches have theirs inside. */
 export function drawNames(context: Context, shape: Geometry, layout: Layout, colors: Colors): void {
   context.font = "11px system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif";
