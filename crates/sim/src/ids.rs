@@ -62,6 +62,8 @@ macro_rules! ids {
 ids! {
     /// A flow's place in the table of flows. The place of a flow that ended is used again.
     FlowSlot;
+    /// The place of an end among those of its part of the network. It is used again after the flow ended.
+    EndId;
     /// A handle of a packet in the network.
     PacketId;
     /// A host, by its number in the topology.
