@@ -12,7 +12,9 @@ pub fn read(files: Map<String, Value>) -> Result<Vec<(String, Vec<u8>)>, Refusal
         Value::String(text) => Ok((name, text.into_bytes())),
         other => match other["base64"].as_str().and_then(decode) {
             Some(bytes) => Ok((name, bytes)),
-            None => Err(Refusal(format!("files: {name}: is neither text nor {{\"base64\": text in base64}}"))),
+            None => {
+                Err(Refusal(format!("files: {name}: is neither text nor {{\"base64\": text in base64}}")))
+            }
         },
     };
     files.into_iter().map(read).collect()

@@ -61,7 +61,9 @@ impl Camera {
         let progress = simulation.progress();
         let ended = if simulation.ended().is_some() { ENDED } else { 0 };
         let left_out = if is_too_much { LEFT_OUT } else { 0 };
-        let mut out = Columns::new(ports.len() * 64 + (packets.in_flight.len() + packets.queued.len()) * 32 + flows.len() * 48);
+        let mut out = Columns::new(
+            ports.len() * 64 + (packets.in_flight.len() + packets.queued.len()) * 32 + flows.len() * 48,
+        );
         for word in [MAGIC, run] {
             out.u32(word);
         }

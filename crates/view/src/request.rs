@@ -40,7 +40,8 @@ impl Request {
     /// Takes a number of 32 bits, which stands for a run, a port or a flow.
     pub fn id(&mut self, name: &str) -> Result<u32, Refusal> {
         let number = self.number(name)?;
-        let number = number.ok_or_else(|| self.refuse(name, "is missing; write a whole number of 0 or more"))?;
+        let number =
+            number.ok_or_else(|| self.refuse(name, "is missing; write a whole number of 0 or more"))?;
         u32::try_from(number).map_err(|_| self.refuse(name, "is too large"))
     }
 
@@ -117,7 +118,10 @@ mod tests {
             let mut request = Request::read(text).unwrap();
             request.id(name).unwrap_err().0
         };
-        assert_eq!(refused(r#"{"op": "close"}"#, "run"), "close: run: is missing; write a whole number of 0 or more");
+        assert_eq!(
+            refused(r#"{"op": "close"}"#, "run"),
+            "close: run: is missing; write a whole number of 0 or more"
+        );
         assert_eq!(
             refused(r#"{"op": "close", "run": -1}"#, "run"),
             "close: run: is not a whole number of 0 or more"
