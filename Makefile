@@ -9,10 +9,13 @@ ZIG := 0.17.1
 GUIDED := $(if $(PGO),$(shell tools/pgo --can-profile && echo 1))
 BENCH := $(if $(GUIDED),target/pgo,$(or $(CARGO_TARGET_DIR),target))/release/clearway-bench
 RUST := $(shell find crates workloads scenarios -type f -not -name '*.md' 2>/dev/null) Cargo.toml Cargo.lock
+PAGE := $(shell find web -type f -not -path '*/node_modules/*' -not -path 'web/tests/*' 2>/dev/null)
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+ENGINE := $(TARGET)/wasm32-unknown-unknown/web/clearway_web.wasm
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against bench-count bench-baseline bench-page $(BENCH) bpf wheel lint docs site notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against bench-count bench-baseline bench-page $(BENCH) web bpf wheel lint docs site notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -89,6 +92,22 @@ bench-count: $(BENCH) ## Compares instruction counts with the committed baseline
 bench-baseline: $(BENCH) ## Writes the baseline of instruction counts anew.
 	@$(PYTHON) tools/bench count --program $(BENCH) --renew
 
+web: $(TARGET)/web/clearway.html ## Builds the page that shows runs live: target/web/clearway.html, one file (needs Node.js and Rust's target wasm32-unknown-unknown).
+
+$(TARGET)/web/clearway.html: $(ENGINE) web/node_modules/.built $(PAGE) $(RUST)
+	cd web && CLEARWAY_ENGINE="$(abspath $(ENGINE))" npm run --silent build -- --outDir "$(abspath $(@D))" --logLevel warn
+	@touch $@
+
+$(ENGINE): $(RUST)
+	@tools/check-web
+	cargo build --profile web --locked --quiet -p clearway-web --target wasm32-unknown-unknown
+	@touch $@
+
+web/node_modules/.built: web/package-lock.json
+	@tools/check-web
+	cd web && npm ci --silent --no-audit --no-fund
+	@touch $@
+
 bpf: ## Compiles the BPF programs of the Linux datapath (needs clang 14); the objects are committed.
 	tools/build-bpf
 
@@ -138,7 +157,7 @@ pages-check: build ## Computes pages of results anew whose sources changed, and 
 	$(BIN)/clearway reproduce --check --docs docs --quiet
 
 clean: ## Removes whatever was built.
-	rm -rf .venv target dist out
+	rm -rf .venv target dist out web/node_modules
 	rm -f python/clearway/_clearway*.so
 
 # What the machine must have; says which package it is in where something is missing.

@@ -14,7 +14,9 @@ import clearway
 from clearway import metrics
 from clearway.groups import Group, Sweep, group
 from clearway.report import figures, page, write_page
+from clearway.report.live import live
 from clearway.report.style import Palette
+from clearway.view import bundle
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +31,26 @@ def test_the_page_needs_no_network(both: list[clearway.Run]) -> None:
     assert "<script" not in text
     assert "url(http" not in text
     assert "A &lt;title&gt;" in text
+
+
+def test_a_report_leads_to_a_live_page_beside_it(
+    both: list[clearway.Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [run.save(tmp_path / run.label) for run in both]
+    monkeypatch.setattr(bundle, "is_there", lambda: True)
+    monkeypatch.setattr(bundle, "page", lambda: '<head><meta charset="utf-8"></head>')
+    assert '<a href="page-live.html">' in live(folders, tmp_path / "page.html")
+    written = (tmp_path / "page-live.html").read_text("utf-8")
+    assert all(run.hash in written for run in both)
+
+
+def test_a_report_names_the_command_where_there_can_be_no_live_page(
+    both: list[clearway.Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = both[0].save(tmp_path / "a run")
+    monkeypatch.setattr(bundle, "is_there", lambda: False)
+    assert f"<code>clearway view &#x27;{folder}&#x27;</code>" in live([folder], tmp_path / "page.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["a run"]
 
 
 def test_pictures_take_their_colours_from_the_page(both: list[clearway.Run]) -> None:

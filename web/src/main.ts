@@ -1,10 +1,29 @@
-/** The page. */
+/** The page starts here. */
 
-import { startEngine, type Layout, type Progress, type Result } from './engine/index.ts';
-import incast from '../../scenarios/incast.toml?raw';
+import { App } from "./app.ts";
+import { byId, h, put } from "./dom.ts";
+import { connectEngine, startEngine, type Catalog } from "./engine/index.ts";
+import { readStart } from "./start.ts";
+import { Theme } from "./style/theme.ts";
+import "./style/page.css";
 
-const engine = await startEngine();
-const layout = await engine.call<Layout>({ op: 'open', run: 0, name: 'incast', text: incast });
-const progress = await engine.call<Progress>({ op: 'advance', run: 0, events: 100_000_000 });
-const result = await engine.call<Result>({ op: 'result', run: 0 });
-document.querySelector('#page')!.textContent = JSON.stringify({ name: layout.name, progress, result });
+declare global {
+  interface Window {
+    /** The page, for tests and measurements. */
+    clearway?: App;
+  }
+}
+
+const root = byId("page");
+try {
+  const theme = new Theme();
+  const start = readStart();
+  const engine = start.websocket === null ? await startEngine() : await connectEngine(start.websocket);
+  const app = new App(root, engine, await engine.call<Catalog>({ op: "catalog" }), start, theme);
+  window.clearway = app;
+  await app.start();
+  document.documentElement.dataset["ready"] = "true";
+} catch (error) {
+  put(root, h("p", { class: "error", role: "alert" }, `This page could not start: ${error instanceof Error ? error.message : String(error)}`));
+  throw error;
+}

@@ -1,7 +1,7 @@
 //! Messages on names of nodes: short lists of the names that there are, and the closest one.
 
 use crate::alias::number;
-use crate::graph::Topology;
+use crate::graph::{NodeId, Topology};
 use clearway_schema::suggestion;
 use std::fmt::Write;
 
@@ -29,6 +29,13 @@ fn short(first: &str, last: &str, count: usize) -> String {
 }
 
 impl Topology {
+    /// Returns a further name of a node, which says what it is, such as `leaf0`.
+    pub fn alias(&self, node: NodeId) -> Option<String> {
+        let found =
+            self.aliases().iter().find(|alias| (alias.first..alias.first + alias.count).contains(&node.0))?;
+        Some(found.name(node.0 - found.first))
+    }
+
     /// Returns the names of nodes in short, with other names in parentheses: `tor0..tor3 (or leaf0..leaf3), spine0,
     /// spine1`.
     fn names_of(&self, nodes: std::ops::Range<usize>) -> String {

@@ -32,9 +32,11 @@ Examples:
 def report(runs: tuple[Path, ...], out: Path, title: str, quiet: bool) -> None:
     """Make a page with tables and pictures of RUNS: result folders, folders of such, or folders of sweeps.
 
-    Runs of one scenario are shown side by side. The page is one file that needs no network.
+    Runs of one scenario are shown side by side. The page is one file that needs no network. Beside it stands another
+    in which the runs can be watched, if this installation has the live page (`clearway view`).
     """
     from clearway.report import write_page
+    from clearway.report.live import live
     from clearway.result import load
     from clearway.sweeps.result import is_sweep, load_sweep
 
@@ -50,5 +52,6 @@ def report(runs: tuple[Path, ...], out: Path, title: str, quiet: bool) -> None:
         if not inside:
             raise _clearway.Error(f"{path}: there are no results in this folder")
         found += inside
-    write_page([load(path) for path in dict.fromkeys(found)], out, title=title, sweeps=sweeps)
+    found = list(dict.fromkeys(found))
+    write_page([load(path) for path in found], out, title=title, sweeps=sweeps, live=live(found, out))
     notes(quiet=quiet).print(f"Report: {out}", markup=False)

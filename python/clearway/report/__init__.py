@@ -21,9 +21,10 @@ def write_page(
     title: str = "Clearway report",
     more: str = "",
     sweeps: Sequence[Sweep] = (),
+    live: str = "",
 ) -> Path:
     """Writes the report of some runs and sweeps; runs of the same scenario are shown side by side.
 
-    `more` is HTML that stands below them.
+    `more` is HTML that stands below them, `live` the HTML above them that says how to watch them (`report.live`).
     """
-    return write_text(page(runs, title, "".join(map(sweep_html, sweeps)) + more), Path(out), "the report")
+    return write_text(page(runs, title, "".join(map(sweep_html, sweeps)) + more, live), Path(out), "the report")

@@ -26,8 +26,8 @@ from clearway.texts import (
 from clearway.window import window, window_texts
 
 
-def page(runs: Sequence[Run], title: str, more: str = "") -> str:
-    """The report of some runs as an HTML page; `more` is HTML that stands below them."""
+def page(runs: Sequence[Run], title: str, more: str = "", live: str = "") -> str:
+    """The report of some runs as an HTML page; `more` is HTML that stands below them, `live` above."""
     groups = group(runs)
     palette = Palette(label for part in groups for label in labels(part))
     with drawing():
@@ -40,7 +40,7 @@ data waiting at an output port, the worst port of those meant; drops do not coun
 design.</p>"""
     foot = """Each run can be made again, to the last bit, from its scenario and seed with the same version: compare the
 hashes."""
-    return shell(title, head + "".join(sections) + more, foot)
+    return shell(title, head + live + "".join(sections) + more, foot)
 
 
 def shell(title: str, body: str, foot: str) -> str:

@@ -24,7 +24,7 @@ from websockets.sync.server import ServerConnection, serve
 
 from clearway._clearway import Error
 
-#: Where the server listens.
+#: The address on which the server listens.
 LOOPBACK = "127.0.0.1"
 #: Names of the loopback in the header `Host`. A port that a tunnel (`ssh -L`) gives differs from ours, so any will do.
 NAMES = {"127.0.0.1", "localhost"}

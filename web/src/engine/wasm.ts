@@ -35,7 +35,9 @@ export class WasmEngine {
     try {
       const { memory, ...engine } = this.exports;
       const bytes = new TextEncoder().encode(request);
-      new Uint8Array(memory.buffer, engine.request(bytes.length), bytes.length).set(bytes);
+      // Calls may let the memory grow, which gives it another buffer.
+      const place = engine.request(bytes.length);
+      new Uint8Array(memory.buffer, place, bytes.length).set(bytes);
       const isFrame = engine.handle() === 1;
       const [start, length] = [engine.reply_pointer(), engine.reply_length()];
       if (isFrame) {

@@ -3,7 +3,7 @@
 use super::drive::{Input, Standing};
 use super::ends::{Ends, Receiving, Sending};
 use super::shims::Shims;
-use crate::engine::{AHEAD, EventKind, prefetch_lines};
+use crate::engine::{AHEAD, EventKind, exceeds_cache, prefetch_lines};
 use crate::ids::{ClassId, FlowSlot, HostId, IdVec, PacketId, ShimId};
 use crate::model::{Delay, Model};
 use crate::net::{Network, Next};
@@ -44,6 +44,12 @@ impl Hosts {
             rngs: (0..model.topology.hosts() as u64).map(stream).collect(),
             delay: model.host.processing_delay.clone(),
         }
+    }
+
+    /// Answers whether the ends are too large for a core's own cache, so that fetching ahead pays. Flows come and go, so
+    /// this is asked again and again.
+    pub fn is_large(&self) -> bool {
+        exceeds_cache(self.senders.size() + self.receivers.size())
     }
 
     /// Fetches the ends that the next events need: those of one bucket are sorted already, so that is known.

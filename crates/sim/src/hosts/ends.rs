@@ -174,6 +174,11 @@ impl<T> Ends<T> {
         self.places.get_mut(slot)?.take()
     }
 
+    /// The memory of all places, in bytes, protocols left out.
+    pub fn size(&self) -> usize {
+        self.places.len() * size_of::<T>()
+    }
+
     /// The address of the end of a flow, to be fetched ahead.
     #[inline]
     pub fn address(&self, slot: FlowSlot) -> *const u8 {

@@ -6,11 +6,10 @@ use crate::engine::{AHEAD, Event, EventKind, exceeds_cache, prefetch};
 use crate::ids::FlowSlot;
 
 impl Network {
-    /// Answers whether the network with its packets is too large for a core's own cache, so that fetching ahead pays.
-    /// Packets come and go, so this is asked again and again.
+    /// Answers whether the ports are too large for a core's own cache, so that fetching ahead pays. Packets are not
+    /// counted: the place of one that left is taken by the next one, so few places are in use at a time.
     pub fn is_large(&self) -> bool {
-        let ports = self.ports.size() + self.queues.size() + self.plain.size() + self.credits.size();
-        exceeds_cache(ports + self.slab.size())
+        exceeds_cache(self.ports.size() + self.queues.size() + self.plain.size() + self.credits.size())
     }
 
     /// Fetches what the next events need: those of one bucket are sorted already, so that is known.

@@ -60,8 +60,8 @@ impl Region {
     /// `most` of them. Answers the time before which all are handled; `None` if there were too many.
     pub fn run(&mut self, net: &mut Network, until: Time, most: u64) -> Option<Time> {
         self.until = until;
-        // Fetching ahead what events will need pays where packets and ports exceed the cache.
-        let fetches_ahead = net.is_large();
+        // Fetching ahead what events will need pays where it exceeds the cache, and costs where it does not.
+        let (fetches_ports, fetches_ends) = (net.is_large(), self.hosts.is_large());
         for handled in 0..most {
             let Some(event) = net.agenda.pop_before(self.until) else {
                 self.rest(net, handled);
@@ -69,8 +69,10 @@ impl Region {
             };
             debug_assert!(event.at() >= net.now(), "time runs backwards");
             net.agenda.now = event.at();
-            if fetches_ahead {
+            if fetches_ports {
                 net.look_ahead();
+            }
+            if fetches_ends {
                 self.hosts.look_ahead(net);
             }
             self.handle(event, net);

@@ -1,0 +1,25 @@
+//! Runs that are looked at while they go on, by one entry: [`Stage::handle`] takes a request in JSON and answers with
+//! JSON or with a frame of bytes. The browser's worker, `clearway view` and Python all call it.
+//!
+//! `docs/view-protocol.md` describes requests, answers and frames byte by byte.
+//!
+//! | module | purpose |
+//! |---|---|
+//! | `stage` | the files and the runs, and which request goes where |
+//! | `request` | the requests |
+//! | `run` | one run: its progress and its result |
+//! | `layout` | the network and the traffic of a run, as its first answer |
+//! | `files` | the files that a caller handed over |
+//! | `catalog` | the transports that there are |
+//! | `refusal` | the one line that answers a request that can't be met |
+#![deny(unsafe_code)]
+
+mod catalog;
+mod files;
+mod layout;
+mod refusal;
+mod request;
+mod run;
+mod stage;
+
+pub use stage::{Reply, Stage};

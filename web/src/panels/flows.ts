@@ -1,0 +1,168 @@
+/** The table of finished flows of both sides, their summary, and the hash of each run at its end. */
+
+import type { FinishedFlow } from "../engine/index.ts";
+import { h, put, write } from "../dom.ts";
+import * as format from "../format.ts";
+import type { Side } from "../run/side.ts";
+import type { StartSide } from "../start.ts";
+
+/** Rows that are shown; more would cost the page its speed and help nobody. */
+const ROWS = 100;
+
+/** One flow with its end on each side. */
+interface Pair {
+  readonly key: string;
+  readonly flow: FinishedFlow;
+  readonly ends: (FinishedFlow | null)[];
+  /** The last of its ends, which sorts it. */
+  last: number;
+}
+
+type Order = "newest" | "slowest" | "largest";
+
+export class Flows {
+  readonly element: HTMLElement;
+  readonly #body = h("tbody");
+  readonly #head = h("thead");
+  readonly #summary = h("div", { class: "summary" });
+  readonly #hashes = h("div", { class: "hashes" });
+  readonly #more = h("p", { class: "muted" });
+  readonly #select: (side: number, flow: number) => void;
+  readonly #order: HTMLSelectElement;
+  #sides: readonly (Side | null)[] = [];
+  #expected: readonly (StartSide["expected"] | null)[] = [];
+  #pairs = new Map<string, Pair>();
+  #taken: number[] = [];
+  #counts: Map<string, number>[] = [];
+  #key = "";
+
+  constructor(select: (side: number, flow: number) => void) {
+    this.#select = select;
+    this.#order = h("select", { "aria-label": "Order of flows", onchange: () => this.update(true) });
+    for (const order of ["newest", "slowest", "largest"]) this.#order.append(h("option", { value: order }, `${order} first`));
+    this.element = h(
+      "section",
+      { class: "flows card", "aria-label": "Flow completion times" },
+      h("header", {}, h("h3", {}, "Flow completion times (FCT)"), this.#order),
+      this.#summary,
+      this.#hashes,
+      h("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Finished flows" }, h("table", {}, this.#head, this.#body)),
+      this.#more,
+    );
+  }
+
+  /** Shows other sides, and what their hashes should be. */
+  show(sides: readonly (Side | null)[], expected: readonly (StartSide["expected"] | null)[]): void {
+    this.#sides = sides;
+    this.#expected = expected;
+    this.#reset();
+    this.update(true);
+  }
+
+  #reset(): void {
+    this.#pairs = new Map();
+    this.#taken = this.#sides.map(() => 0);
+    this.#counts = this.#sides.map(() => new Map());
+  }
+
+  /** Takes flows that have finished since the last call. */
+  update(force = false): void {
+    if (this.#sides.some((side, index) => side && side.finished.length < this.#taken[index]!)) this.#reset();
+    const key = `${this.#sides.map((side) => `${side?.finished.length},${side?.result?.hash}`).join()}`;
+    if (key === this.#key && !force) return;
+    this.#key = key;
+    this.#sides.forEach((side, index) => {
+      if (!side) return;
+      for (const flow of side.finished.slice(this.#taken[index])) this.#take(index, flow);
+      this.#taken[index] = side.finished.length;
+    });
+    this.#write();
+  }
+
+  /** Puts a flow beside the same one of the other side: of the same traffic, hosts and size, and as many before it. */
+  #take(index: number, flow: FinishedFlow): void {
+    const kind = `${flow.entry} ${flow.source} ${flow.destination} ${flow.size_bytes}`;
+    const before = this.#counts[index]!.get(kind) ?? 0;
+    this.#counts[index]!.set(kind, before + 1);
+    const key = `${kind} ${before}`;
+    const pair = this.#pairs.get(key) ?? { key, flow, ends: this.#sides.map(() => null), last: 0 };
+    pair.ends[index] = flow;
+    pair.last = Math.max(pair.last, flow.start_ps + flow.fct_ps);
+    this.#pairs.set(key, pair);
+  }
+
+  #sorted(): Pair[] {
+    const order = this.#order.value as Order;
+    const slowest = (pair: Pair) => Math.max(...pair.ends.map((end) => end?.slowdown ?? 0));
+    const rank = { newest: (pair: Pair) => pair.last, slowest, largest: (pair: Pair) => pair.flow.size_bytes }[order];
+    return [...this.#pairs.values()].sort((a, b) => rank(b) - rank(a) || a.flow.flow - b.flow.flow);
+  }
+
+  #write(): void {
+    const shown = this.#sides.map((side, index) => ({ side, index })).filter(({ side }) => side !== null) as { side: Side; index: number }[];
+    const names = shown.map(({ side }) => side.layout.transports.join(" + "));
+    put(
+      this.#head,
+      h("tr", {}, ...["Flow", "From → to", "Size"].map((name) => h("th", { scope: "col" }, name)), ...names.flatMap((name) => [h("th", { scope: "col" }, `FCT, ${name}`), h("th", { scope: "col", title: "FCT over the FCT in the idle network" }, "slowdown")])),
+    );
+    const sorted = this.#sorted();
+    put(this.#body, ...sorted.slice(0, ROWS).map((pair) => this.#row(pair, shown)));
+    const text = sorted.length === 0 ? "Flows appear here as they finish." : sorted.length > ROWS ? `${ROWS} of ${format.count(sorted.length)} flows are shown.` : "";
+    write(this.#more, text);
+    put(this.#summary, ...(sorted.length === 0 ? [] : [summary(shown.map(({ side }) => side), names)]));
+    put(this.#hashes, ...shown.map(({ side, index }, number) => hashLine(side, names[number]!, this.#expected[index] ?? null)));
+  }
+
+  #row(pair: Pair, shown: readonly { side: Side; index: number }[]): HTMLElement {
+    const { nodes } = shown[0]!.side.layout;
+    const name = (node: number) => nodes[node]?.name ?? "?";
+    const { flow } = pair;
+    const first = shown.find(({ index }) => pair.ends[index] !== null)!;
+    const link = h("button", { type: "button", class: "link", title: "Show this flow" }, String(flow.flow));
+    link.onclick = () => this.#select(first.index, pair.ends[first.index]!.flow);
+    const cells = shown.flatMap(({ index }) => {
+      const end = pair.ends[index];
+      return end ? [h("td", {}, format.duration(end.fct_ps)), h("td", {}, end.slowdown.toFixed(2))] : [h("td", {}, "–"), h("td", {}, "–")];
+    });
+    return h("tr", {}, h("td", {}, link), h("td", { class: "word" }, `${name(flow.source)} → ${name(flow.destination)}`), h("td", {}, format.bytes(flow.size_bytes)), ...cells);
+  }
+}
+
+/** The value below which a share of sorted values lies. */
+export function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
+}
+
+function summary(sides: readonly Side[], names: readonly string[]): HTMLElement {
+  const ascending = (values: number[]) => values.sort((a, b) => a - b);
+  const columns = sides.map(({ finished }) => {
+    if (finished.length === 0) return ["0", "–", "–", "–", "–"];
+    const times = ascending(finished.map((flow) => flow.fct_ps));
+    const slow = ascending(finished.map((flow) => flow.slowdown));
+    // A 99th percentile of fewer than a thousand values is nearly their maximum, which says so.
+    const tail = times.length >= 1000 ? 0.99 : 1;
+    return [
+      format.count(finished.length),
+      format.duration(times.reduce((sum, time) => sum + time, 0) / times.length),
+      format.duration(quantile(times, 0.5)),
+      format.duration(quantile(times, tail)) + (tail === 1 ? " (max)" : ""),
+      quantile(slow, tail).toFixed(2) + (tail === 1 ? " (max)" : ""),
+    ];
+  });
+  const rows = ["flows finished", "mean FCT", "median FCT", "99th percentile of FCT", "99th percentile of slowdown"];
+  return h(
+    "table",
+    {},
+    h("thead", {}, h("tr", {}, h("th", {}), ...names.map((name) => h("th", { scope: "col" }, name)))),
+    h("tbody", {}, ...rows.map((row, index) => h("tr", {}, h("th", { scope: "row" }, row), ...columns.map((column) => h("td", {}, column[index]!))))),
+  );
+}
+
+function hashLine(side: Side, name: string, expected: StartSide["expected"]): HTMLElement {
+  const hash = side.result?.hash ?? null;
+  if (hash === null) return h("p", { class: "muted" }, `${name}: the hash of the results appears at the end of the run.`);
+  const words = h("p", {}, `${name}: hash `, h("code", { "data-hash": side.run }, hash));
+  if (expected?.hash === hash) words.append(h("strong", { class: "same" }, ` same hash as ${expected.from}`));
+  else if (expected) words.append(h("strong", { class: "differs" }, ` differs from ${expected.hash} of ${expected.from} (Clearway ${expected.version})`));
+  return words;
+}

@@ -1,0 +1,149 @@
+/** One of the two simulations: its run in the engine, its last frame, rates, series and flows that finished. */
+
+import {
+  FRAME_LEFT_OUT,
+  type Engine,
+  type Ended,
+  type Finished,
+  type FinishedFlow,
+  type Frame,
+  type Layout,
+  type OpenRequest,
+  type Progress,
+  type Result,
+} from "../engine/index.ts";
+import { History } from "./history.ts";
+import { Rates } from "./rates.ts";
+
+/** Networks with more hosts show rates of links in place of packets, which would be wallpaper. */
+const MANY_HOSTS = 72;
+
+/** What a side simulates: the arguments of the protocol's "open", but for the run's number. */
+export type Order = Omit<OpenRequest, "op" | "run">;
+
+export class Side {
+  readonly engine: Engine;
+  readonly run: number;
+  readonly order: Order;
+  readonly layout: Layout;
+  frame: Frame;
+  progress: Progress;
+  rates: Rates;
+  readonly history: History;
+  /** Flows that have finished, in the order of their ends. */
+  finished: FinishedFlow[] = [];
+  /** The books and the hash, once the run has ended. */
+  result: Result | null = null;
+  /** True if rates of links are drawn: there are many hosts, or a frame had to leave out packets. */
+  isLarge: boolean;
+  readonly #hostPorts: readonly number[];
+  #next = 0;
+
+  private constructor(engine: Engine, run: number, order: Order, layout: Layout, frame: Frame) {
+    this.engine = engine;
+    this.run = run;
+    this.order = order;
+    this.layout = layout;
+    this.frame = frame;
+    this.rates = new Rates(layout.ports.length);
+    this.history = new History(layout.ports.length);
+    this.progress = Side.#begun();
+    this.isLarge = layout.nodes.filter((node) => node.kind === "host").length > MANY_HOSTS;
+    this.#hostPorts = layout.ports.filter((port) => layout.nodes[port.from]!.kind === "host").map((port) => port.id);
+  }
+
+  static #begun(): Progress {
+    return { now_ps: 0, ended: null, events: 0, link_transmissions: 0, flows_started: 0, flows_completed: 0 };
+  }
+
+  /** Opens a run; the engine's refusal of the scenario is thrown. */
+  static async open(engine: Engine, run: number, order: Order): Promise<Side> {
+    const layout = await engine.call<Layout>({ op: "open", run, ...order });
+    return new Side(engine, run, order, layout, await engine.frame(run));
+  }
+
+  get ended(): Ended | null {
+    return this.progress.ended;
+  }
+
+  /** Begins anew at time 0; series up to `keep` stay. */
+  async restart(keep: number): Promise<void> {
+    await this.engine.call<Layout>({ op: "open", run: this.run, ...this.order });
+    this.progress = Side.#begun();
+    this.rates = new Rates(this.layout.ports.length);
+    this.history.cut(keep);
+    this.finished = [];
+    this.#next = 0;
+    this.result = null;
+    await this.look();
+  }
+
+  /** Goes on until an instant, or about so many events, and looks. */
+  async advance(limit: { until_ps?: number; events?: number }, packets = true): Promise<void> {
+    if (this.ended !== null) return;
+    const shown = packets && !this.isLarge;
+    // Both requests are under way at once, and the worker answers them in order.
+    const [progress, frame] = await Promise.all([
+      this.engine.call<Progress>({ op: "advance", run: this.run, ...limit }),
+      this.engine.frame(this.run, { packets: shown, queued: shown }),
+    ]);
+    this.progress = progress;
+    this.#take(frame);
+  }
+
+  /** Takes a frame of the present instant. */
+  async look(): Promise<void> {
+    const shown = !this.isLarge;
+    this.#take(await this.engine.frame(this.run, { packets: shown, queued: shown }));
+  }
+
+  #take(frame: Frame): void {
+    this.frame = frame;
+    this.isLarge ||= (frame.flags & FRAME_LEFT_OUT) !== 0;
+    this.rates.update(frame);
+    this.history.add(frame, this.rates);
+  }
+
+  /** Fetches flows that finished since the last call, and the result if the run has ended. */
+  async collect(): Promise<void> {
+    if (this.progress.flows_completed > this.finished.length) {
+      const { rows, next } = await this.engine.call<Finished>({ op: "finished", run: this.run, from: this.#next });
+      this.finished.push(...rows);
+      this.#next = next;
+    }
+    if (this.ended !== null && this.result === null) {
+      this.result = await this.engine.call<Result>({ op: "result", run: this.run });
+    }
+  }
+
+  /** Sums of the counters of all ports. */
+  counters(): Counters {
+    const { marks, drops, creditDrops, pauses, cnps, sentCredits, queueBytes } = this.frame.ports;
+    return {
+      marks: sum(marks),
+      drops: sum(drops),
+      creditDrops: sum(creditDrops),
+      pauses: sum(pauses),
+      cnps: sum(cnps),
+      credits: this.#hostPorts.reduce((total, port) => total + sentCredits[port]!, 0),
+      queued: sum(queueBytes),
+    };
+  }
+}
+
+/** Totals over all ports since the start. Credits are those that hosts sent, each once; `queued` is of this instant. */
+export interface Counters {
+  readonly marks: number;
+  readonly drops: number;
+  readonly creditDrops: number;
+  readonly pauses: number;
+  readonly cnps: number;
+  readonly credits: number;
+  readonly queued: number;
+}
+
+function sum(column: ArrayLike<number>): number {
+  let total = 0;
+  for (let index = 0; index < column.length; index++) total += column[index]!;
+  return total;
+}

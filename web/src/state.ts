@@ -1,0 +1,101 @@
+/** What the page shows, and its form in the address, so that a link shows the same again. */
+
+import { parseTime } from "./format.ts";
+
+/** A port or a flow of one side. */
+export interface Selection {
+  readonly side: "left" | "right";
+  readonly what: "port" | "flow";
+  readonly id: number;
+}
+
+/** The transport of a side: a name, `own` for what the scenario's text says, or `none` for no side at all. */
+export type Choice = string;
+
+export interface View {
+  /** Name of the scenario in the gallery. */
+  scenario: string;
+  /** The scenario's text where the reader changed it, else null. */
+  text: string | null;
+  left: Choice;
+  right: Choice;
+  /** null: the scenario's own. */
+  seed: number | null;
+  /** The instant, in ps. */
+  now: number;
+  /** Simulated us a second. */
+  speed: number;
+  selection: Selection | null;
+  lesson: string | null;
+}
+
+/** The limits of the speed, in simulated us a second. */
+export const SPEEDS = { least: 0.1, most: 1e5 } as const;
+
+/** Writes a view as the fragment of an address. */
+export async function toHash(view: View): Promise<string> {
+  const fields = new URLSearchParams();
+  if (view.lesson !== null) fields.set("lesson", view.lesson);
+  fields.set("scenario", view.scenario);
+  fields.set("left", view.left);
+  fields.set("right", view.right);
+  if (view.seed !== null) fields.set("seed", String(view.seed));
+  if (view.now > 0) fields.set("t", timeText(view.now));
+  fields.set("speed", String(Number(view.speed.toPrecision(3))));
+  if (view.selection) fields.set("select", `${view.selection.side}.${view.selection.what}.${view.selection.id}`);
+  if (view.text !== null) fields.set("text", await packed(view.text));
+  return `#${fields}`;
+}
+
+/** Reads what a fragment says of a view; what it does not say, or says wrongly, is left out. */
+export async function fromHash(hash: string): Promise<Partial<View>> {
+  const fields = new URLSearchParams(hash.replace(/^#/, ""));
+  const view: Partial<View> = {};
+  const scenario = fields.get("scenario");
+  if (scenario) view.scenario = scenario;
+  for (const side of ["left", "right"] as const) {
+    const choice = fields.get(side);
+    if (choice) view[side] = choice;
+  }
+  const lesson = fields.get("lesson");
+  if (lesson) view.lesson = lesson;
+  const seed = Number(fields.get("seed") ?? Number.NaN);
+  if (Number.isSafeInteger(seed) && seed >= 0) view.seed = seed;
+  const now = parseTime(fields.get("t") ?? "");
+  if (now !== null) view.now = now;
+  const speed = Number(fields.get("speed") ?? Number.NaN);
+  if (speed > 0) view.speed = Math.min(SPEEDS.most, Math.max(SPEEDS.least, speed));
+  const found = /^(left|right)\.(port|flow)\.(\d+)$/.exec(fields.get("select") ?? "");
+  if (found) {
+    view.selection = { side: found[1] as "left" | "right", what: found[2] as "port" | "flow", id: Number(found[3]) };
+  }
+  const text = fields.get("text");
+  if (text) {
+    try {
+      view.text = await unpacked(text);
+    } catch {
+      // A link that was cut off shows the scenario without its changes.
+    }
+  }
+  return view;
+}
+
+/** A time without a loss, in the largest unit that needs at most three digits behind the point. */
+function timeText(ps: number): string {
+  return ps % 1e3 === 0 ? `${ps / 1e6}us` : `${ps}ps`;
+}
+
+async function packed(text: string): Promise<string> {
+  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  let letters = "";
+  for (const byte of bytes) letters += String.fromCharCode(byte);
+  return btoa(letters).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+async function unpacked(code: string): Promise<string> {
+  const letters = atob(code.replaceAll("-", "+").replaceAll("_", "/"));
+  const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Response(stream).text();
+}
