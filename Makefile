@@ -92,7 +92,10 @@ bench-count: $(BENCH) ## Compares instruction counts with the committed baseline
 bench-baseline: $(BENCH) ## Writes the baseline of instruction counts anew.
 	@$(PYTHON) tools/bench count --program $(BENCH) --renew
 
-web: $(TARGET)/web/clearway.html ## Builds the page that shows runs live: target/web/clearway.html, one file (needs Node.js and Rust's target wasm32-unknown-unknown).
+web: python/clearway/data/web/clearway.html ## Builds the page that shows runs live, one file, for `clearway view` and wheels (needs Node.js and Rust's target wasm32-unknown-unknown).
+
+python/clearway/data/web/clearway.html: $(TARGET)/web/clearway.html
+	@install -D -m 644 $< $@
 
 $(TARGET)/web/clearway.html: $(ENGINE) web/node_modules/.built $(PAGE) $(RUST)
 	cd web && CLEARWAY_ENGINE="$(abspath $(ENGINE))" npm run --silent build -- --outDir "$(abspath $(@D))" --logLevel warn
@@ -114,7 +117,7 @@ bpf: ## Compiles the BPF programs of the Linux datapath (needs clang 14); the ob
 # Zig links against glibc 2.28 on any machine; that is Debian 10, RHEL 8 and later. Its linker
 # does not take instrumented code (`-u __llvm_profile_runtime`), so wheels are plain builds.
 WHEEL := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
-wheel: .venv/.dependencies .venv/.wheel ## Builds the wheels (manylinux_2_28, x86-64 and aarch64) into dist/ and checks that they install and run without a toolchain.
+wheel: web .venv/.dependencies .venv/.wheel ## Builds the wheels (manylinux_2_28, x86-64 and aarch64) into dist/ and checks that they install and run without a toolchain.
 	rm -rf dist
 	for target in $(WHEEL); do \
 	  PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_28 --target $$target --out dist || exit 1; \
@@ -157,7 +160,7 @@ pages-check: build ## Computes pages of results anew whose sources changed, and 
 	$(BIN)/clearway reproduce --check --docs docs --quiet
 
 clean: ## Removes whatever was built.
-	rm -rf .venv target dist out web/node_modules
+	rm -rf .venv target dist out web/node_modules python/clearway/data/web
 	rm -f python/clearway/_clearway*.so
 
 # What the machine must have; says which package it is in where something is missing.

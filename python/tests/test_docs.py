@@ -29,7 +29,9 @@ WRITTEN = [
 #: Pages whose Python blocks are one program each.
 PYTHON = ["README.md", "docs/guide.md", "docs/sweeps.md"]
 #: Pages whose commands are run in every test, since they take a moment; those of all other pages only with `--full`.
-QUICK = ["README.md", "docs/start/install.md", "docs/start/first-run.md", "docs/guide.md", "docs/sweeps.md"]
+QUICK = ["README.md", "docs/guide.md", "docs/sweeps.md"]
+#: Pages that test_guides.py runs from the first line to the last.
+GUIDES = [path for path in WRITTEN if path.parent.name in ("start", "tutorials", "how-to", "explanation")]
 #: Commands that are not run here: they take minutes, or they configure the machine.
 NOT_RUN = ("make ", "cargo ", "sh switch.sh", "clearway reproduce", "clearway parity", "clearway testbed")
 
@@ -75,6 +77,8 @@ def pages_with_commands() -> Iterator[Any]:
     for path in WRITTEN:
         if path.name == "adding-a-transport.md":
             continue  # Its commands need the transport that it builds: see test_adding_a_transport.py.
+        if path in GUIDES:
+            continue
         if any(not line.startswith(NOT_RUN) for line in commands(path.read_text("utf-8"))):
             marks = [] if name_of(path) in QUICK else [pytest.mark.full]
             yield pytest.param(path, id=name_of(path), marks=marks)
@@ -108,6 +112,8 @@ def test_commands_exist(path: Path) -> None:
     written += re.findall(r"`clearway ([a-z]+ [^`]*)`", text)
     for line in written:
         name, _, rest = line.partition(" ")
+        if name == "--version":
+            continue
         _, command, _ = cli.resolve_command(click.Context(cli), [name])
         assert command
         words = rest.split()

@@ -28,4 +28,7 @@ pub use metrics::{
     Values, WindowEnd,
 };
 pub use partition::{Partition, PartitionSummary};
-pub use simulation::{CheckpointError, Progress, SimError, Simulation};
+pub use simulation::{
+    BooksView, CheckpointError, ClassView, DROP_REASONS, Finished, FinishedFlow, FlowState, FlowView,
+    FrameKind, InFlight, Packets, PortView, Progress, Queued, SimError, Simulation,
+};

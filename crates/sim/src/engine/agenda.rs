@@ -66,6 +66,11 @@ impl Agenda {
         self.wheel.peek(ahead)
     }
 
+    /// The pending events, in no meaningful order.
+    pub fn iter(&self) -> impl Iterator<Item = &Event> {
+        self.wheel.iter()
+    }
+
     /// The number of pending events, counted one by one.
     pub fn len(&self) -> usize {
         self.wheel.len()

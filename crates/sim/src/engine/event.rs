@@ -113,6 +113,11 @@ impl Event {
         Time::from_ps(self.at)
     }
 
+    /// The port that scheduled the event. Its meaning is another one if an entity of another kind did.
+    pub fn port(&self) -> PortId {
+        PortId((self.origin_kind & !AFTER_ARRIVALS) >> KIND_BITS)
+    }
+
     /// The kind of event, with its object.
     #[inline(always)]
     pub fn kind(&self) -> EventKind {
@@ -158,6 +163,7 @@ mod tests {
         for kind in kinds {
             let event = Event::new(Time::from_ps(7), 5, kind);
             assert_eq!((event.kind(), event.at()), (kind, Time::from_ps(7)));
+            assert_eq!(event.port(), PortId(5));
         }
     }
 }

@@ -27,6 +27,16 @@ impl<const N: usize, const WORDS: usize> Ring<N, WORDS> {
         self.buckets.iter().map(Vec::len).sum()
     }
 
+    /// The events of all buckets, in no meaningful order.
+    pub fn iter(&self) -> impl Iterator<Item = &Event> {
+        let words = self.occupied.iter().enumerate();
+        let places = words.flat_map(|(word, &bits)| {
+            let rest = std::iter::successors(Some(bits), |bits| Some(bits & bits.wrapping_sub(1)));
+            rest.take_while(|&bits| bits != 0).map(move |bits| word * 64 + bits.trailing_zeros() as usize)
+        });
+        places.flat_map(|place| &self.buckets[place])
+    }
+
     /// Puts an event into a bucket.
     #[inline]
     pub fn put(&mut self, bucket: u64, event: Event) {

@@ -78,6 +78,12 @@ impl Wheel {
         self.current.len() - self.next + self.near.len() + self.wide.len() + self.far.len()
     }
 
+    /// The pending events, in no meaningful order.
+    pub fn iter(&self) -> impl Iterator<Item = &Event> {
+        let far = self.far.iter().map(|far| &far.0);
+        self.current[self.next..].iter().chain(self.near.iter()).chain(self.wide.iter()).chain(far)
+    }
+
     #[inline]
     fn bucket(&self, event: &Event) -> u64 {
         event.at().as_ps() >> self.shift

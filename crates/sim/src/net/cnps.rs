@@ -38,21 +38,23 @@ impl Network {
         }
         while let Some(name) = self.mechanisms[mechanism].protocol.poll_cnp(now) {
             if let Some((flow, back, class)) = self.notified.by_name(name) {
-                self.send_cnp(port, flow, back, class);
+                let is_sent = self.send_cnp(port, flow, back, class);
+                self.mechanisms[mechanism].cnps += u64::from(is_sent);
             }
         }
         self.arm_mechanism(mechanism);
     }
 
     /// Sends a notification from a port of a switch to the sender of a flow; `back` is the reverse of the route of the
-    /// flow's data. Nothing is sent if the flow has been given another path since.
-    fn send_cnp(&mut self, port: PortId, flow: FlowSlot, back: Route, class: ClassId) {
+    /// flow's data. Answers false, and sends nothing, if the flow has been given another path since.
+    fn send_cnp(&mut self, port: PortId, flow: FlowSlot, back: Route, class: ClassId) -> bool {
         // On the way back the reverse of `port` leads to its switch; what follows leads on to the sender.
-        let Some(way) = self.paths.behind(back, port.reverse()) else { return };
+        let Some(way) = self.paths.behind(back, port.reverse()) else { return false };
         debug_assert!(way.hops > 0, "a switch lies between the two hosts");
         let packet = Packet::control(Header::Cnp, self.cnp_wire, self.now());
         self.unseen.noticed.push(flow);
         let (id, out) = self.enter(packet, Addition::New(&Extra::None), flow, class, way);
         self.send(out, id);
+        true
     }
 }

@@ -9,7 +9,7 @@ use clearway_topology::PortId;
 
 impl Network {
     #[inline]
-    fn plain(&self, port: PortId) -> Option<&PlainQueue> {
+    pub(super) fn plain(&self, port: PortId) -> Option<&PlainQueue> {
         self.ports[port].plain.map(|plain| &self.plain[plain])
     }
 

@@ -14,6 +14,8 @@ pub struct Mechanism {
     pub protocol: AnyMechanism,
     /// The port at which it works.
     pub port: PortId,
+    /// The number of notifications that it had sent to senders.
+    pub cnps: u64,
     timer: Timer,
 }
 
@@ -23,7 +25,7 @@ pub type Mechanisms = IdVec<MechanismId, Mechanism>;
 impl Mechanism {
     /// A mechanism that begins its work at a port.
     pub fn new(protocol: AnyMechanism, port: PortId) -> Mechanism {
-        Mechanism { protocol, port, timer: Timer::IDLE }
+        Mechanism { protocol, port, cnps: 0, timer: Timer::IDLE }
     }
 
     /// Sees to it that the mechanism is woken when it wants to be. Answers the time for which the caller must schedule

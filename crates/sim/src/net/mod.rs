@@ -12,7 +12,7 @@
 //! | `port.rs`, `link.rs` | a port and its link |
 //! | `plain.rs` | the queue of a plain port |
 //! | `data_queue.rs`, `admission.rs`, `credits.rs`, `credit_classes.rs`, `cards.rs`, `scheduler.rs` | the queues of other ports, and the turns among them |
-//! | `looks.rs` | what metrics read of ports |
+//! | `looks.rs`, `shown.rs` | what metrics read of ports; packets as a viewer sees them |
 //! | `memory.rs`, `flow_control/` | the memory of switches |
 //! | `mechanisms.rs`, `notified.rs` | mechanisms of ports and their timers; the flows that they may notify |
 //! | `slab.rs`, `queue.rs`, `paths.rs`, `books.rs` | packets, their paths, and the count of them |
@@ -43,6 +43,7 @@ mod plain;
 mod port;
 mod queue;
 mod scheduler;
+mod shown;
 mod slab;
 mod special;
 mod tap;
@@ -53,4 +54,5 @@ pub use flow_control::{FlowControlSummary, WATCH};
 pub use network::{Network, Next};
 pub use networks::Networks;
 pub use paths::{Paths, Route, Way};
+pub use shown::{Launched, Waiting};
 pub use slab::{Addition, Parcel, Slab};

@@ -215,12 +215,17 @@ impl Networks {
         self.parts.iter().map(|net| net.left_at).max().unwrap_or(Time::ZERO)
     }
 
+    /// The books of all parts together.
+    pub fn books(&self) -> Books {
+        self.parts.iter().fold(Books::default(), |sum, net| sum.plus(&net.books))
+    }
+
     /// The books of all parts together, closed now.
     ///
     /// # Errors
     /// Says which of them do not balance.
     pub fn close_books(&self) -> Result<(Books, [Lines; 3]), String> {
-        let books = self.parts.iter().fold(Books::default(), |sum, net| sum.plus(&net.books));
+        let books = self.books();
         let slabs: Vec<_> = self.parts.iter().map(|net| &net.slab).collect();
         let frames = self.controls().map(FlowControl::frames_in_flight).sum();
         Ok((books, books.close(&slabs, frames)?))

@@ -138,7 +138,7 @@ macro_rules! state {
 }
 state! {
     Simulation;
-    kept: nets outside lives ending sources journal shares sampler window now last happenings quiet_since is_watched ended;
+    kept: nets outside lives ending sources journal shares sampler window now last happenings quiet_since is_watched barrier ended;
     made: model regions threads router cell switches_notify;
 }
 state! {

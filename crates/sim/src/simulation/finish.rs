@@ -1,5 +1,6 @@
 //! The progress of a run, and its results.
 
+use super::notes::News;
 use super::run::{Progress, SimError, Simulation};
 use crate::hosts::Glance;
 use crate::ids::Id;
@@ -10,13 +11,16 @@ use std::io;
 impl Simulation {
     /// The progress of the run so far.
     pub fn progress(&self) -> Progress {
+        let unheard = || self.regions.iter().flat_map(|region| &region.notes);
+        let wrote = unheard().filter(|note| matches!(note.news, News::Wrote { .. })).count();
+        let delivered = unheard().filter(|note| matches!(note.news, News::Delivered { .. })).count();
         Progress {
             now: if self.ended.is_none() { self.now.max(self.before()) } else { self.now },
             stop: self.model.stop,
             events: self.events(),
             link_transmissions: self.nets.launched(),
-            flows_started: self.journal.len() as u64,
-            flows_completed: self.journal.completed,
+            flows_started: (self.journal.len() + wrote) as u64,
+            flows_completed: self.journal.completed + delivered as u64,
             flows_expected: self.model.traffic.iter().map(|traffic| traffic.pattern.expected()).sum(),
         }
     }

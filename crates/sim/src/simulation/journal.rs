@@ -94,6 +94,14 @@ impl Journal {
         }
     }
 
+    /// A row, to be read, unless it left memory as one that can't change any more.
+    pub fn get(&self, id: RecordId) -> Option<&Record> {
+        match id.index().checked_sub(self.gone) {
+            Some(at) => self.recent.get(at),
+            None => self.late.get(&id).map(|late| &late.record),
+        }
+    }
+
     /// The row of a flow that lives.
     pub fn open(&mut self, id: RecordId) -> &mut Record {
         self.get_mut(id).expect("the row of a flow that lives may change")

@@ -84,6 +84,16 @@ impl Lives {
         self.places.get_mut(slot)?.as_deref_mut()
     }
 
+    /// A flow that is alive, to be read.
+    pub fn get(&self, slot: FlowSlot) -> Option<&Live> {
+        self.places.get(slot)?.as_deref()
+    }
+
+    /// The places of flows, those included that are free.
+    pub fn slots(&self) -> impl ExactSizeIterator<Item = FlowSlot> + use<> {
+        self.places.ids()
+    }
+
     /// The number of flows that are alive.
     pub fn count(&self) -> usize {
         self.count

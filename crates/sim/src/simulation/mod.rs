@@ -14,6 +14,7 @@
 //! | `network.rs` | events of the network itself: faults, pause frames, mechanisms |
 //! | `router.rs`, `ideal.rs` | the paths of a flow, and the time that it would take alone |
 //! | `shares.rs` | fair shares for senders that are told them |
+//! | `views/` | ports, packets, flows and books between two steps |
 //! | `checkpoint.rs` | all of it in a file, from which another process goes on |
 //! | `journal.rs` | the rows of flows while the run goes on |
 
@@ -36,6 +37,11 @@ mod shares;
 mod source;
 mod threads;
 mod traffic;
+mod views;
 
 pub use checkpoint::CheckpointError;
 pub use run::{Progress, SimError, Simulation};
+pub use views::{
+    BooksView, ClassView, DROP_REASONS, Finished, FinishedFlow, FlowState, FlowView, FrameKind, InFlight,
+    Packets, PortView, Queued,
+};

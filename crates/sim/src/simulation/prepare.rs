@@ -78,6 +78,7 @@ impl Simulation {
                 .mechanism
                 .as_ref()
                 .is_some_and(|mechanism| mechanism.info().sends_cnps),
+            barrier: None,
             ended: None,
             model: Arc::clone(model),
         };

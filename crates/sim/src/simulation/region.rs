@@ -59,7 +59,10 @@ impl Region {
     /// Handles the events before `until`, or up to the instant in which the whole run must hear something, but at most
     /// `most` of them. Answers the time before which all are handled; `None` if there were too many.
     pub fn run(&mut self, net: &mut Network, until: Time, most: u64) -> Option<Time> {
-        self.until = until;
+        self.until = match self.notes.last() {
+            Some(note) if self.is_prompt => until.min(note.at + TICK),
+            _ => until,
+        };
         // Fetching ahead what events will need pays where it exceeds the cache, and costs where it does not.
         let (fetches_ports, fetches_ends) = (net.is_large(), self.hosts.is_large());
         for handled in 0..most {
@@ -94,6 +97,11 @@ impl Region {
         if self.is_prompt {
             self.until = self.until.min(net.now() + TICK);
         }
+    }
+
+    /// Answers whether the whole run must hear of a note before any later event.
+    pub(super) fn must_be_heard(&self) -> bool {
+        self.is_prompt && !self.notes.is_empty()
     }
 
     /// Handles an event.

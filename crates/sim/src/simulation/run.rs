@@ -85,6 +85,8 @@ pub struct Simulation {
     pub(super) is_watched: bool,
     /// Set if mechanisms of switches send notifications to senders.
     pub(super) switches_notify: bool,
+    /// The barrier up to which regions are going on, if the last step ended before it.
+    pub(super) barrier: Option<Time>,
     /// The reason for which the run ended, once it has.
     pub(super) ended: Option<Ended>,
 }
@@ -106,14 +108,32 @@ impl Simulation {
 
     /// Handles about so many events: on one thread at most as many. Answers whether the run goes on.
     pub fn step(&mut self, events: u64) -> bool {
+        self.run_until(Time::MAX, events)
+    }
+
+    /// Handles all events up to and at `time`, but only about so many of them: on one thread at most as many. Answers
+    /// whether the run goes on. The sizes of steps change nothing in what happens.
+    pub fn run_until(&mut self, time: Time, events: u64) -> bool {
         let enough = self.events().saturating_add(events);
         while self.ended.is_none() && self.events() < enough {
-            self.advance(enough - self.events());
+            if !self.advance(time, enough - self.events()) {
+                break;
+            }
             if self.journal.has_failed() || self.sampler.has_failed() {
                 self.interrupt();
             }
         }
         self.ended.is_none()
+    }
+
+    /// The model of the run.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The reason for which the run ended; `None` while it goes on.
+    pub fn ended(&self) -> Option<Ended> {
+        self.ended
     }
 
     /// Ends the run where it is, unless it has ended: what was simulated so far is the result.
@@ -126,30 +146,58 @@ impl Simulation {
         self.happenings + self.regions.iter().map(|region| region.events).sum::<u64>()
     }
 
-    /// Lets all regions go on to the next barrier, on one thread by at most so many events; or sees to the next
-    /// happening.
-    fn advance(&mut self, most: u64) {
-        let (inside, outside) = (self.nets.next_at(), self.outside.next_at());
-        let Some(next) = inside.into_iter().chain(outside).min() else {
-            self.now = self.quiet_since.unwrap_or(self.before());
-            self.ended = Some(if self.is_complete() { Ended::Complete } else { Ended::Stalled });
-            return;
+    /// Lets all regions go on to the next barrier or to `limit`, on one thread by at most so many events; or sees to the
+    /// next happening. Answers false if no event up to `limit` is left.
+    fn advance(&mut self, limit: Time, most: u64) -> bool {
+        let until = match self.barrier {
+            Some(until) => until,
+            None => {
+                let (inside, outside) = (self.nets.next_at(), self.outside.next_at());
+                let Some(next) = inside.into_iter().chain(outside).min() else {
+                    self.now = self.quiet_since.unwrap_or(self.before());
+                    self.ended = Some(if self.is_complete() { Ended::Complete } else { Ended::Stalled });
+                    return false;
+                };
+                if next > limit.min(self.model.stop.unwrap_or(Time::MAX)) {
+                    return self.rest(limit);
+                }
+                if inside.is_none_or(|inside| inside > next) {
+                    self.happen();
+                    return true;
+                }
+                let limits = [outside, self.model.stop].into_iter().flatten().map(|at| at + TICK);
+                limits.fold(self.end_of_cell(next), Time::min)
+            }
         };
-        if let Some(stop) = self.model.stop.filter(|&stop| next > stop) {
-            self.now = stop;
+        // A step that ends early leaves the barrier where it is: what happens there, and when, must not depend on steps.
+        self.barrier = Some(until);
+        let reached = until.min(limit.saturating_add(TICK));
+        let Some(reached) = self.threads.advance(&mut self.nets, &mut self.regions, reached, most) else {
+            return true;
+        };
+        if reached < until && !self.regions.iter().any(Region::must_be_heard) {
+            return self.rest(limit);
+        }
+        self.barrier = None;
+        self.now = reached - TICK;
+        self.nets.set_now(self.now);
+        self.meet();
+        true
+    }
+
+    /// Lets time pass up to `limit`, since nothing happens until then, or up to the end of the run, if that comes first.
+    /// Answers false: no event up to `limit` is left.
+    fn rest(&mut self, limit: Time) -> bool {
+        let stop = self.model.stop.filter(|&stop| stop <= limit);
+        if stop.is_some() {
             self.ended = Some(Ended::Stopped);
-            return;
         }
-        if inside.is_none_or(|inside| inside > next) {
-            return self.happen();
+        let until = stop.unwrap_or(limit);
+        if stop.is_some() || until > self.now.max(self.before()) {
+            self.now = until;
+            self.nets.set_now(until);
         }
-        let limits = [outside, self.model.stop].into_iter().flatten().map(|at| at + TICK);
-        let until = limits.fold(self.end_of_cell(next), Time::min);
-        if let Some(reached) = self.threads.advance(&mut self.nets, &mut self.regions, until, most) {
-            self.now = reached - TICK;
-            self.nets.set_now(self.now);
-            self.meet();
-        }
+        false
     }
 
     /// The end of the cell of the grid of barriers in which a time lies.
@@ -294,13 +342,14 @@ impl Simulation {
     pub(super) fn glances(&mut self, takes: impl Fn(&Live) -> bool) -> Vec<Glance> {
         let mut glances = Vec::new();
         for (slot, live) in self.lives.iter().filter(|(_, live)| takes(live)) {
-            let [from, to] = [live.src, live.dst].map(|host| self.nets.part_of(host.node()));
-            let Some(sending) = self.regions[from].hosts.senders.get_mut(slot) else { continue };
-            let shown = (sending.end.stats, sending.gauges());
-            let Some(receiving) = self.regions[to].hosts.receivers.get_mut(slot) else { continue };
-            glances.push(Glance::new(slot, shown, receiving));
+            glances.extend(glance_at(&self.nets, &mut self.regions, slot, live));
         }
         glances
+    }
+
+    /// What a flow that is alive shows at a look.
+    pub(super) fn glance(&mut self, slot: FlowSlot) -> Option<Glance> {
+        glance_at(&self.nets, &mut self.regions, slot, self.lives.get(slot)?)
     }
 
     /// The counts of the flows of each traffic entry so far. It must not be called once all flows are settled.
@@ -311,4 +360,13 @@ impl Simulation {
         }
         counts
     }
+}
+
+/// What a flow that is alive shows at a look; the regions have its ends.
+fn glance_at(nets: &Networks, regions: &mut [Region], slot: FlowSlot, live: &Live) -> Option<Glance> {
+    let [from, to] = [live.src, live.dst].map(|host| nets.part_of(host.node()));
+    let sending = regions[from].hosts.senders.get_mut(slot)?;
+    let shown = (sending.end.stats, sending.gauges());
+    let receiving = regions[to].hosts.receivers.get_mut(slot)?;
+    Some(Glance::new(slot, shown, receiving))
 }

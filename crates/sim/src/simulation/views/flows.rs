@@ -1,0 +1,231 @@
+//! Views of flows.
+
+use super::super::ideal::ideal_fct;
+use super::super::lives::Live;
+use super::super::run::Simulation;
+use super::unheard::{Message, Unheard};
+use crate::ids::{FlowSlot, Id, RecordId};
+use crate::metrics::Record;
+use crate::model::Pattern;
+use clearway_proto::{Gauges, Stats};
+use clearway_topology::{NodeId, PortId};
+use clearway_units::{Span, Time};
+
+/// The states of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FlowState {
+    /// Its connection is open and carries no message.
+    Idle,
+    /// It carries bytes that are not all delivered.
+    Sending,
+    /// All bytes are delivered, and an end of the flow still waits for something, such as an acknowledgement.
+    Delivered,
+    /// It is over.
+    Ended,
+}
+
+impl FlowState {
+    /// The name of the state.
+    pub fn name(self) -> &'static str {
+        match self {
+            FlowState::Idle => "idle",
+            FlowState::Sending => "sending",
+            FlowState::Delivered => "delivered",
+            FlowState::Ended => "ended",
+        }
+    }
+}
+
+/// A flow or, on a connection that carries several messages, the message that it carries now or carried last.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowView {
+    /// The number of the row: rows are counted in the order in which flows and messages start. `None` for a connection
+    /// before its first message.
+    pub row: Option<u32>,
+    /// The index of the traffic entry.
+    pub traffic: usize,
+    /// The number of the flow in its traffic entry.
+    pub number: u64,
+    /// The host that sends.
+    pub source: NodeId,
+    /// The host that receives.
+    pub destination: NodeId,
+    /// The bytes to send; `None` while that is open.
+    pub size: Option<u64>,
+    /// The bytes of them that were delivered in order.
+    pub delivered: u64,
+    /// The time at which the application handed the bytes over.
+    pub start: Time,
+    /// The time at which the last byte was delivered.
+    pub end: Option<Time>,
+    /// The time that the bytes would take alone, sent at line rate at once.
+    pub ideal: Span,
+    /// The congestion window in bytes; NaN if the transport has none, or the flow is over.
+    pub window: f64,
+    /// The sending rate or, for a sender of credits, the rate of the data that its credits release, in bit/s; NaN as above.
+    pub rate: f64,
+    /// The smoothed round-trip time in seconds; NaN as above.
+    pub srtt: f64,
+    /// The data packets that the flow sent again so far; of a flow that is over, those of this message.
+    pub retransmits: u64,
+    /// The expiries of its retransmission timer, likewise.
+    pub timeouts: u64,
+    /// The notifications of congestion that its sender heard of, likewise.
+    pub notifications: u64,
+    /// The state.
+    pub state: FlowState,
+}
+
+impl Simulation {
+    /// Shows every flow that is alive, in no meaningful order. It calls for `&mut self`, since ends of flows are read
+    /// through the same door by which they are driven, but changes nothing.
+    pub fn flows(&mut self, mut show: impl FnMut(FlowView)) {
+        let unheard = Unheard::new(self);
+        for slot in self.lives.slots() {
+            if let Some(view) = self.live_flow(&unheard, slot) {
+                show(view);
+            }
+        }
+    }
+
+    /// Shows the flow of a row, alive or over; `None` if there is none, or if the row left memory.
+    pub fn flow(&mut self, row: u32) -> Option<FlowView> {
+        let unheard = Unheard::new(self);
+        if let Some(slot) = self.slot_of(&unheard, row) {
+            return self.live_flow(&unheard, slot);
+        }
+        let record = self.journal.get(RecordId::from_index(row as usize))?;
+        let end = record.end.or_else(|| {
+            let slot = record.flow?;
+            unheard.end_of(slot, self.lives.get(slot)?, row)
+        });
+        let delivered = if end.is_some() { record.size.unwrap_or(0) } else { record.delivered };
+        let state = if end.is_some() { FlowState::Ended } else { FlowState::Sending };
+        let told = Told { row: Some(row), end, delivered, state, gauges: Gauges::NONE, stats: record.stats };
+        Some(FlowView::new(record, told))
+    }
+
+    /// The ports that the data of the flow of a row crosses, from its source on; where packets are spread over several
+    /// paths, the ports of all of them. Empty if there is no such row.
+    pub fn path(&mut self, row: u32) -> Vec<PortId> {
+        let unheard = Unheard::new(self);
+        if let Some(slot) = self.slot_of(&unheard, row)
+            && let Some(live) = self.lives.get(slot)
+            && let Some(sending) = self.regions[self.nets.part_of(live.src.node())].hosts.senders.get(slot)
+        {
+            return once_each(self.nets.paths().all(sending.end.route));
+        }
+        let Some(record) = self.journal.get(RecordId::from_index(row as usize)) else { return Vec::new() };
+        let key = self.router.key(record.traffic, record.number);
+        let mut ports = Vec::new();
+        self.router.find(&self.model.topology, record.src, record.dst, key, &mut ports);
+        once_each(&ports)
+    }
+
+    /// The flow that carries, or carried last, the message of a row.
+    fn slot_of(&self, unheard: &Unheard, row: u32) -> Option<FlowSlot> {
+        let carries = |(slot, live): &(FlowSlot, &Live)| {
+            unheard.current(*slot, live).is_some_and(|message| message.row == row)
+        };
+        self.lives.iter().find(carries).map(|(slot, _)| slot)
+    }
+
+    fn live_flow(&mut self, unheard: &Unheard, slot: FlowSlot) -> Option<FlowView> {
+        let glance = self.glance(slot)?;
+        let live = self.lives.get(slot)?;
+        let message = unheard.current(slot, live);
+        let is_open = unheard.is_open(slot, live);
+        let row = message.map(|message| message.row);
+        let heard = row.and_then(|row| self.journal.get(RecordId::from_index(row as usize)));
+        let made;
+        let record = match heard {
+            Some(record) => record,
+            None => {
+                made = self.record_of(slot, live, message)?;
+                &made
+            }
+        };
+        // Offsets count from the first byte of the flow; those of the message begin where the one before it ended.
+        let begin = record.size.map_or(0, |size| glance.message_end.unwrap_or(0).saturating_sub(size));
+        let delivered =
+            if is_open { glance.delivered.saturating_sub(begin) } else { record.size.unwrap_or(0) };
+        let end = record.end.or_else(|| unheard.end_of(slot, live, row?));
+        let has_rounds = matches!(self.model.traffic[record.traffic.index()].pattern, Pattern::Rounds(_));
+        let state = match (is_open, message) {
+            (true, _) => FlowState::Sending,
+            (false, None) => FlowState::Idle,
+            (false, Some(_)) if has_rounds => FlowState::Idle,
+            (false, Some(_)) => FlowState::Delivered,
+        };
+        let told = Told { row, end, delivered, state, gauges: glance.gauges, stats: glance.stats };
+        Some(FlowView::new(record, told))
+    }
+
+    /// The row of a message that the run has yet to hear of or, before the first message, of one without bytes.
+    fn record_of(&self, slot: FlowSlot, live: &Live, message: Option<Message>) -> Option<Record> {
+        let (bytes, start) = message.and_then(|message| message.unheard).unwrap_or((0, self.nets.now()));
+        let from = self.nets.part_of(live.src.node());
+        let route = self.regions[from].hosts.senders.get(slot)?.end.route;
+        let path = self.nets.paths().first(route);
+        Some(Record {
+            traffic: live.name.traffic,
+            number: live.name.number,
+            src: live.src.node(),
+            dst: live.dst.node(),
+            size: Some(bytes),
+            start,
+            end: None,
+            acknowledged: None,
+            ideal: ideal_fct(&self.model.topology, path, self.model.framing, bytes),
+            delivered: 0,
+            stats: Stats::default(),
+            flow: Some(slot),
+        })
+    }
+}
+
+/// What a view shows beside the row.
+struct Told {
+    row: Option<u32>,
+    end: Option<Time>,
+    delivered: u64,
+    state: FlowState,
+    gauges: Gauges,
+    stats: Stats,
+}
+
+impl FlowView {
+    fn new(record: &Record, told: Told) -> FlowView {
+        let Told { row, end, delivered, state, gauges, stats } = told;
+        FlowView {
+            row,
+            traffic: record.traffic.index(),
+            number: record.number,
+            source: record.src,
+            destination: record.dst,
+            size: record.size,
+            delivered,
+            start: record.start,
+            end,
+            ideal: record.ideal,
+            window: gauges.cwnd,
+            rate: gauges.rate,
+            srtt: gauges.srtt,
+            retransmits: stats.retransmits,
+            timeouts: stats.timeouts,
+            notifications: stats.notifications,
+            state,
+        }
+    }
+}
+
+/// The ports of paths, each at the place where it first appears.
+fn once_each(ports: &[PortId]) -> Vec<PortId> {
+    let mut seen = Vec::new();
+    for &port in ports {
+        if !seen.contains(&port) {
+            seen.push(port);
+        }
+    }
+    seen
+}

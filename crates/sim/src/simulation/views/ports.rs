@@ -1,0 +1,144 @@
+//! Views of ports.
+
+use super::super::run::Simulation;
+use crate::ids::{ClassId, Id};
+use crate::net::{DropReason, Waiting};
+use clearway_topology::PortId;
+use clearway_units::Span;
+
+/// The reasons for which ports drop packets, in the order of [`PortView::drops`]: the queue had no room, the credit limit,
+/// random loss on the link, the link was down.
+pub const DROP_REASONS: [&str; DropReason::ALL.len()] = ["buffer", "credit", "loss", "down"];
+
+/// An output port at this instant. Its counters are totals since the start of the run.
+#[derive(Clone, Copy, Debug)]
+pub struct PortView {
+    /// The port.
+    pub port: PortId,
+    /// The bytes on the wire that wait in the queues of data. A frame that is leaving does not wait.
+    pub queue_bytes: u64,
+    /// The packets that wait in the queues of data.
+    pub queue_packets: u64,
+    /// The bytes on the wire of credits that wait under the rate limit of credits.
+    pub credit_queue_bytes: u64,
+    /// The credits that wait there.
+    pub credit_queue_packets: u64,
+    /// The packets sent, data and control.
+    pub sent_packets: u64,
+    /// The bytes on the wire of the packets sent.
+    pub sent_bytes: u64,
+    /// The bytes of flows in the packets sent, retransmissions included.
+    pub sent_data_bytes: u64,
+    /// The credits sent.
+    pub sent_credits: u64,
+    /// The packets that got an ECN mark here.
+    pub marks: u64,
+    /// The packets dropped here, by reason, in the order of [`DROP_REASONS`].
+    pub drops: [u64; DropReason::ALL.len()],
+    /// The pause frames that this port sent over its link and that stop a class, to stop the port at the other end.
+    pub pauses_sent: u64,
+    /// The times that flow control stopped a class of this port.
+    pub pauses: u64,
+    /// The time for which flow control has had a class of this port stopped.
+    pub paused_for: Span,
+    /// The notifications (CNPs) that the mechanism of this port had sent to senders. Receivers that send CNPs count nowhere.
+    pub cnps: u64,
+    /// True while flow control has a class of this port stopped.
+    pub is_paused: bool,
+    /// True while the link works in this direction.
+    pub is_up: bool,
+    /// True while a frame is leaving.
+    pub is_transmitting: bool,
+}
+
+impl PortView {
+    /// The packets dropped for any reason but the credit limit.
+    pub fn losses(&self) -> u64 {
+        let [buffer, _, loss, down] = self.drops;
+        buffer + loss + down
+    }
+
+    /// The credits dropped by the credit limit: the normal fate of excess credits.
+    pub fn credit_drops(&self) -> u64 {
+        self.drops[1]
+    }
+}
+
+/// What waits at a port in one class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ClassView<'a> {
+    /// The name of the class; "credits" for credits where they have no classes of their own.
+    pub name: &'a str,
+    /// True for a class of credits.
+    pub is_credit: bool,
+    /// The bytes on the wire that wait.
+    pub bytes: u64,
+    /// The packets that wait.
+    pub packets: u64,
+    /// True while flow control has the class stopped.
+    pub is_paused: bool,
+}
+
+impl Simulation {
+    /// The ports of the network, in the order of their ids.
+    pub fn ports(&self) -> impl ExactSizeIterator<Item = PortView> {
+        self.nets.ports().map(|port| self.port(port))
+    }
+
+    /// A port.
+    pub fn port(&self, port: PortId) -> PortView {
+        let net = self.nets.of(port);
+        let out = &net.ports[port];
+        let sum = |sum: Waiting, one: Waiting| Waiting {
+            bytes: sum.bytes + one.bytes,
+            packets: sum.packets + one.packets,
+        };
+        let data = self.classes_of_data().map(|class| net.waiting_data(port, class));
+        let data = data.fold(Waiting::default(), sum);
+        let credits = net.waiting_credits(port).fold(Waiting::default(), sum);
+        let sent = net.sent(port);
+        let (pauses, paused_for) = self.nets.stopped(port).unwrap_or_default();
+        PortView {
+            port,
+            queue_bytes: data.bytes,
+            queue_packets: data.packets,
+            credit_queue_bytes: credits.bytes,
+            credit_queue_packets: credits.packets,
+            sent_packets: sent.packets,
+            sent_bytes: sent.bytes,
+            sent_data_bytes: sent.payload,
+            sent_credits: sent.credits,
+            marks: net.marks(port),
+            drops: DropReason::ALL.map(|why| out.drops[why]),
+            pauses_sent: self.nets.stopped(port.reverse()).unwrap_or_default().0,
+            pauses,
+            paused_for,
+            cnps: net.cnps(port),
+            is_paused: !out.paused.is_empty(),
+            is_up: out.up,
+            is_transmitting: out.busy_until > net.now(),
+        }
+    }
+
+    /// What waits at a port, class by class: the classes of data, then those of credits if the port limits credits.
+    pub fn classes(&self, port: PortId) -> impl Iterator<Item = ClassView<'_>> {
+        let net = self.nets.of(port);
+        let paused = net.ports[port].paused;
+        let data = self.classes_of_data().map(move |class| {
+            let Waiting { bytes, packets } = net.waiting_data(port, class);
+            let name = self.model.switch.classes[class.index()].name.as_str();
+            ClassView { name, is_credit: false, bytes, packets, is_paused: paused.has(class) }
+        });
+        let credits = net.waiting_credits(port).enumerate().map(|(class, waiting)| {
+            let name =
+                self.model.switch.credit_classes.get(class).map_or("credits", |turn| turn.name.as_str());
+            let Waiting { bytes, packets } = waiting;
+            ClassView { name, is_credit: true, bytes, packets, is_paused: false }
+        });
+        data.chain(credits)
+    }
+
+    fn classes_of_data(&self) -> impl Iterator<Item = ClassId> + use<> {
+        (0..self.model.switch.classes.len()).map(ClassId::from_index)
+    }
+}

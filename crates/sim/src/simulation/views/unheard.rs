@@ -1,0 +1,95 @@
+//! What regions noted since the last barrier, and the run has yet to hear: messages that began and that ended. A view
+//! must show it all the same, and must not make the run hear it early.
+
+use super::super::lives::Live;
+use super::super::notes::News;
+use super::super::run::Simulation;
+use crate::ids::{FlowSlot, Id, RecordId};
+use clearway_units::Time;
+
+/// The messages that began and ended since the last barrier.
+pub struct Unheard {
+    /// The messages that were written, by flow; those of a flow in their order.
+    written: Vec<(FlowSlot, Message)>,
+    /// The times at which messages were delivered, by flow; those of a flow in their order.
+    delivered: Vec<(FlowSlot, Time)>,
+}
+
+/// A message with its row.
+#[derive(Clone, Copy)]
+pub struct Message {
+    /// The number of its row.
+    pub row: u32,
+    /// Its size and start, if the run has yet to hear of it: it then has no row yet.
+    pub unheard: Option<(u64, Time)>,
+}
+
+impl Unheard {
+    /// What a run has yet to hear.
+    pub fn new(sim: &Simulation) -> Unheard {
+        let (mut wrote, mut delivered) = (Vec::new(), Vec::new());
+        for note in sim.regions.iter().flat_map(|region| &region.notes) {
+            match note.news {
+                News::Wrote { slot, bytes } => wrote.push((note.at, slot, bytes)),
+                News::Delivered { slot, .. } => delivered.push((slot, note.at)),
+                _ => {}
+            }
+        }
+        // Rows are made in this order when the run hears the notes.
+        wrote.sort_by_key(|&(at, slot, _)| (at, slot));
+        let first = sim.journal.len();
+        let row = |(index, (at, slot, bytes)): (usize, (Time, FlowSlot, u64))| {
+            (slot, Message { row: (first + index) as u32, unheard: Some((bytes, at)) })
+        };
+        let mut written: Vec<_> = wrote.into_iter().enumerate().map(row).collect();
+        written.sort_by_key(|&(slot, _)| slot);
+        delivered.sort_by_key(|&(slot, _)| slot);
+        Unheard { written, delivered }
+    }
+
+    /// The messages of a flow that the run holds for open, in their order.
+    fn messages<'a>(&'a self, slot: FlowSlot, live: &'a Live) -> impl Iterator<Item = Message> + 'a {
+        let heard = live.open.iter().map(|row| Message { row: row.index() as u32, unheard: None });
+        heard.chain(of(&self.written, slot).iter().map(|(_, message)| *message))
+    }
+
+    /// The message that a flow carries now or, while it carries none, the last one; `None` before the first.
+    pub fn current(&self, slot: FlowSlot, live: &Live) -> Option<Message> {
+        let ended = of(&self.delivered, slot).len();
+        let mut messages = self.messages(slot, live);
+        if let Some(open) = messages.by_ref().nth(ended) {
+            return Some(open);
+        }
+        let last = live.record.map(|row| Message { row: row.index() as u32, unheard: None });
+        self.messages(slot, live).last().or(last)
+    }
+
+    /// True if a flow carries a message that is not delivered in full.
+    pub fn is_open(&self, slot: FlowSlot, live: &Live) -> bool {
+        self.messages(slot, live).count() > of(&self.delivered, slot).len()
+    }
+
+    /// The time at which a message of a flow ended, if the run has yet to hear of that.
+    pub fn end_of(&self, slot: FlowSlot, live: &Live, row: u32) -> Option<Time> {
+        let place = self.messages(slot, live).position(|message| message.row == row)?;
+        of(&self.delivered, slot).get(place).map(|&(_, at)| at)
+    }
+
+    /// The rows that ended, each with its time, of messages that the run holds for open.
+    pub fn ends(&self, sim: &Simulation) -> Vec<(RecordId, Time)> {
+        let mut ends = Vec::new();
+        for of_flow in self.delivered.chunk_by(|a, b| a.0 == b.0) {
+            let slot = of_flow[0].0;
+            let Some(live) = sim.lives.get(slot) else { continue };
+            ends.extend(live.open.iter().zip(of_flow).map(|(&row, &(_, at))| (row, at)));
+        }
+        ends
+    }
+}
+
+/// The entries of a flow in a list that is sorted by flow.
+fn of<T>(list: &[(FlowSlot, T)], slot: FlowSlot) -> &[(FlowSlot, T)] {
+    let start = list.partition_point(|(other, _)| *other < slot);
+    let len = list[start..].partition_point(|(other, _)| *other == slot);
+    &list[start..start + len]
+}
