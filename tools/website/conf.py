@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+from pygments.lexers.special import TextLexer
+from sphinx.application import Sphinx
+
 import clearway
 
 project = "Clearway"
@@ -35,3 +38,8 @@ html_theme_options = {
 }
 pygments_style = "default"
 pygments_dark_style = "github-dark"
+
+
+def setup(app: Sphinx) -> None:
+    """Shows lists of values, for which Pygments has no lexer, as they are."""
+    app.add_lexer("csv", TextLexer)
