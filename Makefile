@@ -15,7 +15,7 @@ ENGINE := $(TARGET)/wasm32-unknown-unknown/web/clearway_web.wasm
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against bench-count bench-baseline bench-page $(BENCH) web bpf wheel lint docs site notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against bench-count bench-baseline bench-page $(BENCH) web bpf wheel lint docs site guides notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -148,6 +148,9 @@ site: build .venv/.site ## Builds the documentation as a site with a search: out
 .venv/.site: .venv/.dependencies
 	$(BIN)/python tools/dependencies.py site | xargs $(BIN)/python -m pip install --quiet --disable-pip-version-check
 	@touch $@
+
+guides: build ## Runs the pages that teach, as a reader would, and writes their pictures into docs/img.
+	$(BIN)/python tools/guides.py --pictures
 
 notebooks: build ## Runs the notebooks of docs/notebooks and writes their outputs into them.
 	$(BIN)/python tools/notebooks.py

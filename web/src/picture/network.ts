@@ -111,33 +111,13 @@ export function drawNodes(context: Context, shape: Geometry, layout: Layout, col
   }
 }
 
-/** Draws the room of each queue of a switch up to its buffer, where the scale shows it. */
-export function drawRooms(context: Context, shape: Geometry, layout: Layout, pixelsPerByte: number, colors: Colors): void {
-  const { x0, y0, inX, inY } = shape.lanes;
-  if (shape.barWidth < 4) return;
-  context.strokeStyle = colors.muted;
-  context.lineWidth = 1;
-  context.beginPath();
-  for (const port of layout.ports) {
-    if (layout.nodes[port.from]!.kind === "host" || port.buffer_bytes === null) continue;
-    const length = port.buffer_bytes * pixelsPerByte;
-    if (length > shape.barLength * 1.05) continue;
-    const [dx, dy] = [inX[port.id]!, inY[port.id]!];
-    const x = x0[port.id]! + dx * length;
-    const y = y0[port.id]! + dy * length;
-    const half = shape.barWidth / 2 + 1;
-    context.moveTo(x - dy * half, y + dx * half);
-    context.lineTo(x + dy * half, y - dx * half);
-  }
-  context.stroke();
-}
-
 /** Writes the names of nodes, where there is room; switches have theirs inside. */
 export function drawNames(context: Context, shape: Geometry, layout: Layout, colors: Colors): void {
   context.font = "11px system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif";
   context.fillStyle = colors.muted;
   context.textAlign = "center";
   context.textBaseline = "middle";
+  const { width } = shape;
   for (const node of layout.nodes) {
     const at = shape.nodes[node.id]!;
     const names = node.alias === null ? [node.name] : [node.alias, node.name];
@@ -149,7 +129,7 @@ export function drawNames(context: Context, shape: Geometry, layout: Layout, col
     }
     const [dx, dy] = outward(shape, node.id);
     const isFirst = shape.places.shape === "star" && node.id === layout.nodes.find((one) => one.kind === "host")?.id;
-    const name = dy === 0 ? (shape.spacing >= 12 ? fits(44) : undefined) : fits(isFirst ? 40 : shape.spacing - 4);
+    const name = dy === 0 ? (shape.spacing >= 12 ? fits(at.x < width / 2 ? at.x - 16 : width - at.x - 16) : undefined) : fits(isFirst ? 40 : shape.spacing - 4);
     if (name === undefined) continue;
     const reach = at.halfWidth + 5 + (Math.abs(dx) * context.measureText(name).width) / 2 + Math.abs(dy) * 5;
     context.fillText(name, at.x + dx * reach, at.y + dy * reach);

@@ -6,9 +6,9 @@ import type { Counters, Side } from "../run/side.ts";
 import { colorOf, type Colors } from "../style/colors.ts";
 import { geometry, type Geometry } from "./geometry.ts";
 import { looksOf, type Look } from "./marks.ts";
-import { drawLanes, drawNames, drawNodes, drawRooms, drawTrails, drawUse, type Trail } from "./network.ts";
+import { drawLanes, drawNames, drawNodes, drawTrails, drawUse, type Trail } from "./network.ts";
 import { describe, pick, type Target } from "./pick.ts";
-import { Flashes, drawPackets, drawPauses, drawQueues, type DrawnQueue } from "./traffic.ts";
+import { drawLimits, Flashes, drawPackets, drawPauses, drawQueues, type DrawnQueue } from "./traffic.ts";
 
 /** The counts beside each pane, in the order in which they are shown. */
 const COUNTS: readonly [keyof Counters | "flows", string, string][] = [
@@ -142,19 +142,19 @@ export class Pane {
     const pixelsPerByte = shape.barLength / wishes.fullBytes;
     const large = side.isLarge;
     const states = frame.ports.state.reduce((key, state, port) => ((state & 3) === 0 ? key : key + (port + 1) * (state & 3)), 0);
-    const key = `${colors.dark} ${wishes.fullBytes} ${states} ${JSON.stringify(wishes.trails)}`;
+    const key = `${colors.dark} ${states} ${JSON.stringify(wishes.trails)}`;
     if (large || key !== this.#lowerKey) {
       const context = this.#context(this.#lower);
       if (large) drawUse(context, shape, layout, frame, rates, colors);
       else drawLanes(context, shape, frame, colors);
       drawTrails(context, shape, wishes.trails);
       drawNodes(context, shape, layout, colors);
-      drawRooms(context, shape, layout, pixelsPerByte, colors);
       drawNames(context, shape, layout, colors);
       this.#lowerKey = key;
     }
     const context = this.#context(this.#upper);
     this.drawn = drawQueues(context, shape, frame, this.#looks, pixelsPerByte, colors);
+    drawLimits(context, shape, layout, this.drawn, pixelsPerByte, colors);
     if (!large) drawPackets(context, shape, layout, frame, this.#looks, wishes.flow, colors);
     drawPauses(context, shape, frame, colors);
     this.#flashes.update(frame, now);

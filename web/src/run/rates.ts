@@ -1,6 +1,6 @@
 /** Rates of links and flows, smoothed over 50 us of simulated time. */
 
-import type { Frame } from "../engine/index.ts";
+import { NO_FLOW, type Frame } from "../engine/index.ts";
 
 /** The time constant of the smoothing. */
 export const SMOOTHING_PS = 50e6;
@@ -55,6 +55,7 @@ export class Rates {
     const active = new Set<number>();
     for (let index = 0; index < count; index++) {
       const id = flow[index]!;
+      if (id === NO_FLOW) continue;
       const delivered = deliveredBytes[index]!;
       active.add(id);
       const known = this.#flows.get(id) ?? { delivered: 0, bps: 0 };
