@@ -15,7 +15,7 @@ import { drawLimits, Flashes, drawPackets, drawPauses, drawQueues, type DrawnQue
 
 /** The counts beside each pane, in the order in which they are shown. */
 const COUNTS: readonly [keyof Counters | "flows", string, string][] = [
-  ["flows", "flows done", "Flows that have finished, and flows that have started"],
+  ["flows", "flows", "Flows that have finished, and flows that have started"],
   ["queued", "queued", "Bytes in all queues now"],
   ["drops", "drops", "Packets lost, but for credits"],
   ["marks", "marks", "Packets marked by ECN"],
@@ -56,6 +56,8 @@ export class Pane {
   #shape: Geometry | null = null;
   #looks: Look[] = [];
   #pointer: { x: number; y: number } | null = null;
+  /** True if the pointer has moved since the last picture. */
+  #pointed = false;
   /** What the canvases of links and of nodes show, and when links were drawn. */
   #drawnLinks = "";
   #drawnNodes = "";
@@ -80,8 +82,12 @@ export class Pane {
       list,
     );
     new ResizeObserver(() => this.#reshape()).observe(this.#stage);
-    this.#upper.addEventListener("pointermove", (event) => (this.#pointer = { x: event.offsetX, y: event.offsetY }));
-    this.#upper.addEventListener("pointerleave", () => (this.#pointer = null));
+    const point = (pointer: { x: number; y: number } | null) => {
+      this.#pointer = pointer;
+      this.#pointed = true;
+    };
+    this.#upper.addEventListener("pointermove", (event) => point({ x: event.offsetX, y: event.offsetY }));
+    this.#upper.addEventListener("pointerleave", () => point(null));
     this.#upper.addEventListener("click", (event) => {
       const reach = matchMedia("(pointer: coarse)").matches ? 16 : 7;
       onpick(this.at(event.offsetX, event.offsetY, reach));
@@ -127,9 +133,9 @@ export class Pane {
     return this.#shape;
   }
 
-  /** True while drops flash, so that the picture must be drawn though the run stands still. */
+  /** True while drops flash or the pointer moves, so that the picture must be drawn though the run stands still. */
   get isMoving(): boolean {
-    return this.#flashes.active;
+    return this.#flashes.active || this.#pointed;
   }
 
   #reshape(): void {
@@ -168,6 +174,7 @@ export class Pane {
     this.#flashes.update(frame, now);
     this.#flashes.draw(context, shape, colors, now);
     this.#dot.style.color = colors.series[colorOf(layout.transports[0] ?? "")]!;
+    this.#pointed = false;
     this.#describe(side);
   }
 
