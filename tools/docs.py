@@ -1,8 +1,9 @@
 """Writes the generated parts of `docs/`; with `--check`, only says whether they are up to date.
 
 `docs/scenario.md` and `docs/scenario.schema.json` come from the scenario schema, `docs/results.md` from the columns of
-a run, and the parameter tables of `docs/protocols/` from the registry, wherever a page has the line
-`<!-- parameters: NAME -->`. The pictures of `docs/architecture.md` are drawn by `tools/architecture.py`.
+a run, `docs/reference/command.md` and `python.md` from the options and docstrings of the package, and the parameter
+tables of `docs/protocols/` from the registry, wherever a page has the line `<!-- parameters: NAME -->`. The pictures of
+`docs/architecture.md` are drawn by `tools/architecture.py`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 import architecture
+import reference
 
 import clearway
 from clearway import _clearway
@@ -209,6 +211,8 @@ def main() -> None:
         DOCS / "scenario.md": scenario_md(),
         DOCS / "scenario.schema.json": schema_text(),
         DOCS / "results.md": results_md(),
+        DOCS / "reference" / "command.md": HEAD + reference.command_md(),
+        DOCS / "reference" / "python.md": HEAD + reference.python_md(),
         DOCS / "img" / "architecture-rooms.svg": architecture.rooms(),
         DOCS / "img" / "architecture-way.svg": architecture.way(),
     }
