@@ -125,6 +125,13 @@ except `commit`, `profile` and `measured` in the summary.
 
 Without `--out`, `clearway run` writes to `out/SCENARIO-TRANSPORT` and `clearway compare` to `out/SCENARIO`; a seed
 and settings that the command line gives are added to the name, as in `out/incast-dctcp-seed-7-switch.buffer-1MB`.
+
+[Definitions](reference/definitions.md) has the formulas of what commands print from these tables.
+"""
+
+
+NEXT = """**Next:** the [definitions](reference/definitions.md) of the figures that commands print, or
+[Python](reference/python.md#clearwayrun), which gives these tables as data frames.
 """
 
 
@@ -157,6 +164,7 @@ def results_md() -> str:
         sys.exit("tools/docs.py: IN_FILE does not name the keys that summary.json has besides those of a run's summary")
     rows = [[f"`{key}`", doc] for key, doc in (SUMMARY | IN_FILE).items()]
     parts.append("## summary.json\n\n" + markdown_table(["key", "what it means"], rows))
+    parts.append(NEXT)
     return "\n".join(parts)
 
 

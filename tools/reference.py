@@ -180,6 +180,9 @@ def fields(thing: type) -> Iterator[tuple[str, str]]:
         source = ""
     for comment, name in re.findall(r"((?:^ +#: .*\n)+)^ +(?:self\.)?(\w+)(?::| =)", source, flags=re.MULTILINE):
         yield name, " ".join(re.sub(r"^ +#:", "", comment, flags=re.MULTILINE).split())
-    for name, value in vars(thing).items():
-        if not name.startswith("_") and (isinstance(value, property) or inspect.isgetsetdescriptor(value)):
+    # Attributes of compiled classes have no order of their own.
+    compiled = sorted(name for name, value in vars(thing).items() if inspect.isgetsetdescriptor(value))
+    for name in compiled or [name for name, value in vars(thing).items() if isinstance(value, property)]:
+        if not name.startswith("_"):
+            value = vars(thing)[name]
             yield name, " ".join((inspect.getdoc(value) or "").split())
