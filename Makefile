@@ -15,7 +15,7 @@ ENGINE := $(TARGET)/wasm32-unknown-unknown/web/clearway_web.wasm
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against bench-count bench-baseline bench-page $(BENCH) web bpf wheel lint docs site notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel lint docs site guides notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -97,6 +97,9 @@ web: python/clearway/data/web/clearway.html ## Builds the page that shows runs l
 python/clearway/data/web/clearway.html: $(TARGET)/web/clearway.html
 	@install -D -m 644 $< $@
 
+test-web: build web ## Tests the live page in Chromium (apt-get install chromium).
+	cd web && npm test --silent
+
 $(TARGET)/web/clearway.html: $(ENGINE) web/node_modules/.built $(PAGE) $(RUST)
 	cd web && CLEARWAY_ENGINE="$(abspath $(ENGINE))" npm run --silent build -- --outDir "$(abspath $(@D))" --logLevel warn
 	@touch $@
@@ -148,6 +151,9 @@ site: build .venv/.site ## Builds the documentation as a site with a search: out
 .venv/.site: .venv/.dependencies
 	$(BIN)/python tools/dependencies.py site | xargs $(BIN)/python -m pip install --quiet --disable-pip-version-check
 	@touch $@
+
+guides: build ## Runs the pages that teach, as a reader would, and writes their pictures into docs/img.
+	$(BIN)/python tools/guides.py --pictures
 
 notebooks: build ## Runs the notebooks of docs/notebooks and writes their outputs into them.
 	$(BIN)/python tools/notebooks.py

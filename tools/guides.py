@@ -22,6 +22,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import matplotlib as mpl
+
 REPOSITORY = Path(__file__).parent.parent
 DOCS = REPOSITORY / "docs"
 PICTURES = DOCS / "img"
@@ -98,6 +100,9 @@ def main() -> int:
     parser.add_argument("pages", nargs="*", type=Path, help="pages  [default: all]")
     parser.add_argument("--pictures", action="store_true", help="replace the pictures of docs/img")
     arguments = parser.parse_args()
+    # Pictures are the same bytes each time, as those of the pages of results.
+    mpl.rcParams.update({"svg.hashsalt": "clearway", "svg.fonttype": "none"})
+    os.environ["SOURCE_DATE_EPOCH"] = "0"
     wrong = 0
     for page in [one.resolve() for one in arguments.pages] or pages():
         with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):

@@ -32,8 +32,8 @@ const TOP_FLOWS = 5;
 /** Speeds, in simulated us a second, with which small and large networks begin. */
 const SPEED = { small: 20, large: 1000 };
 
-/** Times between the updates of parts that are read, not watched, in ms. */
-const EVERY = { counts: 90, details: 250, hash: 1000 };
+/** Times between the updates of parts that are read, not watched, and of the picture on the way to another time, in ms. */
+const EVERY = { counts: 90, details: 250, hash: 1000, seeking: 120 };
 
 export class App {
   readonly engine: Engine;
@@ -55,14 +55,16 @@ export class App {
   readonly #guide: Guide;
   readonly #help = helpDialog();
   readonly #status = h("p", { class: "visually-hidden", role: "status" });
-  /** Paths of flows, by side and flow. */
-  readonly #paths = new Map<string, readonly number[]>();
+  /** The fast flows of large networks, by side and flow. */
+  readonly #known = new Map<string, FlowView>();
   #trails: [Trail[], Trail[]] = [[], []];
-  #fullBytes = LEAST_FULL;
+  /** Bytes that the longest queue in the picture stands for, on both sides. */
+  fullBytes = LEAST_FULL;
   #dirty = true;
   #fresh = true;
   #opening = 0;
-  #last = { counts: 0, details: 0, hash: 0 };
+  #seeking = false;
+  #last = { drawn: 0, counts: 0, details: 0, hash: 0 };
   #written = "";
 
   constructor(root: HTMLElement, engine: Engine, catalog: Catalog, start: Start, theme: Theme) {
@@ -72,7 +74,10 @@ export class App {
     this.view = this.#begin(this.#scenes[0]!);
     this.player = new Player({
       changed: () => (this.#dirty = this.#fresh = true),
-      seeking: (share) => this.#playbar.seeking(share),
+      seeking: (share) => {
+        this.#seeking = share !== null;
+        this.#playbar.seeking(share);
+      },
       failed: (error) => this.#failed(error),
     });
     this.#playbar = new Playbar(this.player, (speed) => this.#setSpeed(speed));
@@ -145,8 +150,8 @@ export class App {
   async open(view: View, findSpeed = true): Promise<void> {
     const turn = ++this.#opening;
     this.view = view;
-    this.#paths.clear();
-    this.#fullBytes = LEAST_FULL;
+    this.#known.clear();
+    this.fullBytes = LEAST_FULL;
     this.player.take([]);
     const scene = this.#scene(view.scenario);
     const choices = [view.left, view.right];
@@ -324,6 +329,7 @@ export class App {
   /** One frame of the page: goes on, draws if something changed, and keeps the rest up to date at its own pace. */
   #frame(wall: number): void {
     this.player.tick(wall);
+    if (this.#seeking && wall - this.#last.drawn < EVERY.seeking) return;
     const drawNow = this.#dirty || this.panes.some((pane) => pane.isMoving);
     if (this.#dirty) this.#playbar.update();
     if (drawNow) this.#draw(wall);
@@ -344,23 +350,24 @@ export class App {
 
   #draw(wall: number): void {
     if (this.#dirty) this.drawn += 1;
+    this.#last.drawn = wall;
     this.#dirty = false;
     const { colors } = this.#theme;
     for (const side of this.sides) {
       if (!side) continue;
       const { queueBytes } = side.frame.ports;
       for (let port = 0; port < queueBytes.length; port++) {
-        if (queueBytes[port]! > this.#fullBytes) this.#fullBytes = format.niceCeiling(queueBytes[port]!);
+        if (queueBytes[port]! > this.fullBytes) this.fullBytes = format.niceCeiling(queueBytes[port]!);
       }
     }
     const selection = this.view.selection;
     this.panes.forEach((pane, index) => {
       const flow = selection?.what === "flow" && NAMES[index] === selection.side ? selection.id : null;
-      pane.draw({ colors, fullBytes: this.#fullBytes, flow, trails: this.#trails[index]! }, wall);
+      pane.draw({ colors, fullBytes: this.fullBytes, flow, trails: this.#trails[index]! }, wall);
     });
     const large = this.sides.some((side) => side?.isLarge);
     const withCredits = this.sides.some((side) => side?.layout.ports.some((port) => port.credit_bps !== null));
-    this.#legend.show({ large, fullBytes: this.#fullBytes, withCredits }, colors);
+    this.#legend.show({ large, fullBytes: this.fullBytes, withCredits }, colors);
   }
 
   /** Asks for what is read beside the picture: finished flows, what is selected, the fastest flows. */
@@ -394,17 +401,16 @@ export class App {
     const lines = [];
     for (const [rank, { flow, bps }] of side.rates.top(TOP_FLOWS).entries()) {
       const key = `${index} ${flow}`;
-      let ports = this.#paths.get(key);
-      if (!ports) {
-        const view = await side.engine.call<FlowView>({ op: "flow", run: side.run, flow }).catch(() => null);
-        if (!view) continue;
-        ports = view.path;
-        this.#paths.set(key, ports);
+      let view = this.#known.get(key);
+      if (!view) {
+        view = await side.engine.call<FlowView>({ op: "flow", run: side.run, flow });
+        this.#known.set(key, view);
       }
       const color = colors.series[(rank * 2 + 1) % colors.series.length]!;
-      trails.push({ ports, color, width: 2.4 });
+      trails.push({ ports: view.path, color, width: 2.4 });
+      const name = (node: number) => side.layout.nodes[node]?.name ?? "?";
       const select = () => this.select({ side: NAMES[index]!, what: "flow", id: flow });
-      lines.push({ text: `flow ${flow}: ${format.rate(bps)}`, color, select });
+      lines.push({ text: `flow ${flow}, ${name(view.source)} → ${name(view.destination)}: ${format.rate(bps)}`, color, select });
     }
     this.panes[index]!.list(lines);
     return trails;

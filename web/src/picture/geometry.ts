@@ -78,7 +78,7 @@ export function linksOf(layout: Layout): Link[] {
 export function geometry(layout: Layout, width: number, height: number): Geometry {
   const places = place(layout);
   const round = places.shape === "star" || places.shape === "ring";
-  const side = places.shape === "chain" ? 58 : round ? 44 : 26;
+  const side = places.shape === "chain" ? 84 : round ? 44 : 26;
   const left = Math.min(side, width * 0.14);
   const edge = places.shape === "tiers" ? 40 : 34;
   const inner = height - 2 * edge;
@@ -127,7 +127,7 @@ function sizesOf(places: Places, width: number, inner: number): Sizes {
     case "star": {
       const radius = 0.33 * Math.min(width, inner);
       const room = (2 * Math.PI * radius) / Math.max(1, places.widest);
-      const lane = clamp(1, room * 0.22, 4.5);
+      const lane = clamp(1, room * 0.3, 4.5);
       return { switches: { w: radius, h: radius }, hosts, lane, bar: clamp(3, room, 13), barLength: radius - 16 };
     }
     case "ring": {

@@ -178,6 +178,33 @@ export function drawQueues(
   return drawn;
 }
 
+/** Draws the limit of its buffer across each queue of a switch, where the scale shows it. */
+export function drawLimits(
+  context: Context,
+  shape: Geometry,
+  layout: Layout,
+  drawn: readonly DrawnQueue[],
+  pixelsPerByte: number,
+  colors: Colors,
+): void {
+  const { x0, y0, inX, inY } = shape.lanes;
+  context.strokeStyle = colors.ink;
+  context.lineWidth = 1.2;
+  context.beginPath();
+  for (const { port } of drawn) {
+    const { from, buffer_bytes: limit } = layout.ports[port]!;
+    if (layout.nodes[from]!.kind === "host" || limit === null) continue;
+    const length = limit * pixelsPerByte;
+    if (length > shape.barLength * 1.05) continue;
+    const [dx, dy] = [inX[port]!, inY[port]!];
+    const [x, y] = [x0[port]! + dx * length, y0[port]! + dy * length];
+    const half = shape.barWidth / 2 + 2;
+    context.moveTo(x - dy * half, y + dx * half);
+    context.lineTo(x + dy * half, y - dx * half);
+  }
+  context.stroke();
+}
+
 /** Draws two bars over ports that pause frames stopped. */
 export function drawPauses(context: Context, shape: Geometry, frame: Frame, colors: Colors): void {
   const { state, count } = frame.ports;

@@ -1,6 +1,6 @@
 /** The series of ports and flows that the panel draws: one value a frame, thinned out when there are many. */
 
-import type { Frame } from "../engine/index.ts";
+import { NO_FLOW, type Frame } from "../engine/index.ts";
 import type { Rates } from "./rates.ts";
 
 /** The most points that a series keeps; when it is full, every second one goes. */
@@ -98,6 +98,7 @@ export class History {
     const { flow, windowBytes, rateBps, srttPs, count } = frame.flows;
     for (let index = 0; index < count; index++) {
       const id = flow[index]!;
+      if (id === NO_FLOW) continue;
       if (!this.#flows.has(id) && this.#flows.size >= FLOWS) continue;
       this.flow(id).add(time, {
         rate: rates.flow(id),

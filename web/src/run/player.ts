@@ -8,7 +8,7 @@ import type { Side } from "./side.ts";
 /** Steps are made so short that the engine answers within this time. */
 const PATIENCE_MS = 24;
 /** Frames that a long way to another time is made of, so that series have points on the way. */
-const PIECES = 80;
+const PIECES = 40;
 /** The simulated time of one step. */
 export const STEP_PS = 1e6;
 

@@ -1,9 +1,9 @@
 /** Rates of links and flows, smoothed over 50 us of simulated time. */
 
-import type { Frame } from "../engine/index.ts";
+import { NO_FLOW, type Frame } from "../engine/index.ts";
 
-/** The time constant of the smoothing. */
-export const SMOOTHING_PS = 50e6;
+/** The time constant of the smoothing: an exponential average of it is as old, on the mean, as one over a window of 50 us. */
+export const SMOOTHING_PS = 25e6;
 
 /** Exponential averages of the rates at which counters grow. */
 class Smoothed {
@@ -55,6 +55,7 @@ export class Rates {
     const active = new Set<number>();
     for (let index = 0; index < count; index++) {
       const id = flow[index]!;
+      if (id === NO_FLOW) continue;
       const delivered = deliveredBytes[index]!;
       active.add(id);
       const known = this.#flows.get(id) ?? { delivered: 0, bps: 0 };

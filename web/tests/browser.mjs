@@ -1,0 +1,49 @@
+/** Chromium with the built page, for the tests of the page. */
+
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { chromium } from 'playwright-core';
+
+/** The repository. */
+export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+/** The page as `make web` builds it. */
+export const PAGE = process.env.CLEARWAY_PAGE ?? resolve(ROOT, process.env.CARGO_TARGET_DIR ?? 'target', 'web/clearway.html');
+
+/** Starts Chromium. */
+export async function launch() {
+  if (!existsSync(PAGE)) {
+    throw new Error(`${PAGE} is not there; \`make web\` builds it`);
+  }
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}
+
+/** Opens the page from disk and waits until it shows the scene of a fragment. */
+export async function open(browser, hash = '', options = {}) {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options });
+  page.errors = [];
+  page.requests = [];
+  page.on('pageerror', (error) => page.errors.push(error.message));
+  page.on('request', (request) => page.requests.push(request.url()));
+  await page.goto(`${pathToFileURL(PAGE)}${hash}`);
+  await page.waitForFunction(() => document.documentElement.dataset.ready === 'true', null, { timeout: 20_000 });
+  return page;
+}
+
+/** The instant that the page shows, in ps. */
+export const now = (page) => page.evaluate(() => window.clearway.player.now);
+
+/** Waits until the page has nothing under way. */
+export const settled = (page) =>
+  page.waitForFunction(() => !window.clearway.player.playing && !window.clearway.player.working, null, { timeout: 20_000 });
