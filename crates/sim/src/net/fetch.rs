@@ -3,7 +3,7 @@
 
 use super::network::Network;
 use super::port::Port;
-use crate::engine::{Event, EventKind, exceeds_cache, prefetch};
+use crate::engine::{Event, EventKind, exceeds_cache, prefetch, prefetch_lines};
 use crate::ids::FlowSlot;
 
 impl Network {
@@ -13,8 +13,8 @@ impl Network {
         exceeds_cache(self.ports.size() + self.queues.size() + self.plain.size() + self.credits.size())
     }
 
-    /// Fetches what the next events need, if the wheel has just turned to another bucket: the packets or ports of the
-    /// next bucket's events, and, in a large network, the ports and queues that this bucket's events will need.
+    /// Fetches what the next events need, if the wheel has just turned to another bucket: the packets that arrive in the
+    /// next bucket and, in a large network, also the ports that wake there, and what the present bucket's events need besides.
     #[inline]
     pub fn look_ahead(&self, is_large: bool) {
         if self.agenda.has_turned() {
@@ -24,9 +24,15 @@ impl Network {
 
     #[inline(never)]
     fn look_ahead_buckets(&self, is_large: bool) {
-        self.agenda.next_bucket().iter().for_each(|event| self.fetch_first(*event));
+        for event in self.agenda.next_bucket() {
+            match event.kind() {
+                EventKind::Arrive(id) => prefetch_lines(self.slab.address(id), 1),
+                EventKind::Wake(port) if is_large => fetch_port(&self.ports[port]),
+                _ => {}
+            }
+        }
         if is_large {
-            self.agenda.bucket().iter().for_each(|event| self.fetch_second(*event));
+            self.agenda.bucket().iter().for_each(|event| self.fetch_behind(*event));
         }
     }
 
@@ -39,19 +45,9 @@ impl Network {
         (parcel.hops_left == 0).then(|| (parcel.packet.kind().is_for_receiver(), parcel.flow))
     }
 
-    /// Fetches what an event will need first: its packet or its port.
+    /// Fetches the port to which the packet of an event goes, or the queues of the port that wakes.
     #[inline]
-    fn fetch_first(&self, event: Event) {
-        match event.kind() {
-            EventKind::Arrive(id) => prefetch(&self.slab[id]),
-            EventKind::Wake(port) => fetch_port(&self.ports[port]),
-            _ => {}
-        }
-    }
-
-    /// Fetches what an event will need behind that: the port to which its packet goes, or the queue that its port serves.
-    #[inline]
-    fn fetch_second(&self, event: Event) {
+    fn fetch_behind(&self, event: Event) {
         match event.kind() {
             EventKind::Arrive(id) => {
                 let parcel = &self.slab[id];
