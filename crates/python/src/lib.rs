@@ -9,6 +9,7 @@ mod parquet;
 mod planner;
 mod results;
 mod scenario;
+mod stage;
 
 use pyo3::prelude::*;
 
@@ -29,6 +30,8 @@ mod _clearway {
     use crate::results::{Column, Results, Table, Trace};
     #[pymodule_export]
     use crate::scenario::{Progress, Scenario};
+    #[pymodule_export]
+    use crate::stage::Stage;
 
     use super::*;
 

@@ -1,19 +1,20 @@
 //! The files that scenarios may name, which a caller handed over.
 
 use crate::refusal::Refusal;
-use crate::request::File;
-use std::collections::BTreeMap;
+use serde_json::{Map, Value};
 
-/// Reads the bytes of files.
+/// Reads the bytes of files: a text, or `{"base64": text}`.
 ///
 /// # Errors
-/// One of them is not base64.
-pub fn read(files: BTreeMap<String, File>) -> Result<Vec<(String, Vec<u8>)>, Refusal> {
-    let read = |(name, file)| match file {
-        File::Text(text) => Ok((name, text.into_bytes())),
-        File::Bytes { base64 } => match decode(&base64) {
+/// One of them is neither.
+pub fn read(files: Map<String, Value>) -> Result<Vec<(String, Vec<u8>)>, Refusal> {
+    let read = |(name, file): (String, Value)| match file {
+        Value::String(text) => Ok((name, text.into_bytes())),
+        other => match other["base64"].as_str().and_then(decode) {
             Some(bytes) => Ok((name, bytes)),
-            None => Err(Refusal(format!("{name}: is not base64; write text as it is, and bytes in base64"))),
+            None => {
+                Err(Refusal(format!("files: {name}: is neither text nor {{\"base64\": text in base64}}")))
+            }
         },
     };
     files.into_iter().map(read).collect()
@@ -75,8 +76,10 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_base64_are_refused_by_name() {
-        let files = BTreeMap::from([("lists/a.csv".into(), File::Bytes { base64: "!".into() })]);
-        assert!(read(files).unwrap_err().0.starts_with("lists/a.csv: is not base64"));
+    fn a_file_that_is_neither_text_nor_base64_is_refused_by_name() {
+        for file in [serde_json::json!({ "base64": "!" }), serde_json::json!(7), serde_json::json!({})] {
+            let files = Map::from_iter([("lists/a.csv".to_owned(), file)]);
+            assert!(read(files).unwrap_err().0.starts_with("files: lists/a.csv: is neither text nor"));
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The network and the traffic of a run, which a page lays out once.
 
+use clearway_sim::FrameKind;
 use clearway_sim::model::{Model, Pattern, PortModel};
 use clearway_sim::scenario::Scenario;
 use clearway_topology::{NodeId, NodeKind, PortId};
@@ -56,8 +57,8 @@ struct Estimate {
 }
 
 impl Layout {
-    /// The layout of a scenario whose run is expected to take so much memory.
-    pub fn new(scenario: &Scenario, kinds: Vec<&'static str>) -> Layout {
+    /// The layout of a scenario.
+    pub fn new(scenario: &Scenario) -> Layout {
         let model = &scenario.model;
         let estimate = scenario.estimate();
         let mut transports: Vec<_> = model.traffic.iter().map(|entry| entry.transport.info().name).collect();
@@ -70,7 +71,7 @@ impl Layout {
             flows_expected: model.traffic.iter().map(|entry| entry.pattern.expected()).sum(),
             nodes: nodes(model),
             ports: ports(model),
-            kinds,
+            kinds: FrameKind::NAMES.to_vec(),
             entries: model.traffic.iter().map(entry).collect(),
             estimate: Estimate {
                 link_transmissions: (estimate.open_flows == 0 || model.stop.is_some())

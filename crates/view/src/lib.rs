@@ -6,16 +6,20 @@
 //! | module | purpose |
 //! |---|---|
 //! | `stage` | the files and the runs, and which request goes where |
-//! | `request` | the requests |
-//! | `run` | one run: its progress and its result |
+//! | `request` | an operation with its arguments |
+//! | `run` | one run: its progress, what it shows between two steps, and its result |
+//! | `answers` | what JSON tells of a run |
+//! | `frame` | frames |
 //! | `layout` | the network and the traffic of a run, as its first answer |
 //! | `files` | the files that a caller handed over |
 //! | `catalog` | the transports that there are |
 //! | `refusal` | the one line that answers a request that can't be met |
 #![deny(unsafe_code)]
 
+mod answers;
 mod catalog;
 mod files;
+mod frame;
 mod layout;
 mod refusal;
 mod request;

@@ -18,9 +18,3 @@ impl From<SimError> for Refusal {
         Refusal(error.to_string())
     }
 }
-
-impl From<serde_json::Error> for Refusal {
-    fn from(error: serde_json::Error) -> Refusal {
-        Refusal(format!("the request can't be read: {error}"))
-    }
-}

@@ -1,76 +1,47 @@
-//! One run: its progress and its result.
+//! One run: its progress, what it shows between two steps, and its result.
 
+use crate::answers::{Finished, Flow, Outcome, Port, Progress, Resolved};
+use crate::frame::{Camera, Parts, QUEUED};
 use crate::layout::Layout;
 use crate::refusal::Refusal;
 use clearway_sim::scenario::Scenario;
-use clearway_sim::{Ended, Simulation, Summary};
+use clearway_sim::{FinishedFlow, Simulation};
+use clearway_topology::PortId;
 use clearway_units::Time;
-use serde::Serialize;
-use std::collections::BTreeMap;
+
+/// The number of events that a run handles before it pauses, unless the request says otherwise.
+const EVENTS: u64 = 1 << 20;
+/// The most rows of finished flows in an answer.
+const ROWS: usize = 1 << 14;
 
 /// A run that is looked at.
 pub struct Run {
     scenario: Scenario,
     memory_bytes: u64,
-    simulation: Option<Simulation>,
-    progress: Progress,
+    simulation: Simulation,
+    camera: Camera,
+    /// The reader of the flows that finish.
+    reader: clearway_sim::Finished,
+    /// The flows that finished, in the order in which looks found them.
+    finished: Vec<FinishedFlow>,
     outcome: Option<Outcome>,
 }
 
-/// The answer to a request that lets a run go on.
-#[derive(Serialize, Clone, Default)]
-pub struct Progress {
-    now_ps: u64,
-    ended: Option<&'static str>,
-    events: u64,
-    link_transmissions: u64,
-    flows_started: u64,
-    flows_completed: u64,
-}
-
-/// The hash and the totals of a run.
-#[derive(Serialize, Clone)]
-pub struct Outcome {
-    hash: String,
-    summary: Totals,
-}
-
-#[derive(Serialize, Clone)]
-struct Totals {
-    ended: &'static str,
-    end_ps: u64,
-    events: u64,
-    link_transmissions: u64,
-    flows_started: u64,
-    flows_completed: u64,
-    cnps: u64,
-    packets: BTreeMap<&'static str, u64>,
-    bytes: BTreeMap<&'static str, u64>,
-    credits: BTreeMap<&'static str, u64>,
-    flow_control: Option<FlowControl>,
-}
-
-#[derive(Serialize, Clone)]
-struct FlowControl {
-    pauses: u64,
-    storms: Vec<String>,
-    deadlock: Vec<String>,
-    circle: Vec<String>,
-}
-
-/// The number of events that a run handles before it pauses, unless the request says otherwise.
-const EVENTS: u64 = 1 << 20;
-
 impl Run {
     /// Starts the run of a scenario.
+    ///
+    /// # Errors
+    /// The model contradicts itself.
     pub fn new(scenario: Scenario) -> Result<Run, Refusal> {
         let simulation = Simulation::new(&scenario.model)?;
         let memory_bytes = scenario.estimate().memory_bytes().round() as u64;
         Ok(Run {
             scenario,
             memory_bytes,
-            simulation: Some(simulation),
-            progress: Progress::default(),
+            simulation,
+            camera: Camera::default(),
+            reader: clearway_sim::Finished::default(),
+            finished: Vec::new(),
             outcome: None,
         })
     }
@@ -82,85 +53,68 @@ impl Run {
 
     /// The network and the traffic.
     pub fn layout(&self) -> Layout {
-        Layout::new(&self.scenario, Vec::new())
+        Layout::new(&self.scenario)
     }
 
     /// The scenario with all defaults filled in.
-    pub fn resolved(&self) -> String {
-        self.scenario.to_toml()
+    pub fn resolved(&self) -> Resolved {
+        Resolved { text: self.scenario.to_toml() }
     }
 
-    /// Goes on until all events up to `until` are handled, the run has ended, or so many events are handled.
+    /// Goes on until all events up to and at `until` are handled, the run has ended, or about so many events are handled.
     pub fn advance(&mut self, until: Option<u64>, events: Option<u64>) -> Progress {
-        let Some(simulation) = self.simulation.as_mut() else { return self.progress.clone() };
         let until = until.map_or(Time::MAX, Time::from_ps);
-        let most = simulation.progress().events + events.unwrap_or(EVENTS);
-        let mut goes_on = true;
-        while goes_on && simulation.progress().now < until && simulation.progress().events < most {
-            goes_on = simulation.step(256);
+        self.simulation.run_until(until, events.unwrap_or(EVENTS));
+        Progress::new(&self.simulation)
+    }
+
+    /// Takes a frame.
+    pub fn frame(&mut self, number: u32, parts: Parts) -> Vec<u8> {
+        self.camera.take(number, &mut self.simulation, parts)
+    }
+
+    /// A port with what waits there.
+    ///
+    /// # Errors
+    /// There is no such port.
+    pub fn port(&self, port: u32) -> Result<Port, Refusal> {
+        let ports = self.scenario.model.topology.ports().len();
+        if port as usize >= ports {
+            return Err(Refusal(format!("there is no port {port}; the last one is {}", ports - 1)));
         }
-        let progress = simulation.progress();
-        let is_complete = Some(progress.flows_completed) == progress.flows_expected;
-        self.progress = Progress {
-            now_ps: progress.now.as_ps(),
-            ended: (!goes_on).then_some(if is_complete { "complete" } else { "stopped" }),
-            events: progress.events,
-            link_transmissions: progress.link_transmissions,
-            flows_started: progress.flows_started,
-            flows_completed: progress.flows_completed,
-        };
-        self.progress.clone()
+        Ok(Port::new(&self.simulation, PortId(port), QUEUED))
+    }
+
+    /// A flow by its row, alive or over.
+    ///
+    /// # Errors
+    /// No such flow has started.
+    pub fn flow(&mut self, flow: u32) -> Result<Flow, Refusal> {
+        let view = self.simulation.flow(flow);
+        let view = view.ok_or_else(|| Refusal(format!("no flow {flow} has started")))?;
+        Ok(Flow::new(&self.scenario.model, view, &self.simulation.path(flow)))
+    }
+
+    /// The flows that finished, from a row on.
+    pub fn finished(&mut self, from: u32) -> Finished {
+        self.finished.extend(self.simulation.finished(&mut self.reader));
+        let from = (from as usize).min(self.finished.len());
+        let rows = &self.finished[from..];
+        let rows = &rows[..rows.len().min(ROWS)];
+        Finished::new(&self.scenario.model, rows, from + rows.len())
     }
 
     /// Closes the books of the run, which must have ended.
-    pub fn outcome(&mut self) -> Result<Outcome, Refusal> {
-        if let Some(outcome) = &self.outcome {
-            return Ok(outcome.clone());
+    ///
+    /// # Errors
+    /// The run goes on, or its books do not balance.
+    pub fn outcome(&mut self) -> Result<&Outcome, Refusal> {
+        if self.simulation.ended().is_none() {
+            return Err(Refusal("the run goes on; it has a result once it has ended".into()));
         }
-        if self.progress.ended.is_none() {
-            return Err(Refusal("the run goes on; its result is there once it has ended".into()));
+        if self.outcome.is_none() {
+            self.outcome = Some(Outcome::new(&self.simulation.results()?));
         }
-        let Some(simulation) = self.simulation.take() else {
-            return Err(Refusal("the run has no result".into()));
-        };
-        let results = simulation.finish()?;
-        let outcome = Outcome { hash: results.hash(), summary: Totals::new(&results.summary) };
-        Ok(self.outcome.insert(outcome).clone())
-    }
-}
-
-impl Totals {
-    fn new(summary: &Summary) -> Totals {
-        let book = |lines: &[(&'static str, u64)]| lines.iter().copied().collect();
-        let control = summary.flow_control.as_ref();
-        Totals {
-            ended: ended(summary.ended),
-            end_ps: summary.end.as_ps(),
-            events: summary.events,
-            link_transmissions: summary.link_transmissions,
-            flows_started: summary.flows_started,
-            flows_completed: summary.flows_completed,
-            cnps: summary.cnps,
-            packets: book(&summary.packets),
-            bytes: book(&summary.bytes),
-            credits: book(&summary.credits),
-            flow_control: control.map(|control| FlowControl {
-                pauses: control.pauses,
-                storms: control.storms.clone(),
-                deadlock: control.deadlock.clone(),
-                circle: control.circle.clone(),
-            }),
-        }
-    }
-}
-
-/// The word for the reason of an end.
-fn ended(reason: Ended) -> &'static str {
-    match reason {
-        Ended::Complete => "complete",
-        Ended::Stopped => "stopped",
-        Ended::Stalled => "stalled",
-        Ended::Deadlocked => "deadlocked",
-        Ended::Interrupted => "interrupted",
+        self.outcome.as_ref().ok_or_else(|| Refusal("the run has no result".into()))
     }
 }

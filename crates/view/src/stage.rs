@@ -2,9 +2,10 @@
 
 use crate::catalog::Catalog;
 use crate::files;
+use crate::frame::Parts;
 use crate::layout::Layout;
 use crate::refusal::Refusal;
-use crate::request::{Open, Request};
+use crate::request::Request;
 use crate::run::Run;
 use clearway_sim::scenario::{Overrides, Scenario};
 use serde::Serialize;
@@ -13,6 +14,13 @@ use std::path::Path;
 
 /// The most runs that are open at once.
 const RUNS: usize = 8;
+
+/// The name of a scenario whose text gives it none.
+const UNNAMED: &str = "scenario";
+
+/// The operations, for messages.
+const OPERATIONS: &str =
+    "catalog, files, open, advance, frame, port, flow, finished, result, resolved, close";
 
 /// Files and runs. One owned value: a process may have many.
 pub struct Stage {
@@ -40,36 +48,45 @@ impl Stage {
 
     /// Answers a request in JSON.
     pub fn handle(&mut self, request: &str) -> Reply {
-        let refuse = |Refusal(error): Refusal| json(&serde_json::json!({ "error": error }));
-        let request = serde_json::from_str(request).map_err(Refusal::from);
-        request.and_then(|request| self.answer(request)).unwrap_or_else(refuse)
+        let answer = Request::read(request).and_then(|request| self.answer(request));
+        answer.unwrap_or_else(|Refusal(error)| json(&serde_json::json!({ "error": error })))
     }
 
-    fn answer(&mut self, request: Request) -> Result<Reply, Refusal> {
-        let reply = match request {
-            Request::Files { files } => {
+    fn answer(&mut self, mut request: Request) -> Result<Reply, Refusal> {
+        match request.op.as_str() {
+            "catalog" => {
+                request.finish()?;
+                Ok(json(&Catalog::new()))
+            }
+            "files" => {
+                let files = request.object("files")?;
+                request.finish()?;
                 self.files.extend(files::read(files)?);
-                json(&serde_json::json!({ "files": self.files.len() }))
+                Ok(json(&serde_json::json!({ "files": self.files.len() })))
             }
-            Request::Catalog {} => json(&Catalog::new()),
-            Request::Open(open) => json(&self.open(open)?),
-            Request::Advance { run, until_ps, events } => json(&self.run(run)?.advance(until_ps, events)),
-            Request::Result { run } => json(&self.run(run)?.outcome()?),
-            Request::Resolved { run } => json(&serde_json::json!({ "text": self.run(run)?.resolved() })),
-            Request::Close { run } => {
+            "open" => Ok(json(&self.open(request)?)),
+            "close" => {
+                let run = request.id("run")?;
+                request.finish()?;
                 self.runs.remove(&run);
-                json(&serde_json::json!({}))
+                Ok(json(&serde_json::json!({})))
             }
-        };
-        Ok(reply)
+            "advance" | "frame" | "port" | "flow" | "finished" | "result" | "resolved" => {
+                let number = request.id("run")?;
+                let run = self.runs.get_mut(&number);
+                let run = run.ok_or_else(|| Refusal(format!("run {number} is not open; open it first")))?;
+                answer_of(number, run, request)
+            }
+            other => Err(Refusal(format!("there is no operation {other:?}; write one of {OPERATIONS}"))),
+        }
     }
 
-    fn run(&mut self, number: u32) -> Result<&mut Run, Refusal> {
-        self.runs.get_mut(&number).ok_or_else(|| Refusal(format!("run {number} is not open; open it first")))
-    }
-
-    fn open(&mut self, open: Open) -> Result<Layout, Refusal> {
-        let Open { run: number, name, text, transport, seed, set } = open;
+    fn open(&mut self, mut request: Request) -> Result<Layout, Refusal> {
+        let number = request.id("run")?;
+        let (name, text) = (request.needed_text("name")?, request.needed_text("text")?);
+        let (transport, seed) = (request.text("transport")?, request.number("seed")?);
+        let set = request.pairs("set")?;
+        request.finish()?;
         self.runs.remove(&number);
         if self.runs.len() >= RUNS {
             return Err(Refusal(format!("{RUNS} runs are open already; close one first")));
@@ -77,10 +94,55 @@ impl Stage {
         let taken = self.runs.values().map(Run::memory_bytes).fold(0, u64::saturating_add);
         let memory = self.memory.map(|memory| memory.saturating_sub(taken));
         let overrides = Overrides { transport, seed, set, memory, disk: None };
-        let run = Run::new(Scenario::parse(&text, &name, Path::new(""), &overrides)?)?;
+        let mut scenario = Scenario::parse(&text, &name, Path::new(""), &overrides)?;
+        // A text that does not name itself has the name of its file.
+        if scenario.name == UNNAMED {
+            scenario.name = name;
+        }
+        let run = Run::new(scenario)?;
         let layout = run.layout();
         self.runs.insert(number, run);
         Ok(layout)
+    }
+}
+
+/// Answers a request to a run that is open.
+fn answer_of(number: u32, run: &mut Run, mut request: Request) -> Result<Reply, Refusal> {
+    match request.op.as_str() {
+        "advance" => {
+            let (until, events) = (request.number("until_ps")?, request.number("events")?);
+            request.finish()?;
+            Ok(json(&run.advance(until, events)))
+        }
+        "frame" => {
+            let parts =
+                Parts { packets: request.is_wanted("packets")?, queued: request.is_wanted("queued")? };
+            request.finish()?;
+            Ok(Reply::Frame(run.frame(number, parts)))
+        }
+        "port" => {
+            let port = request.id("port")?;
+            request.finish()?;
+            Ok(json(&run.port(port)?))
+        }
+        "flow" => {
+            let flow = request.id("flow")?;
+            request.finish()?;
+            Ok(json(&run.flow(flow)?))
+        }
+        "finished" => {
+            let from = request.id("from")?;
+            request.finish()?;
+            Ok(json(&run.finished(from)))
+        }
+        "result" => {
+            request.finish()?;
+            Ok(json(run.outcome()?))
+        }
+        _ => {
+            request.finish()?;
+            Ok(json(&run.resolved()))
+        }
     }
 }
 

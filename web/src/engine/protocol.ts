@@ -101,38 +101,63 @@ export interface Progress {
   flows_completed: number;
 }
 
-/** The answer to `port`. */
+/** The answer to `port`. Counters are totals since the start of the run. */
 export interface PortView {
+  /** The bytes of data that wait; a frame that is leaving does not wait. */
   queue_bytes: number;
-  by_class: { class: string; bytes: number; packets: number }[];
-  queued: { flow: number; kind: string; bytes: number; marked: boolean }[];
-  drops: Record<string, number>;
-  counters: Record<string, number>;
+  credit_queue_bytes: number;
+  by_class: { class: string; credits: boolean; bytes: number; packets: number; paused: boolean }[];
+  /** The packets that wait, the first one first, at most 256. */
+  queued: { flow: number | null; kind: string; bytes: number; marked: boolean; retransmission: boolean }[];
+  /** The packets dropped, by reason: `buffer`, `credit` (at the credit limit), `loss`, `down`. */
+  drops: Record<'buffer' | 'credit' | 'loss' | 'down', number>;
+  counters: {
+    sent_packets: number;
+    sent_bytes: number;
+    sent_data_bytes: number;
+    sent_credits: number;
+    marks: number;
+    /** The pause frames that this port sent; `pauses` counts the times that it was stopped itself. */
+    pauses_sent: number;
+    pauses: number;
+    paused_ps: number;
+    cnps: number;
+  };
   paused: boolean;
+  up: boolean;
+  transmitting: boolean;
 }
 
-/** The answer to `flow`. */
+/** The answer to `flow`. What a transport does not have is `null`. */
 export interface FlowView {
-  flow: number;
+  flow: number | null;
   entry: string;
   number: number;
   source: number;
   destination: number;
   transport: string;
+  /** The bytes to send; `null` while that is open. */
   size_bytes: number | null;
   delivered_bytes: number;
   start_ps: number;
+  end_ps: number | null;
+  ideal_ps: number;
+  /** The ports that the data crosses, from the source on. */
   path: number[];
   window_bytes: number | null;
   rate_bps: number | null;
   srtt_ps: number | null;
-  state: string;
+  retransmits: number;
+  timeouts: number;
+  notices: number;
+  state: 'idle' | 'sending' | 'delivered' | 'ended';
 }
 
 /** A row of the answer to `finished`. */
 export interface FinishedFlow {
   flow: number;
   entry: string;
+  number: number;
   source: number;
   destination: number;
   size_bytes: number;
@@ -162,6 +187,6 @@ export interface Result {
     packets: Record<string, number>;
     bytes: Record<string, number>;
     credits: Record<string, number>;
-    flow_control: { pauses: number; storms: string[]; deadlock: string | null; circle: string[] } | null;
+    flow_control: { pauses: number; storms: string[]; deadlock: string[]; circle: string[] } | null;
   };
 }

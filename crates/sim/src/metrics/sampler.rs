@@ -264,13 +264,13 @@ impl Sampler {
         }
     }
 
-    /// Returns all samples.
-    pub fn finish(mut self, model: &Model) -> Rows {
+    /// Hands over all samples.
+    pub fn finish(&mut self, model: &Model) -> Rows {
         if !self.series.is_empty() || self.rows.parts() == 0 {
             let last = self.take(model);
             self.rows.finish(last);
         }
-        self.rows
+        take(&mut self.rows)
     }
 
     /// Takes the rows in memory as a table, which has the names of its own entities alone.

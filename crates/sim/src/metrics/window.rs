@@ -154,11 +154,11 @@ impl Window {
     }
 
     /// Closes the window at the end of the run, if it is open, and hands over what was measured.
-    pub fn finish(mut self, nets: &mut Networks, flows: Vec<FlowCounts>) -> Measured {
+    pub fn finish(&mut self, nets: &mut Networks, flows: Vec<FlowCounts>) -> Measured {
         let traffic = flows.len();
         self.close(nets, flows, WindowEnd::RunEnd);
         let from = self.opens_at();
-        self.closed.unwrap_or_else(|| Measured {
+        self.closed.clone().unwrap_or_else(|| Measured {
             is_set: true,
             from,
             until: from,

@@ -7,6 +7,7 @@ use crate::ids::Id;
 use crate::metrics::{Ended, Results, ShimSummary, Spooled, Summary, port_table};
 use crate::trace::Trace;
 use std::io;
+use std::mem::take;
 
 impl Simulation {
     /// The progress of the run so far.
@@ -38,6 +39,23 @@ impl Simulation {
     /// # Errors
     /// If the books do not balance, or a file failed.
     pub fn finish_spooled(mut self) -> Result<Spooled, SimError> {
+        self.close()
+    }
+
+    /// Closes the books of a run without files and hands over what was measured, as [`Simulation::finish`]. A run that
+    /// goes on ends here. Views show its end as before; samples and traces are handed over once.
+    ///
+    /// # Errors
+    /// If the books do not balance.
+    pub fn results(&mut self) -> Result<Results, SimError> {
+        let rows = self.journal.copy();
+        self.interrupt();
+        let results = self.close();
+        self.journal = rows;
+        results?.into_memory().map_err(spool)
+    }
+
+    fn close(&mut self) -> Result<Spooled, SimError> {
         let ended = self.ended.unwrap_or(Ended::Interrupted);
         if ended == Ended::Interrupted {
             self.now = self.now.max(self.before());
@@ -95,7 +113,7 @@ impl Simulation {
         let traces = asked.zip(noted).map(|(trace, taken)| Trace::new(&self.model, trace, taken)).collect();
         drop(self.nets);
         let mut samples = self.sampler.finish(&self.model);
-        let mut flows = self.journal.finish(&self.model);
+        let mut flows = take(&mut self.journal).finish(&self.model);
         match flows.take_failure().or_else(|| samples.take_failure()) {
             Some(error) => Err(spool(error)),
             None => Ok(Spooled { flows, ports, samples, summary, traces }),

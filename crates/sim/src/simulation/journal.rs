@@ -130,6 +130,12 @@ impl Journal {
         Some(record)
     }
 
+    /// A copy of a journal all of whose rows are in memory.
+    pub fn copy(&self) -> Journal {
+        let (recent, settled) = (self.recent.clone(), self.settled.clone());
+        Journal { recent, settled, leave_at: self.leave_at, completed: self.completed, ..Journal::default() }
+    }
+
     /// Returns the table of flows.
     pub fn finish(mut self, model: &Model) -> Rows {
         let recent: Vec<Record> = std::mem::take(&mut self.recent).into();
