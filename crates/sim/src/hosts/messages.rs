@@ -9,6 +9,7 @@ pub struct Messages {
     /// The offset after the last byte of the first message; [`u64::MAX`] if there is none.
     first: u64,
     /// Those of the messages behind it: most flows carry one message, and so have none.
+    #[allow(clippy::box_collection, reason = "most flows have none, and a word is enough to say so")]
     rest: Option<Box<VecDeque<u64>>>,
 }
 

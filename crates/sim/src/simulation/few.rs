@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Few<T> {
     first: Option<T>,
+    #[allow(clippy::box_collection, reason = "most flows have none, and a word is enough to say so")]
     rest: Option<Box<VecDeque<T>>>,
 }
 

@@ -1,5 +1,6 @@
 //! The progress of a run, and its results.
 
+use super::lives::Lives;
 use super::notes::News;
 use super::run::{Progress, SimError, Simulation};
 use crate::hosts::Glance;
@@ -39,7 +40,7 @@ impl Simulation {
     /// # Errors
     /// If the books do not balance, or a file failed.
     pub fn finish_spooled(mut self) -> Result<Spooled, SimError> {
-        self.close()
+        self.close(false)
     }
 
     /// Closes the books of a run without files and hands over what was measured, as [`Simulation::finish`]. A run that
@@ -50,12 +51,13 @@ impl Simulation {
     pub fn results(&mut self) -> Result<Results, SimError> {
         let rows = self.journal.copy();
         self.interrupt();
-        let results = self.close();
+        let results = self.close(true);
         self.journal = rows;
         results?.into_memory().map_err(spool)
     }
 
-    fn close(&mut self) -> Result<Spooled, SimError> {
+    /// Closes the books. The flows that are alive stay if somebody looks at them afterwards.
+    fn close(&mut self, is_shown: bool) -> Result<Spooled, SimError> {
         let ended = self.ended.unwrap_or(Ended::Interrupted);
         if ended == Ended::Interrupted {
             self.now = self.now.max(self.before());
@@ -89,9 +91,12 @@ impl Simulation {
             stats,
         });
         let shims = shims.collect();
-        // Tables take about as much memory as what they are made from, so that goes first where it can.
-        drop((self.regions, self.lives));
-        let ports = port_table(&self.model, &self.nets, std::mem::take(&mut measured.ports));
+        if !is_shown {
+            // Tables take about as much memory as the flows that they are made from.
+            self.regions.clear();
+            self.lives = Lives::default();
+        }
+        let ports = port_table(&self.model, &self.nets, take(&mut measured.ports));
         let summary = Summary {
             shims,
             end: self.now,
@@ -111,7 +116,6 @@ impl Simulation {
         let noted = self.nets.take_tap().map(|recorder| recorder.finish()).unwrap_or_default();
         let asked = self.model.traces.iter();
         let traces = asked.zip(noted).map(|(trace, taken)| Trace::new(&self.model, trace, taken)).collect();
-        drop(self.nets);
         let mut samples = self.sampler.finish(&self.model);
         let mut flows = take(&mut self.journal).finish(&self.model);
         match flows.take_failure().or_else(|| samples.take_failure()) {
