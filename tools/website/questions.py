@@ -39,7 +39,9 @@ def check(site: Path) -> int:
         if page not in found or words not in (site / page).read_text("utf-8"):
             print(f"search: {question!r} leads to {', '.join(found) or 'nothing'} and not to {page} with {words!r}")
             missed += 1
-    print(f"search: {len(QUESTIONS) - missed} of {len(QUESTIONS)} questions are answered by the first {LOOKED_AT} results")
+    print(
+        f"search: {len(QUESTIONS) - missed} of {len(QUESTIONS)} questions are answered by the first {LOOKED_AT} results"
+    )
     return 1 if missed else 0
 
 
