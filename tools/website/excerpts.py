@@ -1,4 +1,4 @@
-"""Writes the texts of all pages into one script, from which the search takes excerpts on a site opened from disk.
+"""Writes the texts of all pages into one script, from which the search takes excerpts on a site opened from disk."""
 
 from __future__ import annotations
 
