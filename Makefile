@@ -15,7 +15,7 @@ ENGINE := $(TARGET)/wasm32-unknown-unknown/web/clearway_web.wasm
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against bench-count bench-baseline bench-page $(BENCH) web bpf wheel lint docs site guides notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel lint docs site guides notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -96,6 +96,9 @@ web: python/clearway/data/web/clearway.html ## Builds the page that shows runs l
 
 python/clearway/data/web/clearway.html: $(TARGET)/web/clearway.html
 	@install -D -m 644 $< $@
+
+test-web: build web ## Tests the live page in Chromium (apt-get install chromium).
+	cd web && npm test --silent
 
 $(TARGET)/web/clearway.html: $(ENGINE) web/node_modules/.built $(PAGE) $(RUST)
 	cd web && CLEARWAY_ENGINE="$(abspath $(ENGINE))" npm run --silent build -- --outDir "$(abspath $(@D))" --logLevel warn

@@ -1,8 +1,9 @@
 """Writes the generated parts of `docs/`; with `--check`, only says whether they are up to date.
 
 `docs/scenario.md` and `docs/scenario.schema.json` come from the scenario schema, `docs/results.md` from the columns of
-a run, and the parameter tables of `docs/protocols/` from the registry, wherever a page has the line
-`<!-- parameters: NAME -->`. The pictures of `docs/architecture.md` are drawn by `tools/architecture.py`.
+a run, `docs/reference/command.md` and `python.md` from the options and docstrings of the package, and the parameter
+tables of `docs/protocols/` from the registry, wherever a page has the line `<!-- parameters: NAME -->`. The pictures of
+`docs/architecture.md` are drawn by `tools/architecture.py`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 import architecture
+import reference
 
 import clearway
 from clearway import _clearway
@@ -123,6 +125,13 @@ except `commit`, `profile` and `measured` in the summary.
 
 Without `--out`, `clearway run` writes to `out/SCENARIO-TRANSPORT` and `clearway compare` to `out/SCENARIO`; a seed
 and settings that the command line gives are added to the name, as in `out/incast-dctcp-seed-7-switch.buffer-1MB`.
+
+[Definitions](reference/definitions.md) has the formulas of what commands print from these tables.
+"""
+
+
+NEXT = """**Next:** the [definitions](reference/definitions.md) of the figures that commands print, or
+[Python](reference/python.md#clearwayrun), which gives these tables as data frames.
 """
 
 
@@ -155,6 +164,7 @@ def results_md() -> str:
         sys.exit("tools/docs.py: IN_FILE does not name the keys that summary.json has besides those of a run's summary")
     rows = [[f"`{key}`", doc] for key, doc in (SUMMARY | IN_FILE).items()]
     parts.append("## summary.json\n\n" + markdown_table(["key", "what it means"], rows))
+    parts.append(NEXT)
     return "\n".join(parts)
 
 
@@ -209,6 +219,8 @@ def main() -> None:
         DOCS / "scenario.md": scenario_md(),
         DOCS / "scenario.schema.json": schema_text(),
         DOCS / "results.md": results_md(),
+        DOCS / "reference" / "command.md": HEAD + reference.command_md(),
+        DOCS / "reference" / "python.md": HEAD + reference.python_md(),
         DOCS / "img" / "architecture-rooms.svg": architecture.rooms(),
         DOCS / "img" / "architecture-way.svg": architecture.way(),
     }

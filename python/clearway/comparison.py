@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -18,6 +18,9 @@ from clearway.result import Run, fill
 from clearway.runner import Settings, Source, load_scenario, watched
 from clearway.scratch import uninterrupted
 from clearway.window import flows, in_window
+
+if TYPE_CHECKING:
+    from clearway.view.notebook import View
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,6 +80,12 @@ class Comparison:
     def _joined(self, table: str) -> pl.DataFrame:
         frames: dict[str, pl.DataFrame] = {name: getattr(run, table) for name, run in self.runs.items()}
         return pl.concat(frame.select(pl.lit(name).alias("run"), pl.all()) for name, frame in frames.items())
+
+    def view(self, path: str | Path | None = None, *, height: int = 860) -> View:
+        """Writes the live page with the first two runs side by side, and shows it in a notebook, as `Run.view` does."""
+        from clearway.view.notebook import view
+
+        return view([run.recorded() for run in list(self.runs.values())[:2]], path, height)
 
     def _repr_html_(self) -> str:
         """The runs side by side in a notebook: tables and small pictures."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -13,6 +13,10 @@ from clearway import folder, tables, traces
 from clearway._clearway import Error
 from clearway.plot import Plots, runs_html
 from clearway.scratch import uninterrupted
+
+if TYPE_CHECKING:
+    from clearway.view.notebook import View
+    from clearway.view.sources import Recorded
 
 #: The tables of a run: fields of `Run`, and parquet files of its folder.
 TABLES = ("flows", "ports", "samples")
@@ -130,6 +134,23 @@ class Run:
         with uninterrupted(), draft as scratch:
             fill(self, scratch)
         return draft.path
+
+    def view(self, path: str | Path | None = None, *, height: int = 860) -> View:
+        """Writes the live page, in which this run is simulated again and its hash compared, and shows it in a notebook.
+
+        The page is one file, named for the scenario where `path` is left out, which also opens from disk.
+        """
+        from clearway.view.notebook import view
+
+        return view([self.recorded()], path, height)
+
+    def recorded(self) -> Recorded:
+        """The run as the live page takes it: its scenario and its hash, if it was not interrupted."""
+        from clearway.view.sources import Recorded
+        from clearway.view.start import Expected
+
+        expected = None if self.interrupted else Expected(self.hash, str(self.summary["clearway"]), self.label)
+        return Recorded(Path(), self.name, self.scenario, expected)
 
     def _repr_html_(self) -> str:
         """The run in a notebook: its tables and small pictures."""

@@ -29,7 +29,7 @@ def test_a_run_in_steps_has_the_hash_of_one_at_which_nobody_looks() -> None:
         assert isinstance(frame, bytes)
         magic, run, at = struct.unpack_from("<IId", frame)
         assert (magic, run, at) == (0x31465743, 0, now)
-    assert ask(stage, op="result", run=0)["hash"] == clearway.load(INCAST).run().hash
+    assert ask(stage, op="result", run=0)["hash"] == clearway.run(INCAST).hash
 
 
 def test_a_refused_request_is_answered_with_one_line() -> None:

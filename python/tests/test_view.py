@@ -215,6 +215,19 @@ def test_a_page_of_this_command_is_replaced_and_a_file_of_others_only_with_force
     assert MARK in out.read_text("utf-8")
 
 
+@pytest.mark.usefixtures("built")
+def test_a_notebook_shows_runs_in_a_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    both = clearway.compare(SMALL, ["expresspass", "dctcp"])
+    shown = both.view()
+    assert shown._repr_html_().startswith('<iframe src="small-live.html"')
+    (scene,) = start_of((tmp_path / "small-live.html").read_text("utf-8"))["scenarios"]
+    assert [side["expected"]["hash"] for side in scene["sides"]] == [run.hash for run in both.runs.values()]
+    one = both.runs["dctcp"].view(tmp_path / "one.html")
+    (scene,) = start_of(one.path.read_text("utf-8"))["scenarios"]
+    assert [side["expected"]["hash"] for side in scene["sides"]] == [both.runs["dctcp"].hash]
+
+
 class Echo:
     """Stands for the engine: answers with what it was asked, or with bytes, or with an error."""
 
@@ -276,6 +289,34 @@ def test_the_engine_answers_the_page_with_texts_and_frames_in_order(server: Serv
         assert [socket.recv(10) for _ in range(4)] == ["one", b"CWF1", '{"error": "the engine panicked"}', "two"]
         socket.send(b"bytes")
         assert "error" in json.loads(socket.recv(10))
+
+
+def test_the_native_engine_gives_the_hash_of_the_run_over_the_socket(small: Path, tmp_path: Path) -> None:
+    run = clearway.run(small, out=tmp_path / "run")
+    (side,) = opened([tmp_path / "run"], Asked()).scenes[0].sides
+    server = Server(PAGE, stage=_clearway.Stage)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        address = f"{server.url}engine".replace("http", "ws", 1)
+        with connect(address, origin=origin(server.url)) as socket:
+
+            def ask(**request: Any) -> str | bytes:
+                socket.send(json.dumps({"run": 0, **request}))
+                return socket.recv(30)
+
+            layout = json.loads(ask(op="open", name="small", text=side.text, transport=None, seed=None, set=[]))
+            assert layout["transports"] == ["expresspass"]
+            while json.loads(ask(op="advance", until_ps=10**15, events=500))["ended"] is None:
+                frame = ask(op="frame", packets=True, queued=True)
+                assert isinstance(frame, bytes)
+                assert frame[:4] == b"CWF1"
+            assert side.expected is not None
+            assert json.loads(ask(op="result"))["hash"] == side.expected.hash == run.hash
+            assert "error" in json.loads(ask(op="open", text="name = 1", transport=None, seed=None, set=[]))
+    finally:
+        server.close()
+        thread.join(10)
 
 
 @pytest.mark.parametrize("from_where", [Origin("http://evil.example"), Origin("null"), None])

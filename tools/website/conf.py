@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+from pygments.lexers.special import TextLexer
+from sphinx.application import Sphinx
+
 import clearway
 
 project = "Clearway"
@@ -9,24 +12,16 @@ author = "The authors of Clearway"
 project_copyright = "The authors of Clearway, Apache-2.0"
 release = clearway.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser"]
 root_doc = "index"
 exclude_patterns: list[str] = []
 
 # Headings get the anchors that GitHub gives them, so that one link works in both places.
 myst_heading_anchors = 6
 myst_enable_extensions = ["attrs_inline"]
-# Pages take what an older Python prints from their own text, so nothing is looked up elsewhere.
-nitpicky = False
 
-# Docstrings name code in single backticks.
-default_role = "code"
-autodoc_typehints = "signature"
-autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True
-python_use_unqualified_type_names = True
-python_maximum_signature_line_length = 90
-toc_object_entries_show_parents = "hide"
+# Quotation marks and dashes stay as they are written, since many of them are code.
+smartquotes = False
 
 html_theme = "furo"
 html_title = "Clearway"
@@ -43,3 +38,8 @@ html_theme_options = {
 }
 pygments_style = "default"
 pygments_dark_style = "github-dark"
+
+
+def setup(app: Sphinx) -> None:
+    """Shows lists of values, for which Pygments has no lexer, as they are."""
+    app.add_lexer("csv", TextLexer)

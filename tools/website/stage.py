@@ -15,7 +15,6 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import docstrings
 import notebook
 import split
 
@@ -46,7 +45,7 @@ def stage(root: Path, out: Path) -> None:
             for part, body in split.parts(text).items():
                 write(out / part, rewritten(body, Links(root, out, name, part, pages, table_of)))
             continue
-        text = docstrings.expand(text) + tree(root, name, pages, target)
+        text = text + tree(root, name, pages, target)
         write(out / target, rewritten(text, Links(root, out, name, target, pages, table_of)))
 
 

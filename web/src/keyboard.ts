@@ -8,7 +8,7 @@ export function listen(keys: Keys): void {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     if (document.querySelector("dialog[open]")) return;
-    const target = event.target as HTMLElement;
+    const target = event.target instanceof Element ? event.target : document.body;
     const name = event.key === " " ? "Space" : event.key;
     if (target.matches("textarea, select, input[type=number], input[type=text]") && name !== "Escape") return;
     if (target.matches("input[type=range]") && /^(Arrow|Home|End|Page)/.test(name)) return;

@@ -69,7 +69,9 @@ impl Scenario {
     ) -> Result<Scenario, Failure> {
         let overrides = Overrides { transport, seed, set, memory, disk };
         py.detach(|| {
-            guard(seed.unwrap_or(0), || Ok(Scenario(Loaded::parse(text, origin, &base_dir, &overrides)?)))
+            guard(seed.unwrap_or(0), || {
+                Ok(Scenario(Loaded::parse(text, origin, base_dir.as_path(), &overrides)?))
+            })
         })
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,6 @@ from clearway.command.names import TRANSPORTS, ScenarioOrRun
 from clearway.command.shared import notes, settings_dict, settings_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from clearway.view.server import Stage
     from clearway.view.start import Scene
 
 #: The number of hosts above which the native engine simulates, in place of the one in the page.
@@ -118,11 +116,12 @@ def start_of(path: Path) -> str:
 
 def serve(page: str, scenes: list[Scene], native: bool, port: int, *, browser: bool, quiet: bool) -> None:
     """Serves the page until Ctrl-C is pressed."""
+    from clearway.machine import memory_limit
     from clearway.view.browser import show
     from clearway.view.server import ENGINE, Server
     from clearway.view.start import with_start
 
-    stage = native_engine() if native else None
+    stage = partial(_clearway.Stage, memory=memory_limit()) if native else None
     server = Server(with_start(page, scenes, websocket=ENGINE if native else None), port, stage)
     tell = notes(quiet=quiet)
     try:
@@ -135,11 +134,3 @@ def serve(page: str, scenes: list[Scene], native: bool, port: int, *, browser: b
         tell.print("Closed.")
     finally:
         server.close()
-
-
-def native_engine() -> Callable[[], Stage]:
-    """The native engine; a build of the package without one says so."""
-    stage: Callable[[], Stage] | None = getattr(_clearway, "Stage", None)
-    if stage is None:
-        raise _clearway.Error("this build has no native engine for the live page; `make build` makes one")
-    return stage

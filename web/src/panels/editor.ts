@@ -65,7 +65,11 @@ export class Editor {
 
   /** Shows a text. */
   show(text: string): void {
-    if (this.#area.value !== text) this.#area.value = text;
+    if (this.#area.value !== text) {
+      this.#area.value = text;
+      this.#area.setSelectionRange(0, 0);
+      this.#area.scrollTop = 0;
+    }
     this.#number();
     this.error(null);
   }
@@ -79,6 +83,7 @@ export class Editor {
   error(error: string | null): void {
     const { line, message } = error === null ? { line: null, message: "" } : errorLine(error);
     write(this.#error, error === null ? "" : line === null ? message : `Line ${line}: ${message}`);
+    this.#error.onclick = line === null ? null : () => this.#goTo(line);
     this.#band.hidden = line === null;
     for (const number of this.#numbers.children) number.classList.remove("wrong");
     if (line !== null) {
@@ -94,6 +99,14 @@ export class Editor {
     const turn = ++this.#turn;
     const error = await this.#check(this.#area.value);
     if (turn === this.#turn) this.error(error);
+  }
+
+  /** Puts the cursor into a line and shows it. */
+  #goTo(line: number): void {
+    const start = this.#area.value.split("\n").slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
+    this.#area.focus();
+    this.#area.setSelectionRange(start, start);
+    this.#area.scrollTop = Math.max(0, (line - 4) * Number.parseFloat(getComputedStyle(this.#area).lineHeight));
   }
 
   #number(): void {

@@ -22,6 +22,7 @@ export class Panel {
   readonly #title = h("h3");
   readonly #facts = h("div", { class: "facts" });
   readonly #charts = h("div", { class: "charts" });
+  readonly #state = h("div", { class: "state-now" });
   readonly #port = {
     queue: new Chart("Queue", format.bytes),
     rate: new Chart("Rate on the wire, over 50 us", format.rate),
@@ -47,6 +48,7 @@ export class Panel {
       h("header", {}, this.#title, this.#choose, h("button", { type: "button", "aria-label": "Close", title: "Close (Esc)", onclick: close }, "×")),
       this.#facts,
       this.#charts,
+      this.#state,
     );
     this.clear();
   }
@@ -63,6 +65,7 @@ export class Panel {
     put(this.#title, "Nothing is selected");
     put(this.#facts, h("p", { class: "muted" }, "Click a link or a queue for its port, and a packet for its flow: their series appear here, and the path of a flow stands out in the picture."));
     put(this.#charts);
+    put(this.#state);
     this.element.classList.add("empty");
   }
 
@@ -89,7 +92,8 @@ export class Panel {
     const limits = [`${format.rate(port.rate_bps)}, ${format.duration(port.delay_ps)} to the next node`];
     limits.push(port.buffer_bytes === null ? "no buffer limit of its own" : `buffer ${format.bytes(port.buffer_bytes)}`);
     if (port.credit_bps !== null) limits.push(`credits limited to ${format.rate(port.credit_bps)}`);
-    put(this.#facts, h("p", { class: "muted" }, limits.join("; ")), table(found.map(({ side, view }) => portColumn(side, view))));
+    put(this.#facts, h("p", { class: "muted" }, limits.join("; ")));
+    put(this.#state, table(found.map(({ side, view }) => portColumn(side, view))));
     const lines = (name: Parameters<PortSeries["column"]>[0]) =>
       found.map(({ side }, index) => lineOf(side, index, side.history.port(id), name, found, colors));
     this.#draw(this.#port, lines, colors);
@@ -114,7 +118,8 @@ export class Panel {
     const size = mine.size_bytes === null ? "without an end" : format.bytes(mine.size_bytes);
     const hops = mine.path.map((port) => own.layout.ports[port]?.name ?? "?").join(", ");
     const about = `${mine.entry} #${mine.number}, ${size}, started at ${format.duration(mine.start_ps)}; path ${hops || "not known any more"}`;
-    put(this.#facts, h("p", { class: "muted" }, about), table(found.map(({ side, view }) => flowColumn(side, view))));
+    put(this.#facts, h("p", { class: "muted" }, about));
+    put(this.#state, table(found.map(({ side, view }) => flowColumn(side, view))));
     const lines = (column: Parameters<FlowSeries["column"]>[0]) =>
       found.map(({ side }, index) => lineOf(side, index, side.history.flow(id), column, found, colors));
     this.#draw(this.#flow, lines, colors);
@@ -155,12 +160,21 @@ type Column = { head: string; rows: [string, string][] };
 function portColumn(side: Side, view: PortView): Column {
   const rows: [string, string][] = [["queue now", format.bytes(view.queue_bytes)]];
   for (const one of view.by_class) if (one.packets > 0) rows.push([`class ${one.class}`, `${format.count(one.packets)} packets`]);
-  for (const [name, value] of Object.entries(view.counters)) rows.push([name.replaceAll("_", " "), format.shortCount(value)]);
-  for (const [reason, value] of Object.entries(view.drops)) rows.push([`dropped: ${reason.replaceAll("_", " ")}`, format.count(value)]);
+  for (const [name, value] of Object.entries(view.counters)) if (value > 0) rows.push(counter(name, value));
+  for (const [reason, value] of Object.entries(view.drops)) {
+    if (value > 0) rows.push([`dropped: ${reason.replaceAll("_", " ")}`, format.count(value)]);
+  }
   if (view.paused) rows.push(["paused", "now"]);
   const head = view.queued[0];
   if (head) rows.push(["next to leave", `${head.kind} of flow ${head.flow}`]);
   return { head: labelOf(side), rows };
+}
+
+/** A counter with its unit, which is the end of its name. */
+function counter(name: string, value: number): [string, string] {
+  const words = name.replaceAll("_", " ");
+  if (name.endsWith("_ps")) return [words.slice(0, -3), format.duration(value)];
+  return [words, name.endsWith("bytes") ? format.bytes(value) : format.count(value)];
 }
 
 function flowColumn(side: Side, view: FlowView): Column {

@@ -117,23 +117,35 @@ export function drawNames(context: Context, shape: Geometry, layout: Layout, col
   context.fillStyle = colors.muted;
   context.textAlign = "center";
   context.textBaseline = "middle";
-  const { width } = shape;
+  const wide = (name: string) => context.measureText(name).width;
+  const room = (host: number) => roomFor(shape, host);
+  const hosts = layout.nodes.filter((node) => node.kind === "host");
+  // Names of a few hosts among many without would only ask why.
+  const named = shape.spacing >= 12 && hosts.every(({ id, name }) => wide(name) <= room(id)) ? hosts : hosts.slice(0, 1);
   for (const node of layout.nodes) {
     const at = shape.nodes[node.id]!;
     const names = node.alias === null ? [node.name] : [node.alias, node.name];
-    const fits = (width: number) => names.find((name) => context.measureText(name).width <= width);
     if (node.kind === "switch") {
-      const name = at.halfHeight >= 10 ? fits(2 * at.halfWidth - 8) : undefined;
-      if (name !== undefined) context.fillText(name, at.x, at.y);
+      const name = at.halfHeight >= 10 ? names.find((one) => wide(one) <= 2 * at.halfWidth - 8) : undefined;
+      // The queues of a star reach its centre.
+      if (name !== undefined) context.fillText(name, at.x, at.y + (shape.places.shape === "star" ? at.halfHeight * 0.6 : 0));
       continue;
     }
+    if (!named.includes(node)) continue;
+    const name = names.find((one) => wide(one) <= room(node.id)) ?? node.name;
     const [dx, dy] = outward(shape, node.id);
-    const isFirst = shape.places.shape === "star" && node.id === layout.nodes.find((one) => one.kind === "host")?.id;
-    const name = dy === 0 ? (shape.spacing >= 12 ? fits(at.x < width / 2 ? at.x - 16 : width - at.x - 16) : undefined) : fits(isFirst ? 40 : shape.spacing - 4);
-    if (name === undefined) continue;
-    const reach = at.halfWidth + 5 + (Math.abs(dx) * context.measureText(name).width) / 2 + Math.abs(dy) * 5;
+    const reach = at.halfWidth + 5 + (Math.abs(dx) * wide(name)) / 2 + Math.abs(dy) * 5;
     context.fillText(name, at.x + dx * reach, at.y + dy * reach);
   }
+}
+
+/** Pixels that the name of a host may take. */
+function roomFor(shape: Geometry, host: number): number {
+  const { x } = shape.nodes[host]!;
+  const [dx, dy] = outward(shape, host);
+  const beside = Math.min(x, shape.width - x) - 16;
+  if (dy === 0) return beside;
+  return dx === 0 ? shape.spacing - 4 : Math.max(shape.spacing + 8, 30);
 }
 
 /** The direction from a host to its name: away from the network. */

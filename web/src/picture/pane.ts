@@ -1,4 +1,7 @@
-/** A pane: the picture of one side on two canvases, its title, its counts, and the hint at the pointer. */
+/**
+ * A pane: the picture of one side, its title, its counts, and the hint at the pointer. Links, nodes and what moves have a
+ * canvas each, since they change at different times.
+ */
 
 import { h, write } from "../dom.ts";
 import * as format from "../format.ts";
@@ -12,7 +15,7 @@ import { drawLimits, Flashes, drawPackets, drawPauses, drawQueues, type DrawnQue
 
 /** The counts beside each pane, in the order in which they are shown. */
 const COUNTS: readonly [keyof Counters | "flows", string, string][] = [
-  ["flows", "flows done", "Flows that have finished, and flows that have started"],
+  ["flows", "flows", "Flows that have finished, and flows that have started"],
   ["queued", "queued", "Bytes in all queues now"],
   ["drops", "drops", "Packets lost, but for credits"],
   ["marks", "marks", "Packets marked by ECN"],
@@ -21,6 +24,9 @@ const COUNTS: readonly [keyof Counters | "flows", string, string][] = [
   ["pauses", "pauses", "Pause frames sent (PFC)"],
   ["cnps", "CNPs", "Congestion notifications sent"],
 ];
+
+/** Rates of the links of large networks are drawn anew after this time; they are averages and change slowly. */
+const RATES_MS = 80;
 
 /** What a pane is told to draw beside its side. */
 export interface Wishes {
@@ -35,7 +41,8 @@ export interface Wishes {
 export class Pane {
   readonly element: HTMLElement;
   readonly #stage = h("div", { class: "stage" });
-  readonly #lower = h("canvas", { "aria-hidden": "true" });
+  readonly #links = h("canvas", { "aria-hidden": "true" });
+  readonly #nodes = h("canvas", { "aria-hidden": "true" });
   readonly #upper = h("canvas", { role: "img", tabIndex: 0 });
   readonly #hint = h("div", { class: "hint", hidden: true });
   readonly #note = h("div", { class: "note", hidden: true, role: "status" });
@@ -49,7 +56,12 @@ export class Pane {
   #shape: Geometry | null = null;
   #looks: Look[] = [];
   #pointer: { x: number; y: number } | null = null;
-  #lowerKey = "";
+  /** True if the pointer has moved since the last picture. */
+  #pointed = false;
+  /** What the canvases of links and of nodes show, and when links were drawn. */
+  #drawnLinks = "";
+  #drawnNodes = "";
+  #linksAt = 0;
   /** What was drawn of queues in the last picture. */
   drawn: DrawnQueue[] = [];
 
@@ -60,17 +72,22 @@ export class Pane {
       list.append(h("div", { title }, h("dt", {}, term), value));
       this.#counts.set(name, { term: value.parentElement!, value });
     }
-    this.#stage.append(this.#lower, this.#upper, this.#top, this.#hint, this.#note);
+    this.#stage.append(this.#links, this.#nodes, this.#upper, this.#hint, this.#note);
     this.element = h(
       "section",
       { class: "pane", "aria-label": label },
       h("h2", {}, this.#dot, this.#title, this.#state),
       this.#stage,
+      this.#top,
       list,
     );
     new ResizeObserver(() => this.#reshape()).observe(this.#stage);
-    this.#upper.addEventListener("pointermove", (event) => (this.#pointer = { x: event.offsetX, y: event.offsetY }));
-    this.#upper.addEventListener("pointerleave", () => (this.#pointer = null));
+    const point = (pointer: { x: number; y: number } | null) => {
+      this.#pointer = pointer;
+      this.#pointed = true;
+    };
+    this.#upper.addEventListener("pointermove", (event) => point({ x: event.offsetX, y: event.offsetY }));
+    this.#upper.addEventListener("pointerleave", () => point(null));
     this.#upper.addEventListener("click", (event) => {
       const reach = matchMedia("(pointer: coarse)").matches ? 16 : 7;
       onpick(this.at(event.offsetX, event.offsetY, reach));
@@ -80,6 +97,7 @@ export class Pane {
   /** Shows a side, or nothing. */
   show(side: Side | null): void {
     this.#side = side;
+    this.#top.hidden = !side?.isLarge;
     this.drawn = [];
     this.#shape = null;
     if (side) {
@@ -115,21 +133,21 @@ export class Pane {
     return this.#shape;
   }
 
-  /** True while drops flash, so that the picture must be drawn though the run stands still. */
+  /** True while drops flash or the pointer moves, so that the picture must be drawn though the run stands still. */
   get isMoving(): boolean {
-    return this.#flashes.active;
+    return this.#flashes.active || this.#pointed;
   }
 
   #reshape(): void {
     const { clientWidth: width, clientHeight: height } = this.#stage;
     if (!this.#side || width < 20 || height < 20) return;
     const scale = devicePixelRatio || 1;
-    for (const canvas of [this.#lower, this.#upper]) {
+    for (const canvas of [this.#links, this.#nodes, this.#upper]) {
       canvas.width = Math.round(width * scale);
       canvas.height = Math.round(height * scale);
     }
     this.#shape = geometry(this.#side.layout, width, height);
-    this.#lowerKey = "";
+    this.#drawnLinks = this.#drawnNodes = "";
   }
 
   /** Draws the present frame of the side. */
@@ -137,30 +155,41 @@ export class Pane {
     const side = this.#side;
     const shape = this.#shape;
     if (!side || !shape) return;
-    const { layout, frame, rates } = side;
+    const { layout, frame } = side;
     const { colors } = wishes;
     const pixelsPerByte = shape.barLength / wishes.fullBytes;
-    const large = side.isLarge;
-    const states = frame.ports.state.reduce((key, state, port) => ((state & 3) === 0 ? key : key + (port + 1) * (state & 3)), 0);
-    const key = `${colors.dark} ${states} ${JSON.stringify(wishes.trails)}`;
-    if (large || key !== this.#lowerKey) {
-      const context = this.#context(this.#lower);
-      if (large) drawUse(context, shape, layout, frame, rates, colors);
-      else drawLanes(context, shape, frame, colors);
-      drawTrails(context, shape, wishes.trails);
+    this.#drawLinks(side, shape, wishes, now);
+    const theme = String(colors.dark);
+    if (theme !== this.#drawnNodes) {
+      this.#drawnNodes = theme;
+      const context = this.#context(this.#nodes);
       drawNodes(context, shape, layout, colors);
       drawNames(context, shape, layout, colors);
-      this.#lowerKey = key;
     }
     const context = this.#context(this.#upper);
     this.drawn = drawQueues(context, shape, frame, this.#looks, pixelsPerByte, colors);
     drawLimits(context, shape, layout, this.drawn, pixelsPerByte, colors);
-    if (!large) drawPackets(context, shape, layout, frame, this.#looks, wishes.flow, colors);
+    if (!side.isLarge) drawPackets(context, shape, layout, frame, this.#looks, wishes.flow, colors);
     drawPauses(context, shape, frame, colors);
     this.#flashes.update(frame, now);
     this.#flashes.draw(context, shape, colors, now);
     this.#dot.style.color = colors.series[colorOf(layout.transports[0] ?? "")]!;
+    this.#pointed = false;
     this.#describe(side);
+  }
+
+  /** Draws the links, if their states or paths have changed; rates of links are drawn anew now and then. */
+  #drawLinks(side: Side, shape: Geometry, { colors, trails }: Wishes, now: number): void {
+    const { layout, frame, rates } = side;
+    const states = frame.ports.state.reduce((key, state, port) => ((state & 3) === 0 ? key : key + (port + 1) * (state & 3)), 0);
+    const key = `${colors.dark} ${states} ${JSON.stringify(trails)}`;
+    if (key === this.#drawnLinks && !(side.isLarge && now - this.#linksAt >= RATES_MS)) return;
+    this.#drawnLinks = key;
+    this.#linksAt = now;
+    const context = this.#context(this.#links);
+    if (side.isLarge) drawUse(context, shape, layout, frame, rates, colors);
+    else drawLanes(context, shape, frame, colors);
+    drawTrails(context, shape, trails);
   }
 
   #context(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
@@ -209,7 +238,7 @@ export class Pane {
 
   /** Lists the fastest flows of a large network. */
   list(flows: readonly { text: string; color: string; select: () => void }[]): void {
-    this.#top.hidden = flows.length === 0;
+    this.#top.hidden = !this.#side?.isLarge;
     flows.forEach(({ text, color, select }, index) => {
       const item = (this.#top.children[index] ?? this.#top.appendChild(h("li", {}, h("button", { type: "button" })))) as HTMLElement;
       const line = item.firstElementChild as HTMLButtonElement;

@@ -2,8 +2,8 @@
 
 import { NO_FLOW, type Frame } from "../engine/index.ts";
 
-/** The time constant of the smoothing. */
-export const SMOOTHING_PS = 50e6;
+/** The time constant of the smoothing: an exponential average of it is as old, on the mean, as one over a window of 50 us. */
+export const SMOOTHING_PS = 25e6;
 
 /** Exponential averages of the rates at which counters grow. */
 class Smoothed {

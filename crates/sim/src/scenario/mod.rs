@@ -32,7 +32,7 @@ mod traffic;
 mod transport;
 
 pub use error::ScenarioError;
-pub use files::{ParquetReader, read_parquet_with};
+pub use files::{File, Files, ParquetReader, read_parquet_with};
 pub use reference::{TopologyInfo, reference, topologies, workloads};
 pub use shapes::KindInfo;
 pub use tables::{KeyInfo, TableInfo, tables};
@@ -86,27 +86,28 @@ impl Scenario {
         })?;
         let base_dir = path.parent().unwrap_or(Path::new(""));
         let stem = path.file_stem().map(|stem| stem.to_string_lossy().replace(char::is_control, "?"));
-        Scenario::read(&text.text, &origin, stem, base_dir, overrides)
+        Scenario::read(&text.text, &origin, stem, &base_dir, overrides)
     }
 
-    /// Reads the text of a scenario. `origin` stands for the file in messages; relative paths start at `base_dir`.
+    /// Reads the text of a scenario. `origin` stands for the file in messages; `files` are those that it may name, such
+    /// as a folder on the disk.
     ///
     /// # Errors
     /// The first fault, as from [`Scenario::load`].
     pub fn parse(
         text: &str,
         origin: &str,
-        base_dir: &Path,
+        files: &(impl Files + ?Sized),
         overrides: &Overrides,
     ) -> Result<Scenario, ScenarioError> {
-        Scenario::read(text, origin, None, base_dir, overrides)
+        Scenario::read(text, origin, None, &files, overrides)
     }
 
     fn read(
         text: &str,
         origin: &str,
         stem: Option<String>,
-        base_dir: &Path,
+        files: &dyn Files,
         overrides: &Overrides,
     ) -> Result<Scenario, ScenarioError> {
         if text.len() as u64 > files::TEXT_MAX {
@@ -131,7 +132,7 @@ impl Scenario {
         stacks::equalise(&mut document);
         let asked =
             Asked { replaced: overrides.transport.is_some(), memory: overrides.memory, disk: overrides.disk };
-        let resolved = resolve::resolve(&document, base_dir, asked)?;
+        let resolved = resolve::resolve(&document, files, asked)?;
         let name = resolved.name.or(stem).unwrap_or_else(|| "scenario".into());
         Ok(Scenario { name, model: resolved.model, resolved: resolved.toml })
     }

@@ -67,13 +67,13 @@ impl Format {
 fn refused(text: &Text, error: TopologyError) -> ScenarioError {
     match error {
         TopologyError::Line { line, problem } => text.error(line, &problem),
-        other => ScenarioError::file(&text.path.display().to_string(), other.to_string()),
+        other => ScenarioError::file(&text.name, other.to_string()),
     }
 }
 
 /// Reads a network from Clearway's own format.
 fn read_own(text: &Text) -> Result<Topology> {
-    let origin = text.path.display().to_string();
+    let origin = text.name.clone();
     let document = Document::parse(&text.text, &origin).map_err(|error| with_kind(error, &text.text))?;
     let top = Path::default();
     let file = document.read_table::<NetworkFile>(&top)?;

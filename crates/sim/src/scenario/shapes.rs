@@ -2,7 +2,7 @@
 
 use super::document::{Document, Path};
 use super::error::ScenarioError;
-use super::files::{self, Text};
+use super::files::{self, Files, Text};
 use super::networks::Format;
 use super::schema::*;
 use clearway_schema::suggestion;
@@ -74,7 +74,7 @@ macro_rules! shapes {
             pub fn read(
                 document: &Document,
                 at: &Path,
-                base: &std::path::Path,
+                files: &dyn Files,
                 check: &dyn Fn(Size) -> Result<(), ScenarioError>,
             ) -> Result<(Shape, Topology), ScenarioError> {
                 let info = read_kind(document, at, SHAPES)?;
@@ -87,7 +87,7 @@ macro_rules! shapes {
                         let topology = shape.build().map_err(|error| refused(document, at, error))?;
                         Ok((Shape::$Shape(shape), topology))
                     })+
-                    kind => read_file(document, at, base, kind),
+                    kind => read_file(document, at, files, kind),
                 }
             }
 
@@ -114,7 +114,7 @@ macro_rules! shapes {
 fn read_file(
     document: &Document,
     at: &Path,
-    base: &std::path::Path,
+    files: &dyn Files,
     kind: &str,
 ) -> Result<(Shape, Topology), ScenarioError> {
     let table = document.read::<TopologyFile>(at)?;
@@ -125,7 +125,7 @@ fn read_file(
         hash: table.hash.as_deref(),
         max: files::TEXT_MAX,
     };
-    let Found { text, path, hash } = named_file(document, at, base, &named)?;
+    let Found { text, path, hash } = named_file(document, at, files, &named)?;
     let format = Format::ALL.into_iter().find(|format| format.kind() == kind).unwrap_or(Format::Own);
     let topology = format.read(&text)?;
     Ok((Shape::File(format, TopologyFile { path, hash: Some(hash) }), topology))
@@ -247,7 +247,7 @@ pub(super) struct Named<'a> {
 /// A file that was found, with its entries in the resolved scenario.
 pub(super) struct Found {
     pub text: Text,
-    /// The full path.
+    /// The full name.
     pub path: String,
     /// The hash of the content.
     pub hash: String,
@@ -257,18 +257,15 @@ pub(super) struct Found {
 pub(super) fn named_file(
     document: &Document,
     at: &Path,
-    base: &std::path::Path,
+    files: &dyn Files,
     named: &Named<'_>,
 ) -> Result<Found, ScenarioError> {
     let key = at.key(named.key);
-    let text = files::read(&base.join(named.path), named.max).map_err(|error| {
+    let text = files::read_named(files, named.path, named.max).map_err(|error| {
         let line = error.line.map_or(String::new(), |line| format!("line {line} "));
         document.error(&key, format!("{line}{}", error.problem))
     })?;
-    let Some(path) = text.path.to_str().map(str::to_owned) else {
-        return Err(document.error(&key, "lies under a name that is not UTF-8; move it"));
-    };
-    let hash = text.hash.clone();
+    let (path, hash) = (text.name.clone(), text.hash.clone());
     if named.hash.is_some_and(|expected| expected != hash) {
         let problem = format!("the file has changed: its hash is {hash}; correct or remove this key");
         return Err(document.error(&at.key(named.hash_key), problem));

@@ -12,6 +12,7 @@ mod write;
 
 use super::document::{Document, Path};
 use super::error::Result;
+use super::files::Files;
 use super::memory::Limit;
 use super::schema::*;
 use super::shapes::{Shape, check_links};
@@ -66,14 +67,14 @@ pub(super) struct Asked {
 }
 
 /// Resolves a document.
-pub(super) fn resolve(document: &Document, base: &std::path::Path, asked: Asked) -> Result<Resolved> {
+pub(super) fn resolve(document: &Document, files: &dyn Files, asked: Asked) -> Result<Resolved> {
     let limit = Limit { document, memory: asked.memory, disk: asked.disk };
-    let grounds = Grounds::read(document, base, &limit)?;
+    let grounds = Grounds::read(document, files, &limit)?;
     let Grounds { root, shape, topology, links, network, framing } = &grounds;
     let tables = PortTables::read(document)?;
     let surroundings = Surroundings {
         document,
-        base,
+        files,
         shape,
         topology,
         framing: *framing,
@@ -145,7 +146,7 @@ struct Grounds {
 }
 
 impl Grounds {
-    fn read(document: &Document, base: &std::path::Path, limit: &Limit<'_>) -> Result<Grounds> {
+    fn read(document: &Document, files: &dyn Files, limit: &Limit<'_>) -> Result<Grounds> {
         let top = Path::default();
         let known: Vec<&str> = Root::SPECS.iter().map(|key| key.name).chain(TABLES).collect();
         document.check_keys(&top, &known)?;
@@ -158,7 +159,7 @@ impl Grounds {
             let problem = "is missing; write [topology] with a kind, such as kind = \"star\"";
             return Err(document.error(&at, problem));
         }
-        let (shape, described) = Shape::read(document, &at, base, &|size| limit.check_network(&at, size))?;
+        let (shape, described) = Shape::read(document, &at, files, &|size| limit.check_network(&at, size))?;
         let (topology, links) = with_links(document, described)?;
         check_links(document, &at, &topology)?;
         let (network, framing) = with_framing(document, document.read_table(&top.key("network"))?)?;

@@ -1,6 +1,7 @@
 //! Scenarios that are files, and name files.
 
 use super::*;
+use std::collections::BTreeMap;
 
 /// A folder of its own for a test, removed at the end.
 struct Folder(PathBuf);
@@ -213,7 +214,7 @@ fn a_list_is_read_by_its_content_with_the_mark_and_line_ends_of_a_spreadsheet() 
             "stop = \"1 s\"\n[topology]\nkind = \"star\"\nhosts = 4\n[transport]\nname = \"cubic\"\n\
              [[traffic]]\nkind = \"file\"\npath = \"{file}\"\n{keys}\n"
         );
-        Scenario::parse(&text, "test.toml", &folder.0, &Overrides::default())
+        Scenario::parse(&text, "test.toml", folder.0.as_path(), &Overrides::default())
             .map_err(|error| error.to_string())
     };
     let cases = [
@@ -280,7 +281,7 @@ fn on_network(folder: &Folder, kind: &str, content: &str) -> Result<Scenario, St
         "[topology]\nkind = \"{kind}\"\npath = \"network\"\n[transport]\nname = \"cubic\"\n\
          [[traffic]]\nkind = \"permutation\"\nsize = \"1 KB\"\n"
     );
-    Scenario::parse(&text, "test.toml", &folder.0, &Overrides::default())
+    Scenario::parse(&text, "test.toml", folder.0.as_path(), &Overrides::default())
         .map_err(|error| error.to_string().replace(&format!("{}/", folder.0.display()), ""))
 }
 
@@ -400,4 +401,59 @@ proptest! {
             prop_assert!(scenario.model.topology.hosts() > 0);
         }
     }
+}
+
+/// A scenario with a list of flows, a distribution of sizes and a topology in files.
+const OF_FILES: &str = r#"
+    [topology]
+    kind = "hpcc-file"
+    path = "networks/pair.txt"
+    [transport]
+    name = "dctcp"
+    [[traffic]]
+    kind = "file"
+    path = "./lists/a.csv"
+    [[traffic]]
+    kind = "poisson"
+    cdf = "lists/../sizes.csv"
+    load = 0.1
+    flows = 5
+"#;
+
+fn given() -> BTreeMap<String, Vec<u8>> {
+    let files = [
+        ("networks/pair.txt", "3 1 2\n2\n0 2 100Gbps 1us 0\n1 2 100Gbps 1us 0\n"),
+        ("lists/a.csv", "start,src,dst,size\n0 us,h0,h1,1 KB\n"),
+        ("sizes.csv", "1000,0.5\n2000,1\n"),
+    ];
+    files.map(|(name, text)| (name.to_string(), text.as_bytes().to_vec())).into()
+}
+
+#[test]
+fn a_scenario_reads_its_files_from_wherever_the_caller_has_them() {
+    let folder = Folder::new("given");
+    std::fs::create_dir_all(folder.0.join("networks")).unwrap();
+    std::fs::create_dir_all(folder.0.join("lists")).unwrap();
+    for (name, bytes) in given() {
+        folder.write(&name, bytes);
+    }
+    let overrides = Overrides::default();
+    let in_memory = Scenario::parse(OF_FILES, "x.toml", &given(), &overrides).unwrap();
+    let on_disk = Scenario::parse(OF_FILES, "x.toml", folder.0.as_path(), &overrides).unwrap();
+    assert_eq!(format!("{:?}", in_memory.model), format!("{:?}", on_disk.model));
+    let again = Scenario::parse(&in_memory.to_toml(), "x.toml", &given(), &overrides).unwrap();
+    assert_eq!(format!("{:?}", again.model), format!("{:?}", in_memory.model));
+}
+
+#[test]
+fn a_file_that_was_not_given_is_refused_with_the_name_that_it_may_be() {
+    let mut files = given();
+    let list = files.remove("lists/a.csv").unwrap();
+    files.insert("lists/b.csv".into(), list);
+    let error = Scenario::parse(OF_FILES, "x.toml", &files, &Overrides::default()).unwrap_err().to_string();
+    assert!(error.contains("traffic") && error.contains("no file of this name was given"), "{error}");
+    assert!(error.contains("lists/b.csv"), "{error}");
+    files.insert("lists/a.csv".into(), b"PAR1".to_vec());
+    let error = Scenario::parse(OF_FILES, "x.toml", &files, &Overrides::default()).unwrap_err().to_string();
+    assert!(error.contains("is a Parquet file, which can be read through Python alone"), "{error}");
 }

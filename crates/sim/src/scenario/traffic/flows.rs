@@ -164,7 +164,7 @@ impl Surroundings<'_> {
             hash: table.hash.as_deref(),
             max: files::LIST_MAX,
         };
-        let Found { text, path, hash } = named_file(self.document, at, self.base, &named)?;
+        let Found { text, path, hash } = named_file(self.document, at, self.files, &named)?;
         // A line is a flow, but for a few.
         self.limit.check_list(&at.key("path"), text.text.lines().count() as u64)?;
         let is_parquet = text.is_parquet;

@@ -6,7 +6,7 @@ mod rounds;
 use super::document::{Document, Path};
 use super::error::Result;
 use super::field::{Chosen, HostRef};
-use super::files;
+use super::files::{self, Files};
 use super::memory::Limit;
 use super::networks::Format;
 use super::schema::*;
@@ -49,7 +49,7 @@ pub(super) struct Part {
 /// The network and the defaults that traffic entries refer to while a scenario is read.
 pub(super) struct Surroundings<'a> {
     pub document: &'a Document,
-    pub base: &'a std::path::Path,
+    pub files: &'a dyn Files,
     pub shape: &'a Shape,
     pub topology: &'a Topology,
     pub framing: Framing,
@@ -279,7 +279,7 @@ impl Surroundings<'_> {
             hash: table.cdf_hash.as_deref(),
             max: files::TEXT_MAX,
         };
-        let Found { text, path, hash } = named_file(self.document, at, self.base, &named)?;
+        let Found { text, path, hash } = named_file(self.document, at, self.files, &named)?;
         let sizes = Cdf::parse(&text.text).map_err(|error| text.error(error.line, &error.problem))?;
         Ok((sizes, None, PoissonTable { cdf: Some(path), cdf_hash: Some(hash), ..table }))
     }
