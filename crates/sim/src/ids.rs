@@ -306,6 +306,12 @@ impl<I: Id, T> IdVec<I, T> {
         }
     }
 
+    /// The address of the item of an id, to be fetched ahead.
+    #[inline]
+    pub fn address(&self, id: I) -> *const T {
+        self.items.as_ptr().wrapping_add(id.index())
+    }
+
     /// The memory that the items take, in bytes.
     pub fn size(&self) -> usize {
         size_of_val(&self.items[..])

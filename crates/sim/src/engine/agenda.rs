@@ -71,6 +71,24 @@ impl Agenda {
         self.wheel.iter()
     }
 
+    /// Answers whether the event that was just taken was the first one of its bucket.
+    #[inline]
+    pub fn has_turned(&self) -> bool {
+        self.wheel.has_turned()
+    }
+
+    /// The pending events of the present bucket in their order: to fetch what they will need.
+    #[inline]
+    pub fn bucket(&self) -> &[Event] {
+        self.wheel.bucket_left()
+    }
+
+    /// The events of the next bucket in no order: to fetch what they will need.
+    #[inline]
+    pub fn next_bucket(&self) -> &[Event] {
+        self.wheel.next_bucket()
+    }
+
     /// The number of pending events, counted one by one.
     pub fn len(&self) -> usize {
         self.wheel.len()

@@ -161,6 +161,25 @@ impl Wheel {
         self.current.get(self.next + ahead).copied()
     }
 
+    /// Answers whether the event that was popped last was the first one of its bucket.
+    #[inline]
+    pub fn has_turned(&self) -> bool {
+        self.next == 1
+    }
+
+    /// The events of the current bucket that are still pending, in their order.
+    #[inline]
+    pub fn bucket_left(&self) -> &[Event] {
+        &self.current[self.next..]
+    }
+
+    /// The events of the near bucket behind the current one, in no order.
+    #[inline]
+    pub fn next_bucket(&self) -> &[Event] {
+        let next = self.cursor + 1;
+        if next < self.near_end { self.near.get(next) } else { &[] }
+    }
+
     /// Makes the next bucket that holds events the current one, if it begins before `until`. Answers false if there is
     /// none.
     #[inline(never)]

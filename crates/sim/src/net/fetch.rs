@@ -1,8 +1,9 @@
-//! Fetching ahead what the events of a sorted bucket will need: in a large network nothing of it is in the cache.
+//! Fetching ahead what the events of the wheel's next buckets will need: little of it is in the first-level cache and, in
+//! a large network, nothing in a core's own caches.
 
 use super::network::Network;
 use super::port::Port;
-use crate::engine::{AHEAD, Event, EventKind, exceeds_cache, prefetch};
+use crate::engine::{Event, EventKind, exceeds_cache, prefetch, prefetch_lines};
 use crate::ids::FlowSlot;
 
 impl Network {
@@ -12,17 +13,26 @@ impl Network {
         exceeds_cache(self.ports.size() + self.queues.size() + self.plain.size() + self.credits.size())
     }
 
-    /// Fetches what the next events need: those of one bucket are sorted already, so that is known.
+    /// Fetches what the next events need, if the wheel has just turned to another bucket: the packets that arrive in the
+    /// next bucket and, in a large network, also the ports that wake there, and what the present bucket's events need besides.
     #[inline]
-    pub fn look_ahead(&self) {
-        if let Some(event) = self.agenda.peek(AHEAD * 3) {
-            self.fetch_first(event);
+    pub fn look_ahead(&self, is_large: bool) {
+        if self.agenda.has_turned() {
+            self.look_ahead_buckets(is_large);
         }
-        if let Some(event) = self.agenda.peek(AHEAD * 2) {
-            self.fetch_second(event);
+    }
+
+    #[inline(never)]
+    fn look_ahead_buckets(&self, is_large: bool) {
+        for event in self.agenda.next_bucket() {
+            match event.kind() {
+                EventKind::Arrive(id) => prefetch_lines(self.slab.address(id), 1),
+                EventKind::Wake(port) if is_large => fetch_port(&self.ports[port]),
+                _ => {}
+            }
         }
-        if let Some(event) = self.agenda.peek(AHEAD) {
-            self.fetch_third(event);
+        if is_large {
+            self.agenda.bucket().iter().for_each(|event| self.fetch_behind(*event));
         }
     }
 
@@ -35,19 +45,9 @@ impl Network {
         (parcel.hops_left == 0).then(|| (parcel.packet.kind().is_for_receiver(), parcel.flow))
     }
 
-    /// Fetches what an event will need first: its packet or its port.
+    /// Fetches the port to which the packet of an event goes, or the queues of the port that wakes.
     #[inline]
-    fn fetch_first(&self, event: Event) {
-        match event.kind() {
-            EventKind::Arrive(id) => prefetch(&self.slab[id]),
-            EventKind::Wake(port) => fetch_port(&self.ports[port]),
-            _ => {}
-        }
-    }
-
-    /// Fetches what an event will need next: the port to which its packet goes, or the queue that its port serves.
-    #[inline]
-    fn fetch_second(&self, event: Event) {
+    fn fetch_behind(&self, event: Event) {
         match event.kind() {
             EventKind::Arrive(id) => {
                 let parcel = &self.slab[id];
@@ -60,32 +60,6 @@ impl Network {
                 prefetch(&self.queues[out.queues]);
                 if let Some(credits) = out.credits {
                     prefetch(self.credits.place(credits));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Fetches what an event will need last: the queue that its packet may join, or the packet that leaves one.
-    #[inline]
-    fn fetch_third(&self, event: Event) {
-        match event.kind() {
-            EventKind::Arrive(id) => {
-                let parcel = &self.slab[id];
-                if parcel.hops_left > 0 {
-                    let out = &self.ports[self.paths.port(parcel.hop)];
-                    if let Some(plain) = out.plain {
-                        prefetch(&self.plain[plain]);
-                    } else if let Some(credits) = out.credits.filter(|_| parcel.packet.is_credit()) {
-                        prefetch(self.credits.place(credits));
-                    } else {
-                        prefetch(&self.queues[out.queues]);
-                    }
-                }
-            }
-            EventKind::Wake(port) => {
-                if let Some(head) = self.queues[self.ports[port].queues].queue.head() {
-                    prefetch(&self.slab[head]);
                 }
             }
             _ => {}

@@ -78,6 +78,12 @@ impl Slab {
         self.free = Some(id);
     }
 
+    /// The address of a packet, to be fetched ahead.
+    #[inline]
+    pub fn address(&self, id: PacketId) -> *const u8 {
+        self.parcels.address(id).cast()
+    }
+
     /// The memory that packets take, in bytes: as many as were ever in the network at once.
     pub fn size(&self) -> usize {
         self.parcels.size()

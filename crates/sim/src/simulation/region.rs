@@ -63,8 +63,8 @@ impl Region {
             Some(note) if self.is_prompt => until.min(note.at + TICK),
             _ => until,
         };
-        // Fetching ahead what events will need pays where it exceeds the cache, and costs where it does not.
-        let (fetches_ports, fetches_ends) = (net.is_large(), self.hosts.is_large());
+        // Fetching ahead ports and ends pays where they exceed the cache, and costs where they do not.
+        let (is_large, fetches_ends) = (net.is_large(), self.hosts.is_large());
         for handled in 0..most {
             let Some(event) = net.agenda.pop_before(self.until) else {
                 self.rest(net, handled);
@@ -72,9 +72,7 @@ impl Region {
             };
             debug_assert!(event.at() >= net.now(), "time runs backwards");
             net.agenda.now = event.at();
-            if fetches_ports {
-                net.look_ahead();
-            }
+            net.look_ahead(is_large);
             if fetches_ends {
                 self.hosts.look_ahead(net);
             }
