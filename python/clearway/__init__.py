@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from clearway.interrupt import Interrupted
     from clearway.result import Run, load
     from clearway.runner import run
+    from clearway.stepping import Stepped, open  # noqa: A004 - see there
     from clearway.sweeps.result import Sweep, load_sweep
     from clearway.sweeps.run import sweep
 
@@ -30,12 +31,14 @@ __all__ = [
     "Run",
     "ScenarioError",
     "SimulationError",
+    "Stepped",
     "Sweep",
     "__version__",
     "compare",
     "load",
     "load_sweep",
     "metrics",
+    "open",
     "run",
     "sweep",
     "transports",
@@ -47,11 +50,13 @@ _LATER = {
     "Comparison": "clearway.comparison",
     "Interrupted": "clearway.interrupt",
     "Run": "clearway.result",
+    "Stepped": "clearway.stepping",
     "Sweep": "clearway.sweeps.result",
     "compare": "clearway.comparison",
     "load": "clearway.result",
     "load_sweep": "clearway.sweeps.result",
     "metrics": "clearway.metrics",
+    "open": "clearway.stepping",
     "run": "clearway.runner",
     "sweep": "clearway.sweeps.run",
 }

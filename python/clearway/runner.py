@@ -170,6 +170,18 @@ def simulate(
     if checkpoints is not None:
         checkpoints.measure(meter)
     results = scenario.run(progress, spool=spool, part_rows=part_rows, threads=threads, checkpoint=checkpoints)
+    return made_of(scenario, results, meter, transport=transport, set=set)
+
+
+def made_of(
+    scenario: _clearway.Scenario,
+    results: _clearway.Results,
+    meter: Meter,
+    *,
+    transport: str | None = None,
+    set: Settings | None = None,  # noqa: A002
+) -> Run:
+    """The run of a scenario, made of its results and of what they cost."""
     totals = results.summary
     overrides: dict[str, Any] = {"set": {key: text_of(value) for key, value in (set or {}).items()}}
     if transport is not None:

@@ -17,6 +17,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import excerpts
 import questions
 import stage
 
@@ -38,6 +39,7 @@ def main() -> int:
     done = subprocess.run([*command, str(STAGED), str(SITE)], env={**os.environ, "PYTHONHASHSEED": "0"})
     if done.returncode:
         return done.returncode
+    excerpts.write(SITE)
     print(f"wrote {SITE.relative_to(ROOT)}/index.html; open it in a browser")
     return questions.check(SITE)
 

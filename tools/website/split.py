@@ -61,7 +61,7 @@ def parts(text: str) -> dict[str, str]:
     names = "\n".join(file_of(title).removeprefix(FOLDER + "/").removesuffix(".md") for title in titles)
     tree = f"```{{toctree}}\n:hidden:\n\n{names}\n```"
     opening = dict(sections(text))[""].rstrip()
-    found[file_of("")] = f"{opening}\n\n## Tables\n\n" + "\n".join(listed) + f"\n\n{tree}\n"
+    found[file_of("")] = f"{opening}\n\n## Tables\n\n" + "\n".join(listed) + f"\n\n{following(titles[0])}\n\n{tree}\n"
     return found
 
 
@@ -75,4 +75,4 @@ def following(title: str) -> str:
     """The line that says where to read on."""
     if not title:
         return "**Next:** [what a run writes](results.md), or the [list of all tables](scenario.md)."
-    return f"**Next:** [{title}](#{slug(title)}), or the [list of all tables](scenario.md)."
+    return f"**Next:** [{title}](#{slug(title)}), or [write a scenario](writing-scenarios.md)."

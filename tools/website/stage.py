@@ -45,7 +45,7 @@ def stage(root: Path, out: Path) -> None:
             for part, body in split.parts(text).items():
                 write(out / part, rewritten(body, Links(root, out, name, part, pages, table_of)))
             continue
-        text = text + tree(root, name, pages, target)
+        text = text + following(name, text) + tree(root, name, pages, target)
         write(out / target, rewritten(text, Links(root, out, name, target, pages, table_of)))
 
 
@@ -82,6 +82,21 @@ def tree(root: Path, name: str, pages: dict[str, str], target: str) -> str:
         return ""
     lines = [relative(pages[child], target).removesuffix(".md") for child in children(root, name)]
     return "\n\n```{toctree}\n:hidden:\n\n" + "\n".join(lines) + "\n```\n"
+
+
+def following(name: str, text: str) -> str:
+    """The line that says where to read on, for pages of results and the changelog; all other pages have their own."""
+    if "**Next:**" in text:
+        return ""
+    if name == SCOREBOARD:
+        line = "[how a claim is judged](../verdicts.md), or [reproduce a figure](../how-to/reproduce-a-figure.md)."
+    elif name.startswith("docs/results/"):
+        line = "[reproduce a figure](../how-to/reproduce-a-figure.md), or go back to the [scoreboard](README.md)."
+    elif name == "CHANGELOG.md":
+        line = "[install Clearway](docs/start/install.md), or [contribute](CONTRIBUTING.md)."
+    else:
+        return ""
+    return f"\n**Next:** {line}\n"
 
 
 def children(root: Path, name: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ mod planner;
 mod results;
 mod scenario;
 mod stage;
+mod stepped;
 
 use pyo3::prelude::*;
 
@@ -32,6 +33,8 @@ mod _clearway {
     use crate::scenario::{Progress, Scenario};
     #[pymodule_export]
     use crate::stage::Stage;
+    #[pymodule_export]
+    use crate::stepped::Stepped;
 
     use super::*;
 

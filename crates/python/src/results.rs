@@ -73,15 +73,8 @@ impl Results {
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let summary = &self.summary;
-        let ended = match summary.ended {
-            sim::Ended::Complete => "complete",
-            sim::Ended::Stopped => "stopped",
-            sim::Ended::Stalled => "stalled",
-            sim::Ended::Deadlocked => "deadlocked",
-            sim::Ended::Interrupted => "interrupted",
-        };
         let dict = PyDict::new(py);
-        dict.set_item("ended", ended)?;
+        dict.set_item("ended", summary.ended.name())?;
         dict.set_item("simulated_s", summary.end.as_secs_f64())?;
         dict.set_item("flows_started", summary.flows_started)?;
         dict.set_item("flows_completed", summary.flows_completed)?;
@@ -198,6 +191,13 @@ impl Trace {
 #[pyclass(frozen, module = "clearway._clearway")]
 pub struct Table {
     source: Source,
+}
+
+impl Table {
+    /// A table in memory.
+    pub fn of(table: sim::Table) -> Table {
+        Table { source: Source::Table(Arc::new(table)) }
+    }
 }
 
 #[pymethods]

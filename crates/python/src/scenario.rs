@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// The least time between two visits to Python, which handle signals and call the progress callback.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+pub const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// The number of rows of flows or samples that leave memory together.
 const PART_ROWS: usize = 1 << 16;
@@ -269,7 +269,7 @@ impl sim::Spool for Folder {
 
 /// Returns the wall-clock time, which decides when Python is visited and nothing else.
 #[expect(clippy::disallowed_methods, reason = "the times of visits to Python can't change a result")]
-fn now() -> Instant {
+pub fn now() -> Instant {
     Instant::now()
 }
 

@@ -24,8 +24,8 @@ pub mod traffic;
 
 pub use estimate::{EntryEstimate, Estimate, SeriesEstimate};
 pub use metrics::{
-    Column, Ended, FlowCounts, Measured, Results, Rows, ShimSummary, Spool, Spooled, Store, Summary, Table,
-    Values, WindowEnd,
+    Column, Described, Ended, FlowCounts, Measured, Results, Rows, ShimSummary, Spool, Spooled, Store,
+    Summary, Table, Values, WindowEnd,
 };
 pub use partition::{Partition, PartitionSummary};
 pub use simulation::{

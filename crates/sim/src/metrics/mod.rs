@@ -11,7 +11,7 @@ pub use ports::port_table;
 pub use record::{Record, flow_table};
 pub use rows::{Rows, Spool, Store};
 pub use sampler::Sampler;
-pub use table::{Column, Table, Values};
+pub use table::{Column, Described, Table, Values};
 pub use window::{FlowCounts, Measured, Window, WindowEnd};
 
 use crate::net::FlowControlSummary;
@@ -107,6 +107,19 @@ pub enum Ended {
     Deadlocked,
     /// The caller ended the run; the results cover the part that was simulated.
     Interrupted,
+}
+
+impl Ended {
+    /// The name of the reason in summaries.
+    pub fn name(self) -> &'static str {
+        match self {
+            Ended::Complete => "complete",
+            Ended::Stopped => "stopped",
+            Ended::Stalled => "stalled",
+            Ended::Deadlocked => "deadlocked",
+            Ended::Interrupted => "interrupted",
+        }
+    }
 }
 
 impl Results {

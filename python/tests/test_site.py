@@ -1,0 +1,68 @@
+"""The site: every page has its place, says where to read on, and those of protocols have one shape."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "tools" / "website"))
+import split
+import stage
+
+PROTOCOLS = sorted(set((REPOSITORY / "docs" / "protocols").glob("*.md")) - {REPOSITORY / "docs/protocols/README.md"})
+SHAPE = ["What it is", "How it works", "Parameters", "Deviations", "Readings"]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The pages as Sphinx takes them, by their paths on the site."""
+    out = tmp_path_factory.mktemp("pages")
+    stage.stage(REPOSITORY, out)
+    return {str(path.relative_to(out)): path.read_text("utf-8") for path in out.rglob("*.md")}
+
+
+def test_every_page_says_where_to_read_on(pages: dict[str, str]) -> None:
+    silent = [
+        name for name, text in pages.items() if not re.search(r"^(\*\*Next:\*\*|#+ .*\bnext\b)", text, flags=re.M)
+    ]
+    assert silent == []
+
+
+def test_every_protocol_has_a_page_of_the_same_shape() -> None:
+    assert len(PROTOCOLS) == 22
+    for path in PROTOCOLS:
+        assert re.findall(r"^## (.*)$", path.read_text("utf-8"), flags=re.MULTILINE) == SHAPE, path.name
+
+
+def test_a_page_for_each_table_has_the_anchors_of_the_whole_page(pages: dict[str, str]) -> None:
+    places = split.anchors((REPOSITORY / stage.SPLIT).read_text("utf-8"))
+    assert places["topology"] == ("scenario/topology.md", "topology")
+    assert places["kind--file-1"] == ("scenario/traffic.md", "kind--file")
+    for anchor, (page, there) in places.items():
+        headings = re.findall(r"^#+ (.*)$", pages[page], flags=re.MULTILINE)
+        slugs = [split.slug(heading) for heading in headings]
+        assert there in slugs or re.sub(r"-\d+$", "", there) in slugs, anchor
+
+
+def test_links_of_the_repository_become_those_of_the_site(pages: dict[str, str]) -> None:
+    assert "(../scenario/index.md)" in pages["reference/index.md"]
+    assert "(../project/changes.md)" in pages["project/index.md"] or "(changes.md)" in pages["project/index.md"]
+    for name, text in pages.items():
+        for link in re.findall(r"\]\(([^)#\s]+\.md)[^)]*\)", stage.FENCE.sub("", text)):
+            found = (Path(name).parent / link).as_posix()
+            assert os.path.normpath(found) in pages, f"{name} links to {link}"
+
+
+def test_the_citation_has_what_citation_files_need() -> None:
+    citation = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text("utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= set(citation)
+    assert citation["authors"][0]["name"]
+    cargo = (REPOSITORY / "Cargo.toml").read_text("utf-8")
+    assert f'version = "{citation["version"]}"' in cargo
+    assert f'license = "{citation["license"]}"' in cargo
