@@ -144,7 +144,9 @@ def test_the_two_runs_of_a_comparison_stand_side_by_side(tmp_path: Path) -> None
 
 def test_three_runs_of_a_scenario_stand_each_for_itself(tmp_path: Path) -> None:
     clearway.compare(SMALL, ["expresspass", "dctcp", "dcqcn"]).save(tmp_path / "three")
-    assert [len(scene.sides) for scene in opened([tmp_path / "three"], Asked()).scenes] == [1, 1, 1]
+    scenes = opened([tmp_path / "three"], Asked()).scenes
+    assert [len(scene.sides) for scene in scenes] == [1, 1, 1]
+    assert {scene.name for scene in scenes} == {str(path) for path in (tmp_path / "three").iterdir()}
 
 
 def test_a_changed_run_has_no_hash_to_compare_with(small: Path, tmp_path: Path) -> None:

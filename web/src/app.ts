@@ -112,8 +112,18 @@ export class App {
       this.#topbar.element,
       this.#playbar.element,
       this.#editor.element,
-      h("div", { class: "scene" }, this.#guide.element, h("div", { class: "picture" }, h("div", { class: "panes" }, ...this.panes.map((pane) => pane.element)), this.#legend.element)),
-      h("div", { class: "details" }, this.#panel.element, this.#flows.element),
+      h(
+        "div",
+        { class: "scene" },
+        this.#guide.element,
+        h(
+          "div",
+          { class: "picture" },
+          h("div", { class: "panes" }, ...this.panes.map((pane) => pane.element)),
+          this.#legend.element,
+          h("div", { class: "details" }, this.#panel.element, this.#flows.element),
+        ),
+      ),
       this.#help,
       this.#status,
     );
@@ -137,7 +147,7 @@ export class App {
   }
 
   #scene(name: string): Scene {
-    return this.#scenes.find((one) => one.name === name || one.name === `lessons/${name}`) ?? this.#scenes[0]!;
+    return this.#scenes.find((one) => one.name === name) ?? this.#scenes[0]!;
   }
 
   /** The view with which a scene begins. */
@@ -218,9 +228,9 @@ export class App {
   }
 
   async #lesson(lesson: Lesson): Promise<void> {
-    const scene = this.#scene(lesson.scenario);
+    const scene = this.#scene(`lessons/${lesson.scenario}`);
     const begin = this.#begin(scene);
-    this.#learn(true);
+    this.#guide.element.hidden = false;
     this.#guide.show(lesson.name);
     await this.open(
       {

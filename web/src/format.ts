@@ -9,6 +9,7 @@ function scaled(value: number, steps: readonly [number, string][]): string {
 
 /** Three significant digits, without an exponent up to a million. */
 export function significant(value: number): string {
+  if (!Number.isFinite(value)) return "–";
   if (value === 0) return "0";
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
   return value.toLocaleString("en", { maximumFractionDigits: Math.min(digits, 6) });

@@ -1,12 +1,13 @@
 /** The lessons: a scene, what to look at, and a few sentences, from docs/lessons. */
 
 import { h } from "./dom.ts";
+import { parseTime } from "./format.ts";
 
 export interface Lesson {
   readonly name: string;
   readonly title: string;
   readonly order: number;
-  /** Name of the scene in the gallery, `lessons/...` or a shipped one. */
+  /** Name of a file in the folder `scenarios/lessons`, without its ending. */
   readonly scenario: string;
   readonly left: string | null;
   readonly right: string | null;
@@ -42,16 +43,16 @@ export function parseLesson(name: string, page: string): Lesson | null {
   const text = (key: string) => fields.get(key) || null;
   const scenario = text("scenario");
   if (!scenario) return null;
-  const speed = Number.parseFloat((text("speed") ?? "").replaceAll(",", ""));
+  const speed = parseTime((text("speed") ?? "").replace(/\/s$/, ""));
   return {
     name,
     title: text("title") ?? name,
     order: Number(text("order") ?? 0),
-    scenario: scenario.replace(/^(\.\.\/)*(scenarios\/)?/, "").replace(/\.toml$/, ""),
+    scenario: scenario.replace(/\.toml$/, ""),
     left: text("left"),
     right: text("right"),
     start: text("start") ?? "0us",
-    speed: Number.isFinite(speed) ? speed : null,
+    speed: speed === null ? null : speed / 1e6,
     watch: text("watch"),
     body: found[2]!.replace(/^\s*# .*\n/, "").trim(),
   };

@@ -15,6 +15,7 @@ pub struct Progress {
     ended: Option<&'static str>,
     events: u64,
     link_transmissions: u64,
+    cnps: u64,
     flows_started: u64,
     flows_completed: u64,
 }
@@ -28,6 +29,7 @@ impl Progress {
             ended: simulation.ended().map(word),
             events: progress.events,
             link_transmissions: progress.link_transmissions,
+            cnps: progress.cnps,
             flows_started: progress.flows_started,
             flows_completed: progress.flows_completed,
         }

@@ -198,6 +198,19 @@ fn flows_that_finish_are_told_once_and_in_full() {
 }
 
 #[test]
+fn congestion_notifications_are_counted_while_the_run_goes_on() {
+    let mut stage = opened(INCAST, Some("dcqcn"));
+    let half = ask(&mut stage, json!({"op": "advance", "run": 0, "until_ps": 300_000_000}))["cnps"]
+        .as_u64()
+        .unwrap();
+    let end =
+        ask(&mut stage, json!({"op": "advance", "run": 0, "events": u64::MAX}))["cnps"].as_u64().unwrap();
+    let result = ask(&mut stage, json!({"op": "result", "run": 0}));
+    assert!(0 < half && half <= end, "{half} and {end}");
+    assert_eq!(result["summary"]["cnps"].as_u64(), Some(end));
+}
+
+#[test]
 fn the_layout_names_the_network_and_its_limits() {
     let mut stage = Stage::new(None);
     let request =

@@ -76,6 +76,7 @@ def demo(scenarios: Path | None, out: Path, quick: bool) -> int:
     from clearway.bars import progress_bar
     from clearway.comparison import save
     from clearway.report import write_page
+    from clearway.report.live import live
     from clearway.runner import load_scenario, simulate
 
     wanted = list(jobs(quick))
@@ -92,8 +93,9 @@ def demo(scenarios: Path | None, out: Path, quick: bool) -> int:
             if run.interrupted:
                 break
     board = board_html(Path("docs") / "results" / "data")
-    page = write_page(runs, out / "report" / "index.html", title="ExpressPass against DCTCP", more=board)
     saved = save({job.folder: run for job, run in zip(wanted, runs, strict=False)}, target, results, force=False)
+    page = out / "report" / "index.html"
+    write_page(runs, page, title="ExpressPass against DCTCP", more=board, live=live([saved], page))
     show(runs)
     notes().print(f"Results: {saved}\nReport:  {page} (open it in a browser)", markup=False)
     return INTERRUPTED if runs[-1].interrupted else 0

@@ -40,7 +40,7 @@ def report(runs: tuple[Path, ...], out: Path, title: str, quiet: bool) -> None:
     from clearway.result import load
     from clearway.sweeps.result import is_sweep, load_sweep
 
-    found, sweeps = [], []
+    found, folders, sweeps = [], [], []
     for path in runs:
         if not path.is_dir():
             found_there = "is a file" if path.exists() else "there is no such folder"
@@ -52,6 +52,7 @@ def report(runs: tuple[Path, ...], out: Path, title: str, quiet: bool) -> None:
         if not inside:
             raise _clearway.Error(f"{path}: there are no results in this folder")
         found += inside
-    found = list(dict.fromkeys(found))
-    write_page([load(path) for path in found], out, title=title, sweeps=sweeps, live=live(found, out))
+        folders.append(path)
+    loaded = [load(path) for path in dict.fromkeys(found)]
+    write_page(loaded, out, title=title, sweeps=sweeps, live=live(folders, out))
     notes(quiet=quiet).print(f"Report: {out}", markup=False)

@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 
 from clearway._clearway import Error
+from clearway.folder import find_runs
 from clearway.page_file import write_text
 from clearway.view import bundle
 from clearway.view.sources import Asked, opened
@@ -19,28 +20,30 @@ RUNS_MAX = 50
 HOSTS_MAX = 1000
 
 
-def live(runs: Sequence[Path], out: Path) -> str:
+def live(folders: Sequence[Path], out: Path) -> str:
     """Writes the live page of the runs in some folders beside the report `out`, and returns the HTML that leads there.
 
     Without the bundle of the live page, for many runs, for large networks, and where a file is gone that a scenario
     names, the HTML says which command shows them.
     """
-    if not runs:
+    if not folders:
         return ""
-    if file := written(runs, out):
+    if file := written(folders, out):
         where = f'<a href="{escape(file.name)}">{escape(file.name)}</a> simulates these runs again in the browser'
     else:
-        command = shlex.join(["clearway", "view", *map(str, runs)]) if len(runs) <= RUNS_MAX else "clearway view RUN"
-        where = f"<code>{escape(command)}</code> simulates {'them' if len(runs) > 1 else 'the run'} again"
-    return f"<p>See it live: {where}, packet by packet, and compares the hash.</p>"
+        command = shlex.join(["clearway", "view", *map(str, folders)])
+        where = f"<code>{escape(command)}</code> simulates these runs again"
+    return f"<p>See it live: {where}, packet by packet, and compares the hashes.</p>"
 
 
-def written(runs: Sequence[Path], out: Path) -> Path | None:
-    """The live page of some runs, written beside a report; None where there can be none."""
-    if len(runs) > RUNS_MAX or not out.name or not bundle.is_there():
+def written(folders: Sequence[Path], out: Path) -> Path | None:
+    """The live page of the runs in some folders, written beside a report; None where there can be none."""
+    if not out.name or not bundle.is_there():
+        return None
+    if sum(len(find_runs(path)) for path in folders) > RUNS_MAX:
         return None
     try:
-        found = opened(runs, Asked())
+        found = opened(folders, Asked())
     except Error:
         return None
     if found.hosts > HOSTS_MAX:

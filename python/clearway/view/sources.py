@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,19 +59,26 @@ class Opened:
 
 
 def opened(paths: Sequence[Path], asked: Asked) -> Opened:
-    """Reads scenario files and result folders as scenes; two runs of a scenario stand side by side."""
+    """Reads scenario files and result folders as scenes; two runs of a scenario stand side by side.
+
+    The page tells scenes apart by their names, so scenes of one name are named for their file or folder.
+    """
     found = Opened()
+    scenes: list[tuple[Path, Scene]] = []
     recorded: dict[str, list[Recorded]] = {}
-    for path in paths:
+    for path in dict.fromkeys(paths):
         if path.is_dir():
             for run in runs_in(path):
-                recorded.setdefault(run.name, []).append(run)
+                runs = recorded.setdefault(run.name, [])
+                runs += [run] if run not in runs else []
         else:
-            found.scenes.append(of_file(path, asked, found))
+            scenes.append((path, of_file(path, asked, found)))
     for name, runs in recorded.items():
         together = [runs] if len(runs) == SIDES and not asked.transports else [[run] for run in runs]
-        found.scenes += [of_runs(name, each, asked, found) for each in together]
+        scenes += [(each[0].path, of_runs(name, each, asked, found)) for each in together]
         found.interrupted += [run.path for run in runs if run.expected is None]
+    names = [scene.name for _, scene in scenes]
+    found.scenes = [replace(scene, name=str(path)) if names.count(scene.name) > 1 else scene for path, scene in scenes]
     return found
 
 

@@ -97,6 +97,8 @@ export interface Progress {
   ended: Ended | null;
   events: number;
   link_transmissions: number;
+  /** Congestion notification packets sent, by receivers and by switches. */
+  cnps: number;
   flows_started: number;
   flows_completed: number;
 }

@@ -22,6 +22,28 @@ export interface Listener {
   failed(error: unknown): void;
 }
 
+/** What the time of an answer depends on: the length of the step, or a page and a machine that have much else to do. */
+class Cost {
+  #steps = 0;
+  #times = 0;
+  #squares = 0;
+  #products = 0;
+
+  /** Takes a step and its time in ms; answers with the share of the time that goes with the length of steps, 0 to 1. */
+  share(step: number, took: number): number {
+    const blend = (mean: number, value: number) => (mean === 0 ? value : 0.85 * mean + 0.15 * value);
+    this.#steps = blend(this.#steps, step);
+    this.#times = blend(this.#times, took);
+    this.#squares = blend(this.#squares, step * step);
+    this.#products = blend(this.#products, step * took);
+    const variance = this.#squares - this.#steps ** 2;
+    // Steps of one length tell nothing; shorter ones are tried then.
+    if (variance < 0.01 * this.#steps ** 2) return 1;
+    const slope = (this.#products - this.#steps * this.#times) / variance;
+    return Math.min(1, Math.max(0, (slope * step) / took));
+  }
+}
+
 export class Player {
   /** The instant that is shown, in ps. */
   now = 0;
@@ -39,6 +61,7 @@ export class Player {
   #isWorking = false;
   #wall = 0;
   #longest = Number.POSITIVE_INFINITY;
+  #cost = new Cost();
   readonly #listener: Listener;
 
   constructor(listener: Listener) {
@@ -77,6 +100,7 @@ export class Player {
     this.#playing = false;
     this.#stops = [];
     this.#longest = Number.POSITIVE_INFINITY;
+    this.#cost = new Cost();
     this.now = 0;
     this.reached = null;
   }
@@ -163,11 +187,12 @@ export class Player {
     });
   }
 
-  /** Learns how long a step may be. */
+  /** Learns how long a step may be: shorter if that makes the answer come sooner, and else longer again. */
   #pace(step: number, wanted: number, took: number): void {
-    if (took > PATIENCE_MS) this.#longest = Math.max(1, step * Math.max(0.5, PATIENCE_MS / took));
+    const share = this.#cost.share(step, took);
+    if (took > PATIENCE_MS && share > 0.5) this.#longest = Math.max(1, step * Math.max(0.5, PATIENCE_MS / took));
     else if (this.#longest < wanted) this.#longest *= 1.15;
-    this.reached = this.#longest < wanted ? (step / 1e3 / Math.max(took, 16.7)) : null;
+    this.reached = this.#longest < wanted ? step / 1e3 / Math.max(took, 16.7) : null;
   }
 
   #mark(): void {

@@ -53,7 +53,7 @@ export class Side {
   }
 
   static #begun(): Progress {
-    return { now_ps: 0, ended: null, events: 0, link_transmissions: 0, flows_started: 0, flows_completed: 0 };
+    return { now_ps: 0, ended: null, events: 0, link_transmissions: 0, cnps: 0, flows_started: 0, flows_completed: 0 };
   }
 
   /** Opens a run; the engine's refusal of the scenario is thrown. */
@@ -118,13 +118,13 @@ export class Side {
 
   /** Sums of the counters of all ports. */
   counters(): Counters {
-    const { marks, drops, creditDrops, pauses, cnps, sentCredits, queueBytes } = this.frame.ports;
+    const { marks, drops, creditDrops, pauses, sentCredits, queueBytes } = this.frame.ports;
     return {
       marks: sum(marks),
       drops: sum(drops),
       creditDrops: sum(creditDrops),
       pauses: sum(pauses),
-      cnps: sum(cnps),
+      cnps: this.progress.cnps,
       credits: this.#hostPorts.reduce((total, port) => total + sentCredits[port]!, 0),
       queued: sum(queueBytes),
     };

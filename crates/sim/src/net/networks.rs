@@ -210,6 +210,11 @@ impl Networks {
         self.parts.iter().map(|net| net.launched).sum()
     }
 
+    /// The number of congestion notification packets that entered the network.
+    pub fn cnps(&self) -> u64 {
+        self.parts.iter().map(|net| net.books.cnps).sum()
+    }
+
     /// The time at which a packet last left the network, or an end came to need nothing more.
     pub fn left_at(&self) -> Time {
         self.parts.iter().map(|net| net.left_at).max().unwrap_or(Time::ZERO)

@@ -20,6 +20,7 @@ impl Simulation {
             stop: self.model.stop,
             events: self.events(),
             link_transmissions: self.nets.launched(),
+            cnps: self.nets.cnps(),
             flows_started: (self.journal.len() + wrote) as u64,
             flows_completed: self.journal.completed + delivered as u64,
             flows_expected: self.model.traffic.iter().map(|traffic| traffic.pattern.expected()).sum(),

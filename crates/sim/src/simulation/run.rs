@@ -43,6 +43,8 @@ pub struct Progress {
     pub events: u64,
     /// The number of packets put on links, those included whose turn at a port is known but has yet to come.
     pub link_transmissions: u64,
+    /// The number of congestion notification packets sent.
+    pub cnps: u64,
     /// The number of flows or messages started.
     pub flows_started: u64,
     /// The number of flows or messages delivered in full.
