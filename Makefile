@@ -104,9 +104,11 @@ $(TARGET)/web/clearway.html: $(ENGINE) web/node_modules/.built $(PAGE) $(RUST)
 	cd web && CLEARWAY_ENGINE="$(abspath $(ENGINE))" npm run --silent build -- --outDir "$(abspath $(@D))" --logLevel warn
 	@touch $@
 
+# Functions that ask to be inlined are copied only where they are small: that is a twentieth of the engine's size.
 $(ENGINE): $(RUST)
 	@tools/check-web
-	cargo build --profile web --locked --quiet -p clearway-web --target wasm32-unknown-unknown
+	CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="-C llvm-args=-inlinehint-threshold=50" \
+	  cargo build --profile web --locked --quiet -p clearway-web --target wasm32-unknown-unknown
 	@touch $@
 
 web/node_modules/.built: web/package-lock.json

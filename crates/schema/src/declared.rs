@@ -27,7 +27,15 @@ pub trait Declared: Clone + fmt::Debug + Sized {
     ///
     /// # Errors
     /// No field has that name, or the value is not one for it.
-    fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<(), Error>;
+    fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<(), Error> {
+        self.set_value(name, &value.into())
+    }
+
+    /// Sets one field, as [`Declared::set`].
+    ///
+    /// # Errors
+    /// As of [`Declared::set`].
+    fn set_value(&mut self, name: &str, value: &Value) -> Result<(), Error>;
 
     /// All fields that users see with their values in TOML. Absent values are left out.
     fn write(&self) -> Vec<(&'static str, String)>;
@@ -50,9 +58,18 @@ pub struct Profile {
     pub values: &'static [(&'static str, &'static str)],
 }
 
+/// Reads a default or a limit.
+#[inline(never)]
+fn of_source<T: Field>(text: &str) -> T {
+    T::read(&Value::from(text)).expect("values in the source are valid")
+}
+
 /// Reads a value for the field `spec` and holds it against the limits. `None` stands for a value that was not given.
+///
+/// This code, and that which follows, is there once for each type of values. Copies in each of the many sets would make
+/// programs larger and nothing faster.
+#[inline(never)]
 pub fn read_field<T: Field>(spec: &'static Spec, given: Option<&Value>) -> Result<T, Error> {
-    let of_source = |text: &str| T::read(&Value::from(text)).expect("values in the source are valid");
     let Some(value) = given else {
         if spec.default == REQUIRED {
             return Err(Error::Missing { name: spec.name, kind: (spec.kind)() });
@@ -73,6 +90,12 @@ pub fn read_field<T: Field>(spec: &'static Spec, given: Option<&Value>) -> Resul
     Ok(read)
 }
 
+/// Adds a field with its value in TOML to a list; an absent value is left out.
+#[inline(never)]
+pub fn write_field<T: Field>(written: &mut Vec<(&'static str, String)>, name: &'static str, field: &T) {
+    written.extend(field.write().map(|value| (name, value)));
+}
+
 /// Reads the fields of a set in their order, for the code that [`declare!`](crate::declare!) writes.
 pub struct Reader<'a, 'v> {
     parts: std::slice::Iter<'static, Part>,
@@ -87,6 +110,7 @@ impl<'a, 'v> Reader<'a, 'v> {
     }
 
     /// Reads the next field that the set declares itself.
+    #[inline(never)]
     pub fn field<T: Field>(&mut self) -> Result<T, Error> {
         loop {
             if let Some(spec) = self.own.next() {
@@ -100,6 +124,7 @@ impl<'a, 'v> Reader<'a, 'v> {
     }
 
     /// Reads the next set that is included. Fields that users don't see have their defaults.
+    #[inline(never)]
     pub fn group<T: Declared>(&mut self) -> Result<T, Error> {
         let group: &Group = loop {
             match self.parts.next() {

@@ -96,18 +96,18 @@ macro_rules! declare {
         // The allowances are for a set without fields, and for one without groups.
         #[allow(unused_mut, unused_variables)]
         impl $crate::Declared for $Name {
-            const DOC: &'static str = concat!($($doc),+);
+            const DOC: &'static str = $crate::told(concat!($($doc),+));
             const PARTS: &'static [$crate::Part] = &[
                 $crate::Part::Own(&[$($crate::Spec {
                     name: stringify!($field),
-                    doc: concat!($($field_doc),+),
+                    doc: $crate::told(concat!($($field_doc),+)),
                     kind: <$Type as $crate::Field>::kind,
-                    forms: <$Type as $crate::Field>::forms,
+                    forms: $crate::forms_of::<$Type>(),
                     default: $crate::declare!(@default $default),
                     min: concat!($($min)?),
                     max: concat!($($max)?),
                     unit: concat!($($unit)?),
-                    source: concat!($($source)?),
+                    source: $crate::told(concat!($($source)?)),
                 }),*]),
                 $(
                     $crate::Part::Group($crate::Group {
@@ -115,21 +115,21 @@ macro_rules! declare {
                         shown: $crate::declare!(@shown $($($shown)+)?),
                         changes: &[$($($crate::Change {
                             name: stringify!($changed),
-                            doc: concat!($($new_doc),*),
+                            doc: $crate::told(concat!($($new_doc),*)),
                             default: concat!($($new)?),
-                            source: concat!($($new_source)?),
+                            source: $crate::told(concat!($($new_source)?)),
                         }),+)?],
                     }),
                     $crate::Part::Own(&[$($crate::Spec {
                         name: stringify!($late),
-                        doc: concat!($($late_doc),+),
+                        doc: $crate::told(concat!($($late_doc),+)),
                         kind: <$Late as $crate::Field>::kind,
-                        forms: <$Late as $crate::Field>::forms,
+                        forms: $crate::forms_of::<$Late>(),
                         default: $crate::declare!(@default $late_default),
                         min: concat!($($late_min)?),
                         max: concat!($($late_max)?),
                         unit: concat!($($late_unit)?),
-                        source: concat!($($late_source)?),
+                        source: $crate::told(concat!($($late_source)?)),
                     }),*]),
                 )*
             ];
@@ -149,18 +149,17 @@ macro_rules! declare {
                 })
             }
 
-            fn set(&mut self, name: &str, value: impl Into<$crate::Value>) -> Result<(), $crate::Error> {
-                let value = value.into();
+            fn set_value(&mut self, name: &str, value: &$crate::Value) -> Result<(), $crate::Error> {
                 let Some(spec) = Self::SPECS.iter().find(|spec| spec.name == name) else {
                     return Err(Self::unknown(name));
                 };
                 match name {
-                    $(stringify!($field) => self.$field = $crate::read_field(spec, Some(&value))?,)*
-                    $($(stringify!($late) => self.$late = $crate::read_field(spec, Some(&value))?,)*)*
+                    $(stringify!($field) => self.$field = $crate::read_field(spec, Some(value))?,)*
+                    $($(stringify!($late) => self.$late = $crate::read_field(spec, Some(value))?,)*)*
                     _ => {
                         let mut groups = $crate::groups(Self::PARTS);
                         $(if groups.next().is_some_and(|group| group.shows(name)) {
-                            return $crate::Declared::set(&mut self.$group, name, value);
+                            return $crate::Declared::set_value(&mut self.$group, name, value);
                         })*
                     }
                 }
@@ -170,10 +169,10 @@ macro_rules! declare {
             fn write(&self) -> Vec<(&'static str, String)> {
                 let mut groups = $crate::groups(Self::PARTS);
                 let mut written = Vec::new();
-                $(written.extend($crate::Field::write(&self.$field).map(|value| (stringify!($field), value)));)*
+                $($crate::write_field(&mut written, stringify!($field), &self.$field);)*
                 $(
                     written.extend(groups.next().into_iter().flat_map(|group| group.write(&self.$group)));
-                    $(written.extend($crate::Field::write(&self.$late).map(|value| (stringify!($late), value)));)*
+                    $($crate::write_field(&mut written, stringify!($late), &self.$late);)*
                 )*
                 written
             }

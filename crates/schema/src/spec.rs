@@ -1,10 +1,25 @@
 //! The description of fields, and the inclusion of the fields of one set in another. All of it is computed by the
 //! compiler: an include that names a field which its group lacks does not compile.
 
+use crate::field::Field;
 use crate::form::Form;
 
 /// The default of a field that must be given.
 pub const REQUIRED: &str = "required";
+
+/// True where only scenarios are read: the page in the browser writes no reference, and everybody who opens it loads every
+/// byte of it.
+const READS_ALONE: bool = cfg!(target_family = "wasm");
+
+/// A text of the reference, which is left out where nobody can read it.
+pub const fn told(text: &'static str) -> &'static str {
+    if READS_ALONE { "" } else { text }
+}
+
+/// The forms in which values of a type may be written, which are left out likewise.
+pub const fn forms_of<T: Field>() -> fn() -> Vec<Form> {
+    if READS_ALONE { Vec::new } else { T::forms }
+}
 
 /// The description of one field.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,6 @@ use crate::run::Run;
 use clearway_sim::scenario::{Overrides, Scenario};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// The most runs that are open at once.
 const RUNS: usize = 8;
@@ -94,7 +93,7 @@ impl Stage {
         let taken = self.runs.values().map(Run::memory_bytes).fold(0, u64::saturating_add);
         let memory = self.memory.map(|memory| memory.saturating_sub(taken));
         let overrides = Overrides { transport, seed, set, memory, disk: None };
-        let mut scenario = Scenario::parse(&text, &name, Path::new(""), &overrides)?;
+        let mut scenario = Scenario::parse(&text, &name, &self.files, &overrides)?;
         // A text that does not name itself has the name of its file.
         if scenario.name == UNNAMED {
             scenario.name = name;

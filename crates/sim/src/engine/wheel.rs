@@ -314,6 +314,29 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_next_is_known_when_the_wheel_turns_to_a_bucket() {
+        let width = NEAR as u64;
+        let mut wheel = Wheel::new(Span::from_ps(width * width));
+        for (at, tag) in [(width, 0), (width + 1, 1), (2 * width, 2), (4 * width, 3)] {
+            wheel.push(Event::new(Time::from_ps(at), 0, EventKind::Wake(PortId(tag))));
+        }
+        let ats =
+            |events: &[Event]| events.iter().map(|event| event.at().as_ps() / width).collect::<Vec<_>>();
+        wheel.pop();
+        assert!(wheel.has_turned());
+        assert_eq!((ats(wheel.bucket_left()), ats(wheel.next_bucket())), (vec![1], vec![2]));
+        wheel.pop();
+        assert!(!wheel.has_turned());
+        wheel.pop();
+        assert!(wheel.has_turned());
+        assert_eq!(
+            (ats(wheel.bucket_left()), ats(wheel.next_bucket())),
+            (vec![], vec![]),
+            "one bucket is empty"
+        );
+    }
+
+    #[test]
     fn a_crowded_bucket_keeps_the_order_in_which_equal_events_were_scheduled() {
         // An unstable sort leaves short runs as they are; it reorders equal events among 200 of two times.
         let mut wheel = Wheel::new(Span::from_us(1));
