@@ -9,6 +9,8 @@ import type { Side } from "./side.ts";
 const PATIENCE_MS = 24;
 /** Frames that a long way to another time is made of, so that series have points on the way. */
 const PIECES = 40;
+/** The most pieces, also where the machine is busy with other things and each takes long. */
+const MOST_PIECES = 400;
 /** The simulated time of one step. */
 export const STEP_PS = 1e6;
 
@@ -165,7 +167,7 @@ export class Player {
         const next = Math.min(target, Math.round(this.now + piece));
         await this.#advance(next, next === target);
         const took = performance.now() - began;
-        if (took > 60) piece = Math.max(1, (piece * 60) / took);
+        if (took > 60) piece = Math.max(1, (target - start) / MOST_PIECES, (piece * 60) / took);
         this.#listener.seeking(target > start ? (this.now - start) / (target - start) : null);
       }
       this.#listener.seeking(null);
