@@ -47,6 +47,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 CASES = {
     "clearway r": ["report", "reproduce", "run"],
     "clearway run ": ["out/", "small.toml"],
+    "clearway view ": ["out/", "small.toml"],
+    "clearway view out/": ["out/small"],
+    "clearway view small.toml --transports dctcp,exp": ["dctcp,expresspass", "dctcp,expresspass-hotnets16"],
     "clearway run s": ["small.toml"],
     "clearway run small.toml --transport exp": ["expresspass", "expresspass-hotnets16"],
     "clearway compare small.toml --transports dctcp,exp": ["dctcp,expresspass", "dctcp,expresspass-hotnets16"],

@@ -209,3 +209,25 @@ test('a large network shows rates of links and its fastest flows', async () => {
   assert.ok(use > 0.1 && use < 1.05, `the busiest link is used ${use}`);
   await page.close();
 });
+
+test('each lesson opens its own scene with its sentences and the port to watch', async () => {
+  const page = await open(browser, '#scenario=dumbbell&left=dctcp&right=none');
+  await page.keyboard.press('l');
+  const titles = await page.locator('.lessons button').allTextContents();
+  assert.equal(titles.length, 6);
+  for (const title of titles) {
+    await page.locator('.lessons button', { hasText: title }).click();
+    await page.waitForFunction((one) => document.querySelector('.guide article h3').textContent === one, title);
+    await page.waitForFunction(() => document.querySelector('.panel h3').textContent.startsWith('Port '));
+    const [lesson, scenario, error] = await page.evaluate(() => [
+      window.clearway.view.lesson,
+      window.clearway.view.scenario,
+      document.querySelector('.note:not([hidden])')?.textContent ?? null,
+    ]);
+    assert.equal(error, null);
+    assert.equal(scenario, `lessons/${lesson}`);
+    await page.evaluate(() => window.clearway.select(null));
+  }
+  assert.deepEqual(page.errors, []);
+  await page.close();
+});

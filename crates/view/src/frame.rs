@@ -2,10 +2,12 @@
 //!
 //! All numbers are little-endian, and every column starts at a multiple of eight bytes.
 
-use clearway_sim::{FlowView, Packets, PortView, Simulation};
+use clearway_sim::{FlowView, Packets, Simulation};
 
 /// The first four bytes: "CWF1".
 const MAGIC: u32 = 0x3146_5743;
+/// The length of the header.
+const HEADER: usize = 64;
 /// Set in the flags of a frame if the run has ended.
 const ENDED: u32 = 1;
 /// Set in the flags of a frame whose packets were left out, since there are too many.
@@ -26,10 +28,9 @@ pub struct Parts {
     pub queued: bool,
 }
 
-/// What is read of a simulation for a frame, kept so that the next frame needs no memory of its own.
+/// What is read of a simulation for a frame, kept so that the next frame needs little memory of its own.
 #[derive(Default)]
 pub struct Camera {
-    ports: Vec<PortView>,
     packets: Packets,
     flows: Vec<FlowView>,
 }
@@ -37,9 +38,7 @@ pub struct Camera {
 impl Camera {
     /// Takes a frame.
     pub fn take(&mut self, run: u32, simulation: &mut Simulation, parts: Parts) -> Vec<u8> {
-        let Camera { ports, packets, flows } = self;
-        ports.clear();
-        ports.extend(simulation.ports());
+        let Camera { packets, flows } = self;
         packets.in_flight.clear();
         packets.queued.clear();
         if parts.packets || parts.queued {
@@ -54,114 +53,114 @@ impl Camera {
             packets.queued.clear();
         }
         flows.clear();
-        simulation.flows(|flow| flows.push(flow));
-        flows.retain(|flow| flow.row.is_some());
+        simulation.flows(|flow| flows.extend(flow.row.is_some().then_some(flow)));
         flows.sort_unstable_by_key(|flow| flow.row);
 
         let progress = simulation.progress();
         let ended = if simulation.ended().is_some() { ENDED } else { 0 };
         let left_out = if is_too_much { LEFT_OUT } else { 0 };
-        let mut out = Columns::new(
-            ports.len() * 64 + (packets.in_flight.len() + packets.queued.len()) * 32 + flows.len() * 48,
-        );
-        for word in [MAGIC, run] {
-            out.u32(word);
-        }
-        out.f64(progress.now.as_ps() as f64);
-        let counts = [ports.len(), packets.in_flight.len(), packets.queued.len(), flows.len()];
-        for word in counts.map(|count| count as u32).into_iter().chain([ended | left_out, 0]) {
-            out.u32(word);
-        }
-        for number in [progress.events as f64, progress.link_transmissions as f64, 0.0] {
-            out.f64(number);
-        }
-        out.ports(ports);
+        let ports = simulation.ports().len();
+        let counts = [ports, packets.in_flight.len(), packets.queued.len(), flows.len()];
+        let mut out =
+            Bytes(Vec::with_capacity(4096 + 64 * ports + 32 * (counts[1] + counts[2]) + 48 * counts[3]));
+        let header = out.table(1, [4, 4, 8, 4, 4, 4, 4, 4, 4, 8, 8, 8]);
+        let words = [(0, MAGIC), (1, run), (7, ended | left_out)];
+        let counts = (3..).zip(counts.map(|count| count as u32));
+        words.into_iter().chain(counts).for_each(|(column, word)| out.u32(header[column], 0, word));
+        out.f64(header[2], 0, progress.now.as_ps() as f64);
+        out.f64(header[9], 0, progress.events as f64);
+        out.f64(header[10], 0, progress.link_transmissions as f64);
+        out.ports(simulation);
         out.packets(packets);
         out.flows(flows);
         out.0
     }
 }
 
-/// The bytes of a frame as they grow, column by column.
-struct Columns(Vec<u8>);
+/// The bytes of a frame.
+struct Bytes(Vec<u8>);
 
-impl Columns {
-    fn new(bytes: usize) -> Columns {
-        Columns(Vec::with_capacity(bytes + 1024))
+impl Bytes {
+    /// Adds a table of so many rows, whose columns have values of these sizes, and answers where the columns start. The
+    /// header is a table of one row without gaps.
+    fn table<const N: usize>(&mut self, rows: usize, sizes: [usize; N]) -> [usize; N] {
+        let mut end = self.0.len();
+        let starts = sizes.map(|size| {
+            let start = end;
+            end += size * rows;
+            end = if start < HEADER { end } else { end.next_multiple_of(8) };
+            start
+        });
+        self.0.resize(end, 0);
+        starts
     }
 
-    fn u32(&mut self, number: u32) {
-        self.0.extend_from_slice(&number.to_le_bytes());
+    fn u8(&mut self, column: usize, row: usize, number: u8) {
+        self.0[column + row] = number;
     }
 
-    fn f64(&mut self, number: f64) {
-        self.0.extend_from_slice(&number.to_le_bytes());
+    fn u32(&mut self, column: usize, row: usize, number: u32) {
+        self.0[column + 4 * row..][..4].copy_from_slice(&number.to_le_bytes());
     }
 
-    /// Adds a column, of which each row gives so many bytes.
-    fn column<T, const N: usize>(&mut self, rows: &[T], value: impl Fn(&T) -> [u8; N]) {
-        let start = self.0.len();
-        self.0.resize((start + rows.len() * N).next_multiple_of(8), 0);
-        for (place, row) in self.0[start..].chunks_exact_mut(N).zip(rows) {
-            place.copy_from_slice(&value(row));
+    /// Writes a count, which stays at the largest number of 32 bits once it reaches it.
+    fn count(&mut self, column: usize, row: usize, number: u64) {
+        self.u32(column, row, u32::try_from(number).unwrap_or(u32::MAX));
+    }
+
+    fn f64(&mut self, column: usize, row: usize, number: f64) {
+        self.0[column + 8 * row..][..8].copy_from_slice(&number.to_le_bytes());
+    }
+
+    fn ports(&mut self, simulation: &Simulation) {
+        let ports = simulation.ports();
+        let at = self.table(ports.len(), [4, 4, 8, 8, 8, 4, 4, 4, 4, 4, 1]);
+        for (row, port) in ports.enumerate() {
+            self.count(at[0], row, port.queue_bytes);
+            self.count(at[1], row, port.credit_queue_bytes);
+            self.f64(at[2], row, port.sent_bytes as f64);
+            self.f64(at[3], row, port.sent_data_bytes as f64);
+            self.f64(at[4], row, port.sent_credits as f64);
+            self.count(at[5], row, port.marks);
+            self.count(at[6], row, port.losses());
+            self.count(at[7], row, port.credit_drops());
+            self.count(at[8], row, port.pauses_sent);
+            self.count(at[9], row, port.cnps);
+            self.u8(at[10], row, bits([port.is_paused, !port.is_up, port.is_transmitting]));
         }
     }
 
-    fn u8s<T>(&mut self, rows: &[T], value: impl Fn(&T) -> u8) {
-        self.column(rows, |row| [value(row)]);
-    }
-
-    fn u32s<T>(&mut self, rows: &[T], value: impl Fn(&T) -> u32) {
-        self.column(rows, |row| value(row).to_le_bytes());
-    }
-
-    /// Adds a column of counts, which stay at the largest number of 32 bits once they reach it.
-    fn counts<T>(&mut self, rows: &[T], value: impl Fn(&T) -> u64) {
-        self.u32s(rows, |row| u32::try_from(value(row)).unwrap_or(u32::MAX));
-    }
-
-    fn f64s<T>(&mut self, rows: &[T], value: impl Fn(&T) -> f64) {
-        self.column(rows, |row| value(row).to_le_bytes());
-    }
-
-    fn ports(&mut self, ports: &[PortView]) {
-        self.counts(ports, |port| port.queue_bytes);
-        self.counts(ports, |port| port.credit_queue_bytes);
-        self.f64s(ports, |port| port.sent_bytes as f64);
-        self.f64s(ports, |port| port.sent_data_bytes as f64);
-        self.f64s(ports, |port| port.sent_credits as f64);
-        self.counts(ports, |port| port.marks);
-        self.counts(ports, PortView::losses);
-        self.counts(ports, PortView::credit_drops);
-        self.counts(ports, |port| port.pauses_sent);
-        self.counts(ports, |port| port.cnps);
-        self.u8s(ports, |port| bits([port.is_paused, !port.is_up, port.is_transmitting]));
-    }
-
     fn packets(&mut self, packets: &Packets) {
-        let moving = &packets.in_flight;
-        self.u32s(moving, |packet| packet.port.0);
-        self.u32s(moving, |packet| packet.flow.unwrap_or(NO_FLOW));
-        self.u32s(moving, |packet| packet.wire);
-        self.u8s(moving, |packet| packet.kind.index());
-        self.u8s(moving, |packet| bits([packet.is_marked, packet.is_retransmission, false]));
-        self.f64s(moving, |packet| packet.start.as_ps() as f64);
-        self.f64s(moving, |packet| packet.arrives.as_ps() as f64);
-        let queued = &packets.queued;
-        self.u32s(queued, |packet| packet.port.0);
-        self.u32s(queued, |packet| packet.flow.unwrap_or(NO_FLOW));
-        self.u32s(queued, |packet| packet.wire);
-        self.u8s(queued, |packet| packet.kind.index());
-        self.u8s(queued, |packet| bits([packet.is_marked, packet.is_retransmission, false]));
+        let at = self.table(packets.in_flight.len(), [4, 4, 4, 1, 1, 8, 8]);
+        for (row, packet) in packets.in_flight.iter().enumerate() {
+            self.u32(at[0], row, packet.port.0);
+            self.u32(at[1], row, packet.flow.unwrap_or(NO_FLOW));
+            self.u32(at[2], row, packet.wire);
+            self.u8(at[3], row, packet.kind.index());
+            self.u8(at[4], row, bits([packet.is_marked, packet.is_retransmission, false]));
+            self.f64(at[5], row, packet.start.as_ps() as f64);
+            self.f64(at[6], row, packet.arrives.as_ps() as f64);
+        }
+        let at = self.table(packets.queued.len(), [4, 4, 4, 1, 1]);
+        for (row, packet) in packets.queued.iter().enumerate() {
+            self.u32(at[0], row, packet.port.0);
+            self.u32(at[1], row, packet.flow.unwrap_or(NO_FLOW));
+            self.u32(at[2], row, packet.wire);
+            self.u8(at[3], row, packet.kind.index());
+            self.u8(at[4], row, bits([packet.is_marked, packet.is_retransmission, false]));
+        }
     }
 
     fn flows(&mut self, flows: &[FlowView]) {
-        self.u32s(flows, |flow| flow.row.unwrap_or(NO_FLOW));
-        self.f64s(flows, |flow| flow.size.map_or(f64::NAN, |size| size as f64));
-        self.f64s(flows, |flow| flow.delivered as f64);
-        self.f64s(flows, |flow| flow.window);
-        self.f64s(flows, |flow| flow.rate);
-        self.f64s(flows, |flow| flow.srtt * 1e12);
+        let at = self.table(flows.len(), [4, 8, 8, 8, 8, 8]);
+        for (row, flow) in flows.iter().enumerate() {
+            self.u32(at[0], row, flow.row.unwrap_or(NO_FLOW));
+            self.f64(at[1], row, flow.size.map_or(f64::NAN, |size| size as f64));
+            self.f64(at[2], row, flow.delivered as f64);
+            self.f64(at[3], row, flow.window);
+            self.f64(at[4], row, flow.rate);
+            self.f64(at[5], row, flow.srtt * 1e12);
+        }
     }
 }
 

@@ -125,7 +125,9 @@ function sizesOf(places: Places, width: number, inner: number): Sizes {
   const hosts = { w: host, h: host };
   switch (places.shape) {
     case "star": {
-      const radius = 0.33 * Math.min(width, inner);
+      // The ports of many hosts need a large disc; few hosts are better served with long links.
+      const least = Math.min(width, inner);
+      const radius = clamp(0.2 * least, places.widest * 2, 0.33 * least);
       const room = (2 * Math.PI * radius) / Math.max(1, places.widest);
       const lane = clamp(1, room * 0.3, 4.5);
       return { switches: { w: radius, h: radius }, hosts, lane, bar: clamp(3, room, 13), barLength: radius - 16 };

@@ -9,8 +9,6 @@ import type { Side } from "./side.ts";
 const PATIENCE_MS = 24;
 /** Frames that a long way to another time is made of, so that series have points on the way. */
 const PIECES = 40;
-/** The most pieces, also where the machine is busy with other things and each takes long. */
-const MOST_PIECES = 400;
 /** The simulated time of one step. */
 export const STEP_PS = 1e6;
 
@@ -167,7 +165,8 @@ export class Player {
         const next = Math.min(target, Math.round(this.now + piece));
         await this.#advance(next, next === target);
         const took = performance.now() - began;
-        if (took > 60) piece = Math.max(1, (target - start) / MOST_PIECES, (piece * 60) / took);
+        // Shorter pieces keep the page quick where much happens; a busy machine would only need more of them.
+        if (took > 400) piece = Math.max((target - start) / 1000, piece / 2, 1);
         this.#listener.seeking(target > start ? (this.now - start) / (target - start) : null);
       }
       this.#listener.seeking(null);

@@ -2,7 +2,7 @@
 
 use super::super::run::Simulation;
 use super::unheard::Unheard;
-use crate::ids::FlowSlot;
+use crate::ids::{FlowSlot, Id};
 use crate::net::{Launched, Parcel};
 use clearway_proto::{Flags, Kind};
 use clearway_topology::PortId;
@@ -92,21 +92,23 @@ pub struct Packets {
     pub queued: Vec<Queued>,
     /// The packets that wait at plain ports, with the times at which they start.
     waiting: Vec<(PortId, Time, Queued)>,
+    /// The rows of the messages that flows carry, by the place of the flow.
+    rows: Vec<Option<u32>>,
 }
 
 impl Simulation {
     /// Fills `packets` with the frames on all links and the packets in all queues, at most so many of each port.
     pub fn look_at_packets(&self, packets: &mut Packets, most_of_a_port: usize) {
-        let Packets { in_flight, queued, waiting } = packets;
+        let Packets { in_flight, queued, waiting, rows } = packets;
         in_flight.clear();
         queued.clear();
         waiting.clear();
-        let unheard = Unheard::new(self);
+        self.fill_rows(rows);
         for launched in self.nets.launched_frames() {
             if launched.start > self.nets.now() {
-                waiting.extend(self.waits(&unheard, &launched));
+                waiting.extend(self.waits(rows, &launched));
             } else {
-                in_flight.push(self.flies(&unheard, &launched));
+                in_flight.push(self.flies(rows, &launched));
             }
         }
         waiting.sort_unstable_by_key(|&(port, start, _)| (port, start));
@@ -120,7 +122,7 @@ impl Simulation {
                 }
             }
             let parcels = self.nets.of(port).waiting_parcels(port).take(left);
-            queued.extend(parcels.map(|parcel| self.waits_in(&unheard, port, parcel)));
+            queued.extend(parcels.map(|parcel| self.waits_in(rows, port, parcel)));
         }
     }
 
@@ -134,23 +136,24 @@ impl Simulation {
     /// The packets that wait at a port: credits under a rate limit first, then data class by class, of each class the
     /// first one first.
     pub fn queued(&self, port: PortId) -> Vec<Queued> {
-        let unheard = Unheard::new(self);
+        let mut rows = Vec::new();
+        self.fill_rows(&mut rows);
         let now = self.nets.now();
         let frames = self.nets.launched_frames();
         let here = frames.filter(|launched| launched.port == port && launched.start > now);
-        let mut plain: Vec<_> = here.filter_map(|launched| self.waits(&unheard, &launched)).collect();
+        let mut plain: Vec<_> = here.filter_map(|launched| self.waits(&rows, &launched)).collect();
         plain.sort_unstable_by_key(|&(_, start, _)| start);
         let parcels = self.nets.of(port).waiting_parcels(port);
-        let others = parcels.map(|parcel| self.waits_in(&unheard, port, parcel));
+        let others = parcels.map(|parcel| self.waits_in(&rows, port, parcel));
         plain.into_iter().map(|(_, _, packet)| packet).chain(others).collect()
     }
 
-    fn flies(&self, unheard: &Unheard, launched: &Launched<'_>) -> InFlight {
+    fn flies(&self, rows: &[Option<u32>], launched: &Launched<'_>) -> InFlight {
         let Launched { port, parcel, wire, start, arrives } = *launched;
         let has = |flag| parcel.is_some_and(|parcel| parcel.packet.flags.has(flag));
         InFlight {
             port,
-            flow: parcel.and_then(|parcel| self.row(unheard, parcel.flow)),
+            flow: parcel.and_then(|parcel| row(rows, parcel.flow)),
             kind: parcel.map_or(FrameKind::Pause, |parcel| FrameKind::Packet(parcel.packet.kind())),
             wire,
             is_marked: has(Flags::ECN_CE),
@@ -160,16 +163,16 @@ impl Simulation {
         }
     }
 
-    fn waits(&self, unheard: &Unheard, launched: &Launched<'_>) -> Option<(PortId, Time, Queued)> {
+    fn waits(&self, rows: &[Option<u32>], launched: &Launched<'_>) -> Option<(PortId, Time, Queued)> {
         let Launched { port, parcel, start, .. } = *launched;
-        Some((port, start, self.waits_in(unheard, port, parcel?)))
+        Some((port, start, self.waits_in(rows, port, parcel?)))
     }
 
-    fn waits_in(&self, unheard: &Unheard, port: PortId, parcel: &Parcel) -> Queued {
+    fn waits_in(&self, rows: &[Option<u32>], port: PortId, parcel: &Parcel) -> Queued {
         let packet = &parcel.packet;
         Queued {
             port,
-            flow: self.row(unheard, parcel.flow),
+            flow: row(rows, parcel.flow),
             kind: FrameKind::Packet(packet.kind()),
             wire: packet.wire,
             is_marked: packet.flags.has(Flags::ECN_CE),
@@ -177,9 +180,18 @@ impl Simulation {
         }
     }
 
-    /// The number of the row of the message that a flow carries now or carried last.
-    fn row(&self, unheard: &Unheard, slot: FlowSlot) -> Option<u32> {
-        let live = self.lives.get(slot)?;
-        unheard.current(slot, live).map(|message| message.row)
+    /// Lists the rows of the messages that flows carry now or carried last.
+    fn fill_rows(&self, rows: &mut Vec<Option<u32>>) {
+        let unheard = Unheard::new(self);
+        rows.clear();
+        rows.extend(self.lives.slots().map(|slot| {
+            let live = self.lives.get(slot)?;
+            unheard.current(slot, live).map(|message| message.row)
+        }));
     }
+}
+
+/// The row of a flow; `None` if it carries no message.
+fn row(rows: &[Option<u32>], flow: FlowSlot) -> Option<u32> {
+    rows.get(flow.index()).copied().flatten()
 }
