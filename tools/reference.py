@@ -34,9 +34,9 @@ The [guide](../guide.md#4-in-python) shows these functions at work.
 
 #: The sections of the page on Python: what each holds. Names of `clearway` that no section has are in the last.
 SECTIONS = {
-    "Simulate": ["run", "compare", "sweep", "transports"],
+    "Simulate": ["run", "compare", "sweep", "open", "transports"],
     "Read results": ["load", "load_sweep"],
-    "Results": ["Run", "Comparison", "Sweep", "Progress"],
+    "Results": ["Run", "Stepped", "Comparison", "Sweep", "Progress"],
     "Measures": ["metrics"],
     "Pictures, pages and exports": ["plot.Plots", "plot.look", "report.write_page", "export.export"],
     "Errors": ["Error", "ScenarioError", "SimulationError", "Interrupted"],

@@ -62,7 +62,8 @@ export default defineConfig({
   plugins: [packedEngine(), oneFile()],
   build: {
     outDir: `${root}target/web`,
-    emptyOutDir: true,
+    // Cargo keeps what the profile `web` builds for the host in the same folder.
+    emptyOutDir: false,
     target: 'es2022',
     assetsInlineLimit: Number.MAX_SAFE_INTEGER,
     cssCodeSplit: false,

@@ -37,6 +37,7 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#1f6feb", "color-brand-content": "#0a58ca"},
     "dark_css_variables": {"color-brand-primary": "#58a6ff", "color-brand-content": "#6cb0ff"},
 }
+highlight_language = "text"
 pygments_style = "default"
 pygments_dark_style = "github-dark"
 

@@ -159,6 +159,7 @@ export class App {
   /** Opens both sides anew and goes to the view's instant. */
   async open(view: View, findSpeed = true): Promise<void> {
     const turn = ++this.#opening;
+    const { now } = view;
     this.view = view;
     this.#known.clear();
     this.fullBytes = LEAST_FULL;
@@ -199,7 +200,7 @@ export class App {
     this.#showView();
     this.#dirty = this.#fresh = true;
     document.title = `${scene.title} · Clearway`;
-    if (view.now > 0) await this.player.seek(view.now, false);
+    if (now > 0) await this.player.seek(now, false);
     if (view.selection) this.select(view.selection);
   }
 

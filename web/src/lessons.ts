@@ -54,7 +54,8 @@ export function parseLesson(name: string, page: string): Lesson | null {
     start: text("start") ?? "0us",
     speed: speed === null ? null : speed / 1e6,
     watch: text("watch"),
-    body: found[2]!.replace(/^\s*# .*\n/, "").trim(),
+    // What to read next leads to pages of the documentation, which are not here.
+    body: found[2]!.replace(/^\s*# .*\n/, "").replace(/\n\*\*Next:\*\*[\s\S]*$/, "").trim(),
   };
 }
 

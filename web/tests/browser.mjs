@@ -10,6 +10,9 @@ export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 /** The page as `make web` builds it. */
 export const PAGE = process.env.CLEARWAY_PAGE ?? resolve(ROOT, process.env.CARGO_TARGET_DIR ?? 'target', 'web/clearway.html');
 
+/** Asks now and then, not at each frame: a busy machine may draw a new page late. */
+const WAITING = { timeout: 20_000, polling: 50 };
+
 /** Starts Chromium. */
 export async function launch() {
   if (!existsSync(PAGE)) {
@@ -37,7 +40,7 @@ export async function open(browser, hash = '', options = {}) {
   page.on('pageerror', (error) => page.errors.push(error.message));
   page.on('request', (request) => page.requests.push(request.url()));
   await page.goto(`${pathToFileURL(PAGE)}${hash}`);
-  await page.waitForFunction(() => document.documentElement.dataset.ready === 'true', null, { timeout: 20_000 });
+  await page.waitForFunction(() => document.documentElement.dataset.ready === 'true', null, WAITING);
   return page;
 }
 
@@ -46,4 +49,4 @@ export const now = (page) => page.evaluate(() => window.clearway.player.now);
 
 /** Waits until the page has nothing under way. */
 export const settled = (page) =>
-  page.waitForFunction(() => !window.clearway.player.playing && !window.clearway.player.working, null, { timeout: 20_000 });
+  page.waitForFunction(() => !window.clearway.player.playing && !window.clearway.player.working, null, WAITING);

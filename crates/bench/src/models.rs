@@ -84,7 +84,7 @@ fn permutation(tree: &Permutation, transport: &AnyTransport, scale: f64) -> Mode
     });
     let mut flows: Vec<Flow> = flows.collect();
     flows.sort_by_key(|flow| flow.start);
-    model.add_traffic("permutation", transport, Pattern::Flows(flows));
+    model.add_traffic("permutation", transport, Pattern::Flows(Arc::new(flows)));
     model
 }
 
@@ -138,7 +138,7 @@ fn active(transport: &AnyTransport, flows: u64) -> Model {
             stop: None,
         }
     });
-    let pattern = Pattern::Flows(flows.collect());
+    let pattern = Pattern::Flows(Arc::new(flows.collect()));
     model.add_traffic("active", transport, pattern);
     model
 }

@@ -218,7 +218,7 @@ fn a_far_host_fills_half_of_its_bound_and_exceeds_the_bound_of_a_near_host() {
     let parameters = Parameters { credit_sizes: (84, 84), ..parameters(&model, (0, 0), 9) };
     let (share, what) = worst(&model, &results, &parameters);
     assert!((0.5..=1.0).contains(&share), "{what}");
-    model.topology = star(Span::from_us(1));
+    model.topology = star(Span::from_us(1)).into();
     let (share, what) = worst(&model, &results, &parameters);
     assert!(share > 1.0, "{what}");
 }

@@ -130,6 +130,17 @@ macro_rules! transports {
                 }
             }
 
+            /// Returns the memory of the protocols of a flow, in bytes: of its sending and of its receiving end, without what
+            /// these add when packets are lost or come out of order.
+            pub fn end_bytes(&self) -> [usize; 2] {
+                match self {
+                    $(AnyTransport::$Variant(_) => [
+                        size_of::<Lines<<$Transport as Transport>::Sender>>(),
+                        size_of::<Lines<<$Transport as Transport>::Receiver>>(),
+                    ],)+
+                }
+            }
+
             /// Makes the shim of a host that receives flows of the transport, if it has one.
             pub fn shim(&self, env: &ShimEnv) -> Option<AnyShim> {
                 match self {

@@ -62,10 +62,14 @@ macro_rules! ids {
 ids! {
     /// A flow's place in the table of flows. The place of a flow that ended is used again.
     FlowSlot;
+    /// The place of an end among those of its part of the network. It is used again after the flow ended.
+    EndId;
     /// A handle of a packet in the network.
     PacketId;
     /// A host, by its number in the topology.
     HostId;
+    /// A part of the network, which a thread of its own may simulate.
+    PartId;
     /// The network card of a host's port.
     CardId;
     /// A queue of data at a port that is not plain.

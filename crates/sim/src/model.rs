@@ -19,7 +19,7 @@ pub struct Model {
     /// The latest end of the run. With `None`, the run ends when all flows have ended.
     pub stop: Option<Time>,
     /// The hosts, switches and links.
-    pub topology: Topology,
+    pub topology: Arc<Topology>,
     /// The policy by which a flow's path is chosen.
     pub routing: Policy,
     /// The sizes of frames.
@@ -261,7 +261,7 @@ pub struct Traffic {
 #[derive(Clone, Debug)]
 pub enum Pattern {
     /// Flows that are listed, in the order of their start.
-    Flows(Vec<Flow>),
+    Flows(Arc<Vec<Flow>>),
     /// Flows between random pairs of hosts that arrive by a Poisson process.
     Poisson(Poisson),
     /// Rounds of requests and responses.

@@ -12,6 +12,7 @@ use clearway_proto::{Acks, AnyMechanismConfig, AnyTransport, CreditNeeds, Framin
 use clearway_topology::{NodeId, Topology, routing::Policy};
 use clearway_units::{Bytes, Span};
 use std::fmt;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// The name of the class of data.
@@ -209,7 +210,7 @@ pub fn network_for<'a>(
     Ok(Model {
         seed: 1,
         stop: None,
-        topology,
+        topology: Arc::new(topology),
         routing: Policy::SymmetricEcmp,
         framing,
         pfc,
@@ -333,7 +334,7 @@ mod tests {
         assert_eq!(names(&model.switch.classes), [(DATA, 2), ("notices", 0), ("acks-of-hosts", 1)]);
         assert_eq!(model.switch.classes[2].at_switches, Some(0));
         assert_eq!(model.pfc.as_ref().unwrap().lossless, [true, false, false]);
-        model.add_traffic("flows", &dcqcn, Pattern::Flows(Vec::new()));
+        model.add_traffic("flows", &dcqcn, Pattern::Flows(Arc::default()));
         let Traffic { class, notice_class, ack_class, .. } = model.traffic[0];
         assert_eq!((class, notice_class, ack_class), (0, 1, 2));
         let own = network(&[transport("hpcc", &[("acks", "own-class")])]).unwrap();

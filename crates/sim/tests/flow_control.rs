@@ -94,7 +94,7 @@ fn a_paused_class_does_not_stop_another_class() {
     model.switch.classes = vec![class("stopped"), class("free")];
     model.host.port.classes = model.switch.classes.clone();
     model.pfc.as_mut().unwrap().lossless = vec![true, false];
-    let pattern = Pattern::Flows(vec![flow(0, 1, 1_460_000)]);
+    let pattern = Pattern::Flows(vec![flow(0, 1, 1_460_000)].into());
     model.traffic.push(Traffic {
         name: "victim".into(),
         transport: blast,

@@ -13,6 +13,7 @@ use clearway_units::{Bytes, Rate, Span, Time};
 use common::mixes::{model, scenarios, watched};
 use common::{add, flow, incast, network_for, quiet, ring, run, transport};
 use proptest::prelude::*;
+use std::sync::Arc;
 
 /// The shortest windows of random cases, so that no case has millions of them.
 const WIDTH_MIN: Span = Span::from_ns(200);
@@ -76,10 +77,11 @@ fn with_other_delays(model: &mut Model, seed: u64) {
     for link in 0..model.topology.links() as u32 {
         let port = PortId(2 * link);
         let rate = model.topology.port(port).rate;
+        let topology = Arc::make_mut(&mut model.topology);
         match mix(seed ^ u64::from(link)) % 16 {
-            0 => model.topology.set_link(port, rate, Span::ZERO),
-            1 => model.topology.set_link(port, rate, Span::from_ns(300)),
-            2 => model.topology.set_link(port, rate, Span::from_us(30)),
+            0 => topology.set_link(port, rate, Span::ZERO),
+            1 => topology.set_link(port, rate, Span::from_ns(300)),
+            2 => topology.set_link(port, rate, Span::from_us(30)),
             _ => {}
         }
     }

@@ -222,7 +222,7 @@ fn rcp_gives_a_new_flow_the_rate_of_the_present_flows_expresspass_17_section_6_1
     let pairs: Vec<(u32, u32)> = (0..32).map(|host| (host, 32)).collect();
     let mut model = long(&transport("rcp"), topology, &pairs, Span::ZERO, ms(50));
     let Pattern::Flows(flows) = &mut model.traffic[0].pattern else { panic!("flows") };
-    flows.iter_mut().for_each(|flow| flow.start = ms(5));
+    std::sync::Arc::make_mut(flows).iter_mut().for_each(|flow| flow.start = ms(5));
     let steady = steady(&model, 32);
     println!("rcp: drops {}, Jain {:.4}, {:.2} Gbps", steady.drops, steady.jain(), steady.total());
     assert!(steady.drops > 0 && steady.queue_max > 380_000);

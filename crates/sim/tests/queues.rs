@@ -92,7 +92,7 @@ fn a_class_of_higher_priority_goes_first_and_equal_ones_share_by_weight() {
         model.host.port.classes = classes;
         model.stop = Some(Time::ZERO + Span::from_ms(2));
         for src in 0..2 {
-            let pattern = Pattern::Flows(vec![Flow { size: None, ..flow(src, 2, 1) }]);
+            let pattern = Pattern::Flows(vec![Flow { size: None, ..flow(src, 2, 1) }].into());
             let name = src.to_string();
             model.traffic.push(Traffic {
                 name,

@@ -132,7 +132,7 @@ fn without_a_setting_the_window_of_poisson_traffic_ends_with_its_last_arrival() 
 fn without_arrivals_the_window_is_the_run_from_its_first_flow() {
     let mut model = two_to_one();
     let Pattern::Flows(flows) = &mut model.traffic[0].pattern else { panic!("a list") };
-    flows.iter_mut().for_each(|flow| flow.start = at(7));
+    std::sync::Arc::make_mut(flows).iter_mut().for_each(|flow| flow.start = at(7));
     let results = run(&model);
     let window = &results.summary.measured;
     assert_eq!((window.from, window.until, window.end), (at(7), results.summary.end, WindowEnd::RunEnd));

@@ -22,12 +22,15 @@ export class Chart {
   readonly element = h("figure", { class: "chart" });
   readonly #title: string;
   readonly #format: (value: number) => string;
+  readonly #forEveryone: boolean;
   #plot: uPlot | null = null;
   #key = "";
 
-  constructor(title: string, format: (value: number) => string) {
+  /** A chart that is not for everyone, such as that of credits, is left out where all values are zero. */
+  constructor(title: string, format: (value: number) => string, forEveryone = true) {
     this.#title = title;
     this.#format = format;
+    this.#forEveryone = forEveryone;
     new ResizeObserver(() => {
       const width = this.element.clientWidth;
       if (width > 0) this.#plot?.setSize({ width, height: HEIGHT });
@@ -36,7 +39,7 @@ export class Chart {
 
   /** Draws lines; those of the same labels and colours as before only get their values. */
   show(lines: readonly Line[], colors: Colors): void {
-    const some = lines.some((line) => line.values.some((value) => Number.isFinite(value)));
+    const some = lines.some((line) => line.values.some((value) => Number.isFinite(value) && (this.#forEveryone || value > 0)));
     this.element.hidden = !some;
     if (!some) return;
     const tables = lines.map((line): uPlot.AlignedData => [

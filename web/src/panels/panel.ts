@@ -26,8 +26,8 @@ export class Panel {
   readonly #port = {
     queue: new Chart("Queue", format.bytes),
     rate: new Chart("Rate on the wire, over 50 us", format.rate),
-    credits: new Chart("Credits a second, over 50 us", (value) => format.shortCount(value)),
-    creditQueue: new Chart("Queue of credits", format.bytes),
+    credits: new Chart("Credits a second, over 50 us", format.shortCount, false),
+    creditQueue: new Chart("Queue of credits", format.bytes, false),
   };
   readonly #flow = {
     rate: new Chart("Rate of delivery, over 50 us", format.rate),

@@ -17,6 +17,9 @@ const WIDE: usize = 1024;
 /// The number of near buckets that a wide one spans, as a power of two.
 const SPAN: u32 = 8;
 
+/// The number of events for which an empty wide bucket keeps room.
+const KEPT: usize = 64;
+
 /// The most events of a bucket that are put in order by counting, for each, how many come before it.
 const FEW: usize = 24;
 
@@ -249,9 +252,12 @@ impl Wheel {
     #[inline(never)]
     fn bring_near(&mut self, near_end: u64) {
         while let Some(wide) = self.wide.first(self.near_end >> SPAN).filter(|wide| wide << SPAN < near_end) {
-            for event in self.wide.take(wide).drain(..) {
+            let events = self.wide.take(wide);
+            for event in events.drain(..) {
                 self.near.put(event.at().as_ps() >> self.shift, event);
             }
+            // Each of the wide buckets is as full as this one when its turn comes: together they must not keep the room.
+            events.shrink_to(KEPT);
         }
         self.near_end = near_end;
         let wide_end = self.wide_end();

@@ -6,7 +6,7 @@ use crate::model::{self, Model, Pattern};
 use std::mem::size_of;
 
 /// The bytes that an output port takes with its queues, its place in the network and its row in the table of ports.
-const PORT_BYTES: f64 = 700.0;
+const PORT_BYTES: f64 = 500.0;
 /// The bytes that a class of packets adds to a port.
 const CLASS_BYTES: f64 = 100.0;
 /// The bytes that a host takes besides its port.
@@ -84,8 +84,7 @@ pub fn sample_rows(rows: f64) -> RowBytes {
 /// Returns the bytes of the flows of a traffic entry without their rows, where `live` flows are alive at once.
 pub fn flow_bytes(pattern: &Pattern, live: f64) -> f64 {
     let listed = match pattern {
-        // The scenario has a list, and its simulation a copy.
-        Pattern::Flows(flows) => 2.0 * flows.len() as f64,
+        Pattern::Flows(flows) => flows.len() as f64,
         _ => 0.0,
     };
     let ends = (size_of::<Sending>() + size_of::<Receiving>()) as f64;

@@ -236,7 +236,7 @@ impl Hosts {
         slot: FlowSlot,
         net: &mut Network,
         topology: &Topology,
-    ) -> Option<Box<Sending>> {
+    ) -> Option<Sending> {
         let sending = self.senders.remove(slot)?;
         // The last wish of an end may have been to send something that has arrived in the meantime.
         let turns = [
@@ -251,7 +251,7 @@ impl Hosts {
     }
 
     /// Removes the receiving end of a flow that is over at both ends and in the network: its shim forgets it.
-    pub fn remove_receiver(&mut self, slot: FlowSlot, net: &mut Network) -> Option<Box<Receiving>> {
+    pub fn remove_receiver(&mut self, slot: FlowSlot, net: &mut Network) -> Option<Receiving> {
         if let Some(shim) = self.receivers.get(slot)?.shim {
             self.shims.get_mut(shim).shim.forget(slot.to_bits());
             self.release_held(shim, net);

@@ -2,7 +2,7 @@
 //! different threads: each belongs to its host.
 
 use super::messages::Messages;
-use crate::ids::{ClassId, FlowSlot, HostId, Id, IdVec, ShimId, TrafficId};
+use crate::ids::{ClassId, EndId, FlowSlot, HostId, IdVec, ShimId, TrafficId};
 use crate::net::Route;
 use crate::timer::Timer;
 use clearway_proto::{AnyReceiver, AnySender, Kind, Rng, Stats};
@@ -29,7 +29,7 @@ pub struct End {
     pub route: Route,
     /// The number of packets that the end put into the network, less those that it got from there: together with the
     /// other end's, and with those of which no end hears, the packets of the flow that are in the network.
-    pub in_network: i64,
+    pub in_network: i32,
 }
 
 impl End {
@@ -85,8 +85,7 @@ pub struct FlowName {
     pub number: u64,
 }
 
-/// The sending end of a flow, which shares no cache line with another end.
-#[repr(align(64))]
+/// The sending end of a flow.
 #[derive(Serialize, Deserialize)]
 pub struct Sending {
     /// The protocol.
@@ -107,8 +106,7 @@ pub struct Sending {
     pub messages: Messages,
 }
 
-/// The receiving end of a flow, which shares no cache line with another end.
-#[repr(align(64))]
+/// The receiving end of a flow.
 #[derive(Serialize, Deserialize)]
 pub struct Receiving {
     /// The protocol.
@@ -148,35 +146,46 @@ impl Receiving {
     }
 }
 
-/// The ends of one kind at the hosts of a part of the network, by the places of their flows.
+/// The ends of one kind at the hosts of a part of the network, by the places of their flows. They stand in an array of
+/// the part, so that threads share no cache line and an end takes no more than its size.
 #[derive(Serialize, Deserialize)]
 pub struct Ends<T> {
-    places: IdVec<FlowSlot, Option<Box<T>>>,
+    /// Where the end of each flow stands, if it is here.
+    places: IdVec<FlowSlot, Option<EndId>>,
+    ends: IdVec<EndId, Option<T>>,
+    free: Vec<EndId>,
 }
 
 impl<T> Default for Ends<T> {
     fn default() -> Ends<T> {
-        Ends { places: IdVec::new() }
+        Ends { places: IdVec::new(), ends: IdVec::new(), free: Vec::new() }
     }
 }
 
 impl<T> Ends<T> {
     /// Adds the end of the flow of a place.
     pub fn insert(&mut self, slot: FlowSlot, end: T) {
-        while self.places.len() <= slot.index() {
-            self.places.push(None);
-        }
-        self.places[slot] = Some(Box::new(end));
+        self.places.cover(slot, None);
+        let id = match self.free.pop() {
+            Some(id) => {
+                self.ends[id] = Some(end);
+                id
+            }
+            None => self.ends.push(Some(end)),
+        };
+        self.places[slot] = Some(id);
     }
 
     /// Removes the end of a flow.
-    pub fn remove(&mut self, slot: FlowSlot) -> Option<Box<T>> {
-        self.places.get_mut(slot)?.take()
+    pub fn remove(&mut self, slot: FlowSlot) -> Option<T> {
+        let id = self.places.get_mut(slot)?.take()?;
+        self.free.push(id);
+        self.ends[id].take()
     }
 
-    /// The memory of all places, in bytes, protocols left out.
+    /// The memory of the ends, their protocols left out, in bytes.
     pub fn size(&self) -> usize {
-        self.places.len() * size_of::<T>()
+        self.ends.size()
     }
 
     /// The address of the end of a flow, to be fetched ahead.
@@ -188,19 +197,20 @@ impl<T> Ends<T> {
     /// The end of a flow, if it is here and alive.
     #[inline]
     pub fn get(&self, slot: FlowSlot) -> Option<&T> {
-        self.places.get(slot)?.as_deref()
+        self.ends.get((*self.places.get(slot)?)?)?.as_ref()
     }
 
     /// The end of a flow, to be changed, if it is here and alive.
     #[inline]
     pub fn get_mut(&mut self, slot: FlowSlot) -> Option<&mut T> {
-        self.places.get_mut(slot)?.as_deref_mut()
+        self.ends.get_mut((*self.places.get(slot)?)?)?.as_mut()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::Id;
 
     #[test]
     fn each_kind_of_packet_has_its_class() {
@@ -218,8 +228,10 @@ mod tests {
         ends.insert(second, "second");
         assert_eq!((ends.get(first), ends.get(second)), (None, Some(&"second")));
         ends.insert(first, "first");
-        assert_eq!(ends.remove(second).as_deref(), Some(&"second"));
+        assert_eq!(ends.remove(second), Some("second"));
         assert_eq!(ends.get_mut(first), Some(&mut "first"));
-        assert!(ends.remove(second).is_none());
+        assert!(ends.remove(second).is_none() && ends.get(second).is_none());
+        ends.insert(second, "third");
+        assert_eq!((ends.get(first), ends.get(second)), (Some(&"first"), Some(&"third")));
     }
 }

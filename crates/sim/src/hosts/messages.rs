@@ -9,12 +9,13 @@ pub struct Messages {
     /// The offset after the last byte of the first message; [`u64::MAX`] if there is none.
     first: u64,
     /// Those of the messages behind it: most flows carry one message, and so have none.
-    rest: VecDeque<u64>,
+    #[allow(clippy::box_collection, reason = "most flows have none, and a word is enough to say so")]
+    rest: Option<Box<VecDeque<u64>>>,
 }
 
 impl Default for Messages {
     fn default() -> Messages {
-        Messages { first: u64::MAX, rest: VecDeque::new() }
+        Messages { first: u64::MAX, rest: None }
     }
 }
 
@@ -24,7 +25,7 @@ impl Messages {
         if self.first == u64::MAX {
             self.first = end;
         } else {
-            self.rest.push_back(end);
+            self.rest.get_or_insert_default().push_back(end);
         }
     }
 
@@ -38,7 +39,7 @@ impl Messages {
     pub fn pop(&mut self, bytes: u64) -> bool {
         let is_done = self.has_done(bytes) && self.first != u64::MAX;
         if is_done {
-            self.first = self.rest.pop_front().unwrap_or(u64::MAX);
+            self.first = self.rest.as_mut().and_then(|rest| rest.pop_front()).unwrap_or(u64::MAX);
         }
         is_done
     }
@@ -53,7 +54,7 @@ impl Messages {
         if self.first != u64::MAX {
             self.first = total;
         }
-        self.rest.iter_mut().for_each(|end| *end = total);
+        self.rest.iter_mut().flat_map(|rest| rest.iter_mut()).for_each(|end| *end = total);
     }
 }
 

@@ -1,17 +1,19 @@
 //! The table of output ports.
 
 use super::table::{Described, Table, Values};
-use super::window::{Measured, PortWindow};
+use super::window::PortWindow;
 use crate::model::Model;
 use crate::net::{DropReason, Networks};
 use clearway_topology::{NodeId, PortId};
 
-/// The table of output ports, in the order of their ids.
-pub fn port_table(model: &Model, nets: &Networks, measured: &Measured) -> Table {
+/// The table of output ports, in the order of their ids, with what was measured of each in the window.
+pub fn port_table(model: &Model, nets: &Networks, measured: Vec<PortWindow>) -> Table {
+    let observed = window_columns(&measured);
+    drop(measured);
     let ports = Ports { model, nets };
     let columns = ports.places().into_iter().chain(ports.sent()).chain(ports.queues()).chain(ports.losses());
     let mut table = Table::new("ports", columns.chain(ports.pauses()));
-    table.observe(window_columns(&measured.ports));
+    table.observe(observed);
     table
 }
 
@@ -95,7 +97,7 @@ impl Ports<'_> {
         [
             ("port", "", "the port, as node->next node", self.texts(|port| port.0, names)),
             ("tier", "", "tiers that it joins", self.texts(tier, tier_names)),
-            ("rate_bps", "bit/s", "rate of its link", self.ints(|p| self.nets.port(p).link.rate.as_bps())),
+            ("rate_bps", "bit/s", "rate of its link", self.ints(|p| self.nets.port(p).rate.as_bps())),
         ]
     }
 
@@ -119,7 +121,7 @@ impl Ports<'_> {
         let sent = |port: PortId| self.nets.of(port).sent(port);
         let seconds = self.nets.now().as_secs_f64();
         let utilisation = |port: PortId| {
-            let capacity = self.nets.port(port).link.rate.as_bps_f64() / 8.0 * seconds;
+            let capacity = self.nets.port(port).rate.as_bps_f64() / 8.0 * seconds;
             if capacity > 0.0 { sent(port).bytes as f64 / capacity } else { 0.0 }
         };
         [
@@ -173,7 +175,7 @@ impl Ports<'_> {
 
     /// The columns of marks and of dropped packets.
     fn losses(&self) -> [Described; 5] {
-        let dropped = |reason| self.ints(move |p| self.nets.port(p).drops[reason]);
+        let dropped = |reason| self.ints(move |p| self.nets.of(p).drops(p)[reason]);
         [
             (
                 "marks",

@@ -31,8 +31,8 @@ pub struct Record {
     pub ideal: Span,
     /// The number of bytes delivered.
     pub delivered: u64,
-    /// The counts of what both ends did for these bytes.
-    pub stats: Stats,
+    /// The counts of what both ends did for these bytes, once they are known: when the flow ends, as a rule.
+    pub stats: Option<Box<Stats>>,
     /// The flow's place in the table of flows, while the row may still change.
     pub flow: Option<FlowSlot>,
 }
@@ -41,6 +41,16 @@ impl Record {
     /// The key by which rows are in order.
     pub fn order(&self) -> (Time, TrafficId, u64) {
         (self.start, self.traffic, self.number)
+    }
+
+    /// The counts of what both ends did for these bytes, as far as they are known.
+    pub fn stats(&self) -> Stats {
+        self.stats.as_deref().copied().unwrap_or_default()
+    }
+
+    /// Adds to the counts of what both ends did for these bytes.
+    pub fn add(&mut self, stats: &Stats) {
+        self.stats = Some(Box::new(self.stats().plus(stats)));
     }
 }
 
@@ -152,15 +162,15 @@ impl Flows<'_> {
                 "data_packets",
                 "packets",
                 "data packets sent, retransmissions included",
-                self.ints(|r| r.stats.data_packets),
+                self.ints(|r| r.stats().data_packets),
             ),
             (
                 "retransmits",
                 "packets",
                 "data packets that carried bytes sent before",
-                self.ints(|r| r.stats.retransmits),
+                self.ints(|r| r.stats().retransmits),
             ),
-            ("timeouts", "1", "expiries of the retransmission timer", self.ints(|r| r.stats.timeouts)),
+            ("timeouts", "1", "expiries of the retransmission timer", self.ints(|r| r.stats().timeouts)),
         ]
     }
 
@@ -171,19 +181,19 @@ impl Flows<'_> {
                 "credits_sent",
                 "credits",
                 "credits that the receiver sent",
-                self.ints(|r| r.stats.credits_sent),
+                self.ints(|r| r.stats().credits_sent),
             ),
             (
                 "credits_used",
                 "credits",
                 "credits that released a data packet",
-                self.ints(|r| r.stats.credits_used),
+                self.ints(|r| r.stats().credits_used),
             ),
             (
                 "credits_wasted",
                 "credits",
                 "credits that reached the sender when it had nothing to send",
-                self.ints(|r| r.stats.credits_wasted),
+                self.ints(|r| r.stats().credits_wasted),
             ),
         ]
     }
@@ -193,6 +203,6 @@ impl Flows<'_> {
         let counted = self.model.traffic.iter().any(|entry| entry.transport.info().counts_cnps);
         let doc =
             "notifications of congestion that the sender heard of: CNPs, or acknowledgements of marked data";
-        counted.then(|| ("notices", "", doc, self.ints(|r| r.stats.notifications)))
+        counted.then(|| ("notices", "", doc, self.ints(|r| r.stats().notifications)))
     }
 }

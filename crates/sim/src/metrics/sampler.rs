@@ -193,7 +193,6 @@ impl Sampler {
     /// Takes one sample of a port.
     fn sample_port(&mut self, at: At<'_>, nets: &Networks, port: PortId) {
         let net = nets.of(port);
-        let out = &net.ports[port];
         match at.probe() {
             Probe::Queue(_) => {
                 self.push(at, Quantity::QueueBytes, net.queued_bytes(port) as f64);
@@ -207,19 +206,21 @@ impl Sampler {
                 self.push(at, Quantity::PortRate, sent * 8.0 / at.seconds());
             }
             Probe::Drops(_) => {
-                self.count(at, Quantity::DropsBuffer, out.drops[DropReason::Buffer]);
+                self.count(at, Quantity::DropsBuffer, net.drops(port)[DropReason::Buffer]);
                 // Links that never lose or fail have no rows that say so again and again.
                 if !at.model.loss.is_empty() {
-                    self.count(at, Quantity::DropsLoss, out.drops[DropReason::Loss]);
+                    self.count(at, Quantity::DropsLoss, net.drops(port)[DropReason::Loss]);
                 }
                 if !at.model.faults.is_empty() {
-                    self.count(at, Quantity::DropsDown, out.drops[DropReason::Down]);
+                    self.count(at, Quantity::DropsDown, net.drops(port)[DropReason::Down]);
                 }
             }
             Probe::Marks(_) => {
                 self.count(at, Quantity::Marks, net.marks(port));
             }
-            Probe::CreditDrops(_) => self.count(at, Quantity::DropsCredit, out.drops[DropReason::Credit]),
+            Probe::CreditDrops(_) => {
+                self.count(at, Quantity::DropsCredit, net.drops(port)[DropReason::Credit])
+            }
             Probe::Pauses(_) => {
                 let (pauses, paused) = nets.stopped(port).unwrap_or_default();
                 self.count(at, Quantity::Pauses, pauses);

@@ -58,11 +58,11 @@ struct Counts {
 impl Counts {
     fn of(nets: &Networks, port: PortId) -> Counts {
         let net = nets.of(port);
-        let (now, out) = (net.now(), &net.ports[port]);
+        let now = net.now();
         Counts {
             tx_bytes: net.sent(port).bytes,
             marks: net.marks(port),
-            drops: out.drops,
+            drops: net.drops(port),
             bytes_area: net.queue_bytes_area(port),
             credits_area: net.credit_queues(port).map(|queue| queue.packets_area(now)).sum(),
         }
@@ -183,12 +183,12 @@ pub struct Measured {
     /// What the flows of each traffic entry did in the window, by its index.
     pub flows: Vec<FlowCounts>,
     /// What each port did in the window, by its id.
-    pub(super) ports: Vec<PortWindow>,
+    pub ports: Vec<PortWindow>,
 }
 
 /// What a port did in the window.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct PortWindow {
+pub struct PortWindow {
     /// The share of the window in which the link was busy; NaN for a window without length.
     pub utilisation: f64,
     pub queue_max_bytes: u64,
@@ -216,7 +216,7 @@ impl PortWindow {
 
     fn between(nets: &Networks, port: PortId, before: &Counts, seconds: f64) -> PortWindow {
         let (net, now) = (nets.of(port), Counts::of(nets, port));
-        let capacity = net.ports[port].link.rate.as_bps_f64() / 8.0 * seconds;
+        let capacity = net.ports[port].rate.as_bps_f64() / 8.0 * seconds;
         let ps = seconds * 1e12;
         let dropped = |why| now.drops[why] - before.drops[why];
         let drops_credit = dropped(DropReason::Credit);

@@ -17,11 +17,11 @@ use super::port::Port;
 use super::scheduler::Arbiter;
 use super::slab::Slab;
 use crate::engine::Agenda;
-use crate::ids::{ClassId, Id, IdVec, QueueId};
+use crate::ids::{ClassId, Id, IdVec, PartId, QueueId};
 use crate::model::{Class, Model, PortModel};
 use crate::trace::Recorder;
 use clearway_proto::port::MarkAt;
-use clearway_proto::{Entity, Rng, Sees};
+use clearway_proto::{Entity, Rng};
 use clearway_topology::{NodeId, PortId, Topology};
 use clearway_units::{Bytes, Span, Time};
 
@@ -38,7 +38,7 @@ impl Network {
         let mut net = Network::build(model, is_here);
         for (port, out) in model.topology.ports().iter().zip(net.ports.iter_mut()) {
             let leads_away = is_here(port.from) && !is_here(port.to);
-            out.special.leads_to = leads_away.then(|| part_of[port.to.index()]);
+            out.special.leads_to = leads_away.then(|| PartId::from_index(part_of[port.to.index()] as usize));
             out.settle();
         }
         net.exchange = Some(Exchange::new(parts));
@@ -53,6 +53,7 @@ impl Network {
             books: Books::default(),
             launched: 0,
             ports: IdVec::new(),
+            drops: IdVec::new(),
             queues: IdVec::new(),
             plain: IdVec::new(),
             credits: Credits::new(model),
@@ -137,10 +138,9 @@ impl Network {
             made.card = Some(self.cards.push(Card::new(kind.classes.len())));
         } else if let Some(mechanism) = &kind.mechanism {
             let protocol = mechanism.build(port.rate);
-            let (arrivals, departures) = (protocol.sees_arrivals(), protocol.sees_departures());
-            let number = self.mechanisms.push(Mechanism::new(protocol, id));
-            made.special.at_arrival = (arrivals != Sees::Nothing).then_some((number, arrivals));
-            made.special.at_departure = (departures != Sees::Nothing).then_some((number, departures));
+            made.special.sees_arrivals = protocol.sees_arrivals();
+            made.special.sees_departures = protocol.sees_departures();
+            made.special.mechanism = Some(self.mechanisms.push(Mechanism::new(protocol, id)));
         }
         made
     }

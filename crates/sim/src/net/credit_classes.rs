@@ -84,7 +84,7 @@ impl CreditClasses {
         if let Some(own) = &mut queue.own {
             own.take(wire, now);
         }
-        self.order.charge(&mut port.turns, class, 1);
+        self.order.charge(Some(&mut port.turns), class, 1);
         queue.queue.pop(slab, now)
     }
 
@@ -114,7 +114,7 @@ impl CreditClasses {
         for (class, queue) in port.classes.enumerate_mut() {
             may |= u64::from(queue.ready_at(slab, now) == Some(now)) << class.index();
         }
-        let class = self.order.pick(&mut port.turns, |class| may >> class.index() & 1 == 1)?;
+        let class = self.order.pick(Some(&mut port.turns), |class| may >> class.index() & 1 == 1)?;
         let head = port.classes[class].queue.head()?;
         Some((class, slab[head].packet.wire))
     }

@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 /// than all else that is done for a frame, for nearly all frames.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Link {
-    /// The rate of the link.
-    pub rate: Rate,
+    rate: Rate,
     /// The times of the two sizes that nearly all frames have.
     full: Span,
     smallest: Span,

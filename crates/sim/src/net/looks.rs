@@ -1,6 +1,7 @@
 //! Looks at ports: what metrics read of them. All counts are as they are after everything that happened so far, so a
 //! plain port's are corrected here by the frames whose turn is known but has yet to come.
 
+use super::books::ByReason;
 use super::network::Network;
 use super::plain::PlainQueue;
 use super::port::Sent;
@@ -60,6 +61,11 @@ impl Network {
             Some(queue) => mean(queue.bytes_area(now), now),
             None => self.data_queues(port).iter().map(|class| class.queue.bytes_mean(now)).sum(),
         }
+    }
+
+    /// The number of packets that a port dropped.
+    pub fn drops(&self, port: PortId) -> ByReason<u64> {
+        self.drops.get(port).copied().unwrap_or_default()
     }
 
     /// The number of packets that got a mark at a port.

@@ -1,7 +1,7 @@
 //! The network, and the way of a packet through it: it enters, arrives at ports, waits and leaves, until it reaches its
 //! host or is dropped.
 
-use super::books::{Books, DropReason};
+use super::books::{Books, ByReason, DropReason};
 use super::cards::{Card, Cards};
 use super::credits::{Credits, Offered};
 use super::data_queue::DataQueue;
@@ -57,6 +57,8 @@ pub struct Network {
     pub launched: u64,
     /// The output ports.
     pub ports: IdVec<PortId, Port>,
+    /// The number of packets dropped at each port, up to the last port that dropped any.
+    pub(super) drops: IdVec<PortId, ByReason<u64>>,
     /// The queues of data of ports that are not plain: those of a port stand together, by class.
     pub(super) queues: IdVec<QueueId, DataQueue>,
     /// The queues of plain ports.
@@ -143,9 +145,9 @@ impl Network {
     /// Drops a packet at a port.
     #[inline]
     pub(super) fn drop_packet(&mut self, port: PortId, id: PacketId, why: DropReason) {
-        let out = &mut self.ports[port];
-        out.drops[why] += 1;
-        if out.special.is_traced {
+        self.drops.cover(port, ByReason::default());
+        self.drops[port][why] += 1;
+        if self.ports[port].special.is_traced {
             self.tap_drop(port, id, why);
         }
         let parcel = &self.slab[id];

@@ -12,7 +12,7 @@ use super::paths::{Paths, Route};
 use super::port::Port;
 use super::slab::Addition;
 use crate::engine::EventKind;
-use crate::ids::{ClassId, FlowSlot, PacketId};
+use crate::ids::{ClassId, FlowSlot, Id, PacketId, PartId};
 use crate::model::Model;
 use crate::trace::Recorder;
 use clearway_proto::Flags;
@@ -302,14 +302,14 @@ impl Networks {
 }
 
 impl Network {
-    fn outbox(&mut self, part: u32) -> &mut Batch {
+    fn outbox(&mut self, part: PartId) -> &mut Batch {
         let exchange = self.exchange.as_mut().expect("a link that leads away has boxes");
-        &mut exchange.outboxes[part as usize]
+        &mut exchange.outboxes[part.index()]
     }
 
     /// Puts a packet into the outbox of the part to which the link of a port leads.
     #[inline(never)]
-    pub(super) fn hand_over(&mut self, part: u32, port: PortId, at: Time, id: PacketId) {
+    pub(super) fn hand_over(&mut self, part: PartId, port: PortId, at: Time, id: PacketId) {
         let parcel = self.slab[id];
         let extra = parcel.packet.flags.has(Flags::EXTRA).then(|| *self.slab.extra(id));
         self.slab.remove(id);
@@ -321,7 +321,14 @@ impl Network {
 
     /// Puts a pause frame for a port into the outbox of the part where the port is.
     #[inline(never)]
-    pub(super) fn hand_over_frame(&mut self, part: u32, back: PortId, at: Time, link: PortId, frame: Frame) {
+    pub(super) fn hand_over_frame(
+        &mut self,
+        part: PartId,
+        back: PortId,
+        at: Time,
+        link: PortId,
+        frame: Frame,
+    ) {
         let item = Handover { port: back, at, what: Crossing::Frame(link, frame) };
         self.outbox(part).push(item);
     }

@@ -1,11 +1,10 @@
 //! An output port: its link, its counters, and where its queues and other parts are found.
 
-use super::books::ByReason;
 use super::link::Link;
-use crate::ids::{CardId, ClassSet, CreditsId, LossId, MechanismId, PlainId, QueueId};
+use crate::ids::{CardId, ClassSet, CreditsId, LossId, MechanismId, PartId, PlainId, QueueId};
 use clearway_proto::{Framing, Packet, Sees};
 use clearway_topology::NodeId;
-use clearway_units::{Span, Time};
+use clearway_units::{Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// One direction of a link, with the port that feeds it. The fields that every packet touches stand in the first cache
@@ -49,11 +48,13 @@ pub struct Port {
     pub(super) counted: Sent,
     /// The parts of the port that packets meet on the slow path.
     pub special: Special,
-    /// The link.
-    pub link: Link,
-    /// The number of packets dropped.
-    pub drops: ByReason<u64>,
+    /// The rate of the link.
+    pub rate: Rate,
+    /// The link, if it must be asked how long a frame takes.
+    link: Option<Box<Link>>,
 }
+
+const _: () = assert!(size_of::<Port>() == 128, "a large network has hundreds of thousands of ports");
 
 /// The work that flow control has for a port, as bits.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
@@ -84,18 +85,32 @@ impl ControlWork {
 }
 
 /// The parts of a port that packets meet on the slow path.
-#[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Special {
     /// The random loss of the link.
     pub loss: Option<LossId>,
-    /// The mechanism that looks at packets that arrive, and the packets that it sees.
-    pub at_arrival: Option<(MechanismId, Sees)>,
-    /// The mechanism that looks at packets that depart, and the packets that it sees.
-    pub at_departure: Option<(MechanismId, Sees)>,
+    /// The mechanism that looks at packets.
+    pub mechanism: Option<MechanismId>,
+    /// The packets that the mechanism sees when they arrive.
+    pub sees_arrivals: Sees,
+    /// The packets that the mechanism sees when they depart.
+    pub sees_departures: Sees,
     /// Set if a trace covers the port.
     pub is_traced: bool,
     /// The part of the network to which the link leads, if that is another one.
-    pub leads_to: Option<u32>,
+    pub leads_to: Option<PartId>,
+}
+
+impl Special {
+    /// A port without any such part.
+    const NONE: Special = Special {
+        loss: None,
+        mechanism: None,
+        sees_arrivals: Sees::Nothing,
+        sees_departures: Sees::Nothing,
+        is_traced: false,
+        leads_to: None,
+    };
 }
 
 /// The packets that a port sent.
@@ -132,11 +147,12 @@ impl Port {
     /// An idle port of a topology, with its queues from `queues` on and no other part yet.
     pub fn new(port: &clearway_topology::Port, queues: QueueId, framing: Framing, whole_ns: bool) -> Port {
         let link = Link::new(port.rate, framing, whole_ns);
+        let byte_ps = link.byte_ps();
         Port {
             busy_until: Time::ZERO,
             wake_at: Time::MAX,
             delay: port.delay,
-            byte_ps: link.byte_ps(),
+            byte_ps,
             waiting: 0,
             credits: None,
             card: None,
@@ -149,19 +165,19 @@ impl Port {
             owner: port.from,
             paused: ClassSet::EMPTY,
             counted: Sent::default(),
-            special: Special::default(),
-            link,
-            drops: ByReason::default(),
+            special: Special::NONE,
+            rate: port.rate,
+            link: (byte_ps == 0).then(|| Box::new(link)),
         }
     }
 
     /// The time that a frame of `wire` bytes takes to leave.
     #[inline]
     pub fn time_to_send(&self, wire: u32) -> Span {
-        if self.byte_ps != 0 {
-            return Span::from_ps(u64::from(wire) * u64::from(self.byte_ps));
+        match &self.link {
+            None => Span::from_ps(u64::from(wire) * u64::from(self.byte_ps)),
+            Some(link) => link.time_to_send(wire),
         }
-        self.link.time_to_send(wire)
     }
 
     /// Puts a frame on the link at `start`, when it is free. Answers when it reaches the other end.
@@ -180,12 +196,10 @@ impl Port {
 
     /// Notes which arrivals and departures must take the slow path, after something changed that decides it.
     pub fn settle(&mut self) {
-        let Special { loss, at_arrival, at_departure, is_traced, leads_to } = self.special;
-        let those = |all, mechanism: Option<(MechanismId, Sees)>| {
-            if all { Sees::All } else { mechanism.map_or(Sees::Nothing, |(_, sees)| sees) }
-        };
-        self.special_arrivals = those(!self.up || !self.control.is_empty() || is_traced, at_arrival);
-        self.special_departures = those(loss.is_some() || is_traced || leads_to.is_some(), at_departure);
+        let Special { loss, sees_arrivals, sees_departures, is_traced, leads_to, .. } = self.special;
+        let those = |all, sees| if all { Sees::All } else { sees };
+        self.special_arrivals = those(!self.up || !self.control.is_empty() || is_traced, sees_arrivals);
+        self.special_departures = those(loss.is_some() || is_traced || leads_to.is_some(), sees_departures);
     }
 }
 

@@ -94,7 +94,7 @@ impl Order {
     }
 
     /// The class that may send next, among those for which `has` answers that a packet waits.
-    pub fn pick(&self, turns: &mut Turns, has: impl Fn(ClassId) -> bool) -> Option<ClassId> {
+    pub fn pick(&self, turns: Option<&mut Turns>, has: impl Fn(ClassId) -> bool) -> Option<ClassId> {
         if let Some(classes) = &self.strict {
             return classes.iter().copied().find(|&class| has(class));
         }
@@ -102,6 +102,7 @@ impl Order {
         if let [(class, _)] = group[..] {
             return Some(class);
         }
+        let turns = turns?;
         // A class sends while its balance is positive and may overdraw it by one packet, since the size of a packet
         // that a host has yet to make is not known beforehand (surplus round robin).
         loop {
@@ -123,10 +124,15 @@ impl Order {
 
     /// Charges a packet of `wire` bytes to its class.
     #[inline]
-    pub fn charge(&self, turns: &mut Turns, class: ClassId, wire: u32) {
-        if self.strict.is_none() {
+    pub fn charge(&self, turns: Option<&mut Turns>, class: ClassId, wire: u32) {
+        if let Some(turns) = turns.filter(|_| self.has_turns()) {
             turns.balance[class] -= wire as i64;
         }
+    }
+
+    /// Answers whether classes share turns, so that each port needs the state of its own.
+    fn has_turns(&self) -> bool {
+        self.strict.is_none()
     }
 }
 
@@ -135,6 +141,7 @@ impl Order {
 pub struct Arbiter {
     at_switches: Order,
     at_hosts: Order,
+    /// The turns at each port; none where classes never share them.
     turns: IdVec<PortId, Turns>,
 }
 
@@ -146,7 +153,9 @@ impl Arbiter {
         let order = |port: &clearway_topology::Port| {
             if model.topology.is_host(port.from) { &at_hosts } else { &at_switches }
         };
-        let turns = model.topology.ports().iter().map(|port| order(port).turns()).collect();
+        let ports =
+            if at_switches.has_turns() || at_hosts.has_turns() { model.topology.ports() } else { &[] };
+        let turns = ports.iter().map(|port| order(port).turns()).collect();
         Arbiter { at_switches, at_hosts, turns }
     }
 
@@ -169,14 +178,14 @@ impl Arbiter {
     /// The class that may send next at a port, among those for which `has` answers that a packet waits.
     pub fn pick(&mut self, port: PortId, is_host: bool, has: impl Fn(ClassId) -> bool) -> Option<ClassId> {
         let order = if is_host { &self.at_hosts } else { &self.at_switches };
-        order.pick(&mut self.turns[port], has)
+        order.pick(self.turns.get_mut(port), has)
     }
 
     /// Charges a packet of `wire` bytes to its class.
     #[inline]
     pub fn charge(&mut self, port: PortId, is_host: bool, class: ClassId, wire: u32) {
         let order = if is_host { &self.at_hosts } else { &self.at_switches };
-        order.charge(&mut self.turns[port], class, wire);
+        order.charge(self.turns.get_mut(port), class, wire);
     }
 }
 
@@ -204,9 +213,9 @@ mod tests {
     fn a_lower_number_goes_first() {
         let order = Order::new(&[class(1, 1), class(0, 1)]);
         let mut turns = order.turns();
-        assert_eq!(order.pick(&mut turns, |_| true), Some(id(1)));
-        assert_eq!(order.pick(&mut turns, |class| class == id(0)), Some(id(0)));
-        assert_eq!(order.pick(&mut turns, |_| false), None);
+        assert_eq!(order.pick(Some(&mut turns), |_| true), Some(id(1)));
+        assert_eq!(order.pick(Some(&mut turns), |class| class == id(0)), Some(id(0)));
+        assert_eq!(order.pick(Some(&mut turns), |_| false), None);
     }
 
     #[test]
@@ -223,9 +232,9 @@ mod tests {
         let mut turns = order.turns();
         let mut sent = [0u64; 3];
         for _ in 0..10_000 {
-            let class = order.pick(&mut turns, |class| class != id(2)).unwrap();
+            let class = order.pick(Some(&mut turns), |class| class != id(2)).unwrap();
             let wire = if class == id(0) { 1538 } else { 84 };
-            order.charge(&mut turns, class, wire);
+            order.charge(Some(&mut turns), class, wire);
             sent[class.index()] += wire as u64;
         }
         let ratio = sent[1] as f64 / sent[0] as f64;

@@ -72,9 +72,7 @@ impl Network {
 
     /// The number of notifications that the mechanism of a port had sent to senders.
     pub fn cnps(&self, port: PortId) -> u64 {
-        let special = &self.ports[port].special;
-        let mechanism = special.at_arrival.or(special.at_departure);
-        mechanism.map_or(0, |(mechanism, _)| self.mechanisms[mechanism].cnps)
+        self.ports[port].special.mechanism.map_or(0, |mechanism| self.mechanisms[mechanism].cnps)
     }
 
     /// The number of packets that reached a host which has yet to look at them.

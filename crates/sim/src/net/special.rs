@@ -33,8 +33,9 @@ impl Network {
             // The port has just become free: a packet must not overtake the pause frame that waits for that.
             self.send_frame(port);
         }
-        if let Some((mechanism, sees)) = self.ports[port].special.at_arrival
-            && sees.has(&self.slab[id].packet)
+        let special = &self.ports[port].special;
+        if let Some(mechanism) = special.mechanism
+            && special.sees_arrivals.has(&self.slab[id].packet)
         {
             self.meet_mechanism(mechanism, id);
         }
@@ -69,8 +70,8 @@ impl Network {
     #[inline(never)]
     pub(super) fn depart_specially(&mut self, port: PortId, id: PacketId) -> bool {
         let special = self.ports[port].special;
-        if let Some((mechanism, sees)) = special.at_departure
-            && sees.has(&self.slab[id].packet)
+        if let Some(mechanism) = special.mechanism
+            && special.sees_departures.has(&self.slab[id].packet)
         {
             let state = self.port_state(port);
             let (parcel, extra) = self.slab.get_both(id);

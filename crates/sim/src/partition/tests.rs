@@ -49,7 +49,7 @@ fn permutation(hosts: u32) -> Pattern {
         let (src, dst) = (NodeId(src), NodeId((src + hosts / 2 + 1) % hosts));
         Flow { start: Time::ZERO, src, dst, size: Some(Bytes::new(1_000_000)), stop: None }
     };
-    Pattern::Flows((0..hosts).map(flow).collect())
+    Pattern::Flows(Arc::new((0..hosts).map(flow).collect()))
 }
 
 fn fat_tree(k: u32) -> Topology {
@@ -136,7 +136,7 @@ fn hosts_of_rounds_lie_in_one_part_and_overlapping_rounds_too() {
 fn links_without_delay_are_not_cut() {
     let mut made = uniform(Dumbbell { pairs: 2, ..Dumbbell::default() }.build().unwrap());
     let middle = made.topology.port_between(NodeId(4), NodeId(5)).unwrap();
-    made.topology.set_link(middle, Rate::gbps(10), Span::ZERO);
+    Arc::make_mut(&mut made.topology).set_link(middle, Rate::gbps(10), Span::ZERO);
     let partition = Partition::new(&made, 3);
     assert_eq!(partition.part_of(NodeId(4)), partition.part_of(NodeId(5)));
     assert!(Partition::of_parts(&made, vec![0, 0, 1, 1, 0, 1]).is_err());
@@ -175,8 +175,9 @@ fn a_network_without_traffic_is_cut_by_its_ports() {
 #[test]
 fn the_windows_are_as_wide_as_the_shortest_delay() {
     let mut made = uniform(fat_tree(4));
-    made.topology.set_link(made.topology.ports_of(NodeId(3))[0], Rate::gbps(10), Span::from_ns(7));
-    made.topology.set_link(made.topology.ports_of(NodeId(4))[0], Rate::gbps(10), Span::ZERO);
+    let ports = [3, 4].map(|node| made.topology.ports_of(NodeId(node))[0]);
+    Arc::make_mut(&mut made.topology).set_link(ports[0], Rate::gbps(10), Span::from_ns(7));
+    Arc::make_mut(&mut made.topology).set_link(ports[1], Rate::gbps(10), Span::ZERO);
     assert_eq!(Partition::width(&made), Some(Span::from_ns(7)));
 }
 
@@ -186,7 +187,7 @@ fn short_links_are_not_cut_where_long_ones_do() {
     let hosts = (0..128).map(NodeId);
     let links: Vec<_> = hosts.map(|host| made.topology.ports_of(host)[0]).collect();
     for link in links {
-        made.topology.set_link(link, Rate::gbps(10), Span::from_ns(50));
+        Arc::make_mut(&mut made.topology).set_link(link, Rate::gbps(10), Span::from_ns(50));
     }
     // Three parts of 32 racks: those of the smallest windows are cut through a rack.
     let (partition, summary) = cut(&made, 3);
@@ -234,7 +235,7 @@ proptest! {
             0 => poisson(&topology),
             1 => permutation(hosts),
             2 => rounds(client % hosts, (0..hosts / 2).filter(|&worker| worker != client % hosts)),
-            _ => Pattern::Flows(Vec::new()),
+            _ => Pattern::Flows(Arc::default()),
         };
         let made = model(topology, pattern);
         let partition = Partition::new(&made, parts);

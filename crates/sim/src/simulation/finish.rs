@@ -1,5 +1,6 @@
 //! The progress of a run, and its results.
 
+use super::lives::Lives;
 use super::notes::News;
 use super::run::{Progress, SimError, Simulation};
 use crate::hosts::Glance;
@@ -40,7 +41,7 @@ impl Simulation {
     /// # Errors
     /// If the books do not balance, or a file failed.
     pub fn finish_spooled(mut self) -> Result<Spooled, SimError> {
-        self.close()
+        self.close(false)
     }
 
     /// Closes the books of a run without files and hands over what was measured, as [`Simulation::finish`]. A run that
@@ -51,12 +52,13 @@ impl Simulation {
     pub fn results(&mut self) -> Result<Results, SimError> {
         let rows = self.journal.copy();
         self.interrupt();
-        let results = self.close();
+        let results = self.close(true);
         self.journal = rows;
         results?.into_memory().map_err(spool)
     }
 
-    fn close(&mut self) -> Result<Spooled, SimError> {
+    /// Closes the books. The flows that are alive stay if somebody looks at them afterwards.
+    fn close(&mut self, is_shown: bool) -> Result<Spooled, SimError> {
         let ended = self.ended.unwrap_or(Ended::Interrupted);
         if ended == Ended::Interrupted {
             self.now = self.now.max(self.before());
@@ -66,11 +68,13 @@ impl Simulation {
         self.nets.set_now(self.now);
         self.nets.settle();
         let flows = self.flow_counts();
-        for flow in self.glances(|_| true) {
-            self.settle_open(&flow);
+        for slot in self.lives.slots() {
+            if let Some(flow) = self.glance(slot) {
+                self.settle_open(&flow);
+            }
         }
         let events = self.events();
-        let measured = self.window.finish(&mut self.nets, flows);
+        let mut measured = self.window.finish(&mut self.nets, flows);
         let (books, [packets, bytes, mut credits]) = self.nets.close_books().map_err(SimError::Books)?;
         let (used, wasted) = self.journal.credits();
         let arrived = books.delivered.credits;
@@ -87,9 +91,15 @@ impl Simulation {
             host: self.model.topology.name(host.node()).to_string(),
             stats,
         });
-        let ports = port_table(&self.model, &self.nets, &measured);
+        let shims = shims.collect();
+        if !is_shown {
+            // Tables take about as much memory as the flows that they are made from.
+            self.regions.clear();
+            self.lives = Lives::default();
+        }
+        let ports = port_table(&self.model, &self.nets, take(&mut measured.ports));
         let summary = Summary {
-            shims: shims.collect(),
+            shims,
             end: self.now,
             ended,
             link_transmissions: self.nets.link_transmissions(),
@@ -120,7 +130,7 @@ impl Simulation {
         let Some(live) = self.lives.get_mut(flow.slot) else { return };
         self.journal.settle(live, flow.delivered, &flow.stats);
         // Of the messages under way the first has all that was delivered past its predecessor.
-        if let Some(&row) = live.open.front() {
+        if let Some(&row) = live.open.first() {
             let record = self.journal.open(row);
             let end = flow.message_end.unwrap_or(0);
             let begin = end.saturating_sub(record.size.unwrap_or(end));

@@ -126,7 +126,7 @@ impl Journal {
         self.settled[live.name.traffic.index()].add(delivered, stats);
         // A connection that has carried no message yet has no row.
         let record = self.open(live.record?);
-        record.stats = record.stats.plus(&stats.minus(&live.counted));
+        record.add(&live.since_counted(stats));
         Some(record)
     }
 

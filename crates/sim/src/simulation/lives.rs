@@ -1,10 +1,10 @@
 //! The flows that are alive, as the whole run knows them; their ends are in the regions of their hosts.
 
+use super::few::Few;
 use crate::hosts::FlowName;
 use crate::ids::{FlowSlot, HostId, IdVec, RecordId};
 use clearway_proto::Stats;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 
 /// A flow between its start and the moment at which its last packet has left the network.
 #[derive(Serialize, Deserialize)]
@@ -16,15 +16,15 @@ pub struct Live {
     /// The host that receives.
     pub dst: HostId,
     /// The rows of messages that are not yet delivered in full.
-    pub open: VecDeque<RecordId>,
+    pub open: Few<RecordId>,
     /// The rows of messages of which the sending end does not know yet that all has arrived.
-    pub unacknowledged: VecDeque<RecordId>,
+    pub unacknowledged: Few<RecordId>,
     /// The row of the current message or, while there is none, of the last one; `None` before the first.
     pub record: Option<RecordId>,
     /// The counts of both ends up to the end of the last message that is complete, of flows with several.
-    pub counted: Stats,
+    pub counted: Option<Box<Stats>>,
     /// The packets of the flow that entered the network unseen by its ends, less those that left it so.
-    pub unseen: i64,
+    pub unseen: i32,
     /// Set while the flow is among those that may be over.
     pub is_ending: bool,
 }
@@ -36,20 +36,27 @@ impl Live {
             name,
             src,
             dst,
-            open: VecDeque::new(),
-            unacknowledged: VecDeque::new(),
+            open: Few::default(),
+            unacknowledged: Few::default(),
             record: None,
-            counted: Stats::default(),
+            counted: None,
             unseen: 0,
             is_ending: false,
         }
     }
 }
 
+impl Live {
+    /// What both ends have done since the last message that is complete, of all that they did.
+    pub fn since_counted(&self, stats: &Stats) -> Stats {
+        self.counted.as_ref().map_or(*stats, |counted| stats.minus(counted))
+    }
+}
+
 /// All flows that are alive; the place of one that ended is used again.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Lives {
-    places: IdVec<FlowSlot, Option<Box<Live>>>,
+    places: IdVec<FlowSlot, Option<Live>>,
     free: Vec<FlowSlot>,
     count: usize,
     /// The number of flows that each host is sending: the application wrote, and not all is delivered.
@@ -60,7 +67,7 @@ impl Lives {
     /// Adds a flow and returns its place.
     pub fn insert(&mut self, live: Live) -> FlowSlot {
         self.count += 1;
-        let live = Some(Box::new(live));
+        let live = Some(live);
         match self.free.pop() {
             Some(slot) => {
                 self.places[slot] = live;
@@ -71,7 +78,7 @@ impl Lives {
     }
 
     /// Removes a flow.
-    pub fn remove(&mut self, slot: FlowSlot) -> Option<Box<Live>> {
+    pub fn remove(&mut self, slot: FlowSlot) -> Option<Live> {
         let live = self.places[slot].take()?;
         self.count -= 1;
         self.free.push(slot);
@@ -81,12 +88,12 @@ impl Lives {
     /// A flow that is alive.
     #[inline]
     pub fn get_mut(&mut self, slot: FlowSlot) -> Option<&mut Live> {
-        self.places.get_mut(slot)?.as_deref_mut()
+        self.places.get_mut(slot)?.as_mut()
     }
 
     /// A flow that is alive, to be read.
     pub fn get(&self, slot: FlowSlot) -> Option<&Live> {
-        self.places.get(slot)?.as_deref()
+        self.places.get(slot)?.as_ref()
     }
 
     /// The places of flows, those included that are free.
@@ -101,7 +108,7 @@ impl Lives {
 
     /// All flows that are alive, with their places.
     pub fn iter(&self) -> impl Iterator<Item = (FlowSlot, &Live)> {
-        self.places.enumerate().filter_map(|(slot, live)| Some((slot, live.as_deref()?)))
+        self.places.enumerate().filter_map(|(slot, live)| Some((slot, live.as_ref()?)))
     }
 
     /// The number of flows that a host is sending.

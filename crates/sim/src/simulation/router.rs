@@ -40,6 +40,11 @@ impl Router {
         }
     }
 
+    /// Answers whether the paths back are those forth, backwards.
+    pub fn is_symmetric(&self) -> bool {
+        matches!(self.policy, Policy::SymmetricEcmp | Policy::Ns2Xpass)
+    }
+
     /// The paths from one host to another as they are now; or, while there are none, as they would be with all links
     /// up. Their ports are left in `ports`.
     pub fn find(

@@ -312,10 +312,13 @@ impl Simulation {
 
     fn sample(&mut self, series: SeriesId, before: Time) {
         let traffic = self.model.samples[series.index()].what.traffic();
-        let flows = match traffic {
-            Some(traffic) => self.glances(|live| live.name.traffic.index() == traffic),
-            None => Vec::new(),
-        };
+        let mut flows = Vec::new();
+        if let Some(traffic) = traffic {
+            for slot in self.lives.slots() {
+                let shown = self.lives.get(slot).is_some_and(|live| live.name.traffic.index() == traffic);
+                flows.extend(shown.then(|| self.glance(slot)).flatten());
+            }
+        }
         self.sampler.sample(series, &self.model, &self.nets, &flows);
         if self.goes_on(before) {
             self.schedule_sample(series);
@@ -340,15 +343,6 @@ impl Simulation {
         goes_on
     }
 
-    /// What flows that are alive show at a look.
-    pub(super) fn glances(&mut self, takes: impl Fn(&Live) -> bool) -> Vec<Glance> {
-        let mut glances = Vec::new();
-        for (slot, live) in self.lives.iter().filter(|(_, live)| takes(live)) {
-            glances.extend(glance_at(&self.nets, &mut self.regions, slot, live));
-        }
-        glances
-    }
-
     /// What a flow that is alive shows at a look.
     pub(super) fn glance(&mut self, slot: FlowSlot) -> Option<Glance> {
         glance_at(&self.nets, &mut self.regions, slot, self.lives.get(slot)?)
@@ -357,7 +351,8 @@ impl Simulation {
     /// The counts of the flows of each traffic entry so far. It must not be called once all flows are settled.
     pub(super) fn flow_counts(&mut self) -> Vec<FlowCounts> {
         let mut counts = self.journal.settled.clone();
-        for flow in self.glances(|_| true) {
+        for slot in self.lives.slots() {
+            let Some(flow) = self.glance(slot) else { continue };
             counts[flow.name.traffic.index()].add(flow.delivered, &flow.stats);
         }
         counts

@@ -120,7 +120,7 @@ mod tests {
             let start = Time::ZERO + Span::from_us(us);
             Flow { start, src: NodeId(0), dst: NodeId(1), size: None, stop: None }
         };
-        let pattern = Pattern::Flows(vec![flow(1), flow(5)]);
+        let pattern = Pattern::Flows(vec![flow(1), flow(5)].into());
         let mut source = Source::new(&pattern, Rng::stream(0, Entity::Traffic, 0));
         assert_eq!(source.next_at(&pattern), Some(Time::ZERO + Span::from_us(1)));
         let Source::Flows(next) = &mut source else { unreachable!() };

@@ -41,7 +41,7 @@ pub fn flow(src: u32, dst: u32, bytes: u64) -> Flow {
 /// Adds flows of a transport to a model.
 pub fn add(model: &mut Model, transport: &AnyTransport, flows: Vec<Flow>) {
     let name = format!("traffic{}", model.traffic.len());
-    model.add_traffic(name, transport, Pattern::Flows(flows));
+    model.add_traffic(name, transport, Pattern::Flows(flows.into()));
 }
 
 /// Runs a model to the end.

@@ -26,6 +26,7 @@ use clearway_units::{Bytes, Rate, Time};
 use links::{read_faults, read_loss, with_links};
 use ports::{PortTables, Ports, resolve_ports};
 use samples::{Has, read_samples};
+use std::sync::Arc;
 use traces::read_traces;
 use traffic::{ReadPart, read_traffic};
 use write::{Written, write_toml};
@@ -127,7 +128,7 @@ pub(super) fn resolve(document: &Document, files: &dyn Files, asked: Asked) -> R
         measure: Measure { from: measure.from, until: measure.until },
         samples,
         traces,
-        topology: grounds.topology,
+        topology: Arc::new(grounds.topology),
     };
     check_times(document, &model)?;
     limit.check_run(&model)?;

@@ -213,7 +213,7 @@ impl Surroundings<'_> {
     /// Makes the pattern of listed flows, in the order of their starts.
     fn flows(&self, mut flows: Vec<Flow>) -> Pattern {
         flows.sort_by_key(|flow| flow.start);
-        Pattern::Flows(flows)
+        Pattern::Flows(Arc::new(flows))
     }
 
     fn check_count(&self, path: &Path, count: Option<u64>) -> Result<u64> {

@@ -101,7 +101,8 @@ impl Simulation {
         });
         let delivered = if end.is_some() { record.size.unwrap_or(0) } else { record.delivered };
         let state = if end.is_some() { FlowState::Ended } else { FlowState::Sending };
-        let told = Told { row: Some(row), end, delivered, state, gauges: Gauges::NONE, stats: record.stats };
+        let told =
+            Told { row: Some(row), end, delivered, state, gauges: Gauges::NONE, stats: record.stats() };
         Some(FlowView::new(record, told))
     }
 
@@ -178,7 +179,7 @@ impl Simulation {
             acknowledged: None,
             ideal: ideal_fct(&self.model.topology, path, self.model.framing, bytes),
             delivered: 0,
-            stats: Stats::default(),
+            stats: None,
             flow: Some(slot),
         })
     }

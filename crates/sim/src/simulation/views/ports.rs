@@ -109,7 +109,7 @@ impl Simulation {
             sent_data_bytes: sent.payload,
             sent_credits: sent.credits,
             marks: net.marks(port),
-            drops: DropReason::ALL.map(|why| out.drops[why]),
+            drops: DropReason::ALL.map(|why| net.drops(port)[why]),
             pauses_sent: self.nets.stopped(port.reverse()).unwrap_or_default().0,
             pauses,
             paused_for,
