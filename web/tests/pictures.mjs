@@ -1,10 +1,7 @@
-/** Takes the pictures of the live page and of its lessons for the documentation: `npm run pictures`, then look at them. */
+/** Takes the picture of the live page for the documentation: `npm run pictures`, then look at them. */
 
 import { join } from 'node:path';
 import { launch, open, ROOT, settled } from './browser.mjs';
-
-/** The instants of the lessons at which their pictures are taken, in us. */
-const LESSONS = { incast: 60, credits: 60, convergence: 2000, pfc: 76, ec4: 4000, pac: 150 };
 
 const browser = await launch();
 
@@ -25,11 +22,4 @@ await take('live-page', '#scenario=incast&left=expresspass&right=dctcp&select=le
   width: 1280,
   height: 800,
 }));
-for (const [name, us] of Object.entries(LESSONS)) {
-  await take(`lesson-${name}`, `#lesson=${name}`, us, () => {
-    const panes = document.querySelector('.panes').getBoundingClientRect();
-    const legend = document.querySelector('.legend').getBoundingClientRect();
-    return { x: panes.x - 4, y: panes.y - 4, width: panes.width + 8, height: legend.bottom - panes.y + 8 };
-  });
-}
 await browser.close();

@@ -3,6 +3,7 @@
 use crate::hosts::{Receiving, Sending};
 use crate::metrics::Record;
 use crate::model::{self, Model, Pattern};
+use clearway_proto::Stats;
 use std::mem::size_of;
 
 /// The bytes that an output port takes with its queues, its place in the network and its row in the table of ports.
@@ -64,7 +65,8 @@ pub struct RowBytes {
 
 /// Returns the bytes of the rows of so many flows. Where they leave memory, the tables that sum them up still read all.
 pub fn flow_rows(flows: f64) -> RowBytes {
-    let record = size_of::<Record>() as f64 * GROWTH;
+    // The counts of a flow lie beside its row once it has ended.
+    let record = (size_of::<Record>() + size_of::<Stats>()) as f64 * GROWTH;
     RowBytes {
         kept: flows * (record + FLOW_ROW_BYTES),
         streamed: flows.min(STREAMED_ROWS) * record + flows * FLOW_FRAME_BYTES,
