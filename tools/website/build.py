@@ -32,7 +32,8 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="check the search of the site that is there")
     if parser.parse_args().check:
         return questions.check(SITE)
-    shutil.rmtree(STAGED, ignore_errors=True)
+    for folder in (STAGED.parent, SITE):
+        shutil.rmtree(folder, ignore_errors=True)
     stage.stage(ROOT, STAGED)
     command = [sys.executable, "-m", "sphinx", "--builder", "html", "--quiet", "--fail-on-warning", "--jobs", "auto"]
     command += ["--conf-dir", str(Path(__file__).parent), "--doctree-dir", str(STAGED.parent / "doctrees")]

@@ -39,15 +39,20 @@ impl Camera {
     /// Takes a frame.
     pub fn take(&mut self, run: u32, simulation: &mut Simulation, parts: Parts) -> Vec<u8> {
         let Camera { packets, flows } = self;
+        let mut out = Bytes(Vec::with_capacity(1 << 16));
+        let header = out.table(1, [4, 4, 8, 4, 4, 4, 4, 4, 4, 8, 8, 8]);
+        let waiting = out.ports(simulation);
         packets.in_flight.clear();
         packets.queued.clear();
-        if parts.packets || parts.queued {
+        // Packets that are too many are not read at all: that would take longer than the rest of the frame.
+        let is_crowded = parts.queued && waiting > PACKETS;
+        if (parts.packets || parts.queued) && !is_crowded {
             simulation.look_at_packets(packets, if parts.queued { QUEUED } else { 0 });
         }
         if !parts.packets {
             packets.in_flight.clear();
         }
-        let is_too_much = packets.in_flight.len() + packets.queued.len() > PACKETS;
+        let is_too_much = is_crowded || packets.in_flight.len() + packets.queued.len() > PACKETS;
         if is_too_much {
             packets.in_flight.clear();
             packets.queued.clear();
@@ -59,18 +64,13 @@ impl Camera {
         let progress = simulation.progress();
         let ended = if simulation.ended().is_some() { ENDED } else { 0 };
         let left_out = if is_too_much { LEFT_OUT } else { 0 };
-        let ports = simulation.ports().len();
-        let counts = [ports, packets.in_flight.len(), packets.queued.len(), flows.len()];
-        let mut out =
-            Bytes(Vec::with_capacity(4096 + 64 * ports + 32 * (counts[1] + counts[2]) + 48 * counts[3]));
-        let header = out.table(1, [4, 4, 8, 4, 4, 4, 4, 4, 4, 8, 8, 8]);
+        let counts = [simulation.ports().len(), packets.in_flight.len(), packets.queued.len(), flows.len()];
         let words = [(0, MAGIC), (1, run), (7, ended | left_out)];
         let counts = (3..).zip(counts.map(|count| count as u32));
         words.into_iter().chain(counts).for_each(|(column, word)| out.u32(header[column], 0, word));
         out.f64(header[2], 0, progress.now.as_ps() as f64);
         out.f64(header[9], 0, progress.events as f64);
         out.f64(header[10], 0, progress.link_transmissions as f64);
-        out.ports(simulation);
         out.packets(packets);
         out.flows(flows);
         out.0
@@ -112,7 +112,9 @@ impl Bytes {
         self.0[column + 8 * row..][..8].copy_from_slice(&number.to_le_bytes());
     }
 
-    fn ports(&mut self, simulation: &Simulation) {
+    /// Adds the ports, and answers how many packets of their queues a frame would show.
+    fn ports(&mut self, simulation: &Simulation) -> usize {
+        let mut waiting = 0;
         let ports = simulation.ports();
         let at = self.table(ports.len(), [4, 4, 8, 8, 8, 4, 4, 4, 4, 4, 1]);
         for (row, port) in ports.enumerate() {
@@ -127,7 +129,9 @@ impl Bytes {
             self.count(at[8], row, port.pauses_sent);
             self.count(at[9], row, port.cnps);
             self.u8(at[10], row, bits([port.is_paused, !port.is_up, port.is_transmitting]));
+            waiting += QUEUED.min((port.queue_packets + port.credit_queue_packets) as usize);
         }
+        waiting
     }
 
     fn packets(&mut self, packets: &Packets) {
