@@ -10,6 +10,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "SimulationError",
+    "Stage",
     "Stepped",
     "Table",
     "Trace",

@@ -31,8 +31,8 @@ function native() {
   });
 }
 
-/** The names of all scenarios with their hashes. */
-const named = (hashes) => Object.fromEntries(RUNS.map(({ name }, index) => [name, hashes[index]]));
+/** The files of all scenarios with their hashes. */
+const named = (hashes) => Object.fromEntries(RUNS.map(({ path }, index) => [path, hashes[index]]));
 
 const expected = native().then(named);
 

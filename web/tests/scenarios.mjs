@@ -27,8 +27,8 @@ export const FILES = Object.fromEntries(
   ]),
 );
 
-/** Every shipped scenario, as a request to open it. */
-export const RUNS = inFolder('scenarios').map(({ folder, name }) => {
+/** Every shipped scenario, those of the lessons included, as a request to open it. */
+export const RUNS = [...inFolder('scenarios'), ...inFolder('scenarios/lessons')].map(({ folder, name }) => {
   const path = resolve(ROOT, folder, `${name}.toml`);
   const set = STOPS[name] ? [['stop', `"${STOPS[name]}"`]] : [];
   return { name, path, text: readFileSync(path, 'utf8'), transport: null, set };
