@@ -19,12 +19,12 @@ function inFolder(folder) {
   return names.sort().map((name) => ({ folder, name: name.slice(0, -'.toml'.length) }));
 }
 
-/** The texts of networks that scenarios name, by the names that they use. */
+/** The texts of networks that scenarios name, by the names that they and the lessons use. */
 export const FILES = Object.fromEntries(
-  inFolder('scenarios/networks').map(({ folder, name }) => [
-    `networks/${name}.toml`,
-    readFileSync(resolve(ROOT, folder, `${name}.toml`), 'utf8'),
-  ]),
+  inFolder('scenarios/networks').flatMap(({ folder, name }) => {
+    const text = readFileSync(resolve(ROOT, folder, `${name}.toml`), 'utf8');
+    return ['networks', '../networks'].map((from) => [`${from}/${name}.toml`, text]);
+  }),
 );
 
 /** Every shipped scenario, those of the lessons included, as a request to open it. */

@@ -52,9 +52,10 @@ struct Ask {
 }
 
 impl Ask {
-    /// The time for which the port has been stopped until `now` without a break.
+    /// The time for which the port has been stopped until `now` without a break. A run ends when its last packet left,
+    /// and a frame may stop a port after that, before the run hears of its end.
     fn open(&self, now: Time) -> Span {
-        self.since.map_or(Span::ZERO, |since| now - since)
+        self.since.map_or(Span::ZERO, |since| now.saturating_since(since))
     }
 }
 
@@ -379,5 +380,13 @@ mod tests {
         assert!(!control.watch(at(1300)));
         assert!(control.starts_watch(), "the watch ended with the last pause");
         assert_eq!(control.asks[PORT].longest, Span::from_us(1100));
+    }
+
+    #[test]
+    fn a_port_that_is_stopped_after_the_end_of_the_run_was_stopped_for_no_time() {
+        let mut control = one_link();
+        control.note(PORT, set(&[0]), at(100));
+        assert_eq!(control.stopped(PORT, at(40)), (0, Span::ZERO));
+        assert!(!control.has_waited_long(at(40)));
     }
 }
