@@ -30,7 +30,7 @@ clearwayd: ## Builds the daemon for Linux hosts and switches: target/release/cle
 run: build ## Runs the main job and writes out/report/index.html (about a minute once built).
 	@$(BIN)/clearway demo
 
-test: build clearwayd ## Runs all tests (under 10 minutes on 2 cores, build included).
+test: build clearwayd ## Runs all tests (about a quarter of an hour on 2 cores, build included).
 	$(NEXTEST) run --workspace --locked
 	cargo test --workspace --doc --locked --quiet
 	$(BIN)/pytest -n auto --dist loadfile

@@ -33,30 +33,24 @@ export interface FramePorts {
   state: Uint8Array;
 }
 
-/** The packets on links. */
-export interface FramePackets {
+/** The packets in queues, port by port, of each port the head first. */
+export interface FrameQueued {
   count: number;
-  /** The port that sent the packet. */
+  /** The port at which the packet waits, or from which it was sent. */
   port: Uint32Array;
   /** The row of the packet's flow in the flow table; `NO_FLOW` for a pause frame. */
   flow: Uint32Array;
   wireBytes: Uint32Array;
   kind: Uint8Array;
   flags: Uint8Array;
+}
+
+/** The packets on links. */
+export interface FramePackets extends FrameQueued {
   /** The time at which the first bit left. */
   startPs: Float64Array;
   /** The time at which the last bit arrives at the next node. */
   arrivePs: Float64Array;
-}
-
-/** The packets in queues, port by port, of each port the head first. */
-export interface FrameQueued {
-  count: number;
-  port: Uint32Array;
-  flow: Uint32Array;
-  wireBytes: Uint32Array;
-  kind: Uint8Array;
-  flags: Uint8Array;
 }
 
 /** The flows that are active. */
