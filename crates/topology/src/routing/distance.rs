@@ -33,6 +33,8 @@ pub(super) struct Distances {
     targets: Vec<Place>,
     /// The queue of the breadth-first search, kept to reuse its memory.
     queue: Vec<NodeId>,
+    /// The ports among which a choice is made, kept to reuse its memory.
+    ways: Vec<PortId>,
 }
 
 impl Distances {
@@ -45,6 +47,7 @@ impl Distances {
             to_switch: Vec::new(),
             targets: Vec::new(),
             queue: Vec::new(),
+            ways: Vec::new(),
         }
     }
 
@@ -89,6 +92,7 @@ impl Distances {
         self.find_twins(topology);
     }
 
+    #[inline]
     pub(super) fn is_up(&self, port: PortId) -> bool {
         !self.down.get(port.index()).copied().unwrap_or(false)
     }
@@ -100,8 +104,9 @@ impl Distances {
     }
 
     /// Returns true if packets may be routed over a port.
+    #[inline]
     fn usable(&self, port: PortId) -> bool {
-        self.is_up(port) && (!self.both_ways || self.is_up(port.reverse()))
+        self.down.is_empty() || self.is_up(port) && (!self.both_ways || self.is_up(port.reverse()))
     }
 
     /// Makes `dst` the destination of which `next_hops` and `hops_from_host` tell, and computes the distances to all of
@@ -163,6 +168,9 @@ impl Distances {
     /// Returns the hops from a switch to the destination, over the nearest of its switches, or [`UNREACHED`].
     #[inline]
     fn hops_from_switch(&self, switch: Place) -> u16 {
+        if let [target] = self.targets[..] {
+            return self.hops_between(switch, target).saturating_add(1);
+        }
         let hops = self.targets.iter().map(|&target| self.hops_between(switch, target));
         hops.min().unwrap_or(UNREACHED).saturating_add(1)
     }
@@ -175,6 +183,25 @@ impl Distances {
         let ways = topology.ports_to_switches(src).iter().filter(|&&port| self.usable(port));
         let hops = ways.map(|&port| self.hops_from_switch(topology.port(port).to.index() - topology.hosts()));
         hops.min().filter(|&hops| hops != UNREACHED).map(|hops| hops + 1)
+    }
+
+    /// Returns the port of `node` that leads one hop closer to the destination `dst`, which is `left` hops away. Among
+    /// several, `choose` names one by its number in the order of [`Topology::ports_of`], given how many there are.
+    pub(super) fn next_hop(
+        &mut self,
+        topology: &Topology,
+        node: NodeId,
+        dst: NodeId,
+        left: u16,
+        choose: impl FnOnce(usize) -> usize,
+    ) -> Option<PortId> {
+        let mut ways = std::mem::take(&mut self.ways);
+        ways.clear();
+        ways.extend(self.next_hops(topology, node, dst, left));
+        let choice = if ways.len() > 1 { choose(ways.len()) } else { 0 };
+        let port = ways.get(choice).copied();
+        self.ways = ways;
+        port
     }
 
     /// Returns the ports of `node` that lead one hop closer to the destination `dst`, which is `left` hops away, in the

@@ -177,13 +177,9 @@ impl Routes {
         self.distances.prepare(topology, dst);
         let (mut node, mut left) = (src, self.distances.hops_from_host(topology, src, dst)?);
         for depth in 0.. {
-            let hops = || self.distances.next_hops(topology, node, dst, left);
-            let choice = match hops().count() as u64 {
-                0 => unreachable!("a node at a finite distance has a next hop"),
-                1 => 0,
-                several => (hash(depth, node) % several) as usize,
-            };
-            let port = hops().nth(choice)?;
+            let choose = |several: usize| (hash(depth, node) % several as u64) as usize;
+            let port = self.distances.next_hop(topology, node, dst, left, choose);
+            let port = port.expect("a node at a finite distance has a next hop");
             out.push(port);
             node = topology.port(port).to;
             if node == dst {
