@@ -72,6 +72,16 @@ impl Networks {
         &mut self.parts
     }
 
+    /// Takes out the networks of all parts but the first, which come back by [`Networks::take_back`].
+    pub fn lend(&mut self) -> std::vec::Drain<'_, Network> {
+        self.parts.drain(1..)
+    }
+
+    /// Takes back the network of a part: they come in the order in which they were lent.
+    pub fn take_back(&mut self, part: Network) {
+        self.parts.push(part);
+    }
+
     /// The network to which a port belongs.
     pub fn of(&self, port: PortId) -> &Network {
         // All parts know which node has a port.
