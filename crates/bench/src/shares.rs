@@ -39,6 +39,9 @@ struct Split {
     /// The time between windows.
     between: f64,
     windows: u64,
+    /// The speed-up to which even the most even machine is bound, since windows end with their last part: events of all
+    /// parts by those of the part that has the most, window by window.
+    balance: f64,
     /// The elapsed time on that many threads, if there are as many processors.
     elapsed: Option<f64>,
     hash: String,
@@ -68,8 +71,7 @@ pub fn of_case(case: &Case, scale: f64, threads: &[usize]) -> Result<Shares, Str
         let mut elapsed = None;
         if threads <= processors {
             let beside = timed(&model, threads, wall_ns, false)?;
-            let waited = beside.times.elapsed.saturating_sub(beside.times.longest);
-            handover = seconds(waited) / (beside.times.windows.max(1) * (threads as u64 - 1)) as f64;
+            handover = median(beside.times.handovers) / (threads - 1) as f64;
             elapsed = Some(beside.total);
         }
         let Timed { total, times, hash } = timed(&model, threads, thread_ns, true)?;
@@ -85,6 +87,7 @@ pub fn of_case(case: &Case, scale: f64, threads: &[usize]) -> Result<Shares, Str
             small,
             between: total - all - small,
             windows: times.windows,
+            balance: times.events.iter().sum::<u64>() as f64 / times.most_events.max(1) as f64,
             elapsed,
             hash,
         });
@@ -112,6 +115,12 @@ fn timed(model: &Model, threads: usize, clock: Clock, in_turn: bool) -> Result<T
     Ok(Timed { total, times, hash: results.hash().map_err(|error| error.to_string())? })
 }
 
+/// The median in seconds of times in nanoseconds: on a machine that others share the mean is mostly theirs.
+fn median(mut times: Vec<u64>) -> f64 {
+    times.sort_unstable();
+    seconds(times.get(times.len() / 2).copied().unwrap_or(0))
+}
+
 fn seconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e9
 }
@@ -121,14 +130,15 @@ impl Shares {
     pub fn to_json(&self) -> String {
         let Shares { alone: [alone_s, alone_cpu_s], handover, splits } = self;
         let split = |split: &Split| {
-            let Split { threads, work, intake, busiest, longest, small, between, windows, .. } = split;
+            let Split { threads, work, intake, busiest, longest, small, between, windows, balance, .. } =
+                split;
             let handovers = handover * (threads - 1) as f64 * *windows as f64;
             let follows = alone_cpu_s / (longest + small + between + handovers);
             let elapsed = split.elapsed.map_or("null".into(), |elapsed| format!("{elapsed:.6}"));
             format!(
                 "{{\"threads\": {threads}, \"windows\": {windows}, \"work_s\": {work:.6}, \"intake_s\": {intake:.6}, \
                  \"busiest_s\": {busiest:.6}, \"longest_s\": {longest:.6}, \"small_s\": {small:.6}, \
-                 \"between_s\": {between:.6}, \"handovers_s\": {handovers:.6}, \"speedup\": {follows:.3}, \
+                 \"between_s\": {between:.6}, \"handovers_s\": {handovers:.6}, \"balance\": {balance:.3}, \"speedup\": {follows:.3}, \
                  \"elapsed_s\": {elapsed}}}"
             )
         };

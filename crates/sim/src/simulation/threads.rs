@@ -21,7 +21,7 @@ pub struct Threads {
     pace: f64,
     /// The clock and the times so far, if the run is timed.
     timer: Option<(Clock, PartTimes)>,
-    /// The times of the parts in the present window.
+    /// The work of the parts in the last window.
     spent: Vec<Spent>,
 }
 
@@ -77,8 +77,7 @@ impl Threads {
 
     /// Lets all regions go through a window.
     fn go_through(&mut self, nets: &mut Networks, regions: &mut Vec<Region>, from: Time, until: Time) {
-        let count = |regions: &[Region]| regions.iter().map(|region| region.events).sum::<u64>();
-        let (width, before) = ((until - from).as_ps() as f64, count(regions));
+        let width = (until - from).as_ps() as f64;
         let is_small = self.pace * width <= FEW;
         let clock = self.timer.as_ref().map(|(clock, _)| *clock);
         let start = clock.map(|clock| clock());
@@ -87,11 +86,11 @@ impl Threads {
         } else {
             self.each(nets, regions, until, clock);
         }
-        self.pace = (count(regions) - before) as f64 / width;
+        self.pace = self.spent.iter().map(|spent| spent.events).sum::<u64>() as f64 / width;
         if let (Some((clock, times)), Some(start)) = (&mut self.timer, start) {
             match (clock() - start, is_small) {
                 (elapsed, true) => times.add_small(elapsed),
-                (elapsed, false) => times.add(self.spent.iter().copied(), elapsed),
+                (elapsed, false) => times.add(&self.spent, elapsed),
             }
         }
     }
