@@ -7,7 +7,8 @@ use super::workers::{Part, Worker};
 use crate::net::Networks;
 use clearway_units::{Span, Time};
 
-/// The number of events in a window up to which one thread goes through all parts, since to hand them over takes longer.
+/// The number of expected events in a window below which one thread goes through all parts, since to hand them over takes
+/// longer.
 const FEW: f64 = 64.0;
 
 /// The threads that drive the regions of a run.
@@ -19,6 +20,8 @@ pub struct Threads {
     workers: Vec<Worker>,
     /// The events per picosecond of the last window.
     pace: f64,
+    /// The expected events of a window from which its parts are handed over.
+    few: f64,
     /// The clock and the times so far, if the run is timed.
     timer: Option<(Clock, PartTimes)>,
     /// The work of the parts in the last window.
@@ -34,9 +37,15 @@ impl Threads {
             #[cfg(not(target_family = "wasm"))]
             workers: Worker::start(regions - 1),
             pace: 0.0,
+            few: FEW,
             timer: None,
             spent: vec![Spent::default(); regions],
         }
+    }
+
+    /// Hands parts over in all windows, however few events these have.
+    pub fn always_hand_over(&mut self) {
+        self.few = 0.0;
     }
 
     /// Times what follows by a clock: on the threads or, if `in_turn` is set, with one thread that goes through all parts
@@ -78,7 +87,7 @@ impl Threads {
     /// Lets all regions go through a window.
     fn go_through(&mut self, nets: &mut Networks, regions: &mut Vec<Region>, from: Time, until: Time) {
         let width = (until - from).as_ps() as f64;
-        let is_small = self.pace * width <= FEW;
+        let is_small = self.pace * width < self.few;
         let clock = self.timer.as_ref().map(|(clock, _)| *clock);
         let start = clock.map(|clock| clock());
         if is_small {
