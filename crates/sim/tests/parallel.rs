@@ -65,8 +65,9 @@ fn check(model: &Model, parts: u64, seed: u64, of: &str) {
     println!("{of}: {parts} parts, seed {seed}");
     let one = run(model);
     let made = Partition::new(model, parts as usize);
-    // Many threads that get their parts in every window take long on few processors.
-    assert_same(&run_cut(model, &made, parts <= 3), &one, &format!("{of}, {} parts", made.parts()));
+    // To hand over parts in every window takes long where there are fewer processors than parts.
+    let always = parts <= 3 && seed % 2 == 0;
+    assert_same(&run_cut(model, &made, always), &one, &format!("{of}, {} parts", made.parts()));
     if Partition::refusal(model).is_none() {
         let any = any_cut(model, parts, seed);
         assert_same(
