@@ -7,7 +7,7 @@
 //! | `threads.rs`, `workers.rs`, `times.rs` | the threads that drive regions, and the time that each takes |
 //! | `notes.rs` | what regions tell the whole run |
 //! | `outside.rs` | what happens to the whole network, in order |
-//! | `lives.rs`, `few.rs` | the flows that are alive, and a queue that usually holds one item |
+//! | `lives.rs` | the flows that are alive |
 //! | `prepare.rs`, `finish.rs` | a run before its first event and after its last one |
 //! | `life.rs` | how flows begin and end |
 //! | `traffic.rs`, `source.rs` | starts of flows, and the state of each traffic entry |
@@ -21,7 +21,6 @@
 
 mod apps;
 mod checkpoint;
-mod few;
 mod finish;
 mod ideal;
 mod journal;
