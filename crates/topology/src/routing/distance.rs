@@ -33,8 +33,6 @@ pub(super) struct Distances {
     targets: Vec<Place>,
     /// The queue of the breadth-first search, kept to reuse its memory.
     queue: Vec<NodeId>,
-    /// The ports among which a choice is made, kept to reuse its memory.
-    ways: Vec<PortId>,
 }
 
 impl Distances {
@@ -47,7 +45,6 @@ impl Distances {
             to_switch: Vec::new(),
             targets: Vec::new(),
             queue: Vec::new(),
-            ways: Vec::new(),
         }
     }
 
@@ -183,25 +180,6 @@ impl Distances {
         let ways = topology.ports_to_switches(src).iter().filter(|&&port| self.usable(port));
         let hops = ways.map(|&port| self.hops_from_switch(topology.port(port).to.index() - topology.hosts()));
         hops.min().filter(|&hops| hops != UNREACHED).map(|hops| hops + 1)
-    }
-
-    /// Returns the port of `node` that leads one hop closer to the destination `dst`, which is `left` hops away. Among
-    /// several, `choose` names one by its number in the order of [`Topology::ports_of`], given how many there are.
-    pub(super) fn next_hop(
-        &mut self,
-        topology: &Topology,
-        node: NodeId,
-        dst: NodeId,
-        left: u16,
-        choose: impl FnOnce(usize) -> usize,
-    ) -> Option<PortId> {
-        let mut ways = std::mem::take(&mut self.ways);
-        ways.clear();
-        ways.extend(self.next_hops(topology, node, dst, left));
-        let choice = if ways.len() > 1 { choose(ways.len()) } else { 0 };
-        let port = ways.get(choice).copied();
-        self.ways = ways;
-        port
     }
 
     /// Returns the ports of `node` that lead one hop closer to the destination `dst`, which is `left` hops away, in the
