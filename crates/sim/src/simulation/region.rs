@@ -3,6 +3,7 @@
 
 use super::notes::{News, Note, Rtt};
 use super::rounds::RoundsState;
+use super::times::{Clock, Spent};
 use crate::engine::{Event, EventKind};
 use crate::hosts::{Hosts, Input};
 use crate::ids::{FlowSlot, IdVec, PacketId, TrafficId};
@@ -54,6 +55,17 @@ impl Region {
             last: Time::ZERO,
             events: 0,
         }
+    }
+
+    /// Takes in what came from other parts and handles all events before `until`. Answers what that took, by the clock
+    /// if there is one.
+    pub fn go_on(&mut self, net: &mut Network, until: Time, clock: Option<Clock>) -> Spent {
+        let read = || clock.map_or(0, |clock| clock());
+        let (start, before) = (read(), self.events);
+        net.open_inboxes();
+        let opened = read();
+        self.run(net, until, u64::MAX);
+        Spent { intake: opened - start, work: read() - opened, events: self.events - before }
     }
 
     /// Handles the events before `until`, or up to the instant in which the whole run must hear something, but at most
@@ -217,11 +229,16 @@ impl Region {
             if !end.messages.pop(bytes) {
                 return;
             }
-            let (name, stats) = (end.name, end.end.stats);
+            let name = end.name;
             // Both ends of flows with several messages are here.
             let has_rounds = self.rounds[name.traffic].is_some();
-            let sending = self.hosts.senders.get(slot).filter(|_| has_rounds);
-            let stats = sending.map(|sending| Box::new(sending.end.stats.plus(&stats)));
+            let ends = (self.hosts.senders.get(slot), self.hosts.receivers.get(slot));
+            let stats = match ends {
+                (Some(sending), Some(receiving)) if has_rounds => {
+                    Some(Box::new(sending.end.stats.plus(&receiving.end.stats)))
+                }
+                _ => None,
+            };
             self.note(net, News::Delivered { slot, stats });
             if has_rounds {
                 self.round_progress(name, net);
