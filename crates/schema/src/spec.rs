@@ -222,11 +222,3 @@ pub const fn join<const N: usize>(parts: &[Part]) -> [Spec; N] {
     }
     all
 }
-
-/// The groups among the parts.
-pub fn groups(parts: &'static [Part]) -> impl Iterator<Item = &'static Group> {
-    parts.iter().filter_map(|part| match part {
-        Part::Own(_) => None,
-        Part::Group(group) => Some(group),
-    })
-}

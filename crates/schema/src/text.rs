@@ -39,7 +39,7 @@ pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> S
     if word.len() > 64 {
         return String::new();
     }
-    let plain = |text: &str| text.trim().to_lowercase().replace(['_', ' '], "-");
+    let plain = |text: &str| text.trim().to_ascii_lowercase().replace(['_', ' '], "-");
     let word = plain(word);
     let best = known
         .into_iter()
