@@ -2,8 +2,7 @@
 
 use crate::auto::Auto;
 use crate::form::Form;
-use crate::spec::range;
-use crate::text::quoted;
+use crate::text::{quoted, range};
 use crate::value::{Node, Value};
 use clearway_units::{Bytes, Rate, Span, Time, UnitError};
 use std::cmp::Ordering;

@@ -36,6 +36,6 @@ pub use document::{SyntaxError, override_value, parse_toml};
 pub use error::Error;
 pub use field::{Field, Slot, scalar, without_value};
 pub use form::{Form, TableKey};
-pub use spec::{Change, Group, Part, REQUIRED, Spec, count, forms_of, join, range, told};
-pub use text::{one_line, quoted, suggestion};
+pub use spec::{Change, Group, Part, REQUIRED, Spec, count, forms_of, join, told};
+pub use text::{one_line, quoted, range, suggestion};
 pub use value::{Entry, Node, Place, Value};

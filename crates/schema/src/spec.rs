@@ -3,6 +3,7 @@
 
 use crate::field::Field;
 use crate::form::Form;
+use crate::text::range;
 
 /// The default of a field that must be given.
 pub const REQUIRED: &str = "required";
@@ -67,16 +68,6 @@ impl Spec {
     pub fn kind_and_unit(&self) -> String {
         let kind = (self.kind)();
         if self.unit.is_empty() { kind } else { format!("{kind} ({})", self.unit) }
-    }
-}
-
-/// Limits in words, or an empty text if there are none.
-pub fn range(min: &str, max: &str) -> String {
-    match (min, max) {
-        ("", "") => String::new(),
-        (min, "") => format!("at least {min}"),
-        ("", max) => format!("at most {max}"),
-        (min, max) => format!("from {min} to {max}"),
     }
 }
 
