@@ -32,6 +32,7 @@ class Case:
     name: str
     bare: str | None
     alone: str | None
+    unseen: str | None
     long: bool
     counted_at: float
 
@@ -57,8 +58,8 @@ class Bench:
         except ValueError:
             raise ProblemError(f"{program}: lists no cases: it was built before `tools/bench` was there") from None
         self.build = {"kind": listed["build"], "commit": listed["commit"], "rustc": listed["rustc"]}
-        # A build from before there were threads does not say which case a case of several threads is compared with.
-        self.cases = [Case(**{"alone": None, **case}) for case in listed["cases"]]
+        # A build from before there were threads, or frames, does not say what their cases are compared with.
+        self.cases = [Case(**{"alone": None, "unseen": None, **case}) for case in listed["cases"]]
 
     def chosen(self, only: list[str], *, long: bool) -> list[Case]:
         """The cases whose name contains one of these texts, all if there is none; long ones if asked for."""

@@ -30,5 +30,5 @@ pub use metrics::{
 pub use partition::{Partition, PartitionSummary};
 pub use simulation::{
     BooksView, CheckpointError, ClassView, DROP_REASONS, Finished, FinishedFlow, FlowState, FlowView,
-    FrameKind, InFlight, Packets, PortView, Progress, Queued, SimError, Simulation,
+    FrameKind, InFlight, PacketView, Packets, PortView, Progress, SimError, Simulation,
 };

@@ -73,6 +73,7 @@ impl Networks {
     }
 
     /// The network to which a port belongs.
+    #[inline]
     pub fn of(&self, port: PortId) -> &Network {
         // All parts know which node has a port.
         self.part(self.part_of(self.parts[0].ports[port].owner))
@@ -258,7 +259,10 @@ impl Networks {
 
     /// The number of times that flow control stopped a class of a port, and the time for which any was stopped; `None`
     /// where there is no flow control.
+    #[inline]
     pub fn stopped(&self, port: PortId) -> Option<(u64, Span)> {
+        // All parts have flow control, or none has.
+        self.parts[0].memory.control()?;
         let of_part = |control: &FlowControl| control.stopped(port, self.now());
         self.controls().map(of_part).reduce(|a, b| (a.0 + b.0, a.1 + b.1))
     }

@@ -44,5 +44,5 @@ pub use checkpoint::CheckpointError;
 pub use run::{Progress, SimError, Simulation};
 pub use views::{
     BooksView, ClassView, DROP_REASONS, Finished, FinishedFlow, FlowState, FlowView, FrameKind, InFlight,
-    Packets, PortView, Queued,
+    PacketView, Packets, PortView,
 };
