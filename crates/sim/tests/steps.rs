@@ -61,8 +61,8 @@ fn check_packets(sim: &Simulation, packets: &mut Packets) {
         });
         assert_eq!(sums, (view.queue_bytes, view.credit_queue_bytes), "{view:?}");
         let sends = packets.in_flight.iter().any(|frame| {
-            let out = model_port(sim, frame.port);
-            frame.port == view.port && frame.start <= now && now + out < frame.arrives
+            let out = model_port(sim, frame.packet.port);
+            frame.packet.port == view.port && frame.start <= now && now + out < frame.arrives
         });
         assert!(!sends || view.is_transmitting, "a frame is leaving {view:?}");
     }
