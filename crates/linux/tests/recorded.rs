@@ -74,7 +74,7 @@ impl Receiving {
             Env { line_rate: rate, path_rate: rate, base_rtt, framing, established: false, host_flows: 0 };
         let needs = transport().needs().credits.expect("a transport with credits");
         Receiving {
-            end: transport().receiver(&env).into_dyn(),
+            end: transport().receiver(&env),
             // The first flow of the host is that of its own data, since it saw its SYN-ACK before the request.
             rng: Rng::stream(seed, Entity::Receiver, 1),
             stats: Stats::default(),

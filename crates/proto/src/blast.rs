@@ -83,7 +83,9 @@ pub struct BlastSender {
 
 impl Endpoint for BlastSender {
     fn handle_packet(&mut self, packet: &Packet, _: &Extra, cx: &mut Cx<'_>) {
-        cx.stats.credits_wasted += packet.is_credit() as u64;
+        if packet.is_credit() {
+            cx.stats.rare_mut().credits_wasted += 1;
+        }
     }
 
     fn handle_timeout(&mut self, _: &mut Cx<'_>) {}

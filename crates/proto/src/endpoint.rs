@@ -27,19 +27,26 @@ pub struct Cx<'a> {
     pub stats: &'a mut Stats,
 }
 
-/// The counters of an end. All transports share them, so that tables can compare transports.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+/// The counters of an end. All transports share them, so that tables can compare transports. Those that stay zero in
+/// most flows lie apart, and take memory once one of them does not.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Stats {
     /// The number of data packets sent, including retransmissions.
     pub data_packets: u64,
-    /// The number of data packets sent with bytes that had been sent before.
-    pub retransmits: u64,
-    /// The number of times that a retransmission timer expired with data outstanding.
-    pub timeouts: u64,
     /// The number of credits that left this end.
     pub credits_sent: u64,
     /// The number of credits that arrived at this end and released a data packet.
     pub credits_used: u64,
+    rare: Option<Box<Rare>>,
+}
+
+/// The counters of an end that stay zero in most flows.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct Rare {
+    /// The number of data packets sent with bytes that had been sent before.
+    pub retransmits: u64,
+    /// The number of times that a retransmission timer expired with data outstanding.
+    pub timeouts: u64,
     /// The number of credits that arrived at this end and found no data to send.
     pub credits_wasted: u64,
     /// The bytes of data that arrived a second time.
@@ -49,31 +56,57 @@ pub struct Stats {
     pub notifications: u64,
 }
 
-macro_rules! each_counter {
-    ($($name:ident),+) => {
-        impl Stats {
-            /// Returns the sum of both, counter by counter.
-            pub fn plus(&self, other: &Stats) -> Stats {
-                Stats { $($name: self.$name + other.$name),+ }
-            }
+impl Stats {
+    /// The counters of an end that did nothing.
+    pub const ZERO: Stats = Stats { data_packets: 0, credits_sent: 0, credits_used: 0, rare: None };
 
-            /// Returns the difference from `earlier`, counter by counter.
-            pub fn minus(&self, earlier: &Stats) -> Stats {
-                Stats { $($name: self.$name - earlier.$name),+ }
-            }
+    /// Returns the counters that stay zero in most flows.
+    pub fn rare(&self) -> Rare {
+        self.rare.as_deref().copied().unwrap_or_default()
+    }
+
+    /// Returns the counters that stay zero in most flows, one of which is about to rise.
+    #[cold]
+    pub fn rare_mut(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    /// Records that `bytes` of data arrived a second time.
+    #[inline]
+    pub fn add_duplicates(&mut self, bytes: u64) {
+        if bytes > 0 {
+            self.rare_mut().duplicate_bytes += bytes;
         }
-    };
+    }
+
+    /// Returns the sum of both, counter by counter.
+    pub fn plus(&self, other: &Stats) -> Stats {
+        self.with(other, |a, b| a + b)
+    }
+
+    /// Returns the difference from `earlier`, counter by counter.
+    pub fn minus(&self, earlier: &Stats) -> Stats {
+        self.with(earlier, |a, b| a - b)
+    }
+
+    fn with(&self, other: &Stats, join: impl Fn(u64, u64) -> u64) -> Stats {
+        let has_rare = self.rare.is_some() || other.rare.is_some();
+        let (a, b) = (self.rare(), other.rare());
+        let rare = has_rare.then(|| Rare {
+            retransmits: join(a.retransmits, b.retransmits),
+            timeouts: join(a.timeouts, b.timeouts),
+            credits_wasted: join(a.credits_wasted, b.credits_wasted),
+            duplicate_bytes: join(a.duplicate_bytes, b.duplicate_bytes),
+            notifications: join(a.notifications, b.notifications),
+        });
+        Stats {
+            data_packets: join(self.data_packets, other.data_packets),
+            credits_sent: join(self.credits_sent, other.credits_sent),
+            credits_used: join(self.credits_used, other.credits_used),
+            rare: rare.filter(|rare| *rare != Rare::default()).map(Box::new),
+        }
+    }
 }
-each_counter!(
-    data_packets,
-    retransmits,
-    timeouts,
-    credits_sent,
-    credits_used,
-    credits_wasted,
-    duplicate_bytes,
-    notifications
-);
 
 /// The environment of a flow: the facts about its network that an end knows at the start.
 #[derive(Clone, Copy, Debug)]

@@ -30,6 +30,7 @@ mod ranges;
 pub mod rdma;
 mod registry;
 mod rng;
+mod shelf;
 mod shim;
 pub mod tcp;
 #[cfg(any(test, feature = "testing"))]
@@ -37,7 +38,7 @@ pub mod testing;
 mod transport;
 
 pub use endpoint::{
-    Cx, Endpoint, Env, Framing, Gauges, Receiver, ReceiverVisitor, Sender, SenderVisitor, Stats,
+    Cx, Endpoint, Env, Framing, Gauges, Rare, Receiver, ReceiverVisitor, Sender, SenderVisitor, Stats,
 };
 pub use mechanism::{MechanismInfo, NoConstants, NoMechanism, PortMechanism, PortState, Sees};
 pub use needs::{Acks, CreditNeeds, MarkingNeeds, Needs};
@@ -45,7 +46,7 @@ pub use packet::{
     CreditAnswer, CreditRequest, Extra, Flags, HOPS_MAX, Header, Hop, Hops, Kind, Packet, SackBlock,
 };
 pub use registry::{
-    AnyMechanism, AnyMechanismConfig, AnyReceiver, AnySender, AnyShim, AnyTransport, TRANSPORTS,
+    AnyMechanism, AnyMechanismConfig, AnyShim, AnyTransport, Place, Receivers, Senders, TRANSPORTS,
 };
 pub use rng::{Entity, Rng, mix};
 pub use shim::{NoShim, Shim, ShimEnv, ShimStats};

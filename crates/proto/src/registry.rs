@@ -5,6 +5,7 @@ use crate::endpoint::{Env, Receiver, ReceiverVisitor, Sender, SenderVisitor};
 use crate::mechanism::{MechanismInfo, PortMechanism, PortState, Sees};
 use crate::needs::Needs;
 use crate::packet::{Extra, Packet};
+use crate::shelf::Shelf;
 use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::transport::{Transport, TransportInfo, set_param};
 use clearway_schema::{Declared, Error, Value};
@@ -15,10 +16,12 @@ use std::any::Any;
 type MechanismOf<T> = <T as Transport>::Mechanism;
 type ConfigOf<T> = <MechanismOf<T> as PortMechanism>::Config;
 
-/// An end that shares no cache line with another one, which another thread may drive.
-#[repr(align(64))]
-#[derive(Serialize, Deserialize)]
-pub struct Lines<T>(pub T);
+/// The place of an end of a flow among those of all transports.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Place {
+    transport: Which,
+    at: u32,
+}
 
 macro_rules! transports {
     ($($Variant:ident = $Transport:ty;)+) => {
@@ -29,20 +32,24 @@ macro_rules! transports {
             $Variant(<$Transport as Transport>::Params),
         )+}
 
-        /// The sending end of a flow of any transport, in a place of its own: the smallest takes 32 bytes and the largest
-        /// more than ten times as many.
-        #[derive(Serialize, Deserialize)]
-        pub enum AnySender {$(
-            #[doc = concat!("`", stringify!($Variant), "`")]
-            $Variant(Box<Lines<<$Transport as Transport>::Sender>>),
-        )+}
+        /// Any transport, without its parameters.
+        #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+        enum Which {$($Variant,)+}
 
-        /// The receiving end of a flow of any transport, in a place of its own as the sending end.
-        #[derive(Serialize, Deserialize)]
-        pub enum AnyReceiver {$(
-            #[doc = concat!("`", stringify!($Variant), "`")]
-            $Variant(Box<Lines<<$Transport as Transport>::Receiver>>),
-        )+}
+        /// The sending ends of flows, those of each transport in an array of their own: the smallest ends take 32 bytes and
+        /// the largest more than ten times as many.
+        #[allow(non_snake_case, reason = "a field for each transport, by its name")]
+        #[derive(Default, Serialize, Deserialize)]
+        pub struct Senders {
+            $($Variant: Shelf<<$Transport as Transport>::Sender>,)+
+        }
+
+        /// The receiving ends of flows, as [`Senders`].
+        #[allow(non_snake_case, reason = "a field for each transport, by its name")]
+        #[derive(Default, Serialize, Deserialize)]
+        pub struct Receivers {
+            $($Variant: Shelf<<$Transport as Transport>::Receiver>,)+
+        }
 
         /// The shim of a host that receives flows of any transport that has one.
         #[derive(Debug, Serialize, Deserialize)]
@@ -112,22 +119,14 @@ macro_rules! transports {
                 match self { $(AnyTransport::$Variant(params) => <$Transport>::needs(params),)+ }
             }
 
-            /// Makes the sending end of a new flow.
-            pub fn sender(&self, env: &Env) -> AnySender {
-                match self {
-                    $(AnyTransport::$Variant(params) => {
-                        AnySender::$Variant(Box::new(Lines(<$Transport>::sender(params, env))))
-                    })+
-                }
+            /// Makes the sending end of a flow, for callers to whom a virtual call costs nothing.
+            pub fn sender(&self, env: &Env) -> Box<dyn Sender> {
+                match self { $(AnyTransport::$Variant(params) => Box::new(<$Transport>::sender(params, env)),)+ }
             }
 
-            /// Makes the receiving end of a new flow.
-            pub fn receiver(&self, env: &Env) -> AnyReceiver {
-                match self {
-                    $(AnyTransport::$Variant(params) => {
-                        AnyReceiver::$Variant(Box::new(Lines(<$Transport>::receiver(params, env))))
-                    })+
-                }
+            /// Makes the receiving end of a flow, for callers to whom a virtual call costs nothing.
+            pub fn receiver(&self, env: &Env) -> Box<dyn Receiver> {
+                match self { $(AnyTransport::$Variant(params) => Box::new(<$Transport>::receiver(params, env)),)+ }
             }
 
             /// Returns the memory of the protocols of a flow, in bytes: of its sending and of its receiving end, without what
@@ -135,8 +134,8 @@ macro_rules! transports {
             pub fn end_bytes(&self) -> [usize; 2] {
                 match self {
                     $(AnyTransport::$Variant(_) => [
-                        size_of::<Lines<<$Transport as Transport>::Sender>>(),
-                        size_of::<Lines<<$Transport as Transport>::Receiver>>(),
+                        Shelf::<<$Transport as Transport>::Sender>::BYTES,
+                        Shelf::<<$Transport as Transport>::Receiver>::BYTES,
                     ],)+
                 }
             }
@@ -277,41 +276,61 @@ macro_rules! transports {
             }
         }
 
-        impl AnySender {
-            /// The sender inside, for callers to whom a virtual call costs nothing.
-            pub fn into_dyn(self) -> Box<dyn Sender> {
-                match self { $(AnySender::$Variant(sender) => Box::new(sender.0),)+ }
+        impl Senders {
+            /// Makes the sending end of a new flow, and returns its place.
+            pub fn open(&mut self, transport: &AnyTransport, env: &Env) -> Place {
+                match transport {
+                    $(AnyTransport::$Variant(params) => {
+                        let at = self.$Variant.insert(<$Transport>::sender(params, env));
+                        Place { transport: Which::$Variant, at }
+                    })+
+                }
             }
 
-            /// The address of the sender inside, to be fetched ahead.
+            /// Removes the end of a place.
+            pub fn remove(&mut self, place: Place) {
+                match place.transport { $(Which::$Variant => self.$Variant.remove(place.at),)+ }
+            }
+
+            /// Returns the address of the end of a place, to be fetched ahead.
             #[inline]
-            pub fn address(&self) -> *const u8 {
-                match self { $(AnySender::$Variant(sender) => std::ptr::from_ref(&**sender).cast(),)+ }
+            pub fn address(&self, place: Place) -> *const u8 {
+                match place.transport { $(Which::$Variant => self.$Variant.address(place.at),)+ }
             }
 
-            /// Runs `visitor` on the sender inside. The caller shall not be inlined: it holds the code of all transports.
+            /// Runs `visitor` on the end of a place. The caller shall not be inlined: it holds the code of all transports.
             #[inline(always)]
-            pub fn visit<V: SenderVisitor>(&mut self, visitor: V) -> V::Output {
-                match self { $(AnySender::$Variant(sender) => visitor.visit(&mut sender.0),)+ }
+            pub fn visit<V: SenderVisitor>(&mut self, place: Place, visitor: V) -> V::Output {
+                match place.transport { $(Which::$Variant => visitor.visit(self.$Variant.get_mut(place.at)),)+ }
             }
         }
 
-        impl AnyReceiver {
-            /// The receiver inside, for callers to whom a virtual call costs nothing.
-            pub fn into_dyn(self) -> Box<dyn Receiver> {
-                match self { $(AnyReceiver::$Variant(receiver) => Box::new(receiver.0),)+ }
+        impl Receivers {
+            /// Makes the receiving end of a new flow, and returns its place.
+            pub fn open(&mut self, transport: &AnyTransport, env: &Env) -> Place {
+                match transport {
+                    $(AnyTransport::$Variant(params) => {
+                        let at = self.$Variant.insert(<$Transport>::receiver(params, env));
+                        Place { transport: Which::$Variant, at }
+                    })+
+                }
             }
 
-            /// The address of the receiver inside, to be fetched ahead.
+            /// Removes the end of a place.
+            pub fn remove(&mut self, place: Place) {
+                match place.transport { $(Which::$Variant => self.$Variant.remove(place.at),)+ }
+            }
+
+            /// Returns the address of the end of a place, to be fetched ahead.
             #[inline]
-            pub fn address(&self) -> *const u8 {
-                match self { $(AnyReceiver::$Variant(receiver) => std::ptr::from_ref(&**receiver).cast(),)+ }
+            pub fn address(&self, place: Place) -> *const u8 {
+                match place.transport { $(Which::$Variant => self.$Variant.address(place.at),)+ }
             }
 
-            /// Runs `visitor` on the receiver inside. The caller shall not be inlined: it holds the code of all transports.
+            /// Runs `visitor` on the end of a place. The caller shall not be inlined: it holds the code of all transports.
             #[inline(always)]
-            pub fn visit<V: ReceiverVisitor>(&mut self, visitor: V) -> V::Output {
-                match self { $(AnyReceiver::$Variant(receiver) => visitor.visit(&mut receiver.0),)+ }
+            pub fn visit<V: ReceiverVisitor>(&mut self, place: Place, visitor: V) -> V::Output {
+                match place.transport { $(Which::$Variant => visitor.visit(self.$Variant.get_mut(place.at)),)+ }
             }
         }
     };
@@ -365,8 +384,8 @@ mod tests {
     }
 
     #[test]
-    fn an_end_of_any_transport_takes_two_words_beside_its_own_place() {
-        assert_eq!((size_of::<AnySender>(), size_of::<AnyReceiver>()), (16, 16));
+    fn the_place_of_an_end_takes_a_word() {
+        assert_eq!(size_of::<Place>(), 8);
     }
 
     #[test]

@@ -23,21 +23,33 @@ pub enum Entity {
     Network = 6,
 }
 
-/// A stream of random numbers that belongs to one entity.
+/// A stream of random numbers that belongs to one entity. Many entities never draw any, so the generator is made for
+/// the first draw.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Rng(Xoshiro256PlusPlus);
+pub struct Rng {
+    seed: u64,
+    generator: Option<Box<Xoshiro256PlusPlus>>,
+}
 
 impl Rng {
     /// Returns the stream of entity number `id` under `seed`. Equal arguments give equal streams.
     pub fn stream(seed: u64, entity: Entity, id: u64) -> Rng {
-        let mixed = mix(mix(mix(seed) ^ entity as u64) ^ id);
-        Rng(Xoshiro256PlusPlus::seed_from_u64(mixed))
+        Rng { seed: mix(mix(mix(seed) ^ entity as u64) ^ id), generator: None }
     }
 
     /// Returns the next 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
-        self.0.next_u64()
+        match &mut self.generator {
+            Some(generator) => generator.next_u64(),
+            None => self.first(),
+        }
+    }
+
+    /// Makes the generator and returns its first 64 random bits.
+    #[cold]
+    fn first(&mut self) -> u64 {
+        self.generator.insert(Box::new(Xoshiro256PlusPlus::seed_from_u64(self.seed))).next_u64()
     }
 
     /// Returns a real number, uniform in [0, 1).

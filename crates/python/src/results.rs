@@ -105,11 +105,11 @@ impl Results {
             line.set_item("traffic", name)?;
             line.set_item("delivered_bytes", counts.delivered)?;
             line.set_item("data_packets", counts.stats.data_packets)?;
-            line.set_item("retransmits", counts.stats.retransmits)?;
-            line.set_item("timeouts", counts.stats.timeouts)?;
+            line.set_item("retransmits", counts.stats.rare().retransmits)?;
+            line.set_item("timeouts", counts.stats.rare().timeouts)?;
             line.set_item("credits_sent", counts.stats.credits_sent)?;
             line.set_item("credits_used", counts.stats.credits_used)?;
-            line.set_item("credits_wasted", counts.stats.credits_wasted)?;
+            line.set_item("credits_wasted", counts.stats.rare().credits_wasted)?;
             traffic.append(line)?;
         }
         entry.set_item("traffic", traffic)?;

@@ -87,7 +87,7 @@ fn windows_side_by_side_add_up_to_the_run() {
         parts.iter().map(|part| of(&part.summary.measured.flows[0])).sum()
     };
     let fate = |name: &str| whole.summary.credits.iter().find(|(line, _)| *line == name).unwrap().1;
-    let credits = (sum(|flows| flows.stats.credits_used), sum(|flows| flows.stats.credits_wasted));
+    let credits = (sum(|flows| flows.stats.credits_used), sum(|flows| flows.stats.rare().credits_wasted));
     assert_eq!(credits, (fate("used"), fate("wasted")));
     assert!(fate("wasted") > 0 && parts[0].summary.measured.flows[0].stats.credits_used > 0);
     assert_eq!(sum(|flows| flows.delivered), 8 * 30_000);

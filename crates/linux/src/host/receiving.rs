@@ -78,7 +78,7 @@ impl Host {
             return Err(Refusal::PeerFlows);
         }
         let rate = Rate::bps(control.value.max(1_000_000));
-        let end = self.config.transport.receiver(&self.config.env(rate)).into_dyn();
+        let end = self.config.transport.receiver(&self.config.env(rate));
         let rng = Rng::stream(self.seed, Entity::Receiver, self.serial);
         let flow = ReceiveFlow::new(control, from, self.serial, end, rng, self.send.base_rtt, now);
         let slot = self.receivers.insert(key, flow).ok_or(Refusal::Flows)?;

@@ -263,7 +263,7 @@ impl<F: Feedback> CreditReceiver<F> {
         }
         let before = self.inbox.next();
         let repeated = self.inbox.insert(offset, packet.payload());
-        cx.stats.duplicate_bytes += repeated;
+        cx.stats.add_duplicates(repeated);
         if let Some(budget) = &mut self.budget {
             let echoed = spent.map(|credit| credit.number);
             budget.on_data(echoed, packet.payload() as u64 - repeated);

@@ -127,12 +127,12 @@ impl CreditSender {
         if mends && self.outbox.backlog() == 0 {
             let silence = self.srtt * SILENCE_RTTS;
             if self.outbox.oldest(cx.now) > silence && self.outbox.expire(silence, cx.now) {
-                cx.stats.timeouts += 1;
+                cx.stats.rare_mut().timeouts += 1;
             }
         }
         let backlog = self.backlog();
         if !self.gate.on_credit(session, backlog, self.srtt, cx.now) {
-            cx.stats.credits_wasted += 1;
+            cx.stats.rare_mut().credits_wasted += 1;
             return;
         }
         self.tell_more(cx.now);
@@ -193,7 +193,9 @@ impl CreditSender {
             .with_if(again, Flags::RETRANSMIT)
             .with_if(self.config.ecn, Flags::ECN_CAPABLE);
         cx.stats.data_packets += 1;
-        cx.stats.retransmits += again as u64;
+        if again {
+            cx.stats.rare_mut().retransmits += 1;
+        }
         Packet::data(header, len, self.framing.wire(len), cx.now).with_flags(flags)
     }
 
@@ -240,7 +242,9 @@ impl Endpoint for CreditSender {
 
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
         let backlog = self.backlog();
-        cx.stats.timeouts += self.gate.on_timer(backlog, cx.now) as u64;
+        if self.gate.on_timer(backlog, cx.now) {
+            cx.stats.rare_mut().timeouts += 1;
+        }
     }
 
     #[inline]

@@ -80,16 +80,16 @@ impl Receiver {
             }
             self.learn_end(packet, end);
             let new = if start < end { self.early.insert(start, end) } else { 0 };
-            cx.stats.duplicate_bytes += end - start - new;
+            cx.stats.add_duplicates(end - start - new);
             return Some(Answer::Nack);
         }
         self.learn_end(packet, end);
         let fresh = end.saturating_sub(self.rcv_nxt).min(end - start);
-        cx.stats.duplicate_bytes += end - start - fresh;
+        cx.stats.add_duplicates(end - start - fresh);
         self.rcv_nxt = self.rcv_nxt.max(end);
         if keeps {
             // Bytes of this packet may have arrived before, out of order.
-            cx.stats.duplicate_bytes += self.early.covered(end - fresh, end);
+            cx.stats.add_duplicates(self.early.covered(end - fresh, end));
             if let Some(through) = self.early.take_through(self.rcv_nxt) {
                 self.rcv_nxt = self.rcv_nxt.max(through);
             }

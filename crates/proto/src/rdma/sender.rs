@@ -230,7 +230,9 @@ impl<L: RateLaw> Sender<L> {
             }
         }
         let marked = packet.flags.has(Flags::ECN_ECHO);
-        cx.stats.notifications += u64::from(marked);
+        if marked {
+            cx.stats.rare_mut().notifications += 1;
+        }
         let event = AckEvent {
             acked,
             snd_una: self.snd_una,
@@ -253,7 +255,7 @@ impl<L: RateLaw> Endpoint for Sender<L> {
         match packet.header {
             Header::RdmaAck { .. } | Header::RdmaNack { .. } => self.on_answer(packet, extra, cx),
             Header::Cnp => {
-                cx.stats.notifications += 1;
+                cx.stats.rare_mut().notifications += 1;
                 self.law.on_cnp(cx.now);
                 self.window = self.law.window();
             }
@@ -268,7 +270,7 @@ impl<L: RateLaw> Endpoint for Sender<L> {
             self.window = self.law.window();
         }
         if cx.now >= self.rto_at {
-            cx.stats.timeouts += 1;
+            cx.stats.rare_mut().timeouts += 1;
             self.backoff = (self.backoff + 1).min(BACKOFF_MAX);
             self.start_over();
             self.arm_rto(cx.now);
@@ -322,7 +324,9 @@ impl<L: RateLaw> endpoint::Sender for Sender<L> {
         }
         self.snd_max = self.snd_max.max(end);
         cx.stats.data_packets += 1;
-        cx.stats.retransmits += segment.again as u64;
+        if segment.again {
+            cx.stats.rare_mut().retransmits += 1;
+        }
         self.law.on_sent(packet.wire, cx.now);
         (self.last_sent, self.last_wire) = (cx.now, packet.wire);
         let pace = self.law.rate();

@@ -124,10 +124,10 @@ impl Receiver {
         }
         if start <= self.rcv_nxt && end > self.rcv_nxt {
             let before = self.rcv_nxt;
-            cx.stats.duplicate_bytes += before - start;
+            cx.stats.add_duplicates(before - start);
             self.rcv_nxt = end;
             if !self.early.is_empty() {
-                cx.stats.duplicate_bytes += self.early.covered(before, end);
+                cx.stats.add_duplicates(self.early.covered(before, end));
                 self.rcv_nxt = self.early.take_through(end).unwrap_or(end).max(end);
                 self.ack_now = true;
             }
@@ -143,10 +143,10 @@ impl Receiver {
             self.ack_now = true;
             if start > self.rcv_nxt && start < end {
                 let new = self.early.insert(start, end);
-                cx.stats.duplicate_bytes += payload - new;
+                cx.stats.add_duplicates(payload - new);
                 self.remember(start);
             } else {
-                cx.stats.duplicate_bytes += payload;
+                cx.stats.add_duplicates(payload);
             }
         }
     }
@@ -352,6 +352,6 @@ mod tests {
         bench.data(20);
         bench.data(0);
         bench.data(0);
-        assert_eq!(bench.stats.duplicate_bytes, 20);
+        assert_eq!(bench.stats.rare().duplicate_bytes, 20);
     }
 }

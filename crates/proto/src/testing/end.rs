@@ -38,7 +38,7 @@ pub struct End<E: ?Sized> {
 impl End<dyn Sender> {
     /// A sending end of a transport.
     pub fn sender(transport: &AnyTransport, env: &Env, seed: u64) -> End<dyn Sender> {
-        End::of_sender(transport.sender(env).into_dyn(), env, seed)
+        End::of_sender(transport.sender(env), env, seed)
     }
 
     /// A sending end that was built by hand.
@@ -99,7 +99,7 @@ impl End<dyn Sender> {
 impl End<dyn Receiver> {
     /// A receiving end of a transport.
     pub fn receiver(transport: &AnyTransport, env: &Env, seed: u64) -> End<dyn Receiver> {
-        End::of_receiver(transport.receiver(env).into_dyn(), env, seed)
+        End::of_receiver(transport.receiver(env), env, seed)
     }
 
     /// A receiving end that was built by hand.
@@ -141,7 +141,7 @@ impl<E: Endpoint + ?Sized> End<E> {
     /// The timer fires, at its time or too early.
     pub fn handle_timeout(&mut self, now: Time) {
         let is_early = self.end.next_timeout() > now;
-        let before = self.stats;
+        let before = self.stats.clone();
         self.begin(now);
         self.timeouts += 1;
         assert!(self.timeouts <= TIMEOUTS_MAX, "the timer does not move on from {now}");
@@ -166,7 +166,8 @@ impl<E: Endpoint + ?Sized> End<E> {
     /// Checks the rules that hold whenever the end has been polled for all that it sends.
     pub fn check(&mut self) {
         let (stats, seen) = (&self.stats, &self.seen);
-        let all = stats.data_packets >= seen.data_packets && stats.retransmits >= seen.retransmits;
+        let all =
+            stats.data_packets >= seen.data_packets && stats.rare().retransmits >= seen.rare().retransmits;
         assert!(all, "each packet sent is counted: {stats:?}, but {seen:?}");
         let Gauges { cwnd, rate, srtt } = self.end.gauges();
         assert!(
@@ -181,9 +182,12 @@ impl<E: Endpoint + ?Sized> End<E> {
         assert!(self.end.is_finished(), "the end is not finished, and nothing will happen any more");
         assert_eq!(self.end.next_timeout(), Time::MAX, "a timer of the end is left");
         // Until now a pacer may have held packets that were counted.
-        let Stats { data_packets, retransmits, credits_sent, .. } = self.stats;
-        let counted = Stats { data_packets, retransmits, credits_sent, ..Stats::default() };
-        assert_eq!(counted, self.seen, "the counters are those of the packets that were sent");
+        let counts = |stats: &Stats| (stats.data_packets, stats.rare().retransmits, stats.credits_sent);
+        assert_eq!(
+            counts(&self.stats),
+            counts(&self.seen),
+            "the counters are those of the packets that were sent"
+        );
     }
 
     /// As [`Endpoint::next_timeout`].
@@ -236,7 +240,9 @@ impl<E: Endpoint + ?Sized> End<E> {
         // A pacer holds packets that carry the time at which it got them.
         assert!(packet.sent <= self.now, "a packet says when it was sent");
         self.seen.data_packets += (packet.kind() == Kind::Data) as u64;
-        self.seen.retransmits += packet.flags.has(Flags::RETRANSMIT) as u64;
+        if packet.flags.has(Flags::RETRANSMIT) {
+            self.seen.rare_mut().retransmits += 1;
+        }
         self.seen.credits_sent += packet.is_credit() as u64;
     }
 }

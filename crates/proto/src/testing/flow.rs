@@ -156,7 +156,7 @@ impl Flow {
         self.receiver.check_finished();
         let sender = self.sender.stats();
         assert_eq!(
-            sender.credits_used + sender.credits_wasted,
+            sender.credits_used + sender.rare().credits_wasted,
             self.credits_arrived,
             "flow {number}: each credit that arrived is used or wasted"
         );

@@ -34,7 +34,7 @@
 //! });
 //! pair.finish();
 //! assert_eq!(pair.flows[flow].receiver.delivered(), 1_000_000);
-//! assert!(pair.flows[flow].sender.stats().retransmits > 0);
+//! assert!(pair.flows[flow].sender.stats().rare().retransmits > 0);
 //! ```
 
 mod end;

@@ -75,8 +75,8 @@ impl Pair {
         }
         let oracle = transport.needs().oracle.then_some((Time::ZERO, Operation::SetRate(network.line_rate)));
         self.add_ends(
-            transport.sender(&self.env).into_dyn(),
-            transport.receiver(&self.env).into_dyn(),
+            transport.sender(&self.env),
+            transport.receiver(&self.env),
             oracle.into_iter().chain(operations),
         )
     }

@@ -134,7 +134,9 @@ impl Sender for Toy {
         let packet = Packet::data(Header::data(self.sent), 1000, 1078, cx.now);
         self.sent += 1000;
         cx.stats.data_packets += 1;
-        cx.stats.retransmits += (self.fault == Fault::MiscountsItsPackets) as u64;
+        if self.fault == Fault::MiscountsItsPackets {
+            cx.stats.rare_mut().retransmits += 1;
+        }
         Some(packet)
     }
 

@@ -15,7 +15,7 @@ fn slow_start_doubles_every_round_trip_rfc_5681_section_3_1() {
     }
     assert_eq!(world.flows[0].finished_at, [Some(at_us(500)), Some(at_us(450))]);
     assert_eq!(world.flows[0].sender.stats().data_packets, 62);
-    assert_eq!(world.flows[0].sender.stats().retransmits, 0);
+    assert_eq!(world.flows[0].sender.stats().rare().retransmits, 0);
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn dctcp_keeps_the_queue_near_k_and_the_link_busy_sigcomm_2010_section_3_3() {
     let (max, mean) = (seen.max / 1538, seen.mean() as u64 / 1538);
     assert!((50..=80).contains(&mean), "mean {mean} packets");
     assert!(max <= 90, "max {max} packets");
-    assert!(world.flows.iter().all(|f| f.sender.stats().retransmits == 0));
+    assert!(world.flows.iter().all(|f| f.sender.stats().rare().retransmits == 0));
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn reno_with_ecn_loses_nothing_and_is_cut_once_per_window_rfc_3168_section_6_1()
         world::<NewReno>(&[("ecn", "true"), ("initial_window", "100")], bottleneck(), 1, &actions);
     world.run_until(at_us(50_000));
     let flow = &world.flows[0];
-    assert_eq!(flow.sender.stats().retransmits, 0);
+    assert_eq!(flow.sender.stats().rare().retransmits, 0);
     let reductions = sent(flow).iter().filter(|(.., flags)| flags.has(Flags::CWR)).count();
     // A sawtooth from half of (BDP + K) = 146 packets upwards takes some 70 round trips of at least 100 us.
     assert!((2..=10).contains(&reductions), "{reductions}");

@@ -9,8 +9,12 @@ fn one_loss_is_repaired_without_a_timeout_rfc_5681_section_3_2() {
         let mut world = with_drops(&[("sack", sack)], 100 * MSS, &[12]);
         world.finish();
         let flow = &world.flows[0];
-        assert_eq!((flow.sender.stats().timeouts, flow.sender.stats().retransmits), (0, 1), "sack {sack}");
-        assert_eq!(flow.receiver.stats().duplicate_bytes, 0);
+        assert_eq!(
+            (flow.sender.stats().rare().timeouts, flow.sender.stats().rare().retransmits),
+            (0, 1),
+            "sack {sack}"
+        );
+        assert_eq!(flow.receiver.stats().rare().duplicate_bytes, 0);
     }
 }
 
@@ -20,7 +24,7 @@ fn new_reno_repairs_one_loss_per_round_trip_rfc_6582_section_3_2() {
     let mut world = with_drops(&[("sack", "false")], 300 * MSS, drops);
     world.finish();
     let flow = &world.flows[0];
-    assert_eq!((flow.sender.stats().timeouts, flow.sender.stats().retransmits), (0, 3));
+    assert_eq!((flow.sender.stats().rare().timeouts, flow.sender.stats().rare().retransmits), (0, 3));
     let again: Vec<_> = sent(flow).into_iter().filter(|(.., flags)| flags.has(Flags::RETRANSMIT)).collect();
     assert_eq!(again.iter().map(|(_, seq, ..)| seq / MSS).collect::<Vec<_>>(), [30, 32, 34]);
     assert_eq!(again[1].0, again[0].0 + Span::from_us(100));
@@ -33,7 +37,7 @@ fn selective_acknowledgements_repair_many_losses_in_one_round_trip_rfc_6675_sect
     let mut world = with_drops(&[], 300 * MSS, drops);
     world.finish();
     let flow = &world.flows[0];
-    assert_eq!((flow.sender.stats().timeouts, flow.sender.stats().retransmits), (0, 5));
+    assert_eq!((flow.sender.stats().rare().timeouts, flow.sender.stats().rare().retransmits), (0, 5));
     let again: Vec<_> = sent(flow).into_iter().filter(|(.., flags)| flags.has(Flags::RETRANSMIT)).collect();
     assert!(again[4].0 <= again[0].0 + Span::from_us(100));
 }
@@ -45,7 +49,7 @@ fn the_first_two_duplicates_release_new_data_rfc_3042() {
         let values = [("initial_window", "3"), ("sack", sack)];
         let mut world = with_drops(&values, 20 * MSS, &[0]);
         world.finish();
-        assert_eq!(world.flows[0].sender.stats().timeouts, 0, "sack {sack}");
+        assert_eq!(world.flows[0].sender.stats().rare().timeouts, 0, "sack {sack}");
     }
 }
 
@@ -54,7 +58,7 @@ fn a_lost_tail_waits_for_the_timer_rfc_6298_section_5() {
     let mut world = with_drops(&[], 10 * MSS, &[9]);
     world.finish();
     let flow = &world.flows[0];
-    assert_eq!((flow.sender.stats().timeouts, flow.sender.stats().retransmits), (1, 1));
+    assert_eq!((flow.sender.stats().rare().timeouts, flow.sender.stats().rare().retransmits), (1, 1));
     // The timer was restarted by the last acknowledgement, at 100 us.
     assert_eq!(flow.finished_at[1], Some(at_us(100 + 10_000 + 50)));
 }
@@ -72,7 +76,7 @@ fn a_lost_window_is_repaired_in_slow_start_rfc_5681_section_3_1() {
     let mut world = with_drops(&[], 10 * MSS, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     world.finish();
     let flow = &world.flows[0];
-    assert_eq!((flow.sender.stats().timeouts, flow.sender.stats().retransmits), (1, 10));
+    assert_eq!((flow.sender.stats().rare().timeouts, flow.sender.stats().rare().retransmits), (1, 10));
     let count = |us| sent(flow).iter().filter(|(at, ..)| *at == at_us(us)).count();
     assert_eq!([count(10_000), count(10_100), count(10_200)], [1, 2, 4]);
 }
@@ -89,7 +93,7 @@ fn a_lost_syn_is_sent_again_after_a_second_and_costs_the_initial_window_rfc_6298
     let flow = &world.flows[0];
     assert_eq!(sent(flow)[0].0, at_us(1_000_100));
     assert_eq!(sent(flow).iter().filter(|(at, ..)| *at == at_us(1_000_100)).count(), 1);
-    assert_eq!(flow.sender.stats().timeouts, 0, "no data was outstanding");
+    assert_eq!(flow.sender.stats().rare().timeouts, 0, "no data was outstanding");
 }
 
 #[test]
@@ -99,7 +103,7 @@ fn a_higher_threshold_bears_more_reordering_rfc_6675_section_2() {
         let values = [("dupthresh", dupthresh)];
         let mut world = world::<NewReno>(&values, network.clone(), 3, &[one_write(1000 * MSS)]);
         world.finish();
-        (world.flows[0].sender.stats().retransmits, world.now)
+        (world.flows[0].sender.stats().rare().retransmits, world.now)
     };
     let (three, slow) = retransmits("3");
     let (many, fast) = retransmits("1000");
@@ -118,7 +122,7 @@ fn an_old_segment_is_still_answered_by_a_finished_receiver() {
     assert_eq!(ack.header.ack(), Some(1000));
     assert!(ack.flags.has(Flags::LAST));
     assert!(receiver.is_finished());
-    assert_eq!(receiver.stats().duplicate_bytes, 1000);
+    assert_eq!(receiver.stats().rare().duplicate_bytes, 1000);
 }
 
 #[test]

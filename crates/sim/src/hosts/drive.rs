@@ -5,8 +5,8 @@ use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, PacketId};
 use crate::net::{Addition, Network, Paths};
 use clearway_proto::{
-    AnyShim, Cx, Endpoint, Extra, Flags, Gauges, Packet, Receiver, ReceiverVisitor, Sender, SenderVisitor,
-    Shim,
+    AnyShim, Cx, Endpoint, Extra, Flags, Gauges, Packet, Receiver, ReceiverVisitor, Receivers, Sender,
+    SenderVisitor, Senders, Shim,
 };
 use clearway_topology::PortId;
 use clearway_units::{Rate, Time};
@@ -210,8 +210,14 @@ impl SenderVisitor for Pull<'_> {
 impl Sending {
     /// Drives the end.
     #[inline]
-    pub fn drive(&mut self, slot: FlowSlot, input: Input<'_>, net: &mut Network) -> Standing {
-        let standing = self.sender.visit(Drive {
+    pub fn drive(
+        &mut self,
+        protocols: &mut Senders,
+        slot: FlowSlot,
+        input: Input<'_>,
+        net: &mut Network,
+    ) -> Standing {
+        let drive = Drive {
             net,
             end: &mut self.end,
             flow: slot,
@@ -219,26 +225,34 @@ impl Sending {
             input,
             timer: EventKind::SenderTimer(slot),
             shim: None,
-        });
+        };
+        let standing = protocols.visit(self.sender, drive);
         Standing { has_message: self.messages.has_done(standing.bytes), ..standing }
     }
 
     /// Asks the end for a packet of a class of data, and notes whether it still waits for its turn there.
     #[inline]
-    pub fn pull(&mut self, slot: FlowSlot, class: ClassId, net: &mut Network) -> Pulled {
+    pub fn pull(
+        &mut self,
+        protocols: &mut Senders,
+        slot: FlowSlot,
+        class: ClassId,
+        net: &mut Network,
+    ) -> Pulled {
         let is_unscheduled = class != self.classes.data;
-        let pulled = self.sender.visit(Pull { net, end: &mut self.end, flow: slot, class, is_unscheduled });
+        let pull = Pull { net, end: &mut self.end, flow: slot, class, is_unscheduled };
+        let pulled = protocols.visit(self.sender, pull);
         *(if is_unscheduled { &mut self.unscheduled_in_turn } else { &mut self.in_turn }) = pulled.more;
         pulled
     }
 
     /// The values that a sampled series shows of the end.
-    pub fn gauges(&mut self) -> Gauges {
-        self.sender.visit(ReadGauges)
+    pub fn gauges(&self, protocols: &mut Senders) -> Gauges {
+        protocols.visit(self.sender, ReadGauges)
     }
 
     /// The number of bytes that the end knows to have arrived.
-    pub fn acknowledged(&mut self) -> u64 {
+    pub fn acknowledged(&self, protocols: &mut Senders) -> u64 {
         struct Read;
         impl SenderVisitor for Read {
             type Output = u64;
@@ -246,7 +260,7 @@ impl Sending {
                 sender.acknowledged()
             }
         }
-        self.sender.visit(Read)
+        protocols.visit(self.sender, Read)
     }
 }
 
@@ -255,12 +269,13 @@ impl Receiving {
     #[inline]
     pub fn drive(
         &mut self,
+        protocols: &mut Receivers,
         slot: FlowSlot,
         input: Input<'_>,
         net: &mut Network,
         shim: Option<&mut AnyShim>,
     ) -> Standing {
-        let standing = self.receiver.visit(Drive {
+        let drive = Drive {
             net,
             end: &mut self.end,
             flow: slot,
@@ -268,7 +283,8 @@ impl Receiving {
             input,
             timer: EventKind::ReceiverTimer(slot),
             shim,
-        });
+        };
+        let standing = protocols.visit(self.receiver, drive);
         Standing { has_message: self.messages.has_done(standing.bytes), ..standing }
     }
 
@@ -281,12 +297,12 @@ impl Receiving {
     }
 
     /// The values that a sampled series shows of the end.
-    pub fn gauges(&mut self) -> Gauges {
-        self.receiver.visit(ReadGauges)
+    pub fn gauges(&self, protocols: &mut Receivers) -> Gauges {
+        protocols.visit(self.receiver, ReadGauges)
     }
 
     /// The number of bytes that the end handed to its application.
-    pub fn delivered(&mut self) -> u64 {
+    pub fn delivered(&self, protocols: &mut Receivers) -> u64 {
         struct Read;
         impl ReceiverVisitor for Read {
             type Output = u64;
@@ -294,7 +310,7 @@ impl Receiving {
                 receiver.delivered()
             }
         }
-        self.receiver.visit(Read)
+        protocols.visit(self.receiver, Read)
     }
 }
 

@@ -62,9 +62,9 @@ impl Hosts {
         }
         if let Some((is_for_receiver, slot)) = net.arrives_at_host(AHEAD) {
             let place = if is_for_receiver {
-                self.receivers.get(slot).map(|receiving| receiving.receiver.address())
+                self.receivers.get(slot).map(|end| self.receivers.protocols.address(end.receiver))
             } else {
-                self.senders.get(slot).map(|sending| sending.sender.address())
+                self.senders.get(slot).map(|end| self.senders.protocols.address(end.sender))
             };
             place.into_iter().for_each(|place| prefetch_lines(place, END_LINES));
         }
@@ -105,9 +105,10 @@ impl Hosts {
     #[inline(always)]
     fn pull(&mut self, port: PortId, class: ClassId, net: &mut Network) {
         while let Some(slot) = net.card(port).pop(class) {
-            let sending = self.senders.get_mut(slot).expect("a flow leaves the round robin before it ends");
+            let (sending, protocols) =
+                self.senders.with_protocols(slot).expect("a flow leaves the round robin before it ends");
             debug_assert_eq!(sending.end.host.node(), net.ports[port].owner, "a flow in another host's turn");
-            let pulled = sending.pull(slot, class, net);
+            let pulled = sending.pull(protocols, slot, class, net);
             if pulled.more {
                 net.card(port).push(class, slot);
             }
@@ -128,8 +129,8 @@ impl Hosts {
     /// Drives a sending end. Answers its state, unless the flow is over.
     #[inline]
     pub fn drive_sender(&mut self, slot: FlowSlot, input: Input<'_>, net: &mut Network) -> Option<Standing> {
-        let sending = self.senders.get_mut(slot)?;
-        let standing = sending.drive(slot, input, net);
+        let (sending, protocols) = self.senders.with_protocols(slot)?;
+        let standing = sending.drive(protocols, slot, input, net);
         if standing.wants_transmit && !sending.in_turn {
             sending.in_turn = true;
             let (port, class) = (net.paths.first_port(sending.end.route), sending.classes.data);
@@ -167,9 +168,9 @@ impl Hosts {
         input: Input<'_>,
         net: &mut Network,
     ) -> Option<Standing> {
-        let receiving = self.receivers.get_mut(slot)?;
+        let (receiving, protocols) = self.receivers.with_protocols(slot)?;
         let standing = match receiving.shim {
-            None => receiving.drive(slot, input, net, None),
+            None => receiving.drive(protocols, slot, input, net, None),
             Some(shim) => self.drive_behind_shim(slot, shim, input, net)?,
         };
         if standing.has_finished {
@@ -191,7 +192,8 @@ impl Hosts {
         if let Input::Packet(packet, _) = &input {
             shim.handle_incoming(slot.to_bits(), packet, net.now());
         }
-        let standing = self.receivers.get_mut(slot)?.drive(slot, input, net, Some(shim));
+        let (receiving, protocols) = self.receivers.with_protocols(slot)?;
+        let standing = receiving.drive(protocols, slot, input, net, Some(shim));
         self.release_held(id, net);
         Some(standing)
     }

@@ -5,7 +5,7 @@ use super::messages::Messages;
 use crate::ids::{ClassId, EndId, FlowSlot, HostId, IdVec, ShimId, TrafficId};
 use crate::net::Route;
 use crate::timer::Timer;
-use clearway_proto::{AnyReceiver, AnySender, Kind, Rng, Stats};
+use clearway_proto::{Kind, Place, Receivers, Rng, Senders, Stats};
 use clearway_units::Time;
 use serde::{Deserialize, Serialize};
 
@@ -88,8 +88,8 @@ pub struct FlowName {
 /// The sending end of a flow.
 #[derive(Serialize, Deserialize)]
 pub struct Sending {
-    /// The protocol.
-    pub sender: AnySender,
+    /// The place of the protocol.
+    pub sender: Place,
     /// The rest of the end.
     pub end: End,
     /// The flow.
@@ -109,8 +109,8 @@ pub struct Sending {
 /// The receiving end of a flow.
 #[derive(Serialize, Deserialize)]
 pub struct Receiving {
-    /// The protocol.
-    pub receiver: AnyReceiver,
+    /// The place of the protocol.
+    pub receiver: Place,
     /// The rest of the end.
     pub end: End,
     /// The flow.
@@ -125,7 +125,7 @@ pub struct Receiving {
 
 impl Sending {
     /// A sending end to which nothing has been written yet.
-    pub fn new(sender: AnySender, end: End, name: FlowName, classes: Classes) -> Sending {
+    pub fn new(sender: Place, end: End, name: FlowName, classes: Classes) -> Sending {
         let (in_turn, unscheduled_in_turn, written) = (false, false, 0);
         let messages = Messages::default();
         Sending { sender, end, name, classes, in_turn, unscheduled_in_turn, written, messages }
@@ -141,28 +141,65 @@ impl Sending {
 
 impl Receiving {
     /// A receiving end that waits for no message yet.
-    pub fn new(receiver: AnyReceiver, end: End, name: FlowName, classes: Classes) -> Receiving {
+    pub fn new(receiver: Place, end: End, name: FlowName, classes: Classes) -> Receiving {
         Receiving { receiver, end, name, classes, shim: None, messages: Messages::default() }
     }
 }
 
+/// One end of a flow, whose protocol stands elsewhere.
+pub trait OneEnd {
+    /// The protocols of ends of this kind.
+    type Protocols: Default;
+
+    /// Removes the end's protocol.
+    fn close(&self, protocols: &mut Self::Protocols);
+}
+
+impl OneEnd for Sending {
+    type Protocols = Senders;
+
+    fn close(&self, protocols: &mut Senders) {
+        protocols.remove(self.sender);
+    }
+}
+
+impl OneEnd for Receiving {
+    type Protocols = Receivers;
+
+    fn close(&self, protocols: &mut Receivers) {
+        protocols.remove(self.receiver);
+    }
+}
+
 /// The ends of one kind at the hosts of a part of the network, by the places of their flows. They stand in an array of
-/// the part, so that threads share no cache line and an end takes no more than its size.
+/// the part, and their protocols in one for each transport, so that threads share no cache line and an end takes no more
+/// than its size.
 #[derive(Serialize, Deserialize)]
-pub struct Ends<T> {
+#[serde(bound(
+    serialize = "T: Serialize, T::Protocols: Serialize",
+    deserialize = "T: Deserialize<'de>, T::Protocols: Deserialize<'de>"
+))]
+pub struct Ends<T: OneEnd> {
     /// Where the end of each flow stands, if it is here.
     places: IdVec<FlowSlot, Option<EndId>>,
     ends: IdVec<EndId, Option<T>>,
     free: Vec<EndId>,
+    /// The protocols of the ends.
+    pub protocols: T::Protocols,
 }
 
-impl<T> Default for Ends<T> {
+impl<T: OneEnd> Default for Ends<T> {
     fn default() -> Ends<T> {
-        Ends { places: IdVec::new(), ends: IdVec::new(), free: Vec::new() }
+        Ends {
+            places: IdVec::new(),
+            ends: IdVec::new(),
+            free: Vec::new(),
+            protocols: T::Protocols::default(),
+        }
     }
 }
 
-impl<T> Ends<T> {
+impl<T: OneEnd> Ends<T> {
     /// Adds the end of the flow of a place.
     pub fn insert(&mut self, slot: FlowSlot, end: T) {
         self.places.cover(slot, None);
@@ -176,11 +213,20 @@ impl<T> Ends<T> {
         self.places[slot] = Some(id);
     }
 
-    /// Removes the end of a flow.
+    /// Removes the end of a flow with its protocol.
     pub fn remove(&mut self, slot: FlowSlot) -> Option<T> {
         let id = self.places.get_mut(slot)?.take()?;
         self.free.push(id);
-        self.ends[id].take()
+        let end = self.ends[id].take()?;
+        end.close(&mut self.protocols);
+        Some(end)
+    }
+
+    /// The end of a flow and the protocols of all, to be changed, if the end is here and alive.
+    #[inline]
+    pub fn with_protocols(&mut self, slot: FlowSlot) -> Option<(&mut T, &mut T::Protocols)> {
+        let end = self.ends.get_mut((*self.places.get(slot)?)?)?.as_mut()?;
+        Some((end, &mut self.protocols))
     }
 
     /// The memory of the ends, their protocols left out, in bytes.
@@ -221,6 +267,14 @@ mod tests {
         assert_eq!([Kind::Data, Kind::SynAck].map(|kind| classes.of(kind)), [data; 2]);
     }
 
+    impl OneEnd for &'static str {
+        type Protocols = Vec<&'static str>;
+
+        fn close(&self, closed: &mut Vec<&'static str>) {
+            closed.push(self);
+        }
+    }
+
     #[test]
     fn an_end_is_found_by_the_place_of_its_flow_until_it_is_removed() {
         let mut ends = Ends::default();
@@ -231,6 +285,7 @@ mod tests {
         assert_eq!(ends.remove(second), Some("second"));
         assert_eq!(ends.get_mut(first), Some(&mut "first"));
         assert!(ends.remove(second).is_none() && ends.get(second).is_none());
+        assert_eq!(ends.protocols, ["second"], "it goes with its end");
         ends.insert(second, "third");
         assert_eq!((ends.get(first), ends.get(second)), (Some(&"first"), Some(&"third")));
     }

@@ -1,6 +1,6 @@
 //! A flow as a sample sees it: values of both of its ends.
 
-use super::ends::{FlowName, Receiving};
+use super::ends::{Ends, FlowName, Receiving};
 use crate::ids::FlowSlot;
 use clearway_proto::{Gauges, Stats};
 
@@ -21,14 +21,19 @@ pub struct Glance {
 }
 
 impl Glance {
-    /// The values of a flow, from those of its sending end and from its receiving end.
-    pub fn new(slot: FlowSlot, (stats, gauges): (Stats, Gauges), receiving: &mut Receiving) -> Glance {
+    /// The values of a flow, from those of its sending end and from its receiving end, if that is there.
+    pub fn new(
+        slot: FlowSlot,
+        (stats, gauges): (Stats, Gauges),
+        receivers: &mut Ends<Receiving>,
+    ) -> Option<Glance> {
+        let (receiving, protocols) = receivers.with_protocols(slot)?;
         let either = |a: f64, b: f64| if a.is_nan() { b } else { a };
-        let other = receiving.gauges();
-        Glance {
+        let other = receiving.gauges(protocols);
+        Some(Glance {
             slot,
             name: receiving.name,
-            delivered: receiving.delivered(),
+            delivered: receiving.delivered(protocols),
             stats: stats.plus(&receiving.end.stats),
             gauges: Gauges {
                 cwnd: either(gauges.cwnd, other.cwnd),
@@ -36,6 +41,6 @@ impl Glance {
                 srtt: either(gauges.srtt, other.srtt),
             },
             message_end: receiving.messages.first(),
-        }
+        })
     }
 }

@@ -1,5 +1,6 @@
 //! The results of a run: tables of flows, ports and samples, and the totals.
 
+mod known;
 mod ports;
 mod record;
 mod rows;
@@ -7,6 +8,7 @@ mod sampler;
 mod table;
 mod window;
 
+pub use known::Known;
 pub use ports::port_table;
 pub use record::{Record, flow_table};
 pub use rows::{Rows, Spool, Store};

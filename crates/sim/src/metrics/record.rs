@@ -1,5 +1,6 @@
 //! The row of a flow or message, and the tables of flows and ports.
 
+use super::known::Known;
 use super::table::{Described, Table, Values};
 use crate::ids::{FlowSlot, Id, TrafficId};
 use crate::model::Model;
@@ -20,13 +21,13 @@ pub struct Record {
     /// The host that receives.
     pub dst: NodeId,
     /// The number of bytes to send; `None` while that is open.
-    pub size: Option<u64>,
+    pub size: Known<u64>,
     /// The time at which the application handed the bytes over.
     pub start: Time,
     /// The time at which the last byte was delivered.
-    pub end: Option<Time>,
+    pub end: Known<Time>,
     /// The time at which the sender first knew that all bytes had arrived.
-    pub acknowledged: Option<Time>,
+    pub acknowledged: Known<Time>,
     /// The time that the bytes would take alone, sent at line rate at once.
     pub ideal: Span,
     /// The number of bytes delivered.
@@ -44,8 +45,13 @@ impl Record {
     }
 
     /// The counts of what both ends did for these bytes, as far as they are known.
-    pub fn stats(&self) -> Stats {
-        self.stats.as_deref().copied().unwrap_or_default()
+    pub fn stats(&self) -> &Stats {
+        self.stats.as_deref().unwrap_or(&Stats::ZERO)
+    }
+
+    /// The number of bytes to send; zero while that is open.
+    pub fn bytes(&self) -> u64 {
+        self.size.get().unwrap_or(0)
     }
 
     /// Adds to the counts of what both ends did for these bytes.
@@ -110,15 +116,15 @@ impl Flows<'_> {
                 "size_bytes",
                 "B",
                 "bytes that the application sends; 0 while a flow without a fixed size still runs",
-                self.ints(|r| r.size.unwrap_or(0)),
+                self.ints(Record::bytes),
             ),
         ]
     }
 
     /// The columns of times.
     fn times(&self) -> [Described; 5] {
-        let fct = |record: &Record| record.end.map(|end| end - record.start);
-        let acked = |record: &Record| record.acknowledged.map(|known| known - record.start);
+        let fct = |record: &Record| record.end.get().map(|end| end - record.start);
+        let acked = |record: &Record| record.acknowledged.get().map(|known| known - record.start);
         [
             ("start_s", "s", "when the application hands it over", self.reals(|r| r.start.as_secs_f64())),
             (
@@ -138,7 +144,7 @@ impl Flows<'_> {
                 "ideal_fct_s",
                 "s",
                 "fct_s for its frames sent back to back at line rate through the idle network, without any handshake",
-                self.reals(|r| if r.size.is_some() { r.ideal.as_secs_f64() } else { f64::NAN }),
+                self.reals(|r| if r.size.get().is_some() { r.ideal.as_secs_f64() } else { f64::NAN }),
             ),
             (
                 "slowdown",
@@ -168,9 +174,14 @@ impl Flows<'_> {
                 "retransmits",
                 "packets",
                 "data packets that carried bytes sent before",
-                self.ints(|r| r.stats().retransmits),
+                self.ints(|r| r.stats().rare().retransmits),
             ),
-            ("timeouts", "1", "expiries of the retransmission timer", self.ints(|r| r.stats().timeouts)),
+            (
+                "timeouts",
+                "1",
+                "expiries of the retransmission timer",
+                self.ints(|r| r.stats().rare().timeouts),
+            ),
         ]
     }
 
@@ -193,7 +204,7 @@ impl Flows<'_> {
                 "credits_wasted",
                 "credits",
                 "credits that reached the sender when it had nothing to send",
-                self.ints(|r| r.stats().credits_wasted),
+                self.ints(|r| r.stats().rare().credits_wasted),
             ),
         ]
     }
@@ -203,6 +214,6 @@ impl Flows<'_> {
         let counted = self.model.traffic.iter().any(|entry| entry.transport.info().counts_cnps);
         let doc =
             "notifications of congestion that the sender heard of: CNPs, or acknowledgements of marked data";
-        counted.then(|| ("notices", "", doc, self.ints(|r| r.stats().notifications)))
+        counted.then(|| ("notices", "", doc, self.ints(|r| r.stats().rare().notifications)))
     }
 }

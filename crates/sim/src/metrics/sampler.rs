@@ -181,11 +181,11 @@ impl Sampler {
                 self.push(at, Quantity::FeedbackRate, flow.gauges.rate);
             }
             Probe::Losses(_) => {
-                let stats = flow.stats;
+                let stats = flow.stats.rare();
                 self.count(at, Quantity::Retransmits, stats.retransmits);
                 self.count(at, Quantity::Timeouts, stats.timeouts);
             }
-            Probe::Notices(_) => self.count(at, Quantity::Notices, flow.stats.notifications),
+            Probe::Notices(_) => self.count(at, Quantity::Notices, flow.stats.rare().notifications),
             other => unreachable!("{other:?} looks at ports"),
         }
     }

@@ -23,7 +23,7 @@ pub enum WindowEnd {
 }
 
 /// The counts of what the flows of a traffic entry did.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct FlowCounts {
     /// The number of bytes delivered in order.
     pub delivered: u64,

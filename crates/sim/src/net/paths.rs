@@ -26,14 +26,14 @@ impl HopId {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Route {
     base: u32,
+    count: u16,
     hops: u8,
-    count: u32,
 }
 
 impl Route {
     /// The number of paths among which each packet chooses.
     pub fn count(&self) -> u32 {
-        self.count
+        self.count.into()
     }
 
     /// One of the paths, by its number.
@@ -73,7 +73,9 @@ impl Paths {
             (self.ports.len() - ports.len()) as u32
         });
         self.ports[base as usize..base as usize + ports.len()].copy_from_slice(ports);
-        Route { base, hops: u8::try_from(hops).expect("no path crosses 256 ports"), count }
+        let hops = u8::try_from(hops).expect("no path crosses 256 ports");
+        let count = u16::try_from(count).expect("packets are sprayed over at most 1,024 paths");
+        Route { base, count, hops }
     }
 
     /// Gives back the place of a route that no packet follows any more.
@@ -88,7 +90,7 @@ impl Paths {
     pub fn add_reverse(&mut self, route: Route) -> Route {
         let paths = self.all(route).chunks(route.hops as usize);
         let back: Vec<PortId> = paths.flat_map(|path| path.iter().rev().map(|port| port.reverse())).collect();
-        self.add(&back, route.hops as u32, route.count)
+        self.add(&back, route.hops.into(), route.count.into())
     }
 
     /// The first path of a route.

@@ -130,10 +130,10 @@ impl Simulation {
         let Some(live) = self.lives.get_mut(flow.slot) else { return };
         self.journal.settle(live, flow.delivered, &flow.stats);
         // Of the messages under way the first has all that was delivered past its predecessor.
-        if let Some(&row) = live.open.first() {
+        if let Some(row) = live.first_open() {
             let record = self.journal.open(row);
             let end = flow.message_end.unwrap_or(0);
-            let begin = end.saturating_sub(record.size.unwrap_or(end));
+            let begin = end.saturating_sub(record.size.get().unwrap_or(end));
             record.delivered = flow.delivered.saturating_sub(begin);
         }
     }

@@ -109,14 +109,15 @@ impl Journal {
 
     /// Notes that a row is no longer that of its flow's current message: it changes until the message is acknowledged.
     pub fn release(&mut self, id: RecordId) {
-        if let Some(record) = self.get_mut(id).filter(|record| record.acknowledged.is_some()) {
+        if let Some(record) = self.get_mut(id).filter(|record| record.acknowledged.get().is_some()) {
             record.flow = None;
         }
     }
 
     /// The number of credits that the ends of settled flows used, and of those that they wasted.
     pub fn credits(&self) -> (u64, u64) {
-        let each = self.settled.iter().map(|counts| (counts.stats.credits_used, counts.stats.credits_wasted));
+        let each =
+            self.settled.iter().map(|counts| (counts.stats.credits_used, counts.stats.rare().credits_wasted));
         each.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 

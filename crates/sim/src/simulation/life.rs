@@ -8,7 +8,7 @@ use super::router::identity;
 use super::run::Simulation;
 use crate::hosts::{Classes, End, FlowName, Input, Receiving, Sending};
 use crate::ids::{ClassId, FlowSlot, HostId, Id, RecordId};
-use crate::metrics::Record;
+use crate::metrics::{Known, Record};
 use crate::model;
 use crate::net::Networks;
 use crate::trace::Whose;
@@ -45,7 +45,7 @@ impl Simulation {
         let close = flow.size.is_some();
         self.regions[from].drive_sender(slot, Input::Write { bytes, close }, self.nets.part_mut(from));
         if flow.size.is_none() {
-            self.journal.open(record).size = None;
+            self.journal.open(record).size = Known::NONE;
         }
         if let Some(stop) = flow.stop {
             self.outside.push(stop, Happening::Stop(record));
@@ -87,8 +87,10 @@ impl Simulation {
         let receiver_hosts = &mut self.regions[self.nets.part_of(dst)].hosts;
         let shim = receiver_hosts.shims.of_host(name.traffic, sink, make_shim);
         let stream = |entity| Rng::stream(model.seed, entity, identity(name.traffic, name.number));
-        let sender = transport.sender(&env);
-        let receiver = transport.receiver(&Env { line_rate: card_rate, host_flows: 0, ..env });
+        let receiver = receiver_hosts
+            .receivers
+            .protocols
+            .open(transport, &Env { line_rate: card_rate, host_flows: 0, ..env });
         let sending = End::new(stream(Entity::Sender), source, forward);
         let receiving = End::new(stream(Entity::Receiver), sink, backward);
         let classes = Classes {
@@ -103,6 +105,7 @@ impl Simulation {
             .receivers
             .insert(slot, Receiving { shim, ..Receiving::new(receiver, receiving, name, classes) });
         let sender_hosts = &mut self.regions[self.nets.part_of(src)].hosts;
+        let sender = sender_hosts.senders.protocols.open(transport, &env);
         sender_hosts.senders.insert(slot, Sending::new(sender, sending, name, classes));
         if self.switches_notify {
             let takes_cnps = transport.needs().cnps;
@@ -126,18 +129,17 @@ impl Simulation {
             number: live.name.number,
             src: live.src.node(),
             dst: live.dst.node(),
-            size: Some(bytes),
+            size: Some(bytes).into(),
             start: at,
-            end: None,
-            acknowledged: None,
+            end: Known::NONE,
+            acknowledged: Known::NONE,
             ideal: ideal_fct(&self.model.topology, self.nets.paths().first(route), self.model.framing, bytes),
             delivered: 0,
             stats: None,
             flow: Some(slot),
         };
         let record = self.journal.push(&self.model, row);
-        live.unacknowledged.push(record);
-        if live.open.push(record) {
+        if live.push(record) {
             if let Some(last) = live.record.replace(record) {
                 self.journal.release(last);
             }
@@ -156,18 +158,17 @@ impl Simulation {
     /// several messages.
     pub(super) fn complete(&mut self, slot: FlowSlot, at: Time, stats: Option<Box<Stats>>) {
         let live = self.lives.get_mut(slot).expect("a flow with an open message is alive");
-        let row = live.open.pop().expect("a message was written before it is delivered");
+        let row = live.deliver().expect("a message was written before it is delivered");
         let record = self.journal.open(row);
-        record.end = Some(at);
-        record.delivered = record.size.expect("a message that is complete has a size");
+        record.end = Some(at).into();
+        record.delivered = record.size.get().expect("a message that is complete has a size");
         if let Some(stats) = stats {
-            record.add(&live.since_counted(&stats));
-            live.counted = Some(stats);
+            record.add(&live.count(*stats));
         }
         if let Some(recorder) = self.nets.tap() {
             recorder.end_message(row, at, record.delivered);
         }
-        if let Some(&next) = live.open.first() {
+        if let Some(next) = live.first_open() {
             live.record = Some(next);
             self.journal.release(row);
         } else {
@@ -181,8 +182,8 @@ impl Simulation {
     /// The sender of a flow knows that a message has arrived.
     pub(super) fn acknowledge(&mut self, slot: FlowSlot, at: Time) {
         let Some(live) = self.lives.get_mut(slot) else { return };
-        let Some(row) = live.unacknowledged.pop() else { return };
-        self.journal.open(row).acknowledged = Some(at);
+        let Some(row) = live.acknowledge() else { return };
+        self.journal.open(row).acknowledged = Some(at).into();
         if live.record != Some(row) {
             self.journal.release(row);
         }
@@ -190,23 +191,27 @@ impl Simulation {
 
     /// A flow's time to stop came: its application takes back what was not sent.
     pub(super) fn stop_flow(&mut self, row: RecordId) {
-        let live = self.journal.get_mut(row).filter(|record| record.end.is_none());
+        let live = self.journal.get_mut(row).filter(|record| record.end.get().is_none());
         let Some(slot) = live.and_then(|record| record.flow) else { return };
         let Some(live) = self.lives.get_mut(slot) else { return };
         let (from, to) = (self.nets.part_of(live.src.node()), self.nets.part_of(live.dst.node()));
         let total = self.regions[from].drive_sender(slot, Input::Truncate, self.nets.part_mut(from));
-        let Some(sending) = self.regions[from].hosts.senders.get_mut(slot) else { return };
+        let Some((sending, protocols)) = self.regions[from].hosts.senders.with_protocols(slot) else {
+            return;
+        };
         sending.written = total;
         sending.messages.cut_to(total);
-        let (acknowledged, route) = (sending.acknowledged(), sending.end.route);
+        let (acknowledged, route) = (sending.acknowledged(protocols), sending.end.route);
         let record = self.journal.open(row);
-        record.size = Some(total);
+        record.size = Some(total).into();
         let path = self.nets.paths().first(route);
         record.ideal = ideal_fct(&self.model.topology, path, self.model.framing, total);
         self.regions[from].note_acknowledged(slot, acknowledged, self.nets.part(from));
-        let Some(receiving) = self.regions[to].hosts.receivers.get_mut(slot) else { return };
+        let Some((receiving, protocols)) = self.regions[to].hosts.receivers.with_protocols(slot) else {
+            return;
+        };
         receiving.messages.cut_to(total);
-        let delivered = receiving.delivered();
+        let delivered = receiving.delivered(protocols);
         self.regions[to].note_delivered(slot, delivered, self.nets.part_mut(to));
     }
 
@@ -239,9 +244,11 @@ impl Simulation {
     fn remove(&mut self, slot: FlowSlot, [from, to]: [usize; 2]) {
         self.unshare(slot);
         let topology = &self.model.topology;
+        let delivered = self.regions[to].hosts.receivers.with_protocols(slot);
+        let delivered = delivered.map_or(0, |(receiving, protocols)| receiving.delivered(protocols));
         let sending = self.regions[from].hosts.remove_sender(slot, self.nets.part_mut(from), topology);
         let receiving = self.regions[to].hosts.remove_receiver(slot, self.nets.part_mut(to));
-        let (Some(sending), Some(mut receiving)) = (sending, receiving) else { return };
+        let (Some(sending), Some(receiving)) = (sending, receiving) else { return };
         let Some(live) = self.lives.remove(slot) else { return };
         self.nets.remove_path(sending.end.route);
         self.nets.remove_path(receiving.end.route);
@@ -249,7 +256,7 @@ impl Simulation {
             self.nets.remove_path(back);
         }
         let stats = sending.end.stats.plus(&receiving.end.stats);
-        if let Some(record) = self.journal.settle(&live, receiving.delivered(), &stats) {
+        if let Some(record) = self.journal.settle(&live, delivered, &stats) {
             record.flow = None;
         }
     }
@@ -276,9 +283,9 @@ mod tests {
     #[test]
     fn the_memory_of_an_active_flow_does_not_grow_unseen() {
         let largest = |transport: &str| match transport {
-            "dctcp" => 1216,
-            "expresspass" => 1472,
-            _ => 1660,
+            "dctcp" => 1016,
+            "expresspass" => 1272,
+            _ => 1272,
         };
         let grown: Vec<_> = TRANSPORTS
             .iter()

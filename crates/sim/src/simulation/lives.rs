@@ -1,10 +1,10 @@
 //! The flows that are alive, as the whole run knows them; their ends are in the regions of their hosts.
 
-use super::few::Few;
 use crate::hosts::FlowName;
 use crate::ids::{FlowSlot, HostId, IdVec, RecordId};
 use clearway_proto::Stats;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 /// A flow between its start and the moment at which its last packet has left the network.
 #[derive(Serialize, Deserialize)]
@@ -15,18 +15,29 @@ pub struct Live {
     pub src: HostId,
     /// The host that receives.
     pub dst: HostId,
-    /// The rows of messages that are not yet delivered in full.
-    pub open: Few<RecordId>,
-    /// The rows of messages of which the sending end does not know yet that all has arrived.
-    pub unacknowledged: Few<RecordId>,
+    /// The row of the first message that is not yet delivered in full.
+    undelivered: Option<RecordId>,
+    /// The row of the first message of which the sending end does not know yet that all has arrived.
+    unacknowledged: Option<RecordId>,
     /// The row of the current message or, while there is none, of the last one; `None` before the first.
     pub record: Option<RecordId>,
-    /// The counts of both ends up to the end of the last message that is complete, of flows with several.
-    pub counted: Option<Box<Stats>>,
     /// The packets of the flow that entered the network unseen by its ends, less those that left it so.
     pub unseen: i32,
+    /// What flows of one message do without.
+    several: Option<Box<Several>>,
     /// Set while the flow is among those that may be over.
     pub is_ending: bool,
+}
+
+/// What only a flow of several messages needs.
+#[derive(Default, Serialize, Deserialize)]
+struct Several {
+    /// The rows behind the first one that is not delivered.
+    undelivered: VecDeque<RecordId>,
+    /// The rows behind the first one that is not acknowledged.
+    unacknowledged: VecDeque<RecordId>,
+    /// The counts of both ends up to the end of the last message that is complete.
+    counted: Stats,
 }
 
 impl Live {
@@ -36,20 +47,64 @@ impl Live {
             name,
             src,
             dst,
-            open: Few::default(),
-            unacknowledged: Few::default(),
+            undelivered: None,
+            unacknowledged: None,
             record: None,
-            counted: None,
             unseen: 0,
+            several: None,
             is_ending: false,
         }
     }
-}
 
-impl Live {
+    /// Adds the row of a message. Answers whether it is the only one that is not delivered.
+    pub fn push(&mut self, row: RecordId) -> bool {
+        if self.unacknowledged.is_none() {
+            self.unacknowledged = Some(row);
+        } else {
+            self.several.get_or_insert_default().unacknowledged.push_back(row);
+        }
+        let is_only = self.undelivered.is_none();
+        if is_only {
+            self.undelivered = Some(row);
+        } else {
+            self.several.get_or_insert_default().undelivered.push_back(row);
+        }
+        is_only
+    }
+
+    /// Takes the row of the first message that is not delivered, which now is.
+    pub fn deliver(&mut self) -> Option<RecordId> {
+        let next = self.several.as_mut().and_then(|several| several.undelivered.pop_front());
+        std::mem::replace(&mut self.undelivered, next)
+    }
+
+    /// Takes the row of the first message that is not acknowledged, which now is.
+    pub fn acknowledge(&mut self) -> Option<RecordId> {
+        let next = self.several.as_mut().and_then(|several| several.unacknowledged.pop_front());
+        std::mem::replace(&mut self.unacknowledged, next)
+    }
+
+    /// The row of the first message that is not delivered.
+    pub fn first_open(&self) -> Option<RecordId> {
+        self.undelivered
+    }
+
+    /// The rows of the messages that are not delivered, in their order.
+    pub fn open(&self) -> impl Iterator<Item = RecordId> {
+        let behind = self.several.iter().flat_map(|several| several.undelivered.iter().copied());
+        self.undelivered.into_iter().chain(behind)
+    }
+
     /// What both ends have done since the last message that is complete, of all that they did.
     pub fn since_counted(&self, stats: &Stats) -> Stats {
-        self.counted.as_ref().map_or(*stats, |counted| stats.minus(counted))
+        self.several.as_ref().map_or_else(|| stats.clone(), |several| stats.minus(&several.counted))
+    }
+
+    /// A message is complete, until when both ends did this. Answers what they did since the one before.
+    pub fn count(&mut self, stats: Stats) -> Stats {
+        let since = self.since_counted(&stats);
+        self.several.get_or_insert_default().counted = stats;
+        since
     }
 }
 
@@ -133,12 +188,28 @@ mod tests {
     use super::*;
     use crate::ids::{Id, TrafficId};
 
+    fn live() -> Live {
+        let name = FlowName { traffic: TrafficId::from_index(0), number: 0 };
+        Live::new(name, HostId::from_index(0), HostId::from_index(1))
+    }
+
+    #[test]
+    fn rows_are_delivered_and_acknowledged_in_the_order_in_which_they_came() {
+        let [first, second, third] = [0, 1, 2].map(RecordId::from_index);
+        let mut live = live();
+        assert_eq!((live.deliver(), live.acknowledge()), (None, None));
+        assert!(live.push(first) && !live.push(second));
+        assert_eq!((live.deliver(), live.first_open()), (Some(first), Some(second)));
+        assert!(!live.push(third));
+        assert_eq!(live.open().collect::<Vec<_>>(), [second, third]);
+        assert_eq!([live.deliver(), live.deliver(), live.deliver()], [Some(second), Some(third), None]);
+        let known = [live.acknowledge(), live.acknowledge(), live.acknowledge(), live.acknowledge()];
+        assert_eq!(known, [Some(first), Some(second), Some(third), None]);
+        assert!(live.push(first), "it is the only one again");
+    }
+
     #[test]
     fn the_place_of_a_flow_that_ended_is_used_again() {
-        let live = || {
-            let name = FlowName { traffic: TrafficId::from_index(0), number: 0 };
-            Live::new(name, HostId::from_index(0), HostId::from_index(1))
-        };
         let mut lives = Lives::default();
         let (first, second) = (lives.insert(live()), lives.insert(live()));
         assert!(lives.remove(first).is_some() && lives.remove(first).is_none());

@@ -6,7 +6,7 @@
 //! | `region.rs`, `threads.rs` | the event loop of a region, and the threads that drive regions |
 //! | `notes.rs` | what regions tell the whole run |
 //! | `outside.rs` | what happens to the whole network, in order |
-//! | `lives.rs`, `few.rs` | the flows that are alive, and a queue that usually holds one item |
+//! | `lives.rs` | the flows that are alive |
 //! | `prepare.rs`, `finish.rs` | a run before its first event and after its last one |
 //! | `life.rs` | how flows begin and end |
 //! | `traffic.rs`, `source.rs` | starts of flows, and the state of each traffic entry |
@@ -20,7 +20,6 @@
 
 mod apps;
 mod checkpoint;
-mod few;
 mod finish;
 mod ideal;
 mod journal;

@@ -217,11 +217,16 @@ impl Region {
             if !end.messages.pop(bytes) {
                 return;
             }
-            let (name, stats) = (end.name, end.end.stats);
+            let name = end.name;
             // Both ends of flows with several messages are here.
             let has_rounds = self.rounds[name.traffic].is_some();
-            let sending = self.hosts.senders.get(slot).filter(|_| has_rounds);
-            let stats = sending.map(|sending| Box::new(sending.end.stats.plus(&stats)));
+            let ends = (self.hosts.senders.get(slot), self.hosts.receivers.get(slot));
+            let stats = match ends {
+                (Some(sending), Some(receiving)) if has_rounds => {
+                    Some(Box::new(sending.end.stats.plus(&receiving.end.stats)))
+                }
+                _ => None,
+            };
             self.note(net, News::Delivered { slot, stats });
             if has_rounds {
                 self.round_progress(name, net);

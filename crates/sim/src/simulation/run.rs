@@ -362,8 +362,7 @@ impl Simulation {
 /// What a flow that is alive shows at a look; the regions have its ends.
 fn glance_at(nets: &Networks, regions: &mut [Region], slot: FlowSlot, live: &Live) -> Option<Glance> {
     let [from, to] = [live.src, live.dst].map(|host| nets.part_of(host.node()));
-    let sending = regions[from].hosts.senders.get_mut(slot)?;
-    let shown = (sending.end.stats, sending.gauges());
-    let receiving = regions[to].hosts.receivers.get_mut(slot)?;
-    Some(Glance::new(slot, shown, receiving))
+    let (sending, protocols) = regions[from].hosts.senders.with_protocols(slot)?;
+    let shown = (sending.end.stats.clone(), sending.gauges(protocols));
+    Glance::new(slot, shown, &mut regions[to].hosts.receivers)
 }

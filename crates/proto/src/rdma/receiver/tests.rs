@@ -109,7 +109,7 @@ fn go_back_n_throws_away_what_follows_a_gap_and_reports_the_gap_once_per_interva
     assert_eq!(bench.data(1), "+2");
     assert_eq!(bench.data(3), "-2", "another gap is reported at once");
     assert_eq!(bench.receiver.delivered(), 2 * S);
-    assert_eq!(bench.stats.duplicate_bytes, 0, "bytes thrown away did not arrive");
+    assert_eq!(bench.stats.rare().duplicate_bytes, 0, "bytes thrown away did not arrive");
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn selective_repeat_keeps_what_follows_a_gap_and_reports_each_packet() {
     assert_eq!((bench.data(3), bench.data(4), bench.data(2)), ("-1".into(), "-1".into(), "-1".into()));
     assert_eq!(bench.receiver.delivered(), S);
     assert_eq!(bench.data(1), "+5");
-    assert_eq!((bench.receiver.delivered(), bench.stats.duplicate_bytes), (5 * S, 0));
+    assert_eq!((bench.receiver.delivered(), bench.stats.rare().duplicate_bytes), (5 * S, 0));
 }
 
 #[test]
@@ -127,13 +127,13 @@ fn bytes_that_arrive_twice_are_answered_and_counted() {
     let mut bench = Bench::new(&Config { recovery: Recovery::SelectiveRepeat, ..CONFIG });
     bench.data(0);
     assert_eq!(bench.data(0), "+1");
-    assert_eq!(bench.stats.duplicate_bytes, S);
+    assert_eq!(bench.stats.rare().duplicate_bytes, S);
     bench.data(2);
     assert_eq!(bench.data(2), "-1");
-    assert_eq!(bench.stats.duplicate_bytes, 2 * S);
+    assert_eq!(bench.stats.rare().duplicate_bytes, 2 * S);
     // Half of these bytes are new; the others arrived in order, or beyond the gap.
     assert_eq!(show(&bench.bytes(S / 2, 2 * S, Flags::NONE)), "+3");
-    assert_eq!(bench.stats.duplicate_bytes, 3 * S);
+    assert_eq!(bench.stats.rare().duplicate_bytes, 3 * S);
     assert_eq!(bench.receiver.delivered(), 3 * S);
 }
 

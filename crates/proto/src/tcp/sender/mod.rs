@@ -401,7 +401,7 @@ impl<C: Controller> crate::endpoint::Sender for Sender<C> {
             packet.flags.set(Flags::RETRANSMIT);
             // RFC 3168 sec. 6.1.5 forbids it for others; DCTCP as in Linux.
             packet.flags.set(Flags::NONE.with_if(self.ecn == Ecn::Exact, Flags::ECN_CAPABLE));
-            cx.stats.retransmits += 1;
+            cx.stats.rare_mut().retransmits += 1;
         }
         if self.closed && end == self.written {
             packet.flags.set(Flags::LAST);

@@ -187,7 +187,7 @@ impl<C: Controller> Sender<C> {
     pub(super) fn expire(&mut self, cx: &mut Cx<'_>) {
         let now = cx.now;
         if self.snd_una < self.snd_nxt {
-            cx.stats.timeouts += 1;
+            cx.stats.rare_mut().timeouts += 1;
             self.control.on_timeout(&self.congestion(now));
             self.reduced();
             self.phase = Phase::Loss;

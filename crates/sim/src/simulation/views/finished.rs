@@ -64,14 +64,14 @@ impl Simulation {
             let id = RecordId::from_index(row as usize);
             let Some(record) = self.journal.get(id) else { return false };
             let ended = unheard.binary_search_by_key(&id, |&(row, _)| row).ok().map(|at| unheard[at].1);
-            let Some(end) = record.end.or(ended) else { return true };
+            let Some(end) = record.end.get().or(ended) else { return true };
             finished.push(FinishedFlow {
                 row,
                 traffic: record.traffic.index(),
                 number: record.number,
                 source: record.src,
                 destination: record.dst,
-                size: record.size.unwrap_or(0),
+                size: record.bytes(),
                 start: record.start,
                 end,
                 ideal: record.ideal,

@@ -5,9 +5,9 @@ use super::super::lives::Live;
 use super::super::run::Simulation;
 use super::unheard::{Message, Unheard};
 use crate::ids::{FlowSlot, Id, RecordId};
-use crate::metrics::Record;
+use crate::metrics::{Known, Record};
 use crate::model::Pattern;
-use clearway_proto::{Gauges, Stats};
+use clearway_proto::{Gauges, Rare};
 use clearway_topology::{NodeId, PortId};
 use clearway_units::{Span, Time};
 
@@ -95,14 +95,20 @@ impl Simulation {
             return self.live_flow(&unheard, slot);
         }
         let record = self.journal.get(RecordId::from_index(row as usize))?;
-        let end = record.end.or_else(|| {
+        let end = record.end.get().or_else(|| {
             let slot = record.flow?;
             unheard.end_of(slot, self.lives.get(slot)?, row)
         });
-        let delivered = if end.is_some() { record.size.unwrap_or(0) } else { record.delivered };
+        let delivered = if end.is_some() { record.bytes() } else { record.delivered };
         let state = if end.is_some() { FlowState::Ended } else { FlowState::Sending };
-        let told =
-            Told { row: Some(row), end, delivered, state, gauges: Gauges::NONE, stats: record.stats() };
+        let told = Told {
+            row: Some(row),
+            end,
+            delivered,
+            state,
+            gauges: Gauges::NONE,
+            stats: record.stats().rare(),
+        };
         Some(FlowView::new(record, told))
     }
 
@@ -147,10 +153,9 @@ impl Simulation {
             }
         };
         // Offsets count from the first byte of the flow; those of the message begin where the one before it ended.
-        let begin = record.size.map_or(0, |size| glance.message_end.unwrap_or(0).saturating_sub(size));
-        let delivered =
-            if is_open { glance.delivered.saturating_sub(begin) } else { record.size.unwrap_or(0) };
-        let end = record.end.or_else(|| unheard.end_of(slot, live, row?));
+        let begin = record.size.get().map_or(0, |size| glance.message_end.unwrap_or(0).saturating_sub(size));
+        let delivered = if is_open { glance.delivered.saturating_sub(begin) } else { record.bytes() };
+        let end = record.end.get().or_else(|| unheard.end_of(slot, live, row?));
         let has_rounds = matches!(self.model.traffic[record.traffic.index()].pattern, Pattern::Rounds(_));
         let state = match (is_open, message) {
             (true, _) => FlowState::Sending,
@@ -158,7 +163,7 @@ impl Simulation {
             (false, Some(_)) if has_rounds => FlowState::Idle,
             (false, Some(_)) => FlowState::Delivered,
         };
-        let told = Told { row, end, delivered, state, gauges: glance.gauges, stats: glance.stats };
+        let told = Told { row, end, delivered, state, gauges: glance.gauges, stats: glance.stats.rare() };
         Some(FlowView::new(record, told))
     }
 
@@ -173,10 +178,10 @@ impl Simulation {
             number: live.name.number,
             src: live.src.node(),
             dst: live.dst.node(),
-            size: Some(bytes),
+            size: Some(bytes).into(),
             start,
-            end: None,
-            acknowledged: None,
+            end: Known::NONE,
+            acknowledged: Known::NONE,
             ideal: ideal_fct(&self.model.topology, path, self.model.framing, bytes),
             delivered: 0,
             stats: None,
@@ -192,7 +197,7 @@ struct Told {
     delivered: u64,
     state: FlowState,
     gauges: Gauges,
-    stats: Stats,
+    stats: Rare,
 }
 
 impl FlowView {
@@ -204,7 +209,7 @@ impl FlowView {
             number: record.number,
             source: record.src,
             destination: record.dst,
-            size: record.size,
+            size: record.size.get(),
             delivered,
             start: record.start,
             end,

@@ -49,7 +49,7 @@ impl Unheard {
 
     /// The messages of a flow that the run holds for open, in their order.
     fn messages<'a>(&'a self, slot: FlowSlot, live: &'a Live) -> impl Iterator<Item = Message> + 'a {
-        let heard = live.open.iter().map(|row| Message { row: row.index() as u32, unheard: None });
+        let heard = live.open().map(|row| Message { row: row.index() as u32, unheard: None });
         heard.chain(of(&self.written, slot).iter().map(|(_, message)| *message))
     }
 
@@ -81,7 +81,7 @@ impl Unheard {
         for of_flow in self.delivered.chunk_by(|a, b| a.0 == b.0) {
             let slot = of_flow[0].0;
             let Some(live) = sim.lives.get(slot) else { continue };
-            ends.extend(live.open.iter().zip(of_flow).map(|(&row, &(_, at))| (row, at)));
+            ends.extend(live.open().zip(of_flow).map(|(row, &(_, at))| (row, at)));
         }
         ends
     }
