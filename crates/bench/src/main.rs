@@ -8,6 +8,7 @@
 mod cases;
 mod models;
 mod outcome;
+mod shares;
 mod usage;
 
 use cases::Case;
@@ -29,6 +30,9 @@ struct Args {
     /// The length of the case relative to its normal length.
     #[arg(long, default_value_t = 1.0)]
     scale: f64,
+    /// Print how the work of the case divides among these numbers of threads, and the speed-up that follows, as JSON.
+    #[arg(long, requires = "case", value_name = "THREADS", num_args = 1.., value_parser = clap::value_parser!(u16).range(2..=1024))]
+    shares: Vec<u16>,
     /// Print the cases and the kind of this build, as JSON.
     #[arg(long)]
     list: bool,
@@ -52,19 +56,26 @@ fn main() -> ExitCode {
     if !(args.scale > 0.0 && args.scale <= 1e6) {
         return fail(&format!("--scale {}: must be more than 0 and at most 1e6", args.scale));
     }
+    let threads: Vec<usize> = args.shares.iter().copied().map(usize::from).collect();
     let outcome = match (&args.case, &args.scenario) {
-        (_, Some(path)) => outcome::of_scenario(path, args.transport, &args.set),
+        (_, Some(path)) => {
+            outcome::of_scenario(path, args.transport, &args.set).map(|outcome| outcome.to_json())
+        }
         (name, None) => {
             let name = name.as_deref().unwrap_or_default();
             let case = Case::all().find(|case| case.name == name);
-            case.map(|case| outcome::of_case(&case, args.scale)).ok_or_else(|| {
+            case.ok_or_else(|| {
                 format!("--case {name}: there is no such case; --list prints those that there are")
+            })
+            .and_then(|case| match threads.is_empty() {
+                true => Ok(outcome::of_case(&case, args.scale).to_json()),
+                false => Ok(shares::of_case(&case, args.scale, &threads)?.to_json()),
             })
         }
     };
     match outcome {
         Ok(outcome) => {
-            println!("{}", outcome.to_json());
+            println!("{outcome}");
             ExitCode::SUCCESS
         }
         Err(problem) => fail(&problem),

@@ -1,4 +1,6 @@
-//! The time and memory that this process has used, read from `/proc/self`.
+//! The time and memory that this process has used, read from `/proc/self` and clocks.
+
+use rustix::time::{ClockId, clock_gettime};
 
 /// Returns the CPU time of this process with all its threads, user and system, in seconds with a resolution of 0.01
 /// (the kernel's tick).
@@ -9,6 +11,21 @@ pub fn cpu_seconds() -> f64 {
     // The times are fields 14 and 15 of proc(5), of which the first two lie before the parenthesis.
     let ticks: f64 = fields[11..13].iter().map(|field| field.parse::<f64>().expect("a number")).sum();
     ticks / 100.0
+}
+
+/// Returns the CPU time of the calling thread, in nanoseconds. Whatever else the machine does does not count.
+pub fn thread_ns() -> u64 {
+    nanoseconds(ClockId::ThreadCPUTime)
+}
+
+/// Returns the nanoseconds that have passed since some moment.
+pub fn wall_ns() -> u64 {
+    nanoseconds(ClockId::Monotonic)
+}
+
+fn nanoseconds(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Returns the seconds that have passed since this was first called.

@@ -29,6 +29,6 @@ pub use metrics::{
 };
 pub use partition::{Partition, PartitionSummary};
 pub use simulation::{
-    BooksView, CheckpointError, ClassView, DROP_REASONS, Finished, FinishedFlow, FlowState, FlowView,
-    FrameKind, InFlight, PacketView, Packets, PortView, Progress, SimError, Simulation,
+    BooksView, CheckpointError, ClassView, Clock, DROP_REASONS, Finished, FinishedFlow, FlowState, FlowView,
+    FrameKind, InFlight, PacketView, Packets, PartTimes, PortView, Progress, SimError, Simulation,
 };

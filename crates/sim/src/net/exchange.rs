@@ -2,6 +2,7 @@
 
 use super::flow_control::Frame;
 use super::slab::Parcel;
+use crate::ids::{Id, PartId};
 use clearway_proto::Extra;
 use clearway_topology::PortId;
 use clearway_units::Time;
@@ -32,7 +33,7 @@ pub enum Crossing {
 pub struct Batch {
     /// What crosses, in the order in which it was sent.
     pub items: Vec<Handover>,
-    /// The time of the first arrival among it, if there is any.
+    /// The time of the first arrival among it, as long as it is not handed over.
     pub first: Option<Time>,
     /// The packets among it, in their order.
     pub parcels: Vec<Parcel>,
@@ -47,6 +48,10 @@ pub struct Exchange {
     pub outboxes: Vec<Batch>,
     /// What came from each part.
     pub inboxes: Vec<Batch>,
+    /// The time of the first arrival in the inboxes, if there is any.
+    pub first: Option<Time>,
+    /// Set if anything is in the outboxes.
+    pub has_sent: bool,
 }
 
 impl Batch {
@@ -57,15 +62,15 @@ impl Batch {
     }
 
     /// Takes over what is in another batch, and leaves that empty.
-    pub fn take_over(&mut self, other: &mut Batch) {
+    fn take_over(&mut self, other: &mut Batch) {
         if self.items.is_empty() {
             std::mem::swap(self, other);
         } else {
             self.items.append(&mut other.items);
-            self.first = self.first.into_iter().chain(other.first.take()).min();
             self.parcels.append(&mut other.parcels);
             self.extras.append(&mut other.extras);
         }
+        other.first = None;
     }
 }
 
@@ -73,12 +78,23 @@ impl Exchange {
     /// Empty boxes between `parts` parts.
     pub fn new(parts: usize) -> Exchange {
         let boxes = || (0..parts).map(|_| Batch::default()).collect();
-        Exchange { outboxes: boxes(), inboxes: boxes() }
+        Exchange { outboxes: boxes(), inboxes: boxes(), first: None, has_sent: false }
     }
 
-    /// The time of the first arrival that the part has yet to hear of.
-    pub fn next_at(&self) -> Option<Time> {
-        self.inboxes.iter().filter_map(|batch| batch.first).min()
+    /// The batch of what goes to a part, to which something is added.
+    #[inline]
+    pub fn outbox(&mut self, to: PartId) -> &mut Batch {
+        self.has_sent = true;
+        &mut self.outboxes[to.index()]
+    }
+
+    /// Takes over what the part `from` sent to this one, which is the part `to`.
+    pub fn receive(&mut self, to: usize, from: usize, sender: &mut Exchange) {
+        let batch = &mut sender.outboxes[to];
+        if !batch.items.is_empty() {
+            self.first = self.first.into_iter().chain(batch.first).min();
+            self.inboxes[from].take_over(batch);
+        }
     }
 
     /// The number of those arrivals.

@@ -24,13 +24,11 @@ impl Network {
 
     #[inline(never)]
     fn look_ahead_buckets(&self, is_large: bool) {
-        for event in self.agenda.next_bucket() {
-            match event.kind() {
-                EventKind::Arrive(id) => prefetch_lines(self.slab.address(id), 1),
-                EventKind::Wake(port) if is_large => fetch_port(&self.ports[port]),
-                _ => {}
-            }
-        }
+        self.agenda.next_bucket().for_each(|event| match event.kind() {
+            EventKind::Arrive(id) => prefetch_lines(self.slab.address(id), 1),
+            EventKind::Wake(port) if is_large => fetch_port(&self.ports[port]),
+            _ => {}
+        });
         if is_large {
             self.agenda.bucket().iter().for_each(|event| self.fetch_behind(*event));
         }

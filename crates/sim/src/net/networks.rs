@@ -12,13 +12,17 @@ use super::paths::{Paths, Route};
 use super::port::Port;
 use super::slab::Addition;
 use crate::engine::EventKind;
-use crate::ids::{ClassId, FlowSlot, Id, PacketId, PartId};
+use crate::ids::{ClassId, FlowSlot, PacketId, PartId};
 use crate::model::Model;
 use crate::trace::Recorder;
 use clearway_proto::Flags;
 use clearway_topology::{NodeId, PortId, Topology};
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
+
+/// The number of packets from other parts between the step in which a packet's place is fetched and the one in which it
+/// is put there: the places became free long ago.
+const AHEAD: usize = 8;
 
 /// The networks of all parts, by the number of the part.
 #[derive(Serialize, Deserialize)]
@@ -70,6 +74,16 @@ impl Networks {
     /// The networks of all parts, to be changed.
     pub fn parts_mut(&mut self) -> &mut [Network] {
         &mut self.parts
+    }
+
+    /// Takes out the networks of all parts but the first, which come back by [`Networks::take_back`].
+    pub fn lend(&mut self) -> std::vec::Drain<'_, Network> {
+        self.parts.drain(1..)
+    }
+
+    /// Takes back the network of a part: they come in the order in which they were lent.
+    pub fn take_back(&mut self, part: Network) {
+        self.parts.push(part);
     }
 
     /// The network to which a port belongs.
@@ -174,11 +188,14 @@ impl Networks {
     /// Hands over what parts have sent each other. The boxes only change places; each part opens its own.
     pub fn exchange(&mut self) {
         for from in 0..self.parts.len() {
+            let has_sent = |exchange: &mut Exchange| std::mem::take(&mut exchange.has_sent);
+            if !self.parts[from].exchange.as_mut().is_some_and(has_sent) {
+                continue;
+            }
             for to in (0..self.parts.len()).filter(|&to| to != from) {
                 let Ok([from_part, to_part]) = self.parts.get_disjoint_mut([from, to]) else { continue };
-                let boxes = (&mut from_part.exchange, &mut to_part.exchange);
-                if let (Some(sender), Some(receiver)) = boxes {
-                    receiver.inboxes[from].take_over(&mut sender.outboxes[to]);
+                if let (Some(sender), Some(receiver)) = (&mut from_part.exchange, &mut to_part.exchange) {
+                    receiver.receive(to, from, sender);
                 }
             }
         }
@@ -191,7 +208,7 @@ impl Networks {
 
     /// The time of the first event, or of the first arrival that a part has yet to hear of.
     pub fn next_at(&self) -> Option<Time> {
-        let waiting = |net: &Network| net.exchange.as_ref().and_then(Exchange::next_at);
+        let waiting = |net: &Network| net.exchange.as_ref().and_then(|exchange| exchange.first);
         self.parts.iter().flat_map(|net| [net.agenda.next_at(), waiting(net)]).flatten().min()
     }
 
@@ -308,7 +325,7 @@ impl Networks {
 impl Network {
     fn outbox(&mut self, part: PartId) -> &mut Batch {
         let exchange = self.exchange.as_mut().expect("a link that leads away has boxes");
-        &mut exchange.outboxes[part.index()]
+        exchange.outbox(part)
     }
 
     /// Puts a packet into the outbox of the part to which the link of a port leads.
@@ -339,15 +356,19 @@ impl Network {
 
     /// Takes in what came from other parts.
     pub fn open_inboxes(&mut self) {
+        if self.exchange.as_ref().is_none_or(|exchange| exchange.first.is_none()) {
+            return;
+        }
         let Some(mut exchange) = self.exchange.take() else { return };
+        exchange.first = None;
         for batch in &mut exchange.inboxes {
-            batch.first = None;
             let (mut parcels, mut extras) = (batch.parcels.drain(..), batch.extras.drain(..));
             for Handover { port, at, what } in batch.items.drain(..) {
                 match what {
                     Crossing::Packet => {
                         let parcel = parcels.next().expect("kept beside the item");
                         let has_extra = parcel.packet.flags.has(Flags::EXTRA);
+                        self.slab.fetch_place(AHEAD);
                         let id = self.slab.insert(parcel);
                         if has_extra {
                             let extra = extras.next().expect("kept beside the packet");

@@ -1,6 +1,7 @@
 //! Packets that are in the network, in one array, referred to by [`PacketId`].
 
 use super::paths::HopId;
+use crate::engine::prefetch_lines;
 use crate::ids::{ClassId, FlowSlot, IdVec, PacketId};
 use clearway_proto::{Extra, Flags, Packet};
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ pub struct Parcel {
     pub flow: FlowSlot,
     /// The next port of the packet's path.
     pub hop: HopId,
-    /// The packet behind this one in a queue; in an entry of the array that is free, the next free one.
+    /// The packet behind this one in a queue.
     pub next: Option<PacketId>,
     /// The number of ports that the packet has yet to cross.
     pub hops_left: u8,
@@ -54,8 +55,8 @@ struct Place(Extra);
 #[derive(Default, Serialize, Deserialize)]
 pub struct Slab {
     parcels: IdVec<PacketId, Parcel>,
-    /// The first entry that is free.
-    free: Option<PacketId>,
+    /// The entries that are free; the last one is used next.
+    free: Vec<PacketId>,
     /// Additions that few packets carry, by packet; only as long as the highest id that ever needed one.
     extras: IdVec<PacketId, Place>,
 }
@@ -64,18 +65,23 @@ impl Slab {
     /// Puts a packet in and returns its id.
     #[inline]
     pub fn insert(&mut self, parcel: Parcel) -> PacketId {
-        let Some(id) = self.free else { return self.parcels.push(parcel) };
-        let place = &mut self.parcels[id];
-        self.free = place.next;
-        *place = parcel;
+        let Some(id) = self.free.pop() else { return self.parcels.push(parcel) };
+        self.parcels[id] = parcel;
         id
     }
 
     /// Takes a packet out.
     #[inline]
     pub fn remove(&mut self, id: PacketId) {
-        self.parcels[id].next = self.free;
-        self.free = Some(id);
+        self.free.push(id);
+    }
+
+    /// Fetches the place of the packet that is put in after so many others, unless packets leave before.
+    #[inline]
+    pub fn fetch_place(&self, ahead: usize) {
+        if let Some(&id) = self.free.get(self.free.len().wrapping_sub(1 + ahead)) {
+            prefetch_lines(self.address(id), 1);
+        }
     }
 
     /// The address of a packet, to be fetched ahead.
@@ -124,11 +130,7 @@ impl Slab {
     /// The packets in the network, in no meaningful order.
     pub fn iter_live(&self) -> impl Iterator<Item = &Parcel> {
         let mut is_free: IdVec<PacketId, bool> = self.parcels.iter().map(|_| false).collect();
-        let mut next = self.free;
-        while let Some(id) = next {
-            is_free[id] = true;
-            next = self.parcels[id].next;
-        }
+        self.free.iter().for_each(|&id| is_free[id] = true);
         self.parcels.iter().zip(is_free).filter(|(_, free)| !free).map(|(parcel, _)| parcel)
     }
 }

@@ -3,7 +3,8 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `run.rs` | [`Simulation`]: regions go on from barrier to barrier, happenings in between |
-//! | `region.rs`, `threads.rs` | the event loop of a region, and the threads that drive regions |
+//! | `region.rs` | the event loop of a region |
+//! | `threads.rs`, `workers.rs`, `times.rs` | the threads that drive regions, and the time that each takes |
 //! | `notes.rs` | what regions tell the whole run |
 //! | `outside.rs` | what happens to the whole network, in order |
 //! | `lives.rs` | the flows that are alive |
@@ -36,11 +37,15 @@ mod run;
 mod shares;
 mod source;
 mod threads;
+mod times;
 mod traffic;
 mod views;
+#[cfg(not(target_family = "wasm"))]
+mod workers;
 
 pub use checkpoint::CheckpointError;
 pub use run::{Progress, SimError, Simulation};
+pub use times::{Clock, PartTimes};
 pub use views::{
     BooksView, ClassView, DROP_REASONS, Finished, FinishedFlow, FlowState, FlowView, FrameKind, InFlight,
     PacketView, Packets, PortView,

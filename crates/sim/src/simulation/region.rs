@@ -3,6 +3,7 @@
 
 use super::notes::{News, Note, Rtt};
 use super::rounds::RoundsState;
+use super::times::{Clock, Spent};
 use crate::engine::{Event, EventKind};
 use crate::hosts::{Hosts, Input};
 use crate::ids::{FlowSlot, IdVec, PacketId, TrafficId};
@@ -54,6 +55,17 @@ impl Region {
             last: Time::ZERO,
             events: 0,
         }
+    }
+
+    /// Takes in what came from other parts and handles all events before `until`. Answers what that took, by the clock
+    /// if there is one.
+    pub fn go_on(&mut self, net: &mut Network, until: Time, clock: Option<Clock>) -> Spent {
+        let read = || clock.map_or(0, |clock| clock());
+        let (start, before) = (read(), self.events);
+        net.open_inboxes();
+        let opened = read();
+        self.run(net, until, u64::MAX);
+        Spent { intake: opened - start, work: read() - opened, events: self.events - before }
     }
 
     /// Handles the events before `until`, or up to the instant in which the whole run must hear something, but at most

@@ -9,6 +9,7 @@ use super::router::Router;
 use super::shares::Shares;
 use super::source::Sources;
 use super::threads::Threads;
+use super::times::{Clock, PartTimes};
 use crate::hosts::Glance;
 use crate::ids::{FlowSlot, Id, SeriesId};
 use crate::metrics::{Ended, FlowCounts, Sampler, Window};
@@ -126,6 +127,24 @@ impl Simulation {
             }
         }
         self.ended.is_none()
+    }
+
+    /// Hands parts over to their threads in all windows, also in those with so few events that one thread is faster: for
+    /// tests of threads with small networks.
+    #[doc(hidden)]
+    pub fn always_hand_over(&mut self) {
+        self.threads.always_hand_over();
+    }
+
+    /// Times all parts in all windows that follow by a clock, which costs a few readings a window: on their threads or, if
+    /// `in_turn` is set, on one thread that goes through all parts one after the other. Results don't change.
+    pub fn time_parts(&mut self, clock: Clock, in_turn: bool) {
+        self.threads.time(clock, in_turn);
+    }
+
+    /// The times of the parts so far, if [`Simulation::time_parts`] was called.
+    pub fn part_times(&self) -> Option<&PartTimes> {
+        self.threads.times()
     }
 
     /// The model of the run.

@@ -79,6 +79,8 @@ pub struct Routes {
     policy: Policy,
     distances: Distances,
     sprayer: Sprayer,
+    /// The next hops at one node of a walk, kept to reuse their memory.
+    next_hops: Vec<PortId>,
 }
 
 impl Routes {
@@ -88,6 +90,7 @@ impl Routes {
             policy,
             distances: Distances::new(matches!(policy, Policy::SymmetricEcmp | Policy::Ns2Xpass)),
             sprayer: Sprayer::default(),
+            next_hops: Vec::new(),
         }
     }
 
@@ -177,13 +180,13 @@ impl Routes {
         self.distances.prepare(topology, dst);
         let (mut node, mut left) = (src, self.distances.hops_from_host(topology, src, dst)?);
         for depth in 0.. {
-            let hops = || self.distances.next_hops(topology, node, dst, left);
-            let choice = match hops().count() as u64 {
-                0 => unreachable!("a node at a finite distance has a next hop"),
-                1 => 0,
-                several => (hash(depth, node) % several) as usize,
+            self.next_hops.clear();
+            self.next_hops.extend(self.distances.next_hops(topology, node, dst, left));
+            let port = match self.next_hops[..] {
+                [] => unreachable!("a node at a finite distance has a next hop"),
+                [only] => only,
+                ref several => several[(hash(depth, node) % several.len() as u64) as usize],
             };
-            let port = hops().nth(choice)?;
             out.push(port);
             node = topology.port(port).to;
             if node == dst {
