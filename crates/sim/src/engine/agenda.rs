@@ -28,7 +28,7 @@ impl Agenda {
     }
 
     /// Schedules an event of an output port.
-    #[inline]
+    #[inline(always)]
     pub fn at_port(&mut self, port: PortId, at: Time, kind: EventKind) {
         self.wheel.push(Event::new(at, port.0, kind));
     }

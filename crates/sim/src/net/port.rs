@@ -205,11 +205,19 @@ impl Port {
         self.up && self.busy_until <= now
     }
 
+    /// Answers whether every packet that arrives must take the slow path: the link is down, flow control wants something,
+    /// or a trace covers the port.
+    #[inline]
+    pub fn is_special(&self) -> bool {
+        !self.up || !self.control.is_empty() || self.special.is_traced
+    }
+
     /// Notes which arrivals and departures must take the slow path, after something changed that decides it.
     pub fn settle(&mut self) {
         let Special { loss, sees_arrivals, sees_departures, is_traced, leads_to, .. } = self.special;
+        let is_special = self.is_special();
         let those = |all, sees| if all { Sees::All } else { sees };
-        self.special_arrivals = those(!self.up || !self.control.is_empty() || is_traced, sees_arrivals);
+        self.special_arrivals = those(is_special, sees_arrivals);
         self.special_departures = those(loss.is_some() || is_traced || leads_to.is_some(), sees_departures);
     }
 }
