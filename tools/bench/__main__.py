@@ -1,4 +1,4 @@
-"""Measures speed and memory: `make bench`, `make bench-full`, `make bench-against`, `make bench-shares`, `make bench-count`.
+"""Measures speed and memory: `make bench`, `bench-full`, `bench-against`, `bench-shares`, `bench-count`.
 
     python3 tools/bench measure --only 128 --rounds 3
     python3 tools/bench against target/other/clearway-bench --at-least 1.6 --json out/against.json

@@ -1,9 +1,9 @@
 """Shares of work and waiting on several threads, and the speed-up that follows from them: `make bench-shares`.
 
-The program goes through all parts of a network one after the other on one thread, and notes the CPU time of each part in
-each window. On as many processors as parts a window takes as long as its busiest part. So the run would take the sum of
-these, what one thread does between windows, and the time to hand parts over, which is measured on as many threads as there
-are processors. Where there are enough processors, the elapsed time is measured too, which shows what the method is worth.
+The program goes through all parts of a network one after the other on one thread, and notes the CPU time of each part
+in each window. On as many processors as parts a window takes as long as its busiest part. So the run would take the sum
+of these, what one thread does between windows, and the time to hand parts over, which is measured on as many threads as
+there are processors. Where these suffice, the elapsed time is measured too, which shows what the method is worth.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CASES = (
 )
 THREADS = (2, 4, 8, 16)
 #: The times of which the least of several rounds counts, since whatever else the machine does can only add to them.
-TIMES = ("work_s", "intake_s", "busiest_s", "longest_s", "small_s", "between_s", "elapsed_s")
+TIMES = ("work_s", "intake_s", "busiest_s", "longest_s", "small_s", "between_s")
 
 #: Columns as (heading, key, form, factor).
 COLUMNS = (
@@ -50,8 +50,10 @@ def shares(bench: Bench, only: list[str], scale: float, rounds: int, threads: li
             continue
         print(case.name)
         found = [bench.shares(case, scale, threads) for _ in range(rounds)]
-        for row in (row_of(case.name, found, index) for index in range(len(threads))):
-            print(" ".join(f"{shown(row[key], form, factor):>{max(9, len(heading))}}" for heading, key, form, factor in COLUMNS))
+        for index in range(len(threads)):
+            row = row_of(case.name, found, index)
+            cells = [(shown(row[key], form, factor), max(9, len(heading))) for heading, key, form, factor in COLUMNS]
+            print(" ".join(f"{cell:>{width}}" for cell, width in cells), flush=True)
             rows.append(row)
     return {
         "machine": machine(),
@@ -65,13 +67,12 @@ def shares(bench: Bench, only: list[str], scale: float, rounds: int, threads: li
 
 def row_of(case: str, found: list[dict[str, Any]], index: int) -> dict[str, Any]:
     """The shares on one number of threads, by the least times of all rounds."""
-
-    def least(values: list[float | None]) -> float | None:
-        return min((value for value in values if value is not None), default=None)
-
     splits = [run["splits"][index] for run in found]
-    times = {key: least([split[key] for split in splits]) for key in TIMES}
-    alone, alone_elapsed, handover = (least([run[key] for run in found]) for key in ("alone_cpu_s", "alone_s", "handover_s"))
+    times: dict[str, float] = {key: min(split[key] for split in splits) for key in TIMES}
+    alone, alone_elapsed, handover = (
+        min(float(run[key]) for run in found) for key in ("alone_cpu_s", "alone_s", "handover_s")
+    )
+    elapsed_s = min((split["elapsed_s"] for split in splits if split["elapsed_s"]), default=None)
     threads, windows = splits[0]["threads"], splits[0]["windows"]
     mean = (times["work_s"] + times["intake_s"]) / threads
     # A window can't be shorter than its parts on the average, even if that was measured in another round.
@@ -91,8 +92,9 @@ def row_of(case: str, found: list[dict[str, Any]], index: int) -> dict[str, Any]
         "handover": handovers / elapsed,
         "balance": splits[0]["balance"],
         "follows": alone / elapsed,
-        "measured": alone_elapsed / times["elapsed_s"] if times["elapsed_s"] else None,
+        "measured": alone_elapsed / elapsed_s if elapsed_s else None,
         "alone_s": alone,
         "handover_us": handover * 1e6,
+        "elapsed_s": elapsed_s,
         **times,
     }
