@@ -22,12 +22,13 @@ pub struct Agenda {
 impl Agenda {
     /// An empty agenda for so many ports and hosts, most of whose events lie at most `horizon` ahead.
     pub fn new(ports: usize, hosts: usize, horizon: Span) -> Agenda {
+        let entities = ports + hosts + 1;
         let (ports, hosts) = (ports as u32, hosts as u32);
-        Agenda { now: Time::ZERO, wheel: Wheel::new(horizon), ports, hosts }
+        Agenda { now: Time::ZERO, wheel: Wheel::new(horizon, entities), ports, hosts }
     }
 
     /// Schedules an event of an output port.
-    #[inline]
+    #[inline(always)]
     pub fn at_port(&mut self, port: PortId, at: Time, kind: EventKind) {
         self.wheel.push(Event::new(at, port.0, kind));
     }
@@ -85,7 +86,7 @@ impl Agenda {
 
     /// The events of the next bucket in no order: to fetch what they will need.
     #[inline]
-    pub fn next_bucket(&self) -> &[Event] {
+    pub fn next_bucket(&self) -> impl Iterator<Item = &Event> {
         self.wheel.next_bucket()
     }
 

@@ -40,7 +40,7 @@ impl EventKind {
     #[inline]
     fn pack(self) -> (u32, u32) {
         match self {
-            EventKind::Arrive(packet) => (0, packet.to_bits()),
+            EventKind::Arrive(packet) => (ARRIVE, packet.to_bits()),
             EventKind::Wake(port) => (1, port.0),
             EventKind::Handle(packet) => (2, packet.to_bits()),
             EventKind::SenderTimer(flow) => (3, flow.to_bits()),
@@ -57,7 +57,7 @@ impl EventKind {
     #[inline(always)]
     fn unpack(kind: u32, id: u32) -> EventKind {
         match kind {
-            0 => EventKind::Arrive(PacketId::from_bits(id)),
+            ARRIVE => EventKind::Arrive(PacketId::from_bits(id)),
             1 => EventKind::Wake(PortId(id)),
             2 => EventKind::Handle(PacketId::from_bits(id)),
             3 => EventKind::SenderTimer(FlowSlot::from_bits(id)),
@@ -80,31 +80,40 @@ impl EventKind {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Event {
     at: u64,
-    /// A bit that is clear for packets that arrive, above the number of the entity, above the kind of event.
-    origin_kind: u32,
-    /// The id of the object that the event is about.
-    id: u32,
+    /// A bit that is clear for packets that arrive, above the number of the entity, above the kind of event, above the id
+    /// of the object that the event is about. One number, so that an event passes through two registers.
+    what: u64,
 }
 
 const _: () = assert!(size_of::<Event>() == 16, "four events shall fit into a cache line");
 
-/// Bits of [`Event::origin_kind`] that hold the kind of event.
+/// Bits of [`Event::what`] that hold the id.
+const ID_BITS: u32 = u32::BITS;
+
+/// Bits of [`Event::what`] that hold the kind of event.
 const KIND_BITS: u32 = 4;
 
-/// The bit of [`Event::origin_kind`] that puts an event behind the packets that arrive at its time.
-const AFTER_ARRIVALS: u32 = 1 << (u32::BITS - 1);
+/// The number of [`EventKind::Arrive`].
+const ARRIVE: u32 = 0;
+
+/// The bit of [`Event::what`] that puts an event behind the packets that arrive at its time.
+const AFTER_ARRIVALS: u64 = 1 << (u64::BITS - 1);
 
 /// Most entities that a simulation can have.
-pub const ENTITIES_MAX: usize = 1 << (u32::BITS - 1 - KIND_BITS);
+pub const ENTITIES_MAX: usize = 1 << (u64::BITS - 1 - KIND_BITS - ID_BITS);
 
 impl Event {
+    /// The content of places without an event.
+    pub const BLANK: Event = Event { at: 0, what: 0 };
+
     /// An event at `at` that the entity of number `origin` schedules.
     #[inline]
     pub fn new(at: Time, origin: u32, kind: EventKind) -> Event {
         debug_assert!((origin as usize) < ENTITIES_MAX);
         let (number, id) = kind.pack();
         let class = if kind.is_arrival() { 0 } else { AFTER_ARRIVALS };
-        Event { at: at.as_ps(), origin_kind: class | origin << KIND_BITS | number, id }
+        let origin_kind = origin << KIND_BITS | number;
+        Event { at: at.as_ps(), what: class | u64::from(origin_kind) << ID_BITS | u64::from(id) }
     }
 
     /// The time of the event.
@@ -115,29 +124,49 @@ impl Event {
 
     /// The port that scheduled the event. Its meaning is another one if an entity of another kind did.
     pub fn port(&self) -> PortId {
-        PortId((self.origin_kind & !AFTER_ARRIVALS) >> KIND_BITS)
+        PortId(((self.what & !AFTER_ARRIVALS) >> (ID_BITS + KIND_BITS)) as u32)
     }
 
     /// The kind of event, with its object.
     #[inline(always)]
     pub fn kind(&self) -> EventKind {
-        EventKind::unpack(self.origin_kind & ((1 << KIND_BITS) - 1), self.id)
+        EventKind::unpack((self.what >> ID_BITS) as u32 & ((1 << KIND_BITS) - 1), self.what as u32)
+    }
+
+    /// The packet that reaches the end of its link, if that is the event: most are. This asks for nothing else, where
+    /// [`Event::kind`] is compiled to a jump.
+    #[inline(always)]
+    pub fn arriving(&self) -> Option<PacketId> {
+        let kind = (self.what >> ID_BITS) as u32 & ((1 << KIND_BITS) - 1);
+        (kind == ARRIVE).then(|| PacketId::from_bits(self.what as u32))
     }
 
     /// The order among events, but for the order of scheduling: the time above the class above the entity.
     #[inline]
     pub fn rank(&self) -> u128 {
-        (self.at as u128) << 64 | (self.origin_kind >> KIND_BITS) as u128
+        (self.at as u128) << 64 | (self.what >> (ID_BITS + KIND_BITS)) as u128
     }
 
     /// The number of low bits of the time that are in [`Event::key`]; those of the entity are below.
-    pub const KEY_BITS: u32 = u64::BITS - (u32::BITS - KIND_BITS);
+    pub const KEY_BITS: u32 = ID_BITS + KIND_BITS;
 
     /// The order among events whose times differ in their lowest [`Event::KEY_BITS`] bits alone, as a number that one
     /// instruction compares.
     #[inline]
     pub fn key(&self) -> u64 {
-        self.at << (u64::BITS - Event::KEY_BITS) | u64::from(self.origin_kind >> KIND_BITS)
+        self.at << (u64::BITS - Event::KEY_BITS) | self.what >> Event::KEY_BITS
+    }
+
+    /// The number of bits of [`Event::short_key`] below the entity, which are clear.
+    pub const SHORT_KEY_CLEAR: u32 = KIND_BITS + 1;
+
+    /// The order among events of which the low bits of the time, the class and the number of the entity fit into a number
+    /// of 32 bits: that of the entity ends below bit `entity_end`.
+    #[inline]
+    pub fn short_key(&self, entity_end: u32) -> u32 {
+        let origin_kind = (self.what >> ID_BITS) as u32;
+        let time_class = (self.at as u32) << 1 | origin_kind >> (u32::BITS - 1);
+        time_class << entity_end | (origin_kind << 1) & !((1 << Event::SHORT_KEY_CLEAR) - 1)
     }
 }
 
@@ -164,6 +193,7 @@ mod tests {
             let event = Event::new(Time::from_ps(7), 5, kind);
             assert_eq!((event.kind(), event.at()), (kind, Time::from_ps(7)));
             assert_eq!(event.port(), PortId(5));
+            assert_eq!(event.arriving(), (kind == EventKind::Arrive(packet)).then_some(packet));
         }
     }
 }

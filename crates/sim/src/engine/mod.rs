@@ -4,6 +4,7 @@ mod agenda;
 mod event;
 mod prefetch;
 mod ring;
+mod sort;
 mod wheel;
 
 pub use agenda::Agenda;

@@ -2,9 +2,10 @@
 //! the far future.
 
 use super::event::Event;
-use super::ring::Ring;
+use super::ring::{Bucket, Chunks, Ring};
+use super::sort::Sorter;
 use clearway_units::{Span, Time};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -17,27 +18,18 @@ const WIDE: usize = 1024;
 /// The number of near buckets that a wide one spans, as a power of two.
 const SPAN: u32 = 8;
 
-/// The number of events for which an empty wide bucket keeps room.
-const KEPT: usize = 64;
-
-/// The most events of a bucket that are put in order by counting, for each, how many come before it.
-const FEW: usize = 24;
-
 /// Pending events in their order.
 ///
 /// Near events lie unsorted in buckets of equal width; a bucket is sorted when it becomes current. That makes a push
 /// an append and spreads the cost of order over neighbours, which share cache lines. Later events (packets at the end of
 /// a long queue) lie in wide buckets, each of which is spread over near ones when the wheel comes near. The heap is for
 /// the far future (timers, arrivals of flows).
-#[derive(Serialize, Deserialize)]
 pub struct Wheel {
     /// The events of the current bucket in order; those before `next` are gone.
     current: Vec<Event>,
     /// The index of the first event of the current bucket that is still pending.
     next: usize,
-    /// The keys of the events of a bucket while it is sorted.
-    #[serde(skip)]
-    keys: Vec<u64>,
+    sorter: Sorter,
     /// The number of the current bucket, counted from the start of time.
     cursor: u64,
     /// The width of a near bucket, as a power of two: 2^shift picoseconds.
@@ -48,43 +40,55 @@ pub struct Wheel {
     near: Ring<NEAR, { NEAR / 64 }>,
     /// The events of the wide buckets from `near_end` on.
     wide: Ring<WIDE, { WIDE / 64 }>,
+    /// The room of the events in both rings.
+    chunks: Chunks,
     /// Events behind the range of the wide buckets.
     far: BinaryHeap<Far>,
     /// The number of events that ever went into the heap.
     far_pushed: u64,
+    /// The number of entities that schedule events.
+    entities: usize,
 }
 
 /// An event in the heap, with the order in which it came: the earliest on top.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Far(Event, u64);
 
 impl Wheel {
-    /// An empty wheel for which most events lie at most `horizon` ahead. The horizon changes speed, never order.
-    pub fn new(horizon: Span) -> Wheel {
+    /// An empty wheel for events of so many entities, most of which lie at most `horizon` ahead. The horizon changes speed,
+    /// never order.
+    pub fn new(horizon: Span, entities: usize) -> Wheel {
         let width = (horizon.as_ps() / NEAR as u64).max(1);
+        Wheel::of_width(width.next_power_of_two().trailing_zeros().min(Event::KEY_BITS), entities)
+    }
+
+    fn of_width(shift: u32, entities: usize) -> Wheel {
         Wheel {
             current: Vec::new(),
             next: 0,
-            keys: Vec::new(),
+            sorter: Sorter::new(shift, entities),
             cursor: 0,
-            shift: width.next_power_of_two().trailing_zeros().min(Event::KEY_BITS),
+            shift,
             near_end: NEAR as u64,
             near: Ring::new(),
             wide: Ring::new(),
+            chunks: Chunks::new(),
             far: BinaryHeap::new(),
             far_pushed: 0,
+            entities,
         }
     }
 
-    /// The number of pending events, counted bucket by bucket.
+    /// The number of pending events, counted one by one.
     pub fn len(&self) -> usize {
-        self.current.len() - self.next + self.near.len() + self.wide.len() + self.far.len()
+        self.iter().count()
     }
 
     /// The pending events, in no meaningful order.
     pub fn iter(&self) -> impl Iterator<Item = &Event> {
         let far = self.far.iter().map(|far| &far.0);
-        self.current[self.next..].iter().chain(self.near.iter()).chain(self.wide.iter()).chain(far)
+        let buckets = self.near.iter().chain(self.wide.iter());
+        self.current[self.next..].iter().chain(buckets.flat_map(|bucket| self.chunks.iter(bucket))).chain(far)
     }
 
     #[inline]
@@ -97,7 +101,7 @@ impl Wheel {
     pub fn push(&mut self, event: Event) {
         let bucket = self.bucket(&event);
         if self.cursor < bucket && bucket < self.near_end {
-            self.near.put(bucket, event);
+            self.near.put(&mut self.chunks, bucket, event);
         } else {
             self.push_aside(bucket, event);
         }
@@ -110,7 +114,7 @@ impl Wheel {
             let later = self.current[self.next..].partition_point(|other| other.rank() <= event.rank());
             self.current.insert(self.next + later, event);
         } else if bucket < self.wide_end() {
-            self.wide.put(bucket >> SPAN, event);
+            self.wide.put(&mut self.chunks, bucket >> SPAN, event);
         } else {
             self.far_pushed += 1;
             self.far.push(Far(event, self.far_pushed));
@@ -154,7 +158,7 @@ impl Wheel {
         let near = self.near.first(self.cursor + 1).map(|bucket| self.near.get(bucket));
         let first = near.or_else(|| Some(self.wide.get(self.wide.first(self.near_end >> SPAN)?)));
         let Some(first) = first else { return self.far.peek().map(|far| far.0.at()) };
-        first.iter().map(Event::at).min()
+        self.chunks.iter(first).map(Event::at).min()
     }
 
     /// The event `ahead` places behind the one that [`Wheel::pop`] gives next, if it is in the same bucket: the caller
@@ -178,9 +182,9 @@ impl Wheel {
 
     /// The events of the near bucket behind the current one, in no order.
     #[inline]
-    pub fn next_bucket(&self) -> &[Event] {
+    pub fn next_bucket(&self) -> impl Iterator<Item = &Event> {
         let next = self.cursor + 1;
-        if next < self.near_end { self.near.get(next) } else { &[] }
+        self.chunks.iter(if next < self.near_end { self.near.get(next) } else { Bucket::EMPTY })
     }
 
     /// Makes the next bucket that holds events the current one, if it begins before `until`. Answers false if there is
@@ -201,40 +205,9 @@ impl Wheel {
             self.turn_to(next - 1);
         };
         self.turn_to(next);
-        self.current.clear();
         self.next = 0;
-        self.sort(next);
+        self.sorter.sort(&mut self.chunks, self.near.take(next), &mut self.current);
         true
-    }
-
-    /// Moves the events of a bucket in their order to `current`, which is empty. An entity's events for one time stay in
-    /// the order in which it scheduled them.
-    #[inline]
-    fn sort(&mut self, bucket: u64) {
-        let events = self.near.take(bucket);
-        // The bits of a key that are the same in the whole bucket make room for the event's place in it, so no two keys
-        // are equal.
-        let place_bits = Event::KEY_BITS - self.shift;
-        if events.len() == 1 || events.len() >> place_bits > 0 {
-            std::mem::swap(&mut self.current, events);
-            return self.current.sort_by_key(Event::key);
-        }
-        let key = |(place, event): (usize, &Event)| event.key() << place_bits | place as u64;
-        self.keys.clear();
-        self.keys.extend(events.iter().enumerate().map(key));
-        if events.len() <= FEW {
-            // Unlike a sort, this has no branch whose way nobody can guess.
-            self.current.extend_from_slice(events);
-            for (event, key) in events.iter().zip(&self.keys) {
-                let before = self.keys.iter().filter(|other| *other < key).count();
-                self.current[before] = *event;
-            }
-        } else {
-            self.keys.sort_unstable();
-            let place = |key: &u64| (key & ((1 << place_bits) - 1)) as usize;
-            self.current.extend(self.keys.iter().map(|key| events[place(key)]));
-        }
-        events.clear();
     }
 
     /// Moves the cursor to a bucket, and brings near what now is.
@@ -252,12 +225,9 @@ impl Wheel {
     #[inline(never)]
     fn bring_near(&mut self, near_end: u64) {
         while let Some(wide) = self.wide.first(self.near_end >> SPAN).filter(|wide| wide << SPAN < near_end) {
-            let events = self.wide.take(wide);
-            for event in events.drain(..) {
-                self.near.put(event.at().as_ps() >> self.shift, event);
-            }
-            // Each of the wide buckets is as full as this one when its turn comes: together they must not keep the room.
-            events.shrink_to(KEPT);
+            self.chunks.spread(self.wide.take(wide), |chunks, event| {
+                self.near.put(chunks, event.at().as_ps() >> self.shift, event);
+            });
         }
         self.near_end = near_end;
         let wide_end = self.wide_end();
@@ -265,11 +235,59 @@ impl Wheel {
             let event = self.far.pop().expect("just seen").0;
             let bucket = self.bucket(&event);
             if bucket < near_end {
-                self.near.put(bucket, event)
+                self.near.put(&mut self.chunks, bucket, event)
             } else {
-                self.wide.put(bucket >> SPAN, event)
+                self.wide.put(&mut self.chunks, bucket >> SPAN, event)
             }
         }
+    }
+}
+
+/// A wheel as it is saved: what lies in its rings is in the order in which each bucket took it.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    current: Vec<Event>,
+    cursor: u64,
+    shift: u32,
+    near_end: u64,
+    rings: Vec<Event>,
+    far: Vec<Far>,
+    far_pushed: u64,
+    entities: usize,
+}
+
+impl Serialize for Wheel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let buckets = self.near.iter().chain(self.wide.iter());
+        let mut rings: Vec<Event> = buckets.flat_map(|bucket| self.chunks.iter(bucket)).copied().collect();
+        rings.reverse();
+        let saved = Saved {
+            current: self.current[self.next..].to_vec(),
+            cursor: self.cursor,
+            shift: self.shift,
+            near_end: self.near_end,
+            rings,
+            far: self.far.iter().cloned().collect(),
+            far_pushed: self.far_pushed,
+            entities: self.entities,
+        };
+        saved.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Wheel {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Wheel, D::Error> {
+        let saved = Saved::deserialize(deserializer)?;
+        let mut wheel = Wheel {
+            current: saved.current,
+            cursor: saved.cursor,
+            near_end: saved.near_end,
+            far: saved.far.into(),
+            far_pushed: saved.far_pushed,
+            ..Wheel::of_width(saved.shift, saved.entities)
+        };
+        saved.rings.into_iter().for_each(|event| wheel.push(event));
+        Ok(wheel)
     }
 }
 
@@ -303,7 +321,7 @@ mod tests {
 
     #[test]
     fn equal_times_are_ordered_by_origin_and_then_by_the_order_of_scheduling() {
-        let mut wheel = Wheel::new(Span::from_us(1));
+        let mut wheel = Wheel::new(Span::from_us(1), 10);
         for (origin, tag) in [(2, 0), (1, 1), (1, 0), (0, 7)] {
             wheel.push(Event::new(Time::from_ps(5), origin, EventKind::Wake(PortId(origin * 10 + tag))));
         }
@@ -322,7 +340,7 @@ mod tests {
     #[test]
     fn what_comes_next_is_known_when_the_wheel_turns_to_a_bucket() {
         let width = NEAR as u64;
-        let mut wheel = Wheel::new(Span::from_ps(width * width));
+        let mut wheel = Wheel::new(Span::from_ps(width * width), 1);
         for (at, tag) in [(width, 0), (width + 1, 1), (2 * width, 2), (4 * width, 3)] {
             wheel.push(Event::new(Time::from_ps(at), 0, EventKind::Wake(PortId(tag))));
         }
@@ -330,13 +348,16 @@ mod tests {
             |events: &[Event]| events.iter().map(|event| event.at().as_ps() / width).collect::<Vec<_>>();
         wheel.pop();
         assert!(wheel.has_turned());
-        assert_eq!((ats(wheel.bucket_left()), ats(wheel.next_bucket())), (vec![1], vec![2]));
+        assert_eq!(
+            (ats(wheel.bucket_left()), ats(&wheel.next_bucket().copied().collect::<Vec<_>>())),
+            (vec![1], vec![2])
+        );
         wheel.pop();
         assert!(!wheel.has_turned());
         wheel.pop();
         assert!(wheel.has_turned());
         assert_eq!(
-            (ats(wheel.bucket_left()), ats(wheel.next_bucket())),
+            (ats(wheel.bucket_left()), ats(&wheel.next_bucket().copied().collect::<Vec<_>>())),
             (vec![], vec![]),
             "one bucket is empty"
         );
@@ -345,7 +366,7 @@ mod tests {
     #[test]
     fn a_crowded_bucket_keeps_the_order_in_which_equal_events_were_scheduled() {
         // An unstable sort leaves short runs as they are; it reorders equal events among 200 of two times.
-        let mut wheel = Wheel::new(Span::from_us(1));
+        let mut wheel = Wheel::new(Span::from_us(1), 10);
         for tag in 0..200u32 {
             let at = Time::from_ps(900_000 + u64::from(tag % 3 == 0));
             wheel.push(Event::new(at, 7, EventKind::Wake(PortId(tag))));
@@ -359,7 +380,7 @@ mod tests {
 
     #[test]
     fn of_events_of_one_time_packets_that_arrive_come_first_whoever_scheduled_them() {
-        let mut wheel = Wheel::new(Span::from_us(1));
+        let mut wheel = Wheel::new(Span::from_us(1), 10);
         let events = [
             (0, EventKind::Wake(PortId(1))),
             (3, EventKind::Arrive(PacketId::from_index(2))),
@@ -393,7 +414,7 @@ mod tests {
             horizon in 1u64..10_000_000_000,
             steps in prop::collection::vec((0u64..3, 0u64..1_000_000_000_000, 0u32..40), 1..400),
         ) {
-            let mut wheel = Wheel::new(Span::from_ps(horizon));
+            let mut wheel = Wheel::new(Span::from_ps(horizon), 5);
             let mut reference = std::collections::BTreeSet::new();
             let (mut now, mut count) = (0, 0);
             let rank = |event: Event| {

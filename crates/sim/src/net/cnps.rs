@@ -11,14 +11,16 @@ use clearway_topology::PortId;
 
 impl Network {
     /// Shows a packet that arrived at a port to the port's mechanism.
-    pub(super) fn meet_mechanism(&mut self, mechanism: MechanismId, id: PacketId) {
-        let state = self.port_state(self.mechanisms[mechanism].port);
+    #[inline(never)]
+    pub(super) fn meet_mechanism(&mut self, port: PortId, mechanism: MechanismId, id: PacketId) {
+        let state = self.port_state(&self.ports[port]);
         let parcel = &self.slab[id];
         let flow = self.notified.name(parcel.flow);
         self.mechanisms[mechanism].protocol.on_arrival(&parcel.packet, flow, state);
         self.arm_mechanism(mechanism);
     }
 
+    #[inline]
     fn arm_mechanism(&mut self, mechanism: MechanismId) {
         let now = self.now();
         let at_work = &mut self.mechanisms[mechanism];
@@ -31,7 +33,7 @@ impl Network {
     pub fn wake_mechanism(&mut self, mechanism: MechanismId) {
         let now = self.now();
         let port = self.mechanisms[mechanism].port;
-        let state = self.port_state(port);
+        let state = self.port_state(&self.ports[port]);
         let at_work = &mut self.mechanisms[mechanism];
         if at_work.is_due(now) {
             at_work.protocol.on_timeout(state);

@@ -171,17 +171,27 @@ impl Network {
     }
 
     /// Hands a packet to an output port.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, port: PortId, id: PacketId) {
-        let now = self.now();
+        match self.ports[port].plain {
+            Some(plain) => self.send_plainly(port, plain, id),
+            None => self.send_in_turn(port, id),
+        }
+    }
+
+    /// Hands a packet to a port that is not plain.
+    #[inline(never)]
+    fn send_in_turn(&mut self, port: PortId, id: PacketId) {
         let out = &self.ports[port];
-        if let Some(plain) = out.plain {
-            return self.send_plainly(port, plain, id);
-        }
         if out.special_arrivals.has(&self.slab[id].packet) {
-            return self.send_specially(port, id);
+            if out.is_special() {
+                return self.send_specially(port, id);
+            }
+            let mechanism = out.special.mechanism.expect("a mechanism sees packets");
+            self.meet_mechanism(port, mechanism, id);
         }
-        if self.slab[id].packet.is_credit() && out.credits.is_some() {
+        let (now, out) = (self.now(), &self.ports[port]);
+        if out.credits.is_some() && self.slab[id].packet.is_credit() {
             return self.send_credit(port, id);
         }
         // A wake-up due now is for a credit that may leave: it goes first, though this packet came just before.
@@ -192,7 +202,7 @@ impl Network {
     }
 
     /// Hands a packet to a plain port: it leaves when all that came before it has left.
-    #[inline]
+    #[inline(never)]
     fn send_plainly(&mut self, port: PortId, plain: PlainId, id: PacketId) {
         let now = self.now();
         let out = &mut self.ports[port];
@@ -253,7 +263,7 @@ impl Network {
     }
 
     /// Puts a packet on the link, which is free.
-    #[inline]
+    #[inline(always)]
     pub fn transmit(&mut self, port: PortId, id: PacketId) {
         let now = self.now();
         let out = &mut self.ports[port];
@@ -269,7 +279,7 @@ impl Network {
     }
 
     /// Schedules the arrival of a packet at the far end of a port's link: the one way over a link.
-    #[inline]
+    #[inline(always)]
     pub(super) fn launch(&mut self, port: PortId, arrival: Time, id: PacketId) {
         self.agenda.at_port(port, arrival, EventKind::Arrive(id));
     }

@@ -3,15 +3,14 @@
 use super::books::DropReason;
 use super::memory::Memory;
 use super::network::Network;
-use super::port::ControlWork;
+use super::port::{ControlWork, Port, Special};
 use crate::ids::PacketId;
 use clearway_proto::PortState;
 use clearway_topology::PortId;
 use clearway_units::Time;
 
 impl Network {
-    /// Hands a packet to an output port whose link is down, that flow control wants something of, that has a mechanism,
-    /// or that a trace covers.
+    /// Hands a packet to an output port whose link is down, that flow control wants something of, or that a trace covers.
     #[inline(never)]
     pub(super) fn send_specially(&mut self, port: PortId, id: PacketId) {
         if self.ports[port].special.is_traced {
@@ -37,7 +36,7 @@ impl Network {
         if let Some(mechanism) = special.mechanism
             && special.sees_arrivals.has(&self.slab[id].packet)
         {
-            self.meet_mechanism(mechanism, id);
+            self.meet_mechanism(port, mechanism, id);
         }
         let (out, parcel) = (&self.ports[port], &self.slab[id]);
         if parcel.packet.is_credit() && out.credits.is_some() {
@@ -57,27 +56,22 @@ impl Network {
     /// the network, or that a trace covers.
     #[inline(never)]
     pub(super) fn launch_specially(&mut self, port: PortId, arrival: Time, id: PacketId) {
-        if self.depart_specially(port, id) {
+        let out = &self.ports[port];
+        let Special { mechanism, sees_departures, loss, is_traced, leads_to, .. } = out.special;
+        if let Some(mechanism) = mechanism
+            && sees_departures.has(&self.slab[id].packet)
+        {
+            let state = self.port_state(out);
+            let (parcel, extra) = self.slab.get_both(id);
+            self.mechanisms[mechanism].protocol.on_departure(&mut parcel.packet, extra, state);
+        }
+        if (is_traced || loss.is_some()) && self.is_lost(port, id) {
             self.drop_packet(port, id, DropReason::Loss);
-        } else if let Some(part) = self.ports[port].special.leads_to {
+        } else if let Some(part) = leads_to {
             self.hand_over(part, port, arrival, id);
         } else {
             self.launch(port, arrival, id);
         }
-    }
-
-    /// A packet leaves a port that has a mechanism, whose link loses, or that a trace covers. Answers whether it is lost.
-    #[inline(never)]
-    pub(super) fn depart_specially(&mut self, port: PortId, id: PacketId) -> bool {
-        let special = self.ports[port].special;
-        if let Some(mechanism) = special.mechanism
-            && special.sees_departures.has(&self.slab[id].packet)
-        {
-            let state = self.port_state(port);
-            let (parcel, extra) = self.slab.get_both(id);
-            self.mechanisms[mechanism].protocol.on_departure(&mut parcel.packet, extra, state);
-        }
-        (special.is_traced || special.loss.is_some()) && self.is_lost(port, id)
     }
 
     /// A packet leaves a port whose link loses, or that a trace covers. Answers whether it is lost.
@@ -93,12 +87,10 @@ impl Network {
 
     /// A port, as its mechanism sees it. A port with a mechanism is not plain.
     #[inline]
-    pub(super) fn port_state(&self, port: PortId) -> PortState {
-        let out = &self.ports[port];
-        let queued = match out.waiting {
-            0 => 0,
-            _ => self.data_queues(port).iter().map(|queue| queue.queue.bytes()).sum(),
-        };
+    pub(super) fn port_state(&self, out: &Port) -> PortState {
+        let queues = || self.queues.range(out.queues, self.arbiter.classes());
+        let queued =
+            if out.waiting == 0 { 0 } else { queues().iter().map(|queue| queue.queue.bytes()).sum() };
         PortState { now: self.now(), queued, sent: out.counted.bytes }
     }
 
