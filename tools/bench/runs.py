@@ -76,6 +76,14 @@ class Bench:
         outcome: dict[str, Any] = json.loads(self._output(["--case", case.name, "--scale", str(scale)]))
         return outcome
 
+    def shares(self, case: Case, scale: float, threads: list[int]) -> dict[str, Any]:
+        """Measures how the work of a case divides among these numbers of threads."""
+        numbers = map(str, threads)
+        outcome: dict[str, Any] = json.loads(
+            self._output(["--case", case.name, "--scale", str(scale), "--shares", *numbers])
+        )
+        return outcome
+
     def count(self, case: Case, scale: float, *, caches: bool) -> Counts:
         """Counts the instructions of a run from its first event to its last, with callgrind."""
         with tempfile.TemporaryDirectory() as folder:

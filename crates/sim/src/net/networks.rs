@@ -20,10 +20,6 @@ use clearway_topology::{NodeId, PortId, Topology};
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// The number of packets from other parts between the step in which a packet's place is fetched and the one in which it
-/// is put there: the places became free long ago.
-const AHEAD: usize = 8;
-
 /// The networks of all parts, by the number of the part.
 #[derive(Serialize, Deserialize)]
 pub struct Networks {
@@ -333,7 +329,7 @@ impl Network {
     pub(super) fn hand_over(&mut self, part: PartId, port: PortId, at: Time, id: PacketId) {
         let parcel = self.slab[id];
         let extra = parcel.packet.flags.has(Flags::EXTRA).then(|| *self.slab.extra(id));
-        self.slab.remove(id);
+        self.slab.vacate(id);
         let outbox = self.outbox(part);
         outbox.push(Handover { port, at, what: Crossing::Packet });
         outbox.parcels.push(parcel);
@@ -357,7 +353,7 @@ impl Network {
     /// Takes in what came from other parts.
     pub fn open_inboxes(&mut self) {
         if self.exchange.as_ref().is_none_or(|exchange| exchange.first.is_none()) {
-            return;
+            return self.slab.release_vacated();
         }
         let Some(mut exchange) = self.exchange.take() else { return };
         exchange.first = None;
@@ -368,8 +364,7 @@ impl Network {
                     Crossing::Packet => {
                         let parcel = parcels.next().expect("kept beside the item");
                         let has_extra = parcel.packet.flags.has(Flags::EXTRA);
-                        self.slab.fetch_place(AHEAD);
-                        let id = self.slab.insert(parcel);
+                        let id = self.slab.take_in(parcel);
                         if has_extra {
                             let extra = extras.next().expect("kept beside the packet");
                             self.slab.set_extra(id, Addition::New(&extra));
@@ -384,5 +379,6 @@ impl Network {
             }
         }
         self.exchange = Some(exchange);
+        self.slab.release_vacated();
     }
 }
