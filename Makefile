@@ -21,7 +21,7 @@ ENGINE := $(TARGET)/wasm32-unknown-unknown/web/clearway_web.wasm
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel lint docs site guides notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel lint docs site guides notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -95,8 +95,11 @@ bench-full: $(BENCH) ## Measures the long cases too, each case three times (need
 bench-against: $(BENCH) ## Measures how many times as fast this build is as another (AGAINST=path/of/its/clearway-bench).
 	@$(PYTHON) tools/bench against --program $(BENCH) $(AGAINST) --json out/bench-against.json
 
-bench-page: ## Writes docs/results/speed.md from out/bench.json and, if it is there, out/bench-against.json.
-	@$(PYTHON) tools/bench page --cases out/bench.json $(addprefix --against ,$(wildcard out/bench-against.json))
+bench-shares: $(BENCH) ## Measures how work divides among 2 to 16 threads, and the speed-up that follows from it.
+	@$(PYTHON) tools/bench shares --program $(BENCH) --json out/bench-shares.json
+
+bench-page: ## Writes docs/results/speed.md from out/bench.json and, if they are there, those of bench-against and bench-shares.
+	@$(PYTHON) tools/bench page --cases out/bench.json $(addprefix --against ,$(wildcard out/bench-against.json)) $(addprefix --shares ,$(wildcard out/bench-shares.json))
 
 bench-count: $(BENCH) ## Compares instruction counts with the committed baseline, and fails if one grew by more than 3 %.
 	@$(PYTHON) tools/bench count --program $(BENCH)
