@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
 import http.client
 import json
@@ -104,11 +103,14 @@ def test_no_text_of_a_scenario_ends_the_element_that_holds_it() -> None:
     assert page.index("charset") < 100
 
 
-def test_a_packed_list_goes_along_as_bytes(listed: Path) -> None:
-    packed = gzip.compress(FLOWS.encode())
-    (listed.parent / "lists" / "flows.csv").write_bytes(packed)
+def test_a_packed_list_goes_along_unpacked(listed: Path) -> None:
+    (listed.parent / "lists" / "flows.csv").write_bytes(gzip.compress(FLOWS.encode()))
     (scene,) = opened([listed], Asked()).scenes
-    assert scene.json()["files"] == {"lists/flows.csv": {"base64": base64.b64encode(packed).decode()}}
+    assert scene.json()["files"] == {"lists/flows.csv": FLOWS}
+
+
+def test_a_file_that_is_no_text_goes_along_as_bytes() -> None:
+    assert Scene("one", [], {"a": b"\xff"}).json()["files"] == {"a": {"base64": "/w=="}}
 
 
 def test_a_parquet_list_is_refused_in_one_line(listed: Path) -> None:

@@ -8,7 +8,7 @@ use crate::packet::{Extra, Packet};
 use crate::shelf::Shelf;
 use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::transport::{Transport, TransportInfo, set_param};
-use clearway_schema::{Declared, Error, Value};
+use clearway_schema::{Declared, Error, Members, Value, fill, list};
 use clearway_units::{Rate, Time};
 use serde::{Deserialize, Serialize};
 use std::any::Any;
@@ -73,7 +73,7 @@ macro_rules! transports {
         )+}
 
         /// All transports, in the order of their registration.
-        pub const TRANSPORTS: &[TransportInfo] = &[$(TransportInfo {
+        pub static TRANSPORTS: &[TransportInfo] = &[$(TransportInfo {
             name: <$Transport>::NAME,
             summary: <$Transport>::SUMMARY,
             source: <$Transport>::SOURCE,
@@ -88,10 +88,16 @@ macro_rules! transports {
         impl AnyTransport {
             /// Returns the transport of a name with its default parameters, or `None`.
             pub fn by_name(name: &str) -> Option<AnyTransport> {
-                match name {
-                    $(<$Transport>::NAME => Some(AnyTransport::$Variant(Default::default())),)+
-                    _ => None,
-                }
+                let mut transport = match name {
+                    $(<$Transport>::NAME => AnyTransport::$Variant(Declared::blank()),)+
+                    _ => return None,
+                };
+                fill(transport.params(), &|_| None).expect("every parameter has a default");
+                Some(transport)
+            }
+
+            fn params(&mut self) -> &mut dyn Members {
+                match self { $(AnyTransport::$Variant(params) => params,)+ }
             }
 
             /// Returns the information on the transport.
@@ -103,15 +109,13 @@ macro_rules! transports {
             /// Sets one parameter. The name `profile` sets all parameters of a profile, so it must be set before
             /// others.
             pub fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<(), Error> {
-                let value = value.into();
-                match self {
-                    $(AnyTransport::$Variant(params) => set_param::<$Transport>(params, name, &value),)+
-                }
+                let info = self.info();
+                set_param(self.params(), info, name, &value.into())
             }
 
             /// Returns all parameters with their values in TOML.
             pub fn write(&self) -> Vec<(&'static str, String)> {
-                match self { $(AnyTransport::$Variant(params) => params.write(),)+ }
+                list(self.clone().params())
             }
 
             /// Returns the transport's needs at ports, as [`Transport::needs`].

@@ -5,7 +5,7 @@ use crate::endpoint::{Env, Receiver, Sender};
 use crate::mechanism::{MechanismInfo, PortMechanism};
 use crate::needs::Needs;
 use crate::shim::{Shim, ShimEnv};
-use clearway_schema::{Declared, Error, Profile, Spec, Value, suggestion};
+use clearway_schema::{Declared, Error, Members, Profile, Spec, Value, set_field, suggestion};
 
 /// A transport: a kind of sender and a kind of receiver, with their parameters.
 pub trait Transport {
@@ -126,20 +126,22 @@ pub struct TransportInfo {
     pub mechanism: MechanismInfo,
 }
 
-/// Sets one parameter. The name `profile` sets all parameters of a profile, so it must be set before others.
-pub(crate) fn set_param<T: Transport>(
-    params: &mut T::Params,
+/// Sets one parameter of a transport. The name `profile` sets all parameters of a profile, so it must be set before
+/// others.
+pub(crate) fn set_param(
+    params: &mut dyn Members,
+    info: &'static TransportInfo,
     name: &str,
     value: &Value,
 ) -> Result<(), Error> {
     if name != "profile" {
-        return params.set(name, value);
+        return set_field(params, info.params, name, value);
     }
-    let named = T::PROFILES.iter().find(|profile| Some(profile.name) == value.text());
+    let named = info.profiles.iter().find(|profile| Some(profile.name) == value.text());
     let profile = named.ok_or_else(|| Error::Value {
         name: "profile",
         value: value.show(),
-        problem: match T::PROFILES {
+        problem: match info.profiles {
             [] => "this transport has no profiles".into(),
             profiles => {
                 let names: Vec<&str> = profiles.iter().map(|profile| profile.name).collect();
@@ -148,5 +150,5 @@ pub(crate) fn set_param<T: Transport>(
             }
         },
     })?;
-    profile.values.iter().try_for_each(|(name, value)| set_param::<T>(params, name, &Value::from(*value)))
+    profile.values.iter().try_for_each(|(name, value)| set_param(params, info, name, &Value::from(*value)))
 }

@@ -1,11 +1,12 @@
 //! The lists of transports, topologies and workloads, and the scenario reference.
 
+use crate::errors::Error;
 use clearway_proto::{TRANSPORTS, TransportInfo};
 use clearway_schema::{Form, Profile, Spec};
 use clearway_sim::scenario;
 use clearway_sim::traffic::WorkloadInfo;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
 /// Returns all transports with their parameters and profiles.
 #[pyfunction]
@@ -164,6 +165,13 @@ pub fn workloads(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
 #[pyfunction]
 pub fn suggestion(word: &str, known: Vec<String>) -> String {
     clearway_schema::suggestion(word, known.iter().map(String::as_str))
+}
+
+/// Returns the content of a file that a scenario names, unpacked if it is in the gzip or Zstandard format.
+#[pyfunction]
+pub fn unpacked<'py>(py: Python<'py>, content: Vec<u8>) -> PyResult<Bound<'py, PyBytes>> {
+    let unpacked = scenario::unpack(content, scenario::LIST_MAX).map_err(Error::new_err)?;
+    Ok(PyBytes::new(py, &unpacked))
 }
 
 /// Returns the scenario reference in Markdown, generated from the schema.

@@ -19,7 +19,8 @@ use pyo3::prelude::*;
 mod _clearway {
     #[pymodule_export]
     use crate::catalog::{
-        scenario_reference, scenario_tables, scenarios, suggestion, topologies, transports, workloads,
+        scenario_reference, scenario_tables, scenarios, suggestion, topologies, transports, unpacked,
+        workloads,
     };
     #[pymodule_export]
     use crate::errors::{Error, ScenarioError, SimulationError, panic_for_tests};

@@ -44,6 +44,10 @@ macro_rules! choice {
                 $crate::Form::words(&[$($text),+])
             }
 
+            fn blank() -> $Choice {
+                [$($Choice::$Variant),+][0]
+            }
+
             fn read(value: &$crate::Value) -> Result<$Choice, String> {
                 match value.text() {
                     $(Some($text) => Ok($Choice::$Variant),)+

@@ -1,15 +1,14 @@
 //! The trait of a declared set of fields.
 
 use crate::error::Error;
-use crate::field::Field;
-use crate::spec::{Group, Part, REQUIRED, Spec, range};
+use crate::field::Slot;
+use crate::spec::{Group, Part, REQUIRED, Spec};
 use crate::value::Value;
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::fmt;
 
 /// A set of fields. [`declare!`](crate::declare!) implements it.
-pub trait Declared: Clone + fmt::Debug + Sized {
+pub trait Declared: Members + Clone + fmt::Debug {
     /// The documentation of the set.
     const DOC: &'static str;
     /// The fields by their origin: declared here, or included from another set.
@@ -17,33 +16,35 @@ pub trait Declared: Clone + fmt::Debug + Sized {
     /// The fields that users see, in order of declaration.
     const SPECS: &'static [Spec];
 
+    /// A set whose fields have no sensible values yet.
+    fn blank() -> Self;
+
     /// Makes a set from the values that `given` returns by field; fields without a value have their defaults.
     ///
     /// # Errors
     /// The first field that is missing, can't be read or is out of range.
-    fn read<'v>(given: &dyn Fn(&str) -> Option<Cow<'v, Value>>) -> Result<Self, Error>;
+    fn read(given: Given<'_, '_>) -> Result<Self, Error> {
+        let mut set = Self::blank();
+        fill(&mut set, given)?;
+        Ok(set)
+    }
 
     /// Sets one field.
     ///
     /// # Errors
     /// No field has that name, or the value is not one for it.
     fn set(&mut self, name: &str, value: impl Into<Value>) -> Result<(), Error> {
-        self.set_value(name, &value.into())
+        set_field(self, Self::SPECS, name, &value.into())
     }
 
-    /// Sets one field, as [`Declared::set`].
-    ///
-    /// # Errors
-    /// As of [`Declared::set`].
-    fn set_value(&mut self, name: &str, value: &Value) -> Result<(), Error>;
-
     /// All fields that users see with their values in TOML. Absent values are left out.
-    fn write(&self) -> Vec<(&'static str, String)>;
+    fn write(&self) -> Vec<(&'static str, String)> {
+        list(&mut self.clone())
+    }
 
     /// The error that refuses `name`, which is no field.
     fn unknown(name: &str) -> Error {
-        let known: Vec<&str> = Self::SPECS.iter().map(|spec| spec.name).collect();
-        Error::Unknown { name: name.into(), known: known.join(", ") }
+        unknown(Self::SPECS, name)
     }
 }
 
@@ -58,101 +59,137 @@ pub struct Profile {
     pub values: &'static [(&'static str, &'static str)],
 }
 
-/// Reads a default or a limit.
-#[inline(never)]
-fn of_source<T: Field>(text: &str) -> T {
-    T::read(&Value::from(text)).expect("values in the source are valid")
+/// The values given to a set, by the name of the field.
+pub type Given<'a, 'v> = &'a dyn Fn(&str) -> Option<Cow<'v, Value>>;
+
+/// A field or a group in its place in a set.
+pub enum Member<'a> {
+    /// A field.
+    Field(&'a mut dyn Slot),
+    /// The fields of another set, which this one includes.
+    Group(&'a mut dyn Members),
 }
 
-/// Reads a value for the field `spec` and holds it against the limits. `None` stands for a value that was not given.
+/// The members of a set.
 ///
-/// This code, and that which follows, is there once for each type of values. Copies in each of the many sets would make
-/// programs larger and nothing faster.
-#[inline(never)]
-pub fn read_field<T: Field>(spec: &'static Spec, given: Option<&Value>) -> Result<T, Error> {
+/// Functions on sets take this trait as an object. So their code is there once, and not once for each of the many sets:
+/// it runs a few times when a scenario is read, and in the browser its bytes count.
+pub trait Members {
+    /// [`Declared::PARTS`].
+    fn parts(&self) -> &'static [Part];
+    /// The members in the order of the parts.
+    fn members(&mut self) -> Vec<Member<'_>>;
+}
+
+/// The members of a set with what is known of them.
+enum Known<'a> {
+    Field(&'static Spec, &'a mut dyn Slot),
+    Group(&'static Group, &'a mut dyn Members),
+}
+
+fn known(set: &mut dyn Members) -> Vec<Known<'_>> {
+    let (parts, mut members) = (set.parts(), set.members().into_iter());
+    let mut all = Vec::new();
+    for part in parts {
+        match part {
+            Part::Own(specs) => {
+                all.extend(specs.iter().zip(&mut members).map(|(spec, member)| match member {
+                    Member::Field(field) => Known::Field(spec, field),
+                    Member::Group(_) => unreachable!("members stand in the order of the parts"),
+                }))
+            }
+            Part::Group(group) => match members.next() {
+                Some(Member::Group(included)) => all.push(Known::Group(group, included)),
+                _ => unreachable!("members stand in the order of the parts"),
+            },
+        }
+    }
+    all
+}
+
+/// Gives all fields of a set the values that `given` returns by field, or their defaults.
+///
+/// # Errors
+/// As of [`Declared::read`].
+pub fn fill(set: &mut dyn Members, given: Given<'_, '_>) -> Result<(), Error> {
+    for member in known(set) {
+        match member {
+            Known::Field(spec, field) => read_field(field, spec, given(spec.name).as_deref())?,
+            // Fields that users don't see have their defaults.
+            Known::Group(group, included) => fill(included, &|name| {
+                let given = if group.shows(name) { given(name) } else { None };
+                given.or_else(|| group.default_of(name).map(|text| Cow::Owned(Value::from(text))))
+            })?,
+        }
+    }
+    Ok(())
+}
+
+/// Reads the value of a field. `None` stands for a value that was not given.
+fn read_field(field: &mut dyn Slot, spec: &'static Spec, given: Option<&Value>) -> Result<(), Error> {
     let Some(value) = given else {
         if spec.default == REQUIRED {
             return Err(Error::Missing { name: spec.name, kind: (spec.kind)() });
         }
-        return Ok(match T::absent() {
-            Some(absent) if spec.default.is_empty() => absent,
-            _ => of_source(spec.default),
-        });
+        if !(spec.default.is_empty() && field.leave_out()) {
+            field.read(&Value::from(spec.default), "", "").expect("values in the source are valid");
+        }
+        return Ok(());
     };
-    let fail = |problem| Error::Value { name: spec.name, value: value.show(), problem };
-    let read = T::read(value).map_err(fail)?;
-    let is_beyond = |limit: &str, beyond: Ordering| {
-        !limit.is_empty() && read.order(&of_source(limit)).is_some_and(|order| order == beyond)
-    };
-    if is_beyond(spec.min, Ordering::Less) || is_beyond(spec.max, Ordering::Greater) {
-        return Err(fail(format!("must be {}", range(spec.min, spec.max))));
-    }
-    Ok(read)
+    field.read(value, spec.min, spec.max).map_err(|problem| Error::Value {
+        name: spec.name,
+        value: value.show(),
+        problem,
+    })
 }
 
-/// Adds a field with its value in TOML to a list; an absent value is left out.
-#[inline(never)]
-pub fn write_field<T: Field>(written: &mut Vec<(&'static str, String)>, name: &'static str, field: &T) {
-    written.extend(field.write().map(|value| (name, value)));
-}
-
-/// Reads the fields of a set in their order, for the code that [`declare!`](crate::declare!) writes.
-pub struct Reader<'a, 'v> {
-    parts: std::slice::Iter<'static, Part>,
-    own: std::slice::Iter<'static, Spec>,
-    given: &'a dyn Fn(&str) -> Option<Cow<'v, Value>>,
-}
-
-impl<'a, 'v> Reader<'a, 'v> {
-    /// A reader of the fields of `parts`.
-    pub fn new(parts: &'static [Part], given: &'a dyn Fn(&str) -> Option<Cow<'v, Value>>) -> Reader<'a, 'v> {
-        Reader { parts: parts.iter(), own: [].iter(), given }
-    }
-
-    /// Reads the next field that the set declares itself.
-    #[inline(never)]
-    pub fn field<T: Field>(&mut self) -> Result<T, Error> {
-        loop {
-            if let Some(spec) = self.own.next() {
-                return read_field(spec, (self.given)(spec.name).as_deref());
+/// Sets one field of a set, whose [`Declared::SPECS`] are `specs`.
+///
+/// # Errors
+/// As of [`Declared::set`].
+pub fn set_field(
+    set: &mut dyn Members,
+    specs: &'static [Spec],
+    name: &str,
+    value: &Value,
+) -> Result<(), Error> {
+    for member in known(set) {
+        match member {
+            Known::Field(spec, field) if spec.name == name => return read_field(field, spec, Some(value)),
+            Known::Group(group, included) if group.shows(name) => {
+                return set_field(included, group.specs, name, value);
             }
-            match self.parts.next() {
-                Some(Part::Own(specs)) => self.own = specs.iter(),
-                _ => unreachable!("the fields stand in the order of the parts"),
-            }
+            _ => {}
         }
     }
+    Err(unknown(specs, name))
+}
 
-    /// Reads the next set that is included. Fields that users don't see have their defaults.
-    #[inline(never)]
-    pub fn group<T: Declared>(&mut self) -> Result<T, Error> {
-        let group: &Group = loop {
-            match self.parts.next() {
-                Some(Part::Group(group)) => break group,
-                Some(Part::Own(_)) => {}
-                None => unreachable!("the groups stand in the order of the parts"),
-            }
-        };
-        T::read(&|name| {
-            let given = if group.shows(name) { (self.given)(name) } else { None };
-            given.or_else(|| group.default_of(name).map(|text| Cow::Owned(Value::from(text))))
-        })
+/// Lists the fields of a set, as [`Declared::write`].
+pub fn list(set: &mut dyn Members) -> Vec<(&'static str, String)> {
+    let mut written = Vec::new();
+    for member in known(set) {
+        match member {
+            Known::Field(spec, field) => written.extend(field.write().map(|value| (spec.name, value))),
+            Known::Group(group, included) => written.extend(group.choose(list(included))),
+        }
     }
+    written
+}
+
+fn unknown(specs: &[Spec], name: &str) -> Error {
+    let known: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
+    Error::Unknown { name: name.into(), known: known.join(", ") }
 }
 
 impl Group {
-    /// The values of an included set that users see, in TOML and in the order in which they see them.
-    pub fn write(&self, included: &impl Declared) -> Vec<(&'static str, String)> {
-        let mut written = included.write();
-        match self.shown {
-            None => written,
-            Some(shown) => {
-                let mut take = |name: &&'static str| {
-                    let at = written.iter().position(|(key, _)| key == name)?;
-                    Some(written.swap_remove(at))
-                };
-                shown.iter().filter_map(&mut take).collect()
-            }
-        }
+    /// Of the written fields of the other set, those that users see, in the order in which they see them.
+    fn choose(&self, mut written: Vec<(&'static str, String)>) -> Vec<(&'static str, String)> {
+        let Some(shown) = self.shown else { return written };
+        let take = |name: &&'static str| {
+            let at = written.iter().position(|(key, _)| key == name)?;
+            Some(written.swap_remove(at))
+        };
+        shown.iter().filter_map(take).collect()
     }
 }

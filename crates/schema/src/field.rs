@@ -2,17 +2,19 @@
 
 use crate::auto::Auto;
 use crate::form::Form;
-use crate::text::quoted;
+use crate::text::{quoted, range};
 use crate::value::{Node, Value};
 use clearway_units::{Bytes, Rate, Span, Time, UnitError};
 use std::cmp::Ordering;
 
 /// A type that a field can have.
-pub trait Field: Sized {
+pub trait Field: Sized + 'static {
     /// The way in which a value is written, in a few words: "number", "time", "rate", ...
     fn kind() -> String;
     /// The forms in which a value may be written.
     fn forms() -> Vec<Form>;
+    /// Some value, for a field that has yet to be read.
+    fn blank() -> Self;
     /// Reads a value; the error says what would be right.
     fn read(value: &Value) -> Result<Self, String>;
     /// The value in TOML, or `None` if the key is to be left out.
@@ -24,6 +26,49 @@ pub trait Field: Sized {
     /// The order by which limits are meant; `None` for types without limits.
     fn order(&self, _limit: &Self) -> Option<Ordering> {
         None
+    }
+}
+
+/// A field in its place, whatever its type.
+pub trait Slot {
+    /// Reads a value and holds it against the limits, which are empty or values themselves. A field whose value is refused
+    /// keeps the one that it has.
+    ///
+    /// # Errors
+    /// Says what would be right.
+    fn read(&mut self, value: &Value, min: &'static str, max: &'static str) -> Result<(), String>;
+    /// Gives the field the value of a key that is left out. Answers false if its type has none.
+    fn leave_out(&mut self) -> bool;
+    /// The value in TOML, or `None` if the key is to be left out.
+    fn write(&self) -> Option<String>;
+}
+
+impl<T: Field> Slot for T {
+    fn read(&mut self, value: &Value, min: &'static str, max: &'static str) -> Result<(), String> {
+        let read = <T as Field>::read(value)?;
+        let is_beyond = |limit: &'static str, beyond: Ordering| {
+            let of = || <T as Field>::read(&Value::from(limit)).expect("limits in the source are valid");
+            !limit.is_empty() && read.order(&of()) == Some(beyond)
+        };
+        if is_beyond(min, Ordering::Less) || is_beyond(max, Ordering::Greater) {
+            return Err(format!("must be {}", range(min, max)));
+        }
+        *self = read;
+        Ok(())
+    }
+
+    fn leave_out(&mut self) -> bool {
+        match T::absent() {
+            Some(absent) => {
+                *self = absent;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn write(&self) -> Option<String> {
+        Field::write(self)
     }
 }
 
@@ -54,6 +99,10 @@ macro_rules! unit_field {
                 vec![Form::Quantity($Unit::units().collect())]
             }
 
+            fn blank() -> $Unit {
+                $Unit::default()
+            }
+
             fn read(value: &Value) -> Result<$Unit, String> {
                 let Some(text) = scalar(value) else {
                     return Err(concat!("is no ", $kind, "; write one such as \"", $example, "\"").into());
@@ -82,6 +131,10 @@ macro_rules! integer_field {
 
             fn forms() -> Vec<Form> {
                 vec![Form::Integer($Integer::MAX.into())]
+            }
+
+            fn blank() -> $Integer {
+                0
             }
 
             fn read(value: &Value) -> Result<$Integer, String> {
@@ -116,6 +169,10 @@ impl Field for f64 {
         vec![Form::Number]
     }
 
+    fn blank() -> f64 {
+        0.0
+    }
+
     fn read(value: &Value) -> Result<f64, String> {
         let number = match value {
             Value::Float(number) => Some(*number),
@@ -144,6 +201,10 @@ impl Field for bool {
         vec![Form::Truth]
     }
 
+    fn blank() -> bool {
+        false
+    }
+
     fn read(value: &Value) -> Result<bool, String> {
         match value {
             Value::Bool(value) => Ok(*value),
@@ -164,6 +225,10 @@ impl Field for String {
 
     fn forms() -> Vec<Form> {
         vec![Form::Text]
+    }
+
+    fn blank() -> String {
+        String::new()
     }
 
     fn read(value: &Value) -> Result<String, String> {
@@ -191,6 +256,10 @@ impl<T: Field> Field for Option<T> {
         T::forms()
     }
 
+    fn blank() -> Option<T> {
+        None
+    }
+
     fn read(value: &Value) -> Result<Option<T>, String> {
         T::read(value).map(Some)
     }
@@ -215,6 +284,10 @@ impl<T: Field> Field for Auto<T> {
 
     fn forms() -> Vec<Form> {
         [T::forms(), vec![Form::Word("auto")]].concat()
+    }
+
+    fn blank() -> Auto<T> {
+        Auto::Auto
     }
 
     fn read(value: &Value) -> Result<Auto<T>, String> {
@@ -247,6 +320,10 @@ impl<T: Field> Field for Vec<T> {
 
     fn forms() -> Vec<Form> {
         vec![Form::List(T::forms())]
+    }
+
+    fn blank() -> Vec<T> {
+        Vec::new()
     }
 
     fn read(value: &Value) -> Result<Vec<T>, String> {

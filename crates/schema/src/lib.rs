@@ -31,11 +31,11 @@ mod text;
 mod value;
 
 pub use auto::Auto;
-pub use declared::{Declared, Profile, Reader, read_field, write_field};
+pub use declared::{Declared, Given, Member, Members, Profile, fill, list, set_field};
 pub use document::{SyntaxError, override_value, parse_toml};
 pub use error::Error;
-pub use field::{Field, scalar, without_value};
+pub use field::{Field, Slot, scalar, without_value};
 pub use form::{Form, TableKey};
-pub use spec::{Change, Group, Part, REQUIRED, Spec, count, forms_of, groups, join, range, told};
-pub use text::{one_line, quoted, suggestion};
+pub use spec::{Change, Group, Part, REQUIRED, Spec, count, forms_of, join, told};
+pub use text::{one_line, quoted, range, suggestion};
 pub use value::{Entry, Node, Place, Value};

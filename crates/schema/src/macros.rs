@@ -93,88 +93,78 @@ macro_rules! declare {
             )*
         }
 
-        // The allowances are for a set without fields, and for one without groups.
-        #[allow(unused_mut, unused_variables)]
         impl $crate::Declared for $Name {
             const DOC: &'static str = $crate::told(concat!($($doc),+));
-            const PARTS: &'static [$crate::Part] = &[
-                $crate::Part::Own(&[$($crate::Spec {
-                    name: stringify!($field),
-                    doc: $crate::told(concat!($($field_doc),+)),
-                    kind: <$Type as $crate::Field>::kind,
-                    forms: $crate::forms_of::<$Type>(),
-                    default: $crate::declare!(@default $default),
-                    min: concat!($($min)?),
-                    max: concat!($($max)?),
-                    unit: concat!($($unit)?),
-                    source: $crate::told(concat!($($source)?)),
-                }),*]),
-                $(
-                    $crate::Part::Group($crate::Group {
-                        specs: <$Group as $crate::Declared>::SPECS,
-                        shown: $crate::declare!(@shown $($($shown)+)?),
-                        changes: &[$($($crate::Change {
-                            name: stringify!($changed),
-                            doc: $crate::told(concat!($($new_doc),*)),
-                            default: concat!($($new)?),
-                            source: $crate::told(concat!($($new_source)?)),
-                        }),+)?],
-                    }),
+            const PARTS: &'static [$crate::Part] = {
+                static PARTS: &[$crate::Part] = &[
                     $crate::Part::Own(&[$($crate::Spec {
-                        name: stringify!($late),
-                        doc: $crate::told(concat!($($late_doc),+)),
-                        kind: <$Late as $crate::Field>::kind,
-                        forms: $crate::forms_of::<$Late>(),
-                        default: $crate::declare!(@default $late_default),
-                        min: concat!($($late_min)?),
-                        max: concat!($($late_max)?),
-                        unit: concat!($($late_unit)?),
-                        source: $crate::told(concat!($($late_source)?)),
+                        name: stringify!($field),
+                        doc: $crate::told(concat!($($field_doc),+)),
+                        kind: <$Type as $crate::Field>::kind,
+                        forms: $crate::forms_of::<$Type>(),
+                        default: $crate::declare!(@default $default),
+                        min: concat!($($min)?),
+                        max: concat!($($max)?),
+                        unit: concat!($($unit)?),
+                        source: $crate::told(concat!($($source)?)),
                     }),*]),
-                )*
-            ];
-            const SPECS: &'static [$crate::Spec] =
-                &$crate::join::<{ $crate::count(<$Name as $crate::Declared>::PARTS) }>(Self::PARTS);
-
-            fn read<'v>(
-                given: &dyn Fn(&str) -> Option<std::borrow::Cow<'v, $crate::Value>>,
-            ) -> Result<$Name, $crate::Error> {
-                let mut reader = $crate::Reader::new(Self::PARTS, given);
-                Ok($Name {
-                    $($field: reader.field::<$Type>()?,)*
                     $(
-                        $group: reader.group::<$Group>()?,
-                        $($late: reader.field::<$Late>()?,)*
+                        $crate::Part::Group($crate::Group {
+                            specs: <$Group as $crate::Declared>::SPECS,
+                            shown: $crate::declare!(@shown $($($shown)+)?),
+                            changes: &[$($($crate::Change {
+                                name: stringify!($changed),
+                                doc: $crate::told(concat!($($new_doc),*)),
+                                default: concat!($($new)?),
+                                source: $crate::told(concat!($($new_source)?)),
+                            }),+)?],
+                        }),
+                        $crate::Part::Own(&[$($crate::Spec {
+                            name: stringify!($late),
+                            doc: $crate::told(concat!($($late_doc),+)),
+                            kind: <$Late as $crate::Field>::kind,
+                            forms: $crate::forms_of::<$Late>(),
+                            default: $crate::declare!(@default $late_default),
+                            min: concat!($($late_min)?),
+                            max: concat!($($late_max)?),
+                            unit: concat!($($late_unit)?),
+                            source: $crate::told(concat!($($late_source)?)),
+                        }),*]),
                     )*
-                })
-            }
+                ];
+                PARTS
+            };
+            // A static, since each crate that names a constant has a copy of it.
+            const SPECS: &'static [$crate::Spec] = {
+                static SPECS: [$crate::Spec; $crate::count(<$Name as $crate::Declared>::PARTS)] =
+                    $crate::join(<$Name as $crate::Declared>::PARTS);
+                &SPECS
+            };
 
-            fn set_value(&mut self, name: &str, value: &$crate::Value) -> Result<(), $crate::Error> {
-                let Some(spec) = Self::SPECS.iter().find(|spec| spec.name == name) else {
-                    return Err(Self::unknown(name));
-                };
-                match name {
-                    $(stringify!($field) => self.$field = $crate::read_field(spec, Some(value))?,)*
-                    $($(stringify!($late) => self.$late = $crate::read_field(spec, Some(value))?,)*)*
-                    _ => {
-                        let mut groups = $crate::groups(Self::PARTS);
-                        $(if groups.next().is_some_and(|group| group.shows(name)) {
-                            return $crate::Declared::set_value(&mut self.$group, name, value);
-                        })*
-                    }
+            fn blank() -> $Name {
+                $Name {
+                    $($field: <$Type as $crate::Field>::blank(),)*
+                    $(
+                        $group: <$Group as $crate::Declared>::blank(),
+                        $($late: <$Late as $crate::Field>::blank(),)*
+                    )*
                 }
-                Ok(())
+            }
+        }
+
+        impl $crate::Members for $Name {
+            fn parts(&self) -> &'static [$crate::Part] {
+                <$Name as $crate::Declared>::PARTS
             }
 
-            fn write(&self) -> Vec<(&'static str, String)> {
-                let mut groups = $crate::groups(Self::PARTS);
-                let mut written = Vec::new();
-                $($crate::write_field(&mut written, stringify!($field), &self.$field);)*
-                $(
-                    written.extend(groups.next().into_iter().flat_map(|group| group.write(&self.$group)));
-                    $($crate::write_field(&mut written, stringify!($late), &self.$late);)*
-                )*
-                written
+            fn members(&mut self) -> Vec<$crate::Member<'_>> {
+                vec![
+                    $($crate::Member::Field(&mut self.$field),)*
+                    $(
+                        $crate::Member::Group(&mut self.$group),
+                        $($crate::Member::Field(&mut self.$late),)*
+                    )*
+                ]
             }
         }
     };

@@ -3,6 +3,7 @@
 
 use crate::field::Field;
 use crate::form::Form;
+use crate::text::range;
 
 /// The default of a field that must be given.
 pub const REQUIRED: &str = "required";
@@ -67,16 +68,6 @@ impl Spec {
     pub fn kind_and_unit(&self) -> String {
         let kind = (self.kind)();
         if self.unit.is_empty() { kind } else { format!("{kind} ({})", self.unit) }
-    }
-}
-
-/// Limits in words, or an empty text if there are none.
-pub fn range(min: &str, max: &str) -> String {
-    match (min, max) {
-        ("", "") => String::new(),
-        (min, "") => format!("at least {min}"),
-        ("", max) => format!("at most {max}"),
-        (min, max) => format!("from {min} to {max}"),
     }
 }
 
@@ -221,12 +212,4 @@ pub const fn join<const N: usize>(parts: &[Part]) -> [Spec; N] {
         part += 1;
     }
     all
-}
-
-/// The groups among the parts.
-pub fn groups(parts: &'static [Part]) -> impl Iterator<Item = &'static Group> {
-    parts.iter().filter_map(|part| match part {
-        Part::Own(_) => None,
-        Part::Group(group) => Some(group),
-    })
 }

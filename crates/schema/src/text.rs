@@ -32,6 +32,16 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
+/// Limits in words, or an empty text if there are none.
+pub fn range(min: &str, max: &str) -> String {
+    match (min, max) {
+        ("", "") => String::new(),
+        (min, "") => format!("at least {min}"),
+        ("", max) => format!("at most {max}"),
+        (min, max) => format!("from {min} to {max}"),
+    }
+}
+
 /// The hint `; did you mean "rate"?` if one of the known words is close to `word`, else nothing. Capital letters,
 /// underscores and spaces count as small letters and hyphens, so that `DCTCP` is `dctcp`.
 pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
@@ -39,7 +49,7 @@ pub fn suggestion<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> S
     if word.len() > 64 {
         return String::new();
     }
-    let plain = |text: &str| text.trim().to_lowercase().replace(['_', ' '], "-");
+    let plain = |text: &str| text.trim().to_ascii_lowercase().replace(['_', ' '], "-");
     let word = plain(word);
     let best = known
         .into_iter()

@@ -1,7 +1,7 @@
 //! The finished network: [`Topology`], an immutable graph of nodes and ports, and the ids into it.
 
 use crate::alias::Alias;
-use clearway_units::{Rate, Span};
+use clearway_units::{Rate, Span, sort_by, sort_by_key};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -117,7 +117,7 @@ impl Topology {
         aliases: Vec<Alias>,
     ) -> Topology {
         let mut outgoing: Vec<PortId> = (0..ports.len()).map(PortId::from_index).collect();
-        outgoing.sort_unstable_by_key(|&id| (ports[id.index()].from, ports[id.index()].to, id));
+        sort_by_key(&mut outgoing, |&id| (ports[id.index()].from, ports[id.index()].to, id));
         let neighbours = outgoing.iter().map(|id| ports[id.index()].to).collect();
         let mut starts = vec![0; nodes.len() + 1];
         for port in &ports {
@@ -127,7 +127,7 @@ impl Topology {
             starts[node + 1] += starts[node];
         }
         let mut by_name: Vec<NodeId> = (0..nodes.len()).map(NodeId::from_index).collect();
-        by_name.sort_unstable_by(|a, b| nodes[a.index()].name.cmp(&nodes[b.index()].name));
+        sort_by(&mut by_name, |a, b| nodes[a.index()].name.cmp(&nodes[b.index()].name));
         Topology { nodes, hosts, ports, losses, starts, outgoing, neighbours, by_name, aliases }
     }
 

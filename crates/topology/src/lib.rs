@@ -36,6 +36,7 @@ mod alias;
 mod builder;
 mod error;
 mod graph;
+#[cfg_attr(target_family = "wasm", path = "graphml/absent.rs")]
 mod graphml;
 mod hpcc;
 mod htsim;

@@ -22,10 +22,12 @@
 mod bytes;
 mod nearest;
 mod rate;
+mod sort;
 mod text;
 mod time;
 
 pub use bytes::Bytes;
 pub use rate::Rate;
+pub use sort::{sort_by, sort_by_key};
 pub use text::UnitError;
 pub use time::{Span, Time};

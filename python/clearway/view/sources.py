@@ -191,11 +191,11 @@ def free_name(name: str, taken: Any) -> str:
 
 
 def content(path: Path) -> bytes:
-    """The bytes of a file that a scenario names."""
+    """The bytes of a file that a scenario names, unpacked: the page has no readers of packed files."""
     found = path.read_bytes()
     if found.startswith(PARQUET):
         raise Error(f"{path}: the live page can't read Parquet; save the list as CSV")
-    return found
+    return _clearway.unpacked(found)
 
 
 def text_of(path: Path, scenario: _clearway.Scenario) -> str:

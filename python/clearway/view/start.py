@@ -83,7 +83,7 @@ class Scene:
 
 
 def file_json(content: bytes) -> str | dict[str, str]:
-    """A file as the page reads it: its text or, where it is packed or no text, its bytes in base 64."""
+    """A file as the page reads it: its text or, where it is none, its bytes in base 64."""
     try:
         return content.decode()
     except UnicodeDecodeError:

@@ -186,6 +186,10 @@ impl Field for Device {
         vec![Form::Text]
     }
 
+    fn blank() -> Device {
+        Device(String::new())
+    }
+
     fn read(value: &Value) -> Result<Device, String> {
         let name = String::read(value)?;
         // The kernel's own rule, which also keeps names from leading to other files.
@@ -214,6 +218,10 @@ impl Field for Ports {
 
     fn forms() -> Vec<Form> {
         vec![Form::Text]
+    }
+
+    fn blank() -> Ports {
+        Ports(Vec::new())
     }
 
     fn read(value: &Value) -> Result<Ports, String> {
@@ -266,6 +274,10 @@ impl Field for Folder {
         vec![Form::Text]
     }
 
+    fn blank() -> Folder {
+        Folder(PathBuf::new())
+    }
+
     fn read(value: &Value) -> Result<Folder, String> {
         let path = String::read(value)?;
         match path.starts_with('/') {
@@ -295,6 +307,10 @@ impl Field for Endpoint {
 
     fn forms() -> Vec<Form> {
         vec![Form::Text]
+    }
+
+    fn blank() -> Endpoint {
+        Endpoint::Unix(PathBuf::new())
     }
 
     fn read(value: &Value) -> Result<Endpoint, String> {

@@ -5,6 +5,7 @@ use super::window::PortWindow;
 use crate::model::Model;
 use crate::net::{DropReason, Networks};
 use clearway_topology::{NodeId, PortId};
+use clearway_units::sort_by_key;
 
 /// The table of output ports, in the order of their ids, with what was measured of each in the window.
 pub fn port_table(model: &Model, nets: &Networks, measured: Vec<PortWindow>) -> Table {
@@ -111,7 +112,7 @@ impl Ports<'_> {
     /// All pairs of tiers that ports join, in order.
     fn tiers(&self) -> Vec<(u8, u8)> {
         let mut tiers: Vec<(u8, u8)> = self.nets.ports().map(|port| self.tier(port)).collect();
-        tiers.sort_unstable();
+        sort_by_key(&mut tiers, |tiers| *tiers);
         tiers.dedup();
         tiers
     }

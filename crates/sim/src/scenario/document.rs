@@ -3,7 +3,8 @@
 use super::error::ScenarioError;
 use super::names::names_of;
 use clearway_schema::{
-    Declared, Entry, Error, Node, Place, Value, one_line, override_value, parse_toml, suggestion,
+    Declared, Entry, Error, Members, Node, Place, Spec, Value, fill, one_line, override_value, parse_toml,
+    suggestion,
 };
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -167,8 +168,15 @@ impl Document {
 
     /// Reads the keys of the table at `path`.
     pub fn read<T: Declared>(&self, path: &Path) -> Result<T, ScenarioError> {
+        let mut table = T::blank();
+        self.fill(path, &mut table)?;
+        Ok(table)
+    }
+
+    /// Gives the keys of a table the values that stand at `path`, or their defaults.
+    fn fill(&self, path: &Path, table: &mut dyn Members) -> Result<(), ScenarioError> {
         let given = |key: &str| self.get(&path.key(key)).map(|node| Cow::Borrowed(&node.value));
-        T::read(&given).map_err(|error| match error {
+        fill(table, &given).map_err(|error| match error {
             Error::Missing { name, .. } | Error::Value { name, .. } => {
                 self.error(&path.key(name), error.problem())
             }
@@ -178,9 +186,14 @@ impl Document {
 
     /// Reads the keys of the table at `path`, and refuses other keys.
     pub fn read_table<T: Declared>(&self, path: &Path) -> Result<T, ScenarioError> {
-        self.check_table(path)?;
-        self.check_keys(path, &T::SPECS.iter().map(|key| key.name).collect::<Vec<_>>())?;
+        self.check_own_keys(path, T::SPECS)?;
         self.read(path)
+    }
+
+    /// Refuses keys of the table at `path` that are not declared.
+    fn check_own_keys(&self, path: &Path, specs: &[Spec]) -> Result<(), ScenarioError> {
+        self.check_table(path)?;
+        self.check_keys(path, &specs.iter().map(|key| key.name).collect::<Vec<_>>())
     }
 
     /// Reads a list of tables, each with its place.

@@ -1,18 +1,16 @@
 //! The reader of scenario files and of the files that they name, which lie in a folder on the disk or elsewhere.
 
 use super::error::ScenarioError;
+use super::packed::unpack;
 use clearway_schema::{one_line, suggestion};
-use ruzstd::decoding::StreamingDecoder;
-use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
 
 /// The size limit of a scenario, a topology and a distribution, in bytes.
 pub(super) const TEXT_MAX: u64 = 16_000_000;
 /// The size limit of a list of flows, in bytes.
-pub(super) const LIST_MAX: u64 = 256_000_000;
+pub const LIST_MAX: u64 = 256_000_000;
 
 /// The files that a scenario may name: topologies, lists of flows and distributions of sizes.
 ///
@@ -107,52 +105,10 @@ pub(super) struct Unreadable {
     pub problem: String,
 }
 
-/// The first bytes of a file in the gzip format (RFC 1952).
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// The first bytes of a frame of data in the Zstandard format (RFC 8878).
-const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// The first bytes of a file in the Parquet format.
 const PARQUET: [u8; 4] = *b"PAR1";
 /// The mark with which some programs, spreadsheets among them, begin a text in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// Returns the content of a file of at most `max` bytes, unpacked if it is in the gzip or Zstandard format.
-fn unpack(bytes: Vec<u8>, max: u64) -> Result<Vec<u8>, String> {
-    let mut unpacked = Vec::new();
-    let (name, result) = if bytes.starts_with(&GZIP) {
-        let mut reader = flate2::read::MultiGzDecoder::new(bytes.as_slice()).take(max + 1);
-        ("gzip", reader.read_to_end(&mut unpacked).map(drop).map_err(|error| error.to_string()))
-    } else if bytes.starts_with(&ZSTD) {
-        ("Zstandard", unpack_zstd(&bytes, max, &mut unpacked))
-    } else {
-        return Ok(bytes);
-    };
-    result.map_err(|error| format!("is no whole {name} file: {}", one_line(&error)))?;
-    if unpacked.len() as u64 > max {
-        return Err(format!("is too large once unpacked; the limit is {max} bytes"));
-    }
-    Ok(unpacked)
-}
-
-/// Unpacks the frames of a file in the Zstandard format, until more than `max` bytes have come out.
-fn unpack_zstd(mut packed: &[u8], max: u64, unpacked: &mut Vec<u8>) -> Result<(), String> {
-    while !packed.is_empty() && unpacked.len() as u64 <= max {
-        let rest = max + 1 - unpacked.len() as u64;
-        match StreamingDecoder::new(&mut packed) {
-            Ok(frame) => {
-                frame.take(rest).read_to_end(unpacked).map(drop).map_err(|error| error.to_string())?
-            }
-            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
-                length, ..
-            })) => {
-                let skipped = usize::try_from(length).ok().and_then(|length| packed.get(length..));
-                packed = skipped.ok_or("it ends within a frame to skip")?;
-            }
-            Err(error) => return Err(error.to_string()),
-        }
-    }
-    Ok(())
-}
 
 /// The refusal of a Parquet file where there is no reader.
 const NO_PARQUET: &str = "is a Parquet file, which can be read through Python alone; save it as CSV";

@@ -20,6 +20,8 @@ mod mechanism;
 mod memory;
 mod names;
 mod networks;
+#[cfg_attr(target_family = "wasm", path = "packed/absent.rs")]
+mod packed;
 mod reference;
 mod resolve;
 mod schema;
@@ -32,7 +34,8 @@ mod traffic;
 mod transport;
 
 pub use error::ScenarioError;
-pub use files::{File, Files, ParquetReader, read_parquet_with};
+pub use files::{File, Files, LIST_MAX, ParquetReader, read_parquet_with};
+pub use packed::unpack;
 pub use reference::{TopologyInfo, reference, topologies, workloads};
 pub use shapes::KindInfo;
 pub use tables::{KeyInfo, TableInfo, tables};

@@ -7,6 +7,7 @@ use crate::hosts::Glance;
 use crate::ids::Id;
 use crate::metrics::{Ended, Results, ShimSummary, Spooled, Summary, port_table};
 use crate::trace::Trace;
+use clearway_units::sort_by_key;
 use std::io;
 use std::mem::take;
 
@@ -85,7 +86,7 @@ impl Simulation {
         }
         credits.extend([("used", used), ("wasted", wasted)]);
         let mut shims: Vec<_> = self.regions.iter().flat_map(|region| region.hosts.shims.stats()).collect();
-        shims.sort_by_key(|&(traffic, host, _)| (traffic, host));
+        sort_by_key(&mut shims, |&(traffic, host, _)| (traffic, host));
         let shims = shims.into_iter().map(|(traffic, host, stats)| ShimSummary {
             traffic: self.model.traffic[traffic.index()].name.clone(),
             host: self.model.topology.name(host.node()).to_string(),

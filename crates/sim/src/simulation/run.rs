@@ -15,7 +15,7 @@ use crate::ids::{FlowSlot, Id, SeriesId};
 use crate::metrics::{Ended, FlowCounts, Sampler, Window};
 use crate::model::Model;
 use crate::net::Networks;
-use clearway_units::{Span, Time};
+use clearway_units::{Span, Time, sort_by_key};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -289,7 +289,7 @@ impl Simulation {
             rtts.append(&mut region.rtts);
         }
         // Notes of one instant and one flow keep their order; no other order may depend on the partition.
-        notes.sort_by_key(|note| (note.at, note.news.slot()));
+        sort_by_key(&mut notes, |note| (note.at, note.news.slot()));
         for Note { at, news } in notes {
             match news {
                 News::Wrote { slot, bytes } => {
@@ -302,7 +302,7 @@ impl Simulation {
                 News::Stopped => self.start_watch(at),
             }
         }
-        rtts.sort_by_key(|sample| (sample.at, sample.name));
+        sort_by_key(&mut rtts, |sample| (sample.at, sample.name));
         for Rtt { at, name, rtt } in rtts {
             self.sampler.watch(&self.model, at, name, rtt);
         }

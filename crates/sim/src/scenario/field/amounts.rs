@@ -60,6 +60,10 @@ impl Field for BufferWord {
         [Bytes::forms(), vec![counted, Form::Word("unlimited")]].concat()
     }
 
+    fn blank() -> BufferWord {
+        BufferWord::Unlimited
+    }
+
     fn read(value: &Value) -> Result<BufferWord, String> {
         let Some(text) = scalar(value) else { return Err(format!("is no amount; {BUFFER_RIGHT}")) };
         let text = text.trim();
@@ -115,6 +119,10 @@ impl Field for MarkingWord {
         [words, Bytes::forms(), vec![Form::Counted(&["packets", "packet"])]].concat()
     }
 
+    fn blank() -> MarkingWord {
+        MarkingWord::Off
+    }
+
     fn read(value: &Value) -> Result<MarkingWord, String> {
         match value.text() {
             Some("off") => Ok(MarkingWord::Off),
@@ -154,6 +162,10 @@ impl Field for Delay {
         let points = Form::List(vec![Form::Row(vec![f64::forms(), Span::forms()])]);
         let uniform = table("uniform", Form::Row(vec![Span::forms(), Span::forms()]));
         [Span::forms(), vec![uniform, table("quantiles", points)]].concat()
+    }
+
+    fn blank() -> Delay {
+        Delay::Fixed(Span::ZERO)
     }
 
     fn read(value: &Value) -> Result<Delay, String> {

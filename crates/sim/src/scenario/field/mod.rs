@@ -28,6 +28,10 @@ impl Field for Name {
         vec![Form::Name]
     }
 
+    fn blank() -> Name {
+        Name(String::new())
+    }
+
     fn read(value: &Value) -> Result<Name, String> {
         let text = String::read(value)?;
         let problem = if text.len() > NAME_MAX {

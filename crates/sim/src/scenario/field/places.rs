@@ -18,6 +18,10 @@ impl Field for HostRef {
         vec![Form::Text, Form::Integer(u64::MAX)]
     }
 
+    fn blank() -> HostRef {
+        HostRef::Number(0)
+    }
+
     fn read(value: &Value) -> Result<HostRef, String> {
         match value {
             Value::Text(_) => String::read(value).map(HostRef::Name),
@@ -102,6 +106,10 @@ impl<T: Field> Field for Chosen<T> {
         [vec![Form::Word("all")], <Vec<T>>::forms(), vec![Share::form()]].concat()
     }
 
+    fn blank() -> Chosen<T> {
+        Chosen::All
+    }
+
     fn read(value: &Value) -> Result<Chosen<T>, String> {
         if let Some(share) = Share::read(value) {
             return share.map(Chosen::Share);
@@ -137,6 +145,10 @@ impl Field for Workers {
         [u64::forms(), <Vec<HostRef>>::forms()].concat()
     }
 
+    fn blank() -> Workers {
+        Workers::Count(0)
+    }
+
     fn read(value: &Value) -> Result<Workers, String> {
         match value {
             Value::List(_) => <Vec<HostRef>>::read(value).map(Workers::List),
@@ -170,6 +182,10 @@ impl Field for Pairs {
 
     fn forms() -> Vec<Form> {
         [Form::words(&["auto", "random"]), <Vec<Pair<HostRef>>>::forms(), vec![Share::form()]].concat()
+    }
+
+    fn blank() -> Pairs {
+        Pairs::Auto
     }
 
     fn read(value: &Value) -> Result<Pairs, String> {
@@ -208,6 +224,10 @@ impl<T: Field> Field for Pair<T> {
         vec![Form::Row(vec![T::forms(), T::forms()])]
     }
 
+    fn blank() -> Pair<T> {
+        Pair(T::blank(), T::blank())
+    }
+
     fn read(value: &Value) -> Result<Pair<T>, String> {
         match value {
             Value::List(items) => match items.as_slice() {
@@ -237,6 +257,10 @@ impl Field for Links {
 
     fn forms() -> Vec<Form> {
         [vec![Form::Word("all")], Link::forms()].concat()
+    }
+
+    fn blank() -> Links {
+        Links::All
     }
 
     fn read(value: &Value) -> Result<Links, String> {
@@ -269,6 +293,10 @@ impl Field for Link {
         Pair::<String>::forms()
     }
 
+    fn blank() -> Link {
+        Link(Pair::blank())
+    }
+
     fn read(value: &Value) -> Result<Link, String> {
         Pair::read(value)
             .map(Link)
@@ -296,6 +324,10 @@ impl Field for Ports {
 
     fn forms() -> Vec<Form> {
         [Form::words(&["all", "switches", "hosts"]), <Vec<String>>::forms()].concat()
+    }
+
+    fn blank() -> Ports {
+        Ports::All
     }
 
     fn read(value: &Value) -> Result<Ports, String> {
@@ -330,6 +362,10 @@ impl Field for Ends {
 
     fn forms() -> Vec<Form> {
         [String::forms(), <Vec<String>>::forms()].concat()
+    }
+
+    fn blank() -> Ends {
+        Ends(Vec::new())
     }
 
     fn read(value: &Value) -> Result<Ends, String> {

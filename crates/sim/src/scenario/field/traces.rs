@@ -22,6 +22,10 @@ impl Field for FlowsRef {
         vec![Form::Text]
     }
 
+    fn blank() -> FlowsRef {
+        FlowsRef { traffic: String::new(), numbers: None }
+    }
+
     fn read(value: &Value) -> Result<FlowsRef, String> {
         const RIGHT: &str = "write a traffic entry, with numbers of flows behind a slash or without, such as \"web\", \
              \"web/3\" or \"web/0..9\"";

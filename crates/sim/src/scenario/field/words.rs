@@ -106,6 +106,10 @@ macro_rules! elsewhere {
                 vec![Form::Elsewhere($form)]
             }
 
+            fn blank() -> $Type {
+                $Type
+            }
+
             fn read(_: &Value) -> Result<$Type, String> {
                 Ok($Type)
             }

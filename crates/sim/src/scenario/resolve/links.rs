@@ -6,7 +6,7 @@ use crate::scenario::error::Result;
 use crate::scenario::field::{Direction, Links, Pair};
 use crate::scenario::schema::*;
 use clearway_topology::{PortId, Topology};
-use clearway_units::Time;
+use clearway_units::{Time, sort_by_key};
 use std::collections::BTreeMap;
 
 /// A port that loses packets, and the probability that it loses one.
@@ -77,14 +77,15 @@ pub(super) fn read_faults(
             faults.extend(table.up.map(|at| Fault { at, port, up: true }));
         }
     }
-    faults.sort_by_key(|fault| (fault.at, fault.port));
+    sort_by_key(&mut faults, |fault| (fault.at, fault.port));
     Ok((faults, tables.into_iter().map(|(_, table)| table).collect()))
 }
 
 pub(super) fn read_loss(document: &Document, topology: &Topology) -> Result<(Vec<Loss>, Vec<LossTable>)> {
     let tables = document.read_list::<LossTable>(&Path::default().key("loss"))?;
     let ports = || (0..topology.ports().len() as u32).map(PortId);
-    let mut loss: BTreeMap<PortId, f64> = ports().map(|port| (port, topology.loss(port))).collect();
+    let mut loss: BTreeMap<PortId, f64> = BTreeMap::new();
+    loss.extend(ports().map(|port| (port, topology.loss(port))));
     for (at, table) in &tables {
         let on: Vec<PortId> = match &table.link {
             Links::All if table.direction != Direction::Both => {

@@ -11,6 +11,7 @@ use crate::scenario::schema::*;
 use crate::scenario::traffic::Surroundings;
 use clearway_schema::suggestion;
 use clearway_topology::PortId;
+use clearway_units::sort_by_key;
 
 /// The length limit of a trace's name, in bytes, since the names of files have it in them.
 const NAME_MAX: usize = 60;
@@ -125,7 +126,7 @@ fn traced_ports(surroundings: &Surroundings<'_>, at: &Path, table: &TraceTable) 
             surroundings.find_host(host).map_err(|problem| document.error(&path.index(index), problem))?;
         ports.extend(topology.ports_of(node).iter().flat_map(|&port| [port, port.reverse()]));
     }
-    ports.sort_unstable();
+    sort_by_key(&mut ports, |port| *port);
     ports.dedup();
     Ok(ports)
 }

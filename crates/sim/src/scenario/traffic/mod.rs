@@ -17,7 +17,7 @@ use clearway_proto::{Entity, Framing, Rng};
 use clearway_schema::Declared;
 use clearway_schema::suggestion;
 use clearway_topology::{NodeId, Topology};
-use clearway_units::{Span, Time};
+use clearway_units::{Span, Time, sort_by_key};
 use std::sync::Arc;
 
 /// The largest number of flows in a list.
@@ -197,12 +197,12 @@ impl Surroundings<'_> {
                 let drawn =
                     &shuffled_hosts(self.topology.hosts(), self.seed)[share.range(self.topology.hosts())];
                 let mut hosts = drawn.to_vec();
-                hosts.sort_unstable();
+                sort_by_key(&mut hosts, |host| *host);
                 hosts
             }
         };
         let mut sorted = hosts.clone();
-        sorted.sort_unstable();
+        sort_by_key(&mut sorted, |host| *host);
         if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             let problem = format!("the host {} stands there twice", self.topology.name(pair[0]));
             return Err(self.document.error(path, problem));
@@ -212,7 +212,7 @@ impl Surroundings<'_> {
 
     /// Makes the pattern of listed flows, in the order of their starts.
     fn flows(&self, mut flows: Vec<Flow>) -> Pattern {
-        flows.sort_by_key(|flow| flow.start);
+        sort_by_key(&mut flows, |flow| flow.start);
         Pattern::Flows(Arc::new(flows))
     }
 

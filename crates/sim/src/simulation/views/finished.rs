@@ -4,7 +4,7 @@ use super::super::run::Simulation;
 use super::unheard::Unheard;
 use crate::ids::{Id, RecordId};
 use clearway_topology::NodeId;
-use clearway_units::{Span, Time};
+use clearway_units::{Span, Time, sort_by_key};
 
 /// A reader of the rows of flows that finish. A viewer keeps it from look to look.
 #[derive(Clone, Default, Debug)]
@@ -58,7 +58,7 @@ impl Simulation {
         reader.open.extend(reader.seen..rows);
         reader.seen = rows;
         let mut unheard = Unheard::new(self).ends(self);
-        unheard.sort_unstable_by_key(|&(row, _)| row);
+        sort_by_key(&mut unheard, |&(row, _)| row);
         let mut finished = Vec::new();
         reader.open.retain(|&row| {
             let id = RecordId::from_index(row as usize);
@@ -78,7 +78,7 @@ impl Simulation {
             });
             false
         });
-        finished.sort_unstable_by_key(|flow| (flow.end, flow.row));
+        sort_by_key(&mut finished, |flow| (flow.end, flow.row));
         finished
     }
 }

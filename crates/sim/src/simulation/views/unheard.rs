@@ -5,7 +5,7 @@ use super::super::lives::Live;
 use super::super::notes::News;
 use super::super::run::Simulation;
 use crate::ids::{FlowSlot, Id, RecordId};
-use clearway_units::Time;
+use clearway_units::{Time, sort_by_key};
 
 /// The messages that began and ended since the last barrier.
 pub struct Unheard {
@@ -36,14 +36,14 @@ impl Unheard {
             }
         }
         // Rows are made in this order when the run hears the notes.
-        wrote.sort_by_key(|&(at, slot, _)| (at, slot));
+        sort_by_key(&mut wrote, |&(at, slot, _)| (at, slot));
         let first = sim.journal.len();
         let row = |(index, (at, slot, bytes)): (usize, (Time, FlowSlot, u64))| {
             (slot, Message { row: (first + index) as u32, unheard: Some((bytes, at)) })
         };
         let mut written: Vec<_> = wrote.into_iter().enumerate().map(row).collect();
-        written.sort_by_key(|&(slot, _)| slot);
-        delivered.sort_by_key(|&(slot, _)| slot);
+        sort_by_key(&mut written, |&(slot, _)| slot);
+        sort_by_key(&mut delivered, |&(slot, _)| slot);
         Unheard { written, delivered }
     }
 

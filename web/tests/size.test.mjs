@@ -1,0 +1,18 @@
+/** Everybody who opens the page loads the engine, so it must not grow unseen. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { ROOT } from './browser.mjs';
+
+const TARGET = process.env.CARGO_TARGET_DIR ?? resolve(ROOT, 'target');
+const ENGINE = process.env.CLEARWAY_ENGINE ?? `${TARGET}/wasm32-unknown-unknown/web/clearway_web.wasm`;
+/** The limit in bytes, packed with gzip as the page holds it. */
+const MOST = 560_000;
+
+test('the engine is small', () => {
+  const bytes = gzipSync(readFileSync(ENGINE), { level: 9 }).length;
+  assert.ok(bytes <= MOST, `the engine has ${bytes} bytes with gzip, and may have ${MOST}`);
+});
