@@ -24,13 +24,21 @@ impl Network {
 
     #[inline(never)]
     fn look_ahead_buckets(&self, is_large: bool) {
-        self.agenda.next_bucket().for_each(|event| match event.kind() {
-            EventKind::Arrive(id) => prefetch_lines(self.slab.address(id), 1),
-            EventKind::Wake(port) if is_large => fetch_port(&self.ports[port]),
-            _ => {}
+        self.agenda.next_bucket().for_each(|event| match event.arriving() {
+            Some(id) => prefetch_lines(self.slab.address(id), 1),
+            None if is_large => self.fetch_waking(*event),
+            None => {}
         });
         if is_large {
             self.agenda.bucket().iter().for_each(|event| self.fetch_behind(*event));
+        }
+    }
+
+    /// Fetches the port that an event wakes, if it wakes one.
+    #[inline(never)]
+    fn fetch_waking(&self, event: Event) {
+        if let EventKind::Wake(port) = event.kind() {
+            fetch_port(&self.ports[port]);
         }
     }
 
@@ -38,8 +46,7 @@ impl Network {
     /// receiving end; `None` if that event is another one.
     #[inline]
     pub fn arrives_at_host(&self, ahead: usize) -> Option<(bool, FlowSlot)> {
-        let EventKind::Arrive(id) = self.agenda.peek(ahead)?.kind() else { return None };
-        let parcel = &self.slab[id];
+        let parcel = &self.slab[self.agenda.peek(ahead)?.arriving()?];
         (parcel.hops_left == 0).then(|| (parcel.packet.kind().is_for_receiver(), parcel.flow))
     }
 
@@ -50,7 +57,11 @@ impl Network {
             EventKind::Arrive(id) => {
                 let parcel = &self.slab[id];
                 if parcel.hops_left > 0 {
-                    fetch_port(&self.ports[self.paths.port(parcel.hop)]);
+                    let port = &self.ports[self.paths.port(parcel.hop)];
+                    match self.plain.len() {
+                        0 => fetch_port(port),
+                        _ => prefetch(port),
+                    }
                 }
             }
             EventKind::Wake(port) => {
@@ -65,9 +76,9 @@ impl Network {
     }
 }
 
-/// Fetches both cache lines of a port that a packet touches.
+/// Fetches both cache lines of a port.
 #[inline]
 fn fetch_port(port: &Port) {
     prefetch(port);
-    prefetch(&port.counted);
+    prefetch(&port.wake_at);
 }

@@ -7,26 +7,18 @@ use clearway_topology::NodeId;
 use clearway_units::{Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// One direction of a link, with the port that feeds it. The fields that every packet touches stand in the first cache
-/// line; parts that few ports have, or few packets meet, are found by their ids.
+/// One direction of a link, with the port that feeds it. The fields that a packet touches at a plain port stand in the
+/// first cache line; parts that few ports have, or few packets meet, are found by their ids.
 #[repr(C, align(64))]
 #[derive(Serialize, Deserialize)]
 pub struct Port {
     /// The time at which the frame now on the link has left the port.
     pub busy_until: Time,
-    /// The time of the pending wake-up that counts; [`Time::MAX`] if there is none.
-    pub wake_at: Time,
     /// The propagation delay of the link.
     pub delay: Span,
     /// The picoseconds that a byte takes to leave; 0 if the link must be asked.
     byte_ps: u32,
-    /// The number of packets that wait in the queues of data; 0 at a plain port.
-    pub waiting: u32,
-    /// The port's credits, where they have a rate limit.
-    pub credits: Option<CreditsId>,
-    /// The host's network card behind the port; `None` at a switch.
-    pub card: Option<CardId>,
-    /// The queue of the port, if it is plain; it then has none of the parts above.
+    /// The queue of the port, if it is plain; it then has no credits, no card and no queues of data.
     pub plain: Option<PlainId>,
     /// Set while the link works in this direction.
     pub up: bool,
@@ -38,14 +30,22 @@ pub struct Port {
     pub special_departures: Sees,
     /// The work that flow control has for the port.
     pub control: ControlWork,
+    /// The number of packets that wait in the queues of data; 0 at a plain port.
+    pub waiting: u32,
+    /// The packets sent; at a plain port also those that wait, so that readers ask [`super::Network::sent`].
+    pub(super) counted: Sent,
+    /// The time of the pending wake-up that counts; [`Time::MAX`] if there is none.
+    pub wake_at: Time,
+    /// The port's credits, where they have a rate limit.
+    pub credits: Option<CreditsId>,
+    /// The host's network card behind the port; `None` at a switch.
+    pub card: Option<CardId>,
     /// The first of the port's queues of data; those of its other classes follow. A plain port has none there.
     pub queues: QueueId,
     /// The node that the port belongs to.
     pub owner: NodeId,
     /// The classes that flow control has stopped.
     pub paused: ClassSet,
-    /// The packets sent; at a plain port also those that wait, so that readers ask [`super::Network::sent`].
-    pub(super) counted: Sent,
     /// The parts of the port that packets meet on the slow path.
     pub special: Special,
     /// The rate of the link.
@@ -136,6 +136,17 @@ impl Sent {
         self.credits += packet.is_credit() as u64;
     }
 
+    /// What is left without a part of it.
+    #[inline]
+    pub fn minus(self, part: Sent) -> Sent {
+        Sent {
+            packets: self.packets - part.packets,
+            bytes: self.bytes - part.bytes,
+            payload: self.payload - part.payload,
+            credits: self.credits - part.credits,
+        }
+    }
+
     /// Counts a frame of flow control, which belongs to no flow.
     pub fn add_frame(&mut self, wire: u32) {
         self.packets += 1;
@@ -174,10 +185,10 @@ impl Port {
     /// The time that a frame of `wire` bytes takes to leave.
     #[inline]
     pub fn time_to_send(&self, wire: u32) -> Span {
-        match &self.link {
-            None => Span::from_ps(u64::from(wire) * u64::from(self.byte_ps)),
-            Some(link) => link.time_to_send(wire),
+        if self.byte_ps != 0 {
+            return Span::from_ps(u64::from(wire) * u64::from(self.byte_ps));
         }
+        self.link.as_ref().expect("a link that must be asked is kept").time_to_send(wire)
     }
 
     /// Puts a frame on the link at `start`, when it is free. Answers when it reaches the other end.
@@ -216,8 +227,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fields_that_every_packet_touches_fill_the_first_cache_line() {
-        assert_eq!(std::mem::offset_of!(Port, counted), 64);
+    fn the_fields_that_a_packet_touches_at_a_plain_port_fill_the_first_cache_line() {
+        assert_eq!(std::mem::offset_of!(Port, wake_at), 64);
     }
 
     #[test]

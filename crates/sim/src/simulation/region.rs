@@ -117,12 +117,20 @@ impl Region {
     /// Handles an event.
     #[inline(always)]
     fn handle(&mut self, event: Event, net: &mut Network) {
-        match event.kind() {
-            EventKind::Arrive(id) => {
+        match event.arriving() {
+            Some(id) => {
                 if net.arrive(id) && self.hosts.reach(id, net) {
                     self.hand_over(id, net);
                 }
             }
+            None => self.handle_no_arrival(event, net),
+        }
+    }
+
+    /// Handles an event other than the arrival of a packet.
+    #[inline(never)]
+    fn handle_no_arrival(&mut self, event: Event, net: &mut Network) {
+        match event.kind() {
             EventKind::Wake(port) => {
                 if net.wakes(port) {
                     self.hosts.use_port(port, net);
