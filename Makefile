@@ -5,17 +5,23 @@ BIN := .venv/bin
 NEXTEST := $(BIN)/cargo-nextest nextest
 ZIG := 0.17.1
 
-# PGO=1: the profile-guided build, which takes five times as long, where the machine can do it.
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+
+# PGO=1: the profile-guided build, which takes five times as long, where the machine can do it. Wheels are guided unasked
+# (PGO= makes plain ones).
+PGO ?= $(filter wheel,$(MAKECMDGOALS))
 GUIDED := $(if $(PGO),$(shell tools/pgo --can-profile && echo 1))
-BENCH := $(if $(GUIDED),target/pgo,$(or $(CARGO_TARGET_DIR),target))/release/clearway-bench
+HOST := $(if $(GUIDED),$(shell rustc -vV | sed -n 's/^host: //p'))
+guide = $(if $(GUIDED),RUSTFLAGS="$$RUSTFLAGS -Cprofile-use=$(CURDIR)/target/pgo/$(1).profdata")
+profile = $(if $(GUIDED),target/pgo/$(1).profdata)
+BENCH := $(TARGET)/$(if $(GUIDED),$(HOST)/)release/clearway-bench
 RUST := $(shell find crates workloads scenarios -type f -not -name '*.md' 2>/dev/null) Cargo.toml Cargo.lock
 PAGE := $(shell find web -type f -not -path '*/node_modules/*' -not -path 'web/tests/*' 2>/dev/null)
-TARGET := $(or $(CARGO_TARGET_DIR),target)
 ENGINE := $(TARGET)/wasm32-unknown-unknown/web/clearway_web.wasm
 HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 
 .DEFAULT_GOAL := help
-.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel lint docs site guides notebooks docs-check pages-check clean
+.PHONY: help build clearwayd run test test-testbed soak test-full soak mutants fuzz parity bench bench-full bench-against bench-shares bench-count bench-baseline bench-page $(BENCH) web test-web bpf wheel lint docs site guides notebooks docs-check pages-check clean
 
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -71,8 +77,14 @@ parity: build ## Compares completion times with those of the authors' simulators
 	@$(BIN)/clearway parity
 
 # The program that is measured; cargo knows whether it is up to date.
-$(BENCH):
-	$(if $(GUIDED),PYTHON="$(PYTHON)" tools/pgo,cargo build --release --locked --quiet -p clearway-bench)
+$(BENCH): $(call profile,bench)
+	$(call guide,bench) cargo build --release --locked --quiet -p clearway-bench $(if $(GUIDED),--target $(HOST))
+
+target/pgo/bench.profdata: $(RUST) tools/pgo tools/train.py
+	PYTHON="$(PYTHON)" tools/pgo bench
+
+target/pgo/package.profdata: .venv/.dependencies $(RUST) tools/pgo tools/train.py
+	tools/pgo package
 
 bench: $(BENCH) ## Measures speed, instructions and memory (minutes), and writes out/bench.json.
 	@$(PYTHON) tools/bench measure --program $(BENCH) --json out/bench.json
@@ -83,8 +95,11 @@ bench-full: $(BENCH) ## Measures the long cases too, each case three times (need
 bench-against: $(BENCH) ## Measures how many times as fast this build is as another (AGAINST=path/of/its/clearway-bench).
 	@$(PYTHON) tools/bench against --program $(BENCH) $(AGAINST) --json out/bench-against.json
 
-bench-page: ## Writes docs/results/speed.md from out/bench.json and, if it is there, out/bench-against.json.
-	@$(PYTHON) tools/bench page --cases out/bench.json $(addprefix --against ,$(wildcard out/bench-against.json))
+bench-shares: $(BENCH) ## Measures how work divides among 2 to 16 threads, and the speed-up that follows from it.
+	@$(PYTHON) tools/bench shares --program $(BENCH) --json out/bench-shares.json
+
+bench-page: ## Writes docs/results/speed.md from out/bench.json and, if they are there, those of bench-against and bench-shares.
+	@$(PYTHON) tools/bench page --cases out/bench.json $(addprefix --against ,$(wildcard out/bench-against.json)) $(addprefix --shares ,$(wildcard out/bench-shares.json))
 
 bench-count: $(BENCH) ## Compares instruction counts with the committed baseline, and fails if one grew by more than 3 %.
 	@$(PYTHON) tools/bench count --program $(BENCH)
@@ -119,15 +134,12 @@ web/node_modules/.built: web/package-lock.json
 bpf: ## Compiles the BPF programs of the Linux datapath (needs clang 14); the objects are committed.
 	tools/build-bpf
 
-# Zig links against glibc 2.28 on any machine; that is Debian 10, RHEL 8 and later. Its linker
-# does not take instrumented code (`-u __llvm_profile_runtime`), so wheels are plain builds.
+# Zig links against glibc 2.28 on any machine; that is Debian 10, RHEL 8 and later. Symbols differ between targets, so the
+# profile guides the wheel for this machine's own one, and the other is a plain build.
 WHEEL := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
-wheel: web .venv/.dependencies .venv/.wheel ## Builds the wheels (manylinux_2_28, x86-64 and aarch64) into dist/ and checks that they install and run without a toolchain.
+wheel: web .venv/.dependencies .venv/.wheel $(call profile,package) ## Builds the wheels (manylinux_2_28, x86-64 and aarch64) into dist/ and checks that they install and run without a toolchain.
 	rm -rf dist
-	for target in $(WHEEL); do \
-	  PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_28 --target $$target --out dist || exit 1; \
-	done
-	tools/check-wheel dist
+	$(foreach target,$(WHEEL),$(if $(filter $(HOST),$(target)),$(call guide,package)) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_28 --target $(target) --out dist &&) tools/check-wheel dist $(if $(GUIDED),guided)
 
 .venv/.wheel: .venv/.dependencies
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ziglang==$(ZIG)
@@ -188,7 +200,7 @@ ifneq ($(shell cat .venv/.built 2>/dev/null),guided)
 endif
 endif
 
-.venv/.built: .venv/.dependencies $(RUST) $(HISTORY)
+.venv/.built: .venv/.dependencies $(call profile,package) $(RUST) $(HISTORY)
 	@PYTHON="$(PYTHON)" tools/check-machine
-	VIRTUAL_ENV="$(CURDIR)/.venv" PIP_QUIET=2 $(BIN)/maturin develop --release --locked --quiet $(if $(GUIDED),--pgo)
+	$(call guide,package) VIRTUAL_ENV="$(CURDIR)/.venv" PIP_QUIET=2 $(BIN)/maturin develop --release --locked --quiet $(if $(GUIDED),--target $(HOST))
 	@echo $(if $(GUIDED),guided,plain) > $@

@@ -1,6 +1,6 @@
 """Runs short scenarios of all families: the training of a profile-guided build, some seconds of one core.
 
-    python tools/train.py                     # with the package, as maturin's `pgo-command`
+    python tools/train.py                     # with the package
     python tools/train.py path/to/clearway-bench
 
 The compiler lays code out by how often it ran here, and so each family has a share, and none that no user would run.

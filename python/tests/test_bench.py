@@ -105,6 +105,34 @@ def test_counts_of_another_compiler_are_not_compared(tmp_path: Path) -> None:
     assert "instruction counts are not compared: the baseline is of rustc" in done.stdout
 
 
+def test_the_speedup_follows_from_the_longest_parts_and_what_one_thread_does(tmp_path: Path) -> None:
+    program = build(tmp_path / "build")
+    split = {
+        "threads": 4,
+        "windows": 100,
+        "work_s": 2.0,
+        "intake_s": 0.4,
+        "busiest_s": 0.65,
+        "longest_s": 0.7,
+        "small_s": 0.05,
+        "between_s": 0.15,
+        "balance": 3.8,
+        "elapsed_s": None,
+    }
+    found = {"alone_s": 3.1, "alone_cpu_s": 3.0, "handover_s": 1e-3 / 3, "splits": [split], "hash": "abc"}
+    first, rest = program.read_text("utf-8").split("\n", 1)
+    program.write_text(f"{first}\n[ \"$5\" = --shares ] && echo '{json.dumps(found)}' && exit\n{rest}")
+    done = tool("shares", "--program", program, "--only", "web", "--threads", "4", "--json", tmp_path / "shares.json")
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads((tmp_path / "shares.json").read_text("utf-8"))["shares"]
+    # 0.7 s in windows, 0.2 s on one thread, 100 times 1 ms to hand three parts over.
+    assert row["follows"] == pytest.approx(3.0)
+    shares = {key: row[key] for key in ("work", "intake", "waiting", "serial", "handover")}
+    assert shares == pytest.approx({"work": 0.5, "intake": 0.1, "waiting": 0.1, "serial": 0.2, "handover": 0.1})
+    assert sum(shares.values()) == pytest.approx(1)
+    assert row["measured"] is None
+
+
 def test_a_program_that_lists_no_cases_is_refused(tmp_path: Path) -> None:
     done = tool("measure", "--program", tmp_path / "none")
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""Measures speed and memory: `make bench`, `make bench-full`, `make bench-against`, `make bench-count`.
+"""Measures speed and memory: `make bench`, `bench-full`, `bench-against`, `bench-shares`, `bench-count`.
 
     python3 tools/bench measure --only 128 --rounds 3
     python3 tools/bench against target/other/clearway-bench --at-least 1.6 --json out/against.json
@@ -18,6 +18,7 @@ from typing import Any
 import against
 import baseline
 import page as pages
+import shares as divided
 from measure import measure
 from runs import Bench, ProblemError
 
@@ -42,11 +43,14 @@ def parser() -> argparse.ArgumentParser:
     paired.add_argument(
         "--at-least", type=float, metavar="RATIO", help="fail if a case is less than so many times as fast"
     )
-    for each, rounds in ((measured, 1), (paired, 5)):
+    split = command("shares", "Measures how work divides among threads, and the speed-up that follows from it.")
+    split.add_argument("--threads", type=int, nargs="+", default=list(divided.THREADS), help="numbers of threads")
+    for each, rounds in ((measured, 1), (paired, 5), (split, 3)):
         each.add_argument(
             "--only", action="append", default=[], metavar="TEXT", help="only cases whose name contains this"
         )
-        each.add_argument("--full", action="store_true", help="long cases too, of minutes and gigabytes")
+        if each is not split:
+            each.add_argument("--full", action="store_true", help="long cases too, of minutes and gigabytes")
         each.add_argument("--scale", type=float, default=1.0, help="the length of each case relative to its normal one")
         each.add_argument("--rounds", type=int, default=rounds, help=f"how often each case runs ({rounds})")
         each.add_argument("--json", type=Path, metavar="FILE", help="write all that was measured to this file")
@@ -56,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
     page = commands.add_parser("page", help="Writes docs/results/speed.md from measurements.")
     page.add_argument("--cases", type=Path, metavar="FILE", help="take over what `measure --json` wrote here")
     page.add_argument("--against", type=Path, metavar="FILE", help="take over what `against --json` wrote here")
+    page.add_argument("--shares", type=Path, metavar="FILE", help="take over what `shares --json` wrote here")
     page.add_argument("--check", action="store_true", help="write nothing, and fail if the page is another")
     return found
 
@@ -74,7 +79,7 @@ def main() -> int:
     if arguments.command == "page":
         if arguments.check:
             return 0 if pages.check() else 1
-        pages.write(arguments.cases, arguments.against)
+        pages.write(arguments.cases, arguments.against, arguments.shares)
         return 0
     bench = Bench(arguments.program)
     if arguments.command == "count":
@@ -84,6 +89,10 @@ def main() -> int:
         return 0 if baseline.check(bench) else 1
     if arguments.rounds < 1:
         raise ProblemError(f"--rounds {arguments.rounds}: must be at least 1")
+    if arguments.command == "shares":
+        found = divided.shares(bench, arguments.only, arguments.scale, arguments.rounds, arguments.threads)
+        write(found, arguments.json)
+        return 0
     cases = bench.chosen(arguments.only, long=arguments.full)
     if arguments.command == "measure":
         wanted = not arguments.no_instructions

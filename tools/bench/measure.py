@@ -42,6 +42,9 @@ def measure(bench: Bench, cases: list[Case], scale: float, rounds: int, *, instr
         if case.alone in rows:
             row["alone"] = case.alone
             row["speedup"] = rows[case.alone]["run_wall_s"] / row["run_wall_s"]
+        if case.unseen in rows:
+            row["unseen"] = case.unseen
+            row["frames_cost"] = row["cpu_s"] / max(rows[case.unseen]["cpu_s"], 0.01) - 1
         if row["link_transmissions"]:
             row["events_per_tx"] = row["events"] / row["link_transmissions"]
         if row["flows"] and case.name.startswith("active"):
@@ -57,6 +60,9 @@ def measure(bench: Bench, cases: list[Case], scale: float, rounds: int, *, instr
             print(
                 f"{row['name']}: {row['speedup']:.2f} times as fast in elapsed time as {row['alone']}; {same} results"
             )
+    for row in rows.values():
+        if "frames_cost" in row:
+            print(f"{row['name']}: {row['frames_cost']:+.0%} of the CPU time of {row['unseen']}")
     return {
         "machine": machine(),
         "build": bench.build,

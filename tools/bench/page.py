@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import shares
 from measure import shown
 from runs import ProblemError
 
@@ -65,6 +66,15 @@ GOALS = (
         unit=" times as fast",
         more=True,
     ),
+    Goal(
+        "16 threads, 8,192 hosts, as follows from shares",
+        "permutation-8192-dctcp",
+        "follows_16",
+        11,
+        ".1f",
+        unit=" times as fast",
+        more=True,
+    ),
     Goal("memory of an active flow, DCTCP", "active-flows-dctcp", "bytes_per_flow", 1000, unit=" B"),
     Goal("65,536 hosts, until each has started a flow", "starting-65536-dctcp", "cpu_s", 1, ".1f", unit=" CPU-s"),
     Goal("65,536 hosts, the same", "starting-65536-dctcp", "run_bytes", 200, factor=1e-6, unit=" MB"),
@@ -102,9 +112,11 @@ def table_of(found: dict[str, Any]) -> str:
     return rows_of(lines)
 
 
-def goals_of(found: dict[str, Any]) -> str:
+def goals_of(found: dict[str, Any], split: dict[str, Any] | None) -> str:
     """The table of goals, each with what was measured."""
-    cases = {row["name"]: row for row in found["cases"]}
+    cases = {row["name"]: dict(row) for row in found["cases"]}
+    for row in split["shares"] if split else ():
+        cases.setdefault(row["name"], {})[f"follows_{row['threads']}"] = row["follows"]
     lines = [["goal", "to reach", "measured", "reached"]]
     for goal in GOALS:
         measured = cases.get(goal.case, {}).get(goal.key)
@@ -135,18 +147,36 @@ def against_of(found: dict[str, Any] | None) -> str:
     )
 
 
+def shares_of(found: dict[str, Any] | None) -> str:
+    """The table of shares of work and waiting on several threads."""
+    if found is None:
+        return "No shares have been measured yet (`make bench-shares`)."
+    lines = [["case", *(heading for heading, *_ in shares.COLUMNS)]]
+    for row in found["shares"]:
+        cells = [shown(row[key], form, factor) for _, key, form, factor in shares.COLUMNS]
+        lines.append([f"`{row['name']}`", *cells])
+    return f"{machine_of(found)}\n\n{rows_of(lines)}"
+
+
+def beside(name: str) -> dict[str, Any] | None:
+    """What was measured besides the cases, if it was."""
+    file = DATA / f"{name}.json"
+    return json.loads(file.read_text("utf-8")) if file.exists() else None
+
+
 def render() -> str:
     """The page."""
     measured = DATA / "cases.json"
     if not measured.exists():
         raise ProblemError(f"{measured}: is not there; `make bench-page` makes it from out/bench.json")
     found = json.loads(measured.read_text("utf-8"))
-    beside = DATA / "against.json"
+    against, split = (beside(name) for name in ("against", "shares"))
     parts = {
         "machine": machine_of(found),
         "table": table_of(found),
-        "goals": goals_of(found),
-        "against": against_of(json.loads(beside.read_text("utf-8")) if beside.exists() else None),
+        "goals": goals_of(found, split),
+        "shares": shares_of(split),
+        "against": against_of(against),
     }
     text = TEMPLATE.read_text("utf-8")
     for name, part in parts.items():
@@ -154,10 +184,10 @@ def render() -> str:
     return text
 
 
-def write(cases: Path | None, beside: Path | None) -> None:
+def write(cases: Path | None, against: Path | None, split: Path | None) -> None:
     """Takes over new measurements, if files with them are named, and writes the page."""
     DATA.mkdir(parents=True, exist_ok=True)
-    for source, name in ((cases, "cases.json"), (beside, "against.json")):
+    for source, name in ((cases, "cases.json"), (against, "against.json"), (split, "shares.json")):
         if source:
             (DATA / name).write_bytes(source.read_bytes())
     PAGE.write_text(render(), "utf-8")

@@ -32,6 +32,7 @@ class Case:
     name: str
     bare: str | None
     alone: str | None
+    unseen: str | None
     long: bool
     counted_at: float
 
@@ -57,8 +58,8 @@ class Bench:
         except ValueError:
             raise ProblemError(f"{program}: lists no cases: it was built before `tools/bench` was there") from None
         self.build = {"kind": listed["build"], "commit": listed["commit"], "rustc": listed["rustc"]}
-        # A build from before there were threads does not say which case a case of several threads is compared with.
-        self.cases = [Case(**{"alone": None, **case}) for case in listed["cases"]]
+        # A build from before there were threads, or frames, does not say what their cases are compared with.
+        self.cases = [Case(**{"alone": None, "unseen": None, **case}) for case in listed["cases"]]
 
     def chosen(self, only: list[str], *, long: bool) -> list[Case]:
         """The cases whose name contains one of these texts, all if there is none; long ones if asked for."""
@@ -73,6 +74,14 @@ class Bench:
     def run(self, case: Case, scale: float) -> dict[str, Any]:
         """Runs a case in a process of its own, so that its peak memory is that of no other case."""
         outcome: dict[str, Any] = json.loads(self._output(["--case", case.name, "--scale", str(scale)]))
+        return outcome
+
+    def shares(self, case: Case, scale: float, threads: list[int]) -> dict[str, Any]:
+        """Measures how the work of a case divides among these numbers of threads."""
+        numbers = map(str, threads)
+        outcome: dict[str, Any] = json.loads(
+            self._output(["--case", case.name, "--scale", str(scale), "--shares", *numbers])
+        )
         return outcome
 
     def count(self, case: Case, scale: float, *, caches: bool) -> Counts:

@@ -1,6 +1,7 @@
 //! The benchmark's cases.
 
 use clearway_units::Span;
+use clearway_view::Parts;
 
 /// A case of the benchmark.
 pub struct Case {
@@ -14,6 +15,10 @@ pub struct Case {
     pub threads: usize,
     /// The case that is the same on one thread.
     pub alone: Option<String>,
+    /// The parts of the frames that are taken every 10 us of simulated time, if any are.
+    pub frames: Option<Parts>,
+    /// The case that is the same without frames.
+    pub unseen: Option<String>,
     /// True for a case of `make bench-full` alone.
     pub is_long: bool,
     /// The scale at which instructions are counted, which is some fifty times slower than the run itself; zero where they
@@ -32,6 +37,8 @@ pub enum Load {
     Idle(u32),
     /// So many flows of the web-search sizes at load 0.6 on the 192-host tree at 10 Gbps.
     WebSearch(&'static str, u64),
+    /// Such flows for this time.
+    WebSearchFor(&'static str, Span),
     /// So many flows of the web-search sizes at load 0.5 on the lossless 320-host tree, with these rates in Gbps of hosts and fabric.
     Lossless(&'static str, [u32; 2], u64),
     /// So many flows of 1 KB, one after the other, between random hosts of the 128-host tree; their rows leave memory.
@@ -77,6 +84,13 @@ const SHARED: [(Permutation, usize); 2] = [(TREES[1].0, 2), (TREES[2].0, 16)];
 const STARTING: Permutation = Permutation::new(64, 100, 1);
 /// The transports of the permutations and of the 192-host tree.
 const TRANSPORTS: [&str; 2] = ["dctcp", "expresspass"];
+/// The run on the 192-host tree at which a viewer looks.
+const LOOKED_AT: &str = "websearch-192-50ms-dctcp";
+/// The names of the looks, each with what its frames hold beside ports and flows.
+const LOOKS: [(&str, Parts); 2] = [
+    ("frames", Parts { packets: false, queued: false }),
+    ("frames-packets", Parts { packets: true, queued: true }),
+];
 /// The transports of the lossless tree at 25 and 100 Gbps, as PACC's authors ran it.
 const AT_25: [&str; 4] = ["dcqcn", "timely", "hpcc", "pacc"];
 /// The transports of the lossless tree at 100 and 400 Gbps, as HPCC's authors ran it.
@@ -101,6 +115,16 @@ impl Case {
         let web_search = TRANSPORTS.map(|transport| Case {
             counted_at: 0.05,
             ..Case::new(format!("websearch-192-{transport}"), Load::WebSearch(transport, 2000))
+        });
+        let looked_at = [("", None)].into_iter().chain(LOOKS.map(|(name, parts)| (name, Some(parts))));
+        let looked_at = looked_at.map(|(name, frames)| Case {
+            frames,
+            unseen: frames.map(|_| LOOKED_AT.into()),
+            counted_at: 0.2,
+            ..Case::new(
+                if frames.is_some() { format!("{LOOKED_AT}-{name}") } else { LOOKED_AT.into() },
+                Load::WebSearchFor("dctcp", Span::from_ms(50)),
+            )
         });
         let at_25 = AT_25.map(|transport| Case {
             counted_at: 0.05,
@@ -136,11 +160,29 @@ impl Case {
             Case::long("websearch-192-20k-expresspass".into(), Load::WebSearch("expresspass", 20_000)),
             Case::long("short-1e7-dctcp".into(), Load::Short("dctcp", 10_000_000)),
         ];
-        trees.chain(web_search).chain(at_25).chain(at_100).chain(shared).chain(scale).chain(large).chain(long)
+        trees
+            .chain(web_search)
+            .chain(looked_at)
+            .chain(at_25)
+            .chain(at_100)
+            .chain(shared)
+            .chain(scale)
+            .chain(large)
+            .chain(long)
     }
 
     fn new(name: String, load: Load) -> Case {
-        Case { name, load, bare: None, threads: 1, alone: None, is_long: false, counted_at: 0.0 }
+        Case {
+            name,
+            load,
+            bare: None,
+            threads: 1,
+            alone: None,
+            frames: None,
+            unseen: None,
+            is_long: false,
+            counted_at: 0.0,
+        }
     }
 
     fn long(name: String, load: Load) -> Case {
@@ -152,10 +194,11 @@ impl Case {
 pub fn list() -> String {
     let case = |case: Case| {
         let quoted = |name: Option<String>| name.map_or("null".into(), |name| format!("{name:?}"));
-        let Case { name, bare, alone, is_long, counted_at, .. } = case;
-        let (bare, alone) = (quoted(bare), quoted(alone));
+        let Case { name, bare, alone, unseen, is_long, counted_at, .. } = case;
+        let [bare, alone, unseen] = [bare, alone, unseen].map(quoted);
         format!(
-            "{{\"name\": {name:?}, \"bare\": {bare}, \"alone\": {alone}, \"long\": {is_long}, \"counted_at\": {counted_at}}}"
+            "{{\"name\": {name:?}, \"bare\": {bare}, \"alone\": {alone}, \"unseen\": {unseen}, \"long\": {is_long}, \
+             \"counted_at\": {counted_at}}}"
         )
     };
     let cases: Vec<String> = Case::all().map(case).collect();
@@ -177,7 +220,7 @@ mod tests {
         let mut seen: Vec<String> = Vec::new();
         for case in Case::all() {
             assert!(!seen.contains(&case.name), "{} is there twice", case.name);
-            for before in case.bare.iter().chain(&case.alone) {
+            for before in [&case.bare, &case.alone, &case.unseen].into_iter().flatten() {
                 assert!(seen.contains(before), "{before} comes before {}", case.name);
             }
             seen.push(case.name);

@@ -35,6 +35,11 @@ pub fn model(load: &Load, scale: f64) -> Model {
             model
         }
         Load::WebSearch(name, flows) => web_search(&transport(name), scaled(flows, scale)),
+        Load::WebSearchFor(name, time) => {
+            let mut model = web_search(&transport(name), u64::MAX);
+            model.stop = Some(Time::ZERO + time.mul_f64(scale));
+            model
+        }
         Load::Lossless(name, gbps, flows) => lossless(name, gbps, scaled(flows, scale)),
         Load::Short(name, flows) => short(&transport(name), scaled(flows, scale)),
         Load::Active(name, flows) => active(&transport(name), scaled(flows, scale)),

@@ -7,8 +7,14 @@ use clearway_sim::bare::Bare;
 use clearway_sim::model::Model;
 use clearway_sim::scenario::{Overrides, Scenario};
 use clearway_sim::{Partition, SimError, Simulation, Spool, Store};
+use clearway_units::{Span, Time};
+use clearway_view::{Camera, Parts};
+use std::hint::black_box;
 use std::io;
 use std::path::Path;
+
+/// The simulated time between two frames.
+const FRAME: Span = Span::from_us(10);
 
 /// The measurements of a run.
 #[derive(Default)]
@@ -60,7 +66,7 @@ pub fn of_case(case: &Case, scale: f64) -> Outcome {
         Load::Short(..) => [Some(Box::new(Folder)), None],
         _ => [None, None],
     };
-    measure(&model, case.threads, spools).expect("a case has results")
+    measure(&model, case.threads, spools, case.frames).expect("a case has results")
 }
 
 /// Runs a scenario file in this process.
@@ -74,7 +80,7 @@ pub fn of_scenario(path: &Path, transport: Option<String>, set: &[String]) -> Re
     });
     let overrides = Overrides { transport, set: pairs.collect::<Result<_, _>>()?, ..Overrides::default() };
     let scenario = Scenario::load(path, &overrides).map_err(|error| error.to_string())?;
-    measure(&scenario.model, 1, [None, None]).map_err(|error| error.to_string())
+    measure(&scenario.model, 1, [None, None], None).map_err(|error| error.to_string())
 }
 
 /// Runs the bare loop of a model.
@@ -98,12 +104,20 @@ fn of_bare(model: &Model) -> Outcome {
     }
 }
 
-/// Simulates a model on so many threads.
-fn measure(model: &Model, threads: usize, spools: [Option<Box<dyn Spool>>; 2]) -> Result<Outcome, SimError> {
+/// Simulates a model on so many threads, and takes frames of it, if any are wanted.
+fn measure(
+    model: &Model,
+    threads: usize,
+    spools: [Option<Box<dyn Spool>>; 2],
+    frames: Option<Parts>,
+) -> Result<Outcome, SimError> {
     let model_bytes = resident_bytes();
     let mut simulation = Simulation::spooled(model, &Partition::new(model, threads), spools)?;
     let (setup_cpu_s, start) = (cpu_seconds(), wall_seconds());
-    counted(&mut || simulation.run(&mut |_| true));
+    counted(&mut || match frames {
+        Some(parts) => look(&mut simulation, parts),
+        None => simulation.run(&mut |_| true),
+    });
     let (run_wall_s, run_bytes) = (wall_seconds() - start, resident_bytes());
     let mut results = simulation.finish_spooled()?;
     let hash = results.hash().map_err(|error| SimError::Spool(error.to_string()))?;
@@ -120,6 +134,16 @@ fn measure(model: &Model, threads: usize, spools: [Option<Box<dyn Spool>>; 2]) -
         run_bytes,
         hash: Some(hash),
     })
+}
+
+/// Runs a simulation to its end, with a frame every 10 us as a viewer takes them.
+fn look(simulation: &mut Simulation, parts: Parts) {
+    let mut camera = Camera::default();
+    let mut until = Time::ZERO + FRAME;
+    while simulation.run_until(until, u64::MAX) {
+        black_box(camera.take(0, simulation, parts));
+        until += FRAME;
+    }
 }
 
 /// Runs what instructions are counted of: `tools/bench` has callgrind count between the start and the end of this

@@ -22,6 +22,8 @@ pub struct Shares {
     handover: f64,
     /// The shares by number of threads.
     splits: Vec<Split>,
+    /// The hash of the results, the same of all runs.
+    hash: String,
 }
 
 /// The times of a case on a number of threads, in seconds of CPU time.
@@ -44,7 +46,6 @@ struct Split {
     balance: f64,
     /// The elapsed time on that many threads, if there are as many processors.
     elapsed: Option<f64>,
-    hash: String,
 }
 
 /// A run that was timed.
@@ -75,6 +76,9 @@ pub fn of_case(case: &Case, scale: f64, threads: &[usize]) -> Result<Shares, Str
             elapsed = Some(beside.total);
         }
         let Timed { total, times, hash } = timed(&model, threads, thread_ns, true)?;
+        if hash != wall.hash {
+            return Err(format!("{}: {threads} threads have other results than one", case.name));
+        }
         let of_part = |(work, intake): (&u64, &u64)| work + intake;
         let parts = times.work.iter().zip(&times.intake).map(of_part);
         let (all, small) = (seconds(parts.clone().sum()), seconds(times.small));
@@ -89,13 +93,9 @@ pub fn of_case(case: &Case, scale: f64, threads: &[usize]) -> Result<Shares, Str
             windows: times.windows,
             balance: times.events.iter().sum::<u64>() as f64 / times.most_events.max(1) as f64,
             elapsed,
-            hash,
         });
     }
-    if let Some(other) = splits.iter().find(|split| split.hash != wall.hash) {
-        return Err(format!("{}: {} threads have other results than one", case.name, other.threads));
-    }
-    Ok(Shares { alone: [wall.total, cpu.total], handover, splits })
+    Ok(Shares { alone: [wall.total, cpu.total], handover, splits, hash: wall.hash })
 }
 
 /// Runs a model in so many parts, on their threads or in turn on one.
@@ -128,24 +128,21 @@ fn seconds(nanoseconds: u64) -> f64 {
 impl Shares {
     /// Returns the shares as JSON on one line.
     pub fn to_json(&self) -> String {
-        let Shares { alone: [alone_s, alone_cpu_s], handover, splits } = self;
+        let Shares { alone: [alone_s, alone_cpu_s], handover, splits, hash } = self;
         let split = |split: &Split| {
-            let Split { threads, work, intake, busiest, longest, small, between, windows, balance, .. } =
+            let Split { threads, work, intake, busiest, longest, small, between, windows, balance, elapsed } =
                 split;
-            let handovers = handover * (threads - 1) as f64 * *windows as f64;
-            let follows = alone_cpu_s / (longest + small + between + handovers);
-            let elapsed = split.elapsed.map_or("null".into(), |elapsed| format!("{elapsed:.6}"));
+            let elapsed = elapsed.map_or("null".into(), |elapsed| format!("{elapsed:.6}"));
             format!(
                 "{{\"threads\": {threads}, \"windows\": {windows}, \"work_s\": {work:.6}, \"intake_s\": {intake:.6}, \
                  \"busiest_s\": {busiest:.6}, \"longest_s\": {longest:.6}, \"small_s\": {small:.6}, \
-                 \"between_s\": {between:.6}, \"handovers_s\": {handovers:.6}, \"balance\": {balance:.3}, \"speedup\": {follows:.3}, \
-                 \"elapsed_s\": {elapsed}}}"
+                 \"between_s\": {between:.6}, \"balance\": {balance:.3}, \"elapsed_s\": {elapsed}}}"
             )
         };
         let splits: Vec<String> = splits.iter().map(split).collect();
         format!(
             "{{\"alone_s\": {alone_s:.6}, \"alone_cpu_s\": {alone_cpu_s:.6}, \"handover_s\": {handover:.9}, \
-             \"splits\": [{}]}}",
+             \"splits\": [{}], \"hash\": {hash:?}}}",
             splits.join(", ")
         )
     }

@@ -6,7 +6,9 @@ use crate::scenario::{LOOK_EVERY, Progress, Scenario, now};
 use clearway_schema::suggestion;
 use clearway_sim as sim;
 use clearway_sim::model::Model;
-use clearway_sim::{DROP_REASONS, Described, Finished, FlowView, FrameKind, Packets, Simulation, Values};
+use clearway_sim::{
+    DROP_REASONS, Described, Finished, FlowView, FrameKind, PacketView, Packets, Simulation, Values,
+};
 use clearway_topology::PortId;
 use clearway_units::{Span, Time, UnitError};
 use pyo3::prelude::*;
@@ -131,7 +133,7 @@ impl Stepped {
     fn in_flight(&self, py: Python<'_>) -> Result<Table, Failure> {
         self.with(py, |simulation, _, packets| {
             simulation.look_at_packets(packets, 0);
-            packets.in_flight.sort_by_key(|frame| (frame.port, frame.arrives));
+            packets.in_flight.sort_by_key(|frame| (frame.packet.port, frame.arrives));
             Ok(Table::of(in_flight(simulation.model(), packets)))
         })
     }
@@ -242,60 +244,51 @@ fn ports(simulation: &Simulation) -> sim::Table {
     sim::Table::new("ports", columns)
 }
 
-/// The columns that the tables of packets share: kind, flow, size and marks.
-fn packet_columns(
-    packets: impl Iterator<Item = (FrameKind, Option<u32>, u32, bool, bool)> + Clone,
-) -> [Described; 5] {
+/// The columns that the tables of packets share: the port, kind, flow, size and marks.
+fn packet_columns<'a>(
+    model: &Model,
+    port: &'static str,
+    packets: impl Iterator<Item = &'a PacketView> + Clone,
+) -> [Described; 6] {
     let kinds = FrameKind::NAMES.map(String::from).to_vec();
-    let flow = |flow: Option<u32>| flow.map_or(f64::NAN, f64::from);
-    let each = packets.clone();
+    let ints = |of: fn(&PacketView) -> u64| Values::U64(packets.clone().map(of).collect());
+    let flow = |packet: &PacketView| packet.flow.map_or(f64::NAN, f64::from);
+    let kind = |packet: &PacketView| u32::from(packet.kind.index());
     [
-        (
-            "kind",
-            "",
-            "the kind of packet",
-            Values::Text(each.map(|p| u32::from(p.0.index())).collect(), kinds),
-        ),
+        port_column(model, packets.clone().map(|packet| packet.port), port),
+        ("kind", "", "the kind of packet", Values::Text(packets.clone().map(kind).collect(), kinds)),
         (
             "flow",
             "",
             "number of the flow's row, in order of start; NaN if it has none",
-            Values::F64(packets.clone().map(|p| flow(p.1)).collect()),
+            Values::F64(packets.clone().map(flow).collect()),
         ),
-        ("wire_bytes", "B", "bytes on the wire", Values::U64(packets.clone().map(|p| p.2.into()).collect())),
-        (
-            "is_marked",
-            "",
-            "1 if it has an ECN mark",
-            Values::U64(packets.clone().map(|p| p.3.into()).collect()),
-        ),
+        ("wire_bytes", "B", "bytes on the wire", ints(|packet| packet.wire.into())),
+        ("is_marked", "", "1 if it has an ECN mark", ints(|packet| packet.is_marked.into())),
         (
             "is_retransmission",
             "",
             "1 if it is data that was sent before",
-            Values::U64(packets.map(|p| p.4.into()).collect()),
+            ints(|packet| packet.is_retransmission.into()),
         ),
     ]
 }
 
 fn queued(model: &Model, packets: &Packets) -> sim::Table {
-    let all = &packets.queued;
-    let port = port_column(model, all.iter().map(|packet| packet.port), "the port at which it waits");
-    let each = all.iter().map(|p| (p.kind, p.flow, p.wire, p.is_marked, p.is_retransmission));
-    sim::Table::new("queued", std::iter::once(port).chain(packet_columns(each)))
+    let columns = packet_columns(model, "the port at which it waits", packets.queued.iter());
+    sim::Table::new("queued", columns)
 }
 
 fn in_flight(model: &Model, packets: &Packets) -> sim::Table {
     let all = &packets.in_flight;
-    let port = port_column(model, all.iter().map(|frame| frame.port), "the port that sent it");
-    let each = all.iter().map(|f| (f.kind, f.flow, f.wire, f.is_marked, f.is_retransmission));
+    let columns = packet_columns(model, "the port that sent it", all.iter().map(|frame| &frame.packet));
     let times =
         |of: fn(&sim::InFlight) -> Time| Values::F64(all.iter().map(|f| of(f).as_secs_f64()).collect());
     let times = [
         ("start_s", "s", "when its first bit left the port", times(|frame| frame.start)),
         ("arrive_s", "s", "when its last bit reaches the next node", times(|frame| frame.arrives)),
     ];
-    sim::Table::new("in_flight", std::iter::once(port).chain(packet_columns(each)).chain(times))
+    sim::Table::new("in_flight", columns.into_iter().chain(times))
 }
 
 fn flows(model: &Model, views: &[FlowView]) -> sim::Table {

@@ -30,5 +30,5 @@ pub use metrics::{
 pub use partition::{Partition, PartitionSummary};
 pub use simulation::{
     BooksView, CheckpointError, ClassView, Clock, DROP_REASONS, Finished, FinishedFlow, FlowState, FlowView,
-    FrameKind, InFlight, Packets, PartTimes, PortView, Progress, Queued, SimError, Simulation,
+    FrameKind, InFlight, PacketView, Packets, PartTimes, PortView, Progress, SimError, Simulation,
 };

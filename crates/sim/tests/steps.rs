@@ -46,7 +46,7 @@ fn check_packets(sim: &Simulation, packets: &mut Packets) {
     sim.look_at_packets(packets, usize::MAX);
     for frame in &packets.in_flight {
         assert!(frame.start <= now && frame.start < frame.arrives, "{frame:?} at {now}");
-        assert!(now <= frame.arrives || frame.kind == FrameKind::Pause, "{frame:?} at {now}");
+        assert!(now <= frame.arrives || frame.packet.kind == FrameKind::Pause, "{frame:?} at {now}");
     }
     for view in sim.ports() {
         let all = packets.queued.iter().filter(|packet| packet.port == view.port);
@@ -61,8 +61,8 @@ fn check_packets(sim: &Simulation, packets: &mut Packets) {
         });
         assert_eq!(sums, (view.queue_bytes, view.credit_queue_bytes), "{view:?}");
         let sends = packets.in_flight.iter().any(|frame| {
-            let out = model_port(sim, frame.port);
-            frame.port == view.port && frame.start <= now && now + out < frame.arrives
+            let out = model_port(sim, frame.packet.port);
+            frame.packet.port == view.port && frame.start <= now && now + out < frame.arrives
         });
         assert!(!sends || view.is_transmitting, "a frame is leaving {view:?}");
     }
@@ -187,8 +187,8 @@ fn a_frame_that_waits_at_a_plain_port_is_queued_until_it_starts_and_then_in_flig
         |sim: &Simulation| sim.queued(to_receiver).iter().map(|packet| packet.flow).collect::<Vec<_>>();
     assert_eq!(waits(&sim), [Some(1), Some(2), Some(3)]);
     let leaving = |sim: &Simulation| {
-        let frames = sim.in_flight().into_iter().filter(|frame| frame.port == to_receiver);
-        frames.map(|frame| (frame.flow, frame.start, frame.arrives)).collect::<Vec<_>>()
+        let frames = sim.in_flight().into_iter().filter(|frame| frame.packet.port == to_receiver);
+        frames.map(|frame| (frame.packet.flow, frame.start, frame.arrives)).collect::<Vec<_>>()
     };
     assert_eq!(leaving(&sim), [(Some(0), arrived, arrived + frame + Span::from_us(1))]);
     sim.run_until(arrived + frame - Span::from_ps(1), u64::MAX);

@@ -2,7 +2,7 @@
 
 use clearway_sim::model::Model;
 use clearway_sim::{
-    ClassView, DROP_REASONS, Ended, FinishedFlow, FlowView, PortView, Queued, Results, Simulation,
+    ClassView, DROP_REASONS, Ended, FinishedFlow, FlowView, PacketView, PortView, Results, Simulation,
 };
 use clearway_topology::PortId;
 use serde::Serialize;
@@ -92,7 +92,7 @@ impl Port {
             packets: view.packets,
             paused: view.is_paused,
         };
-        let packet = |packet: Queued| Packet {
+        let packet = |packet: PacketView| Packet {
             flow: packet.flow,
             kind: packet.kind.name(),
             bytes: packet.wire,

@@ -2,12 +2,10 @@
 //!
 //! All numbers are little-endian, and every column starts at a multiple of eight bytes.
 
-use clearway_sim::{FlowView, Packets, Simulation};
+use clearway_sim::{FlowView, PacketView, Packets, PortView, Simulation};
 
 /// The first four bytes: "CWF1".
 const MAGIC: u32 = 0x3146_5743;
-/// The length of the header.
-const HEADER: usize = 64;
 /// Set in the flags of a frame if the run has ended.
 const ENDED: u32 = 1;
 /// Set in the flags of a frame whose packets were left out, since there are too many.
@@ -32,48 +30,96 @@ pub struct Parts {
 #[derive(Default)]
 pub struct Camera {
     packets: Packets,
+    ports: Vec<Port>,
     flows: Vec<FlowView>,
+    /// The length of the last frame.
+    length: usize,
+}
+
+/// A port as a frame shows it: less than a cache line. Counts stay at the largest number of 32 bits once they reach it.
+struct Port {
+    sent_bytes: f64,
+    sent_data_bytes: f64,
+    sent_credits: f64,
+    queue_bytes: u32,
+    credit_queue_bytes: u32,
+    marks: u32,
+    drops: u32,
+    credit_drops: u32,
+    pauses: u32,
+    cnps: u32,
+    state: u8,
 }
 
 impl Camera {
     /// Takes a frame.
     pub fn take(&mut self, run: u32, simulation: &mut Simulation, parts: Parts) -> Vec<u8> {
-        let Camera { packets, flows } = self;
-        let mut out = Bytes(Vec::with_capacity(1 << 16));
-        let header = out.table(1, [4, 4, 8, 4, 4, 4, 4, 4, 4, 8, 8, 8]);
-        let waiting = out.ports(simulation);
-        packets.in_flight.clear();
-        packets.queued.clear();
+        let mut waiting = 0;
+        self.ports.clear();
+        self.ports.extend(simulation.ports().map(|view| {
+            waiting += QUEUED.min((view.queue_packets + view.credit_queue_packets) as usize);
+            Port::new(&view)
+        }));
         // Packets that are too many are not read at all: that would take longer than the rest of the frame.
         let is_crowded = parts.queued && waiting > PACKETS;
-        if (parts.packets || parts.queued) && !is_crowded {
+        let is_too_much = is_crowded || !self.look_at_packets(simulation, parts);
+        if is_too_much {
+            self.packets.clear();
+        }
+        self.flows.clear();
+        simulation.flows(|flow| self.flows.extend(flow.row.is_some().then_some(flow)));
+        self.flows.sort_unstable_by_key(|flow| flow.row);
+
+        let Camera { packets, ports, flows, length } = self;
+        let progress = simulation.progress();
+        let ended = if simulation.ended().is_some() { ENDED } else { 0 };
+        let left_out = if is_too_much { LEFT_OUT } else { 0 };
+        let mut out = Bytes(Vec::with_capacity(*length * 5 / 4));
+        out.words([MAGIC, run]);
+        out.real(progress.now.as_ps() as f64);
+        let counts = [ports.len(), packets.in_flight.len(), packets.queued.len(), flows.len()];
+        out.words(counts.map(|count| count as u32));
+        out.words([ended | left_out, 0]);
+        out.real(progress.events as f64);
+        out.real(progress.link_transmissions as f64);
+        out.words([0, 0]);
+        out.ports(ports);
+        out.packets(packets);
+        out.flows(flows);
+        *length = out.0.len();
+        out.0
+    }
+
+    /// Reads the packets that a frame shall hold. Answers false if there are too many.
+    fn look_at_packets(&mut self, simulation: &Simulation, parts: Parts) -> bool {
+        let packets = &mut self.packets;
+        packets.clear();
+        if parts.packets || parts.queued {
             simulation.look_at_packets(packets, if parts.queued { QUEUED } else { 0 });
         }
         if !parts.packets {
             packets.in_flight.clear();
         }
-        let is_too_much = is_crowded || packets.in_flight.len() + packets.queued.len() > PACKETS;
-        if is_too_much {
-            packets.in_flight.clear();
-            packets.queued.clear();
-        }
-        flows.clear();
-        simulation.flows(|flow| flows.extend(flow.row.is_some().then_some(flow)));
-        flows.sort_unstable_by_key(|flow| flow.row);
+        packets.in_flight.len() + packets.queued.len() <= PACKETS
+    }
+}
 
-        let progress = simulation.progress();
-        let ended = if simulation.ended().is_some() { ENDED } else { 0 };
-        let left_out = if is_too_much { LEFT_OUT } else { 0 };
-        let counts = [simulation.ports().len(), packets.in_flight.len(), packets.queued.len(), flows.len()];
-        let words = [(0, MAGIC), (1, run), (7, ended | left_out)];
-        let counts = (3..).zip(counts.map(|count| count as u32));
-        words.into_iter().chain(counts).for_each(|(column, word)| out.u32(header[column], 0, word));
-        out.f64(header[2], 0, progress.now.as_ps() as f64);
-        out.f64(header[9], 0, progress.events as f64);
-        out.f64(header[10], 0, progress.link_transmissions as f64);
-        out.packets(packets);
-        out.flows(flows);
-        out.0
+impl Port {
+    fn new(view: &PortView) -> Port {
+        let count = |number: u64| number.min(u64::from(u32::MAX)) as u32;
+        Port {
+            sent_bytes: view.sent_bytes as f64,
+            sent_data_bytes: view.sent_data_bytes as f64,
+            sent_credits: view.sent_credits as f64,
+            queue_bytes: count(view.queue_bytes),
+            credit_queue_bytes: count(view.credit_queue_bytes),
+            marks: count(view.marks),
+            drops: count(view.losses()),
+            credit_drops: count(view.credit_drops()),
+            pauses: count(view.pauses_sent),
+            cnps: count(view.cnps),
+            state: bits([view.is_paused, !view.is_up, view.is_transmitting]),
+        }
     }
 }
 
@@ -81,94 +127,68 @@ impl Camera {
 struct Bytes(Vec<u8>);
 
 impl Bytes {
-    /// Adds a table of so many rows, whose columns have values of these sizes, and answers where the columns start. The
-    /// header is a table of one row without gaps.
-    fn table<const N: usize>(&mut self, rows: usize, sizes: [usize; N]) -> [usize; N] {
-        let mut end = self.0.len();
-        let starts = sizes.map(|size| {
-            let start = end;
-            end += size * rows;
-            end = if start < HEADER { end } else { end.next_multiple_of(8) };
-            start
-        });
-        self.0.resize(end, 0);
-        starts
+    /// Adds numbers of the header.
+    fn words<const N: usize>(&mut self, numbers: [u32; N]) {
+        numbers.iter().for_each(|number| self.0.extend(number.to_le_bytes()));
     }
 
-    fn u8(&mut self, column: usize, row: usize, number: u8) {
-        self.0[column + row] = number;
+    /// Adds a number of the header.
+    fn real(&mut self, number: f64) {
+        self.0.extend(number.to_le_bytes());
     }
 
-    fn u32(&mut self, column: usize, row: usize, number: u32) {
-        self.0[column + 4 * row..][..4].copy_from_slice(&number.to_le_bytes());
-    }
-
-    /// Writes a count, which stays at the largest number of 32 bits once it reaches it.
-    fn count(&mut self, column: usize, row: usize, number: u64) {
-        self.u32(column, row, u32::try_from(number).unwrap_or(u32::MAX));
-    }
-
-    fn f64(&mut self, column: usize, row: usize, number: f64) {
-        self.0[column + 8 * row..][..8].copy_from_slice(&number.to_le_bytes());
-    }
-
-    /// Adds the ports, and answers how many packets of their queues a frame would show.
-    fn ports(&mut self, simulation: &Simulation) -> usize {
-        let mut waiting = 0;
-        let ports = simulation.ports();
-        let at = self.table(ports.len(), [4, 4, 8, 8, 8, 4, 4, 4, 4, 4, 1]);
-        for (row, port) in ports.enumerate() {
-            self.count(at[0], row, port.queue_bytes);
-            self.count(at[1], row, port.credit_queue_bytes);
-            self.f64(at[2], row, port.sent_bytes as f64);
-            self.f64(at[3], row, port.sent_data_bytes as f64);
-            self.f64(at[4], row, port.sent_credits as f64);
-            self.count(at[5], row, port.marks);
-            self.count(at[6], row, port.losses());
-            self.count(at[7], row, port.credit_drops());
-            self.count(at[8], row, port.pauses_sent);
-            self.count(at[9], row, port.cnps);
-            self.u8(at[10], row, bits([port.is_paused, !port.is_up, port.is_transmitting]));
-            waiting += QUEUED.min((port.queue_packets + port.credit_queue_packets) as usize);
+    /// Adds a column, which has a number for each row.
+    fn column<T, const SIZE: usize>(&mut self, rows: &[T], number: impl Fn(&T) -> [u8; SIZE]) {
+        let start = self.0.len();
+        self.0.resize((start + SIZE * rows.len()).next_multiple_of(8), 0);
+        let (places, _) = self.0[start..].as_chunks_mut();
+        for (place, row) in places.iter_mut().zip(rows) {
+            *place = number(row);
         }
-        waiting
+    }
+
+    fn ports(&mut self, ports: &[Port]) {
+        self.column(ports, |port| port.queue_bytes.to_le_bytes());
+        self.column(ports, |port| port.credit_queue_bytes.to_le_bytes());
+        self.column(ports, |port| port.sent_bytes.to_le_bytes());
+        self.column(ports, |port| port.sent_data_bytes.to_le_bytes());
+        self.column(ports, |port| port.sent_credits.to_le_bytes());
+        self.column(ports, |port| port.marks.to_le_bytes());
+        self.column(ports, |port| port.drops.to_le_bytes());
+        self.column(ports, |port| port.credit_drops.to_le_bytes());
+        self.column(ports, |port| port.pauses.to_le_bytes());
+        self.column(ports, |port| port.cnps.to_le_bytes());
+        self.column(ports, |port| [port.state]);
     }
 
     fn packets(&mut self, packets: &Packets) {
-        let at = self.table(packets.in_flight.len(), [4, 4, 4, 1, 1, 8, 8]);
-        for (row, packet) in packets.in_flight.iter().enumerate() {
-            self.u32(at[0], row, packet.port.0);
-            self.u32(at[1], row, packet.flow.unwrap_or(NO_FLOW));
-            self.u32(at[2], row, packet.wire);
-            self.u8(at[3], row, packet.kind.index());
-            self.u8(at[4], row, bits([packet.is_marked, packet.is_retransmission, false]));
-            self.f64(at[5], row, packet.start.as_ps() as f64);
-            self.f64(at[6], row, packet.arrives.as_ps() as f64);
-        }
-        let at = self.table(packets.queued.len(), [4, 4, 4, 1, 1]);
-        for (row, packet) in packets.queued.iter().enumerate() {
-            self.u32(at[0], row, packet.port.0);
-            self.u32(at[1], row, packet.flow.unwrap_or(NO_FLOW));
-            self.u32(at[2], row, packet.wire);
-            self.u8(at[3], row, packet.kind.index());
-            self.u8(at[4], row, bits([packet.is_marked, packet.is_retransmission, false]));
-        }
+        let frames = &packets.in_flight;
+        self.views(frames, |frame| &frame.packet);
+        self.column(frames, |frame| (frame.start.as_ps() as f64).to_le_bytes());
+        self.column(frames, |frame| (frame.arrives.as_ps() as f64).to_le_bytes());
+        self.views(&packets.queued, |packet| packet);
+    }
+
+    /// Adds the columns that packets on links and in queues have.
+    fn views<T>(&mut self, rows: &[T], packet: impl Fn(&T) -> &PacketView) {
+        self.column(rows, |row| packet(row).port.0.to_le_bytes());
+        self.column(rows, |row| packet(row).flow.unwrap_or(NO_FLOW).to_le_bytes());
+        self.column(rows, |row| packet(row).wire.to_le_bytes());
+        self.column(rows, |row| [packet(row).kind.index()]);
+        self.column(rows, |row| [bits([packet(row).is_marked, packet(row).is_retransmission, false])]);
     }
 
     fn flows(&mut self, flows: &[FlowView]) {
-        let at = self.table(flows.len(), [4, 8, 8, 8, 8, 8]);
-        for (row, flow) in flows.iter().enumerate() {
-            self.u32(at[0], row, flow.row.unwrap_or(NO_FLOW));
-            self.f64(at[1], row, flow.size.map_or(f64::NAN, |size| size as f64));
-            self.f64(at[2], row, flow.delivered as f64);
-            self.f64(at[3], row, flow.window);
-            self.f64(at[4], row, flow.rate);
-            self.f64(at[5], row, flow.srtt * 1e12);
-        }
+        self.column(flows, |flow| flow.row.unwrap_or(NO_FLOW).to_le_bytes());
+        self.column(flows, |flow| flow.size.map_or(f64::NAN, |size| size as f64).to_le_bytes());
+        self.column(flows, |flow| (flow.delivered as f64).to_le_bytes());
+        self.column(flows, |flow| flow.window.to_le_bytes());
+        self.column(flows, |flow| flow.rate.to_le_bytes());
+        self.column(flows, |flow| (flow.srtt * 1e12).to_le_bytes());
     }
 }
 
 /// Bits, the first of which counts 1.
-fn bits(set: [bool; 3]) -> u8 {
-    set.iter().rev().fold(0, |bits, &bit| bits << 1 | u8::from(bit))
+fn bits([one, two, four]: [bool; 3]) -> u8 {
+    u8::from(one) | u8::from(two) << 1 | u8::from(four) << 2
 }

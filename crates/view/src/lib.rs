@@ -26,4 +26,5 @@ mod request;
 mod run;
 mod stage;
 
+pub use frame::{Camera, Parts};
 pub use stage::{Reply, Stage};

@@ -38,6 +38,14 @@ impl DropReason {
 #[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 pub struct ByReason<T>([T; DropReason::ALL.len()]);
 
+impl<T> ByReason<T> {
+    /// The values in the order of [`DropReason::ALL`].
+    #[inline]
+    pub fn values(self) -> [T; DropReason::ALL.len()] {
+        self.0
+    }
+}
+
 impl<T> Index<DropReason> for ByReason<T> {
     type Output = T;
     #[inline]

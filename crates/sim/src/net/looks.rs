@@ -22,11 +22,7 @@ impl Network {
 
     /// The packets that a port sent so far.
     pub fn sent(&self, port: PortId) -> Sent {
-        let counted = self.ports[port].counted;
-        match self.plain(port) {
-            Some(queue) => queue.sent(counted, self.now()),
-            None => counted,
-        }
+        self.sent_and_waiting(port).0
     }
 
     /// The bytes on the wire that wait in a port's queues of data.
@@ -64,11 +60,13 @@ impl Network {
     }
 
     /// The number of packets that a port dropped.
+    #[inline]
     pub fn drops(&self, port: PortId) -> ByReason<u64> {
         self.drops.get(port).copied().unwrap_or_default()
     }
 
     /// The number of packets that got a mark at a port.
+    #[inline]
     pub fn marks(&self, port: PortId) -> u64 {
         match self.plain(port) {
             Some(queue) => queue.marks(),

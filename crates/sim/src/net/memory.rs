@@ -37,6 +37,7 @@ impl Memory {
     }
 
     /// The flow control, where there is any.
+    #[inline]
     pub fn control(&self) -> Option<&FlowControl> {
         match self {
             Memory::Guarded(control) => Some(control),

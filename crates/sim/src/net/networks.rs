@@ -20,10 +20,6 @@ use clearway_topology::{NodeId, PortId, Topology};
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// The number of packets from other parts between the step in which a packet's place is fetched and the one in which it
-/// is put there: the places became free long ago.
-const AHEAD: usize = 8;
-
 /// The networks of all parts, by the number of the part.
 #[derive(Serialize, Deserialize)]
 pub struct Networks {
@@ -87,6 +83,7 @@ impl Networks {
     }
 
     /// The network to which a port belongs.
+    #[inline]
     pub fn of(&self, port: PortId) -> &Network {
         // All parts know which node has a port.
         self.part(self.part_of(self.parts[0].ports[port].owner))
@@ -275,7 +272,10 @@ impl Networks {
 
     /// The number of times that flow control stopped a class of a port, and the time for which any was stopped; `None`
     /// where there is no flow control.
+    #[inline]
     pub fn stopped(&self, port: PortId) -> Option<(u64, Span)> {
+        // All parts have flow control, or none has.
+        self.parts[0].memory.control()?;
         let of_part = |control: &FlowControl| control.stopped(port, self.now());
         self.controls().map(of_part).reduce(|a, b| (a.0 + b.0, a.1 + b.1))
     }
@@ -329,7 +329,7 @@ impl Network {
     pub(super) fn hand_over(&mut self, part: PartId, port: PortId, at: Time, id: PacketId) {
         let parcel = self.slab[id];
         let extra = parcel.packet.flags.has(Flags::EXTRA).then(|| *self.slab.extra(id));
-        self.slab.remove(id);
+        self.slab.vacate(id);
         let outbox = self.outbox(part);
         outbox.push(Handover { port, at, what: Crossing::Packet });
         outbox.parcels.push(parcel);
@@ -353,7 +353,7 @@ impl Network {
     /// Takes in what came from other parts.
     pub fn open_inboxes(&mut self) {
         if self.exchange.as_ref().is_none_or(|exchange| exchange.first.is_none()) {
-            return;
+            return self.slab.release_vacated();
         }
         let Some(mut exchange) = self.exchange.take() else { return };
         exchange.first = None;
@@ -364,8 +364,7 @@ impl Network {
                     Crossing::Packet => {
                         let parcel = parcels.next().expect("kept beside the item");
                         let has_extra = parcel.packet.flags.has(Flags::EXTRA);
-                        self.slab.fetch_place(AHEAD);
-                        let id = self.slab.insert(parcel);
+                        let id = self.slab.take_in(parcel);
                         if has_extra {
                             let extra = extras.next().expect("kept beside the packet");
                             self.slab.set_extra(id, Addition::New(&extra));
@@ -380,5 +379,6 @@ impl Network {
             }
         }
         self.exchange = Some(exchange);
+        self.slab.release_vacated();
     }
 }

@@ -69,24 +69,37 @@ impl PlainQueue {
     }
 
     /// The frames that wait after all that happens at `now`, the last one first.
-    fn waiting(&self, now: Time) -> impl Iterator<Item = &Frame> {
+    fn frames_waiting(&self, now: Time) -> impl Iterator<Item = &Frame> {
         self.frames.iter().rev().take_while(move |frame| frame.start > now)
+    }
+
+    /// What waits, as it is counted once it is sent.
+    #[inline]
+    pub fn waiting(&self, now: Time) -> Sent {
+        let mut sum = Sent::default();
+        for frame in self.frames_waiting(now) {
+            sum.packets += 1;
+            sum.bytes += u64::from(frame.wire);
+            sum.payload += u64::from(frame.payload);
+            sum.credits += u64::from(frame.is_credit);
+        }
+        sum
     }
 
     /// The number of packets that wait.
     pub fn packets(&self, now: Time) -> u64 {
-        self.waiting(now).count() as u64
+        self.frames_waiting(now).count() as u64
     }
 
     /// The bytes on the wire that wait.
     pub fn bytes(&self, now: Time) -> u64 {
-        self.waiting(now).map(|frame| u64::from(frame.wire)).sum()
+        self.waiting(now).bytes
     }
 
     /// The integral of the bytes that waited over the time from the start to `now`, in byte picoseconds.
     pub fn bytes_area(&self, now: Time) -> u128 {
         let ahead = |frame: &Frame| u128::from(frame.wire) * u128::from((frame.start - now).as_ps());
-        self.area - self.waiting(now).map(ahead).sum::<u128>()
+        self.area - self.frames_waiting(now).map(ahead).sum::<u128>()
     }
 
     /// The most bytes that ever waited.
@@ -97,17 +110,6 @@ impl PlainQueue {
     /// The number of packets marked.
     pub fn marks(&self) -> u64 {
         self.admission.marks()
-    }
-
-    /// What a port has sent, of which `counted` says how much it was ever given to send.
-    pub fn sent(&self, mut counted: Sent, now: Time) -> Sent {
-        for frame in self.waiting(now) {
-            counted.packets -= 1;
-            counted.bytes -= u64::from(frame.wire);
-            counted.payload -= u64::from(frame.payload);
-            counted.credits -= u64::from(frame.is_credit);
-        }
-        counted
     }
 
     /// Starts the maximum anew from what waits now. Returns the one so far.

@@ -136,6 +136,17 @@ impl Sent {
         self.credits += packet.is_credit() as u64;
     }
 
+    /// What is left without a part of it.
+    #[inline]
+    pub fn minus(self, part: Sent) -> Sent {
+        Sent {
+            packets: self.packets - part.packets,
+            bytes: self.bytes - part.bytes,
+            payload: self.payload - part.payload,
+            credits: self.credits - part.credits,
+        }
+    }
+
     /// Counts a frame of flow control, which belongs to no flow.
     pub fn add_frame(&mut self, wire: u32) {
         self.packets += 1;

@@ -4,12 +4,17 @@
 use super::exchange::Crossing;
 use super::network::Network;
 use super::networks::Networks;
+use super::port::Sent;
+use super::queue::Queue;
 use super::slab::Parcel;
-use crate::engine::EventKind;
+use crate::engine::{Event, EventKind, prefetch_lines};
 use crate::ids::{ClassId, Id};
 use clearway_proto::port::pfc::PAUSE_WIRE;
 use clearway_topology::PortId;
 use clearway_units::Time;
+
+/// The packets that are fetched ahead while those before them are shown.
+const FETCHED: usize = 8;
 
 /// A frame that left a port, or whose turn there is known: it goes on the link at `start`, and its last bit reaches the
 /// next node at `arrives`.
@@ -36,33 +41,65 @@ pub struct Waiting {
     pub packets: u64,
 }
 
+impl Waiting {
+    #[inline]
+    fn of(Sent { bytes, packets, .. }: Sent) -> Waiting {
+        Waiting { bytes, packets }
+    }
+
+    #[inline]
+    fn in_queue(queue: &Queue) -> Waiting {
+        Waiting { bytes: queue.bytes(), packets: u64::from(queue.packets()) }
+    }
+
+    #[inline]
+    fn plus(self, other: Waiting) -> Waiting {
+        Waiting { bytes: self.bytes + other.bytes, packets: self.packets + other.packets }
+    }
+}
+
 impl Network {
+    /// What a port sent so far, and what waits in its queues of data.
+    #[inline]
+    pub fn sent_and_waiting(&self, port: PortId) -> (Sent, Waiting) {
+        let counted = self.ports[port].counted;
+        match self.plain(port) {
+            Some(queue) => {
+                let waiting = queue.waiting(self.now());
+                (counted.minus(waiting), Waiting::of(waiting))
+            }
+            None => {
+                let classes = self.data_queues(port).iter().map(|class| Waiting::in_queue(&class.queue));
+                (counted, classes.fold(Waiting::default(), Waiting::plus))
+            }
+        }
+    }
+
+    /// The credits that wait at a port under a rate limit.
+    #[inline]
+    pub fn credits_waiting(&self, port: PortId) -> Waiting {
+        match self.ports[port].credits {
+            Some(_) => self.waiting_credits(port).fold(Waiting::default(), Waiting::plus),
+            None => Waiting::default(),
+        }
+    }
+
     /// The packets that wait in the queue of a class of data at a port.
     pub fn waiting_data(&self, port: PortId, class: ClassId) -> Waiting {
         match self.plain(port) {
-            Some(queue) if class == ClassId::FIRST => {
-                let now = self.now();
-                Waiting { bytes: queue.bytes(now), packets: queue.packets(now) }
-            }
+            Some(queue) if class == ClassId::FIRST => Waiting::of(queue.waiting(self.now())),
             Some(_) => Waiting::default(),
-            None => {
-                let queue = &self.queues.nth(self.ports[port].queues, class.index()).queue;
-                Waiting { bytes: queue.bytes(), packets: u64::from(queue.packets()) }
-            }
+            None => Waiting::in_queue(&self.queues.nth(self.ports[port].queues, class.index()).queue),
         }
     }
 
     /// The credits that wait at a port under a rate limit, by class of credits.
     pub fn waiting_credits(&self, port: PortId) -> impl Iterator<Item = Waiting> {
-        let waiting = |queue: &super::queue::Queue| Waiting {
-            bytes: queue.bytes(),
-            packets: u64::from(queue.packets()),
-        };
-        self.credit_queues(port).map(waiting)
+        self.credit_queues(port).map(Waiting::in_queue)
     }
 
     /// The packets in the queues of a port that is not plain: credits under a rate limit first, then data class by class,
-    /// of each class the first one first. The packets that wait at a plain port are among [`Networks::launched_frames`].
+    /// of each class the first one first. The packets that wait at a plain port are among those of [`Networks::each_launched`].
     pub fn waiting_parcels(&self, port: PortId) -> impl Iterator<Item = &Parcel> {
         let is_plain = self.ports[port].plain.is_some();
         let data = if is_plain { &[] } else { self.data_queues(port) };
@@ -70,7 +107,15 @@ impl Network {
         credits.chain(data.iter().flat_map(|class| class.queue.iter(&self.slab)))
     }
 
+    /// Answers whether a port may have such packets.
+    #[inline]
+    pub fn has_parcels(&self, port: PortId) -> bool {
+        let out = &self.ports[port];
+        out.waiting > 0 || out.credits.is_some()
+    }
+
     /// The number of notifications that the mechanism of a port had sent to senders.
+    #[inline]
     pub fn cnps(&self, port: PortId) -> u64 {
         self.ports[port].special.mechanism.map_or(0, |mechanism| self.mechanisms[mechanism].cnps)
     }
@@ -81,13 +126,25 @@ impl Network {
         self.agenda.iter().filter(|event| is_handled(event.kind())).count() as u64
     }
 
-    /// The frames that a port gave to its link, or that wait there although their turn is known.
-    fn launched_frames(&self) -> impl Iterator<Item = Launched<'_>> {
-        self.agenda.iter().filter_map(|event| match event.kind() {
-            EventKind::Arrive(id) => Some(self.launched_at(event.port(), event.at(), Some(&self.slab[id]))),
-            EventKind::Pause(_) => Some(self.launched_at(event.port(), event.at(), None)),
-            _ => None,
-        })
+    /// Shows the frames that ports gave to their links, or that wait there although their turn is known.
+    fn each_launched<'a>(&'a self, show: &mut impl FnMut(Launched<'a>)) {
+        let mut events: Vec<Event> = Vec::new();
+        self.agenda.iter().for_each(|event| {
+            if matches!(event.kind(), EventKind::Arrive(_) | EventKind::Pause(_)) {
+                events.push(*event);
+            }
+        });
+        for (place, event) in events.iter().enumerate() {
+            // A packet lies anywhere in memory, so those that follow are fetched meanwhile.
+            if let Some(EventKind::Arrive(id)) = events.get(place + FETCHED).map(Event::kind) {
+                prefetch_lines(self.slab.address(id), 1);
+            }
+            let parcel = match event.kind() {
+                EventKind::Arrive(id) => Some(&self.slab[id]),
+                _ => None,
+            };
+            show(self.launched_at(event.port(), event.at(), parcel));
+        }
     }
 
     /// The frames that other parts of the network sent here and that this one has yet to take in.
@@ -118,9 +175,12 @@ impl Network {
 }
 
 impl Networks {
-    /// The frames on all links, those included that wait at a plain port, whose start lies in the future. A pause frame
-    /// stays until the other end has obeyed it. They come in no meaningful order.
-    pub fn launched_frames(&self) -> impl Iterator<Item = Launched<'_>> {
-        self.iter().flat_map(|net| net.launched_frames().chain(net.handed_over()))
+    /// Shows the frames on all links, those included that wait at a plain port, whose start lies in the future. A pause
+    /// frame stays until the other end has obeyed it. They come in no meaningful order.
+    pub fn each_launched<'a>(&'a self, mut show: impl FnMut(Launched<'a>)) {
+        for net in self.iter() {
+            net.each_launched(&mut show);
+            net.handed_over().for_each(&mut show);
+        }
     }
 }

@@ -7,6 +7,10 @@ use clearway_proto::{Extra, Flags, Packet};
 use serde::{Deserialize, Serialize};
 use std::ops::{Index, IndexMut};
 
+/// The number of packets between the step in which the place of one from another part is fetched and the one in which it is
+/// put there.
+const AHEAD: usize = 8;
+
 /// A packet on its way, with what the network notes of it: one cache line.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[repr(C, align(64))]
@@ -17,7 +21,7 @@ pub struct Parcel {
     pub flow: FlowSlot,
     /// The next port of the packet's path.
     pub hop: HopId,
-    /// The packet behind this one in a queue.
+    /// The packet behind this one in a queue; in an entry of the array that is free, the next free one.
     pub next: Option<PacketId>,
     /// The number of ports that the packet has yet to cross.
     pub hops_left: u8,
@@ -55,8 +59,10 @@ struct Place(Extra);
 #[derive(Default, Serialize, Deserialize)]
 pub struct Slab {
     parcels: IdVec<PacketId, Parcel>,
-    /// The entries that are free; the last one is used next.
-    free: Vec<PacketId>,
+    /// The first entry that is free.
+    free: Option<PacketId>,
+    /// Entries that are free too: of packets that went to other parts of the network, for those that come from there.
+    vacated: Vec<PacketId>,
     /// Additions that few packets carry, by packet; only as long as the highest id that ever needed one.
     extras: IdVec<PacketId, Place>,
 }
@@ -65,22 +71,40 @@ impl Slab {
     /// Puts a packet in and returns its id.
     #[inline]
     pub fn insert(&mut self, parcel: Parcel) -> PacketId {
-        let Some(id) = self.free.pop() else { return self.parcels.push(parcel) };
-        self.parcels[id] = parcel;
+        let Some(id) = self.free else { return self.parcels.push(parcel) };
+        let place = &mut self.parcels[id];
+        self.free = place.next;
+        *place = parcel;
         id
     }
 
     /// Takes a packet out.
     #[inline]
     pub fn remove(&mut self, id: PacketId) {
-        self.free.push(id);
+        self.parcels[id].next = self.free;
+        self.free = Some(id);
     }
 
-    /// Fetches the place of the packet that is put in after so many others, unless packets leave before.
-    #[inline]
-    pub fn fetch_place(&self, ahead: usize) {
-        if let Some(&id) = self.free.get(self.free.len().wrapping_sub(1 + ahead)) {
+    /// Takes a packet out that goes to another part of the network. Unlike those of the list of free entries, each of
+    /// which names the next one, its place can be fetched long before it is used again.
+    pub fn vacate(&mut self, id: PacketId) {
+        self.vacated.push(id);
+    }
+
+    /// Puts packets in that come from other parts of the network, in the places of those that went there.
+    pub fn take_in(&mut self, parcel: Parcel) -> PacketId {
+        if let Some(&id) = self.vacated.get(self.vacated.len().wrapping_sub(AHEAD)) {
             prefetch_lines(self.address(id), 1);
+        }
+        let Some(id) = self.vacated.pop() else { return self.insert(parcel) };
+        self.parcels[id] = parcel;
+        id
+    }
+
+    /// Gives the places of packets that went to other parts to all packets, once those that came from there have theirs.
+    pub fn release_vacated(&mut self) {
+        while let Some(id) = self.vacated.pop() {
+            self.remove(id);
         }
     }
 
@@ -130,7 +154,12 @@ impl Slab {
     /// The packets in the network, in no meaningful order.
     pub fn iter_live(&self) -> impl Iterator<Item = &Parcel> {
         let mut is_free: IdVec<PacketId, bool> = self.parcels.iter().map(|_| false).collect();
-        self.free.iter().for_each(|&id| is_free[id] = true);
+        self.vacated.iter().for_each(|&id| is_free[id] = true);
+        let mut next = self.free;
+        while let Some(id) = next {
+            is_free[id] = true;
+            next = self.parcels[id].next;
+        }
         self.parcels.iter().zip(is_free).filter(|(_, free)| !free).map(|(parcel, _)| parcel)
     }
 }
@@ -180,5 +209,23 @@ mod tests {
         assert_eq!(slab.iter_live().map(|parcel| parcel.packet.wire).collect::<Vec<_>>(), [2]);
         assert_eq!(slab.insert(Parcel::for_test(3)), first);
         assert_eq!((slab[first].packet.wire, slab[second].packet.wire), (3, 2));
+    }
+
+    #[test]
+    fn a_packet_from_another_part_takes_the_place_of_one_that_went_there() {
+        let mut slab = Slab::default();
+        let ids: Vec<_> = (0..3).map(|wire| slab.insert(Parcel::for_test(wire))).collect();
+        slab.vacate(ids[0]);
+        slab.vacate(ids[1]);
+        assert_eq!(slab.iter_live().map(|parcel| parcel.packet.wire).collect::<Vec<_>>(), [2]);
+        assert_eq!(slab.take_in(Parcel::for_test(4)), ids[1]);
+        slab.release_vacated();
+        assert_eq!(slab.iter_live().map(|parcel| parcel.packet.wire).collect::<Vec<_>>(), [4, 2]);
+        assert_eq!(slab.insert(Parcel::for_test(5)), ids[0], "all packets may have the places that are left");
+        assert_ne!(
+            slab.take_in(Parcel::for_test(6)),
+            ids[0],
+            "a packet finds a place where none was vacated"
+        );
     }
 }

@@ -78,8 +78,12 @@ impl Threads {
         }
         // Times without any event are passed over.
         while let Some(next) = nets.next_at().filter(|&next| next < until) {
-            self.go_through(nets, regions, next, until.min(next + self.lookahead));
+            let end = until.min(next + self.lookahead);
+            self.go_through(nets, regions, next, end);
             nets.exchange();
+            if end == until {
+                break;
+            }
         }
         Some(until)
     }

@@ -34,7 +34,7 @@ impl Simulation {
         let mut packets = Packets::default();
         self.look_at_packets(&mut packets, usize::MAX);
         let books = self.nets.books();
-        let pauses = packets.in_flight.iter().filter(|frame| frame.kind == FrameKind::Pause).count();
+        let pauses = packets.in_flight.iter().filter(|frame| frame.packet.kind == FrameKind::Pause).count();
         BooksView {
             sent: books.sent.packets,
             delivered: books.delivered.packets,

@@ -20,5 +20,5 @@ mod unheard;
 pub use books::BooksView;
 pub use finished::{Finished, FinishedFlow};
 pub use flows::{FlowState, FlowView};
-pub use packets::{FrameKind, InFlight, Packets, Queued};
+pub use packets::{FrameKind, InFlight, PacketView, Packets};
 pub use ports::{ClassView, DROP_REASONS, PortView};

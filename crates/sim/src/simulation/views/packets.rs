@@ -2,7 +2,7 @@
 
 use super::super::run::Simulation;
 use super::unheard::Unheard;
-use crate::ids::{FlowSlot, Id};
+use crate::ids::{Id, IdVec};
 use crate::net::{Launched, Parcel};
 use clearway_proto::{Flags, Kind};
 use clearway_topology::PortId;
@@ -44,10 +44,10 @@ impl FrameKind {
     }
 }
 
-/// A frame on a link.
+/// A packet or, on a link, a pause frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct InFlight {
-    /// The port that sent it.
+pub struct PacketView {
+    /// The port at which it waits, or that sent it.
     pub port: PortId,
     /// The number of its flow's row; `None` for a pause frame, and for a packet of a connection before its first message.
     pub flow: Option<u32>,
@@ -59,27 +59,17 @@ pub struct InFlight {
     pub is_marked: bool,
     /// True if it is data that was sent before.
     pub is_retransmission: bool,
+}
+
+/// A frame on a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InFlight {
+    /// The packet or pause frame.
+    pub packet: PacketView,
     /// The time at which its first bit left the port.
     pub start: Time,
     /// The time at which its last bit reaches the next node. A pause frame is shown until the port there has obeyed it.
     pub arrives: Time,
-}
-
-/// A packet that waits at a port.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Queued {
-    /// The port.
-    pub port: PortId,
-    /// The number of its flow's row; `None` for a packet of a connection before its first message.
-    pub flow: Option<u32>,
-    /// Its kind.
-    pub kind: FrameKind,
-    /// Its size on the wire in bytes.
-    pub wire: u32,
-    /// True if it carries an ECN mark.
-    pub is_marked: bool,
-    /// True if it is data that was sent before.
-    pub is_retransmission: bool,
 }
 
 /// The packets on all links and in all queues at one instant. A viewer keeps the object and fills it again and again, so
@@ -89,40 +79,49 @@ pub struct Packets {
     /// The frames on links, in no meaningful order.
     pub in_flight: Vec<InFlight>,
     /// The packets that wait, port by port, of each class the first one first.
-    pub queued: Vec<Queued>,
-    /// The packets that wait at plain ports, with the times at which they start.
-    waiting: Vec<(PortId, Time, Queued)>,
+    pub queued: Vec<PacketView>,
+    /// The packets that wait at each plain port, with the times at which they start.
+    waiting: IdVec<PortId, Vec<(Time, PacketView)>>,
     /// The rows of the messages that flows carry, by the place of the flow.
     rows: Vec<Option<u32>>,
+}
+
+impl Packets {
+    /// Takes all packets out.
+    pub fn clear(&mut self) {
+        self.in_flight.clear();
+        self.queued.clear();
+    }
 }
 
 impl Simulation {
     /// Fills `packets` with the frames on all links and the packets in all queues, at most so many of each port.
     pub fn look_at_packets(&self, packets: &mut Packets, most_of_a_port: usize) {
+        packets.clear();
         let Packets { in_flight, queued, waiting, rows } = packets;
-        in_flight.clear();
-        queued.clear();
-        waiting.clear();
         self.fill_rows(rows);
-        for launched in self.nets.launched_frames() {
-            if launched.start > self.nets.now() {
-                waiting.extend(self.waits(rows, &launched));
-            } else {
-                in_flight.push(self.flies(rows, &launched));
-            }
+        if let Some(last) = self.nets.ports().last() {
+            waiting.cover(last, Vec::new());
         }
-        waiting.sort_unstable_by_key(|&(port, start, _)| (port, start));
-        let mut plain = waiting.iter().peekable();
-        for port in self.nets.ports() {
-            let mut left = most_of_a_port;
-            while let Some((_, _, packet)) = plain.next_if(|(of, _, _)| *of == port) {
-                if left > 0 {
-                    left -= 1;
-                    queued.push(*packet);
-                }
+        let now = self.nets.now();
+        self.nets.each_launched(|launched| {
+            let Launched { port, parcel, wire, start, arrives } = launched;
+            let packet = seen(rows, port, parcel, wire);
+            if start > now {
+                waiting[port].push((start, packet));
+            } else {
+                in_flight.push(InFlight { packet, start, arrives });
             }
-            let parcels = self.nets.of(port).waiting_parcels(port).take(left);
-            queued.extend(parcels.map(|parcel| self.waits_in(rows, port, parcel)));
+        });
+        for port in self.nets.ports() {
+            let (net, plain) = (self.nets.of(port), &mut waiting[port]);
+            if !plain.is_empty() {
+                plain.sort_by_key(|&(start, _)| start);
+                queued.extend(plain.drain(..).map(|(_, packet)| packet).take(most_of_a_port));
+            } else if net.has_parcels(port) {
+                let parcels = net.waiting_parcels(port).take(most_of_a_port);
+                queued.extend(parcels.map(|parcel| seen(rows, port, Some(parcel), parcel.packet.wire)));
+            }
         }
     }
 
@@ -135,49 +134,11 @@ impl Simulation {
 
     /// The packets that wait at a port: credits under a rate limit first, then data class by class, of each class the
     /// first one first.
-    pub fn queued(&self, port: PortId) -> Vec<Queued> {
-        let mut rows = Vec::new();
-        self.fill_rows(&mut rows);
-        let now = self.nets.now();
-        let frames = self.nets.launched_frames();
-        let here = frames.filter(|launched| launched.port == port && launched.start > now);
-        let mut plain: Vec<_> = here.filter_map(|launched| self.waits(&rows, &launched)).collect();
-        plain.sort_unstable_by_key(|&(_, start, _)| start);
-        let parcels = self.nets.of(port).waiting_parcels(port);
-        let others = parcels.map(|parcel| self.waits_in(&rows, port, parcel));
-        plain.into_iter().map(|(_, _, packet)| packet).chain(others).collect()
-    }
-
-    fn flies(&self, rows: &[Option<u32>], launched: &Launched<'_>) -> InFlight {
-        let Launched { port, parcel, wire, start, arrives } = *launched;
-        let has = |flag| parcel.is_some_and(|parcel| parcel.packet.flags.has(flag));
-        InFlight {
-            port,
-            flow: parcel.and_then(|parcel| row(rows, parcel.flow)),
-            kind: parcel.map_or(FrameKind::Pause, |parcel| FrameKind::Packet(parcel.packet.kind())),
-            wire,
-            is_marked: has(Flags::ECN_CE),
-            is_retransmission: has(Flags::RETRANSMIT),
-            start,
-            arrives,
-        }
-    }
-
-    fn waits(&self, rows: &[Option<u32>], launched: &Launched<'_>) -> Option<(PortId, Time, Queued)> {
-        let Launched { port, parcel, start, .. } = *launched;
-        Some((port, start, self.waits_in(rows, port, parcel?)))
-    }
-
-    fn waits_in(&self, rows: &[Option<u32>], port: PortId, parcel: &Parcel) -> Queued {
-        let packet = &parcel.packet;
-        Queued {
-            port,
-            flow: row(rows, parcel.flow),
-            kind: FrameKind::Packet(packet.kind()),
-            wire: packet.wire,
-            is_marked: packet.flags.has(Flags::ECN_CE),
-            is_retransmission: packet.flags.has(Flags::RETRANSMIT),
-        }
+    pub fn queued(&self, port: PortId) -> Vec<PacketView> {
+        let mut packets = Packets::default();
+        self.look_at_packets(&mut packets, usize::MAX);
+        packets.queued.retain(|packet| packet.port == port);
+        packets.queued
     }
 
     /// Lists the rows of the messages that flows carry now or carried last.
@@ -191,7 +152,16 @@ impl Simulation {
     }
 }
 
-/// The row of a flow; `None` if it carries no message.
-fn row(rows: &[Option<u32>], flow: FlowSlot) -> Option<u32> {
-    rows.get(flow.index()).copied().flatten()
+/// A packet as a viewer sees it; a pause frame, if there is no packet.
+#[inline]
+fn seen(rows: &[Option<u32>], port: PortId, parcel: Option<&Parcel>, wire: u32) -> PacketView {
+    let has = |flag| parcel.is_some_and(|parcel| parcel.packet.flags.has(flag));
+    PacketView {
+        port,
+        flow: parcel.and_then(|parcel| rows.get(parcel.flow.index()).copied().flatten()),
+        kind: parcel.map_or(FrameKind::Pause, |parcel| FrameKind::Packet(parcel.packet.kind())),
+        wire,
+        is_marked: has(Flags::ECN_CE),
+        is_retransmission: has(Flags::RETRANSMIT),
+    }
 }

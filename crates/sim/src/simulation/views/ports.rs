@@ -86,17 +86,12 @@ impl Simulation {
     }
 
     /// A port.
+    #[inline]
     pub fn port(&self, port: PortId) -> PortView {
         let net = self.nets.of(port);
         let out = &net.ports[port];
-        let sum = |sum: Waiting, one: Waiting| Waiting {
-            bytes: sum.bytes + one.bytes,
-            packets: sum.packets + one.packets,
-        };
-        let data = self.classes_of_data().map(|class| net.waiting_data(port, class));
-        let data = data.fold(Waiting::default(), sum);
-        let credits = net.waiting_credits(port).fold(Waiting::default(), sum);
-        let sent = net.sent(port);
+        let (sent, data) = net.sent_and_waiting(port);
+        let credits = net.credits_waiting(port);
         let (pauses, paused_for) = self.nets.stopped(port).unwrap_or_default();
         PortView {
             port,
@@ -109,7 +104,7 @@ impl Simulation {
             sent_data_bytes: sent.payload,
             sent_credits: sent.credits,
             marks: net.marks(port),
-            drops: DropReason::ALL.map(|why| net.drops(port)[why]),
+            drops: net.drops(port).values(),
             pauses_sent: self.nets.stopped(port.reverse()).unwrap_or_default().0,
             pauses,
             paused_for,
