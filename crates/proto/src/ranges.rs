@@ -3,56 +3,64 @@
 use crate::packet::SackBlock;
 use serde::{Deserialize, Serialize};
 
-/// A set of byte offsets as disjoint ranges that do not touch, in ascending order. Empty (and without memory of
-/// its own) as long as nothing is out of order.
+/// A set of byte offsets as disjoint ranges that do not touch, in ascending order. Most flows never have any, so a word
+/// is enough until something is out of order.
 #[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub(crate) struct Ranges {
-    ranges: Vec<SackBlock>,
+    #[allow(clippy::box_collection, reason = "most flows have none, and a word is enough to say so")]
+    ranges: Option<Box<Vec<SackBlock>>>,
 }
 
 impl Ranges {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
+        self.ranges().is_empty()
+    }
+
+    #[inline]
+    fn ranges(&self) -> &[SackBlock] {
+        self.ranges.as_ref().map_or(&[], |ranges| ranges)
     }
 
     /// Returns the offset after the highest byte in the set; zero if the set is empty.
     #[inline]
     pub(crate) fn end(&self) -> u64 {
-        self.ranges.last().map_or(0, |range| range.end)
+        self.ranges().last().map_or(0, |range| range.end)
     }
 
     /// Adds `start..end` and returns the number of its bytes that are new.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> u64 {
         debug_assert!(start < end);
-        let first = self.ranges.partition_point(|range| range.end < start);
+        let ranges = &mut **self.ranges.get_or_insert_default();
+        let first = ranges.partition_point(|range| range.end < start);
         let mut merged = SackBlock { start, end };
         let mut known = 0;
         let mut past = first;
-        while past < self.ranges.len() && self.ranges[past].start <= merged.end {
-            let range = self.ranges[past];
+        while past < ranges.len() && ranges[past].start <= merged.end {
+            let range = ranges[past];
             merged.start = merged.start.min(range.start);
             merged.end = merged.end.max(range.end);
             known += range.end - range.start;
             past += 1;
         }
         if first == past {
-            self.ranges.insert(first, merged);
+            ranges.insert(first, merged);
         } else {
-            self.ranges[first] = merged;
-            self.ranges.drain(first + 1..past);
+            ranges[first] = merged;
+            ranges.drain(first + 1..past);
         }
         merged.end - merged.start - known
     }
 
     /// Removes all bytes below `offset` and returns their number.
     pub(crate) fn remove_below(&mut self, offset: u64) -> u64 {
-        if self.ranges.first().is_none_or(|range| range.start >= offset) {
+        let Some(ranges) = &mut self.ranges else { return 0 };
+        if ranges.first().is_none_or(|range| range.start >= offset) {
             return 0;
         }
-        let whole = self.ranges.partition_point(|range| range.end <= offset);
-        let mut removed: u64 = self.ranges.drain(..whole).map(|range| range.end - range.start).sum();
-        if let Some(cut) = self.ranges.first_mut().filter(|range| range.start < offset) {
+        let whole = ranges.partition_point(|range| range.end <= offset);
+        let mut removed: u64 = ranges.drain(..whole).map(|range| range.end - range.start).sum();
+        if let Some(cut) = ranges.first_mut().filter(|range| range.start < offset) {
             removed += offset - cut.start;
             cut.start = offset;
         }
@@ -62,22 +70,23 @@ impl Ranges {
     /// Removes the range that contains `offset` or ends there, if there is one, and all ranges before it; returns its
     /// end.
     pub(crate) fn take_through(&mut self, offset: u64) -> Option<u64> {
-        let taken = self.ranges.partition_point(|range| range.start <= offset);
-        let end = self.ranges.get(taken.checked_sub(1)?)?.end;
-        self.ranges.drain(..taken);
+        let ranges = self.ranges.as_mut()?;
+        let taken = ranges.partition_point(|range| range.start <= offset);
+        let end = ranges.get(taken.checked_sub(1)?)?.end;
+        ranges.drain(..taken);
         Some(end)
     }
 
     /// Returns the range that contains `offset`, if any.
     pub(crate) fn containing(&self, offset: u64) -> Option<SackBlock> {
-        let index = self.ranges.partition_point(|range| range.end <= offset);
-        self.ranges.get(index).copied().filter(|range| range.start <= offset)
+        let index = self.ranges().partition_point(|range| range.end <= offset);
+        self.ranges().get(index).copied().filter(|range| range.start <= offset)
     }
 
     /// Returns the number of bytes of `start..end` that are in the set.
     pub(crate) fn covered(&self, start: u64, end: u64) -> u64 {
-        let first = self.ranges.partition_point(|range| range.end <= start);
-        self.ranges[first..]
+        let first = self.ranges().partition_point(|range| range.end <= start);
+        self.ranges()[first..]
             .iter()
             .take_while(|range| range.start < end)
             .map(|range| range.end.min(end) - range.start.max(start))
@@ -87,10 +96,10 @@ impl Ranges {
     /// Returns the first gap of the set within `from..limit`, if any.
     pub(crate) fn gap(&self, from: u64, limit: u64) -> Option<(u64, u64)> {
         let mut start = from;
-        let first = self.ranges.partition_point(|range| range.end <= from);
+        let first = self.ranges().partition_point(|range| range.end <= from);
         // Ranges do not touch, so after one range there is a gap.
         let mut end = limit;
-        for range in self.ranges[first..].iter().take(2) {
+        for range in self.ranges()[first..].iter().take(2) {
             if range.start <= start {
                 start = range.end;
             } else {
@@ -107,7 +116,7 @@ impl Ranges {
     pub(crate) fn lost_below(&self, dup_thresh: u32, smss: u64) -> u64 {
         let bytes_max = (dup_thresh as u64 - 1) * smss;
         let mut bytes = 0;
-        for (index, range) in self.ranges.iter().rev().enumerate() {
+        for (index, range) in self.ranges().iter().rev().enumerate() {
             bytes += range.end - range.start;
             if bytes > bytes_max || index + 1 >= dup_thresh as usize {
                 return range.start;

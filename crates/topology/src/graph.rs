@@ -99,6 +99,8 @@ pub struct Topology {
     losses: Vec<f64>,
     /// The start of each node's ports in `outgoing`: those of node `n` are `outgoing[starts[n]..starts[n + 1]]`.
     starts: Vec<u32>,
+    /// The place in `outgoing` of the first of each node's ports that leads to a switch: behind those to hosts.
+    switch_starts: Vec<u32>,
     outgoing: Vec<PortId>,
     /// The node to which each port of `outgoing` leads.
     neighbours: Vec<NodeId>,
@@ -126,9 +128,25 @@ impl Topology {
         for node in 0..nodes.len() {
             starts[node + 1] += starts[node];
         }
+        let to_hosts = |range: &[u32]| {
+            let mine = &outgoing[range[0] as usize..range[1] as usize];
+            mine.partition_point(|id| ports[id.index()].to.index() < hosts) as u32
+        };
+        let switch_starts = starts.windows(2).map(|range| range[0] + to_hosts(range)).collect();
         let mut by_name: Vec<NodeId> = (0..nodes.len()).map(NodeId::from_index).collect();
         sort_by(&mut by_name, |a, b| nodes[a.index()].name.cmp(&nodes[b.index()].name));
-        Topology { nodes, hosts, ports, losses, starts, outgoing, neighbours, by_name, aliases }
+        Topology {
+            nodes,
+            hosts,
+            ports,
+            losses,
+            starts,
+            switch_starts,
+            outgoing,
+            neighbours,
+            by_name,
+            aliases,
+        }
     }
 
     /// Returns all nodes, the hosts first.
@@ -187,23 +205,29 @@ impl Topology {
         &self.neighbours[self.range_of(node)]
     }
 
-    /// Returns the number of a node's ports that lead to hosts, which come first.
-    fn ports_to_hosts(&self, node: NodeId) -> usize {
-        self.neighbours_of(node).partition_point(|&neighbour| self.is_host(neighbour))
+    /// Returns the places in `outgoing` of a node's ports that lead to switches.
+    #[inline]
+    fn range_to_switches(&self, node: NodeId) -> Range<usize> {
+        self.switch_starts[node.index()] as usize..self.starts[node.index() + 1] as usize
     }
 
     /// Returns the ports of a node that lead to switches.
+    #[inline]
     pub(crate) fn ports_to_switches(&self, node: NodeId) -> &[PortId] {
-        &self.ports_of(node)[self.ports_to_hosts(node)..]
+        &self.outgoing[self.range_to_switches(node)]
     }
 
     /// Returns the switches to which a node's ports lead, in the order of [`Topology::ports_to_switches`].
+    #[inline]
     pub(crate) fn switches_beside(&self, node: NodeId) -> &[NodeId] {
-        &self.neighbours_of(node)[self.ports_to_hosts(node)..]
+        &self.neighbours[self.range_to_switches(node)]
     }
 
     /// Returns the ports of `a` that lead to `b`: several if parallel links join the two.
     pub(crate) fn ports_between(&self, a: NodeId, b: NodeId) -> &[PortId] {
+        if self.is_host(b) && self.switch_starts[a.index()] == self.starts[a.index()] {
+            return &[];
+        }
         let neighbours = self.neighbours_of(a);
         let first = neighbours.partition_point(|&neighbour| neighbour < b);
         let count = neighbours[first..].iter().take_while(|&&neighbour| neighbour == b).count();

@@ -1,7 +1,7 @@
 //! The latency of an idle path, in closed form.
 
 use crate::graph::{PortId, Topology};
-use clearway_units::{Bytes, Span};
+use clearway_units::{Bytes, Rate, Span};
 
 /// Returns the time from the first bit leaving the source to the last bit arriving at the destination of an idle
 /// path: propagation plus serialisation at every hop, since switches store and forward.
@@ -9,12 +9,40 @@ use clearway_units::{Bytes, Span};
 /// # Panics
 /// Panics if a port is not one of the topology, or if the sum is past the range of [`Span`].
 pub fn one_way(topology: &Topology, path: &[PortId], size: Bytes) -> Span {
+    let mut sending = SendingTime::of(size);
     path.iter()
         .map(|&port| {
             let port = topology.port(port);
-            port.delay + port.rate.time_to_send(size)
+            port.delay + sending.at(port.rate)
         })
         .sum()
+}
+
+/// The time that a size takes at one rate after another. Most links of a path have one rate, so that one division serves
+/// them all.
+#[derive(Clone, Copy, Debug)]
+pub struct SendingTime {
+    size: Bytes,
+    last: (Rate, Span),
+}
+
+impl SendingTime {
+    /// Makes the times of a size.
+    pub fn of(size: Bytes) -> SendingTime {
+        SendingTime { size, last: (Rate::ZERO, Span::ZERO) }
+    }
+
+    /// Returns the time at a rate, as [`Rate::time_to_send`].
+    ///
+    /// # Panics
+    /// Panics as [`Rate::time_to_send`] does, but at rate zero.
+    #[inline]
+    pub fn at(&mut self, rate: Rate) -> Span {
+        if self.last.0 != rate {
+            self.last = (rate, rate.time_to_send(self.size));
+        }
+        self.last.1
+    }
 }
 
 /// Returns the base RTT: the time of a data frame along `path` and a control frame (an ACK, or the credit that the

@@ -101,6 +101,11 @@ impl SenderGate {
         }
     }
 
+    /// Returns the settings.
+    pub fn config(&self) -> &GateConfig {
+        &self.config
+    }
+
     /// Returns the state.
     pub fn state(&self) -> State {
         self.state

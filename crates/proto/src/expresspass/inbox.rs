@@ -8,7 +8,14 @@ use serde::{Deserialize, Serialize};
 pub struct Inbox {
     /// The offset of the next byte expected.
     next: u64,
-    /// The ranges that arrived beyond `next`, in order and with gaps between them.
+    /// What arrived beyond `next`, once there has been such data: in most flows there is none.
+    early: Option<Box<Early>>,
+}
+
+/// The record of the bytes beyond a gap.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Early {
+    /// The ranges that arrived, in order and with gaps between them.
     ranges: Vec<SackBlock>,
     /// The offset of the most recent arrival out of order.
     recent: u64,
@@ -26,13 +33,13 @@ impl Inbox {
     /// Returns true if data beyond a gap has arrived.
     #[inline]
     pub fn has_gaps(&self) -> bool {
-        !self.ranges.is_empty()
+        self.early.as_ref().is_some_and(|early| !early.ranges.is_empty())
     }
 
     /// Records the arrival of `len` bytes from offset `seq` on. Returns how many of them had arrived before.
     #[inline]
     pub fn insert(&mut self, seq: u64, len: u32) -> u64 {
-        if seq == self.next && self.ranges.is_empty() {
+        if seq == self.next && !self.has_gaps() {
             self.next = seq + len as u64;
             return 0;
         }
@@ -43,19 +50,20 @@ impl Inbox {
     fn insert_out_of_order(&mut self, seq: u64, len: u32) -> u64 {
         let (len, end) = (len as u64, seq + len as u64);
         let before = self.held();
+        let Early { ranges, recent, .. } = &mut **self.early.get_or_insert_default();
         if seq > self.next {
-            self.recent = seq;
+            *recent = seq;
         }
         // All ranges that touch seq..end are merged with it.
-        let from = self.ranges.partition_point(|range| range.end < seq);
-        let to = self.ranges.partition_point(|range| range.start <= end);
-        let start = self.ranges.get(from).filter(|_| from < to).map_or(seq, |range| range.start.min(seq));
-        let end = if from < to { self.ranges[to - 1].end.max(end) } else { end };
+        let from = ranges.partition_point(|range| range.end < seq);
+        let to = ranges.partition_point(|range| range.start <= end);
+        let start = ranges.get(from).filter(|_| from < to).map_or(seq, |range| range.start.min(seq));
+        let end = if from < to { ranges[to - 1].end.max(end) } else { end };
         if start <= self.next {
-            self.ranges.drain(..to);
+            ranges.drain(..to);
             self.next = self.next.max(end);
         } else {
-            self.ranges.splice(from..to, [SackBlock { start, end }]);
+            ranges.splice(from..to, [SackBlock { start, end }]);
         }
         len - (self.held() - before)
     }
@@ -64,17 +72,15 @@ impl Inbox {
     /// others in turn, so that a sender that remembers them learns all of them.
     pub fn sack(&mut self) -> [SackBlock; 3] {
         let mut blocks = [SackBlock::default(); 3];
-        let count = self.ranges.len();
-        if count == 0 {
-            return blocks;
-        }
-        let recent = self.ranges.partition_point(|range| range.end <= self.recent).min(count - 1);
-        blocks[0] = self.ranges[recent];
+        let Some(early) = self.early.as_mut().filter(|early| !early.ranges.is_empty()) else { return blocks };
+        let count = early.ranges.len();
+        let recent = early.ranges.partition_point(|range| range.end <= early.recent).min(count - 1);
+        blocks[0] = early.ranges[recent];
         let mut named = 1;
         for _ in 0..count.min(3) {
-            self.turn = (self.turn + 1) % count;
-            if self.turn != recent && named < 3 {
-                blocks[named] = self.ranges[self.turn];
+            early.turn = (early.turn + 1) % count;
+            if early.turn != recent && named < 3 {
+                blocks[named] = early.ranges[early.turn];
                 named += 1;
             }
         }
@@ -83,7 +89,8 @@ impl Inbox {
 
     /// Returns the number of bytes that have arrived.
     fn held(&self) -> u64 {
-        self.next + self.ranges.iter().map(|range| range.end - range.start).sum::<u64>()
+        let ranges = self.early.iter().flat_map(|early| &early.ranges);
+        self.next + ranges.map(|range| range.end - range.start).sum::<u64>()
     }
 }
 

@@ -56,9 +56,17 @@ struct Grant {
 /// The sending end of a credit-based transport.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CreditSender {
-    config: SenderConfig,
     framing: Framing,
+    /// The state towards the receiver, with the settings for starting and stopping credits.
     gate: SenderGate,
+    /// The time by which a frame may arrive later than newer data before it counts as lost.
+    reorder: Span,
+    /// The largest number of unscheduled bytes in flight.
+    low_priority: u64,
+    /// The place in which data that a credit released waits for the link.
+    release: Release,
+    /// True if data takes part in ECN.
+    ecn: bool,
     outbox: Outbox,
     /// The frames that credits released and that wait for the link.
     granted: VecDeque<Grant>,
@@ -79,9 +87,12 @@ impl CreditSender {
     /// Makes a sender without data.
     pub fn new(config: SenderConfig, env: &Env) -> CreditSender {
         CreditSender {
-            config,
             framing: env.framing,
             gate: SenderGate::new(config.gate),
+            reorder: config.reorder,
+            low_priority: config.low_priority,
+            release: config.release,
+            ecn: config.ecn,
             outbox: Outbox::default(),
             granted: VecDeque::new(),
             srtt: env.base_rtt,
@@ -108,7 +119,7 @@ impl CreditSender {
     fn learn(&mut self, ack: u64, echo: Time, packet: &Packet, extra: &Extra) {
         self.end_known |= packet.flags.has(Flags::LAST);
         let sack = if packet.flags.has(Flags::EXTRA) { extra.sack() } else { &[] };
-        self.outbox.on_ack(ack, sack, echo, self.config.reorder);
+        self.outbox.on_ack(ack, sack, echo, self.reorder);
     }
 
     fn on_credit(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
@@ -123,7 +134,7 @@ impl CreditSender {
         if session == self.gate.session() {
             self.handshake = false;
         }
-        let mends = self.gate.state() == State::Receiving || self.config.gate.stop_by_mark;
+        let mends = self.gate.state() == State::Receiving || self.gate.config().stop_by_mark;
         if mends && self.outbox.backlog() == 0 {
             let silence = self.srtt * SILENCE_RTTS;
             if self.outbox.oldest(cx.now) > silence && self.outbox.expire(silence, cx.now) {
@@ -191,7 +202,7 @@ impl CreditSender {
         let flags = Flags::NONE
             .with_if(last, Flags::LAST)
             .with_if(again, Flags::RETRANSMIT)
-            .with_if(self.config.ecn, Flags::ECN_CAPABLE);
+            .with_if(self.ecn, Flags::ECN_CAPABLE);
         cx.stats.data_packets += 1;
         if again {
             cx.stats.rare_mut().retransmits += 1;
@@ -201,7 +212,7 @@ impl CreditSender {
 
     /// Sends a request if more was written than the receiver was told.
     fn tell_more(&mut self, now: Time) {
-        if self.config.gate.tell_end && self.outbox.written() > self.told {
+        if self.gate.config().tell_end && self.outbox.written() > self.told {
             self.gate.ask_again(now);
         }
     }
@@ -249,7 +260,7 @@ impl Endpoint for CreditSender {
 
     #[inline]
     fn poll_control(&mut self, _: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
-        if self.config.release == Release::Queue && !self.granted.is_empty() {
+        if self.release == Release::Queue && !self.granted.is_empty() {
             return self.granted(cx);
         }
         self.gate.take_signal().map(|signal| self.signal(signal, cx.now))
@@ -284,7 +295,7 @@ impl Sender for CreditSender {
 
     fn wants_unscheduled(&self) -> bool {
         // A connection that is being opened sends no data.
-        self.outbox.low_in_flight() < self.config.low_priority && self.outbox.unsent() > 0 && !self.handshake
+        self.outbox.low_in_flight() < self.low_priority && self.outbox.unsent() > 0 && !self.handshake
     }
 
     fn poll_unscheduled(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {

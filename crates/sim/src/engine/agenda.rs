@@ -84,10 +84,10 @@ impl Agenda {
         self.wheel.bucket_left()
     }
 
-    /// The events of the next bucket in no order: to fetch what they will need.
+    /// Shows the events of the next bucket in no order: to fetch what they will need.
     #[inline]
-    pub fn next_bucket(&self) -> impl Iterator<Item = &Event> {
-        self.wheel.next_bucket()
+    pub fn each_of_next_bucket(&self, see: impl FnMut(&Event)) {
+        self.wheel.each_of_next_bucket(see);
     }
 
     /// The number of pending events, counted one by one.

@@ -45,7 +45,7 @@ impl Chunks {
     }
 
     /// Puts an event into a bucket that has no free place.
-    #[inline]
+    #[inline(always)]
     fn extend(&mut self, bucket: &mut Bucket, event: Event) {
         let older = bucket.0 >> CHUNK_BITS;
         let mut number = self.free;
@@ -67,6 +67,15 @@ impl Chunks {
         let some = |number| (number != 0).then_some(number);
         let numbers = std::iter::successors(some(newest), move |&number| some(self.older[number] as usize));
         (free, numbers.map(|number| &self.chunks[number].0))
+    }
+
+    /// Shows the events of a bucket, the newest one first: faster than [`Chunks::iter`].
+    #[inline]
+    pub fn each(&self, bucket: Bucket, mut see: impl FnMut(&Event)) {
+        let (mut free, chunks) = self.of(bucket);
+        for events in chunks {
+            events[std::mem::take(&mut free)..].iter().for_each(&mut see);
+        }
     }
 
     /// The events of a bucket, the newest one first.
@@ -242,6 +251,9 @@ mod tests {
             }
             let of = |bucket| numbers(chunks.iter(ring.get(bucket)));
             assert_eq!(of(3), (0..count).rev().collect::<Vec<_>>());
+            let mut seen = Vec::new();
+            chunks.each(ring.get(3), |event| seen.push(*event));
+            assert_eq!(numbers(seen.iter()), of(3));
             assert_eq!(of(4), (100..100 + count).rev().collect::<Vec<_>>());
         }
     }

@@ -2,7 +2,7 @@
 //! the far future.
 
 use super::event::Event;
-use super::ring::{Bucket, Chunks, Ring};
+use super::ring::{Chunks, Ring};
 use super::sort::Sorter;
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -180,11 +180,13 @@ impl Wheel {
         &self.current[self.next..]
     }
 
-    /// The events of the near bucket behind the current one, in no order.
+    /// Shows the events of the near bucket behind the current one, in no order.
     #[inline]
-    pub fn next_bucket(&self) -> impl Iterator<Item = &Event> {
+    pub fn each_of_next_bucket(&self, see: impl FnMut(&Event)) {
         let next = self.cursor + 1;
-        self.chunks.iter(if next < self.near_end { self.near.get(next) } else { Bucket::EMPTY })
+        if next < self.near_end {
+            self.chunks.each(self.near.get(next), see);
+        }
     }
 
     /// Makes the next bucket that holds events the current one, if it begins before `until`. Answers false if there is
@@ -346,18 +348,20 @@ mod tests {
         }
         let ats =
             |events: &[Event]| events.iter().map(|event| event.at().as_ps() / width).collect::<Vec<_>>();
+        let next_bucket = |wheel: &Wheel| {
+            let mut seen = Vec::new();
+            wheel.each_of_next_bucket(|event| seen.push(*event));
+            seen
+        };
         wheel.pop();
         assert!(wheel.has_turned());
-        assert_eq!(
-            (ats(wheel.bucket_left()), ats(&wheel.next_bucket().copied().collect::<Vec<_>>())),
-            (vec![1], vec![2])
-        );
+        assert_eq!((ats(wheel.bucket_left()), ats(&next_bucket(&wheel))), (vec![1], vec![2]));
         wheel.pop();
         assert!(!wheel.has_turned());
         wheel.pop();
         assert!(wheel.has_turned());
         assert_eq!(
-            (ats(wheel.bucket_left()), ats(&wheel.next_bucket().copied().collect::<Vec<_>>())),
+            (ats(wheel.bucket_left()), ats(&next_bucket(&wheel))),
             (vec![], vec![]),
             "one bucket is empty"
         );

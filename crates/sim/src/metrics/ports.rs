@@ -20,8 +20,8 @@ pub fn port_table(model: &Model, nets: &Networks, measured: Vec<PortWindow>) -> 
 
 /// The columns of the window of measurement.
 fn window_columns(ports: &[PortWindow]) -> [Described; 8] {
-    let ints = |of: fn(&PortWindow) -> u64| Values::U64(ports.iter().map(of).collect());
-    let reals = |of: fn(&PortWindow) -> f64| Values::F64(ports.iter().map(of).collect());
+    let ints = |of: fn(&PortWindow) -> u64| Values::sparse_ints(ports.iter().map(of));
+    let reals = |of: fn(&PortWindow) -> f64| Values::sparse_reals(ports.iter().map(of));
     [
         (
             "window_utilisation",
@@ -81,11 +81,11 @@ impl Ports<'_> {
     }
 
     fn ints(&self, of: impl Fn(PortId) -> u64) -> Values {
-        Values::U64(self.nets.ports().map(of).collect())
+        Values::sparse_ints(self.nets.ports().map(of))
     }
 
     fn reals(&self, of: impl Fn(PortId) -> f64) -> Values {
-        Values::F64(self.nets.ports().map(of).collect())
+        Values::sparse_reals(self.nets.ports().map(of))
     }
 
     /// The columns that tell ports apart.

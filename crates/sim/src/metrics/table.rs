@@ -42,6 +42,25 @@ pub enum Values {
 }
 
 impl Values {
+    /// Makes a column of integers most of which are zero. Zeros are not written, since the system hands out pages of
+    /// zeros, which take memory once they are written.
+    pub fn sparse_ints(values: impl ExactSizeIterator<Item = u64>) -> Values {
+        let mut column = vec![0; values.len()];
+        for (place, value) in column.iter_mut().zip(values).filter(|(_, value)| *value != 0) {
+            *place = value;
+        }
+        Values::U64(column)
+    }
+
+    /// Makes a column of real numbers most of which are zero, as [`Values::sparse_ints`] does.
+    pub fn sparse_reals(values: impl ExactSizeIterator<Item = f64>) -> Values {
+        let mut column = vec![0.0; values.len()];
+        for (place, value) in column.iter_mut().zip(values).filter(|(_, value)| value.to_bits() != 0) {
+            *place = value;
+        }
+        Values::F64(column)
+    }
+
     /// Returns the number of rows.
     pub fn len(&self) -> usize {
         match self {

@@ -153,12 +153,14 @@ impl Window {
         self.closed = Some(Measured { is_set, from: opening.at, until, end, flows, ports });
     }
 
-    /// Closes the window at the end of the run, if it is open, and hands over what was measured.
-    pub fn finish(&mut self, nets: &mut Networks, flows: Vec<FlowCounts>) -> Measured {
+    /// Closes the window at the end of the run, if it is open, and hands over what was measured; a copy of it, if the
+    /// window shall still have it afterwards.
+    pub fn finish(&mut self, nets: &mut Networks, flows: Vec<FlowCounts>, stays: bool) -> Measured {
         let traffic = flows.len();
         self.close(nets, flows, WindowEnd::RunEnd);
         let from = self.opens_at();
-        self.closed.clone().unwrap_or_else(|| Measured {
+        let measured = if stays { self.closed.clone() } else { self.closed.take() };
+        measured.unwrap_or_else(|| Measured {
             is_set: true,
             from,
             until: from,

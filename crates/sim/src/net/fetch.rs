@@ -24,7 +24,7 @@ impl Network {
 
     #[inline(never)]
     fn look_ahead_buckets(&self, is_large: bool) {
-        self.agenda.next_bucket().for_each(|event| match event.arriving() {
+        self.agenda.each_of_next_bucket(|event| match event.arriving() {
             Some(id) => prefetch_lines(self.slab.address(id), 1),
             None if is_large => self.fetch_waking(*event),
             None => {}

@@ -67,12 +67,8 @@ pub struct Paths {
 impl Paths {
     /// Adds `count` paths of `hops` ports each, which stand in `ports` one after the other.
     pub fn add(&mut self, ports: &[PortId], hops: u32, count: u32) -> Route {
-        let free = self.free.get_mut(ports.len()).and_then(Vec::pop);
-        let base = free.unwrap_or_else(|| {
-            self.ports.extend_from_slice(ports);
-            (self.ports.len() - ports.len()) as u32
-        });
-        self.ports[base as usize..base as usize + ports.len()].copy_from_slice(ports);
+        let base = self.take(ports.len());
+        self.ports[base as usize..][..ports.len()].copy_from_slice(ports);
         let hops = u8::try_from(hops).expect("no path crosses 256 ports");
         let count = u16::try_from(count).expect("packets are sprayed over at most 1,024 paths");
         Route { base, count, hops }
@@ -88,9 +84,23 @@ impl Paths {
 
     /// Adds the paths of a route backwards.
     pub fn add_reverse(&mut self, route: Route) -> Route {
-        let paths = self.all(route).chunks(route.hops as usize);
-        let back: Vec<PortId> = paths.flat_map(|path| path.iter().rev().map(|port| port.reverse())).collect();
-        self.add(&back, route.hops.into(), route.count.into())
+        let base = self.take(route.ports());
+        let hops = route.hops as usize;
+        for at in 0..route.ports() {
+            let (path, hop) = (at / hops * hops, at % hops);
+            let forth = self.ports[route.base as usize + path + hops - 1 - hop];
+            self.ports[base as usize + at] = forth.reverse();
+        }
+        Route { base, ..route }
+    }
+
+    /// Takes a stretch for so many ports, and returns where it begins.
+    fn take(&mut self, ports: usize) -> u32 {
+        self.free.get_mut(ports).and_then(Vec::pop).unwrap_or_else(|| {
+            let base = self.ports.len();
+            self.ports.resize(base + ports, PortId(0));
+            base as u32
+        })
     }
 
     /// The first path of a route.

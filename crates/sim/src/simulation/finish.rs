@@ -75,7 +75,7 @@ impl Simulation {
             }
         }
         let events = self.events();
-        let mut measured = self.window.finish(&mut self.nets, flows);
+        let mut measured = self.window.finish(&mut self.nets, flows, is_shown);
         let (books, [packets, bytes, mut credits]) = self.nets.close_books().map_err(SimError::Books)?;
         let (used, wasted) = self.journal.credits();
         let arrived = books.delivered.credits;

@@ -1,7 +1,7 @@
 //! The time that a flow would take alone: what its slowdown is measured against.
 
 use clearway_proto::Framing;
-use clearway_topology::{PortId, Topology};
+use clearway_topology::{PortId, SendingTime, Topology};
 use clearway_units::{Bytes, Span};
 
 /// The time from the application's call until the last of `bytes` arrives, sent back to back through the idle network:
@@ -12,14 +12,15 @@ pub fn ideal_fct(topology: &Topology, path: &[PortId], framing: Framing, bytes: 
     let last = Bytes::new(framing.wire((bytes - before * full) as u32) as u64);
     let frame = Bytes::new(framing.wire_max() as u64);
     // When the last full frame, and then the last frame, has left each port.
+    let (mut full_time, mut last_time) = (SendingTime::of(frame), SendingTime::of(last));
     let (mut ahead, mut slowest, mut done) = (Span::ZERO, Span::ZERO, Span::ZERO);
     for port in path {
         let port = topology.port(*port);
-        let time = port.rate.time_to_send(frame);
+        let time = full_time.at(port.rate);
         slowest = slowest.max(time);
         let train = slowest.saturating_mul(before.saturating_sub(1));
         let gone = if before > 0 { (ahead + time).saturating_add(train) } else { Span::ZERO };
-        done = done.max(gone).saturating_add(port.rate.time_to_send(last) + port.delay);
+        done = done.max(gone).saturating_add(last_time.at(port.rate) + port.delay);
         // Only the first full frame's way adds up; the others follow at the pace of the slowest port.
         ahead += time + port.delay;
     }

@@ -35,11 +35,10 @@ impl Simulation {
         let key = self.router.key(live.name.traffic, live.name.number);
         let (src, dst) = (live.src.node(), live.dst.node());
         let hosts = [src, dst].map(|host| self.nets.part_of(host));
-        let mut ports = Vec::new();
         let mut route = |old: Route, from, to| {
-            let set = self.router.find(&self.model.topology, from, to, key, &mut ports);
-            let is_new = *self.nets.paths().all(old) != ports[..];
-            if is_new { self.nets.add_path(&ports, set.hops, set.count) } else { old }
+            let (ports, set) = self.router.find(&self.model.topology, from, to, key);
+            let is_new = self.nets.paths().all(old) != ports;
+            if is_new { self.nets.add_path(ports, set.hops, set.count) } else { old }
         };
         if let Some(sending) = self.regions[hosts[0]].hosts.senders.get_mut(slot) {
             sending.end.route = route(sending.end.route, src, dst);

@@ -13,6 +13,8 @@ pub struct Router {
     intact: Routes,
     seed: u64,
     policy: Policy,
+    /// The ports that were found last.
+    found: Vec<PortId>,
 }
 
 impl Router {
@@ -23,6 +25,7 @@ impl Router {
             intact: Routes::new(Policy::SymmetricEcmp),
             seed: model.seed,
             policy: model.routing,
+            found: Vec::new(),
         }
     }
 
@@ -46,19 +49,14 @@ impl Router {
     }
 
     /// The paths from one host to another as they are now; or, while there are none, as they would be with all links
-    /// up. Their ports are left in `ports`.
-    pub fn find(
-        &mut self,
-        topology: &Topology,
-        from: NodeId,
-        to: NodeId,
-        key: u64,
-        ports: &mut Vec<PortId>,
-    ) -> PathSet {
-        self.routes
-            .paths(topology, from, to, key, ports)
-            .or_else(|_| self.intact.paths(topology, from, to, key, ports))
-            .expect("a topology is connected")
+    /// up. Their ports stand one path after the other.
+    pub fn find(&mut self, topology: &Topology, from: NodeId, to: NodeId, key: u64) -> (&[PortId], PathSet) {
+        let Router { routes, intact, found, .. } = self;
+        let set = routes
+            .paths(topology, from, to, key, found)
+            .or_else(|_| intact.paths(topology, from, to, key, found))
+            .expect("a topology is connected");
+        (found, set)
     }
 }
 

@@ -90,6 +90,7 @@ impl Distances {
         self.find_twins(topology);
     }
 
+    #[inline]
     pub(super) fn is_up(&self, port: PortId) -> bool {
         !self.down.get(port.index()).copied().unwrap_or(false)
     }
@@ -101,8 +102,9 @@ impl Distances {
     }
 
     /// Returns true if packets may be routed over a port.
+    #[inline]
     fn usable(&self, port: PortId) -> bool {
-        self.is_up(port) && (!self.both_ways || self.is_up(port.reverse()))
+        self.down.is_empty() || self.is_up(port) && (!self.both_ways || self.is_up(port.reverse()))
     }
 
     /// Makes `dst` the destination of which `next_hops` and `hops_from_host` tell, and computes the distances to all of
@@ -164,6 +166,9 @@ impl Distances {
     /// Returns the hops from a switch to the destination, over the nearest of its switches, or [`UNREACHED`].
     #[inline]
     fn hops_from_switch(&self, switch: Place) -> u16 {
+        if let [target] = self.targets[..] {
+            return self.hops_between(switch, target).saturating_add(1);
+        }
         let hops = self.targets.iter().map(|&target| self.hops_between(switch, target));
         hops.min().unwrap_or(UNREACHED).saturating_add(1)
     }

@@ -124,9 +124,7 @@ impl Simulation {
         }
         let Some(record) = self.journal.get(RecordId::from_index(row as usize)) else { return Vec::new() };
         let key = self.router.key(record.traffic, record.number);
-        let mut ports = Vec::new();
-        self.router.find(&self.model.topology, record.src, record.dst, key, &mut ports);
-        once_each(&ports)
+        once_each(self.router.find(&self.model.topology, record.src, record.dst, key).0)
     }
 
     /// The flow that carries, or carried last, the message of a row.
