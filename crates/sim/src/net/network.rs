@@ -342,6 +342,9 @@ impl Network {
                 None => return Next::Rest,
             }
         };
+        if out.waiting == 0 {
+            return Next::Pull(class);
+        }
         let queue = self.queues.nth_mut(out.queues, class.index());
         let Some(id) = queue.queue.pop(&self.slab, now) else { return Next::Pull(class) };
         out.waiting -= 1;
