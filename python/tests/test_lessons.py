@@ -131,11 +131,11 @@ def test_pfc() -> None:
 
 def test_ec4() -> None:
     other = {"traffic.credits.transport": '{ name = "expresspass" }'}
-    shares = [
-        gbps(of, kind, 5e-3, 10e-3) for of in (run("ec4"), run("ec4", set=other)) for kind in ("credits", "windows")
-    ]
+    sides = (run("ec4"), run("ec4", set=other))
+    shares = [gbps(of, kind, 5e-3, 10e-3) for of in sides for kind in ("credits", "windows")]
     assert shares == pytest.approx([6.0, 3.5, 8.9, 0.1], abs=0.06)
-    assert queue(run("ec4"), 3e-3) == pytest.approx(132_000, abs=1_000)
+    assert [queue(of, 3e-3) for of in sides] == pytest.approx([132_000, 257_000], abs=1_000)
+    assert queue(sides[1], 9e-3) > queue(sides[1], 5e-3) > queue(sides[1], 3e-3), "the queue on the right grows"
 
 
 def test_pac() -> None:

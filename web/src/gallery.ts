@@ -42,14 +42,13 @@ function scene(name: string, text: string): Scene {
   const files: Record<string, StartFile> = {};
   const folder = name.startsWith("lessons/") ? "../networks" : "networks";
   for (const [path, content] of Object.entries(networks)) files[`${folder}/${path.split("/").pop()!}`] = content;
-  const [left, right] = transportsOf(text);
-  const side = (transport: string | null): StartSide => ({ text, transport, set: [], expected: null });
+  const side = (compared: Compared): StartSide => ({ text, ...compared, expected: null });
   return {
     name,
     title: name.replace("lessons/", "lesson: "),
     about: aboutOf(text),
     files,
-    sides: right === undefined ? [side(left ?? null)] : [side(left ?? null), side(right)],
+    sides: comparedBy(text).map(side),
   };
 }
 
@@ -57,10 +56,19 @@ function nameOf(path: string): string {
   return path.split("/").pop()!.replace(/\.toml$/, "");
 }
 
-/** The transports that a scenario's own comment compares, at most two. */
-export function transportsOf(text: string): string[] {
-  const found = /^#.*--transports\s+([\w,-]+)/m.exec(text);
-  return found ? found[1]!.split(",").slice(0, 2) : [];
+/** What tells the two sides of a scenario apart. */
+type Compared = Pick<StartSide, "transport" | "set">;
+
+/**
+ * What the commands in a scenario's own comment compare: two transports of all traffic (`--transports A,B`), or the
+ * scenario as it is and with another transport of a traffic entry (`--set traffic.NAME.transport='...'`).
+ */
+export function comparedBy(text: string): Compared[] {
+  const own: Compared = { transport: null, set: [] };
+  const all = /^#.*--transports\s+([\w,-]+)/m.exec(text);
+  if (all) return all[1]!.split(",").slice(0, 2).map((transport) => ({ ...own, transport }));
+  const entry = /^#.*--set (traffic\.[\w-]+\.transport)=(?:'([^']*)'|([\w-]+))/m.exec(text);
+  return entry ? [own, { ...own, set: [[entry[1]!, entry[2] ?? entry[3]!]] }] : [own];
 }
 
 /** The comment at the head of a scenario, up to its first command. */
