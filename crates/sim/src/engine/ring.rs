@@ -69,6 +69,13 @@ impl Chunks {
         (free, numbers.map(|number| &self.chunks[number].0))
     }
 
+    /// The events of a bucket, the newest one first, if they lie in one chunk.
+    #[inline]
+    pub fn lone(&self, bucket: Bucket) -> Option<&[Event]> {
+        let (number, free) = bucket.parts();
+        (self.older[number] == 0).then(|| &self.chunks[number].0[free..])
+    }
+
     /// Shows the events of a bucket, the newest one first: faster than [`Chunks::iter`].
     #[inline]
     pub fn each(&self, bucket: Bucket, mut see: impl FnMut(&Event)) {

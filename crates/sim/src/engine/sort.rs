@@ -8,6 +8,9 @@ const FEW: usize = 4;
 
 const _: () = assert!(FEW * CHUNK == 1 << Event::SHORT_KEY_CLEAR, "a short key has room for the place");
 
+/// The most events for which such counting does not pay.
+const LONE: usize = 3;
+
 /// A number for each event of a chunk.
 type Lanes = [i32; CHUNK];
 
@@ -42,6 +45,13 @@ impl Sorter {
     /// Moves the events of a bucket in their order to `sorted`, in place of what is there.
     #[inline]
     pub fn sort(&mut self, chunks: &mut Chunks, bucket: &mut Bucket, sorted: &mut Vec<Event>) {
+        if let Some(events) = chunks.lone(*bucket).filter(|events| events.len() <= LONE) {
+            sorted.clear();
+            // The oldest one stands last.
+            sorted.extend(events.iter().rev());
+            sorted.sort_by_key(Event::key);
+            return chunks.clear(bucket);
+        }
         let (free, mut full) = chunks.of(*bucket);
         let mut used = 0;
         if let Some(entity_end) = self.entity_end {
