@@ -29,9 +29,7 @@ pub trait Transport {
     const CHECKED: Checked;
     /// Named sets of parameters.
     const PROFILES: &'static [Profile] = &[];
-    /// True if senders count the notifications of congestion that they receive ([`Stats::notifications`]).
-    ///
-    /// [`Stats::notifications`]: crate::Stats::notifications
+    /// True if senders count the notifications of congestion that they receive ([`Rare::notifications`](crate::Rare::notifications)).
     const COUNTS_CNPS: bool = false;
     /// The headers that packets carry on the wire.
     const FAMILY: Family = Family::Tcp;
