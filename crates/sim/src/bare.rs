@@ -40,7 +40,7 @@ impl Bare {
             delay: port.delay,
         });
         let mut bare = Bare {
-            agenda: Agenda::new(topology.ports().len(), topology.hosts(), horizon(model)),
+            agenda: Agenda::new(topology.ports().len(), topology.hosts(), horizon(model, |_| true)),
             slab: Slab::default(),
             ports: ports.collect(),
             paths: Paths::default(),

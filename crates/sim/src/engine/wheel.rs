@@ -55,6 +55,9 @@ pub struct Wheel {
 struct Far(Event, u64);
 
 impl Wheel {
+    /// The number of near buckets, which together span the horizon.
+    pub const NEAR: usize = NEAR;
+
     /// An empty wheel for events of so many entities, most of which lie at most `horizon` ahead. The horizon changes speed,
     /// never order.
     pub fn new(horizon: Span, entities: usize) -> Wheel {
