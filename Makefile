@@ -83,8 +83,10 @@ $(BENCH): $(call profile,bench)
 target/pgo/bench.profdata: $(RUST) tools/pgo tools/train.py
 	PYTHON="$(PYTHON)" tools/pgo bench
 
-target/pgo/package.profdata: .venv/.dependencies $(RUST) tools/pgo tools/train.py
-	tools/pgo package
+target/pgo/package.profdata target/pgo/wheel.profdata: .venv/.dependencies $(RUST) tools/pgo tools/train.py
+	tools/pgo $(basename $(@F))
+
+target/pgo/wheel.profdata: .venv/.wheel
 
 bench: $(BENCH) ## Measures speed, instructions and memory (minutes), and writes out/bench.json.
 	@$(PYTHON) tools/bench measure --program $(BENCH) --json out/bench.json
@@ -137,9 +139,9 @@ bpf: ## Compiles the BPF programs of the Linux datapath (needs clang 14); the ob
 # Zig links against glibc 2.28 on any machine; that is Debian 10, RHEL 8 and later. Symbols differ between targets, so the
 # profile guides the wheel for this machine's own one, and the other is a plain build.
 WHEEL := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
-wheel: web .venv/.dependencies .venv/.wheel $(call profile,package) ## Builds the wheels (manylinux_2_28, x86-64 and aarch64) into dist/ and checks that they install and run without a toolchain.
+wheel: web .venv/.dependencies .venv/.wheel $(call profile,wheel) ## Builds the wheels (manylinux_2_28, x86-64 and aarch64) into dist/ and checks that they install and run without a toolchain.
 	rm -rf dist
-	$(foreach target,$(WHEEL),$(if $(filter $(HOST),$(target)),$(call guide,package)) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_28 --target $(target) --out dist &&) tools/check-wheel dist $(if $(GUIDED),guided)
+	$(foreach target,$(WHEEL),$(if $(filter $(HOST),$(target)),$(call guide,wheel)) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux_2_28 --target $(target) --out dist &&) tools/check-wheel dist $(if $(GUIDED),guided)
 
 .venv/.wheel: .venv/.dependencies
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ziglang==$(ZIG)
