@@ -78,6 +78,10 @@ def test_a_sweep_on_a_cluster_gives_the_same_bytes_though_a_worker_is_killed(clu
 
 @pytest.mark.filterwarnings("default")
 def test_an_error_on_a_cluster_is_that_of_its_point(cluster: Any) -> None:
+    # A worker that an earlier test killed may have yet to come back.
+    deadline = time.monotonic() + 60
+    while len(cluster.scheduler.workers) < 3 and time.monotonic() < deadline:
+        time.sleep(0.1)
     workers = connect(address(cluster))
     assert workers.count == 3
     done = {one.task.name: one for one in workers.run([Task("good", abs, (-1,)), Task("bad", int, ("x",))])}
