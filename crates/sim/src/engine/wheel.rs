@@ -94,6 +94,21 @@ impl Wheel {
         self.current[self.next..].iter().chain(buckets.flat_map(|bucket| self.chunks.iter(bucket))).chain(far)
     }
 
+    /// Shows the pending events up to and at `until`, and perhaps later ones, in no meaningful order: a short look ahead
+    /// costs little, however many events are pending.
+    #[inline]
+    pub fn each_until(&self, until: Time, mut see: impl FnMut(&Event)) {
+        let end = (until.as_ps() >> self.shift) + 1;
+        self.current[self.next..].iter().for_each(&mut see);
+        let (from, near_end) = (self.cursor + 1, self.near_end);
+        self.near.each_before(from, end.min(near_end), |bucket| self.chunks.each(bucket, &mut see));
+        let wide_end = end.min(self.wide_end()).div_ceil(1 << SPAN);
+        self.wide.each_before(near_end >> SPAN, wide_end, |bucket| self.chunks.each(bucket, &mut see));
+        if end > self.wide_end() {
+            self.far.iter().for_each(|far| see(&far.0));
+        }
+    }
+
     #[inline]
     fn bucket(&self, event: &Event) -> u64 {
         event.at().as_ps() >> self.shift

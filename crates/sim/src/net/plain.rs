@@ -8,8 +8,9 @@
 
 use super::admission::{Admission, Length};
 use super::port::Sent;
-use clearway_proto::Packet;
+use super::queued::{Marks, QueuedPacket};
 use clearway_proto::port::MarkAt;
+use clearway_proto::{Kind, Packet};
 use clearway_units::Time;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -35,7 +36,8 @@ struct Frame {
     start: Time,
     wire: u32,
     payload: u16,
-    is_credit: bool,
+    kind: Kind,
+    marks: Marks,
 }
 
 const _: () = assert!(size_of::<Frame>() == 16, "four frames shall fit into a cache line");
@@ -63,14 +65,31 @@ impl PlainQueue {
         self.bytes += wire;
         self.bytes_max = self.bytes_max.max(self.bytes);
         self.area += u128::from(wire) * u128::from((start - now).as_ps());
-        let (payload, is_credit) = (packet.payload() as u16, packet.is_credit());
-        self.frames.push_back(Frame { start, wire: packet.wire, payload, is_credit });
+        let (payload, kind, marks) = (packet.payload() as u16, packet.kind(), Marks::of(packet.flags));
+        self.frames.push_back(Frame { start, wire: packet.wire, payload, kind, marks });
         true
     }
 
     /// The frames that wait after all that happens at `now`, the last one first.
     fn frames_waiting(&self, now: Time) -> impl Iterator<Item = &Frame> {
         self.frames.iter().rev().take_while(move |frame| frame.start > now)
+    }
+
+    /// The place among `frames` of the first one that waits after all that happens at `now`.
+    fn first_waiting(&self, now: Time) -> usize {
+        self.frames.partition_point(|frame| frame.start <= now)
+    }
+
+    /// The time at which the first frame that waits goes on the link.
+    #[inline]
+    pub fn next_start(&self, now: Time) -> Option<Time> {
+        self.frames.get(self.first_waiting(now)).map(|frame| frame.start)
+    }
+
+    /// The packets that wait, the first one first.
+    pub fn shown(&self, now: Time) -> impl Iterator<Item = QueuedPacket> {
+        let waiting = self.frames.range(self.first_waiting(now)..);
+        waiting.map(|&Frame { wire, kind, marks, .. }| QueuedPacket { kind, wire, marks })
     }
 
     /// What waits, as it is counted once it is sent.
@@ -81,7 +100,7 @@ impl PlainQueue {
             sum.packets += 1;
             sum.bytes += u64::from(frame.wire);
             sum.payload += u64::from(frame.payload);
-            sum.credits += u64::from(frame.is_credit);
+            sum.credits += u64::from(frame.kind == Kind::Credit);
         }
         sum
     }
