@@ -2,7 +2,7 @@
 //!
 //! All numbers are little-endian, and every column starts at a multiple of eight bytes.
 
-use clearway_sim::{FlowView, FrameKind, InFlight, Packets, Progress, Simulation};
+use clearway_sim::{FlowView, FrameKind, InFlight, Marks, Packets, Progress, Simulation};
 use clearway_topology::PortId;
 use clearway_units::Time;
 
@@ -37,6 +37,8 @@ pub struct Camera {
     /// The ports at which packets wait.
     waiting: Vec<PortId>,
     flows: Vec<Flow>,
+    /// The rows of the flows with their places in the list, in the order of the rows.
+    order: Vec<(u32, u32)>,
     /// The length of the last frame.
     length: usize,
 }
@@ -56,7 +58,10 @@ impl Camera {
     pub fn take(&mut self, run: u32, simulation: &mut Simulation, parts: Parts) -> Vec<u8> {
         self.flows.clear();
         simulation.flows(|view| self.flows.extend(Flow::new(&view)));
-        self.flows.sort_unstable_by_key(|flow| flow.row);
+        // Rows with places are sorted in place of flows, which are larger.
+        self.order.clear();
+        self.order.extend(self.flows.iter().zip(0u32..).map(|(flow, place)| (flow.row, place)));
+        self.order.sort_unstable();
         self.packets.clear();
         if parts.packets {
             simulation.look_at_links(&mut self.packets);
@@ -75,7 +80,7 @@ impl Camera {
         }
         out.in_flight(&self.packets.in_flight);
         out.queued(simulation, if queued > 0 { &self.waiting } else { &[] }, queued);
-        out.flows(&self.flows);
+        out.flows(&self.flows, &self.order);
         self.length = out.0.len();
 
         let ended = if simulation.ended().is_some() { ENDED } else { 0 };
@@ -149,20 +154,21 @@ impl Bytes {
         let mut table = self.table(ports, [4, 4, 8, 8, 8, 4, 4, 4, 4, 4, 1]);
         let [queues, credit_queues] = [(); 2].map(|()| table.column::<4>());
         let [sent_bytes, sent_data_bytes, sent_credits] = [(); 3].map(|()| table.column::<8>());
-        let [marks, drops, credit_drops, pauses, cnps] = [(); 5].map(|()| table.column::<4>());
+        let [ecn_marks, drops, credit_drops, pauses, cnps] = [(); 5].map(|()| table.column::<4>());
         let states = table.column::<1>();
         // Counts stay at the largest number of 32 bits once they reach it.
         let count = |number: u64| (number.min(u64::from(u32::MAX)) as u32).to_le_bytes();
         let real = |number: u64| (number as f64).to_le_bytes();
         let mut queued = 0;
         waiting.clear();
-        for (row, view) in simulation.ports().enumerate().take(ports) {
+        for row in 0..ports {
+            let view = simulation.port(PortId(row as u32));
             queues[row] = count(view.queue_bytes);
             credit_queues[row] = count(view.credit_queue_bytes);
             sent_bytes[row] = real(view.sent_bytes);
             sent_data_bytes[row] = real(view.sent_data_bytes);
             sent_credits[row] = real(view.sent_credits);
-            marks[row] = count(view.marks);
+            ecn_marks[row] = count(view.marks);
             drops[row] = count(view.losses());
             credit_drops[row] = count(view.credit_drops());
             pauses[row] = count(view.pauses_sent);
@@ -189,7 +195,7 @@ impl Bytes {
             flows[row] = packet.flow.unwrap_or(NO_FLOW).to_le_bytes();
             wires[row] = packet.wire.to_le_bytes();
             kinds[row] = [packet.kind.index()];
-            flags[row] = [packet.marks.bits()];
+            flags[row] = [marks(packet.marks)];
             starts[row] = real(start);
             arrivals[row] = real(arrives);
         }
@@ -207,18 +213,19 @@ impl Bytes {
                     *of = port.0.to_le_bytes();
                     *wire = packet.wire.to_le_bytes();
                     *kind = [FrameKind::Packet(packet.kind).index()];
-                    *flags = [packet.marks.bits()];
+                    *flags = [marks(packet.marks)];
                 }
             });
         }
     }
 
-    /// Adds the flows.
-    fn flows(&mut self, flows: &[Flow]) {
+    /// Adds the flows in an order.
+    fn flows(&mut self, flows: &[Flow], order: &[(u32, u32)]) {
         let mut table = self.table(flows.len(), [4, 8, 8, 8, 8, 8]);
         let rows = table.column::<4>();
         let [sizes, delivered, windows, rates, srtts] = [(); 5].map(|()| table.column::<8>());
-        for (row, flow) in flows.iter().enumerate() {
+        for (row, &(_, place)) in order.iter().enumerate() {
+            let flow = &flows[place as usize];
             rows[row] = flow.row.to_le_bytes();
             sizes[row] = flow.size.to_le_bytes();
             delivered[row] = flow.delivered.to_le_bytes();
@@ -227,6 +234,11 @@ impl Bytes {
             srtts[row] = flow.srtt.to_le_bytes();
         }
     }
+}
+
+/// The marks of a packet as bits.
+fn marks(marks: Marks) -> u8 {
+    u8::from(marks.is_marked()) | u8::from(marks.is_retransmission()) << 1
 }
 
 /// Bits, the first of which counts 1.

@@ -13,7 +13,7 @@ use clearway_proto::port::MarkAt;
 use clearway_proto::{Kind, Packet};
 use clearway_units::Time;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use std::collections::{VecDeque, vec_deque};
 
 /// The queue of a plain port.
 #[derive(Serialize, Deserialize)]
@@ -70,44 +70,46 @@ impl PlainQueue {
         true
     }
 
-    /// The frames that wait after all that happens at `now`, the last one first.
-    fn frames_waiting(&self, now: Time) -> impl Iterator<Item = &Frame> {
-        self.frames.iter().rev().take_while(move |frame| frame.start > now)
-    }
-
-    /// The place among `frames` of the first one that waits after all that happens at `now`.
-    fn first_waiting(&self, now: Time) -> usize {
-        self.frames.partition_point(|frame| frame.start <= now)
+    /// The frames that wait after all that happens at `now`, the first one first.
+    #[inline]
+    fn frames_waiting(&self, now: Time) -> vec_deque::Iter<'_, Frame> {
+        let started = |frame: &&Frame| frame.start <= now;
+        // Few frames have started since the last arrival, or all have, be it long ago.
+        let gone = match self.frames.back() {
+            Some(last) if !started(&last) => self.frames.iter().take_while(started).count(),
+            _ => self.frames.len(),
+        };
+        self.frames.range(gone..)
     }
 
     /// The time at which the first frame that waits goes on the link.
     #[inline]
     pub fn next_start(&self, now: Time) -> Option<Time> {
-        self.frames.get(self.first_waiting(now)).map(|frame| frame.start)
+        self.frames_waiting(now).next().map(|frame| frame.start)
     }
 
     /// The packets that wait, the first one first.
+    #[inline]
     pub fn shown(&self, now: Time) -> impl Iterator<Item = QueuedPacket> {
-        let waiting = self.frames.range(self.first_waiting(now)..);
-        waiting.map(|&Frame { wire, kind, marks, .. }| QueuedPacket { kind, wire, marks })
+        self.frames_waiting(now).map(|&Frame { wire, kind, marks, .. }| QueuedPacket { kind, wire, marks })
     }
 
     /// What waits, as it is counted once it is sent.
     #[inline]
     pub fn waiting(&self, now: Time) -> Sent {
         let mut sum = Sent::default();
-        for frame in self.frames_waiting(now) {
+        self.frames_waiting(now).for_each(|frame| {
             sum.packets += 1;
             sum.bytes += u64::from(frame.wire);
             sum.payload += u64::from(frame.payload);
             sum.credits += u64::from(frame.kind == Kind::Credit);
-        }
+        });
         sum
     }
 
     /// The number of packets that wait.
     pub fn packets(&self, now: Time) -> u64 {
-        self.frames_waiting(now).count() as u64
+        self.frames_waiting(now).len() as u64
     }
 
     /// The bytes on the wire that wait.

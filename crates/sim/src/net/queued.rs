@@ -8,28 +8,25 @@ use serde::{Deserialize, Serialize};
 pub struct Marks(u8);
 
 impl Marks {
+    /// The flags that are marks, all among the lowest eight.
+    const SEEN: Flags = Flags::ECN_CE.with(Flags::RETRANSMIT);
+
     /// The marks among the flags of a packet.
     #[inline]
     pub fn of(flags: Flags) -> Marks {
-        Marks(u8::from(flags.has(Flags::ECN_CE)) | u8::from(flags.has(Flags::RETRANSMIT)) << 1)
+        Marks((flags.bits() & Marks::SEEN.bits()) as u8)
     }
 
     /// True if the packet carries an ECN mark.
     #[inline]
     pub fn is_marked(self) -> bool {
-        self.0 & 1 != 0
+        u16::from(self.0) & Flags::ECN_CE.bits() != 0
     }
 
     /// True if the packet is data that was sent before.
     #[inline]
     pub fn is_retransmission(self) -> bool {
-        self.0 & 2 != 0
-    }
-
-    /// The marks as bits: 1 for an ECN mark, 2 for data that was sent before.
-    #[inline]
-    pub fn bits(self) -> u8 {
-        self.0
+        u16::from(self.0) & Flags::RETRANSMIT.bits() != 0
     }
 }
 
