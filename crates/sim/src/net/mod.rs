@@ -56,5 +56,5 @@ pub use network::{Network, Next};
 pub use networks::Networks;
 pub use paths::{Paths, Route, Way};
 pub use queued::{Marks, QueuedPacket};
-pub use shown::{Launched, Room, Waiting};
+pub use shown::{Launched, Waiting};
 pub use slab::{Addition, Parcel, Slab};

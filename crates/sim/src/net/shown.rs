@@ -9,22 +9,11 @@ use super::port::{Port, Sent};
 use super::queue::Queue;
 use super::queued::{Marks, QueuedPacket};
 use super::slab::Parcel;
-use crate::engine::{Event, EventKind, prefetch_lines};
+use crate::engine::EventKind;
 use crate::ids::{ClassId, Id};
 use clearway_proto::port::pfc::PAUSE_WIRE;
 use clearway_topology::PortId;
 use clearway_units::{Span, Time};
-
-/// The packets that are fetched ahead while those before them are shown.
-const FETCHED: usize = 8;
-
-/// The room that a look at links needs, kept so that the next look allocates nothing.
-#[derive(Clone, Default, Debug)]
-pub struct Room {
-    /// For each port, the time at which the last frame that it has begun to send will have arrived.
-    last: Vec<Time>,
-    events: Vec<Event>,
-}
 
 /// A frame that left a port, or whose turn there is known: it goes on the link at `start`, and its last bit reaches the
 /// next node at `arrives`.
@@ -160,39 +149,20 @@ impl Network {
     }
 
     /// Shows the frames that ports gave to their links, or that wait there although their turn is known. Those that arrive
-    /// behind the last arrivals by port are left out, if these are given. `events` is room.
-    fn each_launched<'a>(
-        &'a self,
-        last: Option<&[Time]>,
-        events: &mut Vec<Event>,
-        show: &mut impl FnMut(Launched<'a>),
-    ) {
+    /// behind the last arrivals by port are left out, if these are given.
+    fn each_launched<'a>(&'a self, last: Option<&[Time]>, show: &mut impl FnMut(Launched<'a>)) {
         let latest = last.map_or(Time::MAX, |last| last.iter().copied().max().unwrap_or(Time::ZERO));
         let response = self.memory.control().map_or(Span::ZERO, FlowControl::response);
-        events.clear();
         self.agenda.each_until(latest.saturating_add(response), |event| {
-            let is_meant = || last.is_none_or(|last| event.at() <= last[event.port().index()]);
-            if match event.kind() {
-                EventKind::Arrive(_) => is_meant(),
-                EventKind::Pause(_) => true,
-                _ => false,
-            } {
-                events.push(*event);
+            let (port, at) = (event.port(), event.at());
+            if let Some(id) = event.arriving() {
+                if last.is_none_or(|last| at <= last[port.index()]) {
+                    show(self.launched_at(port, at, Some(&self.slab[id])));
+                }
+            } else if matches!(event.kind(), EventKind::Pause(_)) {
+                show(self.launched_at(port, at, None));
             }
         });
-        for (place, &event) in events.iter().enumerate() {
-            // A packet lies anywhere in memory, so those that follow are fetched meanwhile.
-            if let Some(id) = events.get(place + FETCHED).and_then(Event::arriving) {
-                prefetch_lines(self.slab.address(id), 1);
-            }
-            show(self.launched_by(event));
-        }
-    }
-
-    /// The frame whose last bit arrives, or which a port obeys, in an event.
-    #[inline]
-    fn launched_by(&self, event: Event) -> Launched<'_> {
-        self.launched_at(event.port(), event.at(), event.arriving().map(|id| &self.slab[id]))
     }
 
     /// The frames that other parts of the network sent here and that this one has yet to take in.
@@ -225,23 +195,22 @@ impl Network {
 impl Networks {
     /// Shows the frames on all links, those included that wait at a plain port, whose start lies in the future. A pause
     /// frame stays until the other end has obeyed it. They come in no meaningful order.
-    pub fn each_launched<'a>(&'a self, room: &mut Room, mut show: impl FnMut(Launched<'a>)) {
+    pub fn each_launched<'a>(&'a self, mut show: impl FnMut(Launched<'a>)) {
         for net in self.iter() {
-            net.each_launched(None, &mut room.events, &mut show);
+            net.each_launched(None, &mut show);
             net.handed_over().for_each(&mut show);
         }
     }
 
-    /// As [`Networks::each_launched`], but shows only few of those that wait.
-    pub fn each_on_links<'a>(&'a self, room: &mut Room, mut show: impl FnMut(Launched<'a>)) {
-        let Room { last, events } = room;
+    /// As [`Networks::each_launched`], but shows only few of those that wait. `last` is room for a time for each port.
+    pub fn each_on_links<'a>(&'a self, last: &mut Vec<Time>, mut show: impl FnMut(Launched<'a>)) {
         last.clear();
         last.extend(self.ports().map(|port| {
             let net = self.of(port);
             net.last_arrival(&net.ports[port])
         }));
         for net in self.iter() {
-            net.each_launched(Some(last), events, &mut show);
+            net.each_launched(Some(last), &mut show);
             net.handed_over().for_each(&mut show);
         }
     }

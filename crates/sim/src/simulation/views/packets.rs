@@ -3,7 +3,7 @@
 use super::super::run::Simulation;
 use super::unheard::Unheard;
 use crate::ids::{Id, IdVec};
-use crate::net::{Launched, Marks, Parcel, QueuedPacket, Room};
+use crate::net::{Launched, Marks, Parcel, QueuedPacket};
 use clearway_proto::{Flags, Kind};
 use clearway_topology::PortId;
 use clearway_units::Time;
@@ -82,7 +82,8 @@ pub struct Packets {
     waiting: IdVec<PortId, Vec<(Time, PacketView)>>,
     /// The rows of the messages that flows carry, by the place of the flow.
     rows: Vec<Option<u32>>,
-    room: Room,
+    /// For each port, the time at which the last frame that it has begun to send will have arrived.
+    last: Vec<Time>,
 }
 
 impl Packets {
@@ -97,10 +98,10 @@ impl Simulation {
     /// Fills `packets` with the frames on all links. No packets that wait are among them.
     pub fn look_at_links(&self, packets: &mut Packets) {
         packets.clear();
-        let Packets { in_flight, rows, room, .. } = packets;
+        let Packets { in_flight, rows, last, .. } = packets;
         self.fill_rows(rows);
         let now = self.nets.now();
-        self.nets.each_on_links(room, |launched| {
+        self.nets.each_on_links(last, |launched| {
             if launched.start <= now {
                 in_flight.push(on_link(rows, &launched));
             }
@@ -117,13 +118,13 @@ impl Simulation {
     /// Fills `packets` with the frames on all links and the packets in all queues.
     pub fn look_at_packets(&self, packets: &mut Packets) {
         packets.clear();
-        let Packets { in_flight, queued, waiting, rows, room } = packets;
+        let Packets { in_flight, queued, waiting, rows, .. } = packets;
         self.fill_rows(rows);
         if let Some(last) = self.nets.ports().last() {
             waiting.cover(last, Vec::new());
         }
         let now = self.nets.now();
-        self.nets.each_launched(room, |launched| {
+        self.nets.each_launched(|launched| {
             let Launched { port, parcel, wire, start, .. } = launched;
             if start > now {
                 waiting[port].push((start, seen(rows, port, parcel, wire)));
