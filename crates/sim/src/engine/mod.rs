@@ -10,4 +10,3 @@ mod wheel;
 pub use agenda::Agenda;
 pub use event::{ENTITIES_MAX, Event, EventKind};
 pub use prefetch::{AHEAD, exceeds_cache, prefetch, prefetch_lines};
-pub use wheel::Wheel;
