@@ -50,6 +50,20 @@ export function unsigned(number) {
   return [...bytes, left];
 }
 
+/** Goes over the operands of an instruction of the group 0xfd, which works on vectors: places in memory, lanes, constants. */
+function vectorOperands(reader) {
+  const code = reader.unsigned();
+  const isMemory = code <= 11 || (code >= 84 && code <= 93);
+  if (isMemory) {
+    reader.skip(2);
+  }
+  if (code === 12 || code === 13) {
+    reader.bytes(16);
+  } else if ((code >= 21 && code <= 34) || (code >= 84 && code <= 91)) {
+    reader.bytes(1);
+  }
+}
+
 /** The numbers in LEB128 that follow an instruction of the group 0xfc. */
 const NUMBERS_OF_BULK = [0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 2, 1, 2, 1, 2, 1, 1, 1];
 
@@ -74,6 +88,8 @@ function operands(reader, code) {
       throw new Error('the engine has an unknown instruction of the group 0xfc');
     }
     reader.skip(numbers);
+  } else if (code === 0xfd) {
+    vectorOperands(reader);
   } else if (!between(0x00, 0x01) && code !== 0x05 && code !== 0x0b && code !== 0x0f && !between(0x1a, 0x1b) && !between(0x45, 0xc4) && code !== 0xd1) {
     throw new Error(`the engine has an unknown instruction, 0x${code.toString(16)}`);
   }
