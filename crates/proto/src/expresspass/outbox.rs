@@ -92,14 +92,8 @@ impl Outbox {
     /// Returns the record of losses, of going back and of data without credits.
     #[inline]
     fn mending(&self) -> &Mending {
-        const NONE: Mending = Mending {
-            high: 0,
-            lost_segments: 0,
-            lost_bytes: 0,
-            low_bytes: 0,
-            low_segments: 0,
-            recover: 0,
-        };
+        const NONE: Mending =
+            Mending { high: 0, lost_segments: 0, lost_bytes: 0, low_bytes: 0, low_segments: 0, recover: 0 };
         self.mending.as_deref().unwrap_or(&NONE)
     }
 

@@ -385,7 +385,9 @@ impl<F: Feedback> CreditReceiver<F> {
     /// Returns the time at which credits without an answer are given up, so that others may take their place: a round
     /// trip after the last one, and some time for queues. If that is too early, a few more credits are sent.
     fn gives_up_at(&self) -> Time {
-        self.budget.as_ref().map_or(Time::MAX, |budget| budget.gives_up_at(self.rtt() + self.settings.base_rtt / 4))
+        self.budget
+            .as_ref()
+            .map_or(Time::MAX, |budget| budget.gives_up_at(self.rtt() + self.settings.base_rtt / 4))
     }
 
     /// Returns the fields that every packet of this receiver has. `echo` is the time at which the answered packet was

@@ -69,7 +69,10 @@ pub struct CreditSender {
     gate: SenderGate,
     outbox: Outbox,
     /// The frames that credits released and that wait for the link, once there were any.
-    #[allow(clippy::box_collection, reason = "a word is enough for the many flows that wait for their first credit")]
+    #[allow(
+        clippy::box_collection,
+        reason = "a word is enough for the many flows that wait for their first credit"
+    )]
     granted: Option<Box<VecDeque<Grant>>>,
     srtt: Span,
     /// The latest send time that a credit has echoed.
@@ -151,7 +154,8 @@ impl CreditSender {
         }
         self.tell_more(cx.now);
         cx.stats.credits_used += 1;
-        let chunk = self.outbox.release(self.settings.framing.payload_max, cx.now).expect("there is a backlog");
+        let chunk =
+            self.outbox.release(self.settings.framing.payload_max, cx.now).expect("there is a backlog");
         self.granted.get_or_insert_with(|| Box::new(VecDeque::with_capacity(1))).push_back(Grant {
             session: self.gate.session(),
             credit: number,
@@ -298,7 +302,9 @@ impl Sender for CreditSender {
 
     fn wants_unscheduled(&self) -> bool {
         // A connection that is being opened sends no data.
-        self.outbox.low_in_flight() < self.settings.config.low_priority && self.outbox.unsent() > 0 && !self.handshake
+        self.outbox.low_in_flight() < self.settings.config.low_priority
+            && self.outbox.unsent() > 0
+            && !self.handshake
     }
 
     fn poll_unscheduled(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {

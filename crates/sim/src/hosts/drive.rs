@@ -273,14 +273,8 @@ impl Receiving {
         net: &mut Network,
         shim: Option<&mut AnyShim>,
     ) -> Standing {
-        let drive = Drive {
-            net,
-            end: &mut self.end,
-            flow: slot,
-            input,
-            timer: EventKind::ReceiverTimer(slot),
-            shim,
-        };
+        let drive =
+            Drive { net, end: &mut self.end, flow: slot, input, timer: EventKind::ReceiverTimer(slot), shim };
         let standing = protocols.visit(self.receiver, drive);
         Standing { has_message: self.messages.has_done(standing.bytes), ..standing }
     }
@@ -289,7 +283,8 @@ impl Receiving {
     pub fn release(&mut self, slot: FlowSlot, packet: Packet, extra: &Extra, net: &mut Network) {
         let way = Paths::choose(self.end.route, &mut self.end.rng);
         self.end.in_network += 1;
-        let (id, port) = net.enter(packet, Addition::New(extra), slot, self.end.classes.of(packet.kind()), way);
+        let (id, port) =
+            net.enter(packet, Addition::New(extra), slot, self.end.classes.of(packet.kind()), way);
         net.send(port, id);
     }
 
