@@ -2,6 +2,7 @@
 
 use super::event::Event;
 use super::ring::{Bucket, CHUNK, Chunks};
+use clearway_units::sort_by_key;
 
 /// The number of chunks whose events are put in order by counting, for each, how many come before it.
 const FEW: usize = 4;
@@ -131,7 +132,7 @@ impl Sorter {
         if self.crowd.len() > last {
             std::mem::swap(sorted, &mut self.crowd);
             sorted.reverse();
-            return sorted.sort_by_key(Event::key);
+            return sort_by_key(sorted, Event::key);
         }
         self.keys.clear();
         let key = |(place, event): (usize, &Event)| event.key() << place_bits | (last - place) as u64;
