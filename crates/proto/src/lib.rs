@@ -30,6 +30,7 @@ mod ranges;
 pub mod rdma;
 mod registry;
 mod rng;
+mod shared;
 mod shelf;
 mod shim;
 pub mod tcp;

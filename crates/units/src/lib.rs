@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod known;
 mod nearest;
 mod rate;
 mod sort;
@@ -27,7 +28,8 @@ mod text;
 mod time;
 
 pub use bytes::Bytes;
+pub use known::{Bounded, Known};
 pub use rate::Rate;
-pub use sort::{sort_by, sort_by_key};
+pub use sort::{map_of, sort_by, sort_by_key};
 pub use text::UnitError;
 pub use time::{Span, Time};

@@ -3,6 +3,7 @@
 //! The law is a pure function of its state and the counts of one update period, as in [`crate::expresspass`].
 
 use crate::expresspass::{Algorithm1, Feedback, PassedFeedback, Period};
+use crate::shared::Shared;
 use clearway_schema::choice;
 use serde::{Deserialize, Serialize};
 
@@ -116,7 +117,7 @@ pub enum Mode {
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Law {
-    constants: Constants,
+    constants: Shared<Constants>,
     /// `omega` in LOW mode.
     omega: f64,
     /// `ECN_alpha`, the moving average of the share of marked packets.
@@ -133,7 +134,7 @@ impl Law {
     pub fn new(constants: Constants) -> Law {
         let high = PassedFeedback::new(constants.expresspass);
         Law {
-            constants,
+            constants: Shared::new(constants),
             omega: constants.expresspass.w_init,
             ecn_alpha: 0.0,
             mode_flag: 0,
@@ -163,7 +164,7 @@ impl Law {
     pub fn step(&mut self, ecn_ratio: Option<f64>, credit_loss: Option<f64>, passed: f64, floor: f64) {
         let before = self.high.rate();
         let mut tmp_rate = before;
-        let Constants { target_ecn_ratio, mode_threshold, .. } = self.constants;
+        let Constants { target_ecn_ratio, mode_threshold, .. } = *self.constants;
         let marked = ecn_ratio.is_some_and(|ratio| ratio > target_ecn_ratio);
         if let Some(ecn_ratio) = ecn_ratio {
             if marked {
@@ -204,7 +205,7 @@ impl Law {
 
     /// Updates the average (lines 6 and 15) and returns the share by which lines 7 and 16 change the rate.
     fn averaged(&mut self, ecn_ratio: f64) -> f64 {
-        let Constants { g, target_ecn_ratio, .. } = self.constants;
+        let Constants { g, target_ecn_ratio, .. } = *self.constants;
         self.ecn_alpha = (1.0 - g) * self.ecn_alpha + g * ecn_ratio;
         (target_ecn_ratio + self.ecn_alpha) / 2.0
     }
@@ -212,7 +213,7 @@ impl Law {
     /// Returns the next rate and `omega` after the credit block (lines 19 to 27).
     fn credit_block(&self, tmp_rate: f64, omega: f64, credit_loss: Option<f64>, marked: bool) -> (f64, f64) {
         let Constants { omega_mid, target_loss, expresspass: Algorithm1 { max_rate, w_min, .. }, .. } =
-            self.constants;
+            *self.constants;
         let may_increase = !marked || self.constants.credit_increase == CreditIncrease::Always;
         match credit_loss {
             None => (tmp_rate, omega),
@@ -244,7 +245,8 @@ impl Law {
 
 impl Feedback for Law {
     fn start(&mut self, wanted: u64) {
-        *self = Law::new(self.constants);
+        (self.omega, self.ecn_alpha) = (self.constants.expresspass.w_init, 0.0);
+        (self.mode, self.mode_flag) = (Mode::Low, 0);
         self.high.start(wanted);
     }
 

@@ -3,6 +3,7 @@
 //! A law is a pure function of its state and the counts of one update period. Rates are real numbers of credits per
 //! second, since the algorithm is stated in real numbers and a flow may get less than one credit a second.
 
+use crate::shared::Shared;
 use clearway_units::{Rate, Span};
 use serde::{Deserialize, Serialize};
 
@@ -132,7 +133,7 @@ impl Algorithm1 {
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FeedbackControl {
-    constants: Algorithm1,
+    constants: Shared<Algorithm1>,
     cur_rate: f64,
     w: f64,
     increased: bool,
@@ -143,7 +144,8 @@ impl FeedbackControl {
     /// Makes the law of a new flow, at the initial rate.
     pub fn new(constants: Algorithm1) -> FeedbackControl {
         let cur_rate = constants.initial_rate(u64::MAX);
-        FeedbackControl { constants, cur_rate, w: constants.w_init, increased: false, matched: false }
+        let w = constants.w_init;
+        FeedbackControl { constants: Shared::new(constants), cur_rate, w, increased: false, matched: false }
     }
 
     /// Makes the law of a new flow, with line 12 read as sec. 4 models it: the loss applies to the rate at which the
@@ -172,7 +174,7 @@ impl FeedbackControl {
     /// Updates the rate as [`FeedbackControl::step`] does, where the lost credits were sent at `sent_rate`. A decrease
     /// never raises the rate.
     fn step_from(&mut self, sent_rate: f64, credit_loss: f64, floor: f64) {
-        let Algorithm1 { max_rate, w_min, w_max, target_loss, .. } = self.constants;
+        let Algorithm1 { max_rate, w_min, w_max, target_loss, .. } = *self.constants;
         if credit_loss <= target_loss {
             if self.increased {
                 self.w = (self.w + w_max) / 2.0;
@@ -190,8 +192,8 @@ impl FeedbackControl {
 
 impl Feedback for FeedbackControl {
     fn start(&mut self, wanted: u64) {
-        *self = FeedbackControl { matched: self.matched, ..FeedbackControl::new(self.constants) };
         self.cur_rate = self.constants.initial_rate(wanted);
+        (self.w, self.increased) = (self.constants.w_init, false);
     }
 
     fn rate(&self) -> f64 {

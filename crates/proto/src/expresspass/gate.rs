@@ -1,6 +1,7 @@
 //! The sender's state machine, which asks for credits, stops them and decides which credit releases data (E17 Fig. 7).
 
-use clearway_units::{Span, Time};
+use crate::shared::Shared;
+use clearway_units::{Known, Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// The state of a sender towards its receiver.
@@ -55,7 +56,7 @@ const BACKOFF_MAX: u32 = 6;
 /// the credits of another session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SenderGate {
-    config: GateConfig,
+    config: Shared<GateConfig>,
     state: State,
     /// The number of the present session.
     session: u32,
@@ -69,13 +70,20 @@ pub struct SenderGate {
     pending: Option<Signal>,
     /// The time of the last stop.
     stopped_at: Time,
+    /// The measurements for the early stop, if there is one.
+    early: Option<Box<Early>>,
+}
+
+/// The measurements from which a sender decides to stop the credits early.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Early {
     /// The time at which the last request left.
     asked_at: Time,
     /// The time from a request to its first credit, for the last request that had one.
-    first_rtt: Option<Span>,
+    first_rtt: Known<Span>,
     /// True if the first credit of the last request is still to come, even if the receiver has accepted the request.
     awaits_first: bool,
-    /// The time of the last comparison of credits with the data left, for the early stop.
+    /// The time of the last comparison of credits with the data left.
     window_start: Time,
     /// The number of credits since that comparison, in every state.
     window_credits: u64,
@@ -85,7 +93,7 @@ impl SenderGate {
     /// Makes a gate in state [`State::Closed`].
     pub fn new(config: GateConfig) -> SenderGate {
         SenderGate {
-            config,
+            config: Shared::new(config),
             state: State::Closed,
             session: 0,
             timer: Time::MAX,
@@ -93,11 +101,15 @@ impl SenderGate {
             answered: false,
             pending: None,
             stopped_at: Time::ZERO,
-            asked_at: Time::ZERO,
-            first_rtt: None,
-            awaits_first: false,
-            window_start: Time::ZERO,
-            window_credits: 0,
+            early: config.early_stop.then(|| {
+                Box::new(Early {
+                    asked_at: Time::ZERO,
+                    first_rtt: Known::NONE,
+                    awaits_first: false,
+                    window_start: Time::ZERO,
+                    window_credits: 0,
+                })
+            }),
         }
     }
 
@@ -151,10 +163,12 @@ impl SenderGate {
     /// Reacts to a credit of `session` while `backlog` frames wait. Returns true if it releases a frame; else it is
     /// wasted.
     pub fn on_credit(&mut self, session: u32, backlog: u64, rtt: Span, now: Time) -> bool {
-        self.window_credits += 1;
-        if session == self.session && std::mem::take(&mut self.awaits_first) {
-            self.first_rtt = Some(now.saturating_since(self.asked_at));
-            self.window_start = now;
+        if let Some(early) = &mut self.early {
+            early.window_credits += 1;
+            if session == self.session && std::mem::take(&mut early.awaits_first) {
+                early.first_rtt = Known::some(now.saturating_since(early.asked_at));
+                early.window_start = now;
+            }
         }
         if session == self.session && self.state == State::RequestSent {
             self.receive(now);
@@ -178,7 +192,7 @@ impl SenderGate {
             (State::Receiving, 0) => self.timer = now.saturating_add(self.config.idle),
             (State::Receiving, left) => {
                 self.timer = self.patience(now);
-                if self.config.early_stop {
+                if self.early.is_some() {
                     self.consider_early_stop(left, now);
                 }
             }
@@ -267,13 +281,14 @@ impl SenderGate {
 
     /// Stops the credits if those of the last round trip cover the `left` frames that wait.
     fn consider_early_stop(&mut self, left: u64, now: Time) {
+        let Some(early) = &mut self.early else { return };
         // A credit of another session may arrive before the first one of this session.
-        let Some(rtt) = self.first_rtt else { return };
-        if now < self.window_start.saturating_add(rtt) {
+        let Some(rtt) = early.first_rtt.get() else { return };
+        if now < early.window_start.saturating_add(rtt) {
             return;
         }
-        let credits = std::mem::take(&mut self.window_credits);
-        self.window_start = now;
+        let credits = std::mem::take(&mut early.window_credits);
+        early.window_start = now;
         if credits >= left {
             self.stop(now);
         }
@@ -282,8 +297,8 @@ impl SenderGate {
     /// Queues a signal and sets the timer for its repetition.
     fn signal(&mut self, signal: Signal, now: Time) {
         self.pending = Some(signal);
-        if signal == Signal::Request {
-            (self.asked_at, self.awaits_first) = (now, true);
+        if let Some(early) = self.early.as_mut().filter(|_| signal == Signal::Request) {
+            (early.asked_at, early.awaits_first) = (now, true);
         }
         self.arm_retry(now);
     }
@@ -296,8 +311,9 @@ impl SenderGate {
     /// Sets the timer for the repetition of the last signal.
     fn arm_retry(&mut self, now: Time) {
         (self.stopped_at, self.answered) = (now, false);
-        let retry = match self.first_rtt {
-            Some(rtt) if self.config.early_stop && self.state == State::StopSent => rtt * 2,
+        let first_rtt = self.early.as_ref().and_then(|early| early.first_rtt.get());
+        let retry = match first_rtt {
+            Some(rtt) if self.state == State::StopSent => rtt * 2,
             _ => self.config.retry,
         };
         let doublings = if self.config.backs_off { self.attempts.min(BACKOFF_MAX) } else { 0 };

@@ -20,13 +20,13 @@ pub struct LossMeter {
     /// The window: bit `i` is 1 if number `next - 1 - i` was echoed, for the `reorder + 1` newest numbers.
     seen: u64,
     /// The number of credits whose fate became known in this period.
-    sent: u64,
+    sent: u32,
     /// The number of lost credits among them.
-    dropped: u64,
+    dropped: u32,
     /// The number of echoes that arrived after their credit counted as lost, and that have not been subtracted.
-    late: u64,
+    late: u32,
     /// The number of echoes in this period.
-    received: u64,
+    received: u32,
 }
 
 /// The counts of a meter since it was last read.
@@ -57,7 +57,7 @@ impl LossMeter {
         if number < self.first {
             return false;
         }
-        self.received += 1;
+        add(&mut self.received, 1);
         if number >= self.next {
             self.advance(number + 1 - self.next);
             self.seen |= 1;
@@ -67,7 +67,7 @@ impl LossMeter {
         if age <= self.reorder as u64 {
             self.seen |= 1 << age;
         } else {
-            self.late += 1;
+            add(&mut self.late, 1);
         }
         true
     }
@@ -77,25 +77,25 @@ impl LossMeter {
         if end > self.next {
             let width = self.reorder as u64 + 1;
             let step = end - self.next;
-            self.sent += step;
-            self.dropped += step + width - (self.seen & low_bits(width)).count_ones() as u64;
+            add(&mut self.sent, step);
+            add(&mut self.dropped, step + width - (self.seen & low_bits(width)).count_ones() as u64);
             (self.next, self.seen) = (end, u64::MAX);
         }
     }
 
     /// Returns the number of echoes since the meter was last read.
     pub fn received(&self) -> u64 {
-        self.received
+        self.received.into()
     }
 
     /// Returns the counts and starts the next period.
     pub fn take(&mut self) -> Reading {
         // Late echoes are subtracted from the losses of this period, and the rest from those of the next.
         let good = self.late.min(self.dropped);
-        let reading = Reading { sent: self.sent, dropped: self.dropped - good, received: self.received };
+        let [sent, dropped, received] = [self.sent, self.dropped - good, self.received].map(u64::from);
         (self.sent, self.dropped, self.received) = (0, 0, 0);
         self.late -= good;
-        reading
+        Reading { sent, dropped, received }
     }
 
     /// Moves the window up by `step` numbers that have not been echoed. As many leave it at the other end.
@@ -103,8 +103,8 @@ impl LossMeter {
     fn advance(&mut self, step: u64) {
         let leaving_seen = if step == 1 { self.seen >> self.reorder & 1 } else { self.seen_among(step) };
         self.next += step;
-        self.sent += step;
-        self.dropped += step - leaving_seen;
+        add(&mut self.sent, step);
+        add(&mut self.dropped, step - leaving_seen);
         self.seen = if step >= 64 { 0 } else { self.seen << step };
     }
 
@@ -116,6 +116,11 @@ impl LossMeter {
         let held = self.seen & low_bits(width);
         (held >> width.saturating_sub(count)).count_ones() as u64
     }
+}
+
+/// Adds to a count of one period, which no run takes to the largest number.
+fn add(count: &mut u32, more: u64) {
+    *count = (u64::from(*count).saturating_add(more)).min(u32::MAX.into()) as u32;
 }
 
 /// Returns a mask of the `count` lowest bits.

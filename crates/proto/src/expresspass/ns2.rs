@@ -1,6 +1,7 @@
 //! The feedback control of the authors' ns-2 code (ns2-xpass), which differs from Algorithm 1 of the paper.
 
 use super::feedback::{Algorithm1, Feedback, Period, Trigger};
+use crate::shared::Shared;
 use serde::{Deserialize, Serialize};
 
 /// The amount by which `w` grows with the second and every further increase in a row.
@@ -13,7 +14,7 @@ pub(super) const W_STEP: f64 = 0.05;
 /// `(1 - cur_rate / max_rate) x target_loss`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Ns2Feedback {
-    constants: Algorithm1,
+    constants: Shared<Algorithm1>,
     cur_rate: f64,
     w: f64,
     increased: bool,
@@ -23,7 +24,8 @@ impl Ns2Feedback {
     /// Makes the law of a new flow, at the initial rate.
     pub fn new(constants: Algorithm1) -> Ns2Feedback {
         let cur_rate = constants.initial_rate(u64::MAX);
-        Ns2Feedback { constants, cur_rate, w: constants.w_init, increased: false }
+        let w = constants.w_init;
+        Ns2Feedback { constants: Shared::new(constants), cur_rate, w, increased: false }
     }
 
     /// Returns the aggressiveness factor `w`.
@@ -44,7 +46,7 @@ impl Feedback for Ns2Feedback {
 
     fn update(&mut self, period: &Period) {
         let Some(credit_loss) = period.loss() else { return };
-        let Algorithm1 { max_rate, w_min, w_max, .. } = self.constants;
+        let Algorithm1 { max_rate, w_min, w_max, .. } = *self.constants;
         let target_loss = (1.0 - self.cur_rate / max_rate) * self.constants.target_loss;
         if credit_loss > target_loss {
             self.cur_rate = (period.receive_rate() * (1.0 + target_loss)).min(self.cur_rate);

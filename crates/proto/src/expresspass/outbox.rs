@@ -65,10 +65,17 @@ pub struct Outbox {
     acked: u64,
     /// The offset of the next new byte to release.
     next: u64,
-    /// One above the highest byte ever released.
-    high: u64,
     /// The number of bytes that the application has written.
     written: u64,
+    /// The record of losses, of going back and of data without credits, of which most flows have none.
+    mending: Option<Box<Mending>>,
+}
+
+/// The record of what is not sent once and with a credit.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Mending {
+    /// One above the highest byte released before the sender went back last.
+    high: u64,
     /// The number of lost frames.
     lost_segments: u64,
     /// The bytes in lost frames.
@@ -82,6 +89,18 @@ pub struct Outbox {
 }
 
 impl Outbox {
+    /// Returns the record of losses, of going back and of data without credits.
+    #[inline]
+    fn mending(&self) -> &Mending {
+        const NONE: Mending =
+            Mending { high: 0, lost_segments: 0, lost_bytes: 0, low_bytes: 0, low_segments: 0, recover: 0 };
+        self.mending.as_deref().unwrap_or(&NONE)
+    }
+
+    fn mending_mut(&mut self) -> &mut Mending {
+        self.mending.get_or_insert_default()
+    }
+
     /// Adds `bytes` to the data to send.
     pub fn write(&mut self, bytes: u64) {
         self.written = self.written.saturating_add(bytes);
@@ -89,7 +108,7 @@ impl Outbox {
 
     /// Takes back the bytes that were never released. Returns the number of bytes that remain in all.
     pub fn truncate(&mut self) -> u64 {
-        self.written = self.high;
+        self.written = self.high();
         self.written
     }
 
@@ -100,18 +119,19 @@ impl Outbox {
 
     /// Returns the offset one above the highest byte ever released.
     pub fn high(&self) -> u64 {
-        self.high
+        self.mending().high.max(self.next)
     }
 
     /// Returns the bytes that wait for credits, including lost ones.
     pub fn backlog(&self) -> u64 {
-        self.written - self.next + self.lost_bytes
+        self.written - self.next + self.mending().lost_bytes
     }
 
     /// Returns the number of frames for which a credit is of use: those that wait, and those in flight without a
     /// credit.
     pub fn backlog_frames(&self, payload_max: u32) -> u64 {
-        (self.written - self.next).div_ceil(payload_max as u64) + self.lost_segments + self.low_segments
+        let again = self.mending().lost_segments + self.mending().low_segments;
+        (self.written - self.next).div_ceil(payload_max as u64) + again
     }
 
     /// Returns the bytes that were never released, or must be released again after going back.
@@ -121,7 +141,7 @@ impl Outbox {
 
     /// Returns the bytes in flight that were sent without a credit.
     pub fn low_in_flight(&self) -> u64 {
-        self.low_bytes
+        self.mending().low_bytes
     }
 
     /// Returns the bytes that are acknowledged without gaps.
@@ -137,18 +157,21 @@ impl Outbox {
     /// Releases the next frame: a lost one first, then a new one, then one in flight without a credit. The credit would
     /// otherwise be wasted, and that frame may well be lost.
     pub fn release(&mut self, payload_max: u32, now: Time) -> Option<Chunk> {
-        if self.lost_segments == 0 && self.unsent() == 0 && self.low_segments > 0 {
+        let Mending { lost_segments, low_segments, .. } = *self.mending();
+        if lost_segments == 0 && self.unsent() == 0 && low_segments > 0 {
             let low = |segment: &Segment| segment.low && segment.fate == Fate::InFlight;
             let first = self.segments.iter().position(low).expect("such segments are counted");
             self.set_fate(first, Fate::Lost);
         }
-        if self.lost_segments > 0 {
+        if self.mending().lost_segments > 0 {
             let lost = self.segments.iter_mut().find(|segment| segment.fate == Fate::Lost);
             let segment = lost.expect("lost segments are counted");
             (segment.fate, segment.sent, segment.low) = (Fate::Released, now, false);
-            self.lost_segments -= 1;
-            self.lost_bytes -= segment.len as u64;
-            return Some(Chunk { seq: segment.seq, len: segment.len, again: true });
+            let Segment { seq, len, .. } = *segment;
+            let mending = self.mending_mut();
+            mending.lost_segments -= 1;
+            mending.lost_bytes -= len as u64;
+            return Some(Chunk { seq, len, again: true });
         }
         self.advance_by(payload_max, Fate::Released, now)
     }
@@ -157,8 +180,9 @@ impl Outbox {
     pub fn send_low(&mut self, payload_max: u32, now: Time) -> Option<Chunk> {
         let chunk = self.advance_by(payload_max, Fate::InFlight, now)?;
         self.segments.back_mut().expect("it was just added").low = true;
-        self.low_bytes += chunk.len as u64;
-        self.low_segments += 1;
+        let mending = self.mending_mut();
+        mending.low_bytes += chunk.len as u64;
+        mending.low_segments += 1;
         Some(chunk)
     }
 
@@ -168,10 +192,9 @@ impl Outbox {
         if len == 0 {
             return None;
         }
-        let chunk = Chunk { seq: self.next, len, again: self.next < self.high };
+        let chunk = Chunk { seq: self.next, len, again: self.next < self.mending().high };
         self.segments.push_back(Segment { seq: self.next, len, fate, sent: now, low: false });
         self.next += len as u64;
-        self.high = self.high.max(self.next);
         Some(chunk)
     }
 
@@ -202,7 +225,7 @@ impl Outbox {
         }
         // While no frame is lost, the oldest one is newer than the last arrival, and no search is needed.
         let overdue = self.segments.front().is_some_and(|front| front.sent.saturating_add(reorder) <= newest);
-        if overdue || !sack.is_empty() || self.acked < self.recover {
+        if overdue || !sack.is_empty() || self.acked < self.mending().recover {
             self.lose(|segment| segment.sent.saturating_add(reorder) <= newest);
         }
     }
@@ -235,8 +258,8 @@ impl Outbox {
         self.advance(ack);
         if ack == self.acked {
             self.segments.clear();
-            (self.lost_segments, self.lost_bytes) = (0, 0);
-            (self.low_segments, self.low_bytes) = (0, 0);
+            let (high, recover) = (self.high(), self.mending().recover);
+            *self.mending_mut() = Mending { high, recover, ..Mending::default() };
             self.next = self.acked;
         }
     }
@@ -250,7 +273,7 @@ impl Outbox {
     #[inline]
     fn advance(&mut self, ack: u64) {
         // An acknowledgement of bytes that were never sent is ignored, as in TCP.
-        if ack <= self.acked || ack > self.high {
+        if ack <= self.acked || ack > self.high() {
             return;
         }
         self.acked = ack;
@@ -284,7 +307,7 @@ impl Outbox {
             let segment = self.segments[index];
             if segment.fate == Fate::InFlight && is_late(&segment) {
                 self.set_fate(index, Fate::Lost);
-                self.recover = self.next;
+                self.mending_mut().recover = self.next;
                 any = true;
             }
         }
@@ -296,18 +319,19 @@ impl Outbox {
     fn set_fate(&mut self, index: usize, fate: Fate) {
         let segment = &mut self.segments[index];
         let was = std::mem::replace(&mut segment.fate, fate);
-        let len = segment.len as u64;
-        if segment.low && was == Fate::InFlight && fate != Fate::InFlight {
-            self.low_segments -= 1;
-            self.low_bytes -= len;
+        let (len, low) = (segment.len as u64, segment.low);
+        let mending = self.mending_mut();
+        if low && was == Fate::InFlight && fate != Fate::InFlight {
+            mending.low_segments -= 1;
+            mending.low_bytes -= len;
         }
         if was == Fate::Lost && fate != Fate::Lost {
-            self.lost_segments -= 1;
-            self.lost_bytes -= len;
+            mending.lost_segments -= 1;
+            mending.lost_bytes -= len;
         }
         if was != Fate::Lost && fate == Fate::Lost {
-            self.lost_segments += 1;
-            self.lost_bytes += len;
+            mending.lost_segments += 1;
+            mending.lost_bytes += len;
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The pacer of credits, which sets the time, number and size of the next credit (E17 sec. 3.1).
 
 use crate::rng::Rng;
+use crate::shared::Shared;
 use clearway_schema::choice;
-use clearway_units::{Span, Time};
+use clearway_units::{Known, Span, Time};
 use serde::{Deserialize, Serialize};
 
 choice! {
@@ -59,16 +60,14 @@ pub struct CreditSlot {
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CreditPacer {
-    config: PacerConfig,
-    /// True between a start and a stop.
-    running: bool,
+    config: Shared<PacerConfig>,
     /// The number of the next credit.
     number: u64,
     /// The time between two credits, or [`Span::MAX`] at rate zero.
     gap: Span,
     /// The scheduled time of the last credit since the start, before jitter.
-    last: Option<Time>,
-    /// The scheduled time of the next credit, before jitter.
+    last: Known<Time>,
+    /// The scheduled time of the next credit, before jitter; [`Time::MAX`] while stopped.
     next: Time,
     /// The jitter of the next credit, as a share of the gap.
     offset: f64,
@@ -80,11 +79,10 @@ impl CreditPacer {
     /// Makes a pacer that is stopped.
     pub fn new(config: PacerConfig) -> CreditPacer {
         CreditPacer {
-            config,
-            running: false,
+            config: Shared::new(config),
             number: 0,
             gap: Span::MAX,
-            last: None,
+            last: Known::NONE,
             next: Time::MAX,
             offset: 0.0,
             due: Time::MAX,
@@ -94,7 +92,7 @@ impl CreditPacer {
     /// Starts at `rate` credits per second. The first credit is due at once, plus its jitter around a schedule. Around
     /// a gap it has no jitter, since no gap precedes it.
     pub fn start(&mut self, now: Time, rate: f64, rng: &mut Rng) {
-        (self.running, self.gap, self.last, self.next) = (true, gap(rate), None, now);
+        (self.gap, self.last, self.next) = (gap(rate), Known::NONE, now);
         match self.config.around {
             JitterAround::Schedule => self.draw_offset(rng),
             JitterAround::Gap => self.offset = 0.0,
@@ -105,11 +103,11 @@ impl CreditPacer {
     /// Changes the rate. The next credit is due one new gap after the last one, or now if that is past.
     pub fn set_rate(&mut self, now: Time, rate: f64) {
         let gap = gap(rate);
-        if !self.running || gap == self.gap {
+        if gap == self.gap {
             return;
         }
         self.gap = gap;
-        if let Some(last) = self.last {
+        if let Some(last) = self.last.get() {
             self.next = last.saturating_add(gap).max(now);
         }
         self.schedule();
@@ -122,7 +120,8 @@ impl CreditPacer {
 
     /// Stops: no credit is due until the next start.
     pub fn stop(&mut self) {
-        (self.running, self.due) = (false, Time::MAX);
+        (self.last, self.next) = (Known::NONE, Time::MAX);
+        (self.offset, self.due) = (0.0, Time::MAX);
     }
 
     /// Returns the time at which the next credit leaves, or [`Time::MAX`] while stopped or at rate zero.
@@ -146,7 +145,7 @@ impl CreditPacer {
             }
             JitterAround::Gap => now,
         };
-        self.last = Some(slot);
+        self.last = Known::some(slot);
         self.next = slot.saturating_add(self.gap);
         self.draw_offset(rng);
         self.schedule();
@@ -159,7 +158,7 @@ impl CreditPacer {
 
     /// Draws the jitter of the next credit.
     fn draw_offset(&mut self, rng: &mut Rng) {
-        let PacerConfig { jitter, around, .. } = self.config;
+        let PacerConfig { jitter, around, .. } = *self.config;
         self.offset = match around {
             _ if jitter == 0.0 => 0.0,
             JitterAround::Schedule => jitter * rng.unit(),

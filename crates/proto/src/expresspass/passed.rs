@@ -2,6 +2,7 @@
 
 use super::feedback::{Algorithm1, Feedback, Period};
 use super::ns2::W_STEP;
+use crate::shared::Shared;
 use serde::{Deserialize, Serialize};
 
 /// Algorithm 1 (E17 sec. 3.2), which follows the prose and the authors' ns-2 code where they contradict the printed
@@ -33,7 +34,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PassedFeedback {
-    constants: Algorithm1,
+    constants: Shared<Algorithm1>,
     cur_rate: f64,
     w: f64,
     /// True if the last update that changed the rate was an increase.
@@ -46,9 +47,9 @@ impl PassedFeedback {
     /// Makes the law of a new flow, at the initial rate.
     pub fn new(constants: Algorithm1) -> PassedFeedback {
         PassedFeedback {
-            constants,
             cur_rate: constants.initial_rate(u64::MAX),
             w: constants.w_init,
+            constants: Shared::new(constants),
             increased: false,
             outdated: false,
         }
@@ -73,7 +74,7 @@ impl PassedFeedback {
     /// Updates the rate after a period with this credit loss, in which data arrived at the rate `passed`. A decrease
     /// stops at `floor`, and never raises the rate.
     pub fn step(&mut self, credit_loss: f64, passed: f64, floor: f64) {
-        let Algorithm1 { max_rate, w_min, w_max, .. } = self.constants;
+        let Algorithm1 { max_rate, w_min, w_max, .. } = *self.constants;
         let target_loss = (1.0 - self.cur_rate / max_rate) * self.constants.target_loss;
         if credit_loss <= target_loss {
             if self.increased {
@@ -94,8 +95,7 @@ impl PassedFeedback {
 
 impl Feedback for PassedFeedback {
     fn start(&mut self, wanted: u64) {
-        *self = PassedFeedback::new(self.constants);
-        self.cur_rate = self.constants.initial_rate(wanted);
+        self.resume(self.constants.initial_rate(wanted), self.constants.w_init);
     }
 
     fn rate(&self) -> f64 {

@@ -7,8 +7,9 @@ use super::meter::LossMeter;
 use super::pacer::{CreditPacer, PacerConfig};
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Receiver};
 use crate::packet::{CreditAnswer, CreditRequest, Extra, Flags, Header, Packet};
+use crate::shared::Shared;
 use clearway_schema::choice;
-use clearway_units::{Span, Time};
+use clearway_units::{Known, Span, Time};
 use serde::{Deserialize, Serialize};
 
 choice! {
@@ -54,49 +55,48 @@ struct SpentCredit {
     sent: Time,
 }
 
+/// What never changes in the life of a receiver.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+struct Settings {
+    framing: Framing,
+    base_rtt: Span,
+    /// The event that starts an update.
+    trigger: Trigger,
+    config: ReceiverConfig,
+}
+
 /// The receiving end of a credit-based transport, whose feedback control `F` sets the rate of credits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CreditReceiver<F> {
-    /// The feedback control, used once per update period and therefore apart.
-    feedback: Box<F>,
-    /// The event that starts an update.
-    trigger: Trigger,
-    framing: Framing,
-    /// The update period; `None` for the smoothed round-trip time.
-    period: Option<Span>,
-    /// The weight of a new sample in the smoothed round-trip time.
-    rtt_gain: f64,
-    /// The treatment of data beyond a gap.
-    recovery: Recovery,
-    /// True if a mark on the last data packet stops the credits.
-    stop_by_mark: bool,
+    settings: Shared<Settings>,
+    feedback: F,
     pacer: CreditPacer,
     meter: LossMeter,
     /// The budget of credits, if the sender tells how much there is to send.
     budget: Option<Box<CreditBudget>>,
     /// The number of marked data packets of this update period that echo a credit of this session.
-    marked: u64,
+    marked: u32,
     inbox: Inbox,
     /// The session whose credits are being sent, or were last stopped.
     session: u32,
     /// True while credits are being sent.
     sending: bool,
-    base_rtt: Span,
-    srtt: Option<Span>,
+    srtt: Known<Span>,
     /// The time of the last update.
     updated: Time,
     /// The time of the next update by timer.
     update_at: Time,
-    /// The numbers of the next credit at the last updates, the most recent first.
-    numbers: [u64; 4],
+    /// The numbers of the next credit at the last updates, the most recent first: their lowest 32 bits, since fewer
+    /// credits than that leave in between.
+    numbers: [u32; 4],
     /// The time at which the newest data that arrived was sent.
     newest: Time,
     /// The offset at which the flow ends, if that is known.
-    end: Option<u64>,
+    end: Known<u64>,
     /// The time at which the SYN was sent that is yet to be answered.
-    accept: Option<Time>,
+    accept: Known<Time>,
     /// The time at which the packet that ended the session was sent, if it is yet to be answered.
-    answer_due: Option<Time>,
+    answer_due: Known<Time>,
     /// True if a request to go back must be sent.
     nack: bool,
     /// The earliest time of the next request to go back.
@@ -106,14 +106,10 @@ pub struct CreditReceiver<F> {
 impl<F: Feedback> CreditReceiver<F> {
     /// Makes a receiver that waits for a request.
     pub fn new(config: ReceiverConfig, feedback: F, env: &Env) -> CreditReceiver<F> {
+        let (framing, base_rtt, trigger) = (env.framing, env.base_rtt, feedback.trigger());
         CreditReceiver {
-            trigger: feedback.trigger(),
-            feedback: Box::new(feedback),
-            framing: env.framing,
-            period: config.period,
-            rtt_gain: config.rtt_gain,
-            recovery: config.recovery,
-            stop_by_mark: config.stop_by_mark,
+            settings: Shared::new(Settings { framing, base_rtt, trigger, config }),
+            feedback,
             pacer: CreditPacer::new(config.pacer),
             meter: LossMeter::new(config.reorder),
             budget: config.end_margin.map(|margin| Box::new(CreditBudget::new(margin))),
@@ -121,15 +117,14 @@ impl<F: Feedback> CreditReceiver<F> {
             inbox: Inbox::default(),
             session: 0,
             sending: false,
-            base_rtt: env.base_rtt,
-            srtt: None,
+            srtt: Known::NONE,
             updated: Time::ZERO,
             update_at: Time::MAX,
             numbers: [0; 4],
             newest: Time::ZERO,
-            end: None,
-            accept: None,
-            answer_due: None,
+            end: Known::NONE,
+            accept: Known::NONE,
+            answer_due: Known::NONE,
             nack: false,
             nack_at: Time::ZERO,
         }
@@ -147,20 +142,20 @@ impl<F: Feedback> CreditReceiver<F> {
 
     /// Returns the smoothed round-trip time, or the base round-trip time before the first measurement.
     fn rtt(&self) -> Span {
-        self.srtt.unwrap_or(self.base_rtt)
+        self.srtt.get().unwrap_or(self.settings.base_rtt)
     }
 
     /// Returns the update period.
     fn period(&self) -> Span {
         // With a period of zero, updates would repeat at one instant without end.
-        self.period.unwrap_or(self.rtt()).max(Span::from_ns(1))
+        self.settings.config.period.unwrap_or(self.rtt()).max(Span::from_ns(1))
     }
 
     /// Starts credits for a request of a new session.
     fn on_request(&mut self, request: CreditRequest, packet: &Packet, cx: &mut Cx<'_>) {
         let CreditRequest { session, wanted, written } = request;
         if let Some(budget) = &mut self.budget {
-            budget.on_told(self.end.map_or(written, |end| end.min(written)));
+            budget.on_told(self.end.get().map_or(written, |end| end.min(written)));
             if budget.left() == 0 && !is_newer(self.session, session) {
                 // No credit will leave that could tell the sender that all data has arrived.
                 return self.stop(session, packet.sent);
@@ -183,16 +178,16 @@ impl<F: Feedback> CreditReceiver<F> {
             budget.give_up(self.pacer.number());
         }
         self.sending = true;
-        self.answer_due = None;
+        self.answer_due = Known::NONE;
         self.feedback.start(wanted);
         self.pacer.start(cx.now, self.feedback.rate(), cx.rng);
-        if self.trigger != Trigger::Credit {
+        if self.settings.trigger != Trigger::Credit {
             self.meter.start(self.pacer.number());
         }
         self.marked = 0;
-        self.numbers = [self.pacer.number(); 4];
+        self.numbers = [self.pacer.number() as u32; 4];
         self.updated = cx.now;
-        self.update_at = match self.trigger {
+        self.update_at = match self.settings.trigger {
             Trigger::Timer => cx.now.saturating_add(self.period()),
             Trigger::Credit | Trigger::Never => Time::MAX,
         };
@@ -203,13 +198,13 @@ impl<F: Feedback> CreditReceiver<F> {
         self.session = session;
         self.sending = false;
         self.pacer.stop();
-        self.answer_due = Some(cause);
+        self.answer_due = Known::some(cause);
     }
 
     /// Records the flow's end as the sender told it. The sender may take back unsent bytes later, so the least offset
     /// counts.
     fn end_at(&mut self, end: u64) {
-        self.end = Some(self.end.map_or(end, |known| known.min(end)));
+        self.end = Known::some(self.end.get().map_or(end, |known| known.min(end)));
         if let Some(budget) = &mut self.budget {
             budget.on_end(end);
         }
@@ -227,13 +222,13 @@ impl<F: Feedback> CreditReceiver<F> {
     /// Records the credit that a data packet spent.
     fn on_echo(&mut self, spent: SpentCredit, marked: bool, now: Time) {
         let sample = now.saturating_since(spent.sent);
-        let gain = self.rtt_gain;
-        self.srtt = Some(match self.srtt {
+        let gain = self.settings.config.rtt_gain;
+        self.srtt = Known::some(match self.srtt.get() {
             None => sample,
             Some(srtt) => srtt.mul_f64(1.0 - gain) + sample.mul_f64(gain),
         });
         let counted = self.meter.on_echo(spent.number);
-        self.marked += (counted && marked) as u64;
+        self.marked = self.marked.saturating_add(u32::from(counted && marked));
     }
 
     #[inline]
@@ -253,7 +248,7 @@ impl<F: Feedback> CreditReceiver<F> {
         if packet.flags.has(Flags::LAST) {
             self.end_at(end);
         }
-        if self.recovery == Recovery::GoBack && offset > self.inbox.next() {
+        if self.settings.config.recovery == Recovery::GoBack && offset > self.inbox.next() {
             // At most one per round trip, since all data on its way is discarded too.
             if cx.now >= self.nack_at {
                 self.nack = true;
@@ -271,10 +266,11 @@ impl<F: Feedback> CreditReceiver<F> {
         if self.inbox.next() > before {
             self.nack_at = cx.now;
         }
-        let marked = self.stop_by_mark && packet.flags.has(Flags::EMPTY);
+        let stop_by_mark = self.settings.config.stop_by_mark;
+        let marked = stop_by_mark && packet.flags.has(Flags::EMPTY);
         if marked && self.inbox.next() >= end && !is_newer(self.session, session) {
             self.stop(session, packet.sent);
-        } else if self.stop_by_mark && self.sending && self.end == Some(self.inbox.next()) {
+        } else if stop_by_mark && self.sending && self.end.get() == Some(self.inbox.next()) {
             // The last gap was closed after the marked packet.
             self.stop(self.session, packet.sent);
         }
@@ -285,25 +281,27 @@ impl<F: Feedback> CreditReceiver<F> {
     fn update(&mut self, now: Time) {
         let span = now.saturating_since(self.updated);
         if self.meter.received() == 0 && self.feedback.rate() * span.as_secs_f64() >= 1.0 {
-            let patience = if self.srtt.is_some() { OVERDUE.0 } else { OVERDUE.1 };
-            self.meter.write_off(self.numbers[patience - 1]);
+            let patience = if self.srtt.get().is_some() { OVERDUE.0 } else { OVERDUE.1 };
+            let next = self.pacer.number();
+            let since = (next as u32).wrapping_sub(self.numbers[patience - 1]);
+            self.meter.write_off(next - u64::from(since));
         }
         let reading = self.meter.take();
         self.feedback.update(&Period {
             sent: reading.sent,
             dropped: reading.dropped,
             received: reading.received,
-            marked: std::mem::take(&mut self.marked),
+            marked: std::mem::take(&mut self.marked).into(),
             span,
             rtt: self.rtt(),
         });
         self.numbers.rotate_right(1);
-        self.numbers[0] = self.pacer.number();
+        self.numbers[0] = self.pacer.number() as u32;
         self.updated = now;
         if self.update_at != Time::MAX {
             self.update_at = now.saturating_add(self.period());
         }
-        match self.trigger {
+        match self.settings.trigger {
             Trigger::Credit => self.pacer.set_rate_after_next(self.feedback.rate()),
             Trigger::Timer | Trigger::Never => self.pacer.set_rate(now, self.feedback.rate()),
         }
@@ -312,7 +310,7 @@ impl<F: Feedback> CreditReceiver<F> {
     /// Returns the next answer to a SYN, a stop or data, of which one is due.
     #[cold]
     fn next_answer(&mut self, extra: &mut Extra, now: Time) -> Packet {
-        let wire = self.framing.wire_min;
+        let wire = self.settings.framing.wire_min;
         if let Some(echo) = self.accept.take() {
             return self.packet(Header::CreditSynAck(self.answer(echo)), wire, now);
         }
@@ -331,7 +329,7 @@ impl<F: Feedback> CreditReceiver<F> {
         if !self.is_allowed() {
             return None;
         }
-        if self.trigger == Trigger::Credit
+        if self.settings.trigger == Trigger::Credit
             && self.meter.received() > 0
             && cx.now >= self.updated.saturating_add(self.period())
         {
@@ -351,7 +349,7 @@ impl<F: Feedback> CreditReceiver<F> {
 
     /// Returns true if the budget allows the next credit.
     fn is_allowed(&self) -> bool {
-        let (next, payload_max) = (self.pacer.number(), self.framing.payload_max);
+        let (next, payload_max) = (self.pacer.number(), self.settings.framing.payload_max);
         self.budget.as_ref().is_none_or(|budget| budget.allows(next, payload_max))
     }
 
@@ -360,7 +358,7 @@ impl<F: Feedback> CreditReceiver<F> {
     fn on_signal(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
         match packet.header {
             Header::CreditSyn(request) => {
-                self.accept = Some(packet.sent);
+                self.accept = Known::some(packet.sent);
                 self.on_request(request, packet, cx);
             }
             Header::CreditRequest(request) => self.on_request(request, packet, cx),
@@ -387,7 +385,9 @@ impl<F: Feedback> CreditReceiver<F> {
     /// Returns the time at which credits without an answer are given up, so that others may take their place: a round
     /// trip after the last one, and some time for queues. If that is too early, a few more credits are sent.
     fn gives_up_at(&self) -> Time {
-        self.budget.as_ref().map_or(Time::MAX, |budget| budget.gives_up_at(self.rtt() + self.base_rtt / 4))
+        self.budget
+            .as_ref()
+            .map_or(Time::MAX, |budget| budget.gives_up_at(self.rtt() + self.settings.base_rtt / 4))
     }
 
     /// Returns the fields that every packet of this receiver has. `echo` is the time at which the answered packet was
@@ -397,7 +397,7 @@ impl<F: Feedback> CreditReceiver<F> {
     }
 
     fn packet(&self, header: Header, wire: u32, now: Time) -> Packet {
-        let flags = Flags::NONE.with_if(self.end.is_some(), Flags::LAST);
+        let flags = Flags::NONE.with_if(self.end.get().is_some(), Flags::LAST);
         Packet::control(header, wire, now).with_flags(flags)
     }
 
@@ -439,7 +439,7 @@ impl<F: Feedback> Endpoint for CreditReceiver<F> {
 
     #[inline]
     fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
-        if self.accept.is_some() || self.answer_due.is_some() || self.nack {
+        if self.accept.get().is_some() || self.answer_due.get().is_some() || self.nack {
             return Some(self.next_answer(extra, cx.now));
         }
         if self.pacer.due() <= cx.now { self.next_credit(extra, cx) } else { None }
@@ -456,13 +456,13 @@ impl<F: Feedback> Endpoint for CreditReceiver<F> {
 
     #[inline]
     fn is_finished(&self) -> bool {
-        !self.sending && self.end == Some(self.inbox.next())
+        !self.sending && self.end.get() == Some(self.inbox.next())
     }
 
     fn gauges(&self) -> Gauges {
         let rate = if self.sending { self.feedback.rate() } else { 0.0 };
         Gauges {
-            rate: rate * self.framing.wire_max() as f64 * 8.0,
+            rate: rate * self.settings.framing.wire_max() as f64 * 8.0,
             srtt: self.rtt().as_secs_f64(),
             ..Gauges::NONE
         }

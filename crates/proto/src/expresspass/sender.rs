@@ -4,6 +4,7 @@ use super::gate::{GateConfig, SenderGate, Signal, State};
 use super::outbox::{Chunk, Outbox};
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Sender};
 use crate::packet::{CreditAnswer, CreditRequest, Extra, Flags, Header, Packet};
+use crate::shared::Shared;
 use clearway_schema::choice;
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -53,23 +54,26 @@ struct Grant {
     empties: bool,
 }
 
+/// What never changes in the life of a sender.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+struct Settings {
+    framing: Framing,
+    config: SenderConfig,
+}
+
 /// The sending end of a credit-based transport.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CreditSender {
-    framing: Framing,
-    /// The state towards the receiver, with the settings for starting and stopping credits.
+    settings: Shared<Settings>,
+    /// The state towards the receiver.
     gate: SenderGate,
-    /// The time by which a frame may arrive later than newer data before it counts as lost.
-    reorder: Span,
-    /// The largest number of unscheduled bytes in flight.
-    low_priority: u64,
-    /// The place in which data that a credit released waits for the link.
-    release: Release,
-    /// True if data takes part in ECN.
-    ecn: bool,
     outbox: Outbox,
-    /// The frames that credits released and that wait for the link.
-    granted: VecDeque<Grant>,
+    /// The frames that credits released and that wait for the link, once there were any.
+    #[allow(
+        clippy::box_collection,
+        reason = "a word is enough for the many flows that wait for their first credit"
+    )]
+    granted: Option<Box<VecDeque<Grant>>>,
     srtt: Span,
     /// The latest send time that a credit has echoed.
     newest: Time,
@@ -87,14 +91,10 @@ impl CreditSender {
     /// Makes a sender without data.
     pub fn new(config: SenderConfig, env: &Env) -> CreditSender {
         CreditSender {
-            framing: env.framing,
+            settings: Shared::new(Settings { framing: env.framing, config }),
             gate: SenderGate::new(config.gate),
-            reorder: config.reorder,
-            low_priority: config.low_priority,
-            release: config.release,
-            ecn: config.ecn,
             outbox: Outbox::default(),
-            granted: VecDeque::new(),
+            granted: None,
             srtt: env.base_rtt,
             newest: Time::ZERO,
             handshake: config.request_on_syn && !env.established,
@@ -109,9 +109,15 @@ impl CreditSender {
         self.gate.state()
     }
 
+    /// Returns true if a credit released a frame that waits for the link.
+    #[inline]
+    fn has_granted(&self) -> bool {
+        self.granted.as_ref().is_some_and(|granted| !granted.is_empty())
+    }
+
     /// Returns the number of frames for which a credit is of use.
     fn backlog(&self) -> u64 {
-        self.outbox.backlog_frames(self.framing.payload_max)
+        self.outbox.backlog_frames(self.settings.framing.payload_max)
     }
 
     /// Records the acknowledgement that a packet of the receiver carries.
@@ -119,7 +125,7 @@ impl CreditSender {
     fn learn(&mut self, ack: u64, echo: Time, packet: &Packet, extra: &Extra) {
         self.end_known |= packet.flags.has(Flags::LAST);
         let sack = if packet.flags.has(Flags::EXTRA) { extra.sack() } else { &[] };
-        self.outbox.on_ack(ack, sack, echo, self.reorder);
+        self.outbox.on_ack(ack, sack, echo, self.settings.config.reorder);
     }
 
     fn on_credit(&mut self, packet: &Packet, extra: &Extra, cx: &mut Cx<'_>) {
@@ -148,8 +154,9 @@ impl CreditSender {
         }
         self.tell_more(cx.now);
         cx.stats.credits_used += 1;
-        let chunk = self.outbox.release(self.framing.payload_max, cx.now).expect("there is a backlog");
-        self.granted.push_back(Grant {
+        let chunk =
+            self.outbox.release(self.settings.framing.payload_max, cx.now).expect("there is a backlog");
+        self.granted.get_or_insert_with(|| Box::new(VecDeque::with_capacity(1))).push_back(Grant {
             session: self.gate.session(),
             credit: number,
             echo: packet.sent,
@@ -169,7 +176,7 @@ impl CreditSender {
     /// Returns the next frame that a credit released.
     #[inline(never)]
     fn granted(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        let grant = self.granted.pop_front()?;
+        let grant = self.granted.as_mut()?.pop_front()?;
         self.outbox.on_sent(grant.chunk.seq, cx.now);
         let Grant { session, credit, echo, chunk, empties } = grant;
         let header = Header::CreditData { offset: chunk.seq, session, credit, echo };
@@ -192,7 +199,7 @@ impl CreditSender {
         };
         let tells_end = signal == Signal::Stop && self.closed;
         let flags = Flags::NONE.with_if(tells_end, Flags::LAST);
-        Packet::control(header, self.framing.wire_min, now).with_flags(flags)
+        Packet::control(header, self.settings.framing.wire_min, now).with_flags(flags)
     }
 
     /// Returns the data packet that carries `chunk` under the given header.
@@ -202,12 +209,12 @@ impl CreditSender {
         let flags = Flags::NONE
             .with_if(last, Flags::LAST)
             .with_if(again, Flags::RETRANSMIT)
-            .with_if(self.ecn, Flags::ECN_CAPABLE);
+            .with_if(self.settings.config.ecn, Flags::ECN_CAPABLE);
         cx.stats.data_packets += 1;
         if again {
             cx.stats.rare_mut().retransmits += 1;
         }
-        Packet::data(header, len, self.framing.wire(len), cx.now).with_flags(flags)
+        Packet::data(header, len, self.settings.framing.wire(len), cx.now).with_flags(flags)
     }
 
     /// Sends a request if more was written than the receiver was told.
@@ -260,7 +267,7 @@ impl Endpoint for CreditSender {
 
     #[inline]
     fn poll_control(&mut self, _: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
-        if self.release == Release::Queue && !self.granted.is_empty() {
+        if self.settings.config.release == Release::Queue && self.has_granted() {
             return self.granted(cx);
         }
         self.gate.take_signal().map(|signal| self.signal(signal, cx.now))
@@ -276,7 +283,7 @@ impl Endpoint for CreditSender {
         self.closed
             && self.gate.state() == State::Closed
             && self.outbox.is_acknowledged()
-            && self.granted.is_empty()
+            && !self.has_granted()
     }
 
     fn gauges(&self) -> Gauges {
@@ -286,7 +293,7 @@ impl Endpoint for CreditSender {
 
 impl Sender for CreditSender {
     fn wants_transmit(&self, _: Time) -> bool {
-        !self.granted.is_empty()
+        self.has_granted()
     }
 
     fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
@@ -295,14 +302,16 @@ impl Sender for CreditSender {
 
     fn wants_unscheduled(&self) -> bool {
         // A connection that is being opened sends no data.
-        self.outbox.low_in_flight() < self.low_priority && self.outbox.unsent() > 0 && !self.handshake
+        self.outbox.low_in_flight() < self.settings.config.low_priority
+            && self.outbox.unsent() > 0
+            && !self.handshake
     }
 
     fn poll_unscheduled(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         if !self.wants_unscheduled() {
             return None;
         }
-        let chunk = self.outbox.send_low(self.framing.payload_max, cx.now)?;
+        let chunk = self.outbox.send_low(self.settings.framing.payload_max, cx.now)?;
         let header = Header::UnscheduledData { offset: chunk.seq, session: self.gate.session() };
         Some(self.data(header, chunk, cx))
     }

@@ -1,6 +1,6 @@
 //! One end of a flow through one input, by the rules of [`Endpoint`].
 
-use super::ends::{Classes, End, Receiving, Sending};
+use super::ends::{End, Receiving, Sending};
 use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, PacketId};
 use crate::net::{Addition, Network, Paths};
@@ -54,7 +54,6 @@ struct Drive<'a> {
     net: &'a mut Network,
     end: &'a mut End,
     flow: FlowSlot,
-    classes: Classes,
     input: Input<'a>,
     timer: EventKind,
     /// The shim that the end's packets pass on their way to the network card.
@@ -65,7 +64,7 @@ impl Drive<'_> {
     /// Does what both kinds of ends have in common after (and, for packets and timers, during) an input.
     #[inline(always)]
     fn common<E: Endpoint>(self, endpoint: &mut E) -> Standing {
-        let Drive { net, end, flow, classes, input, timer, mut shim } = self;
+        let Drive { net, end, flow, input, timer, mut shim } = self;
         let now = net.now();
         let mut cx = Cx { now, rng: &mut end.rng, stats: &mut end.stats };
         let mut came = None;
@@ -95,7 +94,7 @@ impl Drive<'_> {
             }
             let way = Paths::choose(end.route, cx.rng);
             end.in_network += 1;
-            let (id, port) = net.enter(packet, extra, flow, classes.of(packet.kind()), way);
+            let (id, port) = net.enter(packet, extra, flow, end.classes.of(packet.kind()), way);
             net.send(port, id);
         }
         arm_timer(net, end, endpoint.next_timeout(), timer);
@@ -221,7 +220,6 @@ impl Sending {
             net,
             end: &mut self.end,
             flow: slot,
-            classes: self.classes,
             input,
             timer: EventKind::SenderTimer(slot),
             shim: None,
@@ -239,7 +237,7 @@ impl Sending {
         class: ClassId,
         net: &mut Network,
     ) -> Pulled {
-        let is_unscheduled = class != self.classes.data;
+        let is_unscheduled = class != self.end.classes.data;
         let pull = Pull { net, end: &mut self.end, flow: slot, class, is_unscheduled };
         let pulled = protocols.visit(self.sender, pull);
         *(if is_unscheduled { &mut self.unscheduled_in_turn } else { &mut self.in_turn }) = pulled.more;
@@ -275,15 +273,8 @@ impl Receiving {
         net: &mut Network,
         shim: Option<&mut AnyShim>,
     ) -> Standing {
-        let drive = Drive {
-            net,
-            end: &mut self.end,
-            flow: slot,
-            classes: self.classes,
-            input,
-            timer: EventKind::ReceiverTimer(slot),
-            shim,
-        };
+        let drive =
+            Drive { net, end: &mut self.end, flow: slot, input, timer: EventKind::ReceiverTimer(slot), shim };
         let standing = protocols.visit(self.receiver, drive);
         Standing { has_message: self.messages.has_done(standing.bytes), ..standing }
     }
@@ -292,7 +283,8 @@ impl Receiving {
     pub fn release(&mut self, slot: FlowSlot, packet: Packet, extra: &Extra, net: &mut Network) {
         let way = Paths::choose(self.end.route, &mut self.end.rng);
         self.end.in_network += 1;
-        let (id, port) = net.enter(packet, Addition::New(extra), slot, self.classes.of(packet.kind()), way);
+        let (id, port) =
+            net.enter(packet, Addition::New(extra), slot, self.end.classes.of(packet.kind()), way);
         net.send(port, id);
     }
 
@@ -333,6 +325,7 @@ impl ReceiverVisitor for ReadGauges {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ends::Classes;
     use super::*;
     use crate::ids::{HostId, Id};
     use crate::net::Route;
@@ -381,21 +374,21 @@ mod tests {
             let transport = AnyTransport::by_name("blast").unwrap();
             let model = network_for(Star::default().build().unwrap(), [&transport]).unwrap();
             let rng = Rng::stream(1, Entity::Sender, 0);
+            let [data, ack, credit, cnp, unscheduled] = [ClassId::FIRST; 5];
+            let classes = Classes { data, ack, credit, cnp, unscheduled };
             Bed {
                 net: Network::new(&model),
-                end: End::new(rng, HostId::from_index(0), Route::default()),
+                end: End::new(rng, HostId::from_index(0), Route::default(), classes),
                 sleeper: Sleeper { deadline: Time::MAX, next: Vec::new(), woken: Vec::new() },
             }
         }
 
         fn drive(&mut self, input: Input<'_>) {
-            let [data, ack, credit, cnp, unscheduled] = [ClassId::FIRST; 5];
             let flow = FlowSlot::from_index(0);
             let drive = Drive {
                 net: &mut self.net,
                 end: &mut self.end,
                 flow,
-                classes: Classes { data, ack, credit, cnp, unscheduled },
                 input,
                 timer: EventKind::SenderTimer(flow),
                 shim: None,

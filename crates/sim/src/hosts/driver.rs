@@ -9,7 +9,7 @@ use crate::model::{Delay, Model};
 use crate::net::{Network, Next};
 use clearway_proto::{Entity, Rng, Shim};
 use clearway_topology::{PortId, Topology};
-use clearway_units::Span;
+use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// The cache lines of an end, and of its protocol, that are fetched ahead: most of what a packet touches.
@@ -30,6 +30,9 @@ pub struct Hosts {
     rngs: IdVec<HostId, Rng>,
     /// The time between the arrival of a packet and its handling.
     delay: Delay,
+    /// The time at which the sending and the receiving end of a flow handled, or will handle, its last packet: packets of
+    /// one flow keep their order. Empty where hosts handle packets at once.
+    handled_at: [IdVec<FlowSlot, Time>; 2],
 }
 
 impl Hosts {
@@ -43,6 +46,7 @@ impl Hosts {
             finished: Vec::new(),
             rngs: (0..model.topology.hosts() as u64).map(stream).collect(),
             delay: model.host.processing_delay.clone(),
+            handled_at: [IdVec::new(), IdVec::new()],
         }
     }
 
@@ -77,15 +81,18 @@ impl Hosts {
             return true;
         }
         let parcel = &net.slab[id];
-        let end = if parcel.packet.kind().is_for_receiver() {
-            self.receivers.get_mut(parcel.flow).map(|receiving| &mut receiving.end)
+        let (flow, is_for_receiver) = (parcel.flow, parcel.packet.kind().is_for_receiver());
+        let end = if is_for_receiver {
+            self.receivers.get(flow).map(|receiving| &receiving.end)
         } else {
-            self.senders.get_mut(parcel.flow).map(|sending| &mut sending.end)
+            self.senders.get(flow).map(|sending| &sending.end)
         };
-        let Some(end) = end else { return true };
-        let done = net.now() + self.delay.draw(&mut self.rngs[end.host]);
-        end.handled_at = end.handled_at.max(done);
-        net.agenda.at_host(end.host, end.handled_at, EventKind::Handle(id));
+        let Some(host) = end.map(|end| end.host) else { return true };
+        let done = net.now() + self.delay.draw(&mut self.rngs[host]);
+        let handled_at = &mut self.handled_at[usize::from(is_for_receiver)];
+        handled_at.cover(flow, Time::ZERO);
+        handled_at[flow] = handled_at[flow].max(done);
+        net.agenda.at_host(host, handled_at[flow], EventKind::Handle(id));
         false
     }
 
@@ -133,7 +140,7 @@ impl Hosts {
         let standing = sending.drive(protocols, slot, input, net);
         if standing.wants_transmit && !sending.in_turn {
             sending.in_turn = true;
-            let (port, class) = (net.paths.first_port(sending.end.route), sending.classes.data);
+            let (port, class) = (net.paths.first_port(sending.end.route), sending.end.classes.data);
             self.take_turn(port, class, slot, net);
         }
         if standing.wants_unscheduled {
@@ -156,7 +163,7 @@ impl Hosts {
     fn want_unscheduled(&mut self, slot: FlowSlot, net: &mut Network) {
         let Some(sending) = self.senders.get_mut(slot).filter(|end| !end.unscheduled_in_turn) else { return };
         sending.unscheduled_in_turn = true;
-        let (port, class) = (net.paths.first_port(sending.end.route), sending.classes.unscheduled);
+        let (port, class) = (net.paths.first_port(sending.end.route), sending.end.classes.unscheduled);
         self.take_turn(port, class, slot, net);
     }
 
@@ -242,8 +249,8 @@ impl Hosts {
         let sending = self.senders.remove(slot)?;
         // The last wish of an end may have been to send something that has arrived in the meantime.
         let turns = [
-            (sending.in_turn, sending.classes.data),
-            (sending.unscheduled_in_turn, sending.classes.unscheduled),
+            (sending.in_turn, sending.end.classes.data),
+            (sending.unscheduled_in_turn, sending.end.classes.unscheduled),
         ];
         for (_, class) in turns.into_iter().filter(|(waits, _)| *waits) {
             let ports = topology.ports_of(sending.end.host.node());

@@ -6,7 +6,6 @@ use crate::ids::{ClassId, EndId, FlowSlot, HostId, IdVec, ShimId, TrafficId};
 use crate::net::Route;
 use crate::timer::Timer;
 use clearway_proto::{Kind, Place, Receivers, Rng, Senders, Stats};
-use clearway_units::Time;
 use serde::{Deserialize, Serialize};
 
 /// One end of a flow, its protocol left out.
@@ -18,9 +17,8 @@ pub struct End {
     pub stats: Stats,
     /// The wake-ups that the protocol asked for.
     pub timer: Timer,
-    /// The time at which the host handled, or will handle, the last packet for this end: packets of one flow keep their
-    /// order.
-    pub handled_at: Time,
+    /// The classes of the flow's packets.
+    pub classes: Classes,
     /// Set once the end needs nothing more.
     pub finished: bool,
     /// The host of the end.
@@ -34,12 +32,12 @@ pub struct End {
 
 impl End {
     /// An end before its first input.
-    pub fn new(rng: Rng, host: HostId, route: Route) -> End {
+    pub fn new(rng: Rng, host: HostId, route: Route, classes: Classes) -> End {
         End {
             rng,
             stats: Stats::default(),
             timer: Timer::IDLE,
-            handled_at: Time::ZERO,
+            classes,
             finished: false,
             host,
             route,
@@ -92,10 +90,6 @@ pub struct Sending {
     pub sender: Place,
     /// The rest of the end.
     pub end: End,
-    /// The flow.
-    pub name: FlowName,
-    /// The classes of the flow's packets.
-    pub classes: Classes,
     /// Set while the flow waits in its port's round robin for data.
     pub in_turn: bool,
     /// Set while the flow waits in its port's round robin for unscheduled data.
@@ -113,10 +107,10 @@ pub struct Receiving {
     pub receiver: Place,
     /// The rest of the end.
     pub end: End,
-    /// The flow.
-    pub name: FlowName,
-    /// The classes of the flow's packets.
-    pub classes: Classes,
+    /// The traffic entry of the flow.
+    traffic: TrafficId,
+    /// The number of the flow there.
+    number: u64,
     /// The shim between the end and the network, if there is one.
     pub shim: Option<ShimId>,
     /// The messages that are not yet delivered in full.
@@ -125,10 +119,9 @@ pub struct Receiving {
 
 impl Sending {
     /// A sending end to which nothing has been written yet.
-    pub fn new(sender: Place, end: End, name: FlowName, classes: Classes) -> Sending {
+    pub fn new(sender: Place, end: End) -> Sending {
         let (in_turn, unscheduled_in_turn, written) = (false, false, 0);
-        let messages = Messages::default();
-        Sending { sender, end, name, classes, in_turn, unscheduled_in_turn, written, messages }
+        Sending { sender, end, in_turn, unscheduled_in_turn, written, messages: Messages::default() }
     }
 
     /// Adds a message of `bytes` to what the end must send. Answers the offset after its last byte.
@@ -141,8 +134,14 @@ impl Sending {
 
 impl Receiving {
     /// A receiving end that waits for no message yet.
-    pub fn new(receiver: Place, end: End, name: FlowName, classes: Classes) -> Receiving {
-        Receiving { receiver, end, name, classes, shim: None, messages: Messages::default() }
+    pub fn new(receiver: Place, end: End, name: FlowName, shim: Option<ShimId>) -> Receiving {
+        let FlowName { traffic, number } = name;
+        Receiving { receiver, end, traffic, number, shim, messages: Messages::default() }
+    }
+
+    /// The name of the flow.
+    pub fn name(&self) -> FlowName {
+        FlowName { traffic: self.traffic, number: self.number }
     }
 }
 

@@ -32,7 +32,7 @@ impl Glance {
         let other = receiving.gauges(protocols);
         Some(Glance {
             slot,
-            name: receiving.name,
+            name: receiving.name(),
             delivered: receiving.delivered(protocols),
             stats: stats.plus(&receiving.end.stats),
             gauges: Gauges {

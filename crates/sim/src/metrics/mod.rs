@@ -1,6 +1,5 @@
 //! The results of a run: tables of flows, ports and samples, and the totals.
 
-mod known;
 mod ports;
 mod record;
 mod rows;
@@ -8,7 +7,6 @@ mod sampler;
 mod table;
 mod window;
 
-pub use known::Known;
 pub use ports::port_table;
 pub use record::{Record, flow_table};
 pub use rows::{Rows, Spool, Store};

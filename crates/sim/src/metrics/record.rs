@@ -1,12 +1,11 @@
 //! The row of a flow or message, and the tables of flows and ports.
 
-use super::known::Known;
 use super::table::{Described, Table, Values};
 use crate::ids::{FlowSlot, Id, TrafficId};
 use crate::model::Model;
 use clearway_proto::Stats;
 use clearway_topology::NodeId;
-use clearway_units::{Span, Time};
+use clearway_units::{Known, Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// A flow or, on connections that stay open, a message.

@@ -54,7 +54,7 @@ impl Network {
         let Some(way) = self.paths.behind(back, port.reverse()) else { return false };
         debug_assert!(way.hops > 0, "a switch lies between the two hosts");
         let packet = Packet::control(Header::Cnp, self.cnp_wire, self.now());
-        self.unseen.noticed.push(flow);
+        self.unseen.count(flow, 1);
         let (id, out) = self.enter(packet, Addition::New(&Extra::None), flow, class, way);
         self.send(out, id);
         true

@@ -16,6 +16,7 @@
 //! | `memory.rs`, `flow_control/` | the memory of switches |
 //! | `mechanisms.rs`, `notified.rs` | mechanisms of ports and their timers; the flows that they may notify |
 //! | `slab.rs`, `queue.rs`, `paths.rs`, `books.rs` | packets, their paths, and the count of them |
+//! | `unseen.rs` | the packets that enter or leave without any of their ends |
 //! | `tap.rs` | what ports tell the recorder of a trace |
 //! | `build.rs`, `fetch.rs` | making a network from a model; fetching ahead into the cache |
 
@@ -48,6 +49,7 @@ mod shown;
 mod slab;
 mod special;
 mod tap;
+mod unseen;
 
 pub use books::{ByReason, DropReason};
 pub use build::horizon;

@@ -15,6 +15,7 @@ use super::plain::PlainQueue;
 use super::port::{ControlWork, Port};
 use super::scheduler::Arbiter;
 use super::slab::{Addition, Parcel, Slab};
+use super::unseen::Unseen;
 use crate::engine::{Agenda, EventKind};
 use crate::ids::{ClassId, FlowSlot, Id, IdVec, LossId, PacketId, PlainId, QueueId};
 use crate::trace::Recorder;
@@ -31,15 +32,6 @@ pub enum Next {
     Pull(ClassId),
     /// The port does nothing now.
     Rest,
-}
-
-/// What became of packets where no end sees it: each entry is a flow, once for each packet.
-#[derive(Default, Serialize, Deserialize)]
-pub struct Unseen {
-    /// The flows of packets that were dropped.
-    pub dropped: Vec<FlowSlot>,
-    /// The flows to whose senders switches sent a notification.
-    pub noticed: Vec<FlowSlot>,
 }
 
 /// The network, or a part of one: its ports and the packets that are there. Parts share no cache line, nor one that is
@@ -152,7 +144,7 @@ impl Network {
         }
         let parcel = &self.slab[id];
         self.books.dropped[why].add(&parcel.packet);
-        self.unseen.dropped.push(parcel.flow);
+        self.unseen.count(parcel.flow, -1);
         self.forget(id);
     }
 

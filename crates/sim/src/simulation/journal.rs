@@ -125,7 +125,7 @@ impl Journal {
     /// Adds what both ends of a flow have done since its last message was complete to the row of the current one, and
     /// all that they did to the sums of their traffic entry. Called once for each flow: when it ends, or at the end of the run.
     pub fn settle(&mut self, live: &Live, delivered: u64, stats: &Stats) -> Option<&mut Record> {
-        self.settled[live.name.traffic.index()].add(delivered, stats);
+        self.settled[live.name().traffic.index()].add(delivered, stats);
         // A connection that has carried no message yet has no row.
         let record = self.open(live.record?);
         record.add(&live.since_counted(stats));

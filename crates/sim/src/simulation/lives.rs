@@ -1,7 +1,7 @@
 //! The flows that are alive, as the whole run knows them; their ends are in the regions of their hosts.
 
 use crate::hosts::FlowName;
-use crate::ids::{FlowSlot, HostId, IdVec, RecordId};
+use crate::ids::{FlowSlot, HostId, IdVec, RecordId, TrafficId};
 use clearway_proto::Stats;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -9,8 +9,10 @@ use std::collections::VecDeque;
 /// A flow between its start and the moment at which its last packet has left the network.
 #[derive(Serialize, Deserialize)]
 pub struct Live {
-    /// The name of the flow.
-    pub name: FlowName,
+    /// The traffic entry of the flow.
+    traffic: TrafficId,
+    /// The number of the flow there.
+    number: u64,
     /// The host that sends.
     pub src: HostId,
     /// The host that receives.
@@ -43,8 +45,10 @@ struct Several {
 impl Live {
     /// A flow that has carried no message yet.
     pub fn new(name: FlowName, src: HostId, dst: HostId) -> Live {
+        let FlowName { traffic, number } = name;
         Live {
-            name,
+            traffic,
+            number,
             src,
             dst,
             undelivered: None,
@@ -54,6 +58,11 @@ impl Live {
             several: None,
             is_ending: false,
         }
+    }
+
+    /// The name of the flow.
+    pub fn name(&self) -> FlowName {
+        FlowName { traffic: self.traffic, number: self.number }
     }
 
     /// Adds the row of a message. Answers whether it is the only one that is not delivered.

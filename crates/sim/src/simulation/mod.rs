@@ -40,7 +40,6 @@ mod threads;
 mod times;
 mod traffic;
 mod views;
-#[cfg(not(target_family = "wasm"))]
 mod workers;
 
 pub use checkpoint::CheckpointError;

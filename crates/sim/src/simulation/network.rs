@@ -21,7 +21,7 @@ impl Simulation {
         }
         for slot in slots {
             let Some(live) = self.lives.get_mut(slot).filter(|_| self.shares.has(slot)) else { continue };
-            let (traffic, part) = (live.name.traffic, self.nets.part_of(live.src.node()));
+            let (traffic, part) = (live.name().traffic, self.nets.part_of(live.src.node()));
             if let Some(sending) = self.regions[part].hosts.senders.get(slot) {
                 let route = sending.end.route;
                 self.share(slot, traffic, route);
@@ -32,7 +32,7 @@ impl Simulation {
     /// Gives a flow the paths that it has now.
     fn reroute(&mut self, slot: FlowSlot) {
         let Some(live) = self.lives.get_mut(slot) else { return };
-        let key = self.router.key(live.name.traffic, live.name.number);
+        let key = self.router.key(live.name().traffic, live.name().number);
         let (src, dst) = (live.src.node(), live.dst.node());
         let hosts = [src, dst].map(|host| self.nets.part_of(host));
         let mut route = |old: Route, from, to| {

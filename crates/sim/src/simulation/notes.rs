@@ -1,6 +1,5 @@
 //! What a region tells the whole of its run when both meet: rows of flows, what came to an end, what shall begin.
 
-use crate::hosts::FlowName;
 use crate::ids::{FlowSlot, TrafficId};
 use clearway_proto::Stats;
 use clearway_units::{Span, Time};
@@ -69,7 +68,7 @@ pub struct Rtt {
     /// The time at which it arrived.
     pub at: Time,
     /// The flow.
-    pub name: FlowName,
+    pub slot: FlowSlot,
     /// The round-trip time.
     pub rtt: Span,
 }

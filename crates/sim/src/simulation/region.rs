@@ -196,9 +196,8 @@ impl Region {
             Header::CreditAck(answer) => answer.echo,
             _ => return,
         };
-        if let Some(sending) = self.hosts.senders.get(slot) {
-            let (at, name) = (net.now(), sending.name);
-            self.rtts.push(Rtt { at, name, rtt: at.saturating_since(echo) });
+        if self.hosts.senders.get(slot).is_some() {
+            self.rtts.push(Rtt { at: net.now(), slot, rtt: net.now().saturating_since(echo) });
         }
     }
 
@@ -237,7 +236,7 @@ impl Region {
             if !end.messages.pop(bytes) {
                 return;
             }
-            let name = end.name;
+            let name = end.name();
             // Both ends of flows with several messages are here.
             let has_rounds = self.rounds[name.traffic].is_some();
             let ends = (self.hosts.senders.get(slot), self.hosts.receivers.get(slot));

@@ -270,7 +270,7 @@ impl Simulation {
         }
         if !self.ending.is_empty() {
             // The order in which places become free must not depend on the partition.
-            self.ending.sort_unstable();
+            sort_by_key(&mut self.ending, |slot| *slot);
             self.retire();
             if self.is_complete() {
                 self.now = self.nets.left_at().max(self.last);
@@ -302,25 +302,24 @@ impl Simulation {
                 News::Stopped => self.start_watch(at),
             }
         }
-        sort_by_key(&mut rtts, |sample| (sample.at, sample.name));
-        for Rtt { at, name, rtt } in rtts {
-            self.sampler.watch(&self.model, at, name, rtt);
+        // A flow has its place until the notes of its ends were heard.
+        let name = |slot| self.lives.get(slot).map(|live| live.name());
+        sort_by_key(&mut rtts, |sample| (sample.at, name(sample.slot)));
+        for Rtt { at, slot, rtt } in rtts {
+            if let Some(name) = name(slot) {
+                self.sampler.watch(&self.model, at, name, rtt);
+            }
         }
     }
 
     /// Counts the packets of flows that entered or left the network without any of their ends.
     fn count_unseen(&mut self) {
         for net in self.nets.parts_mut() {
-            for slot in net.unseen.dropped.drain(..) {
+            net.unseen.drain(|slot, packets| {
                 if let Some(live) = self.lives.get_mut(slot) {
-                    live.unseen -= 1;
+                    live.unseen += packets;
                 }
-            }
-            for slot in net.unseen.noticed.drain(..) {
-                if let Some(live) = self.lives.get_mut(slot) {
-                    live.unseen += 1;
-                }
-            }
+            });
         }
     }
 
@@ -334,7 +333,7 @@ impl Simulation {
         let mut flows = Vec::new();
         if let Some(traffic) = traffic {
             for slot in self.lives.slots() {
-                let shown = self.lives.get(slot).is_some_and(|live| live.name.traffic.index() == traffic);
+                let shown = self.lives.get(slot).is_some_and(|live| live.name().traffic.index() == traffic);
                 flows.extend(shown.then(|| self.glance(slot)).flatten());
             }
         }

@@ -2,22 +2,45 @@
 
 use super::region::Region;
 use super::times::{Clock, PartTimes, Spent};
-#[cfg(not(target_family = "wasm"))]
-use super::workers::{Part, Worker};
-use crate::net::Networks;
+use super::workers::{Job, Worker};
+use crate::net::{Network, Networks};
 use clearway_units::{Span, Time};
 
 /// The number of expected events in a window below which one thread goes through all parts, since to hand them over takes
 /// longer.
 const FEW: f64 = 64.0;
 
+/// A part of the network on its way to a thread or back.
+struct Part {
+    /// The ports and packets of the part.
+    net: Network,
+    /// The hosts of the part.
+    region: Region,
+    /// The time before which events are handled.
+    until: Time,
+    /// The clock, if the run is timed.
+    clock: Option<Clock>,
+    /// The time that it took.
+    spent: Spent,
+}
+
+impl Job for Part {
+    fn run(&mut self) {
+        self.spent = self.region.go_on(&mut self.net, self.until, self.clock);
+    }
+
+    fn looks(&self) -> u64 {
+        // An event takes some five looks.
+        self.spent.events
+    }
+}
+
 /// The threads that drive the regions of a run.
 pub struct Threads {
     /// The shortest delay of a link between parts: no part hears of what another one does within this time.
     lookahead: Span,
     /// A thread for each part but the first, which the calling one drives. There are none where one drives all.
-    #[cfg(not(target_family = "wasm"))]
-    workers: Vec<Worker>,
+    workers: Vec<Worker<Part>>,
     /// The events per picosecond of the last window.
     pace: f64,
     /// The expected events of a window from which its parts are handed over.
@@ -34,7 +57,6 @@ impl Threads {
     pub fn new(regions: usize, lookahead: Span) -> Threads {
         Threads {
             lookahead,
-            #[cfg(not(target_family = "wasm"))]
             workers: Worker::start(regions - 1),
             pace: 0.0,
             few: FEW,
@@ -51,7 +73,6 @@ impl Threads {
     /// Times what follows by a clock: on the threads or, if `in_turn` is set, with one thread that goes through all parts
     /// one after the other.
     pub fn time(&mut self, clock: Clock, in_turn: bool) {
-        #[cfg(not(target_family = "wasm"))]
         if in_turn {
             self.workers.clear();
         }
@@ -109,9 +130,9 @@ impl Threads {
     }
 
     /// Lets each region go on in its thread.
-    #[cfg(not(target_family = "wasm"))]
     fn each(&mut self, nets: &mut Networks, regions: &mut Vec<Region>, until: Time, clock: Option<Clock>) {
-        if self.workers.is_empty() {
+        // Where there are never any threads, a program need not have the code for them.
+        if cfg!(target_family = "wasm") || self.workers.is_empty() {
             return self.in_turn(nets, regions, until, clock);
         }
         let parts = nets.lend().zip(regions.drain(1..));
@@ -119,17 +140,14 @@ impl Threads {
             worker.send(Part { net, region, until, clock, spent: Spent::default() });
         }
         self.spent[0] = regions[0].go_on(nets.part_mut(0), until, clock);
+        self.workers.iter_mut().for_each(Worker::help);
+        let looks = self.spent[0].events;
         for (worker, spent) in self.workers.iter_mut().zip(&mut self.spent[1..]) {
-            let part = worker.receive();
+            let part = worker.receive(looks);
             nets.take_back(part.net);
             regions.push(part.region);
             *spent = part.spent;
         }
-    }
-
-    #[cfg(target_family = "wasm")]
-    fn each(&mut self, nets: &mut Networks, regions: &mut Vec<Region>, until: Time, clock: Option<Clock>) {
-        self.in_turn(nets, regions, until, clock);
     }
 
     /// Lets one region after the other go on.

@@ -5,11 +5,11 @@ use super::super::lives::Live;
 use super::super::run::Simulation;
 use super::unheard::{Message, Unheard};
 use crate::ids::{FlowSlot, Id, RecordId};
-use crate::metrics::{Known, Record};
+use crate::metrics::Record;
 use crate::model::Pattern;
 use clearway_proto::{Gauges, Rare};
 use clearway_topology::{NodeId, PortId};
-use clearway_units::{Span, Time};
+use clearway_units::{Known, Span, Time};
 
 /// The states of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -172,8 +172,8 @@ impl Simulation {
         let route = self.regions[from].hosts.senders.get(slot)?.end.route;
         let path = self.nets.paths().first(route);
         Some(Record {
-            traffic: live.name.traffic,
-            number: live.name.number,
+            traffic: live.name().traffic,
+            number: live.name().number,
             src: live.src.node(),
             dst: live.dst.node(),
             size: Some(bytes).into(),

@@ -1,6 +1,6 @@
 //! A value that may not be known yet, in no more room than itself.
 
-use clearway_units::Time;
+use crate::{Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// A value that may not be known yet. The largest value of its type, which no run reaches, stands for that.
@@ -21,11 +21,27 @@ impl Bounded for Time {
     const MAX: Time = Time::MAX;
 }
 
+impl Bounded for Span {
+    const MAX: Span = Span::MAX;
+}
+
 impl<T: Bounded> Known<T> {
     /// A value that is not known yet.
     pub const NONE: Known<T> = Known(T::MAX);
 
-    /// The value, if it is known.
+    /// Returns the value, if it is known, and leaves one that is not.
+    pub fn take(&mut self) -> Option<T> {
+        std::mem::replace(self, Known::NONE).get()
+    }
+
+    /// Returns a value that is known.
+    #[inline]
+    pub fn some(value: T) -> Known<T> {
+        Known(value)
+    }
+
+    /// Returns the value, if it is known.
+    #[inline]
     pub fn get(self) -> Option<T> {
         (self.0 != T::MAX).then_some(self.0)
     }
