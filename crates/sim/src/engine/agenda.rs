@@ -95,9 +95,4 @@ impl Agenda {
     pub fn each_of_next_bucket(&self, see: impl FnMut(&Event)) {
         self.wheel.each_of_next_bucket(see);
     }
-
-    /// The number of pending events, counted one by one.
-    pub fn len(&self) -> usize {
-        self.wheel.len()
-    }
 }

@@ -431,7 +431,7 @@ mod tests {
         bed.step();
         bed.step();
         assert_eq!(bed.sleeper.woken, [at(5), at(10), at(10)]);
-        assert_eq!(bed.net.agenda.len(), 0);
+        assert_eq!(bed.net.agenda.next_at(), None);
     }
 
     #[test]
