@@ -99,8 +99,6 @@ pub struct CreditReceiver<F> {
     answer_due: bool,
     /// True if a request to go back must be sent.
     nack_due: bool,
-    /// The earliest time of the next request to go back.
-    nack_at: Time,
 }
 
 impl<F: Feedback> CreditReceiver<F> {
@@ -126,7 +124,6 @@ impl<F: Feedback> CreditReceiver<F> {
             accept_due: false,
             answer_due: false,
             nack_due: false,
-            nack_at: Time::ZERO,
         }
     }
 
@@ -250,11 +247,8 @@ impl<F: Feedback> CreditReceiver<F> {
             self.end_at(end);
         }
         if self.settings.config.recovery == Recovery::GoBack && offset > self.inbox.next() {
-            // At most one per round trip, since all data on its way is discarded too.
-            if cx.now >= self.nack_at {
-                self.nack_due = true;
-                self.nack_at = cx.now + self.rtt();
-            }
+            // One request per round trip is enough, since all data on its way is discarded too.
+            self.nack_due |= self.inbox.discard(self.rtt(), cx.now);
             return;
         }
         let before = self.inbox.next();
@@ -265,7 +259,7 @@ impl<F: Feedback> CreditReceiver<F> {
             budget.on_data(echoed, packet.payload() as u64 - repeated);
         }
         if self.inbox.next() > before {
-            self.nack_at = cx.now;
+            self.inbox.on_progress();
         }
         let stop_by_mark = self.settings.config.stop_by_mark;
         let marked = stop_by_mark && packet.flags.has(Flags::EMPTY);
