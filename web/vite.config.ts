@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const engine = process.env['CLEARWAY_ENGINE'] ?? `${root}target/wasm32-unknown-unknown/web/clearway_web.wasm`;
+const engine = process.env['CLEARWAY_ENGINE'] ?? `${root}target/web/clearway_web.wasm`;
 
 /** The module `virtual:engine`: the engine, packed. */
 function packedEngine(): Plugin {

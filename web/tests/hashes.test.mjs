@@ -13,7 +13,7 @@ import { ROOT, launch, open } from './browser.mjs';
 import { FILES, RUNS, hashInSteps } from './scenarios.mjs';
 
 const TARGET = process.env.CARGO_TARGET_DIR ?? resolve(ROOT, 'target');
-const ENGINE = process.env.CLEARWAY_ENGINE ?? `${TARGET}/wasm32-unknown-unknown/web/clearway_web.wasm`;
+const ENGINE = process.env.CLEARWAY_ENGINE ?? `${TARGET}/web/clearway_web.wasm`;
 /** The seed of the sizes of steps; another one with CLEARWAY_SEED. */
 const SEED = Number(process.env.CLEARWAY_SEED ?? 13);
 

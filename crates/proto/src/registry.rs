@@ -8,7 +8,7 @@ use crate::packet::{Extra, Packet};
 use crate::shelf::Shelf;
 use crate::shim::{Shim, ShimEnv, ShimStats};
 use crate::transport::{Transport, TransportInfo, set_param};
-use clearway_schema::{Declared, Error, Members, Value, fill, list};
+use clearway_schema::{Declared, Error, Members, Value, fill, list, told};
 use clearway_units::{Rate, Time};
 use serde::{Deserialize, Serialize};
 use std::any::Any;
@@ -76,8 +76,8 @@ macro_rules! transports {
         pub static TRANSPORTS: &[TransportInfo] = &[$(TransportInfo {
             name: <$Transport>::NAME,
             summary: <$Transport>::SUMMARY,
-            source: <$Transport>::SOURCE,
-            checked: <$Transport>::CHECKED,
+            source: told(<$Transport>::SOURCE),
+            checked: <$Transport>::CHECKED.told(),
             params: <<$Transport as Transport>::Params as Declared>::SPECS,
             profiles: <$Transport>::PROFILES,
             mechanism: MechanismInfo::of::<MechanismOf<$Transport>>(),

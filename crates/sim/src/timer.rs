@@ -48,7 +48,11 @@ impl Timer {
             (self.due, self.overtaken) = (self.overtaken, Time::MAX);
             return None;
         }
-        self.overtaken = if is_pending { self.overtaken.min(self.due) } else { self.due };
+        // A far wake-up that is forgotten comes all the same, and another one is scheduled, so it goes before a near one.
+        let is_far = self.overtaken > now + FAR && self.overtaken != Time::MAX;
+        if !is_far {
+            self.overtaken = if is_pending { self.overtaken.min(self.due) } else { self.due };
+        }
         self.due = deadline.max(now);
         Some(self.due)
     }
@@ -157,6 +161,19 @@ mod tests {
         assert_eq!(owner.scheduled, 101);
         while !owner.step() {}
         assert_eq!(owner.now, at(10_100));
+    }
+
+    #[test]
+    fn a_far_deadline_is_scheduled_once_though_each_near_one_is_moved_forward() {
+        let mut owner = Owner::new();
+        owner.ask(at(10_000));
+        for pace in 1..=100 {
+            owner.ask(at(10 * pace + 5));
+            owner.ask(at(10 * pace));
+            while owner.deadline != at(10 * pace) || !owner.step() {}
+            owner.ask(at(10_000 + pace));
+        }
+        assert_eq!(owner.scheduled, 201);
     }
 
     #[test]

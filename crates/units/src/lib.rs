@@ -30,6 +30,6 @@ mod time;
 pub use bytes::Bytes;
 pub use known::{Bounded, Known};
 pub use rate::Rate;
-pub use sort::{sort_by, sort_by_key};
+pub use sort::{map_of, sort_by, sort_by_key};
 pub use text::UnitError;
 pub use time::{Span, Time};

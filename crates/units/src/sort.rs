@@ -1,6 +1,7 @@
 //! A stable sort whose code is small where bytes count.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 /// Sorts items by a key; items of equal keys keep their order. See [`sort_by`].
 pub fn sort_by_key<T, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {
@@ -44,10 +45,24 @@ fn arrange<T>(items: &mut [T], mut order: Vec<usize>) {
     }
 }
 
+/// Makes a map of pairs, of those with one key the last. It adds one pair after the other: the standard library would sort
+/// them first, by code of its own for each type of pairs.
+pub fn map_of<K: Ord, V>(pairs: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, V> {
+    let mut map = BTreeMap::new();
+    map.extend(pairs);
+    map
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_map_has_the_last_of_the_pairs_with_one_key() {
+        let map = map_of([(2, 'a'), (1, 'b'), (2, 'c')]);
+        assert_eq!(map.into_iter().collect::<Vec<_>>(), [(1, 'b'), (2, 'c')]);
+    }
 
     proptest! {
         #[test]

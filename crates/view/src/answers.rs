@@ -5,6 +5,7 @@ use clearway_sim::{
     ClassView, DROP_REASONS, Ended, FinishedFlow, FlowView, PacketView, PortView, Results, Simulation,
 };
 use clearway_topology::PortId;
+use clearway_units::map_of;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -104,7 +105,7 @@ impl Port {
             credit_queue_bytes: view.credit_queue_bytes,
             by_class: simulation.classes(port).map(class).collect(),
             queued: simulation.queued(port).into_iter().take(most).map(packet).collect(),
-            drops: DROP_REASONS.into_iter().zip(view.drops).collect(),
+            drops: map_of(DROP_REASONS.into_iter().zip(view.drops)),
             counters: Counters::new(&view),
             paused: view.is_paused,
             up: view.is_up,
@@ -264,7 +265,7 @@ impl Outcome {
     /// The outcome of a run whose books balance.
     pub fn new(results: &Results) -> Outcome {
         let summary = &results.summary;
-        let book = |lines: &[(&'static str, u64)]| lines.iter().copied().collect();
+        let book = |lines: &[(&'static str, u64)]| map_of(lines.iter().copied());
         let control = summary.flow_control.as_ref();
         let summary = Totals {
             ended: word(summary.ended),

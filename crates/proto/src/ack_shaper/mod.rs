@@ -7,7 +7,7 @@ use crate::tcp;
 use crate::tcp::TcpParams;
 use crate::tcp::under::{OverTcp, ShimParams, Under};
 use crate::transport::Checked;
-use clearway_schema::{Profile, declare};
+use clearway_schema::{Profile, declare, told};
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -32,12 +32,12 @@ declare! {
 const PROFILES: &[Profile] = &[
     Profile {
         name: "testbed",
-        doc: "PAC's testbed, Table I",
+        doc: told("PAC's testbed, Table I"),
         values: &[("initial_window", "3"), ("rto_min", "200 ms")],
     },
     Profile {
         name: "ns2",
-        doc: "PAC's simulations, Table II",
+        doc: told("PAC's simulations, Table II"),
         values: &[("initial_window", "2"), ("rto_min", "200 ms")],
     },
 ];

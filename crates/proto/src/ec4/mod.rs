@@ -13,7 +13,7 @@ pub use law::{Constants, CreditBlock, CreditIncrease, EcnIncrease, Law, Mode, Om
 use crate::endpoint::Env;
 use crate::expresspass::{Algorithm1, CreditParams, CreditTransport, link_rate};
 use crate::transport::Checked;
-use clearway_schema::{Profile, declare};
+use clearway_schema::{Profile, declare, told};
 
 declare! {
     /// The parameters of `ec4`.
@@ -72,7 +72,9 @@ impl CreditTransport for Ec4 {
     const ECN: bool = true;
     const PROFILES: &'static [Profile] = &[Profile {
         name: "printed",
-        doc: "Algorithm 1 to the letter (EC4-4, EC4-17): marks speed the increase, and marked periods increase too",
+        doc: told(
+            "Algorithm 1 to the letter (EC4-4, EC4-17): marks speed the increase, and marked periods increase too",
+        ),
         values: &[("ecn_increase", "alpha"), ("credit_increase", "always")],
     }];
 

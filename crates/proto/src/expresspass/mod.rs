@@ -49,7 +49,7 @@ pub use sender::{CreditSender, Release, SenderConfig};
 
 use crate::endpoint::Env;
 use crate::transport::Checked;
-use clearway_schema::{Profile, choice, declare};
+use clearway_schema::{Profile, choice, declare, told};
 use serde::{Deserialize, Serialize};
 
 choice! {
@@ -124,7 +124,9 @@ impl CreditTransport for ExpressPass {
     const PROFILES: &'static [Profile] = &[
         Profile {
             name: "ns2",
-            doc: "The authors' ns-2 code (ns2-xpass) with its library defaults, which later papers compare with",
+            doc: told(
+                "The authors' ns-2 code (ns2-xpass) with its library defaults, which later papers compare with",
+            ),
             values: &[
                 ("feedback", "ns2"),
                 ("alpha", "0.5"),
@@ -154,7 +156,7 @@ impl CreditTransport for ExpressPass {
         },
         Profile {
             name: "ns2-fat-tree",
-            doc: "What the fat-tree script of ns2-xpass changes, to be set after profile ns2",
+            doc: told("What the fat-tree script of ns2-xpass changes, to be set after profile ns2"),
             values: &[
                 ("alpha", "0.5"),
                 ("w_init", "0.0625"),

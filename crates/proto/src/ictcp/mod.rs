@@ -17,7 +17,7 @@ use crate::tcp;
 use crate::tcp::TcpParams;
 use crate::tcp::under::{OverTcp, ShimParams, Under};
 use crate::transport::Checked;
-use clearway_schema::{Profile, declare};
+use clearway_schema::{Profile, declare, told};
 use clearway_units::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -72,17 +72,17 @@ declare! {
 const PROFILES: &[Profile] = &[
     Profile {
         name: "testbed",
-        doc: "PAC's testbed, Table I",
+        doc: told("PAC's testbed, Table I"),
         values: &[("gamma2", "0.5"), ("initial_window", "3"), ("rto_min", "200 ms")],
     },
     Profile {
         name: "ns2",
-        doc: "PAC's simulations, Table II",
+        doc: told("PAC's simulations, Table II"),
         values: &[("gamma2", "0.15"), ("initial_window", "2"), ("rto_min", "200 ms")],
     },
     Profile {
         name: "pac-code",
-        doc: "ICTCP as PAC's authors coded it for their testbed: most probably what PAC compared with",
+        doc: told("ICTCP as PAC's authors coded it for their testbed: most probably what PAC compared with"),
         values: &[
             ("gamma2", "0.5"),
             ("initial_window", "3"),

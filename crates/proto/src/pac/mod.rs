@@ -33,7 +33,7 @@ use crate::tcp;
 use crate::tcp::TcpParams;
 use crate::tcp::under::{OverTcp, ShimParams, Under};
 use crate::transport::Checked;
-use clearway_schema::{Auto, Profile, declare};
+use clearway_schema::{Auto, Profile, declare, told};
 use clearway_units::{Bytes, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -112,13 +112,15 @@ declare! {
 const PROFILES: &[Profile] = &[
     Profile {
         name: "testbed",
-        doc: "PAC's testbed, Table I: 1 Gbps, a threshold of 80 KB at a buffer of 150 KB; Linux 2.6.38's windows, from \
+        doc: told(
+            "PAC's testbed, Table I: 1 Gbps, a threshold of 80 KB at a buffer of 150 KB; Linux 2.6.38's windows, from \
               3 segments, which marks reduce to one",
+        ),
         values: &[("buffer", "80 KB"), ("initial_window", "3"), ("min_cwnd", "1"), ("rto_min", "200 ms")],
     },
     Profile {
         name: "ns2-1g",
-        doc: "PAC's simulations at 1 Gbps, Table II: 96 KB, base RTT 120 us, windows from 2 segments",
+        doc: told("PAC's simulations at 1 Gbps, Table II: 96 KB, base RTT 120 us, windows from 2 segments"),
         values: &[
             ("buffer", "96 KB"),
             ("initial_window", "2"),
@@ -128,7 +130,7 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "ns2-10g",
-        doc: "PAC's simulations at 10 Gbps, Table II: 375 KB, base RTT 80 us, windows from 2 segments",
+        doc: told("PAC's simulations at 10 Gbps, Table II: 375 KB, base RTT 80 us, windows from 2 segments"),
         values: &[
             ("buffer", "375 KB"),
             ("initial_window", "2"),
@@ -142,8 +144,10 @@ const PROFILES: &[Profile] = &[
 
 const PRINT: Profile = Profile {
     name: "print",
-    doc: "PAC to the letter: eq. (6), the printed test for the end of slow start, Algorithm 1's blocking, round-trip \
+    doc: told(
+        "PAC to the letter: eq. (6), the printed test for the end of slow start, Algorithm 1's blocking, round-trip \
           times of handshakes, no control of first windows; with the settings of `testbed`",
+    ),
     values: &[
         ("correction", "throughput"),
         ("phase_test", "falls"),
@@ -160,8 +164,10 @@ const PRINT: Profile = Profile {
 
 const CODE: Profile = Profile {
     name: "code",
-    doc: "What the kernel module of PAC's authors does (November 2014): no eq. (2), eq. (6) with constants, bytes on \
+    doc: told(
+        "What the kernel module of PAC's authors does (November 2014): no eq. (2), eq. (6) with constants, bytes on \
           the wire, no growth in congestion avoidance, no acknowledgement held beyond 10 ms",
+    ),
     values: &[
         ("buffer", "81920 B"),
         ("adaptive", "false"),

@@ -12,7 +12,7 @@ use crate::mechanism::NoMechanism;
 use crate::needs::{MarkingNeeds, Needs};
 use crate::port::RedConfig;
 use crate::transport::Checked;
-use clearway_schema::{Auto, Profile, declare};
+use clearway_schema::{Auto, Profile, declare, told};
 use clearway_units::{Bytes, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -61,8 +61,10 @@ declare! {
 /// The constants of HPCC's ns-3 code.
 pub const PROFILES: &[Profile] = &[Profile {
     name: "hpcc-ns3",
-    doc: "HPCC's ns-3 code, as its authors ran it: 615 Mbps a round trip at any line rate. Set `base_rtt` to the \
+    doc: told(
+        "HPCC's ns-3 code, as its authors ran it: 615 Mbps a round trip at any line rate. Set `base_rtt` to the \
           longest of the network",
+    ),
     values: &[("pacing_grain", "1 ns"), ("ai", "615 Mbps"), ("min_rate", "1 Gbps")],
 }];
 

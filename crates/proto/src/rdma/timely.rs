@@ -18,7 +18,7 @@ use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
 use crate::needs::Needs;
 use crate::transport::Checked;
-use clearway_schema::{Auto, Profile, choice, declare};
+use clearway_schema::{Auto, Profile, choice, declare, told};
 use clearway_units::{Bytes, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -159,8 +159,10 @@ declare! {
 /// The constants of HPCC's ns-3 code.
 pub const PROFILES: &[Profile] = &[Profile {
     name: "hpcc-ns3",
-    doc: "HPCC's ns-3 code, as its authors ran it: an update a round trip. Increments are given at 100 Gbps and \
+    doc: told(
+        "HPCC's ns-3 code, as its authors ran it: an update a round trip. Increments are given at 100 Gbps and \
           scaled. For its window variant set `windowing = \"rate\"` besides",
+    ),
     values: &[
         ("pacing_grain", "1 ns"),
         ("acks", "first-at-hosts"),

@@ -35,7 +35,7 @@ pub struct Config {
 pub(crate) const PROFILES: &[Profile] = &[
     Profile {
         name: "linux",
-        doc: "Linux as it comes: delayed acknowledgements, a least timeout of 200 ms",
+        doc: told("Linux as it comes: delayed acknowledgements, a least timeout of 200 ms"),
         values: &[
             ("initial_window", "10"),
             ("rto_min", "200 ms"),
@@ -45,22 +45,24 @@ pub(crate) const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "pac-testbed",
-        doc: "PAC's testbed: no delayed acknowledgements, windows from 3 segments, least timeout 200 ms",
+        doc: told(
+            "PAC's testbed: no delayed acknowledgements, windows from 3 segments, least timeout 200 ms",
+        ),
         values: &[("initial_window", "3"), ("rto_min", "200 ms")],
     },
     Profile {
         name: "pac-ns2",
-        doc: "PAC's simulations: windows from 2 segments, least timeout 200 ms",
+        doc: told("PAC's simulations: windows from 2 segments, least timeout 200 ms"),
         values: &[("initial_window", "2"), ("rto_min", "200 ms")],
     },
     Profile {
         name: "expresspass16",
-        doc: "The baselines of the ExpressPass paper of 2016: least timeout 200 us",
+        doc: told("The baselines of the ExpressPass paper of 2016: least timeout 200 us"),
         values: &[("rto_min", "200 us")],
     },
 ];
 
-use clearway_schema::{Auto, Profile, declare};
+use clearway_schema::{Auto, Profile, declare, told};
 use clearway_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 

@@ -9,5 +9,4 @@ mod wheel;
 
 pub use agenda::Agenda;
 pub use event::{ENTITIES_MAX, Event, EventKind};
-pub use prefetch::{AHEAD, exceeds_cache, prefetch, prefetch_lines};
-pub use wheel::Wheel;
+pub use prefetch::{AHEAD, CAN_FETCH, exceeds_cache, prefetch, prefetch_lines};

@@ -64,9 +64,7 @@ impl Chunks {
     #[inline]
     pub fn of(&self, bucket: Bucket) -> (usize, impl Iterator<Item = &[Event; CHUNK]>) {
         let (newest, free) = bucket.parts();
-        let some = |number| (number != 0).then_some(number);
-        let numbers = std::iter::successors(some(newest), move |&number| some(self.older[number] as usize));
-        (free, numbers.map(|number| &self.chunks[number].0))
+        (free, Older { chunks: self, next: newest })
     }
 
     /// The events of a bucket, the newest one first, if they lie in one chunk.
@@ -120,6 +118,26 @@ impl Chunks {
             events[free..].iter().rev().for_each(|event| put(self, *event));
             oldest = newer;
         }
+    }
+}
+
+/// Goes over the chunks of a bucket, from one to the older one.
+struct Older<'a> {
+    chunks: &'a Chunks,
+    /// The number of the next chunk; 0 if there is none.
+    next: usize,
+}
+
+impl<'a> Iterator for Older<'a> {
+    type Item = &'a [Event; CHUNK];
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<&'a [Event; CHUNK]> {
+        let number = self.next;
+        (number != 0).then(|| {
+            self.next = self.chunks.older[number] as usize;
+            &self.chunks.chunks[number].0
+        })
     }
 }
 

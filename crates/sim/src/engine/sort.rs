@@ -2,6 +2,7 @@
 
 use super::event::Event;
 use super::ring::{Bucket, CHUNK, Chunks};
+use clearway_units::sort_by_key;
 
 /// The number of chunks whose events are put in order by counting, for each, how many come before it.
 const FEW: usize = 4;
@@ -33,13 +34,23 @@ pub struct Sorter {
 impl Sorter {
     /// A sorter of buckets that are 2^shift picoseconds wide and hold events of so many entities.
     pub fn new(shift: u32, entities: usize) -> Sorter {
-        // No entity has the number whose bits are all set, so that no key is the end.
-        let entity_bits = (entities + 1).next_power_of_two().trailing_zeros();
-        let entity_end = entity_bits + Event::SHORT_KEY_CLEAR;
-        // The time stands above a bit for the class and below one that is the same in the whole bucket, for the sign.
-        let fits = entity_end + 1 + shift < i32::BITS;
+        let fits = Sorter::widest(entities).is_some_and(|widest| shift <= widest);
+        let entity_end = fits.then_some(Sorter::entity_end(entities));
         let short = [[END; CHUNK]; FEW + 1];
-        Sorter { shift, entity_end: fits.then_some(entity_end), short, crowd: Vec::new(), keys: Vec::new() }
+        Sorter { shift, entity_end, short, crowd: Vec::new(), keys: Vec::new() }
+    }
+
+    /// The greatest width of buckets, as a power of two, at which a few events of so many entities are put in order without
+    /// a branch. In wider buckets that costs more, however few they are. With very many entities there is no such width.
+    pub fn widest(entities: usize) -> Option<u32> {
+        // The time stands above a bit for the class and below one that is the same in the whole bucket, for the sign.
+        (i32::BITS - 2).checked_sub(Sorter::entity_end(entities))
+    }
+
+    /// The end of the entity in [`Event::short_key`].
+    fn entity_end(entities: usize) -> u32 {
+        // No entity has the number whose bits are all set, so that no key is the end.
+        (entities + 1).next_power_of_two().trailing_zeros() + Event::SHORT_KEY_CLEAR
     }
 
     /// Moves the events of a bucket in their order to `sorted`, in place of what is there.
@@ -121,7 +132,7 @@ impl Sorter {
         if self.crowd.len() > last {
             std::mem::swap(sorted, &mut self.crowd);
             sorted.reverse();
-            return sorted.sort_by_key(Event::key);
+            return sort_by_key(sorted, Event::key);
         }
         self.keys.clear();
         let key = |(place, event): (usize, &Event)| event.key() << place_bits | (last - place) as u64;

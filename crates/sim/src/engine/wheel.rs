@@ -18,12 +18,25 @@ const WIDE: usize = 1024;
 /// The number of near buckets that a wide one spans, as a power of two.
 const SPAN: u32 = 8;
 
+/// The number of buckets with events after which the wheel thinks over the width of buckets.
+const TURNS: usize = 2048;
+
+/// Buckets that hold fewer events become twice as wide: to turn to a bucket costs as much as to put several events of it
+/// in order.
+const FEWEST: usize = 8;
+
+/// Buckets that hold more events become half as wide again.
+const MOST: usize = 24;
+
 /// Pending events in their order.
 ///
 /// Near events lie unsorted in buckets of equal width; a bucket is sorted when it becomes current. That makes a push
 /// an append and spreads the cost of order over neighbours, which share cache lines. Later events (packets at the end of
 /// a long queue) lie in wide buckets, each of which is spread over near ones when the wheel comes near. The heap is for
 /// the far future (timers, arrivals of flows).
+///
+/// Near buckets become wider while they hold few events, as long as these can be put in order by short keys, and narrower
+/// again when they hold many. Their width changes speed, never order.
 pub struct Wheel {
     /// The events of the current bucket in order; those before `next` are gone.
     current: Vec<Event>,
@@ -34,6 +47,11 @@ pub struct Wheel {
     cursor: u64,
     /// The width of a near bucket, as a power of two: 2^shift picoseconds.
     shift: u32,
+    /// The least and the greatest `shift`.
+    shifts: (u32, u32),
+    /// The number of buckets that have become current since the last look at their width, and that of their events.
+    turned: usize,
+    taken: usize,
     /// The number of the first bucket that is not near: at most [`NEAR`] after `cursor`, at the start of a wide one.
     near_end: u64,
     /// The events of the buckets after the current one, before `near_end`.
@@ -55,23 +73,25 @@ pub struct Wheel {
 struct Far(Event, u64);
 
 impl Wheel {
-    /// The number of near buckets, which together span the horizon.
-    pub const NEAR: usize = NEAR;
-
     /// An empty wheel for events of so many entities, most of which lie at most `horizon` ahead. The horizon changes speed,
     /// never order.
     pub fn new(horizon: Span, entities: usize) -> Wheel {
         let width = (horizon.as_ps() / NEAR as u64).max(1);
-        Wheel::of_width(width.next_power_of_two().trailing_zeros().min(Event::KEY_BITS), entities)
+        let shift = width.next_power_of_two().trailing_zeros().min(Event::KEY_BITS);
+        Wheel::of_width(shift, shift, entities)
     }
 
-    fn of_width(shift: u32, entities: usize) -> Wheel {
+    /// An empty wheel whose buckets, which are never narrower than 2^least picoseconds, are 2^shift wide.
+    fn of_width(shift: u32, least: u32, entities: usize) -> Wheel {
         Wheel {
             current: Vec::new(),
             next: 0,
             sorter: Sorter::new(shift, entities),
             cursor: 0,
             shift,
+            shifts: (least, Sorter::widest(entities).map_or(least, |widest| widest.max(least))),
+            turned: 0,
+            taken: 0,
             near_end: NEAR as u64,
             near: Ring::new(),
             wide: Ring::new(),
@@ -196,6 +216,9 @@ impl Wheel {
     /// none.
     #[inline(never)]
     fn advance(&mut self, until: Time) -> bool {
+        if self.turned == TURNS {
+            self.think_width_over();
+        }
         let next = loop {
             let near = self.near.first(self.cursor + 1);
             let wide = || self.wide.first(self.near_end >> SPAN).map(|wide| wide << SPAN);
@@ -212,6 +235,8 @@ impl Wheel {
         self.turn_to(next);
         self.next = 0;
         self.sorter.sort(&mut self.chunks, self.near.take(next), &mut self.current);
+        self.turned += 1;
+        self.taken += self.current.len();
         true
     }
 
@@ -235,7 +260,12 @@ impl Wheel {
             });
         }
         self.near_end = near_end;
-        let wide_end = self.wide_end();
+        self.bring_far();
+    }
+
+    /// Takes the events from the heap that are no longer behind the wide buckets.
+    fn bring_far(&mut self) {
+        let (near_end, wide_end) = (self.near_end, self.wide_end());
         while self.far.peek().is_some_and(|far| self.bucket(&far.0) < wide_end) {
             let event = self.far.pop().expect("just seen").0;
             let bucket = self.bucket(&event);
@@ -246,6 +276,51 @@ impl Wheel {
             }
         }
     }
+
+    /// Chooses another width if buckets hold too few events or too many. Nothing of the current bucket is pending.
+    #[cold]
+    #[inline(never)]
+    fn think_width_over(&mut self) {
+        let shift = match self.taken / self.turned {
+            ..FEWEST => self.shift + 1,
+            FEWEST..=MOST => self.shift,
+            _ => self.shift.saturating_sub(1),
+        };
+        (self.turned, self.taken) = (0, 0);
+        let shift = shift.clamp(self.shifts.0, self.shifts.1);
+        if shift != self.shift {
+            self.resize(shift);
+        }
+    }
+
+    /// Gives buckets another width, unless the wheel is still at the first of such buckets. Nothing of the current bucket is
+    /// pending.
+    fn resize(&mut self, shift: u32) {
+        debug_assert_eq!(self.next, self.current.len());
+        // All that is pending lies behind the current bucket, and so it must afterwards.
+        let passed = (u128::from(self.cursor) + 1) << self.shift >> shift;
+        let Some(cursor) = passed.checked_sub(1).and_then(|cursor| u64::try_from(cursor).ok()) else {
+            return;
+        };
+        let events = self.in_rings();
+        *self = Wheel {
+            cursor,
+            near_end: (cursor + NEAR as u64) >> SPAN << SPAN,
+            far: std::mem::take(&mut self.far),
+            far_pushed: self.far_pushed,
+            ..Wheel::of_width(shift, self.shifts.0, self.entities)
+        };
+        events.into_iter().for_each(|event| self.push(event));
+        self.bring_far();
+    }
+
+    /// The events of both rings, those of a bucket in the order in which it took them.
+    fn in_rings(&self) -> Vec<Event> {
+        let buckets = self.near.iter().chain(self.wide.iter());
+        let mut events: Vec<Event> = buckets.flat_map(|bucket| self.chunks.iter(bucket)).copied().collect();
+        events.reverse();
+        events
+    }
 }
 
 /// A wheel as it is saved: what lies in its rings is in the order in which each bucket took it.
@@ -254,6 +329,7 @@ struct Saved {
     current: Vec<Event>,
     cursor: u64,
     shift: u32,
+    least: u32,
     near_end: u64,
     rings: Vec<Event>,
     far: Vec<Far>,
@@ -263,15 +339,13 @@ struct Saved {
 
 impl Serialize for Wheel {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let buckets = self.near.iter().chain(self.wide.iter());
-        let mut rings: Vec<Event> = buckets.flat_map(|bucket| self.chunks.iter(bucket)).copied().collect();
-        rings.reverse();
         let saved = Saved {
             current: self.current[self.next..].to_vec(),
             cursor: self.cursor,
             shift: self.shift,
+            least: self.shifts.0,
             near_end: self.near_end,
-            rings,
+            rings: self.in_rings(),
             far: self.far.iter().cloned().collect(),
             far_pushed: self.far_pushed,
             entities: self.entities,
@@ -289,7 +363,7 @@ impl<'de> Deserialize<'de> for Wheel {
             near_end: saved.near_end,
             far: saved.far.into(),
             far_pushed: saved.far_pushed,
-            ..Wheel::of_width(saved.shift, saved.entities)
+            ..Wheel::of_width(saved.shift, saved.least, saved.entities)
         };
         saved.rings.into_iter().for_each(|event| wheel.push(event));
         Ok(wheel)
@@ -439,6 +513,9 @@ mod tests {
                     let event = wheel.pop();
                     prop_assert_eq!(event.map(rank), reference.pop_first());
                     now = event.map_or(now, |event| event.at().as_ps());
+                }
+                if squeeze % 8 == 1 && wheel.next == wheel.current.len() {
+                    wheel.resize((ahead % u64::from(Event::KEY_BITS + 1)) as u32);
                 }
                 if pops == 2 {
                     // The time up to which all is handled, after which others may push from there on.

@@ -1,5 +1,6 @@
 //! Tables of results as columns, from which data frames, Parquet files and the hash are made.
 
+use clearway_units::map_of;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -215,7 +216,7 @@ impl Values {
             (Values::Text(values, names), Values::Text(more, other)) if names == other => values.extend(more),
             (Values::Text(values, names), Values::Text(more, other)) => {
                 let mut known: BTreeMap<String, u32> =
-                    (0..).zip(names.iter()).map(|(at, name)| (name.clone(), at)).collect();
+                    map_of((0..).zip(names.iter()).map(|(at, name)| (name.clone(), at)));
                 let places: Vec<u32> = other
                     .iter()
                     .map(|name| {

@@ -17,14 +17,14 @@ use super::port::Port;
 use super::scheduler::Arbiter;
 use super::slab::Slab;
 use super::unseen::Unseen;
-use crate::engine::{Agenda, Wheel};
+use crate::engine::Agenda;
 use crate::ids::{ClassId, Id, IdVec, PartId, QueueId};
 use crate::model::{Class, Model, PortModel};
 use crate::trace::Recorder;
 use clearway_proto::port::MarkAt;
 use clearway_proto::{Entity, Rng};
 use clearway_topology::{NodeId, PortId};
-use clearway_units::{Bytes, Rate, Span, Time};
+use clearway_units::{Bytes, Span, Time};
 
 impl Network {
     /// An idle network.
@@ -167,17 +167,11 @@ fn at_switches(classes: &[Class]) -> IdVec<ClassId, ClassId> {
     classes.iter().enumerate().map(joins).collect()
 }
 
-/// The frames that a bucket of the wheel shall hold where all links are busy. To turn to a bucket costs as much as to put
-/// several events of it in order.
-const CROWD: u64 = 12;
-
 /// A span ahead in which most events of the ports `is_here` lie: twice a full frame's way over the slowest and the longest
-/// link. It is up to eight times as long where the links are few or slow, so that buckets hold several events.
+/// link.
 pub fn horizon(model: &Model, is_here: impl Fn(NodeId) -> bool) -> Span {
     let frame = Bytes::new(model.framing.wire_max() as u64);
-    let ports = || model.topology.ports().iter().filter(|port| is_here(port.from));
-    let farthest = ports().map(|port| port.rate.time_to_send(frame) + port.delay).max();
-    let most = farthest.unwrap_or(Span::from_us(1)) * 2;
-    let rate = Rate::bps(ports().map(|port| port.rate.as_bps()).sum::<u64>().max(1));
-    most.max(rate.time_to_send(frame * CROWD * Wheel::NEAR as u64).min(most * 8))
+    let ports = model.topology.ports().iter().filter(|port| is_here(port.from));
+    let farthest = ports.map(|port| port.rate.time_to_send(frame) + port.delay).max();
+    farthest.unwrap_or(Span::from_us(1)) * 2
 }

@@ -3,7 +3,7 @@
 
 use super::network::Network;
 use super::port::Port;
-use crate::engine::{Event, EventKind, exceeds_cache, prefetch, prefetch_lines};
+use crate::engine::{CAN_FETCH, Event, EventKind, exceeds_cache, prefetch, prefetch_lines};
 use crate::ids::FlowSlot;
 
 impl Network {
@@ -17,7 +17,7 @@ impl Network {
     /// next bucket and, in a large network, also the ports that wake there, and what the present bucket's events need besides.
     #[inline]
     pub fn look_ahead(&self, is_large: bool) {
-        if self.agenda.has_turned() {
+        if CAN_FETCH && self.agenda.has_turned() {
             self.look_ahead_buckets(is_large);
         }
     }

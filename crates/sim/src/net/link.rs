@@ -4,6 +4,7 @@ use crate::model::truncated_time;
 use clearway_proto::{Framing, Rng};
 use clearway_units::{Bytes, Rate, Span};
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
 
 /// A link, and how the time is computed that a frame of any size takes on it: without a division, which costs more
 /// than all else that is done for a frame, for nearly all frames.
@@ -32,10 +33,10 @@ impl Link {
         }
     }
 
-    /// The time that a byte takes, in picoseconds, where that is a whole number below 2^32 and no fraction of a
-    /// nanosecond is dropped; else 0. A frame then takes its bytes times as long.
-    pub fn byte_ps(&self) -> u32 {
-        if self.whole_ns { 0 } else { whole_byte(self.rate) }
+    /// The time that a byte takes, if the times of frames follow from it.
+    pub fn byte_time(&self) -> Option<ByteTime> {
+        let below_ns = if self.whole_ns { ByteTime::BELOW_NS } else { 0 };
+        NonZeroU32::new(whole_byte(self.rate)).map(|ps| ByteTime(ps | below_ns))
     }
 
     /// The time that a frame of `wire` bytes takes to leave.
@@ -50,13 +51,31 @@ impl Link {
     }
 }
 
-/// The picoseconds that a byte takes at `rate`, if that is a whole number below 2^32; else 0.
+/// The picoseconds that a byte takes on a link, if that is a whole number: the time of a frame follows without a division
+/// or a look at the link.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct ByteTime(NonZeroU32);
+
+impl ByteTime {
+    /// The bit that is set if frames take the greatest whole number of nanoseconds below their time.
+    const BELOW_NS: u32 = 1 << 31;
+
+    /// The time that a frame of `wire` bytes takes to leave.
+    #[inline]
+    pub fn of_frame(self, wire: u32) -> Span {
+        let ps = u64::from(wire) * u64::from(self.0.get() & !ByteTime::BELOW_NS);
+        let is_exact = self.0.get() & ByteTime::BELOW_NS == 0;
+        Span::from_ps(if is_exact { ps } else { ps.saturating_sub(1) / 1000 * 1000 })
+    }
+}
+
+/// The picoseconds that a byte takes at `rate`, if that is a whole number below 2^31; else 0.
 fn whole_byte(rate: Rate) -> u32 {
     const PS_TIMES_BITS: u64 = 8_000_000_000_000;
     match rate.as_bps() {
         0 => 0,
         bps if !PS_TIMES_BITS.is_multiple_of(bps) => 0,
-        bps => u32::try_from(PS_TIMES_BITS / bps).unwrap_or(0),
+        bps => u32::try_from(PS_TIMES_BITS / bps).ok().filter(|ps| ps & ByteTime::BELOW_NS == 0).unwrap_or(0),
     }
 }
 
@@ -90,15 +109,18 @@ mod tests {
     fn a_whole_number_of_picoseconds_a_byte_gives_the_time_that_a_division_gives() {
         let rates = [1, 10, 25, 40, 56, 100, 200, 300, 400, 1_600].map(Rate::gbps);
         for rate in rates.into_iter().chain([Rate::mbps(1), Rate::mbps(333)]) {
-            let link = Link::new(rate, Framing::ETHERNET, false);
-            for wire in 60..=1538 {
-                let exact = time_to_send(rate, wire, false);
-                assert_eq!(link.time_to_send(wire), exact, "{rate}, {wire} B");
-                let bytes = Span::from_ps(u64::from(wire) * u64::from(link.byte_ps()));
-                assert!(link.byte_ps() == 0 || bytes == exact, "{rate}, {wire} B");
+            for whole_ns in [false, true] {
+                let link = Link::new(rate, Framing::ETHERNET, whole_ns);
+                for wire in 1..=1538 {
+                    let exact = time_to_send(rate, wire, whole_ns);
+                    assert_eq!(link.time_to_send(wire), exact, "{rate}, {wire} B");
+                    let by_bytes = link.byte_time().map(|byte| byte.of_frame(wire));
+                    assert!(by_bytes.is_none_or(|time| time == exact), "{rate}, {wire} B, {by_bytes:?}");
+                }
             }
         }
         assert_eq!([10, 100, 400].map(|gbps| whole_byte(Rate::gbps(gbps))), [800, 80, 20]);
         assert_eq!(whole_byte(Rate::gbps(300)), 0, "26 2/3 ps a byte");
+        assert_eq!(whole_byte(Rate::bps(2_000)), 0, "4 ms a byte");
     }
 }

@@ -1,6 +1,6 @@
 //! An output port: its link, its counters, and where its queues and other parts are found.
 
-use super::link::Link;
+use super::link::{ByteTime, Link};
 use crate::ids::{CardId, ClassSet, CreditsId, LossId, MechanismId, PartId, PlainId, QueueId};
 use clearway_proto::{Framing, Packet, Sees};
 use clearway_topology::NodeId;
@@ -16,8 +16,8 @@ pub struct Port {
     pub busy_until: Time,
     /// The propagation delay of the link.
     pub delay: Span,
-    /// The picoseconds that a byte takes to leave; 0 if the link must be asked.
-    byte_ps: u32,
+    /// The time that a byte takes to leave; `None` if the link must be asked how long a frame takes.
+    byte_time: Option<ByteTime>,
     /// The queue of the port, if it is plain; it then has no credits, no card and no queues of data.
     pub plain: Option<PlainId>,
     /// Set while the link works in this direction.
@@ -158,12 +158,12 @@ impl Port {
     /// An idle port of a topology, with its queues from `queues` on and no other part yet.
     pub fn new(port: &clearway_topology::Port, queues: QueueId, framing: Framing, whole_ns: bool) -> Port {
         let link = Link::new(port.rate, framing, whole_ns);
-        let byte_ps = link.byte_ps();
+        let byte_time = link.byte_time();
         Port {
             busy_until: Time::ZERO,
             wake_at: Time::MAX,
             delay: port.delay,
-            byte_ps,
+            byte_time,
             waiting: 0,
             credits: None,
             card: None,
@@ -178,15 +178,15 @@ impl Port {
             counted: Sent::default(),
             special: Special::NONE,
             rate: port.rate,
-            link: (byte_ps == 0).then(|| Box::new(link)),
+            link: byte_time.is_none().then(|| Box::new(link)),
         }
     }
 
     /// The time that a frame of `wire` bytes takes to leave.
     #[inline]
     pub fn time_to_send(&self, wire: u32) -> Span {
-        if self.byte_ps != 0 {
-            return Span::from_ps(u64::from(wire) * u64::from(self.byte_ps));
+        if let Some(byte) = self.byte_time {
+            return byte.of_frame(wire);
         }
         self.link.as_ref().expect("a link that must be asked is kept").time_to_send(wire)
     }

@@ -6,7 +6,7 @@ use super::run::{Progress, SimError, Simulation};
 use crate::hosts::Glance;
 use crate::ids::Id;
 use crate::metrics::{Ended, Results, ShimSummary, Spooled, Summary, port_table};
-use crate::trace::Trace;
+use crate::trace::{TRACES_ARE_TAKEN, Trace};
 use clearway_units::sort_by_key;
 use std::io;
 use std::mem::take;
@@ -115,9 +115,13 @@ impl Simulation {
             bytes,
             credits,
         };
-        let noted = self.nets.take_tap().map(|recorder| recorder.finish()).unwrap_or_default();
-        let asked = self.model.traces.iter();
-        let traces = asked.zip(noted).map(|(trace, taken)| Trace::new(&self.model, trace, taken)).collect();
+        let traces = match self.nets.take_tap() {
+            Some(recorder) if TRACES_ARE_TAKEN => {
+                let noted = self.model.traces.iter().zip(recorder.finish());
+                noted.map(|(trace, taken)| Trace::new(&self.model, trace, taken)).collect()
+            }
+            _ => Vec::new(),
+        };
         let mut samples = self.sampler.finish(&self.model);
         let mut flows = take(&mut self.journal).finish(&self.model);
         match flows.take_failure().or_else(|| samples.take_failure()) {

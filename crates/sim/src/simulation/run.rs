@@ -270,7 +270,7 @@ impl Simulation {
         }
         if !self.ending.is_empty() {
             // The order in which places become free must not depend on the partition.
-            self.ending.sort_unstable();
+            sort_by_key(&mut self.ending, |slot| *slot);
             self.retire();
             if self.is_complete() {
                 self.now = self.nets.left_at().max(self.last);

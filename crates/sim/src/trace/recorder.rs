@@ -1,5 +1,6 @@
 //! The recorder of traces: it is told what happens at the ports that traces choose, and keeps what they ask for.
 
+use super::TRACES_ARE_TAKEN;
 use super::entry::{Entry, FlowSpan, Step, Traced, What, Whose};
 use crate::ids::{ClassId, FlowSlot, IdVec, PacketId, RecordId};
 use crate::model::{FlowRange, Model, Trace};
@@ -125,7 +126,7 @@ impl Recorder {
             handed: None,
             messages: BTreeMap::new(),
         };
-        (!model.traces.is_empty()).then(|| Box::new(recorder()))
+        (TRACES_ARE_TAKEN && !model.traces.is_empty()).then(|| Box::new(recorder()))
     }
 
     /// Answers whether some trace covers a port.

@@ -1,6 +1,7 @@
 //! The built-in flow-size distributions that papers use. The files in `workloads/` state their sources.
 
 use super::Cdf;
+use clearway_schema::told;
 
 /// A built-in workload.
 #[derive(Clone, Copy, Debug)]
@@ -11,9 +12,12 @@ pub struct WorkloadInfo {
     pub summary: &'static str,
     /// The mean size by which the authors set the load, in bytes, if it is not that of the distribution.
     pub published_mean: Option<f64>,
-    /// The content of the file in `workloads/`.
+    /// The name of the file in `workloads/`.
     pub file: &'static str,
-    text: &'static str,
+    /// The lines of the file that tell its source.
+    notes: &'static str,
+    /// The points of the distribution, as `build.rs` packs them.
+    points: &'static [u8],
 }
 
 impl WorkloadInfo {
@@ -24,7 +28,7 @@ impl WorkloadInfo {
 
     /// Returns the distribution of sizes.
     pub fn cdf(&self) -> Cdf {
-        Cdf::parse(self.text).expect("the built-in distributions are valid")
+        Cdf::new(unpack(self.points)).expect("the built-in distributions are valid")
     }
 
     /// Returns the mean size that sets the load, in bytes: the published one, else that of the distribution.
@@ -34,8 +38,34 @@ impl WorkloadInfo {
 
     /// Returns the lines of the file that tell its source.
     pub fn notes(&self) -> impl Iterator<Item = &'static str> {
-        self.text.lines().filter_map(|line| line.strip_prefix('#')).map(str::trim)
+        self.notes.lines()
     }
+}
+
+/// Reads points that `build.rs` packed: it says how.
+fn unpack(packed: &[u8]) -> Vec<(u64, f64)> {
+    let numbers = packed.chunk_by(|byte, _| *byte >= 128);
+    let numbers =
+        numbers.map(|bytes| bytes.iter().rev().fold(0, |all, byte| all << 7 | u64::from(byte & 127)));
+    let numbers: Vec<u64> = numbers.collect();
+    let (one, count) = (numbers[0] as f64, numbers[1] as usize);
+    let (sizes, probabilities) = numbers[2..].split_at(count);
+    let column = |numbers: &[u64]| -> Vec<u64> {
+        let (mut value, mut rise) = (0_u64, 0_u64);
+        let next = |number: &u64| {
+            let more = if number & 1 == 1 { (number >> 1).wrapping_neg() } else { number >> 1 };
+            rise = rise.wrapping_add(more);
+            value = value.wrapping_add(rise);
+            value
+        };
+        numbers.iter().map(next).collect()
+    };
+    // Both numbers are exact, so the quotient is the number that the text stands for.
+    column(sizes)
+        .into_iter()
+        .zip(column(probabilities))
+        .map(|(size, share)| (size, share as f64 / one))
+        .collect()
 }
 
 macro_rules! workload {
@@ -45,7 +75,8 @@ macro_rules! workload {
             summary: $summary,
             published_mean: $mean,
             file: concat!($file, ".csv"),
-            text: include_str!(concat!("../../../../workloads/", $file, ".csv")),
+            notes: told(include_str!(concat!(env!("OUT_DIR"), "/", $file, ".notes"))),
+            points: include_bytes!(concat!(env!("OUT_DIR"), "/", $file, ".points")),
         }
     };
 }
@@ -143,6 +174,15 @@ mod tests {
         let mut words = workload.notes().flat_map(str::split_whitespace);
         let mean = words.find_map(|word| word.strip_prefix("mean_bytes_linear_interpolation="));
         mean.expect(workload.name).parse().expect(workload.name)
+    }
+
+    #[test]
+    fn every_distribution_is_that_of_its_file() {
+        for workload in WORKLOADS {
+            let path = format!("{}/../../workloads/{}", env!("CARGO_MANIFEST_DIR"), workload.file);
+            let text = std::fs::read_to_string(&path).expect(&path);
+            assert_eq!(workload.cdf(), Cdf::parse(&text).unwrap(), "{}", workload.file);
+        }
     }
 
     #[test]

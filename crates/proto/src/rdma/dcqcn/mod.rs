@@ -22,7 +22,7 @@ use crate::mechanism::NoMechanism;
 use crate::needs::{MarkingNeeds, Needs};
 use crate::port::RedConfig;
 use crate::transport::Checked;
-use clearway_schema::{Profile, declare};
+use clearway_schema::{Profile, declare, told};
 use clearway_units::{Bytes, Rate, Span};
 
 declare! {
@@ -55,8 +55,10 @@ declare! {
 /// The profile with the constants of HPCC's ns-3 code.
 const HPCC_NS3: Profile = Profile {
     name: "hpcc-ns3",
-    doc: "HPCC's ns-3 code, as its authors ran it: what the network cards of its time did. Increments are given at \
+    doc: told(
+        "HPCC's ns-3 code, as its authors ran it: what the network cards of its time did. Increments are given at \
           100 Gbps and scaled. For its window variant set `windowing = \"rate\"` and `acks = \"with-data\"` besides",
+    ),
     values: &[
         ("pacing_grain", "1 ns"),
         ("acks", "first-at-hosts"),
@@ -83,9 +85,11 @@ const HPCC_NS3: Profile = Profile {
 /// The profile with the defaults of network cards.
 const MELLANOX: Profile = Profile {
     name: "mellanox",
-    doc: "Network cards as shipped, by what their firmware reports: CNPs at most every 4 us, `alpha` each microsecond, a \
+    doc: told(
+        "Network cards as shipped, by what their firmware reports: CNPs at most every 4 us, `alpha` each microsecond, a \
           cut at most every 4 us, increases each 300 us and each 32,767 B, of 5 and 50 Mbps at any line rate. Marking is \
           the switches' matter, and stays as it is",
+    ),
     values: &[
         ("reaction", "ticks"),
         ("cnp_interval", "4 us"),

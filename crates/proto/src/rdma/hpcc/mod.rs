@@ -22,7 +22,7 @@ use crate::mechanism::NoConstants;
 use crate::needs::Needs;
 use crate::packet::Hop;
 use crate::transport::Checked;
-use clearway_schema::{Auto, Profile, choice, declare};
+use clearway_schema::{Auto, Profile, choice, declare, told};
 use clearway_units::{Bytes, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
@@ -119,8 +119,10 @@ declare! {
 /// The constants of HPCC's ns-3 code.
 pub const PROFILES: &[Profile] = &[Profile {
     name: "hpcc-ns3",
-    doc: "HPCC's ns-3 code, as its authors ran it: no stages, telemetry rounded to the fields of its header. The \
+    doc: told(
+        "HPCC's ns-3 code, as its authors ran it: no stages, telemetry rounded to the fields of its header. The \
           increase is given at 100 Gbps and scaled; they also ran 50 Mbps. Set `base_rtt` to the longest of the network",
+    ),
     values: &[
         ("pacing_grain", "1 ns"),
         ("max_stage", "0"),

@@ -8,7 +8,7 @@ use crate::rdma::dcqcn::{DcqcnConfig, Notice, Reaction, ReactionPointParams};
 use crate::rdma::scale::LawParams;
 use crate::rdma::{Config, Rdma, RdmaParams};
 use crate::transport::Checked;
-use clearway_schema::{Profile, declare};
+use clearway_schema::{Profile, declare, told};
 
 declare! {
     /// The parameters of `pacc`.
@@ -58,8 +58,10 @@ declare! {
 pub const PROFILES: &[Profile] = &[
     Profile {
         name: "print",
-        doc: "Hosts by eq. (1) as printed: each notification cuts at once, and each cut makes the rate before it the \
+        doc: told(
+            "Hosts by eq. (1) as printed: each notification cuts at once, and each cut makes the rate before it the \
               target. With notifications every 4 us a round of them leaves nothing to recover to (PACC-22)",
+        ),
         values: &[
             ("reaction", "on-cnp"),
             ("decrease_interval", "0 s"),
@@ -69,8 +71,10 @@ pub const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "hpcc-ns3",
-        doc: "Hosts exactly as in HPCC's ns-3 code, which the paper's simulations are built on: the default, \
+        doc: told(
+            "Hosts exactly as in HPCC's ns-3 code, which the paper's simulations are built on: the default, \
               with ACKs ahead of data at hosts and a rate that falls no lower than 1 Gbps",
+        ),
         values: &[("pacing_grain", "1 ns"), ("acks", "first-at-hosts"), ("min_rate", "1 Gbps")],
     },
 ];
