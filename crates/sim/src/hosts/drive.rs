@@ -240,7 +240,8 @@ impl Sending {
         let is_unscheduled = class != self.end.classes.data;
         let pull = Pull { net, end: &mut self.end, flow: slot, class, is_unscheduled };
         let pulled = protocols.visit(self.sender, pull);
-        *(if is_unscheduled { &mut self.unscheduled_in_turn } else { &mut self.in_turn }) = pulled.more;
+        let end = &mut self.end;
+        *(if is_unscheduled { &mut end.unscheduled_in_turn } else { &mut end.in_turn }) = pulled.more;
         pulled
     }
 
