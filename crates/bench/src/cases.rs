@@ -86,11 +86,11 @@ const STARTING: Permutation = Permutation::new(64, 100, 1);
 const TRANSPORTS: [&str; 2] = ["dctcp", "expresspass"];
 /// The run on the 192-host tree at which a viewer looks.
 const LOOKED_AT: &str = "websearch-192-50ms-dctcp";
+/// The parts of a frame that leaves nothing out.
+pub const ALL_PARTS: Parts = Parts { packets: true, queued: true };
 /// The names of the looks, each with what its frames hold beside ports and flows.
-const LOOKS: [(&str, Parts); 2] = [
-    ("frames", Parts { packets: false, queued: false }),
-    ("frames-packets", Parts { packets: true, queued: true }),
-];
+const LOOKS: [(&str, Parts); 2] =
+    [("frames", Parts { packets: false, queued: false }), ("frames-packets", ALL_PARTS)];
 /// The transports of the lossless tree at 25 and 100 Gbps, as PACC's authors ran it.
 const AT_25: [&str; 4] = ["dcqcn", "timely", "hpcc", "pacc"];
 /// The transports of the lossless tree at 100 and 400 Gbps, as HPCC's authors ran it.

@@ -42,6 +42,9 @@ struct Args {
     /// Set a key of the scenario, as in `--set stop="2 ms"`.
     #[arg(long, requires = "scenario", value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Take a frame with packets every 10 us of simulated time of the scenario, as the live page does.
+    #[arg(long, requires = "scenario")]
+    frames: bool,
     /// The transport of the scenario.
     #[arg(long, requires = "scenario")]
     transport: Option<String>,
@@ -59,7 +62,8 @@ fn main() -> ExitCode {
     let threads: Vec<usize> = args.shares.iter().copied().map(usize::from).collect();
     let outcome = match (&args.case, &args.scenario) {
         (_, Some(path)) => {
-            outcome::of_scenario(path, args.transport, &args.set).map(|outcome| outcome.to_json())
+            let frames = args.frames.then_some(cases::ALL_PARTS);
+            outcome::of_scenario(path, args.transport, &args.set, frames).map(|outcome| outcome.to_json())
         }
         (name, None) => {
             let name = name.as_deref().unwrap_or_default();

@@ -69,18 +69,23 @@ pub fn of_case(case: &Case, scale: f64) -> Outcome {
     measure(&model, case.threads, spools, case.frames).expect("a case has results")
 }
 
-/// Runs a scenario file in this process.
+/// Runs a scenario file in this process, and takes frames of it, if any are wanted.
 ///
 /// # Errors
 /// If the file, a key or the transport is refused, or the run has no results.
-pub fn of_scenario(path: &Path, transport: Option<String>, set: &[String]) -> Result<Outcome, String> {
+pub fn of_scenario(
+    path: &Path,
+    transport: Option<String>,
+    set: &[String],
+    frames: Option<Parts>,
+) -> Result<Outcome, String> {
     let pairs = set.iter().map(|pair| match pair.split_once('=') {
         Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
         None => Err(format!("--set {pair}: must be KEY=VALUE")),
     });
     let overrides = Overrides { transport, set: pairs.collect::<Result<_, _>>()?, ..Overrides::default() };
     let scenario = Scenario::load(path, &overrides).map_err(|error| error.to_string())?;
-    measure(&scenario.model, 1, [None, None], None).map_err(|error| error.to_string())
+    measure(&scenario.model, 1, [None, None], frames).map_err(|error| error.to_string())
 }
 
 /// Runs the bare loop of a model.

@@ -5,6 +5,9 @@
 //! each. On as many processors as parts a window would take as long as its busiest part, so that the run would take the
 //! sum of these, and what one thread does between windows, and what it takes to hand parts over. That last cost is
 //! measured on as many threads as there are processors.
+//!
+//! A part that is gone through in turn finds the caches full of what belongs to the others. So where there are as many
+//! processors as parts, the CPU time of each part is that on its own thread.
 
 use crate::cases::{Case, Load};
 use crate::models::model;
@@ -69,24 +72,24 @@ pub fn of_case(case: &Case, scale: f64, threads: &[usize]) -> Result<Shares, Str
     let cpu = timed(&model, 1, thread_ns, true)?;
     let (mut handover, mut splits) = (0.0, Vec::new());
     for &threads in threads {
-        let mut elapsed = None;
+        let Timed { total, times: in_turn, hash } = timed(&model, threads, thread_ns, true)?;
+        if hash != wall.hash {
+            return Err(format!("{}: {threads} threads have other results than one", case.name));
+        }
+        let all = seconds(of_parts(&in_turn).sum());
+        let small = seconds(in_turn.small);
+        let (mut elapsed, mut times) = (None, in_turn);
         if threads <= processors {
             let beside = timed(&model, threads, wall_ns, false)?;
             handover = median(beside.times.handovers) / (threads - 1) as f64;
             elapsed = Some(beside.total);
+            times = timed(&model, threads, thread_ns, false)?.times;
         }
-        let Timed { total, times, hash } = timed(&model, threads, thread_ns, true)?;
-        if hash != wall.hash {
-            return Err(format!("{}: {threads} threads have other results than one", case.name));
-        }
-        let of_part = |(work, intake): (&u64, &u64)| work + intake;
-        let parts = times.work.iter().zip(&times.intake).map(of_part);
-        let (all, small) = (seconds(parts.clone().sum()), seconds(times.small));
         splits.push(Split {
             threads,
             work: seconds(times.work.iter().sum()),
             intake: seconds(times.intake.iter().sum()),
-            busiest: seconds(parts.max().unwrap_or(0)),
+            busiest: seconds(of_parts(&times).max().unwrap_or(0)),
             longest: seconds(times.longest),
             small,
             between: total - all - small,
@@ -113,6 +116,11 @@ fn timed(model: &Model, threads: usize, clock: Clock, in_turn: bool) -> Result<T
     let times = simulation.part_times().cloned().unwrap_or_default();
     let mut results = simulation.finish_spooled().map_err(|error| error.to_string())?;
     Ok(Timed { total, times, hash: results.hash().map_err(|error| error.to_string())? })
+}
+
+/// The time of each part, to take in what crossed and for its events.
+fn of_parts(times: &PartTimes) -> impl Iterator<Item = u64> {
+    times.work.iter().zip(&times.intake).map(|(work, intake)| work + intake)
 }
 
 /// The median in seconds of times in nanoseconds: on a machine that others share the mean is mostly theirs.

@@ -4,7 +4,7 @@ use clearway_units::{Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// The kinds of packets, for counters and for the choice of a class: [`Packet::kind`] derives it from the header.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Kind {
     /// A data packet carries bytes of the flow, or tells that none follow.

@@ -121,7 +121,7 @@ impl Stepped {
     fn queued(&self, py: Python<'_>, port: Option<&str>) -> Result<Table, Failure> {
         self.with(py, |simulation, _, packets| {
             let port = port.map(|name| find(simulation.model(), name)).transpose()?;
-            simulation.look_at_packets(packets, usize::MAX);
+            simulation.look_at_packets(packets);
             if let Some(port) = port {
                 packets.queued.retain(|packet| packet.port == port);
             }
@@ -132,7 +132,7 @@ impl Stepped {
     /// The table of the frames on links.
     fn in_flight(&self, py: Python<'_>) -> Result<Table, Failure> {
         self.with(py, |simulation, _, packets| {
-            simulation.look_at_packets(packets, 0);
+            simulation.look_at_links(packets);
             packets.in_flight.sort_by_key(|frame| (frame.packet.port, frame.arrives));
             Ok(Table::of(in_flight(simulation.model(), packets)))
         })
@@ -264,12 +264,12 @@ fn packet_columns<'a>(
             Values::F64(packets.clone().map(flow).collect()),
         ),
         ("wire_bytes", "B", "bytes on the wire", ints(|packet| packet.wire.into())),
-        ("is_marked", "", "1 if it has an ECN mark", ints(|packet| packet.is_marked.into())),
+        ("is_marked", "", "1 if it has an ECN mark", ints(|packet| packet.marks.is_marked().into())),
         (
             "is_retransmission",
             "",
             "1 if it is data that was sent before",
-            ints(|packet| packet.is_retransmission.into()),
+            ints(|packet| packet.marks.is_retransmission().into()),
         ),
     ]
 }

@@ -30,5 +30,6 @@ pub use metrics::{
 pub use partition::{Partition, PartitionSummary};
 pub use simulation::{
     BooksView, CheckpointError, ClassView, Clock, DROP_REASONS, Finished, FinishedFlow, FlowState, FlowView,
-    FrameKind, InFlight, PacketView, Packets, PartTimes, PortView, Progress, SimError, Simulation,
+    FrameKind, InFlight, Marks, PacketView, Packets, PartTimes, PortView, Progress, QueuedPacket, SimError,
+    Simulation,
 };

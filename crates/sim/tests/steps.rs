@@ -4,7 +4,9 @@
 mod common;
 
 use clearway_sim::model::*;
-use clearway_sim::{Finished, FlowState, FrameKind, Packets, Results, Simulation, Values};
+use clearway_sim::{
+    Finished, FlowState, FrameKind, InFlight, PacketView, Packets, QueuedPacket, Results, Simulation, Values,
+};
 use clearway_topology::PortId;
 use clearway_units::{Span, Time};
 use common::mixes::{model, scenarios, watched};
@@ -43,7 +45,10 @@ fn check_packets(sim: &Simulation, packets: &mut Packets) {
     let books = sim.books();
     assert!(books.balance(), "{books:?}");
     let now = sim.progress().now;
-    sim.look_at_packets(packets, usize::MAX);
+    sim.look_at_links(packets);
+    let on_links = sorted(&packets.in_flight);
+    sim.look_at_packets(packets);
+    assert_eq!(on_links, sorted(&packets.in_flight), "a look at links alone shows the same frames");
     for frame in &packets.in_flight {
         assert!(frame.start <= now && frame.start < frame.arrives, "{frame:?} at {now}");
         assert!(now <= frame.arrives || frame.packet.kind == FrameKind::Pause, "{frame:?} at {now}");
@@ -52,6 +57,11 @@ fn check_packets(sim: &Simulation, packets: &mut Packets) {
         let all = packets.queued.iter().filter(|packet| packet.port == view.port);
         let queued: Vec<_> = all.copied().collect();
         assert_eq!(queued, sim.queued(view.port));
+        let mut known = Vec::new();
+        sim.each_queued(view.port, usize::MAX, |packet| known.push(packet));
+        let without_flow = |packet: &PacketView| (packet.kind, packet.wire, packet.marks);
+        let of_port = |packet: &QueuedPacket| (FrameKind::Packet(packet.kind), packet.wire, packet.marks);
+        assert!(queued.iter().map(without_flow).eq(known.iter().map(of_port)), "{queued:?} {known:?}");
         let bytes: u64 = queued.iter().map(|packet| u64::from(packet.wire)).sum();
         assert_eq!(bytes, view.queue_bytes + view.credit_queue_bytes, "{view:?}");
         assert_eq!(queued.len() as u64, view.queue_packets + view.credit_queue_packets, "{view:?}");
@@ -66,6 +76,13 @@ fn check_packets(sim: &Simulation, packets: &mut Packets) {
         });
         assert!(!sends || view.is_transmitting, "a frame is leaving {view:?}");
     }
+}
+
+/// Frames on links in an order of their own.
+fn sorted(frames: &[InFlight]) -> Vec<InFlight> {
+    let mut frames = frames.to_vec();
+    frames.sort_by_key(|frame| (frame.packet.port, frame.arrives));
+    frames
 }
 
 /// The delay of a port's link.

@@ -29,11 +29,6 @@ impl<T: Bounded> Known<T> {
     /// A value that is not known yet.
     pub const NONE: Known<T> = Known(T::MAX);
 
-    /// Returns the value, if it is known, and leaves one that is not.
-    pub fn take(&mut self) -> Option<T> {
-        std::mem::replace(self, Known::NONE).get()
-    }
-
     /// Returns a value that is known.
     #[inline]
     pub fn some(value: T) -> Known<T> {

@@ -97,8 +97,8 @@ impl Port {
             flow: packet.flow,
             kind: packet.kind.name(),
             bytes: packet.wire,
-            marked: packet.is_marked,
-            retransmission: packet.is_retransmission,
+            marked: packet.marks.is_marked(),
+            retransmission: packet.marks.is_retransmission(),
         };
         Port {
             queue_bytes: view.queue_bytes,

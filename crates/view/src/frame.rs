@@ -2,10 +2,14 @@
 //!
 //! All numbers are little-endian, and every column starts at a multiple of eight bytes.
 
-use clearway_sim::{FlowView, PacketView, Packets, PortView, Simulation};
+use clearway_sim::{FlowView, FrameKind, InFlight, Marks, Packets, Progress, Simulation};
+use clearway_topology::PortId;
+use clearway_units::Time;
 
-/// The first four bytes: "CWF1".
-const MAGIC: u32 = 0x3146_5743;
+/// The first four bytes: "CWF2".
+const MAGIC: u32 = 0x3246_5743;
+/// The length of the header in bytes.
+const HEADER: usize = 64;
 /// Set in the flags of a frame if the run has ended.
 const ENDED: u32 = 1;
 /// Set in the flags of a frame whose packets were left out, since there are too many.
@@ -30,162 +34,211 @@ pub struct Parts {
 #[derive(Default)]
 pub struct Camera {
     packets: Packets,
-    ports: Vec<Port>,
-    flows: Vec<FlowView>,
+    /// The ports at which packets wait.
+    waiting: Vec<PortId>,
+    flows: Vec<Flow>,
+    /// The rows of the flows with their places in the list, in the order of the rows.
+    order: Vec<(u32, u32)>,
     /// The length of the last frame.
     length: usize,
 }
 
-/// A port as a frame shows it: less than a cache line. Counts stay at the largest number of 32 bits once they reach it.
-struct Port {
-    sent_bytes: f64,
-    sent_data_bytes: f64,
-    sent_credits: f64,
-    queue_bytes: u32,
-    credit_queue_bytes: u32,
-    marks: u32,
-    drops: u32,
-    credit_drops: u32,
-    pauses: u32,
-    cnps: u32,
-    state: u8,
+/// A flow as a frame shows it.
+struct Flow {
+    row: u32,
+    size: f64,
+    delivered: f64,
+    window: f64,
+    rate: f64,
+    srtt: f64,
 }
 
 impl Camera {
     /// Takes a frame.
     pub fn take(&mut self, run: u32, simulation: &mut Simulation, parts: Parts) -> Vec<u8> {
-        let mut waiting = 0;
-        self.ports.clear();
-        self.ports.extend(simulation.ports().map(|view| {
-            waiting += QUEUED.min((view.queue_packets + view.credit_queue_packets) as usize);
-            Port::new(&view)
-        }));
-        // Packets that are too many are not read at all: that would take longer than the rest of the frame.
-        let is_crowded = parts.queued && waiting > PACKETS;
-        let is_too_much = is_crowded || !self.look_at_packets(simulation, parts);
+        self.flows.clear();
+        simulation.flows(|view| self.flows.extend(Flow::new(&view)));
+        // Rows with places are sorted in place of flows, which are larger.
+        self.order.clear();
+        self.order.extend(self.flows.iter().zip(0u32..).map(|(flow, place)| (flow.row, place)));
+        self.order.sort_unstable();
+        self.packets.clear();
+        if parts.packets {
+            simulation.look_at_links(&mut self.packets);
+        }
+
+        let mut out = Bytes(Vec::with_capacity(self.length * 5 / 4));
+        out.0.resize(HEADER, 0);
+        let mut queued = out.ports(simulation, &mut self.waiting);
+        if !parts.queued {
+            queued = 0;
+        }
+        let is_too_much = queued + self.packets.in_flight.len() > PACKETS;
         if is_too_much {
             self.packets.clear();
+            queued = 0;
         }
-        self.flows.clear();
-        simulation.flows(|flow| self.flows.extend(flow.row.is_some().then_some(flow)));
-        self.flows.sort_unstable_by_key(|flow| flow.row);
+        out.in_flight(&self.packets.in_flight);
+        out.queued(simulation, if queued > 0 { &self.waiting } else { &[] }, queued);
+        out.flows(&self.flows, &self.order);
+        self.length = out.0.len();
 
-        let Camera { packets, ports, flows, length } = self;
-        let progress = simulation.progress();
         let ended = if simulation.ended().is_some() { ENDED } else { 0 };
         let left_out = if is_too_much { LEFT_OUT } else { 0 };
-        let mut out = Bytes(Vec::with_capacity(*length * 5 / 4));
-        out.words([MAGIC, run]);
-        out.real(progress.now.as_ps() as f64);
-        let counts = [ports.len(), packets.in_flight.len(), packets.queued.len(), flows.len()];
-        out.words(counts.map(|count| count as u32));
-        out.words([ended | left_out, 0]);
-        out.real(progress.events as f64);
-        out.real(progress.link_transmissions as f64);
-        out.words([0, 0]);
-        out.ports(ports);
-        out.packets(packets);
-        out.flows(flows);
-        *length = out.0.len();
+        let ports = simulation.ports().len();
+        let counts = [ports, self.packets.in_flight.len(), queued, self.flows.len()];
+        out.header(run, counts.map(|count| count as u32), ended | left_out, &simulation.progress());
         out.0
-    }
-
-    /// Reads the packets that a frame shall hold. Answers false if there are too many.
-    fn look_at_packets(&mut self, simulation: &Simulation, parts: Parts) -> bool {
-        let packets = &mut self.packets;
-        packets.clear();
-        if parts.packets || parts.queued {
-            simulation.look_at_packets(packets, if parts.queued { QUEUED } else { 0 });
-        }
-        if !parts.packets {
-            packets.in_flight.clear();
-        }
-        packets.in_flight.len() + packets.queued.len() <= PACKETS
     }
 }
 
-impl Port {
-    fn new(view: &PortView) -> Port {
-        let count = |number: u64| number.min(u64::from(u32::MAX)) as u32;
-        Port {
-            sent_bytes: view.sent_bytes as f64,
-            sent_data_bytes: view.sent_data_bytes as f64,
-            sent_credits: view.sent_credits as f64,
-            queue_bytes: count(view.queue_bytes),
-            credit_queue_bytes: count(view.credit_queue_bytes),
-            marks: count(view.marks),
-            drops: count(view.losses()),
-            credit_drops: count(view.credit_drops()),
-            pauses: count(view.pauses_sent),
-            cnps: count(view.cnps),
-            state: bits([view.is_paused, !view.is_up, view.is_transmitting]),
-        }
+impl Flow {
+    /// A flow that carries a message or carried one; `None` for another.
+    fn new(view: &FlowView) -> Option<Flow> {
+        let size = view.size.map_or(f64::NAN, |size| size as f64);
+        let &FlowView { row, delivered, window, rate, srtt, .. } = view;
+        Some(Flow { row: row?, size, delivered: delivered as f64, window, rate, srtt: srtt * 1e12 })
     }
 }
 
 /// The bytes of a frame.
 struct Bytes(Vec<u8>);
 
+/// The room of columns of so many rows. It is taken column by column.
+struct Table<'a> {
+    rows: usize,
+    room: &'a mut [u8],
+}
+
+impl<'a> Table<'a> {
+    /// Takes the room of the next column.
+    fn column<const SIZE: usize>(&mut self) -> &'a mut [[u8; SIZE]] {
+        let (column, room) = std::mem::take(&mut self.room).split_at_mut(padded(self.rows * SIZE));
+        self.room = room;
+        &mut column.as_chunks_mut().0[..self.rows]
+    }
+}
+
+/// The bytes that a column takes: the next one starts at a multiple of eight.
+fn padded(bytes: usize) -> usize {
+    bytes.next_multiple_of(8)
+}
+
 impl Bytes {
-    /// Adds numbers of the header.
-    fn words<const N: usize>(&mut self, numbers: [u32; N]) {
-        numbers.iter().for_each(|number| self.0.extend(number.to_le_bytes()));
+    /// Fills the room at the start.
+    fn header(&mut self, run: u32, counts: [u32; 4], flags: u32, progress: &Progress) {
+        let mut header = Vec::with_capacity(HEADER);
+        let mut words = |words: &[u32]| header.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        let halves = |number: f64| [number.to_bits() as u32, (number.to_bits() >> 32) as u32];
+        words(&[MAGIC, run]);
+        words(&halves(progress.now.as_ps() as f64));
+        words(&counts);
+        words(&[flags, 0]);
+        words(&halves(progress.events as f64));
+        words(&halves(progress.link_transmissions as f64));
+        words(&[0, 0]);
+        self.0[..HEADER].copy_from_slice(&header);
     }
 
-    /// Adds a number of the header.
-    fn real(&mut self, number: f64) {
-        self.0.extend(number.to_le_bytes());
-    }
-
-    /// Adds a column, which has a number for each row.
-    fn column<T, const SIZE: usize>(&mut self, rows: &[T], number: impl Fn(&T) -> [u8; SIZE]) {
+    /// Adds a table of so many rows, whose columns hold numbers of these sizes in bytes.
+    fn table<const COLUMNS: usize>(&mut self, rows: usize, sizes: [usize; COLUMNS]) -> Table<'_> {
         let start = self.0.len();
-        self.0.resize((start + SIZE * rows.len()).next_multiple_of(8), 0);
-        let (places, _) = self.0[start..].as_chunks_mut();
-        for (place, row) in places.iter_mut().zip(rows) {
-            *place = number(row);
+        let room: usize = sizes.iter().map(|size| padded(size * rows)).sum();
+        self.0.resize(start + room, 0);
+        Table { rows, room: &mut self.0[start..] }
+    }
+
+    /// Adds the ports, and lists those at which packets wait. Answers how many of these packets a frame holds.
+    fn ports(&mut self, simulation: &Simulation, waiting: &mut Vec<PortId>) -> usize {
+        let ports = simulation.ports().len();
+        let mut table = self.table(ports, [4, 4, 8, 8, 8, 4, 4, 4, 4, 4, 1]);
+        let [queues, credit_queues] = [(); 2].map(|()| table.column::<4>());
+        let [sent_bytes, sent_data_bytes, sent_credits] = [(); 3].map(|()| table.column::<8>());
+        let [ecn_marks, drops, credit_drops, pauses, cnps] = [(); 5].map(|()| table.column::<4>());
+        let states = table.column::<1>();
+        // Counts stay at the largest number of 32 bits once they reach it.
+        let count = |number: u64| (number.min(u64::from(u32::MAX)) as u32).to_le_bytes();
+        let real = |number: u64| (number as f64).to_le_bytes();
+        let mut queued = 0;
+        waiting.clear();
+        for row in 0..ports {
+            let view = simulation.port(PortId(row as u32));
+            queues[row] = count(view.queue_bytes);
+            credit_queues[row] = count(view.credit_queue_bytes);
+            sent_bytes[row] = real(view.sent_bytes);
+            sent_data_bytes[row] = real(view.sent_data_bytes);
+            sent_credits[row] = real(view.sent_credits);
+            ecn_marks[row] = count(view.marks);
+            drops[row] = count(view.losses());
+            credit_drops[row] = count(view.credit_drops());
+            pauses[row] = count(view.pauses_sent);
+            cnps[row] = count(view.cnps);
+            states[row] = [bits([view.is_paused, !view.is_up, view.is_transmitting])];
+            let packets = (view.queue_packets + view.credit_queue_packets) as usize;
+            if packets > 0 {
+                waiting.push(view.port);
+                queued += packets.min(QUEUED);
+            }
+        }
+        queued
+    }
+
+    /// Adds the packets on links.
+    fn in_flight(&mut self, frames: &[InFlight]) {
+        let mut table = self.table(frames.len(), [4, 4, 4, 1, 1, 8, 8]);
+        let [ports, flows, wires] = [(); 3].map(|()| table.column::<4>());
+        let [kinds, flags] = [(); 2].map(|()| table.column::<1>());
+        let [starts, arrivals] = [(); 2].map(|()| table.column::<8>());
+        let real = |time: Time| (time.as_ps() as f64).to_le_bytes();
+        for (row, &InFlight { packet, start, arrives }) in frames.iter().enumerate() {
+            ports[row] = packet.port.0.to_le_bytes();
+            flows[row] = packet.flow.unwrap_or(NO_FLOW).to_le_bytes();
+            wires[row] = packet.wire.to_le_bytes();
+            kinds[row] = [packet.kind.index()];
+            flags[row] = [marks(packet.marks)];
+            starts[row] = real(start);
+            arrivals[row] = real(arrives);
         }
     }
 
-    fn ports(&mut self, ports: &[Port]) {
-        self.column(ports, |port| port.queue_bytes.to_le_bytes());
-        self.column(ports, |port| port.credit_queue_bytes.to_le_bytes());
-        self.column(ports, |port| port.sent_bytes.to_le_bytes());
-        self.column(ports, |port| port.sent_data_bytes.to_le_bytes());
-        self.column(ports, |port| port.sent_credits.to_le_bytes());
-        self.column(ports, |port| port.marks.to_le_bytes());
-        self.column(ports, |port| port.drops.to_le_bytes());
-        self.column(ports, |port| port.credit_drops.to_le_bytes());
-        self.column(ports, |port| port.pauses.to_le_bytes());
-        self.column(ports, |port| port.cnps.to_le_bytes());
-        self.column(ports, |port| [port.state]);
+    /// Adds the packets that wait at ports, of which there are so many.
+    fn queued(&mut self, simulation: &Simulation, waiting: &[PortId], queued: usize) {
+        let mut table = self.table(queued, [4, 4, 1, 1]);
+        let [ports, wires] = [(); 2].map(|()| table.column::<4>());
+        let [kinds, flags] = [(); 2].map(|()| table.column::<1>());
+        let mut rows = ports.iter_mut().zip(wires).zip(kinds).zip(flags);
+        for &port in waiting {
+            simulation.each_queued(port, QUEUED, |packet| {
+                if let Some((((of, wire), kind), flags)) = rows.next() {
+                    *of = port.0.to_le_bytes();
+                    *wire = packet.wire.to_le_bytes();
+                    *kind = [FrameKind::Packet(packet.kind).index()];
+                    *flags = [marks(packet.marks)];
+                }
+            });
+        }
     }
 
-    fn packets(&mut self, packets: &Packets) {
-        let frames = &packets.in_flight;
-        self.views(frames, |frame| &frame.packet);
-        self.column(frames, |frame| (frame.start.as_ps() as f64).to_le_bytes());
-        self.column(frames, |frame| (frame.arrives.as_ps() as f64).to_le_bytes());
-        self.views(&packets.queued, |packet| packet);
+    /// Adds the flows in an order.
+    fn flows(&mut self, flows: &[Flow], order: &[(u32, u32)]) {
+        let mut table = self.table(flows.len(), [4, 8, 8, 8, 8, 8]);
+        let rows = table.column::<4>();
+        let [sizes, delivered, windows, rates, srtts] = [(); 5].map(|()| table.column::<8>());
+        for (row, &(_, place)) in order.iter().enumerate() {
+            let flow = &flows[place as usize];
+            rows[row] = flow.row.to_le_bytes();
+            sizes[row] = flow.size.to_le_bytes();
+            delivered[row] = flow.delivered.to_le_bytes();
+            windows[row] = flow.window.to_le_bytes();
+            rates[row] = flow.rate.to_le_bytes();
+            srtts[row] = flow.srtt.to_le_bytes();
+        }
     }
+}
 
-    /// Adds the columns that packets on links and in queues have.
-    fn views<T>(&mut self, rows: &[T], packet: impl Fn(&T) -> &PacketView) {
-        self.column(rows, |row| packet(row).port.0.to_le_bytes());
-        self.column(rows, |row| packet(row).flow.unwrap_or(NO_FLOW).to_le_bytes());
-        self.column(rows, |row| packet(row).wire.to_le_bytes());
-        self.column(rows, |row| [packet(row).kind.index()]);
-        self.column(rows, |row| [bits([packet(row).is_marked, packet(row).is_retransmission, false])]);
-    }
-
-    fn flows(&mut self, flows: &[FlowView]) {
-        self.column(flows, |flow| flow.row.unwrap_or(NO_FLOW).to_le_bytes());
-        self.column(flows, |flow| flow.size.map_or(f64::NAN, |size| size as f64).to_le_bytes());
-        self.column(flows, |flow| (flow.delivered as f64).to_le_bytes());
-        self.column(flows, |flow| flow.window.to_le_bytes());
-        self.column(flows, |flow| flow.rate.to_le_bytes());
-        self.column(flows, |flow| (flow.srtt * 1e12).to_le_bytes());
-    }
+/// The marks of a packet as bits.
+fn marks(marks: Marks) -> u8 {
+    u8::from(marks.is_marked()) | u8::from(marks.is_retransmission()) << 1
 }
 
 /// Bits, the first of which counts 1.

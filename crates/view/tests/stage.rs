@@ -64,7 +64,7 @@ impl Frame {
         let all = [
             of(&[4, 4, 8, 8, 8, 4, 4, 4, 4, 4, 1], ports),
             of(&[4, 4, 4, 1, 1, 8, 8], packets),
-            of(&[4, 4, 4, 1, 1], queued),
+            of(&[4, 4, 1, 1], queued),
             of(&[4, 8, 8, 8, 8, 8], flows),
         ];
         let mut at = 64;
@@ -140,7 +140,7 @@ fn queues_of_a_frame_are_those_of_its_ports_and_of_the_packets_in_them() {
         let (queues, sent) = (frame.column(0), frame.column(2));
         let mut waiting = vec![0.0; queues.len()];
         // The columns of queued packets follow 11 of ports and 7 of packets on links.
-        for (port, bytes) in frame.column(18).into_iter().zip(frame.column(20)) {
+        for (port, bytes) in frame.column(18).into_iter().zip(frame.column(19)) {
             waiting[port as usize] += bytes;
         }
         assert_eq!(waiting, queues);

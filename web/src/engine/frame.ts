@@ -1,7 +1,7 @@
 /** Frames: the state of a network at one instant, as typed arrays that lie on the bytes of the engine's answer. */
 
-/** The first four bytes of a frame: "CWF1". */
-const MAGIC = 0x31465743;
+/** The first four bytes of a frame: "CWF2". */
+const MAGIC = 0x32465743;
 const HEADER_BYTES = 64;
 
 /** Bits of `Frame.flags`. */
@@ -38,8 +38,6 @@ export interface FrameQueued {
   count: number;
   /** The port at which the packet waits, or from which it was sent. */
   port: Uint32Array;
-  /** The row of the packet's flow in the flow table; `NO_FLOW` for a pause frame. */
-  flow: Uint32Array;
   wireBytes: Uint32Array;
   kind: Uint8Array;
   flags: Uint8Array;
@@ -47,6 +45,8 @@ export interface FrameQueued {
 
 /** The packets on links. */
 export interface FramePackets extends FrameQueued {
+  /** The row of the packet's flow in the flow table; `NO_FLOW` for a pause frame. */
+  flow: Uint32Array;
   /** The time at which the first bit left. */
   startPs: Float64Array;
   /** The time at which the last bit arrives at the next node. */
@@ -160,7 +160,6 @@ export function decode(buffer: ArrayBuffer): Frame {
     queued: {
       count: queued,
       port: columns.u32(queued),
-      flow: columns.u32(queued),
       wireBytes: columns.u32(queued),
       kind: columns.u8(queued),
       flags: columns.u8(queued),

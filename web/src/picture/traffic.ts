@@ -136,7 +136,11 @@ export function drawQueues(
       continue;
     }
     const end = Math.min(at + wireBytes[index]! * pixelsPerByte, queueBytes[id]! * pixelsPerByte);
-    if (look !== "data") others.set(look, [...(others.get(look) ?? []), [id, at, end]]);
+    if (look !== "data") {
+      const spans = others.get(look);
+      if (spans) spans.push([id, at, end]);
+      else others.set(look, [[id, at, end]]);
+    }
     if (end - at >= GAP_FROM) gaps.push([id, end]);
     at = end;
   }

@@ -47,7 +47,7 @@ pub struct GateConfig {
 }
 
 /// The largest number of doublings of `retry`.
-const BACKOFF_MAX: u32 = 6;
+const BACKOFF_MAX: u8 = 6;
 
 /// The state machine of one sender.
 ///
@@ -62,8 +62,8 @@ pub struct SenderGate {
     session: u32,
     /// The time at which [`SenderGate::on_timer`] must be called.
     timer: Time,
-    /// The number of repetitions of the last signal.
-    attempts: u32,
+    /// The number of repetitions of the last signal, up to the largest number.
+    attempts: u8,
     /// True if the last signal was answered, though the answer did not complete it.
     answered: bool,
     /// The signal that must leave now.
@@ -304,7 +304,7 @@ impl SenderGate {
     }
 
     fn signal_again(&mut self, signal: Signal, now: Time) {
-        self.attempts += 1;
+        self.attempts = self.attempts.saturating_add(1);
         self.signal(signal, now);
     }
 

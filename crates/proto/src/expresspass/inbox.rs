@@ -1,6 +1,7 @@
 //! The receiver's record of the bytes that have arrived.
 
 use crate::packet::SackBlock;
+use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// The record of a receive buffer: offsets of the bytes that have arrived, without the bytes.
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Inbox {
     /// The offset of the next byte expected.
     next: u64,
-    /// What arrived beyond `next`, once there has been such data: in most flows there is none.
+    /// What is known of data beyond `next`, once there has been any: in most flows there is none.
     early: Option<Box<Early>>,
 }
 
@@ -21,6 +22,8 @@ struct Early {
     recent: u64,
     /// The index of the range that was last reported besides the most recent one.
     turn: usize,
+    /// The earliest time of the next request to go back, where data beyond a gap is discarded.
+    nack_at: Time,
 }
 
 impl Inbox {
@@ -87,6 +90,26 @@ impl Inbox {
         blocks
     }
 
+    /// Discards data beyond a gap. Returns true if the sender must be asked to go back: at most once in each `pause`, until
+    /// the gap is closed.
+    #[cold]
+    pub fn discard(&mut self, pause: Span, now: Time) -> bool {
+        let early = self.early.get_or_insert_default();
+        let asks = now >= early.nack_at;
+        if asks {
+            early.nack_at = now + pause;
+        }
+        asks
+    }
+
+    /// Records that data arrived without a gap, so that the next gap is another one.
+    #[inline]
+    pub fn on_progress(&mut self) {
+        if let Some(early) = &mut self.early {
+            early.nack_at = Time::ZERO;
+        }
+    }
+
     /// Returns the number of bytes that have arrived.
     fn held(&self) -> u64 {
         let ranges = self.early.iter().flat_map(|early| &early.ranges);
@@ -119,6 +142,17 @@ mod tests {
         assert_eq!(named, [200, 400, 600, 800]);
         inbox.insert(0, 200);
         assert_eq!(inbox.next(), 300);
+    }
+
+    #[test]
+    fn the_sender_is_asked_to_go_back_once_a_round_trip_until_the_gap_is_closed() {
+        let (mut inbox, us) = (Inbox::default(), |us| Time::ZERO + Span::from_us(us));
+        let asks = [10, 15, 20, 25].map(|at| inbox.discard(Span::from_us(10), us(at)));
+        assert_eq!(asks, [true, false, true, false]);
+        inbox.insert(0, 100);
+        inbox.on_progress();
+        assert!(inbox.discard(Span::from_us(10), us(26)), "this gap is another one");
+        assert!(!inbox.has_gaps(), "nothing of it was kept");
     }
 
     proptest! {

@@ -27,6 +27,8 @@ pub struct LossMeter {
     late: u32,
     /// The number of echoes in this period.
     received: u32,
+    /// The number of marked ones among them.
+    marked: u32,
 }
 
 /// The counts of a meter since it was last read.
@@ -44,7 +46,17 @@ impl LossMeter {
     /// Makes a meter that accepts an echo up to `reorder` numbers late, at most 62.
     pub fn new(reorder: u32) -> LossMeter {
         assert!(reorder <= 62, "the window is one machine word");
-        LossMeter { reorder, first: 0, next: 0, seen: u64::MAX, sent: 0, dropped: 0, late: 0, received: 0 }
+        LossMeter {
+            reorder,
+            first: 0,
+            next: 0,
+            seen: u64::MAX,
+            sent: 0,
+            dropped: 0,
+            late: 0,
+            received: 0,
+            marked: 0,
+        }
     }
 
     /// Starts a series whose first credit has number `first`. Echoes of earlier credits are ignored.
@@ -70,6 +82,16 @@ impl LossMeter {
             add(&mut self.late, 1);
         }
         true
+    }
+
+    /// Records that the data of the last echo was marked.
+    pub fn on_mark(&mut self) {
+        add(&mut self.marked, 1);
+    }
+
+    /// Returns the number of marked echoes since it was last taken, and begins anew.
+    pub fn take_marked(&mut self) -> u64 {
+        std::mem::take(&mut self.marked).into()
     }
 
     /// Counts all credits below number `end` without an echo as lost.

@@ -30,6 +30,7 @@ mod ns2;
 mod outbox;
 mod pacer;
 mod passed;
+mod queue;
 mod receiver;
 mod sender;
 

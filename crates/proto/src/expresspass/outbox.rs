@@ -6,10 +6,10 @@
 //! sent earlier than that by more than the reordering allowed, and has not arrived, is lost (the rule of RACK, RFC
 //! 8985). This adds no bytes to the wire while no data is lost.
 
+use super::queue::Queue;
 use crate::packet::SackBlock;
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 
 /// The bytes of one frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -60,7 +60,7 @@ impl Segment {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Outbox {
     /// The frames from the first byte not acknowledged to `next`, in order and without gaps.
-    segments: VecDeque<Segment>,
+    segments: Queue<Segment>,
     /// The number of bytes that are acknowledged without gaps.
     acked: u64,
     /// The offset of the next new byte to release.
@@ -160,11 +160,11 @@ impl Outbox {
         let Mending { lost_segments, low_segments, .. } = *self.mending();
         if lost_segments == 0 && self.unsent() == 0 && low_segments > 0 {
             let low = |segment: &Segment| segment.low && segment.fate == Fate::InFlight;
-            let first = self.segments.iter().position(low).expect("such segments are counted");
+            let first = self.segments.all().iter().position(low).expect("such segments are counted");
             self.set_fate(first, Fate::Lost);
         }
         if self.mending().lost_segments > 0 {
-            let lost = self.segments.iter_mut().find(|segment| segment.fate == Fate::Lost);
+            let lost = self.segments.all().iter_mut().find(|segment| segment.fate == Fate::Lost);
             let segment = lost.expect("lost segments are counted");
             (segment.fate, segment.sent, segment.low) = (Fate::Released, now, false);
             let Segment { seq, len, .. } = *segment;
@@ -193,7 +193,7 @@ impl Outbox {
             return None;
         }
         let chunk = Chunk { seq: self.next, len, again: self.next < self.mending().high };
-        self.segments.push_back(Segment { seq: self.next, len, fate, sent: now, low: false });
+        self.segments.all().push_back(Segment { seq: self.next, len, fate, sent: now, low: false });
         self.next += len as u64;
         Some(chunk)
     }
@@ -202,8 +202,10 @@ impl Outbox {
     #[inline]
     pub fn on_sent(&mut self, seq: u64, now: Time) {
         // Most frames leave as soon as they are released, and are then the newest.
-        let is_newest = self.segments.back().is_some_and(|newest| newest.seq == seq);
-        let frame = if is_newest { self.segments.back_mut() } else { self.find(seq) };
+        let frame = match self.segments.back_mut() {
+            Some(newest) if newest.seq != seq => self.find(seq),
+            newest => newest,
+        };
         if let Some(frame) = frame.filter(|frame| frame.fate == Fate::Released) {
             (frame.fate, frame.sent) = (Fate::InFlight, now);
         }
@@ -211,8 +213,9 @@ impl Outbox {
 
     /// Returns the frame that starts at `seq`, if there is one.
     fn find(&mut self, seq: u64) -> Option<&mut Segment> {
-        let index = self.segments.partition_point(|segment| segment.seq < seq);
-        self.segments.get_mut(index).filter(|segment| segment.seq == seq)
+        let segments = self.segments.all();
+        let index = segments.partition_point(|segment| segment.seq < seq);
+        segments.get_mut(index).filter(|segment| segment.seq == seq)
     }
 
     /// Records an acknowledgement: the receiver has all bytes below `ack`, the blocks `sack`, and data that was sent at
@@ -234,9 +237,9 @@ impl Outbox {
     #[cold]
     fn on_sack(&mut self, sack: &[SackBlock]) {
         for block in sack.iter().filter(|block| block.end > block.start) {
-            let first = self.segments.partition_point(|segment| segment.seq < block.start);
+            let first = self.segments.all().partition_point(|segment| segment.seq < block.start);
             for index in first..self.segments.len() {
-                if self.segments[index].end() > block.end {
+                if self.segments.all()[index].end() > block.end {
                     break;
                 }
                 self.set_fate(index, Fate::Arrived);
@@ -257,7 +260,7 @@ impl Outbox {
     pub fn go_back(&mut self, ack: u64) {
         self.advance(ack);
         if ack == self.acked {
-            self.segments.clear();
+            self.segments.all().clear();
             let (high, recover) = (self.high(), self.mending().recover);
             *self.mending_mut() = Mending { high, recover, ..Mending::default() };
             self.next = self.acked;
@@ -293,7 +296,7 @@ impl Outbox {
     /// Removes the bytes below `ack` from the first frame. An acknowledgement can lie inside a frame only after going back.
     #[cold]
     fn cut_first(&mut self, ack: u64) {
-        let first = &mut self.segments[0];
+        let first = &mut self.segments.all()[0];
         first.len = (first.end() - ack) as u32;
         first.seq = ack;
         (first.fate, first.low) = (Fate::InFlight, false);
@@ -304,7 +307,7 @@ impl Outbox {
     fn lose(&mut self, is_late: impl Fn(&Segment) -> bool) -> bool {
         let mut any = false;
         for index in 0..self.segments.len() {
-            let segment = self.segments[index];
+            let segment = self.segments.all()[index];
             if segment.fate == Fate::InFlight && is_late(&segment) {
                 self.set_fate(index, Fate::Lost);
                 self.mending_mut().recover = self.next;
@@ -317,7 +320,7 @@ impl Outbox {
     /// Changes the state of a frame and the counts that depend on it.
     #[inline(never)]
     fn set_fate(&mut self, index: usize, fate: Fate) {
-        let segment = &mut self.segments[index];
+        let segment = &mut self.segments.all()[index];
         let was = std::mem::replace(&mut segment.fate, fate);
         let (len, low) = (segment.len as u64, segment.low);
         let mending = self.mending_mut();

@@ -1,7 +1,6 @@
 //! The pacer of credits, which sets the time, number and size of the next credit (E17 sec. 3.1).
 
 use crate::rng::Rng;
-use crate::shared::Shared;
 use clearway_schema::choice;
 use clearway_units::{Known, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -43,7 +42,8 @@ pub struct CreditSlot {
 /// The pacer of one receiver, which spaces credits by `1 / rate`, with jitter so that flows do not run in lockstep.
 ///
 /// Numbers rise by one with each credit, also after a stop, so that an old echo is never mistaken for a new one. A
-/// timer that fires late makes up for at most one gap, since more would be a burst.
+/// timer that fires late makes up for at most one gap, since more would be a burst. The settings are the caller's, since
+/// many flows have the same ones.
 ///
 /// ```
 /// use clearway_proto::expresspass::{CreditPacer, JitterAround, PacerConfig};
@@ -53,14 +53,13 @@ pub struct CreditSlot {
 /// let config =
 ///     PacerConfig { jitter: 0.0, around: JitterAround::Schedule, size_min: 84, size_max: 84 };
 /// let mut rng = Rng::stream(1, Entity::Receiver, 0);
-/// let mut pacer = CreditPacer::new(config);
-/// pacer.start(Time::ZERO, 1e6, &mut rng);
-/// assert_eq!(pacer.send(Time::ZERO, &mut rng).number, 0);
+/// let mut pacer = CreditPacer::new();
+/// pacer.start(&config, Time::ZERO, 1e6, &mut rng);
+/// assert_eq!(pacer.send(&config, Time::ZERO, &mut rng).number, 0);
 /// assert_eq!(pacer.due(), Time::ZERO + Span::from_us(1));
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CreditPacer {
-    config: Shared<PacerConfig>,
     /// The number of the next credit.
     number: u64,
     /// The time between two credits, or [`Span::MAX`] at rate zero.
@@ -75,11 +74,16 @@ pub struct CreditPacer {
     due: Time,
 }
 
+impl Default for CreditPacer {
+    fn default() -> CreditPacer {
+        CreditPacer::new()
+    }
+}
+
 impl CreditPacer {
     /// Makes a pacer that is stopped.
-    pub fn new(config: PacerConfig) -> CreditPacer {
+    pub fn new() -> CreditPacer {
         CreditPacer {
-            config: Shared::new(config),
             number: 0,
             gap: Span::MAX,
             last: Known::NONE,
@@ -91,10 +95,10 @@ impl CreditPacer {
 
     /// Starts at `rate` credits per second. The first credit is due at once, plus its jitter around a schedule. Around
     /// a gap it has no jitter, since no gap precedes it.
-    pub fn start(&mut self, now: Time, rate: f64, rng: &mut Rng) {
+    pub fn start(&mut self, config: &PacerConfig, now: Time, rate: f64, rng: &mut Rng) {
         (self.gap, self.last, self.next) = (gap(rate), Known::NONE, now);
-        match self.config.around {
-            JitterAround::Schedule => self.draw_offset(rng),
+        match config.around {
+            JitterAround::Schedule => self.draw_offset(config, rng),
             JitterAround::Gap => self.offset = 0.0,
         }
         self.schedule();
@@ -137,9 +141,9 @@ impl CreditPacer {
 
     /// Returns the credit that is due and schedules the next one.
     #[inline]
-    pub fn send(&mut self, now: Time, rng: &mut Rng) -> CreditSlot {
+    pub fn send(&mut self, config: &PacerConfig, now: Time, rng: &mut Rng) -> CreditSlot {
         debug_assert!(now >= self.due, "a credit before its time");
-        let slot = match self.config.around {
+        let slot = match config.around {
             JitterAround::Schedule => {
                 self.next.max(Time::from_ps(now.as_ps().saturating_sub(self.gap.as_ps())))
             }
@@ -147,18 +151,18 @@ impl CreditPacer {
         };
         self.last = Known::some(slot);
         self.next = slot.saturating_add(self.gap);
-        self.draw_offset(rng);
+        self.draw_offset(config, rng);
         self.schedule();
-        let spread = (self.config.size_max - self.config.size_min) as u64;
+        let spread = (config.size_max - config.size_min) as u64;
         let extra = if spread == 0 { 0 } else { rng.below(spread + 1) as u32 };
-        let credit = CreditSlot { number: self.number, wire: self.config.size_min + extra };
+        let credit = CreditSlot { number: self.number, wire: config.size_min + extra };
         self.number += 1;
         credit
     }
 
     /// Draws the jitter of the next credit.
-    fn draw_offset(&mut self, rng: &mut Rng) {
-        let PacerConfig { jitter, around, .. } = *self.config;
+    fn draw_offset(&mut self, config: &PacerConfig, rng: &mut Rng) {
+        let PacerConfig { jitter, around, .. } = *config;
         self.offset = match around {
             _ if jitter == 0.0 => 0.0,
             JitterAround::Schedule => jitter * rng.unit(),
@@ -195,9 +199,9 @@ mod tests {
     }
 
     fn run(config: PacerConfig, rate: f64, count: usize) -> Vec<(Time, CreditSlot)> {
-        let (mut pacer, mut rng) = (CreditPacer::new(config), rng());
-        pacer.start(Time::ZERO, rate, &mut rng);
-        (0..count).map(|_| (pacer.due(), pacer.send(pacer.due(), &mut rng))).collect()
+        let (mut pacer, mut rng) = (CreditPacer::new(), rng());
+        pacer.start(&config, Time::ZERO, rate, &mut rng);
+        (0..count).map(|_| (pacer.due(), pacer.send(&config, pacer.due(), &mut rng))).collect()
     }
 
     #[test]
@@ -235,21 +239,21 @@ mod tests {
         let config = PacerConfig { jitter: 0.1, around: JitterAround::Gap, ..EVEN };
         let mut rng = rng();
         for start in 0..20 {
-            let (mut pacer, at) = (CreditPacer::new(config), Time::ZERO + Span::from_us(start));
-            pacer.start(at, 1e4, &mut rng);
+            let (mut pacer, at) = (CreditPacer::new(), Time::ZERO + Span::from_us(start));
+            pacer.start(&config, at, 1e4, &mut rng);
             assert_eq!(pacer.due(), at, "a gap of 100 us, whose jitter could be 10 us");
         }
     }
 
     #[test]
     fn a_rate_from_the_next_gap_on_does_not_move_the_next_credit() {
-        let (mut pacer, mut rng) = (CreditPacer::new(EVEN), rng());
+        let (mut pacer, mut rng) = (CreditPacer::new(), rng());
         let us = |us| Time::ZERO + Span::from_us(us);
-        pacer.start(us(0), 1e5, &mut rng);
-        pacer.send(us(0), &mut rng);
+        pacer.start(&EVEN, us(0), 1e5, &mut rng);
+        pacer.send(&EVEN, us(0), &mut rng);
         pacer.set_rate_after_next(1e6);
         assert_eq!(pacer.due(), us(10));
-        pacer.send(us(10), &mut rng);
+        pacer.send(&EVEN, us(10), &mut rng);
         assert_eq!(pacer.due(), us(11));
     }
 
@@ -263,34 +267,34 @@ mod tests {
 
     #[test]
     fn a_higher_rate_counts_from_the_last_credit_and_causes_no_burst() {
-        let (mut pacer, mut rng) = (CreditPacer::new(EVEN), rng());
+        let (mut pacer, mut rng) = (CreditPacer::new(), rng());
         let us = |us| Time::ZERO + Span::from_us(us);
-        pacer.start(us(0), 1e4, &mut rng);
-        pacer.send(us(0), &mut rng);
+        pacer.start(&EVEN, us(0), 1e4, &mut rng);
+        pacer.send(&EVEN, us(0), &mut rng);
         assert_eq!(pacer.due(), us(100));
         pacer.set_rate(us(10), 5e4);
         assert_eq!(pacer.due(), us(20));
         pacer.set_rate(us(15), 1e6);
         assert_eq!(pacer.due(), us(15), "the new gap is past already");
-        pacer.send(us(15), &mut rng);
+        pacer.send(&EVEN, us(15), &mut rng);
         assert_eq!(pacer.due(), us(16), "and what was missed is not made up for");
     }
 
     #[test]
     fn a_late_timer_makes_up_for_one_gap_only() {
-        let (mut pacer, mut rng) = (CreditPacer::new(EVEN), rng());
+        let (mut pacer, mut rng) = (CreditPacer::new(), rng());
         let us = |us| Time::ZERO + Span::from_us(us);
-        pacer.start(us(0), 1e6, &mut rng);
-        pacer.send(us(50), &mut rng);
+        pacer.start(&EVEN, us(0), 1e6, &mut rng);
+        pacer.send(&EVEN, us(50), &mut rng);
         assert_eq!(pacer.due(), us(50));
-        pacer.send(us(50), &mut rng);
+        pacer.send(&EVEN, us(50), &mut rng);
         assert_eq!(pacer.due(), us(51));
     }
 
     #[test]
     fn at_rate_zero_and_after_a_stop_no_credit_is_due() {
-        let (mut pacer, mut rng) = (CreditPacer::new(EVEN), rng());
-        pacer.start(Time::ZERO, 1e6, &mut rng);
+        let (mut pacer, mut rng) = (CreditPacer::new(), rng());
+        pacer.start(&EVEN, Time::ZERO, 1e6, &mut rng);
         pacer.set_rate(Time::ZERO, 0.0);
         assert_eq!(pacer.due(), Time::MAX);
         pacer.set_rate(Time::ZERO, 1e6);
@@ -302,11 +306,11 @@ mod tests {
 
     #[test]
     fn numbers_continue_after_a_stop() {
-        let (mut pacer, mut rng) = (CreditPacer::new(EVEN), rng());
-        pacer.start(Time::ZERO, 1e6, &mut rng);
-        pacer.send(Time::ZERO, &mut rng);
+        let (mut pacer, mut rng) = (CreditPacer::new(), rng());
+        pacer.start(&EVEN, Time::ZERO, 1e6, &mut rng);
+        pacer.send(&EVEN, Time::ZERO, &mut rng);
         pacer.stop();
-        pacer.start(Time::ZERO, 1e6, &mut rng);
-        assert_eq!(pacer.send(Time::ZERO, &mut rng).number, 1);
+        pacer.start(&EVEN, Time::ZERO, 1e6, &mut rng);
+        assert_eq!(pacer.send(&EVEN, Time::ZERO, &mut rng).number, 1);
     }
 }

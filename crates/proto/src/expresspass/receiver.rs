@@ -74,8 +74,6 @@ pub struct CreditReceiver<F> {
     meter: LossMeter,
     /// The budget of credits, if the sender tells how much there is to send.
     budget: Option<Box<CreditBudget>>,
-    /// The number of marked data packets of this update period that echo a credit of this session.
-    marked: u32,
     inbox: Inbox,
     /// The session whose credits are being sent, or were last stopped.
     session: u32,
@@ -93,14 +91,14 @@ pub struct CreditReceiver<F> {
     newest: Time,
     /// The offset at which the flow ends, if that is known.
     end: Known<u64>,
-    /// The time at which the SYN was sent that is yet to be answered.
-    accept: Known<Time>,
-    /// The time at which the packet that ended the session was sent, if it is yet to be answered.
-    answer_due: Known<Time>,
+    /// The time at which the packet was sent that is yet to be answered.
+    asked: Time,
+    /// True if that is a SYN.
+    accept_due: bool,
+    /// True if that ended the session.
+    answer_due: bool,
     /// True if a request to go back must be sent.
-    nack: bool,
-    /// The earliest time of the next request to go back.
-    nack_at: Time,
+    nack_due: bool,
 }
 
 impl<F: Feedback> CreditReceiver<F> {
@@ -110,10 +108,9 @@ impl<F: Feedback> CreditReceiver<F> {
         CreditReceiver {
             settings: Shared::new(Settings { framing, base_rtt, trigger, config }),
             feedback,
-            pacer: CreditPacer::new(config.pacer),
+            pacer: CreditPacer::new(),
             meter: LossMeter::new(config.reorder),
             budget: config.end_margin.map(|margin| Box::new(CreditBudget::new(margin))),
-            marked: 0,
             inbox: Inbox::default(),
             session: 0,
             sending: false,
@@ -123,10 +120,10 @@ impl<F: Feedback> CreditReceiver<F> {
             numbers: [0; 4],
             newest: Time::ZERO,
             end: Known::NONE,
-            accept: Known::NONE,
-            answer_due: Known::NONE,
-            nack: false,
-            nack_at: Time::ZERO,
+            asked: Time::ZERO,
+            accept_due: false,
+            answer_due: false,
+            nack_due: false,
         }
     }
 
@@ -178,13 +175,13 @@ impl<F: Feedback> CreditReceiver<F> {
             budget.give_up(self.pacer.number());
         }
         self.sending = true;
-        self.answer_due = Known::NONE;
+        self.answer_due = false;
         self.feedback.start(wanted);
-        self.pacer.start(cx.now, self.feedback.rate(), cx.rng);
+        self.pacer.start(&self.settings.config.pacer, cx.now, self.feedback.rate(), cx.rng);
         if self.settings.trigger != Trigger::Credit {
             self.meter.start(self.pacer.number());
         }
-        self.marked = 0;
+        self.meter.take_marked();
         self.numbers = [self.pacer.number() as u32; 4];
         self.updated = cx.now;
         self.update_at = match self.settings.trigger {
@@ -198,7 +195,7 @@ impl<F: Feedback> CreditReceiver<F> {
         self.session = session;
         self.sending = false;
         self.pacer.stop();
-        self.answer_due = Known::some(cause);
+        (self.asked, self.answer_due) = (cause, true);
     }
 
     /// Records the flow's end as the sender told it. The sender may take back unsent bytes later, so the least offset
@@ -227,8 +224,9 @@ impl<F: Feedback> CreditReceiver<F> {
             None => sample,
             Some(srtt) => srtt.mul_f64(1.0 - gain) + sample.mul_f64(gain),
         });
-        let counted = self.meter.on_echo(spent.number);
-        self.marked = self.marked.saturating_add(u32::from(counted && marked));
+        if self.meter.on_echo(spent.number) && marked {
+            self.meter.on_mark();
+        }
     }
 
     #[inline]
@@ -249,11 +247,8 @@ impl<F: Feedback> CreditReceiver<F> {
             self.end_at(end);
         }
         if self.settings.config.recovery == Recovery::GoBack && offset > self.inbox.next() {
-            // At most one per round trip, since all data on its way is discarded too.
-            if cx.now >= self.nack_at {
-                self.nack = true;
-                self.nack_at = cx.now + self.rtt();
-            }
+            // One request per round trip is enough, since all data on its way is discarded too.
+            self.nack_due |= self.inbox.discard(self.rtt(), cx.now);
             return;
         }
         let before = self.inbox.next();
@@ -264,7 +259,7 @@ impl<F: Feedback> CreditReceiver<F> {
             budget.on_data(echoed, packet.payload() as u64 - repeated);
         }
         if self.inbox.next() > before {
-            self.nack_at = cx.now;
+            self.inbox.on_progress();
         }
         let stop_by_mark = self.settings.config.stop_by_mark;
         let marked = stop_by_mark && packet.flags.has(Flags::EMPTY);
@@ -291,7 +286,7 @@ impl<F: Feedback> CreditReceiver<F> {
             sent: reading.sent,
             dropped: reading.dropped,
             received: reading.received,
-            marked: std::mem::take(&mut self.marked).into(),
+            marked: self.meter.take_marked(),
             span,
             rtt: self.rtt(),
         });
@@ -311,15 +306,15 @@ impl<F: Feedback> CreditReceiver<F> {
     #[cold]
     fn next_answer(&mut self, extra: &mut Extra, now: Time) -> Packet {
         let wire = self.settings.framing.wire_min;
-        if let Some(echo) = self.accept.take() {
-            return self.packet(Header::CreditSynAck(self.answer(echo)), wire, now);
+        if std::mem::take(&mut self.accept_due) {
+            return self.packet(Header::CreditSynAck(self.answer(self.asked)), wire, now);
         }
-        if let Some(echo) = self.answer_due.take() {
-            let mut ack = self.packet(Header::CreditAck(self.answer(echo)), wire, now);
+        if std::mem::take(&mut self.answer_due) {
+            let mut ack = self.packet(Header::CreditAck(self.answer(self.asked)), wire, now);
             self.add_sack(&mut ack, extra);
             return ack;
         }
-        self.nack = false;
+        self.nack_due = false;
         self.packet(Header::CreditNack(self.answer(self.newest)), wire, now)
     }
 
@@ -335,7 +330,7 @@ impl<F: Feedback> CreditReceiver<F> {
         {
             self.update(cx.now);
         }
-        let slot = self.pacer.send(cx.now, cx.rng);
+        let slot = self.pacer.send(&self.settings.config.pacer, cx.now, cx.rng);
         cx.stats.credits_sent += 1;
         if let Some(budget) = &mut self.budget {
             budget.on_credit(cx.now);
@@ -358,7 +353,7 @@ impl<F: Feedback> CreditReceiver<F> {
     fn on_signal(&mut self, packet: &Packet, cx: &mut Cx<'_>) {
         match packet.header {
             Header::CreditSyn(request) => {
-                self.accept = Known::some(packet.sent);
+                (self.asked, self.accept_due) = (packet.sent, true);
                 self.on_request(request, packet, cx);
             }
             Header::CreditRequest(request) => self.on_request(request, packet, cx),
@@ -439,7 +434,7 @@ impl<F: Feedback> Endpoint for CreditReceiver<F> {
 
     #[inline]
     fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
-        if self.accept.get().is_some() || self.answer_due.get().is_some() || self.nack {
+        if self.accept_due || self.answer_due || self.nack_due {
             return Some(self.next_answer(extra, cx.now));
         }
         if self.pacer.due() <= cx.now { self.next_credit(extra, cx) } else { None }

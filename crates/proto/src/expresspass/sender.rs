@@ -2,13 +2,13 @@
 
 use super::gate::{GateConfig, SenderGate, Signal, State};
 use super::outbox::{Chunk, Outbox};
+use super::queue::Queue;
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Sender};
 use crate::packet::{CreditAnswer, CreditRequest, Extra, Flags, Header, Packet};
 use crate::shared::Shared;
 use clearway_schema::choice;
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 
 choice! {
     /// The place in which data that a credit released waits for the link.
@@ -68,12 +68,8 @@ pub struct CreditSender {
     /// The state towards the receiver.
     gate: SenderGate,
     outbox: Outbox,
-    /// The frames that credits released and that wait for the link, once there were any.
-    #[allow(
-        clippy::box_collection,
-        reason = "a word is enough for the many flows that wait for their first credit"
-    )]
-    granted: Option<Box<VecDeque<Grant>>>,
+    /// The frames that credits released and that wait for the link.
+    granted: Queue<Grant>,
     srtt: Span,
     /// The latest send time that a credit has echoed.
     newest: Time,
@@ -94,7 +90,7 @@ impl CreditSender {
             settings: Shared::new(Settings { framing: env.framing, config }),
             gate: SenderGate::new(config.gate),
             outbox: Outbox::default(),
-            granted: None,
+            granted: Queue::default(),
             srtt: env.base_rtt,
             newest: Time::ZERO,
             handshake: config.request_on_syn && !env.established,
@@ -107,12 +103,6 @@ impl CreditSender {
     /// Returns the state of the credit session with the receiver (Fig. 7).
     pub fn state(&self) -> State {
         self.gate.state()
-    }
-
-    /// Returns true if a credit released a frame that waits for the link.
-    #[inline]
-    fn has_granted(&self) -> bool {
-        self.granted.as_ref().is_some_and(|granted| !granted.is_empty())
     }
 
     /// Returns the number of frames for which a credit is of use.
@@ -156,7 +146,7 @@ impl CreditSender {
         cx.stats.credits_used += 1;
         let chunk =
             self.outbox.release(self.settings.framing.payload_max, cx.now).expect("there is a backlog");
-        self.granted.get_or_insert_with(|| Box::new(VecDeque::with_capacity(1))).push_back(Grant {
+        self.granted.all().push_back(Grant {
             session: self.gate.session(),
             credit: number,
             echo: packet.sent,
@@ -176,7 +166,7 @@ impl CreditSender {
     /// Returns the next frame that a credit released.
     #[inline(never)]
     fn granted(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        let grant = self.granted.as_mut()?.pop_front()?;
+        let grant = self.granted.pop_front()?;
         self.outbox.on_sent(grant.chunk.seq, cx.now);
         let Grant { session, credit, echo, chunk, empties } = grant;
         let header = Header::CreditData { offset: chunk.seq, session, credit, echo };
@@ -267,7 +257,7 @@ impl Endpoint for CreditSender {
 
     #[inline]
     fn poll_control(&mut self, _: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
-        if self.settings.config.release == Release::Queue && self.has_granted() {
+        if self.settings.config.release == Release::Queue && !self.granted.is_empty() {
             return self.granted(cx);
         }
         self.gate.take_signal().map(|signal| self.signal(signal, cx.now))
@@ -283,7 +273,7 @@ impl Endpoint for CreditSender {
         self.closed
             && self.gate.state() == State::Closed
             && self.outbox.is_acknowledged()
-            && !self.has_granted()
+            && self.granted.is_empty()
     }
 
     fn gauges(&self) -> Gauges {
@@ -293,7 +283,7 @@ impl Endpoint for CreditSender {
 
 impl Sender for CreditSender {
     fn wants_transmit(&self, _: Time) -> bool {
-        self.has_granted()
+        !self.granted.is_empty()
     }
 
     fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {

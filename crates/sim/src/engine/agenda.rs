@@ -72,6 +72,12 @@ impl Agenda {
         self.wheel.iter()
     }
 
+    /// Shows the pending events up to and at `until`, and perhaps later ones, in no meaningful order.
+    #[inline]
+    pub fn each_until(&self, until: Time, see: impl FnMut(&Event)) {
+        self.wheel.each_until(until, see);
+    }
+
     /// Answers whether the event that was just taken was the first one of its bucket.
     #[inline]
     pub fn has_turned(&self) -> bool {
@@ -88,10 +94,5 @@ impl Agenda {
     #[inline]
     pub fn each_of_next_bucket(&self, see: impl FnMut(&Event)) {
         self.wheel.each_of_next_bucket(see);
-    }
-
-    /// The number of pending events, counted one by one.
-    pub fn len(&self) -> usize {
-        self.wheel.len()
     }
 }

@@ -185,6 +185,16 @@ impl<const N: usize, const WORDS: usize> Ring<N, WORDS> {
         self.buckets.iter().copied().filter(|bucket| *bucket != Bucket::EMPTY)
     }
 
+    /// Shows the buckets that hold events, from `from` to before `end`. All events lie from bucket `from` on, and `end` is
+    /// at most `N` behind it.
+    pub fn each_before(&self, from: u64, end: u64, mut see: impl FnMut(Bucket)) {
+        let mut next = from;
+        while let Some(bucket) = self.first(next).filter(|bucket| *bucket < end) {
+            see(self.get(bucket));
+            next = bucket + 1;
+        }
+    }
+
     /// Puts an event into a bucket.
     #[inline(always)]
     pub fn put(&mut self, chunks: &mut Chunks, number: u64, event: Event) {
@@ -261,6 +271,12 @@ mod tests {
                 assert_eq!(ring.first(from), None);
                 ring.put(&mut chunks, from + ahead, event(7));
                 assert_eq!((ring.first(from), ring.iter().count()), (Some(from + ahead), 1));
+                let seen = |end| {
+                    let mut seen = 0;
+                    ring.each_before(from, end, |bucket| seen += chunks.iter(bucket).count());
+                    seen
+                };
+                assert_eq!((seen(from + ahead), seen(from + ahead + 1), seen(from + 128)), (0, 1, 1));
                 chunks.clear(ring.take(from + ahead));
                 assert_eq!((ring.first(from), ring.iter().count()), (None, 0));
             }

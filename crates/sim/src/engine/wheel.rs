@@ -102,16 +102,26 @@ impl Wheel {
         }
     }
 
-    /// The number of pending events, counted one by one.
-    pub fn len(&self) -> usize {
-        self.iter().count()
-    }
-
     /// The pending events, in no meaningful order.
     pub fn iter(&self) -> impl Iterator<Item = &Event> {
         let far = self.far.iter().map(|far| &far.0);
         let buckets = self.near.iter().chain(self.wide.iter());
         self.current[self.next..].iter().chain(buckets.flat_map(|bucket| self.chunks.iter(bucket))).chain(far)
+    }
+
+    /// Shows the pending events up to and at `until`, and perhaps later ones, in no meaningful order: a short look ahead
+    /// costs little, however many events are pending.
+    #[inline]
+    pub fn each_until(&self, until: Time, mut see: impl FnMut(&Event)) {
+        let end = (until.as_ps() >> self.shift) + 1;
+        self.current[self.next..].iter().for_each(&mut see);
+        let (from, near_end) = (self.cursor + 1, self.near_end);
+        self.near.each_before(from, end.min(near_end), |bucket| self.chunks.each(bucket, &mut see));
+        let wide_end = end.min(self.wide_end()).div_ceil(1 << SPAN);
+        self.wide.each_before(near_end >> SPAN, wide_end, |bucket| self.chunks.each(bucket, &mut see));
+        if end > self.wide_end() {
+            self.far.iter().for_each(|far| see(&far.0));
+        }
     }
 
     #[inline]
@@ -529,7 +539,7 @@ mod tests {
                     prop_assert!(first.is_none_or(|at| at >= until));
                     prop_assert_eq!(wheel.next_at().map(Time::as_ps), first);
                 }
-                prop_assert_eq!(wheel.len(), reference.len());
+                prop_assert_eq!(wheel.iter().count(), reference.len());
             }
             while let Some(event) = wheel.pop() {
                 prop_assert_eq!(Some(rank(event)), reference.pop_first());

@@ -240,7 +240,8 @@ impl Sending {
         let is_unscheduled = class != self.end.classes.data;
         let pull = Pull { net, end: &mut self.end, flow: slot, class, is_unscheduled };
         let pulled = protocols.visit(self.sender, pull);
-        *(if is_unscheduled { &mut self.unscheduled_in_turn } else { &mut self.in_turn }) = pulled.more;
+        let end = &mut self.end;
+        *(if is_unscheduled { &mut end.unscheduled_in_turn } else { &mut end.in_turn }) = pulled.more;
         pulled
     }
 
@@ -431,7 +432,7 @@ mod tests {
         bed.step();
         bed.step();
         assert_eq!(bed.sleeper.woken, [at(5), at(10), at(10)]);
-        assert_eq!(bed.net.agenda.len(), 0);
+        assert_eq!(bed.net.agenda.next_at(), None);
     }
 
     #[test]

@@ -138,8 +138,8 @@ impl Hosts {
     pub fn drive_sender(&mut self, slot: FlowSlot, input: Input<'_>, net: &mut Network) -> Option<Standing> {
         let (sending, protocols) = self.senders.with_protocols(slot)?;
         let standing = sending.drive(protocols, slot, input, net);
-        if standing.wants_transmit && !sending.in_turn {
-            sending.in_turn = true;
+        if standing.wants_transmit && !sending.end.in_turn {
+            sending.end.in_turn = true;
             let (port, class) = (net.paths.first_port(sending.end.route), sending.end.classes.data);
             self.take_turn(port, class, slot, net);
         }
@@ -161,8 +161,11 @@ impl Hosts {
     /// A flow has unscheduled data: it waits for its turn in the class that yields to all others.
     #[inline(never)]
     fn want_unscheduled(&mut self, slot: FlowSlot, net: &mut Network) {
-        let Some(sending) = self.senders.get_mut(slot).filter(|end| !end.unscheduled_in_turn) else { return };
-        sending.unscheduled_in_turn = true;
+        let Some(sending) = self.senders.get_mut(slot).filter(|sending| !sending.end.unscheduled_in_turn)
+        else {
+            return;
+        };
+        sending.end.unscheduled_in_turn = true;
         let (port, class) = (net.paths.first_port(sending.end.route), sending.end.classes.unscheduled);
         self.take_turn(port, class, slot, net);
     }
@@ -249,8 +252,8 @@ impl Hosts {
         let sending = self.senders.remove(slot)?;
         // The last wish of an end may have been to send something that has arrived in the meantime.
         let turns = [
-            (sending.in_turn, sending.end.classes.data),
-            (sending.unscheduled_in_turn, sending.end.classes.unscheduled),
+            (sending.end.in_turn, sending.end.classes.data),
+            (sending.end.unscheduled_in_turn, sending.end.classes.unscheduled),
         ];
         for (_, class) in turns.into_iter().filter(|(waits, _)| *waits) {
             let ports = topology.ports_of(sending.end.host.node());

@@ -19,6 +19,10 @@ pub struct End {
     pub timer: Timer,
     /// The classes of the flow's packets.
     pub classes: Classes,
+    /// Set while the flow waits in its port's round robin for data: of a sending end.
+    pub in_turn: bool,
+    /// Set while the flow waits in its port's round robin for unscheduled data: of a sending end.
+    pub unscheduled_in_turn: bool,
     /// Set once the end needs nothing more.
     pub finished: bool,
     /// The host of the end.
@@ -38,6 +42,8 @@ impl End {
             stats: Stats::default(),
             timer: Timer::IDLE,
             classes,
+            in_turn: false,
+            unscheduled_in_turn: false,
             finished: false,
             host,
             route,
@@ -90,10 +96,6 @@ pub struct Sending {
     pub sender: Place,
     /// The rest of the end.
     pub end: End,
-    /// Set while the flow waits in its port's round robin for data.
-    pub in_turn: bool,
-    /// Set while the flow waits in its port's round robin for unscheduled data.
-    pub unscheduled_in_turn: bool,
     /// The number of bytes that the application handed over.
     pub written: u64,
     /// The messages of which the end does not know yet that all has arrived.
@@ -120,8 +122,7 @@ pub struct Receiving {
 impl Sending {
     /// A sending end to which nothing has been written yet.
     pub fn new(sender: Place, end: End) -> Sending {
-        let (in_turn, unscheduled_in_turn, written) = (false, false, 0);
-        Sending { sender, end, in_turn, unscheduled_in_turn, written, messages: Messages::default() }
+        Sending { sender, end, written: 0, messages: Messages::default() }
     }
 
     /// Adds a message of `bytes` to what the end must send. Answers the offset after its last byte.

@@ -96,9 +96,4 @@ impl Exchange {
             self.inboxes[from].take_over(batch);
         }
     }
-
-    /// The number of those arrivals.
-    pub fn len(&self) -> usize {
-        self.inboxes.iter().map(|batch| batch.items.len()).sum()
-    }
 }

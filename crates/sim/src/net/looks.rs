@@ -17,7 +17,10 @@ impl Network {
     /// The number of packets put on links so far.
     pub fn link_transmissions(&self) -> u64 {
         let now = self.now();
-        self.launched - self.plain.iter().map(|queue| queue.packets(now)).sum::<u64>()
+        // Nothing waits at a port that is free.
+        let busy = self.ports.iter().filter(|out| out.busy_until > now);
+        self.launched
+            - busy.filter_map(|out| out.plain).map(|plain| self.plain[plain].packets(now)).sum::<u64>()
     }
 
     /// The packets that a port sent so far.

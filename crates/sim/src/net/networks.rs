@@ -208,12 +208,6 @@ impl Networks {
         self.parts.iter().flat_map(|net| [net.agenda.next_at(), waiting(net)]).flatten().min()
     }
 
-    /// The number of pending events, counted one by one.
-    pub fn pending(&self) -> usize {
-        let waiting = |net: &Network| net.exchange.as_ref().map_or(0, Exchange::len);
-        self.parts.iter().map(|net| net.agenda.len() + waiting(net)).sum()
-    }
-
     /// The number of packets put on links.
     pub fn link_transmissions(&self) -> u64 {
         self.parts.iter().map(Network::link_transmissions).sum()

@@ -8,11 +8,12 @@
 
 use super::admission::{Admission, Length};
 use super::port::Sent;
-use clearway_proto::Packet;
+use super::queued::{Marks, QueuedPacket};
 use clearway_proto::port::MarkAt;
+use clearway_proto::{Kind, Packet};
 use clearway_units::Time;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use std::collections::{VecDeque, vec_deque};
 
 /// The queue of a plain port.
 #[derive(Serialize, Deserialize)]
@@ -35,7 +36,8 @@ struct Frame {
     start: Time,
     wire: u32,
     payload: u16,
-    is_credit: bool,
+    kind: Kind,
+    marks: Marks,
 }
 
 const _: () = assert!(size_of::<Frame>() == 16, "four frames shall fit into a cache line");
@@ -63,32 +65,51 @@ impl PlainQueue {
         self.bytes += wire;
         self.bytes_max = self.bytes_max.max(self.bytes);
         self.area += u128::from(wire) * u128::from((start - now).as_ps());
-        let (payload, is_credit) = (packet.payload() as u16, packet.is_credit());
-        self.frames.push_back(Frame { start, wire: packet.wire, payload, is_credit });
+        let (payload, kind, marks) = (packet.payload() as u16, packet.kind(), Marks::of(packet.flags));
+        self.frames.push_back(Frame { start, wire: packet.wire, payload, kind, marks });
         true
     }
 
-    /// The frames that wait after all that happens at `now`, the last one first.
-    fn frames_waiting(&self, now: Time) -> impl Iterator<Item = &Frame> {
-        self.frames.iter().rev().take_while(move |frame| frame.start > now)
+    /// The frames that wait after all that happens at `now`, the first one first.
+    #[inline]
+    fn frames_waiting(&self, now: Time) -> vec_deque::Iter<'_, Frame> {
+        let started = |frame: &&Frame| frame.start <= now;
+        // Few frames have started since the last arrival, or all have, be it long ago.
+        let gone = match self.frames.back() {
+            Some(last) if !started(&last) => self.frames.iter().take_while(started).count(),
+            _ => self.frames.len(),
+        };
+        self.frames.range(gone..)
+    }
+
+    /// The time at which the first frame that waits goes on the link.
+    #[inline]
+    pub fn next_start(&self, now: Time) -> Option<Time> {
+        self.frames_waiting(now).next().map(|frame| frame.start)
+    }
+
+    /// The packets that wait, the first one first.
+    #[inline]
+    pub fn shown(&self, now: Time) -> impl Iterator<Item = QueuedPacket> {
+        self.frames_waiting(now).map(|&Frame { wire, kind, marks, .. }| QueuedPacket { kind, wire, marks })
     }
 
     /// What waits, as it is counted once it is sent.
     #[inline]
     pub fn waiting(&self, now: Time) -> Sent {
         let mut sum = Sent::default();
-        for frame in self.frames_waiting(now) {
+        self.frames_waiting(now).for_each(|frame| {
             sum.packets += 1;
             sum.bytes += u64::from(frame.wire);
             sum.payload += u64::from(frame.payload);
-            sum.credits += u64::from(frame.is_credit);
-        }
+            sum.credits += u64::from(frame.kind == Kind::Credit);
+        });
         sum
     }
 
     /// The number of packets that wait.
     pub fn packets(&self, now: Time) -> u64 {
-        self.frames_waiting(now).count() as u64
+        self.frames_waiting(now).len() as u64
     }
 
     /// The bytes on the wire that wait.

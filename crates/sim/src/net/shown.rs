@@ -2,19 +2,18 @@
 //! nobody looks pays nothing for it.
 
 use super::exchange::Crossing;
+use super::flow_control::FlowControl;
 use super::network::Network;
 use super::networks::Networks;
-use super::port::Sent;
+use super::port::{Port, Sent};
 use super::queue::Queue;
+use super::queued::{Marks, QueuedPacket};
 use super::slab::Parcel;
-use crate::engine::{Event, EventKind, prefetch_lines};
+use crate::engine::EventKind;
 use crate::ids::{ClassId, Id};
 use clearway_proto::port::pfc::PAUSE_WIRE;
 use clearway_topology::PortId;
-use clearway_units::Time;
-
-/// The packets that are fetched ahead while those before them are shown.
-const FETCHED: usize = 8;
+use clearway_units::{Span, Time};
 
 /// A frame that left a port, or whose turn there is known: it goes on the link at `start`, and its last bit reaches the
 /// next node at `arrives`.
@@ -64,6 +63,8 @@ impl Network {
     pub fn sent_and_waiting(&self, port: PortId) -> (Sent, Waiting) {
         let counted = self.ports[port].counted;
         match self.plain(port) {
+            // A port that is free has nothing that waits, and its queue needs no look.
+            Some(_) if self.ports[port].busy_until <= self.now() => (counted, Waiting::default()),
             Some(queue) => {
                 let waiting = queue.waiting(self.now());
                 (counted.minus(waiting), Waiting::of(waiting))
@@ -126,25 +127,42 @@ impl Network {
         self.agenda.iter().filter(|event| is_handled(event.kind())).count() as u64
     }
 
-    /// Shows the frames that ports gave to their links, or that wait there although their turn is known.
-    fn each_launched<'a>(&'a self, show: &mut impl FnMut(Launched<'a>)) {
-        let mut events: Vec<Event> = Vec::new();
-        self.agenda.iter().for_each(|event| {
-            if matches!(event.kind(), EventKind::Arrive(_) | EventKind::Pause(_)) {
-                events.push(*event);
+    /// Shows the packets in the queues of a port, the first `most` of them: credits under a rate limit first, then data
+    /// class by class, of each class the first one first.
+    pub fn each_queued(&self, port: PortId, most: usize, mut show: impl FnMut(QueuedPacket)) {
+        match self.plain(port) {
+            Some(queue) => queue.shown(self.now()).take(most).for_each(show),
+            None => self.waiting_parcels(port).take(most).for_each(|Parcel { packet, .. }| {
+                let (kind, wire) = (packet.kind(), packet.wire);
+                show(QueuedPacket { kind, wire, marks: Marks::of(packet.flags) });
+            }),
+        }
+    }
+
+    /// The latest time at which the last bit of a frame that a port has begun to send reaches the next node.
+    #[inline]
+    fn last_arrival(&self, out: &Port) -> Time {
+        // What waits at a plain port is counted in the time until which the port is busy.
+        let plain = out.plain.filter(|_| out.busy_until > self.now());
+        let next = plain.and_then(|plain| self.plain[plain].next_start(self.now()));
+        next.unwrap_or(out.busy_until) + out.delay
+    }
+
+    /// Shows the frames that ports gave to their links, or that wait there although their turn is known. Those that arrive
+    /// behind the last arrivals by port are left out, if these are given.
+    fn each_launched<'a>(&'a self, last: Option<&[Time]>, show: &mut impl FnMut(Launched<'a>)) {
+        let latest = last.map_or(Time::MAX, |last| last.iter().copied().max().unwrap_or(Time::ZERO));
+        let response = self.memory.control().map_or(Span::ZERO, FlowControl::response);
+        self.agenda.each_until(latest.saturating_add(response), |event| {
+            let (port, at) = (event.port(), event.at());
+            if let Some(id) = event.arriving() {
+                if last.is_none_or(|last| at <= last[port.index()]) {
+                    show(self.launched_at(port, at, Some(&self.slab[id])));
+                }
+            } else if matches!(event.kind(), EventKind::Pause(_)) {
+                show(self.launched_at(port, at, None));
             }
         });
-        for (place, event) in events.iter().enumerate() {
-            // A packet lies anywhere in memory, so those that follow are fetched meanwhile.
-            if let Some(EventKind::Arrive(id)) = events.get(place + FETCHED).map(Event::kind) {
-                prefetch_lines(self.slab.address(id), 1);
-            }
-            let parcel = match event.kind() {
-                EventKind::Arrive(id) => Some(&self.slab[id]),
-                _ => None,
-            };
-            show(self.launched_at(event.port(), event.at(), parcel));
-        }
     }
 
     /// The frames that other parts of the network sent here and that this one has yet to take in.
@@ -179,7 +197,20 @@ impl Networks {
     /// frame stays until the other end has obeyed it. They come in no meaningful order.
     pub fn each_launched<'a>(&'a self, mut show: impl FnMut(Launched<'a>)) {
         for net in self.iter() {
-            net.each_launched(&mut show);
+            net.each_launched(None, &mut show);
+            net.handed_over().for_each(&mut show);
+        }
+    }
+
+    /// As [`Networks::each_launched`], but shows only few of those that wait. `last` is room for a time for each port.
+    pub fn each_on_links<'a>(&'a self, last: &mut Vec<Time>, mut show: impl FnMut(Launched<'a>)) {
+        last.clear();
+        last.extend(self.ports().map(|port| {
+            let net = self.of(port);
+            net.last_arrival(&net.ports[port])
+        }));
+        for net in self.iter() {
+            net.each_launched(Some(last), &mut show);
             net.handed_over().for_each(&mut show);
         }
     }

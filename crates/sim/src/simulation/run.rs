@@ -354,7 +354,7 @@ impl Simulation {
     /// Notes that a happening came that only looks, after an event at `before`. Answers whether anything else is to
     /// come: where it is not, the run is over, and was so before the first look that found it so.
     fn goes_on(&mut self, before: Time) -> bool {
-        let goes_on = !self.outside.only_looks() || self.nets.pending() > 0;
+        let goes_on = !self.outside.only_looks() || self.nets.next_at().is_some();
         if !goes_on && self.quiet_since.is_none() {
             self.quiet_since = Some(before);
         }

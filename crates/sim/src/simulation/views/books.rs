@@ -32,7 +32,7 @@ impl Simulation {
     /// The books of the run so far. The packets in the network are counted one by one.
     pub fn books(&self) -> BooksView {
         let mut packets = Packets::default();
-        self.look_at_packets(&mut packets, usize::MAX);
+        self.look_at_packets(&mut packets);
         let books = self.nets.books();
         let pauses = packets.in_flight.iter().filter(|frame| frame.packet.kind == FrameKind::Pause).count();
         BooksView {

@@ -17,6 +17,7 @@ mod packets;
 mod ports;
 mod unheard;
 
+pub use crate::net::{Marks, QueuedPacket};
 pub use books::BooksView;
 pub use finished::{Finished, FinishedFlow};
 pub use flows::{FlowState, FlowView};

@@ -3,7 +3,7 @@
 use super::super::run::Simulation;
 use super::unheard::Unheard;
 use crate::ids::{Id, IdVec};
-use crate::net::{Launched, Parcel};
+use crate::net::{Launched, Marks, Parcel, QueuedPacket};
 use clearway_proto::{Flags, Kind};
 use clearway_topology::PortId;
 use clearway_units::Time;
@@ -55,10 +55,8 @@ pub struct PacketView {
     pub kind: FrameKind,
     /// Its size on the wire in bytes.
     pub wire: u32,
-    /// True if it carries an ECN mark.
-    pub is_marked: bool,
-    /// True if it is data that was sent before.
-    pub is_retransmission: bool,
+    /// Its marks.
+    pub marks: Marks,
 }
 
 /// A frame on a link.
@@ -84,6 +82,8 @@ pub struct Packets {
     waiting: IdVec<PortId, Vec<(Time, PacketView)>>,
     /// The rows of the messages that flows carry, by the place of the flow.
     rows: Vec<Option<u32>>,
+    /// For each port, the time at which the last frame that it has begun to send will have arrived.
+    last: Vec<Time>,
 }
 
 impl Packets {
@@ -95,31 +95,50 @@ impl Packets {
 }
 
 impl Simulation {
-    /// Fills `packets` with the frames on all links and the packets in all queues, at most so many of each port.
-    pub fn look_at_packets(&self, packets: &mut Packets, most_of_a_port: usize) {
+    /// Fills `packets` with the frames on all links. No packets that wait are among them.
+    pub fn look_at_links(&self, packets: &mut Packets) {
         packets.clear();
-        let Packets { in_flight, queued, waiting, rows } = packets;
+        let Packets { in_flight, rows, last, .. } = packets;
+        self.fill_rows(rows);
+        let now = self.nets.now();
+        self.nets.each_on_links(last, |launched| {
+            if launched.start <= now {
+                in_flight.push(on_link(rows, &launched));
+            }
+        });
+    }
+
+    /// Shows the packets that wait at a port, at most so many: credits under a rate limit first, then data class by class,
+    /// of each class the first one first. [`Simulation::queued`] lists them with their flows, which takes much longer.
+    #[inline]
+    pub fn each_queued(&self, port: PortId, most: usize, show: impl FnMut(QueuedPacket)) {
+        self.nets.of(port).each_queued(port, most, show);
+    }
+
+    /// Fills `packets` with the frames on all links and the packets in all queues.
+    pub fn look_at_packets(&self, packets: &mut Packets) {
+        packets.clear();
+        let Packets { in_flight, queued, waiting, rows, .. } = packets;
         self.fill_rows(rows);
         if let Some(last) = self.nets.ports().last() {
             waiting.cover(last, Vec::new());
         }
         let now = self.nets.now();
         self.nets.each_launched(|launched| {
-            let Launched { port, parcel, wire, start, arrives } = launched;
-            let packet = seen(rows, port, parcel, wire);
+            let Launched { port, parcel, wire, start, .. } = launched;
             if start > now {
-                waiting[port].push((start, packet));
+                waiting[port].push((start, seen(rows, port, parcel, wire)));
             } else {
-                in_flight.push(InFlight { packet, start, arrives });
+                in_flight.push(on_link(rows, &launched));
             }
         });
         for port in self.nets.ports() {
             let (net, plain) = (self.nets.of(port), &mut waiting[port]);
             if !plain.is_empty() {
                 plain.sort_by_key(|&(start, _)| start);
-                queued.extend(plain.drain(..).map(|(_, packet)| packet).take(most_of_a_port));
+                queued.extend(plain.drain(..).map(|(_, packet)| packet));
             } else if net.has_parcels(port) {
-                let parcels = net.waiting_parcels(port).take(most_of_a_port);
+                let parcels = net.waiting_parcels(port);
                 queued.extend(parcels.map(|parcel| seen(rows, port, Some(parcel), parcel.packet.wire)));
             }
         }
@@ -128,7 +147,7 @@ impl Simulation {
     /// The frames on all links, in no meaningful order.
     pub fn in_flight(&self) -> Vec<InFlight> {
         let mut packets = Packets::default();
-        self.look_at_packets(&mut packets, 0);
+        self.look_at_links(&mut packets);
         packets.in_flight
     }
 
@@ -136,7 +155,7 @@ impl Simulation {
     /// first one first.
     pub fn queued(&self, port: PortId) -> Vec<PacketView> {
         let mut packets = Packets::default();
-        self.look_at_packets(&mut packets, usize::MAX);
+        self.look_at_packets(&mut packets);
         packets.queued.retain(|packet| packet.port == port);
         packets.queued
     }
@@ -152,16 +171,22 @@ impl Simulation {
     }
 }
 
+/// A frame on a link as a viewer sees it.
+#[inline]
+fn on_link(rows: &[Option<u32>], launched: &Launched<'_>) -> InFlight {
+    let &Launched { port, parcel, wire, start, arrives } = launched;
+    InFlight { packet: seen(rows, port, parcel, wire), start, arrives }
+}
+
 /// A packet as a viewer sees it; a pause frame, if there is no packet.
 #[inline]
 fn seen(rows: &[Option<u32>], port: PortId, parcel: Option<&Parcel>, wire: u32) -> PacketView {
-    let has = |flag| parcel.is_some_and(|parcel| parcel.packet.flags.has(flag));
+    let marks = Marks::of(parcel.map_or(Flags::NONE, |parcel| parcel.packet.flags));
     PacketView {
         port,
         flow: parcel.and_then(|parcel| rows.get(parcel.flow.index()).copied().flatten()),
         kind: parcel.map_or(FrameKind::Pause, |parcel| FrameKind::Packet(parcel.packet.kind())),
         wire,
-        is_marked: has(Flags::ECN_CE),
-        is_retransmission: has(Flags::RETRANSMIT),
+        marks,
     }
 }

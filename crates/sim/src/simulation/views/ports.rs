@@ -92,7 +92,10 @@ impl Simulation {
         let out = &net.ports[port];
         let (sent, data) = net.sent_and_waiting(port);
         let credits = net.credits_waiting(port);
-        let (pauses, paused_for) = self.nets.stopped(port).unwrap_or_default();
+        let stopped = self.nets.stopped(port);
+        // Where there is flow control, the port at the other end has counted the pauses that this one sent.
+        let sent_to = stopped.and_then(|_| self.nets.stopped(port.reverse()));
+        let (pauses, paused_for) = stopped.unwrap_or_default();
         PortView {
             port,
             queue_bytes: data.bytes,
@@ -105,7 +108,7 @@ impl Simulation {
             sent_credits: sent.credits,
             marks: net.marks(port),
             drops: net.drops(port).values(),
-            pauses_sent: self.nets.stopped(port.reverse()).unwrap_or_default().0,
+            pauses_sent: sent_to.unwrap_or_default().0,
             pauses,
             paused_for,
             cnps: net.cnps(port),

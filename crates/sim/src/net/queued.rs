@@ -1,0 +1,42 @@
+//! A packet that waits, as its port knows it.
+
+use clearway_proto::{Flags, Kind};
+use serde::{Deserialize, Serialize};
+
+/// The marks of a packet that a viewer sees.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Marks(u8);
+
+impl Marks {
+    /// The flags that are marks, all among the lowest eight.
+    const SEEN: Flags = Flags::ECN_CE.with(Flags::RETRANSMIT);
+
+    /// The marks among the flags of a packet.
+    #[inline]
+    pub fn of(flags: Flags) -> Marks {
+        Marks((flags.bits() & Marks::SEEN.bits()) as u8)
+    }
+
+    /// True if the packet carries an ECN mark.
+    #[inline]
+    pub fn is_marked(self) -> bool {
+        u16::from(self.0) & Flags::ECN_CE.bits() != 0
+    }
+
+    /// True if the packet is data that was sent before.
+    #[inline]
+    pub fn is_retransmission(self) -> bool {
+        u16::from(self.0) & Flags::RETRANSMIT.bits() != 0
+    }
+}
+
+/// A packet that waits, as its port knows it: without its flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueuedPacket {
+    /// The kind of packet.
+    pub kind: Kind,
+    /// The size on the wire in bytes.
+    pub wire: u32,
+    /// The marks.
+    pub marks: Marks,
+}
