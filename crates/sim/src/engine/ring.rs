@@ -134,10 +134,11 @@ impl<'a> Iterator for Older<'a> {
     #[inline(always)]
     fn next(&mut self) -> Option<&'a [Event; CHUNK]> {
         let number = self.next;
-        (number != 0).then(|| {
-            self.next = self.chunks.older[number] as usize;
-            &self.chunks.chunks[number].0
-        })
+        if number == 0 {
+            return None;
+        }
+        self.next = self.chunks.older[number] as usize;
+        Some(&self.chunks.chunks[number].0)
     }
 }
 
@@ -195,7 +196,7 @@ impl<const N: usize, const WORDS: usize> Ring<N, WORDS> {
     }
 
     /// Puts an event into a bucket.
-    #[inline]
+    #[inline(always)]
     pub fn put(&mut self, chunks: &mut Chunks, number: u64, event: Event) {
         let bucket = &mut self.buckets[number as usize % N];
         if bucket.is_full() {
