@@ -76,6 +76,8 @@ GOALS = (
         more=True,
     ),
     Goal("memory of an active flow, DCTCP", "active-flows-dctcp", "bytes_per_flow", 1000, unit=" B"),
+    Goal("memory of an active flow, ExpressPass", "active-flows-expresspass", "bytes_per_flow", 1000, unit=" B"),
+    Goal("65,536 hosts without flows, most at any time", "idle-65536", "peak_bytes", 200, factor=1e-6, unit=" MB"),
     Goal("65,536 hosts, until each has started a flow", "starting-65536-dctcp", "cpu_s", 1, ".1f", unit=" CPU-s"),
     Goal("65,536 hosts, the same", "starting-65536-dctcp", "run_bytes", 200, factor=1e-6, unit=" MB"),
     Goal("10,000,000 flows of 1 KB", "short-1e7-dctcp", "peak_bytes", 1000, factor=1e-6, unit=" MB"),
