@@ -56,23 +56,27 @@ impl Unheard {
     /// The message that a flow carries now or, while it carries none, the last one; `None` before the first.
     pub fn current(&self, slot: FlowSlot, live: &Live) -> Option<Message> {
         let ended = of(&self.delivered, slot).len();
-        let mut messages = self.messages(slot, live);
-        if let Some(open) = messages.by_ref().nth(ended) {
+        // The usual case goes first: the flow is in the midst of a message.
+        let heard = |row: RecordId| Message { row: row.index() as u32, unheard: None };
+        if let (0, Some(row)) = (ended, live.first_open()) {
+            return Some(heard(row));
+        }
+        if let Some(open) = self.messages(slot, live).nth(ended) {
             return Some(open);
         }
-        let last = live.record.map(|row| Message { row: row.index() as u32, unheard: None });
+        let last = live.record.map(heard);
         self.messages(slot, live).last().or(last)
     }
 
     /// True if a flow carries a message that is not delivered in full.
     pub fn is_open(&self, slot: FlowSlot, live: &Live) -> bool {
-        self.messages(slot, live).count() > of(&self.delivered, slot).len()
+        self.messages(slot, live).nth(of(&self.delivered, slot).len()).is_some()
     }
 
     /// The time at which a message of a flow ended, if the run has yet to hear of that.
     pub fn end_of(&self, slot: FlowSlot, live: &Live, row: u32) -> Option<Time> {
-        let place = self.messages(slot, live).position(|message| message.row == row)?;
-        of(&self.delivered, slot).get(place).map(|&(_, at)| at)
+        let mut ended = of(&self.delivered, slot).iter().zip(self.messages(slot, live));
+        ended.find(|(_, message)| message.row == row).map(|(&(_, at), _)| at)
     }
 
     /// The rows that ended, each with its time, of messages that the run holds for open.
