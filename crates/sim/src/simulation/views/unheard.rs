@@ -54,23 +54,32 @@ impl Unheard {
     }
 
     /// The message that a flow carries now or, while it carries none, the last one; `None` before the first.
+    #[inline]
     pub fn current(&self, slot: FlowSlot, live: &Live) -> Option<Message> {
-        let ended = of(&self.delivered, slot).len();
-        // The usual case goes first: the flow is in the midst of a message.
         let heard = |row: RecordId| Message { row: row.index() as u32, unheard: None };
-        if let (0, Some(row)) = (ended, live.first_open()) {
-            return Some(heard(row));
+        match self.under_way(slot, live) {
+            Some(row) => Some(heard(row)),
+            None => self.current_unheard(slot, live).or(live.record.map(heard)),
         }
-        if let Some(open) = self.messages(slot, live).nth(ended) {
-            return Some(open);
-        }
-        let last = live.record.map(heard);
-        self.messages(slot, live).last().or(last)
+    }
+
+    /// The row of the first open message of a flow of which no message ended since the last barrier: the usual case.
+    #[inline]
+    fn under_way(&self, slot: FlowSlot, live: &Live) -> Option<RecordId> {
+        live.first_open().filter(|_| of(&self.delivered, slot).is_empty())
+    }
+
+    #[inline(never)]
+    fn current_unheard(&self, slot: FlowSlot, live: &Live) -> Option<Message> {
+        let open = self.messages(slot, live).nth(of(&self.delivered, slot).len());
+        open.or_else(|| self.messages(slot, live).last())
     }
 
     /// True if a flow carries a message that is not delivered in full.
+    #[inline]
     pub fn is_open(&self, slot: FlowSlot, live: &Live) -> bool {
-        self.messages(slot, live).nth(of(&self.delivered, slot).len()).is_some()
+        self.under_way(slot, live).is_some()
+            || self.messages(slot, live).nth(of(&self.delivered, slot).len()).is_some()
     }
 
     /// The time at which a message of a flow ended, if the run has yet to hear of that.
@@ -91,8 +100,12 @@ impl Unheard {
     }
 }
 
-/// The entries of a flow in a list that is sorted by flow.
+/// The entries of a flow in a list that is sorted by flow. Most lists are empty.
+#[inline]
 fn of<T>(list: &[(FlowSlot, T)], slot: FlowSlot) -> &[(FlowSlot, T)] {
+    if list.is_empty() {
+        return &[];
+    }
     let start = list.partition_point(|(other, _)| *other < slot);
     let len = list[start..].partition_point(|(other, _)| *other == slot);
     &list[start..start + len]
