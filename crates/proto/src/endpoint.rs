@@ -61,6 +61,7 @@ impl Stats {
     pub const ZERO: Stats = Stats { data_packets: 0, credits_sent: 0, credits_used: 0, rare: None };
 
     /// Returns the counters that stay zero in most flows.
+    #[inline]
     pub fn rare(&self) -> Rare {
         self.rare.as_deref().copied().unwrap_or_default()
     }
@@ -91,19 +92,31 @@ impl Stats {
 
     fn with(&self, other: &Stats, join: impl Fn(u64, u64) -> u64) -> Stats {
         let has_rare = self.rare.is_some() || other.rare.is_some();
-        let (a, b) = (self.rare(), other.rare());
-        let rare = has_rare.then(|| Rare {
-            retransmits: join(a.retransmits, b.retransmits),
-            timeouts: join(a.timeouts, b.timeouts),
-            credits_wasted: join(a.credits_wasted, b.credits_wasted),
-            duplicate_bytes: join(a.duplicate_bytes, b.duplicate_bytes),
-            notifications: join(a.notifications, b.notifications),
-        });
+        let rare = has_rare.then(|| self.rare().with(other.rare(), &join));
         Stats {
             data_packets: join(self.data_packets, other.data_packets),
             credits_sent: join(self.credits_sent, other.credits_sent),
             credits_used: join(self.credits_used, other.credits_used),
             rare: rare.filter(|rare| *rare != Rare::default()).map(Box::new),
+        }
+    }
+}
+
+impl Rare {
+    /// Returns the sum of both, counter by counter.
+    #[inline]
+    pub fn plus(self, other: Rare) -> Rare {
+        self.with(other, |a, b| a + b)
+    }
+
+    #[inline]
+    fn with(self, other: Rare, join: impl Fn(u64, u64) -> u64) -> Rare {
+        Rare {
+            retransmits: join(self.retransmits, other.retransmits),
+            timeouts: join(self.timeouts, other.timeouts),
+            credits_wasted: join(self.credits_wasted, other.credits_wasted),
+            duplicate_bytes: join(self.duplicate_bytes, other.duplicate_bytes),
+            notifications: join(self.notifications, other.notifications),
         }
     }
 }

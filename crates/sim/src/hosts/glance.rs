@@ -1,10 +1,10 @@
-//! A flow as a sample sees it: values of both of its ends.
+//! A flow as a sample or a viewer sees it: values of both of its ends.
 
-use super::ends::{Ends, FlowName, Receiving};
+use super::ends::{End, Ends, FlowName, Receiving, Sending};
 use crate::ids::FlowSlot;
-use clearway_proto::{Gauges, Stats};
+use clearway_proto::{Gauges, Rare};
 
-/// The values that a flow shows at a look.
+/// The values that a flow shows at a look. A look allocates nothing, since a viewer takes one at every flow in each frame.
 pub struct Glance {
     /// The place of the flow.
     pub slot: FlowSlot,
@@ -12,34 +12,59 @@ pub struct Glance {
     pub name: FlowName,
     /// The number of bytes handed to the application.
     pub delivered: u64,
-    /// The counts of both ends.
-    pub stats: Stats,
-    /// The values of the sending end, or of the receiving end where that is in control.
-    pub gauges: Gauges,
+    /// The values of both ends together.
+    pub ends: Shown,
     /// The offset after the last byte of the message under way, if there is one.
     pub message_end: Option<u64>,
 }
 
-impl Glance {
-    /// The values of a flow, from those of its sending end and from its receiving end, if that is there.
-    pub fn new(
-        slot: FlowSlot,
-        (stats, gauges): (Stats, Gauges),
-        receivers: &mut Ends<Receiving>,
-    ) -> Option<Glance> {
-        let (receiving, protocols) = receivers.with_protocols(slot)?;
+/// The values that an end of a flow shows, or both together.
+pub struct Shown {
+    /// The number of credits sent.
+    pub credits_sent: u64,
+    /// The counts that stay zero in most flows.
+    pub rare: Rare,
+    /// The window, rate and round-trip time; of both ends those of the sending end, or of the receiving end where that
+    /// is in control.
+    pub gauges: Gauges,
+}
+
+impl Shown {
+    /// The values of the sending end of a flow, if it is here.
+    pub fn of_sender(slot: FlowSlot, senders: &mut Ends<Sending>) -> Option<Shown> {
+        let (sending, protocols) = senders.with_protocols(slot)?;
+        Some(Shown::new(&sending.end, sending.gauges(protocols)))
+    }
+
+    fn new(end: &End, gauges: Gauges) -> Shown {
+        Shown { credits_sent: end.stats.credits_sent, rare: end.stats.rare(), gauges }
+    }
+
+    /// The values of a sending end together with those of the receiving end.
+    fn with(self, receiver: Shown) -> Shown {
         let either = |a: f64, b: f64| if a.is_nan() { b } else { a };
-        let other = receiving.gauges(protocols);
-        Some(Glance {
-            slot,
-            name: receiving.name(),
-            delivered: receiving.delivered(protocols),
-            stats: stats.plus(&receiving.end.stats),
+        let (gauges, other) = (self.gauges, receiver.gauges);
+        Shown {
+            credits_sent: self.credits_sent + receiver.credits_sent,
+            rare: self.rare.plus(receiver.rare),
             gauges: Gauges {
                 cwnd: either(gauges.cwnd, other.cwnd),
                 rate: either(gauges.rate, other.rate),
                 srtt: either(gauges.srtt, other.srtt),
             },
+        }
+    }
+}
+
+impl Glance {
+    /// The values of a flow, from those of its sending end and from its receiving end, if that is there.
+    pub fn new(slot: FlowSlot, sender: Shown, receivers: &mut Ends<Receiving>) -> Option<Glance> {
+        let (receiving, protocols) = receivers.with_protocols(slot)?;
+        Some(Glance {
+            slot,
+            name: receiving.name(),
+            delivered: receiving.delivered(protocols),
+            ends: sender.with(Shown::new(&receiving.end, receiving.gauges(protocols))),
             message_end: receiving.messages.first(),
         })
     }

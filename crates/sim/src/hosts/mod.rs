@@ -3,7 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `ends.rs`, `messages.rs` | the two ends of flows, and the messages that each waits for |
-//! | `glance.rs` | a flow as a sample sees it |
+//! | `glance.rs` | a flow as a sample or a viewer sees it |
 //! | `drive.rs` | one end through one input: what it sends enters the network, its timer is set |
 //! | `shims.rs` | shims between receivers and network cards |
 //! | `driver.rs` | [`Hosts`], which owns all of these: packets that arrive, turns to send, timers |
@@ -18,4 +18,4 @@ mod shims;
 pub use drive::Input;
 pub use driver::Hosts;
 pub use ends::{Classes, End, FlowName, Receiving, Sending};
-pub use glance::Glance;
+pub use glance::{Glance, Shown};

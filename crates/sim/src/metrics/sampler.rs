@@ -168,24 +168,24 @@ impl Sampler {
                 self.push(at, Quantity::Throughput, delivered * 8.0 / at.seconds());
             }
             Probe::Sender(_) => {
-                let gauges = flow.gauges;
+                let gauges = flow.ends.gauges;
                 self.push(at, Quantity::Cwnd, gauges.cwnd);
                 self.push(at, Quantity::Rate, gauges.rate);
                 self.push(at, Quantity::Srtt, gauges.srtt);
             }
-            Probe::Window(_) => self.push(at, Quantity::Cwnd, flow.gauges.cwnd),
-            Probe::SendingRate(_) => self.push(at, Quantity::Rate, flow.gauges.rate),
+            Probe::Window(_) => self.push(at, Quantity::Cwnd, flow.ends.gauges.cwnd),
+            Probe::SendingRate(_) => self.push(at, Quantity::Rate, flow.ends.gauges.rate),
             Probe::CreditRate(_) => {
-                let sent = self.since(at, Quantity::CreditRate, flow.stats.credits_sent);
+                let sent = self.since(at, Quantity::CreditRate, flow.ends.credits_sent);
                 self.push(at, Quantity::CreditRate, sent / at.seconds());
-                self.push(at, Quantity::FeedbackRate, flow.gauges.rate);
+                self.push(at, Quantity::FeedbackRate, flow.ends.gauges.rate);
             }
             Probe::Losses(_) => {
-                let stats = flow.stats.rare();
+                let stats = flow.ends.rare;
                 self.count(at, Quantity::Retransmits, stats.retransmits);
                 self.count(at, Quantity::Timeouts, stats.timeouts);
             }
-            Probe::Notices(_) => self.count(at, Quantity::Notices, flow.stats.rare().notifications),
+            Probe::Notices(_) => self.count(at, Quantity::Notices, flow.ends.rare.notifications),
             other => unreachable!("{other:?} looks at ports"),
         }
     }

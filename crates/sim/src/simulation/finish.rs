@@ -7,6 +7,7 @@ use crate::hosts::Glance;
 use crate::ids::Id;
 use crate::metrics::{Ended, Results, ShimSummary, Spooled, Summary, port_table};
 use crate::trace::{TRACES_ARE_TAKEN, Trace};
+use clearway_proto::Stats;
 use clearway_units::sort_by_key;
 use std::io;
 use std::mem::take;
@@ -70,8 +71,8 @@ impl Simulation {
         self.nets.settle();
         let flows = self.flow_counts();
         for slot in self.lives.slots() {
-            if let Some(flow) = self.glance(slot) {
-                self.settle_open(&flow);
+            if let Some((flow, stats)) = self.glance(slot).zip(self.stats(slot)) {
+                self.settle_open(&flow, &stats);
             }
         }
         let events = self.events();
@@ -131,9 +132,9 @@ impl Simulation {
     }
 
     /// Adds what a flow that is alive has done so far to its row, and to that of the message under way.
-    fn settle_open(&mut self, flow: &Glance) {
+    fn settle_open(&mut self, flow: &Glance, stats: &Stats) {
         let Some(live) = self.lives.get_mut(flow.slot) else { return };
-        self.journal.settle(live, flow.delivered, &flow.stats);
+        self.journal.settle(live, flow.delivered, stats);
         // Of the messages under way the first has all that was delivered past its predecessor.
         if let Some(row) = live.first_open() {
             let record = self.journal.open(row);

@@ -10,11 +10,12 @@ use super::shares::Shares;
 use super::source::Sources;
 use super::threads::Threads;
 use super::times::{Clock, PartTimes};
-use crate::hosts::Glance;
+use crate::hosts::{Glance, Shown};
 use crate::ids::{FlowSlot, Id, SeriesId};
 use crate::metrics::{Ended, FlowCounts, Sampler, Window};
 use crate::model::Model;
 use crate::net::Networks;
+use clearway_proto::Stats;
 use clearway_units::{Span, Time, sort_by_key};
 use std::sync::Arc;
 use thiserror::Error;
@@ -363,24 +364,30 @@ impl Simulation {
 
     /// What a flow that is alive shows at a look.
     pub(super) fn glance(&mut self, slot: FlowSlot) -> Option<Glance> {
-        glance_at(&self.nets, &mut self.regions, slot, self.lives.get(slot)?)
+        let [from, to] = self.parts_of(self.lives.get(slot)?);
+        let sender = Shown::of_sender(slot, &mut self.regions[from].hosts.senders)?;
+        Glance::new(slot, sender, &mut self.regions[to].hosts.receivers)
+    }
+
+    /// The counts of both ends of a flow that is alive.
+    pub(super) fn stats(&self, slot: FlowSlot) -> Option<Stats> {
+        let [from, to] = self.parts_of(self.lives.get(slot)?);
+        let sending = self.regions[from].hosts.senders.get(slot)?;
+        Some(sending.end.stats.plus(&self.regions[to].hosts.receivers.get(slot)?.end.stats))
+    }
+
+    /// The parts of the network that have the sending and the receiving end of a flow.
+    fn parts_of(&self, live: &Live) -> [usize; 2] {
+        [live.src, live.dst].map(|host| self.nets.part_of(host.node()))
     }
 
     /// The counts of the flows of each traffic entry so far. It must not be called once all flows are settled.
     pub(super) fn flow_counts(&mut self) -> Vec<FlowCounts> {
         let mut counts = self.journal.settled.clone();
         for slot in self.lives.slots() {
-            let Some(flow) = self.glance(slot) else { continue };
-            counts[flow.name.traffic.index()].add(flow.delivered, &flow.stats);
+            let Some((flow, stats)) = self.glance(slot).zip(self.stats(slot)) else { continue };
+            counts[flow.name.traffic.index()].add(flow.delivered, &stats);
         }
         counts
     }
-}
-
-/// What a flow that is alive shows at a look; the regions have its ends.
-fn glance_at(nets: &Networks, regions: &mut [Region], slot: FlowSlot, live: &Live) -> Option<Glance> {
-    let [from, to] = [live.src, live.dst].map(|host| nets.part_of(host.node()));
-    let (sending, protocols) = regions[from].hosts.senders.with_protocols(slot)?;
-    let shown = (sending.end.stats.clone(), sending.gauges(protocols));
-    Glance::new(slot, shown, &mut regions[to].hosts.receivers)
 }

@@ -161,7 +161,7 @@ impl Simulation {
             (false, Some(_)) if has_rounds => FlowState::Idle,
             (false, Some(_)) => FlowState::Delivered,
         };
-        let told = Told { row, end, delivered, state, gauges: glance.gauges, stats: glance.stats.rare() };
+        let told = Told { row, end, delivered, state, gauges: glance.ends.gauges, stats: glance.ends.rare };
         Some(FlowView::new(record, told))
     }
 

@@ -54,25 +54,38 @@ impl Unheard {
     }
 
     /// The message that a flow carries now or, while it carries none, the last one; `None` before the first.
+    #[inline]
     pub fn current(&self, slot: FlowSlot, live: &Live) -> Option<Message> {
-        let ended = of(&self.delivered, slot).len();
-        let mut messages = self.messages(slot, live);
-        if let Some(open) = messages.by_ref().nth(ended) {
-            return Some(open);
+        let heard = |row: RecordId| Message { row: row.index() as u32, unheard: None };
+        match self.under_way(slot, live) {
+            Some(row) => Some(heard(row)),
+            None => self.current_unheard(slot, live).or(live.record.map(heard)),
         }
-        let last = live.record.map(|row| Message { row: row.index() as u32, unheard: None });
-        self.messages(slot, live).last().or(last)
+    }
+
+    /// The row of the first open message of a flow of which no message ended since the last barrier: the usual case.
+    #[inline]
+    fn under_way(&self, slot: FlowSlot, live: &Live) -> Option<RecordId> {
+        live.first_open().filter(|_| of(&self.delivered, slot).is_empty())
+    }
+
+    #[inline(never)]
+    fn current_unheard(&self, slot: FlowSlot, live: &Live) -> Option<Message> {
+        let open = self.messages(slot, live).nth(of(&self.delivered, slot).len());
+        open.or_else(|| self.messages(slot, live).last())
     }
 
     /// True if a flow carries a message that is not delivered in full.
+    #[inline]
     pub fn is_open(&self, slot: FlowSlot, live: &Live) -> bool {
-        self.messages(slot, live).count() > of(&self.delivered, slot).len()
+        self.under_way(slot, live).is_some()
+            || self.messages(slot, live).nth(of(&self.delivered, slot).len()).is_some()
     }
 
     /// The time at which a message of a flow ended, if the run has yet to hear of that.
     pub fn end_of(&self, slot: FlowSlot, live: &Live, row: u32) -> Option<Time> {
-        let place = self.messages(slot, live).position(|message| message.row == row)?;
-        of(&self.delivered, slot).get(place).map(|&(_, at)| at)
+        let mut ended = of(&self.delivered, slot).iter().zip(self.messages(slot, live));
+        ended.find(|(_, message)| message.row == row).map(|(&(_, at), _)| at)
     }
 
     /// The rows that ended, each with its time, of messages that the run holds for open.
@@ -87,8 +100,12 @@ impl Unheard {
     }
 }
 
-/// The entries of a flow in a list that is sorted by flow.
+/// The entries of a flow in a list that is sorted by flow. Most lists are empty.
+#[inline]
 fn of<T>(list: &[(FlowSlot, T)], slot: FlowSlot) -> &[(FlowSlot, T)] {
+    if list.is_empty() {
+        return &[];
+    }
     let start = list.partition_point(|(other, _)| *other < slot);
     let len = list[start..].partition_point(|(other, _)| *other == slot);
     &list[start..start + len]
