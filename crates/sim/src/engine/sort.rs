@@ -98,14 +98,21 @@ impl Sorter {
         let (mut free, events) = chunks.of(bucket);
         let keys: [Lanes; USED] = std::array::from_fn(|chunk| self.short[chunk]);
         let mut before = [[0; CHUNK]; USED];
-        // The end of this loop is a key: a loop over a length would be compiled to compare one event with several others
-        // at a time, and to add up the results event by event.
-        let mut others = self.short.as_flattened()[free..].iter();
-        while let Some(&other) = others.next()
-            && other != END
+        #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+        for (before, keys) in before.iter_mut().zip(keys) {
+            *before = count_before(keys, &self.short.as_flattened()[free..]);
+        }
+        #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
         {
-            for (before, key) in before.as_flattened_mut().iter_mut().zip(keys.as_flattened()) {
-                *before += u32::from(other < *key);
+            // The end of this loop is a key: a loop over a length would be compiled to compare one event with several
+            // others at a time, and to add up the results event by event.
+            let mut others = self.short.as_flattened()[free..].iter();
+            while let Some(&other) = others.next()
+                && other != END
+            {
+                for (before, key) in before.as_flattened_mut().iter_mut().zip(keys.as_flattened()) {
+                    *before += u32::from(other < *key);
+                }
             }
         }
         for (before, events) in before.iter().zip(events) {
@@ -141,6 +148,33 @@ impl Sorter {
         sorted.clear();
         sorted.extend(self.keys.iter().map(|key| self.crowd[last - (*key as usize & last)]));
     }
+}
+
+/// For each key of a chunk, how many of `others` are smaller, of which those up to the first [`END`] count. The engine in
+/// WebAssembly is compiled for its size, so that the compiler would make no vectors of a loop over lanes.
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+#[inline]
+fn count_before([a, b, c, d, e, f, g, h]: Lanes, others: &[i32]) -> [u32; CHUNK] {
+    use std::arch::wasm32::{i32x4, i32x4_lt, i32x4_splat, i32x4_sub, u32x4_extract_lane as lane};
+    let (low, high) = (i32x4(a, b, c, d), i32x4(e, f, g, h));
+    let (mut below_low, mut below_high) = (i32x4_splat(0), i32x4_splat(0));
+    for &other in others.iter().take_while(|&&other| other != END) {
+        let other = i32x4_splat(other);
+        // A lane in which a comparison holds is -1.
+        below_low = i32x4_sub(below_low, i32x4_lt(other, low));
+        below_high = i32x4_sub(below_high, i32x4_lt(other, high));
+    }
+    let (low, high) = (below_low, below_high);
+    [
+        lane::<0>(low),
+        lane::<1>(low),
+        lane::<2>(low),
+        lane::<3>(low),
+        lane::<0>(high),
+        lane::<1>(high),
+        lane::<2>(high),
+        lane::<3>(high),
+    ]
 }
 
 #[cfg(test)]
