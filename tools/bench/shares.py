@@ -3,8 +3,8 @@
 The program goes through all parts of a network one after the other on one thread, and notes the CPU time of each part
 in each window. On as many processors as parts a window takes as long as its busiest part. So the run would take the sum
 of these, what one thread does between windows, and the time to hand parts over, which is measured on as many threads as
-there are processors. Where these suffice, the CPU time of each part is that on its own thread, whose caches hold nothing
-of the other parts, and the elapsed time is measured too, which shows what the method is worth.
+there are processors. Where these suffice, the CPU time of each part is that on its own thread, whose caches hold
+nothing of the other parts, and the elapsed time is measured too, which shows what the method is worth.
 """
 
 from __future__ import annotations
