@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -44,6 +45,9 @@ kind = "long"
 pairs = [["h1", "h0"], ["h2", "h0"]]
 """
 
+#: The seconds after which a long test is stopped.
+HOURS = 4 * 3600
+
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -54,12 +58,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "full: a long test, run with --full")
     config.addinivalue_line("markers", "testbed: a test as root on network namespaces, run with -m testbed -n 0")
+    hear_ctrl_c()
+
+
+def hear_ctrl_c() -> None:
+    """Undoes that Ctrl-C is ignored, which programs inherit that a shell without job control put into the background.
+
+    Else tests would wait without end for the programs that they start and interrupt.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--full"):
-        for item in items:
-            if item.get_closest_marker("full"):
+    for item in items:
+        if item.get_closest_marker("full"):
+            if config.getoption("--full"):
+                item.add_marker(pytest.mark.timeout(HOURS))
+            else:
                 item.add_marker(pytest.mark.skip(reason="long: run with --full"))
 
 

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import ENDLESS, SMALL
+from conftest import ENDLESS, SMALL, hear_ctrl_c
 
 import clearway
 
@@ -39,6 +39,16 @@ def interrupted(tmp_path: Path, program: str, *, after: str = "ready") -> str:
         process.kill()
         raise
     return str(out) + str(errors)
+
+
+def test_programs_that_tests_start_hear_ctrl_c_even_where_the_tests_run_in_the_background_of_a_script() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        hear_ctrl_c()
+        program = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+        assert subprocess.check_output([sys.executable, "-c", program], text=True) == "True\n"
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_ctrl_c_ends_a_loop_and_brings_the_partial_run(tmp_path: Path) -> None:
