@@ -80,7 +80,7 @@ impl Bare {
     pub fn run(&mut self) -> (u64, u64) {
         let fetches_ahead = exceeds_cache(self.slab.size() + self.ports.size());
         let mut moved = 0;
-        while let Some(event) = self.agenda.pop() {
+        while let Some(event) = self.agenda.pop_before(Time::MAX) {
             let now = event.at();
             if now > self.stop {
                 break;

@@ -44,16 +44,23 @@ impl Agenda {
         self.wheel.push(Event::new(at, self.ports + self.hosts, kind));
     }
 
-    /// Takes the first event. The present moves only when the caller says so.
-    #[inline]
-    pub fn pop(&mut self) -> Option<Event> {
-        self.wheel.pop()
-    }
-
-    /// Takes the first event, if it comes before `until`.
+    /// Takes the first event, if it comes before `until`. The present moves only when the caller says so.
     #[inline]
     pub fn pop_before(&mut self, until: Time) -> Option<Event> {
         self.wheel.pop_before(until)
+    }
+
+    /// Takes the first event, if it comes before `until` and the wheel need not turn to another bucket for it.
+    #[inline]
+    pub fn pop_here(&mut self, until: Time) -> Option<Event> {
+        self.wheel.pop_here(until)
+    }
+
+    /// Turns the wheel to the next bucket, where [`Agenda::pop_here`] took none. Answers false if no event before `until` is
+    /// left.
+    #[inline]
+    pub fn turn(&mut self, until: Time) -> bool {
+        self.wheel.turn(until)
     }
 
     /// The time of the first event.
@@ -76,12 +83,6 @@ impl Agenda {
     #[inline]
     pub fn each_until(&self, until: Time, see: impl FnMut(&Event)) {
         self.wheel.each_until(until, see);
-    }
-
-    /// Answers whether the event that was just taken was the first one of its bucket.
-    #[inline]
-    pub fn has_turned(&self) -> bool {
-        self.wheel.has_turned()
     }
 
     /// The pending events of the present bucket in their order: to fetch what they will need.

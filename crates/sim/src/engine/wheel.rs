@@ -159,25 +159,34 @@ impl Wheel {
         self.near_end + ((WIDE as u64) << SPAN)
     }
 
-    /// Takes the first event.
+    /// Takes the first event of the current bucket, if it comes before `until`. Only this is done for each event: where it
+    /// answers none, [`Wheel::turn`] tells whether any event is left.
     #[inline]
-    pub fn pop(&mut self) -> Option<Event> {
-        self.pop_before(Time::MAX)
+    pub fn pop_here(&mut self, until: Time) -> Option<Event> {
+        let &event = self.current.get(self.next)?;
+        if event.at() >= until {
+            return None;
+        }
+        self.next += 1;
+        Some(event)
     }
 
-    /// Takes the first event, if it comes before `until`. Afterwards events from `until` on can be pushed without a
-    /// look at what is pending, since the wheel has not moved further than that.
+    /// Turns to the next bucket that holds events, if nothing of the current one is left and that one begins before
+    /// `until`. Answers false if it does not turn: no event before `until` is left. Afterwards events from `until` on can be
+    /// pushed without a look at what is pending, since the wheel has not moved further than that.
+    #[inline]
+    pub fn turn(&mut self, until: Time) -> bool {
+        self.next == self.current.len() && self.advance(until)
+    }
+
+    /// Takes the first event, if it comes before `until`.
     #[inline]
     pub fn pop_before(&mut self, until: Time) -> Option<Event> {
         loop {
-            if let Some(&event) = self.current.get(self.next) {
-                if event.at() >= until {
-                    return None;
-                }
-                self.next += 1;
+            if let Some(event) = self.pop_here(until) {
                 return Some(event);
             }
-            if !self.advance(until) {
+            if !self.turn(until) {
                 return None;
             }
         }
@@ -194,17 +203,11 @@ impl Wheel {
         self.chunks.iter(first).map(Event::at).min()
     }
 
-    /// The event `ahead` places behind the one that [`Wheel::pop`] gives next, if it is in the same bucket: the caller
-    /// fetches what it will need.
+    /// The event `ahead` places behind the one that is taken next, if it is in the same bucket: the caller fetches what it
+    /// will need.
     #[inline]
     pub fn peek(&self, ahead: usize) -> Option<Event> {
         self.current.get(self.next + ahead).copied()
-    }
-
-    /// Answers whether the event that was popped last was the first one of its bucket.
-    #[inline]
-    pub fn has_turned(&self) -> bool {
-        self.next == 1
     }
 
     /// The events of the current bucket that are still pending, in their order.
@@ -414,7 +417,8 @@ mod tests {
         for (origin, tag) in [(2, 0), (1, 1), (1, 0), (0, 7)] {
             wheel.push(Event::new(Time::from_ps(5), origin, EventKind::Wake(PortId(origin * 10 + tag))));
         }
-        let order: Vec<_> = std::iter::from_fn(|| wheel.pop()).map(|event| event.kind()).collect();
+        let order: Vec<_> =
+            std::iter::from_fn(|| wheel.pop_before(Time::MAX)).map(|event| event.kind()).collect();
         assert_eq!(
             order,
             [
@@ -440,16 +444,17 @@ mod tests {
             wheel.each_of_next_bucket(|event| seen.push(*event));
             seen
         };
-        wheel.pop();
-        assert!(wheel.has_turned());
-        assert_eq!((ats(wheel.bucket_left()), ats(&next_bucket(&wheel))), (vec![1], vec![2]));
-        wheel.pop();
-        assert!(!wheel.has_turned());
-        wheel.pop();
-        assert!(wheel.has_turned());
+        assert!(wheel.turn(Time::MAX));
+        assert_eq!((ats(wheel.bucket_left()), ats(&next_bucket(&wheel))), (vec![1, 1], vec![2]));
+        assert!(!wheel.turn(Time::MAX), "events are left");
+        assert_eq!(wheel.pop_here(Time::MAX).map(|event| event.at()), Some(Time::from_ps(width)));
+        assert!(wheel.pop_here(Time::from_ps(width + 1)).is_none(), "the next one comes then");
+        assert!(wheel.pop_here(Time::MAX).is_some() && wheel.pop_here(Time::MAX).is_none());
+        assert!(!wheel.turn(Time::from_ps(2 * width)), "the next bucket begins then");
+        assert!(wheel.turn(Time::from_ps(2 * width + 1)));
         assert_eq!(
             (ats(wheel.bucket_left()), ats(&next_bucket(&wheel))),
-            (vec![], vec![]),
+            (vec![2], vec![]),
             "one bucket is empty"
         );
     }
@@ -462,7 +467,8 @@ mod tests {
             let at = Time::from_ps(900_000 + u64::from(tag % 3 == 0));
             wheel.push(Event::new(at, 7, EventKind::Wake(PortId(tag))));
         }
-        let order: Vec<_> = std::iter::from_fn(|| wheel.pop()).map(|event| event.kind()).collect();
+        let order: Vec<_> =
+            std::iter::from_fn(|| wheel.pop_before(Time::MAX)).map(|event| event.kind()).collect();
         let (later, first): (Vec<u32>, Vec<u32>) = (0..200).partition(|tag| tag % 3 == 0);
         let expected: Vec<_> =
             first.into_iter().chain(later).map(|tag| EventKind::Wake(PortId(tag))).collect();
@@ -485,7 +491,8 @@ mod tests {
         for (origin, kind) in events {
             wheel.push(Event::new(Time::from_ps(5), origin, kind));
         }
-        let order: Vec<_> = std::iter::from_fn(|| wheel.pop()).map(|event| event.kind()).collect();
+        let order: Vec<_> =
+            std::iter::from_fn(|| wheel.pop_before(Time::MAX)).map(|event| event.kind()).collect();
         let arrivals = [
             EventKind::Handle(PacketId::from_index(4)),
             EventKind::Arrive(PacketId::from_index(2)),
@@ -520,7 +527,7 @@ mod tests {
                 reference.insert((event.rank(), count));
                 count += 1;
                 for _ in 0..pops {
-                    let event = wheel.pop();
+                    let event = wheel.pop_before(Time::MAX);
                     prop_assert_eq!(event.map(rank), reference.pop_first());
                     now = event.map_or(now, |event| event.at().as_ps());
                 }
@@ -541,7 +548,7 @@ mod tests {
                 }
                 prop_assert_eq!(wheel.iter().count(), reference.len());
             }
-            while let Some(event) = wheel.pop() {
+            while let Some(event) = wheel.pop_before(Time::MAX) {
                 prop_assert_eq!(Some(rank(event)), reference.pop_first());
             }
             prop_assert!(reference.is_empty());

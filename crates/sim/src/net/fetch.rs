@@ -13,17 +13,13 @@ impl Network {
         exceeds_cache(self.ports.size() + self.queues.size() + self.plain.size() + self.credits.size())
     }
 
-    /// Fetches what the next events need, if the wheel has just turned to another bucket: the packets that arrive in the
-    /// next bucket and, in a large network, also the ports that wake there, and what the present bucket's events need besides.
-    #[inline]
-    pub fn look_ahead(&self, is_large: bool) {
-        if CAN_FETCH && self.agenda.has_turned() {
-            self.look_ahead_buckets(is_large);
-        }
-    }
-
+    /// Fetches what the next events need, after the wheel has turned to another bucket: the packets that arrive in the next
+    /// bucket and, in a large network, also the ports that wake there, and what the present bucket's events need besides.
     #[inline(never)]
-    fn look_ahead_buckets(&self, is_large: bool) {
+    pub fn look_ahead(&self, is_large: bool) {
+        if !CAN_FETCH {
+            return;
+        }
         self.agenda.each_of_next_bucket(|event| match event.arriving() {
             Some(id) => prefetch_lines(self.slab.address(id), 1),
             None if is_large => self.fetch_waking(*event),

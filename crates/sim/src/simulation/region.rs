@@ -77,14 +77,19 @@ impl Region {
         };
         // Fetching ahead ports and ends pays where they exceed the cache, and costs where they do not.
         let (is_large, fetches_ends) = (net.is_large(), self.hosts.is_large());
-        for handled in 0..most {
-            let Some(event) = net.agenda.pop_before(self.until) else {
-                self.rest(net, handled);
+        let mut left = most;
+        while left > 0 {
+            let Some(event) = net.agenda.pop_here(self.until) else {
+                if net.agenda.turn(self.until) {
+                    net.look_ahead(is_large);
+                    continue;
+                }
+                self.rest(net, most - left);
                 return Some(self.until);
             };
+            left -= 1;
             debug_assert!(event.at() >= net.now(), "time runs backwards");
             net.agenda.now = event.at();
-            net.look_ahead(is_large);
             if fetches_ends {
                 self.hosts.look_ahead(net);
             }
