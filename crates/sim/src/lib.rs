@@ -30,6 +30,6 @@ pub use metrics::{
 pub use partition::{Partition, PartitionSummary};
 pub use simulation::{
     BooksView, CheckpointError, ClassView, Clock, DROP_REASONS, Finished, FinishedFlow, FlowState, FlowView,
-    FrameKind, InFlight, Marks, PacketView, Packets, PartTimes, PortView, Progress, QueuedPacket, SimError,
-    Simulation,
+    FrameKind, InFlight, Marks, PacketView, Packets, PartTimes, PortView, Progress, QueuedPacket, SeenPorts,
+    SimError, Simulation,
 };

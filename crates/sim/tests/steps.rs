@@ -5,7 +5,8 @@ mod common;
 
 use clearway_sim::model::*;
 use clearway_sim::{
-    Finished, FlowState, FrameKind, InFlight, PacketView, Packets, QueuedPacket, Results, Simulation, Values,
+    Finished, FlowState, FrameKind, InFlight, PacketView, Packets, PortView, QueuedPacket, Results,
+    SeenPorts, Simulation, Values,
 };
 use clearway_topology::PortId;
 use clearway_units::{Span, Time};
@@ -91,8 +92,8 @@ fn model_port(sim: &Simulation, port: PortId) -> Span {
 }
 
 /// Asserts that the counters of ports at the end are those of the table.
-fn check_table(ports: &[clearway_sim::PortView], results: &Results) {
-    let column = |name: &str, of: &dyn Fn(&clearway_sim::PortView) -> u64| {
+fn check_table(ports: &[PortView], results: &Results) {
+    let column = |name: &str, of: &dyn Fn(&PortView) -> u64| {
         let views: Vec<u64> = ports.iter().map(of).collect();
         assert_eq!(results.ports.u64s(name), views, "{name}");
     };
@@ -106,6 +107,34 @@ fn check_table(ports: &[clearway_sim::PortView], results: &Results) {
     }
     if results.ports.column("pauses").is_some() {
         column("pauses", &|port| port.pauses);
+    }
+}
+
+/// Ports as a viewer keeps them who is shown only those that changed.
+#[derive(Default)]
+struct Kept {
+    seen: SeenPorts,
+    ports: Vec<Option<PortView>>,
+}
+
+impl Kept {
+    /// Asserts that the ports that are kept look as all ports do after a look at those that changed.
+    fn check(&mut self, sim: &Simulation) {
+        self.ports.resize_with(sim.ports().len(), || None);
+        self.look(sim);
+        for (kept, port) in self.ports.iter().zip(sim.ports()) {
+            assert_eq!(format!("{kept:?}"), format!("{:?}", Some(port)));
+        }
+    }
+
+    /// Looks at the ports that changed. Answers how many these are.
+    fn look(&mut self, sim: &Simulation) -> usize {
+        let mut shown = 0;
+        sim.changed_ports(&mut self.seen, |view| {
+            self.ports[view.port.0 as usize] = Some(view);
+            shown += 1;
+        });
+        shown
     }
 }
 
@@ -129,11 +158,12 @@ proptest! {
         let model = watched(&model, unbroken.summary.end);
         let unbroken = run(&model);
         let (mut packets, mut reader) = (Packets::default(), Finished::default());
-        let (mut finished, mut ports) = (Vec::new(), Vec::new());
+        let (mut finished, mut ports, mut kept) = (Vec::new(), Vec::new(), Kept::default());
         let stepped = stepped(&model, unbroken.summary.end, &steps, |sim| {
             check_packets(sim, &mut packets);
             finished.extend(sim.finished(&mut reader));
             ports = sim.ports().collect();
+            kept.check(sim);
             let started = sim.progress().flows_started;
             sim.flows(|flow| {
                 let size = flow.size.unwrap_or(u64::MAX);
@@ -188,6 +218,23 @@ fn the_queues_that_a_look_shows_are_those_that_a_sample_has_at_that_time() {
         // The last sample may lie behind the last look.
         assert_eq!(bytes, sampled("queue_bytes")[..bytes.len()], "{name}");
         assert_eq!(credits, sampled("queue_credits")[..credits.len()], "{name}");
+    }
+}
+
+#[test]
+fn ports_at_which_nothing_happened_are_passed_over_by_a_look_at_those_that_changed() {
+    for name in ["dctcp", "expresspass"] {
+        let mut model = incast(&transport(name), 3, 14_600);
+        model.traffic.clear();
+        add(&mut model, &transport(name), vec![flow(0, 1, 14_600)]);
+        let mut sim = Simulation::new(&model).unwrap();
+        let mut kept = Kept::default();
+        kept.check(&sim);
+        assert_eq!(kept.look(&sim), 0, "{name}: nothing happened at any port");
+        sim.run_until(Time::MAX, u64::MAX);
+        assert_eq!(kept.look(&sim), 4, "{name}: a flow and its answers cross two links in both directions");
+        kept.check(&sim);
+        assert_eq!(kept.look(&sim), 0, "{name}: all were seen at rest");
     }
 }
 

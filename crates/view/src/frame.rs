@@ -2,7 +2,9 @@
 //!
 //! All numbers are little-endian, and every column starts at a multiple of eight bytes.
 
-use clearway_sim::{FlowView, FrameKind, InFlight, Marks, Packets, Progress, Simulation};
+use clearway_sim::{
+    FlowView, FrameKind, InFlight, Marks, Packets, PortView, Progress, SeenPorts, Simulation,
+};
 use clearway_topology::PortId;
 use clearway_units::Time;
 
@@ -30,17 +32,19 @@ pub struct Parts {
     pub queued: bool,
 }
 
-/// What is read of a simulation for a frame, kept so that the next frame needs little memory of its own.
+/// What frames of one simulation are made in. It is kept from frame to frame, so that a frame needs no memory of its own
+/// and writes only the ports that changed.
 #[derive(Default)]
 pub struct Camera {
+    /// The last frame.
+    frame: Bytes,
+    ports: SeenPorts,
     packets: Packets,
     /// The ports at which packets wait.
     waiting: Vec<PortId>,
     flows: Vec<Flow>,
     /// The rows of the flows with their places in the list, in the order of the rows.
     order: Vec<(u32, u32)>,
-    /// The length of the last frame.
-    length: usize,
 }
 
 /// A flow as a frame shows it.
@@ -55,7 +59,7 @@ struct Flow {
 
 impl Camera {
     /// Takes a frame.
-    pub fn take(&mut self, run: u32, simulation: &mut Simulation, parts: Parts) -> Vec<u8> {
+    pub fn take(&mut self, run: u32, simulation: &mut Simulation, parts: Parts) -> &[u8] {
         self.flows.clear();
         simulation.flows(|view| self.flows.extend(Flow::new(&view)));
         // Rows with places are sorted in place of flows, which are larger.
@@ -67,9 +71,9 @@ impl Camera {
             simulation.look_at_links(&mut self.packets);
         }
 
-        let mut out = Bytes(Vec::with_capacity(self.length * 5 / 4));
-        out.0.resize(HEADER, 0);
-        let mut queued = out.ports(simulation, &mut self.waiting);
+        let out = &mut self.frame;
+        out.begin();
+        let mut queued = out.ports(simulation, &mut self.ports, &mut self.waiting);
         if !parts.queued {
             queued = 0;
         }
@@ -81,14 +85,13 @@ impl Camera {
         out.in_flight(&self.packets.in_flight);
         out.queued(simulation, if queued > 0 { &self.waiting } else { &[] }, queued);
         out.flows(&self.flows, &self.order);
-        self.length = out.0.len();
 
         let ended = if simulation.ended().is_some() { ENDED } else { 0 };
         let left_out = if is_too_much { LEFT_OUT } else { 0 };
         let ports = simulation.ports().len();
         let counts = [ports, self.packets.in_flight.len(), queued, self.flows.len()];
         out.header(run, counts.map(|count| count as u32), ended | left_out, &simulation.progress());
-        out.0
+        &out.room[..out.length]
     }
 }
 
@@ -101,8 +104,13 @@ impl Flow {
     }
 }
 
-/// The bytes of a frame.
-struct Bytes(Vec<u8>);
+/// The bytes of a frame, in the room of the frame before.
+#[derive(Default)]
+struct Bytes {
+    room: Vec<u8>,
+    /// The bytes that the frame takes so far.
+    length: usize,
+}
 
 /// The room of columns of so many rows. It is taken column by column.
 struct Table<'a> {
@@ -111,11 +119,13 @@ struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Takes the room of the next column.
+    /// Takes the room of the next column, in which stand values of an earlier frame.
     fn column<const SIZE: usize>(&mut self) -> &'a mut [[u8; SIZE]] {
         let (column, room) = std::mem::take(&mut self.room).split_at_mut(padded(self.rows * SIZE));
         self.room = room;
-        &mut column.as_chunks_mut().0[..self.rows]
+        let (values, padding) = column.split_at_mut(self.rows * SIZE);
+        padding.fill(0);
+        values.as_chunks_mut().0
     }
 }
 
@@ -125,6 +135,12 @@ fn padded(bytes: usize) -> usize {
 }
 
 impl Bytes {
+    /// Begins a frame, with room for its header.
+    fn begin(&mut self) {
+        self.length = HEADER;
+        self.room.resize(self.room.len().max(HEADER), 0);
+    }
+
     /// Fills the room at the start.
     fn header(&mut self, run: u32, counts: [u32; 4], flags: u32, progress: &Progress) {
         let mut header = Vec::with_capacity(HEADER);
@@ -137,19 +153,20 @@ impl Bytes {
         words(&halves(progress.events as f64));
         words(&halves(progress.link_transmissions as f64));
         words(&[0, 0]);
-        self.0[..HEADER].copy_from_slice(&header);
+        self.room[..HEADER].copy_from_slice(&header);
     }
 
     /// Adds a table of so many rows, whose columns hold numbers of these sizes in bytes.
     fn table<const COLUMNS: usize>(&mut self, rows: usize, sizes: [usize; COLUMNS]) -> Table<'_> {
-        let start = self.0.len();
-        let room: usize = sizes.iter().map(|size| padded(size * rows)).sum();
-        self.0.resize(start + room, 0);
-        Table { rows, room: &mut self.0[start..] }
+        let start = self.length;
+        self.length += sizes.iter().map(|size| padded(size * rows)).sum::<usize>();
+        self.room.resize(self.room.len().max(self.length), 0);
+        Table { rows, room: &mut self.room[start..self.length] }
     }
 
-    /// Adds the ports, and lists those at which packets wait. Answers how many of these packets a frame holds.
-    fn ports(&mut self, simulation: &Simulation, waiting: &mut Vec<PortId>) -> usize {
+    /// Adds the ports, of which those that did not change stand there still, and lists those at which packets wait. Answers
+    /// how many of these packets a frame holds.
+    fn ports(&mut self, simulation: &Simulation, seen: &mut SeenPorts, waiting: &mut Vec<PortId>) -> usize {
         let ports = simulation.ports().len();
         let mut table = self.table(ports, [4, 4, 8, 8, 8, 4, 4, 4, 4, 4, 1]);
         let [queues, credit_queues] = [(); 2].map(|()| table.column::<4>());
@@ -161,8 +178,8 @@ impl Bytes {
         let real = |number: u64| (number as f64).to_le_bytes();
         let mut queued = 0;
         waiting.clear();
-        for row in 0..ports {
-            let view = simulation.port(PortId(row as u32));
+        simulation.changed_ports(seen, |view: PortView| {
+            let row = view.port.0 as usize;
             queues[row] = count(view.queue_bytes);
             credit_queues[row] = count(view.credit_queue_bytes);
             sent_bytes[row] = real(view.sent_bytes);
@@ -179,7 +196,7 @@ impl Bytes {
                 waiting.push(view.port);
                 queued += packets.min(QUEUED);
             }
-        }
+        });
         queued
     }
 

@@ -70,7 +70,7 @@ impl Run {
 
     /// Takes a frame.
     pub fn frame(&mut self, number: u32, parts: Parts) -> Vec<u8> {
-        self.camera.take(number, &mut self.simulation, parts)
+        self.camera.take(number, &mut self.simulation, parts).to_vec()
     }
 
     /// A port with what waits there.

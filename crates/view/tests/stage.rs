@@ -2,7 +2,8 @@
 
 use clearway_sim::Simulation;
 use clearway_sim::scenario::{Overrides, Scenario};
-use clearway_view::{Reply, Stage};
+use clearway_units::Time;
+use clearway_view::{Camera, Parts, Reply, Stage};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -155,6 +156,31 @@ fn queues_of_a_frame_are_those_of_its_ports_and_of_the_packets_in_them() {
         longest = queues.into_iter().fold(longest, f64::max);
     }
     assert!(longest > 10_000.0, "the incast fills a queue, not {longest} bytes");
+}
+
+#[test]
+fn a_frame_in_the_room_of_the_one_before_is_the_same_as_in_new_room() {
+    for transport in ["dctcp", "expresspass", "dcqcn"] {
+        let overrides = Overrides { transport: Some(transport.into()), ..Overrides::default() };
+        let scenario = Scenario::parse(INCAST, "test", Path::new(""), &overrides).unwrap();
+        let mut simulation = Simulation::new(&scenario.model).unwrap();
+        let mut kept = Camera::default();
+        let mut lengths = Vec::new();
+        for (step, (until, events)) in steps().enumerate() {
+            let goes_on = simulation.run_until(Time::from_ps(until), events);
+            let parts = Parts { packets: step % 3 > 0, queued: step % 5 > 0 };
+            let frame = kept.take(7, &mut simulation, parts);
+            lengths.push(frame.len());
+            assert!(frame == Camera::default().take(7, &mut simulation, parts), "{transport}, step {step}");
+            if !goes_on {
+                break;
+            }
+        }
+        assert!(
+            !lengths.is_sorted() && lengths.len() > 20,
+            "{transport}: frames are longer and shorter in turns"
+        );
+    }
 }
 
 #[test]

@@ -85,8 +85,11 @@ impl Networks {
     /// The network to which a port belongs.
     #[inline]
     pub fn of(&self, port: PortId) -> &Network {
-        // All parts know which node has a port.
-        self.part(self.part_of(self.parts[0].ports[port].owner))
+        match &self.parts[..] {
+            [only] => only,
+            // All parts know which node has a port.
+            parts => &parts[self.part_of(parts[0].ports[port].owner)],
+        }
     }
 
     /// A port.

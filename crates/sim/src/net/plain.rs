@@ -85,7 +85,7 @@ impl PlainQueue {
     /// The time at which the first frame that waits goes on the link.
     #[inline]
     pub fn next_start(&self, now: Time) -> Option<Time> {
-        self.frames_waiting(now).next().map(|frame| frame.start)
+        self.frames.iter().map(|frame| frame.start).find(|&start| start > now)
     }
 
     /// The packets that wait, the first one first.

@@ -76,6 +76,26 @@ impl Network {
         }
     }
 
+    /// A number for a port at rest: if a later look gets the same one, the port looks as it did before. `None` where
+    /// something leaves or waits, and where more than the port's own packets changes what it shows.
+    #[inline]
+    pub fn rest(&self, port: PortId) -> Option<u64> {
+        let out = &self.ports[port];
+        if out.busy_until > self.now() {
+            return None;
+        }
+        if out.plain.is_some() {
+            // It drops only what finds a queue, which leaves afterwards.
+            return Some(out.counted.packets);
+        }
+        let is_simple = self.memory.control().is_none() && out.special.mechanism.is_none() && out.up;
+        // A port that has something to send waits to be woken for it.
+        let is_at_rest = is_simple && out.wake_at == Time::MAX && out.waiting == 0 && out.paused.is_empty();
+        debug_assert!(!is_at_rest || self.credits_waiting(port).packets == 0, "nobody wakes the port");
+        // Counts only grow, and so does their sum.
+        is_at_rest.then(|| out.counted.packets + self.drops(port).values().iter().sum::<u64>())
+    }
+
     /// The credits that wait at a port under a rate limit.
     #[inline]
     pub fn credits_waiting(&self, port: PortId) -> Waiting {

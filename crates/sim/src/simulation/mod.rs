@@ -47,5 +47,5 @@ pub use run::{Progress, SimError, Simulation};
 pub use times::{Clock, PartTimes};
 pub use views::{
     BooksView, ClassView, DROP_REASONS, Finished, FinishedFlow, FlowState, FlowView, FrameKind, InFlight,
-    Marks, PacketView, Packets, PortView, QueuedPacket,
+    Marks, PacketView, Packets, PortView, QueuedPacket, SeenPorts,
 };

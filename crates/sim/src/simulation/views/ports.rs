@@ -64,6 +64,13 @@ impl PortView {
     }
 }
 
+/// What a viewer remembers of ports from look to look, so that it is shown only those that changed.
+#[derive(Clone, Default, Debug)]
+pub struct SeenPorts {
+    /// For each port the number that it gave at rest, if it was at rest.
+    rests: Vec<Option<u64>>,
+}
+
 /// What waits at a port in one class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClassView<'a> {
@@ -83,6 +90,20 @@ impl Simulation {
     /// The ports of the network, in the order of their ids.
     pub fn ports(&self) -> impl ExactSizeIterator<Item = PortView> {
         self.nets.ports().map(|port| self.port(port))
+    }
+
+    /// Shows the ports, in the order of their ids, that may look otherwise than at the last look of a viewer: at its first
+    /// look all of them. Something may wait only at ports that are shown.
+    #[inline]
+    pub fn changed_ports(&self, seen: &mut SeenPorts, mut show: impl FnMut(PortView)) {
+        seen.rests.resize(self.nets.ports().len(), None);
+        for (port, before) in self.nets.ports().zip(&mut seen.rests) {
+            let rest = self.nets.of(port).rest(port);
+            if rest.is_none() || rest != *before {
+                show(self.port(port));
+                *before = rest;
+            }
+        }
     }
 
     /// A port.

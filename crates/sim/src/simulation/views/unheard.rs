@@ -59,6 +59,7 @@ impl Unheard {
         let heard = |row: RecordId| Message { row: row.index() as u32, unheard: None };
         match self.under_way(slot, live) {
             Some(row) => Some(heard(row)),
+            None if self.has_none_of(slot) => live.record.map(heard),
             None => self.current_unheard(slot, live).or(live.record.map(heard)),
         }
     }
@@ -67,6 +68,12 @@ impl Unheard {
     #[inline]
     fn under_way(&self, slot: FlowSlot, live: &Live) -> Option<RecordId> {
         live.first_open().filter(|_| of(&self.delivered, slot).is_empty())
+    }
+
+    /// Answers whether no message of a flow began or ended since the last barrier.
+    #[inline]
+    fn has_none_of(&self, slot: FlowSlot) -> bool {
+        of(&self.written, slot).is_empty() && of(&self.delivered, slot).is_empty()
     }
 
     #[inline(never)]
@@ -78,8 +85,12 @@ impl Unheard {
     /// True if a flow carries a message that is not delivered in full.
     #[inline]
     pub fn is_open(&self, slot: FlowSlot, live: &Live) -> bool {
-        self.under_way(slot, live).is_some()
-            || self.messages(slot, live).nth(of(&self.delivered, slot).len()).is_some()
+        self.under_way(slot, live).is_some() || (!self.has_none_of(slot) && self.is_open_unheard(slot, live))
+    }
+
+    #[inline(never)]
+    fn is_open_unheard(&self, slot: FlowSlot, live: &Live) -> bool {
+        self.messages(slot, live).nth(of(&self.delivered, slot).len()).is_some()
     }
 
     /// The time at which a message of a flow ended, if the run has yet to hear of that.
