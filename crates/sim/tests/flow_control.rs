@@ -6,7 +6,7 @@ mod common;
 use clearway_proto::port::pfc::{PfcConfig, headroom};
 use clearway_sim::Ended;
 use clearway_sim::model::*;
-use clearway_topology::{Dumbbell, FatTree, Star};
+use clearway_topology::{Dumbbell, FatTree, PortId, Star};
 use clearway_units::{Bytes, Rate, Span, Time};
 use common::*;
 use proptest::prelude::*;
@@ -82,6 +82,20 @@ fn a_port_that_is_paused_for_long_is_reported_as_a_storm() {
     let control = results.summary.flow_control.as_ref().unwrap();
     assert!(control.longest > storm && !control.storms.is_empty(), "{control:?}");
     assert!(control.deadlock.is_empty());
+}
+
+#[test]
+fn a_host_is_told_nothing_over_a_link_that_is_down() {
+    // The link to the first sender fails, and that from it does not, so that the switch goes on to count what comes.
+    let mut model = incast(&transport("rocev2"), 16, 200_000);
+    model.switch.shared.as_mut().unwrap().size = Bytes::new(1_500_000);
+    let fault = |us, up| Fault { at: Time::ZERO + Span::from_us(us), port: PortId(1), up };
+    model.faults = vec![fault(1, false), fault(600, true)];
+    model.stop = Some(Time::ZERO + Span::from_us(400));
+    let results = run(&model);
+    assert_eq!(results.summary.ended, Ended::Stopped);
+    assert!(results.ports.u64s("pauses")[2] > 0, "other senders are told");
+    assert_eq!(results.ports.u64s("pauses")[0], 0, "the first one is not");
 }
 
 #[test]

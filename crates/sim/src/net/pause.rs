@@ -31,16 +31,18 @@ impl Network {
         self.ports[port].settle();
     }
 
-    /// Tells the port that feeds a link into a switch what the switch asks of it.
+    /// Tells the port that feeds a link into a switch what the switch asks of it: at once, when the link back to it is
+    /// free, or when it works again.
     #[cold]
     #[inline(never)]
     fn tell(&mut self, from: PortId) {
         let back = from.reverse();
         self.set_work(back, ControlWork::FRAME_DUE, true);
-        if self.ports[back].is_free(self.now()) {
+        let out = &self.ports[back];
+        if out.is_free(self.now()) {
             self.send_frame(back);
-        } else {
-            self.arm(back, self.ports[back].busy_until);
+        } else if out.up {
+            self.arm(back, out.busy_until);
         }
     }
 
