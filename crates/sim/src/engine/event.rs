@@ -141,6 +141,13 @@ impl Event {
         (kind == ARRIVE).then(|| PacketId::from_bits(self.what as u32))
     }
 
+    /// The packet of [`Event::arriving`], and any id for other events: to fetch one packet too many costs less than a
+    /// branch whose way nobody can guess.
+    #[inline(always)]
+    pub fn likely_packet(&self) -> PacketId {
+        PacketId::from_bits((self.what as u32).max(1))
+    }
+
     /// The order among events, but for the order of scheduling: the time above the class above the entity.
     #[inline]
     pub fn rank(&self) -> u128 {
@@ -194,6 +201,8 @@ mod tests {
             assert_eq!((event.kind(), event.at()), (kind, Time::from_ps(7)));
             assert_eq!(event.port(), PortId(5));
             assert_eq!(event.arriving(), (kind == EventKind::Arrive(packet)).then_some(packet));
+            let likely = event.likely_packet();
+            assert_eq!(event.arriving().unwrap_or(likely), likely);
         }
     }
 }

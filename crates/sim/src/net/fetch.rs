@@ -20,13 +20,15 @@ impl Network {
         if !CAN_FETCH {
             return;
         }
-        self.agenda.each_of_next_bucket(|event| match event.arriving() {
-            Some(id) => prefetch_lines(self.slab.address(id), 1),
-            None if is_large => self.fetch_waking(*event),
-            None => {}
-        });
         if is_large {
+            self.agenda.each_of_next_bucket(|event| match event.arriving() {
+                Some(id) => prefetch_lines(self.slab.address(id), 1),
+                None => self.fetch_waking(*event),
+            });
             self.agenda.bucket().iter().for_each(|event| self.fetch_behind(*event));
+        } else {
+            let fetch = |event: &Event| prefetch_lines(self.slab.address(event.likely_packet()), 1);
+            self.agenda.each_of_next_bucket(fetch);
         }
     }
 
