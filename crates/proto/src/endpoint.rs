@@ -227,6 +227,14 @@ pub trait Sender: Endpoint {
     /// Returns true if [`Sender::poll_transmit`] would return a packet.
     fn wants_transmit(&self, now: Time) -> bool;
 
+    /// Returns the time at which the pace lets the next packet go, if one waits for that, and the time of the next
+    /// timeout for anything else; the earlier of both is [`Endpoint::next_timeout`]. A timeout for the pace alone does
+    /// nothing but let [`Sender::wants_transmit`] come true, so a driver may leave it out and see to the flow's turn by
+    /// itself.
+    fn next_turn(&self) -> (Time, Time) {
+        (Time::MAX, self.next_timeout())
+    }
+
     /// Returns the next data packet, for which the network card has room now.
     fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet>;
 

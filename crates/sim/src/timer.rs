@@ -57,6 +57,13 @@ impl Timer {
         Some(self.due)
     }
 
+    /// Answers whether the owner needs no other wake-up after `turn` to meet a `deadline` behind it: one is scheduled that
+    /// serves, as after the wake-up that [`Timer::arm`] would have asked for at `turn`.
+    #[inline]
+    pub fn serves_after(&self, turn: Time, deadline: Time, now: Time) -> bool {
+        self.due > turn && (deadline == self.due || deadline > self.due && self.due > now + FAR)
+    }
+
     /// Answers whether the wake-up that comes now is the one that counts. If so, the owner is woken, and the timer has
     /// no wake-up until it is armed again.
     #[inline]
@@ -188,6 +195,17 @@ mod tests {
         assert!(owner.step());
         owner.ask(at(50));
         assert_eq!(owner.scheduled, 4, "50 us has one already");
+    }
+
+    #[test]
+    fn a_turn_needs_no_wake_up_of_its_own_where_one_behind_it_serves_the_next_deadline() {
+        let timer = Timer { due: at(1000), overtaken: Time::MAX };
+        let serves = |turn, deadline, now| timer.serves_after(at(turn), at(deadline), at(now));
+        assert!(serves(5, 1000, 0) && serves(5, 1001, 0) && serves(5, 1000, 950));
+        assert!(!serves(5, 999, 0), "it comes too late");
+        assert!(!serves(1000, 2000, 0), "it does not come behind the turn");
+        assert!(!serves(950, 1001, 900), "a near one serves only a deadline of its own time");
+        assert!(Timer::IDLE.serves_after(at(5), Time::MAX, at(0)), "nothing else is due");
     }
 
     proptest! {

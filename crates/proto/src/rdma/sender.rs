@@ -283,7 +283,8 @@ impl<L: RateLaw> Endpoint for Sender<L> {
     }
 
     fn next_timeout(&self) -> Time {
-        self.pace_timer.min(self.rto_at).min(self.law.next_timeout())
+        let (pace, other) = endpoint::Sender::next_turn(self);
+        pace.min(other)
     }
 
     fn is_finished(&self) -> bool {
@@ -300,6 +301,11 @@ impl<L: RateLaw> Endpoint for Sender<L> {
 impl<L: RateLaw> endpoint::Sender for Sender<L> {
     fn wants_transmit(&self, now: Time) -> bool {
         self.pace_at <= now && self.next_segment().is_some()
+    }
+
+    #[inline]
+    fn next_turn(&self) -> (Time, Time) {
+        (self.pace_timer, self.rto_at.min(self.law.next_timeout()))
     }
 
     fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {

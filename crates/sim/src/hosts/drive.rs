@@ -1,6 +1,7 @@
 //! One end of a flow through one input, by the rules of [`Endpoint`].
 
 use super::ends::{End, Receiving, Sending};
+use super::parking::keep_order;
 use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, PacketId};
 use crate::net::{Addition, Network, Paths};
@@ -32,6 +33,15 @@ pub enum Input<'a> {
     Share(Rate),
 }
 
+impl Input<'_> {
+    /// Answers whether the input is an event of a host. Those of applications of rounds and of the whole run come behind
+    /// all such events at their instant.
+    #[inline]
+    pub fn is_of_host(&self) -> bool {
+        matches!(self, Input::Packet(..) | Input::Timer)
+    }
+}
+
 /// The state of an end after an input.
 pub struct Standing {
     /// The end has data to send.
@@ -56,15 +66,18 @@ struct Drive<'a> {
     flow: FlowSlot,
     input: Input<'a>,
     timer: EventKind,
+    /// The end of the pace for which the end is parked at its port, if it is.
+    parked: Option<Time>,
     /// The shim that the end's packets pass on their way to the network card.
     shim: Option<&'a mut AnyShim>,
 }
 
 impl Drive<'_> {
-    /// Does what both kinds of ends have in common after (and, for packets and timers, during) an input.
+    /// Does what both kinds of ends have in common after (and, for packets and timers, during) an input. `next_turn`
+    /// tells the times at which the end wants to be woken, as [`Sender::next_turn`].
     #[inline(always)]
-    fn common<E: Endpoint>(self, endpoint: &mut E) -> Standing {
-        let Drive { net, end, flow, input, timer, mut shim } = self;
+    fn common<E: Endpoint>(self, endpoint: &mut E, next_turn: impl Fn(&E) -> (Time, Time)) -> Standing {
+        let Drive { net, end, flow, input, timer, parked, mut shim } = self;
         let now = net.now();
         let mut cx = Cx { now, rng: &mut end.rng, stats: &mut end.stats };
         let mut came = None;
@@ -97,7 +110,15 @@ impl Drive<'_> {
             let (id, port) = net.enter(packet, extra, flow, end.classes.of(packet.kind()), way);
             net.send(port, id);
         }
-        arm_timer(net, end, endpoint.next_timeout(), timer);
+        let (turn, other) = next_turn(endpoint);
+        match parked {
+            Some(at) if at == turn && end.timer.serves_after(at, other, now) => {}
+            Some(at) => {
+                end.unpark(flow, at, net);
+                arm_timer(net, end, turn.min(other), timer);
+            }
+            None => arm_timer(net, end, turn.min(other), timer),
+        }
         let has_finished = note_finished(net, end, endpoint.is_finished());
         Standing {
             wants_transmit: false,
@@ -114,8 +135,17 @@ impl Drive<'_> {
 #[inline]
 fn arm_timer(net: &mut Network, end: &mut End, deadline: Time, kind: EventKind) {
     if let Some(at) = end.timer.arm(deadline, net.now()) {
-        net.agenda.at_host(end.host, at, kind);
+        wake_at(net, end, at, kind);
     }
+}
+
+/// Schedules a wake-up of an end.
+#[inline(never)]
+fn wake_at(net: &mut Network, end: &End, at: Time, kind: EventKind) {
+    if at <= net.parked_until {
+        keep_order(end, at, net);
+    }
+    net.agenda.at_host(end.host, at, kind);
 }
 
 /// Notes whether an end needs nothing more. Answers whether that is new.
@@ -148,7 +178,7 @@ impl SenderVisitor for Drive<'_> {
             _ => {}
         }
         let now = self.net.now();
-        let standing = self.common(sender);
+        let standing = self.common(sender, S::next_turn);
         Standing {
             wants_transmit: sender.wants_transmit(now),
             wants_unscheduled: sender.wants_unscheduled(),
@@ -163,7 +193,7 @@ impl ReceiverVisitor for Drive<'_> {
     type Output = Standing;
     #[inline(always)]
     fn visit<R: Receiver>(self, receiver: &mut R) -> Standing {
-        let standing = self.common(receiver);
+        let standing = self.common(receiver, |receiver| (Time::MAX, receiver.next_timeout()));
         Standing { bytes: receiver.delivered(), ..standing }
     }
 }
@@ -174,6 +204,8 @@ pub struct Pulled {
     pub packet: Option<(PacketId, PortId)>,
     /// The end has more to send.
     pub more: bool,
+    /// The end has more to send from this time on, before the packet has left, and is not woken for it.
+    pub parks_until: Option<Time>,
     /// The end needs nothing more since this packet.
     pub has_finished: bool,
 }
@@ -195,14 +227,21 @@ impl SenderVisitor for Pull<'_> {
         let mut cx = Cx { now: net.now(), rng: &mut end.rng, stats: &mut end.stats };
         let packet =
             if is_unscheduled { sender.poll_unscheduled(&mut cx) } else { sender.poll_transmit(&mut cx) };
-        let Some(packet) = packet else { return Pulled { packet: None, more: false, has_finished: false } };
+        let Some(packet) = packet else {
+            return Pulled { packet: None, more: false, parks_until: None, has_finished: false };
+        };
         let way = Paths::choose(end.route, cx.rng);
         end.in_network += 1;
+        let wire = packet.wire;
         let entered = net.enter(packet, Addition::New(&Extra::None), flow, class, way);
-        arm_timer(net, end, sender.next_timeout(), EventKind::SenderTimer(flow));
+        let (turn, other) = sender.next_turn();
+        let parks = turn != Time::MAX && !is_unscheduled && end.may_park(turn, other, entered.1, wire, net);
+        if !parks {
+            arm_timer(net, end, turn.min(other), EventKind::SenderTimer(flow));
+        }
         let has_finished = note_finished(net, end, sender.is_finished());
         let more = if is_unscheduled { sender.wants_unscheduled() } else { sender.wants_transmit(net.now()) };
-        Pulled { packet: Some(entered), more, has_finished }
+        Pulled { packet: Some(entered), more, parks_until: parks.then_some(turn), has_finished }
     }
 }
 
@@ -216,12 +255,14 @@ impl Sending {
         input: Input<'_>,
         net: &mut Network,
     ) -> Standing {
+        let parked = self.end.parked(slot, net);
         let drive = Drive {
             net,
             end: &mut self.end,
             flow: slot,
             input,
             timer: EventKind::SenderTimer(slot),
+            parked,
             shim: None,
         };
         let standing = protocols.visit(self.sender, drive);
@@ -241,7 +282,8 @@ impl Sending {
         let pull = Pull { net, end: &mut self.end, flow: slot, class, is_unscheduled };
         let pulled = protocols.visit(self.sender, pull);
         let end = &mut self.end;
-        *(if is_unscheduled { &mut end.unscheduled_in_turn } else { &mut end.in_turn }) = pulled.more;
+        let is_in_turn = pulled.more || pulled.parks_until.is_some();
+        *(if is_unscheduled { &mut end.unscheduled_in_turn } else { &mut end.in_turn }) = is_in_turn;
         pulled
     }
 
@@ -274,8 +316,15 @@ impl Receiving {
         net: &mut Network,
         shim: Option<&mut AnyShim>,
     ) -> Standing {
-        let drive =
-            Drive { net, end: &mut self.end, flow: slot, input, timer: EventKind::ReceiverTimer(slot), shim };
+        let drive = Drive {
+            net,
+            end: &mut self.end,
+            flow: slot,
+            input,
+            timer: EventKind::ReceiverTimer(slot),
+            parked: None,
+            shim,
+        };
         let standing = protocols.visit(self.receiver, drive);
         Standing { has_message: self.messages.has_done(standing.bytes), ..standing }
     }
@@ -392,9 +441,10 @@ mod tests {
                 flow,
                 input,
                 timer: EventKind::SenderTimer(flow),
+                parked: None,
                 shim: None,
             };
-            drive.common(&mut self.sleeper);
+            drive.common(&mut self.sleeper, |sleeper| (Time::MAX, sleeper.next_timeout()));
         }
 
         /// Gives an input after which the end wants to be woken at `deadline`.

@@ -118,6 +118,9 @@ impl Hosts {
             let pulled = sending.pull(protocols, slot, class, net);
             if pulled.more {
                 net.card(port).push(class, slot);
+            } else if let Some(at) = pulled.parks_until {
+                net.card(port).park(class, slot, at);
+                net.parked_until = net.parked_until.max(at);
             }
             let Some((id, first)) = pulled.packet else { continue };
             if pulled.has_finished {
@@ -137,6 +140,10 @@ impl Hosts {
     #[inline]
     pub fn drive_sender(&mut self, slot: FlowSlot, input: Input<'_>, net: &mut Network) -> Option<Standing> {
         let (sending, protocols) = self.senders.with_protocols(slot)?;
+        if !input.is_of_host() {
+            let now = net.now();
+            net.card(net.paths.first_port(sending.end.route)).settle_through(now);
+        }
         let standing = sending.drive(protocols, slot, input, net);
         if standing.wants_transmit && !sending.end.in_turn {
             sending.end.in_turn = true;
@@ -154,7 +161,10 @@ impl Hosts {
 
     #[inline(always)]
     fn take_turn(&mut self, port: PortId, class: ClassId, slot: FlowSlot, net: &mut Network) {
-        net.card(port).push(class, slot);
+        let now = net.now();
+        let card = net.card(port);
+        card.settle_before(now);
+        card.push(class, slot);
         self.use_port(port, net);
     }
 
@@ -225,8 +235,12 @@ impl Hosts {
 
     /// A timer event of a sending end came. Answers whether the end must be driven.
     #[inline]
-    pub fn sender_wakes(&mut self, slot: FlowSlot, net: &Network) -> bool {
-        self.senders.get_mut(slot).is_some_and(|sending| sending.end.timer.fires(net.now()))
+    pub fn sender_wakes(&mut self, slot: FlowSlot, net: &mut Network) -> bool {
+        let wakes = self.senders.get_mut(slot).is_some_and(|sending| sending.end.timer.fires(net.now()));
+        if !wakes {
+            self.meet_mark(slot, net);
+        }
+        wakes
     }
 
     /// A timer event of a receiving end came. Answers whether the end must be driven.

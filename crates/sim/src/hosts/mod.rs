@@ -5,6 +5,7 @@
 //! | `ends.rs`, `messages.rs` | the two ends of flows, and the messages that each waits for |
 //! | `glance.rs` | a flow as a sample or a viewer sees it |
 //! | `drive.rs` | one end through one input: what it sends enters the network, its timer is set |
+//! | `parking.rs` | flows that their port's wake-up serves, instead of one of their own |
 //! | `shims.rs` | shims between receivers and network cards |
 //! | `driver.rs` | [`Hosts`], which owns all of these: packets that arrive, turns to send, timers |
 
@@ -13,6 +14,7 @@ mod driver;
 mod ends;
 mod glance;
 mod messages;
+mod parking;
 mod shims;
 
 pub use drive::Input;

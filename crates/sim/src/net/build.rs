@@ -59,6 +59,7 @@ impl Network {
             plain: IdVec::new(),
             credits: Credits::new(model),
             cards: Cards::new(),
+            parked_until: Time::ZERO,
             arbiter: Arbiter::new(model),
             at_switches: at_switches(&model.switch.classes),
             memory: Memory::new(model),

@@ -1,15 +1,31 @@
 //! Network cards: the flows of a host that wait for their turn to send a data packet.
 
 use crate::ids::{CardId, ClassId, FlowSlot, IdVec};
+use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The round robin of a host's port: flows with data to send, by class. A flow stands in it at most once for each
 /// class.
+///
+/// A flow whose pace ends just before its own frame has left is *parked* here, instead of being woken for its pace when
+/// the port can't send yet: it joins the others at the end of its pace, but only when somebody looks.
 #[derive(Serialize, Deserialize)]
 pub struct Card {
     ready: IdVec<ClassId, VecDeque<FlowSlot>>,
+    /// The number of flows in the round robin, the one that is parked included.
     waiting: usize,
+    parked: Option<Parked>,
+}
+
+/// A flow that joins the round robin of a class at the end of its pace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Parked {
+    /// The end of the pace.
+    pub at: Time,
+    /// The flow.
+    pub flow: FlowSlot,
+    class: ClassId,
 }
 
 /// The cards of all hosts' ports.
@@ -18,7 +34,7 @@ pub type Cards = IdVec<CardId, Card>;
 impl Card {
     /// A card with so many classes, for which no flow waits.
     pub fn new(classes: usize) -> Card {
-        Card { ready: vec![VecDeque::new(); classes].into(), waiting: 0 }
+        Card { ready: vec![VecDeque::new(); classes].into(), waiting: 0, parked: None }
     }
 
     /// Puts a flow at the end of the round robin.
@@ -26,6 +42,39 @@ impl Card {
     pub fn push(&mut self, class: ClassId, flow: FlowSlot) {
         self.ready[class].push_back(flow);
         self.waiting += 1;
+    }
+
+    /// Parks a flow whose pace ends at `at`.
+    #[inline]
+    pub fn park(&mut self, class: ClassId, flow: FlowSlot, at: Time) {
+        debug_assert!(self.parked.is_none(), "a frame of one flow is on the link");
+        self.parked = Some(Parked { at, flow, class });
+        self.waiting += 1;
+    }
+
+    /// Puts the parked flow at the end of the round robin, if its pace ended before `time`.
+    #[inline]
+    pub fn settle_before(&mut self, time: Time) {
+        if let Some(parked) = self.parked.take_if(|parked| parked.at < time) {
+            self.ready[parked.class].push_back(parked.flow);
+        }
+    }
+
+    /// As [`Card::settle_before`], but also if its pace ends at `time`.
+    #[inline]
+    pub fn settle_through(&mut self, time: Time) {
+        self.settle_before(time + Span::from_ps(1));
+    }
+
+    /// The flow that is parked.
+    #[inline]
+    pub fn parked(&self) -> Option<Parked> {
+        self.parked
+    }
+
+    /// Takes out the flow that is parked.
+    pub fn unpark(&mut self) {
+        self.waiting -= usize::from(self.parked.take().is_some());
     }
 
     /// Takes the flow whose turn it is.
@@ -38,6 +87,9 @@ impl Card {
 
     /// Takes a flow that ended out of the round robin.
     pub fn leave(&mut self, class: ClassId, flow: FlowSlot) {
+        if self.parked.is_some_and(|parked| (parked.class, parked.flow) == (class, flow)) {
+            return self.unpark();
+        }
         let ready = &mut self.ready[class];
         self.waiting -= ready.len();
         ready.retain(|&waiting| waiting != flow);
@@ -75,5 +127,31 @@ mod tests {
             [Some(flows[0]), Some(flows[2]), None]
         );
         assert!(!card.has_any());
+    }
+
+    #[test]
+    fn a_parked_flow_joins_the_others_once_its_pace_has_ended() {
+        let [first, parked, last] = [0, 1, 2].map(FlowSlot::from_index);
+        let (class, at) = (ClassId::FIRST, Time::from_ps(5));
+        let mut card = Card::new(1);
+        card.park(class, parked, at);
+        card.settle_before(at);
+        assert!(card.has_any() && !card.has(class));
+        card.push(class, first);
+        card.settle_through(at);
+        card.push(class, last);
+        assert_eq!(std::array::from_fn(|_| card.pop(class)), [Some(first), Some(parked), Some(last)]);
+        assert!(!card.has_any() && card.parked().is_none());
+    }
+
+    #[test]
+    fn a_parked_flow_that_ends_leaves_nothing_behind() {
+        let mut card = Card::new(1);
+        card.park(ClassId::FIRST, FlowSlot::from_index(3), Time::from_ps(5));
+        card.leave(ClassId::FIRST, FlowSlot::from_index(2));
+        assert!(card.has_any(), "another flow left");
+        card.leave(ClassId::FIRST, FlowSlot::from_index(3));
+        card.settle_through(Time::from_ps(5));
+        assert!(!card.has_any() && !card.has(ClassId::FIRST));
     }
 }

@@ -59,6 +59,8 @@ pub struct Network {
     pub(super) credits: Credits,
     /// The network cards of hosts.
     pub cards: Cards,
+    /// The latest end of a pace for which a flow was ever parked at its card.
+    pub parked_until: Time,
     /// The turns of classes of data that share a port.
     pub(super) arbiter: Arbiter,
     /// The class at switches of packets of each class.
@@ -313,7 +315,10 @@ impl Network {
         }
         let out = &mut self.ports[port];
         let is_host = out.card.is_some();
-        let card = out.card.map(|card| &self.cards[card]);
+        let card = out.card.map(|card| {
+            self.cards[card].settle_before(now);
+            &self.cards[card]
+        });
         if out.waiting == 0 && !card.is_some_and(Card::has_any) {
             return Next::Rest;
         }

@@ -163,6 +163,7 @@ impl Region {
             EventKind::ShimTimer(shim) => self.hosts.wake_shim(shim, net),
             EventKind::Traffic(traffic) => self.start_round(traffic, net),
             EventKind::Pause(port) => {
+                self.hosts.unpark(port, net);
                 let (goes_on, starts_watch) = net.obey_frame(port);
                 if starts_watch {
                     self.note(net, News::Stopped);
