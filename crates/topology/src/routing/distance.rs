@@ -36,6 +36,30 @@ pub(super) struct Distances {
     queue: Vec<NodeId>,
 }
 
+/// The hops from each switch to a target switch.
+#[derive(Clone, Copy)]
+struct ToSwitch<'a> {
+    target: Place,
+    /// The first of the target's twins.
+    first: Place,
+    /// The hops from each switch to that twin.
+    hops: &'a [u16],
+}
+
+impl ToSwitch<'_> {
+    /// Returns the hops from a switch, or [`UNREACHED`].
+    #[inline]
+    fn hops_from(&self, switch: Place) -> u16 {
+        if switch == self.target {
+            0
+        } else if switch == self.first {
+            BETWEEN_TWINS
+        } else {
+            self.hops[switch]
+        }
+    }
+}
+
 impl Distances {
     pub(super) fn new(both_ways: bool) -> Distances {
         Distances {
@@ -150,26 +174,16 @@ impl Distances {
         self.to_switch[target.index() - hosts] = hops;
     }
 
-    /// Returns the hops from a switch to a target switch, or [`UNREACHED`].
+    /// Returns what tells the hops from each switch to a target switch.
     #[inline]
-    fn hops_between(&self, switch: Place, target: Place) -> u16 {
+    fn to(&self, target: Place) -> ToSwitch<'_> {
         let first = self.first_twin[target] as usize;
-        if switch == target {
-            0
-        } else if switch == first {
-            BETWEEN_TWINS
-        } else {
-            self.to_switch[first][switch]
-        }
+        ToSwitch { target, first, hops: &self.to_switch[first] }
     }
 
     /// Returns the hops from a switch to the destination, over the nearest of its switches, or [`UNREACHED`].
-    #[inline]
     fn hops_from_switch(&self, switch: Place) -> u16 {
-        if let [target] = self.targets[..] {
-            return self.hops_between(switch, target).saturating_add(1);
-        }
-        let hops = self.targets.iter().map(|&target| self.hops_between(switch, target));
+        let hops = self.targets.iter().map(|&target| self.to(target).hops_from(switch));
         hops.min().unwrap_or(UNREACHED).saturating_add(1)
     }
 
@@ -198,8 +212,16 @@ impl Distances {
             (topology.ports_to_switches(node), topology.switches_beside(node))
         };
         let hosts = topology.hosts();
-        let closer =
-            move |at: usize| left == 1 || self.hops_from_switch(neighbours[at].index() - hosts) == left - 1;
+        // Most hosts have one switch, of which all that is asked for each neighbour is looked up once.
+        let only = if let [target] = self.targets[..] { Some(self.to(target)) } else { None };
+        let closer = move |at: usize| {
+            let switch = || neighbours[at].index() - hosts;
+            match only {
+                _ if left == 1 => true,
+                Some(only) => only.hops_from(switch()).saturating_add(1) == left - 1,
+                None => self.hops_from_switch(switch()) == left - 1,
+            }
+        };
         let each = ports.iter().copied().enumerate();
         each.filter(move |&(at, port)| self.usable(port) && closer(at)).map(|(_, port)| port)
     }
