@@ -96,44 +96,66 @@ impl Hosts {
         false
     }
 
-    /// Lets a port send what it can at once, and sees to it that it wakes for the rest.
+    /// Lets a host's port send what it can at once, and sees to it that it wakes for the rest.
     pub fn use_port(&mut self, port: PortId, net: &mut Network) {
-        if net.ports[port].is_free(net.now()) {
-            match net.next(port) {
-                Next::Send(id) => net.transmit(port, id),
-                Next::Pull(class) => self.pull(port, class, net),
-                Next::Rest => {}
-            }
+        let alone = net.asks_flows_alone(port);
+        let asked = match alone {
+            None if net.ports[port].is_free(net.now()) => match net.next(port) {
+                Next::Pull(class) => Some(class),
+                Next::Send(id) => {
+                    net.transmit(port, id);
+                    None
+                }
+                Next::Rest => None,
+            },
+            known => known,
+        };
+        if let Some(class) = asked {
+            let now = net.now();
+            net.card(port).settle_before(now);
+            self.pull(port, class, net);
         }
-        net.rearm(port);
+        match alone {
+            Some(_) => net.rearm_for_flows(port),
+            None => net.rearm(port),
+        }
     }
 
     /// Asks the flows of a class in turn for a packet, until one has it.
     #[inline(always)]
     fn pull(&mut self, port: PortId, class: ClassId, net: &mut Network) {
         while let Some(slot) = net.card(port).pop(class) {
-            let (sending, protocols) =
-                self.senders.with_protocols(slot).expect("a flow leaves the round robin before it ends");
-            debug_assert_eq!(sending.end.host.node(), net.ports[port].owner, "a flow in another host's turn");
-            let pulled = sending.pull(protocols, slot, class, net);
-            if pulled.more {
-                net.card(port).push(class, slot);
-            } else if let Some(at) = pulled.parks_until {
-                net.card(port).park(class, slot, at);
-                net.parked_until = net.parked_until.max(at);
-            }
-            let Some((id, first)) = pulled.packet else { continue };
-            if pulled.has_finished {
-                self.finished.push(slot);
-            }
-            if first == port {
-                net.charge_pull(port, class, id);
-                net.transmit(port, id);
+            if self.pull_from(slot, port, class, net) {
                 return;
             }
+        }
+    }
+
+    /// Asks a flow, whose turn it is, for a packet. Answers whether the port sends one.
+    #[inline(always)]
+    fn pull_from(&mut self, slot: FlowSlot, port: PortId, class: ClassId, net: &mut Network) -> bool {
+        let (sending, protocols) =
+            self.senders.with_protocols(slot).expect("a flow leaves the round robin before it ends");
+        debug_assert_eq!(sending.end.host.node(), net.ports[port].owner, "a flow in another host's turn");
+        let pulled = sending.pull(protocols, slot, class, net);
+        if pulled.more {
+            net.card(port).push(class, slot);
+        } else if let Some(at) = pulled.parks_until {
+            net.card(port).park(class, slot, at);
+            net.parked_until = net.parked_until.max(at);
+        }
+        let Some((id, first)) = pulled.packet else { return false };
+        if pulled.has_finished {
+            self.finished.push(slot);
+        }
+        if first != port {
             // The path starts at another port of a host that has several.
             net.send(first, id);
+            return false;
         }
+        net.charge_pull(port, class, id);
+        net.transmit(port, id);
+        true
     }
 
     /// Drives a sending end. Answers its state, unless the flow is over.
@@ -159,13 +181,20 @@ impl Hosts {
         Some(standing)
     }
 
+    /// A flow takes its turn at a port, which is at once if nothing else is to be sent there.
     #[inline(always)]
     fn take_turn(&mut self, port: PortId, class: ClassId, slot: FlowSlot, net: &mut Network) {
         let now = net.now();
         let card = net.card(port);
         card.settle_before(now);
-        card.push(class, slot);
-        self.use_port(port, net);
+        if card.has_any() || net.asks_flows_alone(port).is_none() {
+            net.card(port).push(class, slot);
+            self.use_port(port, net);
+        } else if self.pull_from(slot, port, class, net) {
+            net.rearm_for_flows(port);
+        } else {
+            self.use_port(port, net);
+        }
     }
 
     /// A flow has unscheduled data: it waits for its turn in the class that yields to all others.
@@ -177,7 +206,11 @@ impl Hosts {
         };
         sending.end.unscheduled_in_turn = true;
         let (port, class) = (net.paths.first_port(sending.end.route), sending.end.classes.unscheduled);
-        self.take_turn(port, class, slot, net);
+        let now = net.now();
+        let card = net.card(port);
+        card.settle_before(now);
+        card.push(class, slot);
+        self.use_port(port, net);
     }
 
     /// Drives a receiving end. Answers its state, unless the flow is over.

@@ -19,7 +19,7 @@ pub struct Credits {
 
 /// The credits of one port.
 #[derive(Serialize, Deserialize)]
-struct PortCredits {
+pub struct PortCredits {
     /// The credits that wait, where there is one class of them.
     queue: Queue,
     /// The rate limit of all credits together.
@@ -104,15 +104,26 @@ impl Credits {
         }
     }
 
+    /// The credits of a port, if they have one class.
+    #[inline]
+    pub fn of_one_class(&mut self, at: CreditsId) -> Option<&mut PortCredits> {
+        if self.classes.is_none() { Some(&mut self.ports[at]) } else { None }
+    }
+
+    /// Answers whether no credit waits at a port, as far as that is known without a look at several classes.
+    #[inline]
+    pub fn has_none(&self, at: CreditsId) -> bool {
+        self.classes.is_none() && self.ports[at].queue.packets() == 0
+    }
+
     /// Takes the credit whose turn it is, if one waits and the limits let it pass.
     #[inline]
     pub fn next(&mut self, at: CreditsId, slab: &Slab, now: Time) -> Option<PacketId> {
         let port = &mut self.ports[at];
-        if let Some(head) = port.queue.head() {
-            let passes = port.limiter.take(slab[head].packet.wire, now);
-            return if passes { port.queue.pop(slab, now) } else { None };
+        match &mut self.classes {
+            None => port.next(slab, now),
+            Some(classes) => classes.next(at, &mut port.limiter, slab, now),
         }
-        self.classes.as_mut()?.next(at, &mut port.limiter, slab, now)
     }
 
     /// The time at which the limits let the next credit pass; `None` if none waits. With several classes the limits may
@@ -120,10 +131,10 @@ impl Credits {
     #[inline]
     pub fn ready_at(&mut self, at: CreditsId, slab: &Slab, now: Time) -> Option<Time> {
         let port = &mut self.ports[at];
-        if let Some(head) = port.queue.head() {
-            return Some(port.limiter.ready_at(slab[head].packet.wire, now));
+        match &mut self.classes {
+            None => port.ready_at(slab, now),
+            Some(classes) => classes.ready_at(at, &mut port.limiter, slab, now),
         }
-        self.classes.as_mut()?.ready_at(at, &mut port.limiter, slab, now)
     }
 
     /// Takes all credits that wait at a port.
@@ -150,6 +161,20 @@ impl PortCredits {
     fn new(limit: CreditClass, rate: Rate) -> PortCredits {
         let limiter = CreditLimiter::new(rate.mul_f64(limit.share), limit.shaping);
         PortCredits { queue: Queue::default(), limiter, room: limit.shaping.room(limit.queue) }
+    }
+
+    /// Takes the first credit, where there is one class of them, if the limit lets it pass.
+    #[inline]
+    pub fn next(&mut self, slab: &Slab, now: Time) -> Option<PacketId> {
+        let head = self.queue.head()?;
+        if self.limiter.take(slab[head].packet.wire, now) { self.queue.pop(slab, now) } else { None }
+    }
+
+    /// The time at which the limit lets the first credit pass, where there is one class of them; `None` if none waits.
+    #[inline]
+    pub fn ready_at(&mut self, slab: &Slab, now: Time) -> Option<Time> {
+        let head = self.queue.head()?;
+        Some(self.limiter.ready_at(slab[head].packet.wire, now))
     }
 
     /// Answers whether a credit of `wire` bytes may wait as well.

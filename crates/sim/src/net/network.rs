@@ -17,9 +17,9 @@ use super::scheduler::Arbiter;
 use super::slab::{Addition, Parcel, Slab};
 use super::unseen::Unseen;
 use crate::engine::{Agenda, EventKind};
-use crate::ids::{ClassId, FlowSlot, Id, IdVec, LossId, PacketId, PlainId, QueueId};
+use crate::ids::{ClassId, CreditsId, FlowSlot, Id, IdVec, LossId, PacketId, PlainId, QueueId};
 use crate::trace::Recorder;
-use clearway_proto::{Flags, Packet};
+use clearway_proto::{Flags, Packet, Sees};
 use clearway_topology::PortId;
 use clearway_units::Time;
 use serde::{Deserialize, Serialize};
@@ -167,15 +167,23 @@ impl Network {
     /// Hands a packet to an output port.
     #[inline(always)]
     pub fn send(&mut self, port: PortId, id: PacketId) {
-        match self.ports[port].plain {
-            Some(plain) => self.send_plainly(port, plain, id),
-            None => self.send_in_turn(port, id),
+        let out = &self.ports[port];
+        if let Some(plain) = out.plain {
+            if out.busy_until <= self.now() {
+                self.transmit(port, id);
+            } else {
+                self.wait_plainly(port, plain, id);
+            }
+        } else if out.special_arrivals == Sees::Nothing {
+            self.send_in_turn(port, id);
+        } else {
+            self.send_past_look(port, id);
         }
     }
 
-    /// Hands a packet to a port that is not plain.
+    /// Hands a packet to a port that is not plain, which looks at it first if it is one of those that it looks at.
     #[inline(never)]
-    fn send_in_turn(&mut self, port: PortId, id: PacketId) {
+    fn send_past_look(&mut self, port: PortId, id: PacketId) {
         let out = &self.ports[port];
         if out.special_arrivals.has(&self.slab[id].packet) {
             if out.is_special() {
@@ -184,10 +192,22 @@ impl Network {
             let mechanism = out.special.mechanism.expect("a mechanism sees packets");
             self.meet_mechanism(port, mechanism, id);
         }
-        let (now, out) = (self.now(), &self.ports[port]);
-        if out.credits.is_some() && self.slab[id].packet.is_credit() {
-            return self.send_credit(port, id);
+        self.send_in_turn(port, id);
+    }
+
+    /// Hands a packet to a port that is not plain: credits and data are told apart before anything else is done.
+    #[inline(always)]
+    fn send_in_turn(&mut self, port: PortId, id: PacketId) {
+        match self.ports[port].credits {
+            Some(credits) if self.slab[id].packet.is_credit() => self.send_credit(port, credits, id),
+            _ => self.send_data(port, id),
         }
+    }
+
+    /// Hands a packet to a port that is not plain, among packets that no limit holds back.
+    #[inline(never)]
+    fn send_data(&mut self, port: PortId, id: PacketId) {
+        let (now, out) = (self.now(), &self.ports[port]);
         // A wake-up due now is for a credit that may leave: it goes first, though this packet came just before.
         if out.busy_until <= now && out.waiting == 0 && out.wake_at != now {
             return self.transmit(port, id);
@@ -195,23 +215,16 @@ impl Network {
         self.enqueue(port, id);
     }
 
-    /// Hands a packet to a plain port: it leaves when all that came before it has left.
+    /// Hands a packet to a plain port that is busy: it leaves when all that came before it has left.
     #[inline(never)]
-    fn send_plainly(&mut self, port: PortId, plain: PlainId, id: PacketId) {
+    fn wait_plainly(&mut self, port: PortId, plain: PlainId, id: PacketId) {
         let now = self.now();
-        let out = &mut self.ports[port];
-        let packet = &mut self.slab[id].packet;
-        let start = out.busy_until.max(now);
-        if start > now && !self.plain[plain].join(packet, now, start) {
+        let out = &self.ports[port];
+        let start = out.busy_until;
+        if !self.plain[plain].join(&mut self.slab[id].packet, now, start) {
             return self.drop_packet(port, id, DropReason::Buffer);
         }
-        let arrival = out.start_frame(packet.wire, start);
-        out.counted.add(packet);
-        self.launched += 1;
-        if out.special_departures.has(packet) {
-            return self.launch_specially(port, arrival, id);
-        }
-        self.launch(port, arrival, id);
+        self.put_on_link(port, id, start);
     }
 
     /// Puts a packet of data into the queue of its class, if that has room.
@@ -243,11 +256,11 @@ impl Network {
     }
 
     /// Hands a credit to a port that has a limit for credits.
-    pub(super) fn send_credit(&mut self, port: PortId, id: PacketId) {
+    #[inline(never)]
+    pub(super) fn send_credit(&mut self, port: PortId, credits: CreditsId, id: PacketId) {
         let now = self.now();
-        let out = &self.ports[port];
-        let credits = out.credits.expect("asked for where credits have a limit");
-        match self.credits.offer(credits, id, out.busy_until, &mut self.slab, now) {
+        let busy_until = self.ports[port].busy_until;
+        match self.credits.offer(credits, id, busy_until, &mut self.slab, now) {
             Offered::Send(credit) => self.transmit(port, credit),
             Offered::WakeAt(at) => self.arm(port, at),
             Offered::Keep => self.rearm(port),
@@ -260,10 +273,15 @@ impl Network {
     #[inline(always)]
     pub fn transmit(&mut self, port: PortId, id: PacketId) {
         let now = self.now();
-        let out = &mut self.ports[port];
-        debug_assert!(out.is_free(now));
-        let packet = &self.slab[id].packet;
-        let arrival = out.start_frame(packet.wire, now);
+        debug_assert!(self.ports[port].is_free(now));
+        self.put_on_link(port, id, now);
+    }
+
+    /// Puts a packet on the link at `start`, when it is free.
+    #[inline(always)]
+    fn put_on_link(&mut self, port: PortId, id: PacketId, start: Time) {
+        let (out, packet) = (&mut self.ports[port], &self.slab[id].packet);
+        let arrival = out.start_frame(packet.wire, start);
         out.counted.add(packet);
         self.launched += 1;
         if out.special_departures.has(packet) {
@@ -279,7 +297,7 @@ impl Network {
     }
 
     /// Wakes a port at `at`, unless it wakes earlier anyway.
-    #[inline]
+    #[inline(always)]
     pub(super) fn arm(&mut self, port: PortId, at: Time) {
         let out = &mut self.ports[port];
         if at < out.wake_at {
@@ -299,8 +317,59 @@ impl Network {
         counts
     }
 
+    /// A wake-up of a switch's port came. If it is the one that counts, the port sends what it can at once, and wakes for the
+    /// rest: as a host's port does, but nobody is asked for packets, and at most switches all that follows is known to be
+    /// simple.
+    #[inline(never)]
+    pub fn wake_switch_port(&mut self, port: PortId) {
+        if !self.wakes(port) {
+            return;
+        }
+        let (now, out) = (self.now(), &mut self.ports[port]);
+        let is_usual = out.is_free(now) && out.control.is_empty() && out.special_departures == Sees::Nothing;
+        let Some(class) =
+            self.arbiter.only(false).filter(|_| is_usual && matches!(self.memory, Memory::Apart))
+        else {
+            return self.use_switch_port(port);
+        };
+        let Some(credits) = out.credits.and_then(|credits| self.credits.of_one_class(credits)) else {
+            return self.use_switch_port(port);
+        };
+        let id = match credits.next(&self.slab, now) {
+            Some(credit) => credit,
+            None if out.waiting > 0 => {
+                let queue = self.queues.nth_mut(out.queues, class.index());
+                let id = queue.queue.pop(&self.slab, now).expect("packets of the one class wait");
+                out.waiting -= 1;
+                queue.mark_leaving(&mut self.slab[id].packet);
+                id
+            }
+            None => return self.use_switch_port(port),
+        };
+        let packet = &self.slab[id].packet;
+        let arrival = out.start_frame(packet.wire, now);
+        out.counted.add(packet);
+        self.launched += 1;
+        let ready = if out.waiting > 0 { Some(now) } else { credits.ready_at(&self.slab, now) };
+        self.launch(port, arrival, id);
+        if let Some(ready) = ready {
+            self.arm(port, ready.max(self.ports[port].busy_until));
+        }
+    }
+
+    /// Lets a switch's port send what it can at once, and sees to it that it wakes for the rest.
+    #[inline(never)]
+    fn use_switch_port(&mut self, port: PortId) {
+        if self.ports[port].is_free(self.now())
+            && let Next::Send(id) = self.next(port)
+        {
+            self.transmit(port, id);
+        }
+        self.rearm(port);
+    }
+
     /// Decides what a free port does next: a credit if the limit allows, else data by class.
-    #[inline]
+    #[inline(always)]
     pub fn next(&mut self, port: PortId) -> Next {
         let now = self.now();
         let out = &self.ports[port];
@@ -358,6 +427,19 @@ impl Network {
         Next::Send(id)
     }
 
+    /// The class of the flows that a host's port may ask for packets, if that is all that it may do now: it is free, nothing
+    /// waits there but flows, if any do, and all flows are in that class.
+    #[inline]
+    pub fn asks_flows_alone(&self, port: PortId) -> Option<ClassId> {
+        let out = &self.ports[port];
+        let is_alone = out.is_free(self.now())
+            && out.control.is_empty()
+            && out.waiting == 0
+            && out.credits.is_none_or(|credits| self.credits.has_none(credits))
+            && out.card.is_some();
+        self.arbiter.only(true).filter(|_| is_alone)
+    }
+
     /// Charges a packet that a flow made for its turn.
     #[inline]
     pub fn charge_pull(&mut self, port: PortId, class: ClassId, id: PacketId) {
@@ -373,6 +455,15 @@ impl Network {
     #[inline]
     pub fn card(&mut self, port: PortId) -> &mut Card {
         &mut self.cards[self.ports[port].card.expect("a host's port has a card")]
+    }
+
+    /// As [`Network::rearm`] at a host's port where nothing waits but flows, if any do.
+    #[inline]
+    pub fn rearm_for_flows(&mut self, port: PortId) {
+        let out = &self.ports[port];
+        if out.card.is_some_and(|card| self.cards[card].has_any()) {
+            self.arm(port, out.busy_until.max(self.now()));
+        }
     }
 
     /// Schedules a port's next wake-up after it did something, if anything waits.

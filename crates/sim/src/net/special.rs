@@ -39,8 +39,8 @@ impl Network {
             self.meet_mechanism(port, mechanism, id);
         }
         let (out, parcel) = (&self.ports[port], &self.slab[id]);
-        if parcel.packet.is_credit() && out.credits.is_some() {
-            self.send_credit(port, id);
+        if let Some(credits) = out.credits.filter(|_| parcel.packet.is_credit()) {
+            self.send_credit(port, credits, id);
         } else if out.busy_until <= now
             && out.waiting == 0
             && out.wake_at != now

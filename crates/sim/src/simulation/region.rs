@@ -136,11 +136,14 @@ impl Region {
     #[inline(never)]
     fn handle_no_arrival(&mut self, event: Event, net: &mut Network) {
         match event.kind() {
-            EventKind::Wake(port) => {
-                if net.wakes(port) {
-                    self.hosts.use_port(port, net);
+            EventKind::Wake(port) => match net.ports[port].card {
+                None => net.wake_switch_port(port),
+                Some(_) => {
+                    if net.wakes(port) {
+                        self.hosts.use_port(port, net);
+                    }
                 }
-            }
+            },
             EventKind::Handle(id) => self.hand_over(id, net),
             EventKind::SenderTimer(flow) => {
                 if self.hosts.sender_wakes(flow, net) {
