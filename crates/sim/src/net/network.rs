@@ -317,9 +317,9 @@ impl Network {
         counts
     }
 
-    /// A wake-up of a switch's port came. If it is the one that counts, the port sends what it can at once, and wakes for the
-    /// rest: as a host's port does, but nobody is asked for packets, and at most switches all that follows is known to be
-    /// simple.
+    /// A wake-up of a switch's port came. If it is the one that counts, the port sends what it can at once, and wakes
+    /// for the rest. Where credits and data have one class each and queues share no memory, that is one short way
+    /// through what [`Network::next`], [`Network::transmit`] and [`Network::rearm`] do.
     #[inline(never)]
     pub fn wake_switch_port(&mut self, port: PortId) {
         if !self.wakes(port) {
@@ -427,8 +427,8 @@ impl Network {
         Next::Send(id)
     }
 
-    /// The class of the flows that a host's port may ask for packets, if that is all that it may do now: it is free, nothing
-    /// waits there but flows, if any do, and all flows are in that class.
+    /// The class of the flows that a host's port may ask for packets, if that is all that it may do now: it is free,
+    /// nothing waits there but flows, if any do, and all flows are in that class.
     #[inline]
     pub fn asks_flows_alone(&self, port: PortId) -> Option<ClassId> {
         let out = &self.ports[port];
