@@ -135,7 +135,8 @@ pub struct Env {
     /// True if the connection is open already (persistent connections); else the flow opens one.
     pub established: bool,
     /// The number of flows, of any transport, that this end's host is sending when the flow starts. It tells a sender
-    /// the load on its own network card, and is 0 for a receiving end.
+    /// the load on its own network card. It is 0 for a receiving end, and for a transport whose [`Needs`](crate::Needs)
+    /// do not ask for it.
     pub host_flows: u32,
 }
 

@@ -30,6 +30,8 @@ pub struct Needs {
     ///
     /// [`Sender::set_rate`]: crate::Sender::set_rate
     pub oracle: bool,
+    /// True if a sender asks how many flows its host sends when it begins ([`Env::host_flows`](crate::Env::host_flows)).
+    pub host_flows: bool,
 }
 
 impl Needs {
@@ -44,6 +46,7 @@ impl Needs {
         unscheduled_queue: None,
         smallest_packet: None,
         oracle: false,
+        host_flows: false,
     };
     /// The needs of a transport that runs with marking above a threshold `K`.
     pub const ECN: Needs = Needs { marking: Some(MarkingNeeds::Step), ..Needs::NOTHING };

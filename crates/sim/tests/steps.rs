@@ -294,6 +294,43 @@ fn a_run_that_stops_at_a_time_is_not_over_before_it() {
     assert_eq!((sim.progress().now, sim.ended()), (at(2_000), Some(clearway_sim::Ended::Stopped)));
 }
 
+/// Flows of 1 MB from hosts of a star to the last one, one each microsecond.
+fn one_each_microsecond(name: &str, sources: &[u32]) -> Model {
+    let mut model = network_for(&transport(name), star(5));
+    let flows = sources.iter().zip(1..).map(|(&src, us)| {
+        let start = Time::ZERO + Span::from_us(us);
+        Flow { start, ..flow(src, 4, 1_000_000) }
+    });
+    add(&mut model, &transport(name), flows.collect());
+    model
+}
+
+#[test]
+fn flows_that_start_between_two_barriers_are_shown_once_they_have_started() {
+    let model = one_each_microsecond("dctcp", &[0, 1, 2, 3]);
+    let mut sim = Simulation::new(&model).unwrap();
+    for us in 1..=4 {
+        sim.run_until(Time::ZERO + Span::from_us(us), u64::MAX);
+        let mut shown = Vec::new();
+        sim.flows(|flow| shown.push((flow.number, flow.row, flow.size, flow.state)));
+        shown.sort_unstable_by_key(|&(number, ..)| number);
+        let started = |number| (number, Some(number as u32), Some(1_000_000), FlowState::Sending);
+        assert_eq!(shown, (0..us).map(started).collect::<Vec<_>>());
+        assert_eq!(sim.progress().flows_started, us);
+        assert_eq!(sim.flow(us as u32).map(|flow| flow.number), None);
+    }
+}
+
+#[test]
+fn a_transport_that_asks_is_told_how_many_flows_its_host_sends_when_one_starts() {
+    let model = one_each_microsecond("timely", &[0, 0, 1, 0]);
+    let mut sim = Simulation::new(&model).unwrap();
+    sim.run_until(Time::ZERO + Span::from_us(4), u64::MAX);
+    let mut rates = [0.0; 4];
+    sim.flows(|flow| rates[flow.number as usize] = flow.rate * 1e-9);
+    assert_eq!(rates.map(f64::round), [100.0, 50.0, 100.0, 33.0]);
+}
+
 #[test]
 fn the_path_and_the_end_of_a_flow_are_shown_also_when_it_is_over() {
     let model = incast(&transport("dctcp"), 2, 14_600);

@@ -198,6 +198,7 @@ impl RdmaParams for TimelyParams {
             lossless: self.rdma.lossless,
             acks: self.rdma.acks,
             stamp: self.timestamp_bytes,
+            host_flows: self.start == Start::Share,
             ..Needs::NOTHING
         }
     }

@@ -2,14 +2,15 @@
 
 use super::event::{Event, EventKind};
 use super::wheel::Wheel;
-use crate::ids::{HostId, Id};
+use crate::ids::{FlowSlot, HostId, Id};
 use clearway_topology::PortId;
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// The clock of a run and its pending events.
 ///
-/// Entities schedule events: output ports, hosts and, behind them at one instant, the applications of rounds.
+/// Entities schedule events: output ports, hosts and, behind them at one instant, the applications of rounds, and what
+/// starts flows.
 #[derive(Serialize, Deserialize)]
 pub struct Agenda {
     /// The present.
@@ -22,7 +23,7 @@ pub struct Agenda {
 impl Agenda {
     /// An empty agenda for so many ports and hosts, most of whose events lie at most `horizon` ahead.
     pub fn new(ports: usize, hosts: usize, horizon: Span) -> Agenda {
-        let entities = ports + hosts + 1;
+        let entities = ports + hosts + 2;
         let (ports, hosts) = (ports as u32, hosts as u32);
         Agenda { now: Time::ZERO, wheel: Wheel::new(horizon, entities), ports, hosts }
     }
@@ -42,6 +43,11 @@ impl Agenda {
     /// Schedules an event of the applications of rounds.
     pub fn outside(&mut self, at: Time, kind: EventKind) {
         self.wheel.push(Event::new(at, self.ports + self.hosts, kind));
+    }
+
+    /// Schedules the start of a flow, behind all else that happens at that instant.
+    pub fn start(&mut self, at: Time, flow: FlowSlot) {
+        self.wheel.push(Event::new(at, self.ports + self.hosts + 1, EventKind::Start(flow)));
     }
 
     /// Takes the first event, if it comes before `until`. The present moves only when the caller says so.

@@ -26,6 +26,8 @@ pub enum EventKind {
     Pause(PortId),
     /// A mechanism of a port asked to be woken.
     MechanismTimer(MechanismId),
+    /// A flow starts that was prepared earlier.
+    Start(FlowSlot),
 }
 
 impl EventKind {
@@ -49,6 +51,7 @@ impl EventKind {
             EventKind::Traffic(traffic) => (6, traffic.to_bits()),
             EventKind::Pause(port) => (7, port.0),
             EventKind::MechanismTimer(mechanism) => (8, mechanism.to_bits()),
+            EventKind::Start(flow) => (9, flow.to_bits()),
         }
     }
 
@@ -66,6 +69,7 @@ impl EventKind {
             6 => EventKind::Traffic(TrafficId::from_bits(id)),
             7 => EventKind::Pause(PortId(id)),
             8 => EventKind::MechanismTimer(MechanismId::from_bits(id)),
+            9 => EventKind::Start(FlowSlot::from_bits(id)),
             _ => unreachable!("no such kind of event"),
         }
     }
@@ -195,6 +199,7 @@ mod tests {
             EventKind::Traffic(TrafficId::from_index(5)),
             EventKind::Pause(PortId(9)),
             EventKind::MechanismTimer(MechanismId::from_index(10)),
+            EventKind::Start(FlowSlot::from_index(11)),
         ];
         for kind in kinds {
             let event = Event::new(Time::from_ps(7), 5, kind);

@@ -112,33 +112,31 @@ impl Networks {
         self.parts.iter_mut().for_each(|net| net.agenda.now = now);
     }
 
-    /// The paths of all flows, of which each part has a copy.
+    /// The paths of all flows, of which each part has a copy once they are shared.
     pub fn paths(&self) -> &Paths {
         &self.parts[0].paths
     }
 
     /// Adds `count` paths of `hops` ports each, which stand in `ports` one after the other.
     pub fn add_path(&mut self, ports: &[PortId], hops: u32, count: u32) -> Route {
-        self.each_path(|paths| paths.add(ports, hops, count))
+        self.parts[0].paths.add(ports, hops, count)
     }
 
     /// Adds the paths of a route backwards.
     pub fn add_reverse(&mut self, route: Route) -> Route {
-        self.each_path(|paths| paths.add_reverse(route))
+        self.parts[0].paths.add_reverse(route)
     }
 
     /// Gives back the place of a route that no packet follows any more.
     pub fn remove_path(&mut self, route: Route) {
-        self.parts.iter_mut().for_each(|net| net.paths.remove(route));
+        self.parts[0].paths.remove(route);
     }
 
-    fn each_path(&mut self, mut add: impl FnMut(&mut Paths) -> Route) -> Route {
-        let route = add(&mut self.parts[0].paths);
-        for net in &mut self.parts[1..] {
-            let same = add(&mut net.paths);
-            debug_assert_eq!(same, route, "all copies of the paths have them in the same places");
+    /// Tells all parts of the paths that were added, before any end or packet may follow them.
+    pub fn share_paths(&mut self) {
+        if let [first, others @ ..] = &mut self.parts[..] {
+            first.paths.share(others.iter_mut().map(|net| &mut net.paths));
         }
-        route
     }
 
     /// A link's direction fails, and what waited for it is lost; or it recovers.

@@ -3,6 +3,7 @@
 use clearway_proto::Rng;
 use clearway_topology::PortId;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// A place in the array of paths, where the port of a hop stands.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
@@ -62,6 +63,8 @@ pub struct Paths {
     ports: Vec<PortId>,
     /// Stretches that no packet follows any more, by their length.
     free: Vec<Vec<u32>>,
+    /// Stretches that were written since the copies of these paths last followed.
+    written: Vec<Range<u32>>,
 }
 
 impl Paths {
@@ -86,21 +89,43 @@ impl Paths {
     pub fn add_reverse(&mut self, route: Route) -> Route {
         let base = self.take(route.ports());
         let hops = route.hops as usize;
-        for at in 0..route.ports() {
-            let (path, hop) = (at / hops * hops, at % hops);
-            let forth = self.ports[route.base as usize + path + hops - 1 - hop];
-            self.ports[base as usize + at] = forth.reverse();
+        for path in (0..route.ports()).step_by(hops) {
+            let (forth, back) = (route.base as usize + path, base as usize + path);
+            for hop in 0..hops {
+                self.ports[back + hop] = self.ports[forth + hops - 1 - hop].reverse();
+            }
         }
         Route { base, ..route }
     }
 
-    /// Takes a stretch for so many ports, and returns where it begins.
+    /// Takes a stretch for so many ports, which the caller writes, and returns where it begins.
     fn take(&mut self, ports: usize) -> u32 {
-        self.free.get_mut(ports).and_then(Vec::pop).unwrap_or_else(|| {
+        let base = self.free.get_mut(ports).and_then(Vec::pop).unwrap_or_else(|| {
             let base = self.ports.len();
             self.ports.resize(base + ports, PortId(0));
             base as u32
-        })
+        });
+        let end = base + ports as u32;
+        match self.written.last_mut() {
+            Some(last) if last.end == base => last.end = end,
+            _ => self.written.push(base..end),
+        }
+        base
+    }
+
+    /// Makes `copies` equal to these paths, of which they were copies when this was last called.
+    pub fn share<'a>(&mut self, copies: impl Iterator<Item = &'a mut Paths>) {
+        if self.written.is_empty() {
+            return;
+        }
+        for copy in copies {
+            copy.ports.resize(self.ports.len(), PortId(0));
+            for stretch in &self.written {
+                let stretch = stretch.start as usize..stretch.end as usize;
+                copy.ports[stretch.clone()].copy_from_slice(&self.ports[stretch]);
+            }
+        }
+        self.written.clear();
     }
 
     /// The first path of a route.
@@ -165,6 +190,23 @@ mod tests {
         let new = paths.add(&[PortId(4), PortId(6)], 2, 1);
         assert_eq!(paths.all(new), [PortId(4), PortId(6)]);
         assert_eq!(paths.first_port(new), PortId(4));
+    }
+
+    #[test]
+    fn copies_follow_what_was_added_and_what_took_the_place_of_a_route() {
+        let (mut paths, mut copies) = (Paths::default(), [Paths::default(), Paths::default()]);
+        let [one, other] = [[0, 2], [4, 6]].map(|ports| paths.add(&ports.map(PortId), 2, 1));
+        let last = paths.add_reverse(one);
+        paths.share(copies.iter_mut());
+        paths.remove(one);
+        let new = paths.add(&[PortId(8), PortId(10)], 2, 1);
+        assert_eq!(copies[1].all(new), [PortId(0), PortId(2)], "they were not told yet");
+        paths.share(copies.iter_mut());
+        for route in [new, other, last] {
+            assert_eq!([copies[0].all(route), copies[1].all(route)], [paths.all(route); 2]);
+        }
+        assert_eq!(paths.all(new), [PortId(8), PortId(10)]);
+        assert!(paths.written.is_empty());
     }
 
     #[test]

@@ -139,7 +139,7 @@ macro_rules! state {
 state! {
     Simulation;
     kept: nets outside lives ending sources journal shares sampler window now last happenings quiet_since is_watched barrier ended;
-    made: model regions threads router cell switches_notify;
+    made: model regions threads router cell starts_ahead switches_notify;
 }
 state! {
     Region;

@@ -16,8 +16,13 @@ use clearway_proto::{Entity, Env, Rng, ShimEnv, Stats};
 use clearway_topology::{NodeId, PortId, base_rtt};
 use clearway_units::{Bytes, Known, Rate, Time};
 
-/// More bytes than any run sends: the size of a flow that goes on for as long as it may.
+/// More bytes than any run sends: those of a flow that goes on for as long as it may.
 const ENDLESS: u64 = u64::MAX / 4;
+
+/// The size of a message of so many bytes; `None` if the flow goes on for as long as it may.
+pub fn size_of_message(bytes: u64) -> Option<u64> {
+    (bytes != ENDLESS).then_some(bytes)
+}
 
 /// A flow about to begin.
 pub struct Start {
@@ -34,22 +39,26 @@ pub struct Start {
 impl Simulation {
     /// Begins a flow that carries one message.
     pub(super) fn start_single(&mut self, name: FlowName, flow: model::Flow) {
-        let start = Start { name, src: flow.src, dst: flow.dst, established: false };
-        let slot = self.open_flow(start);
+        let slot = self.open_single(name, flow);
+        self.nets.share_paths();
+        let from = self.nets.part_of(flow.src);
         let bytes = flow.size.map_or(ENDLESS, Bytes::get);
-        let (from, to) = (self.nets.part_of(flow.src), self.nets.part_of(flow.dst));
-        let sending = self.regions[from].hosts.senders.get_mut(slot).expect("just opened");
-        let end = sending.add_message(bytes);
-        self.regions[to].hosts.receivers.get_mut(slot).expect("just opened").messages.push(end);
         let record = self.add_row(slot, bytes, self.now).expect("just opened");
         let close = flow.size.is_some();
         self.regions[from].drive_sender(slot, Input::Write { bytes, close }, self.nets.part_mut(from));
-        if flow.size.is_none() {
-            self.journal.open(record).size = Known::NONE;
-        }
         if let Some(stop) = flow.stop {
             self.outside.push(stop, Happening::Stop(record));
         }
+    }
+
+    /// Opens a flow that will carry one message, which both of its ends expect.
+    pub(super) fn open_single(&mut self, name: FlowName, flow: model::Flow) -> FlowSlot {
+        let slot = self.open_flow(Start { name, src: flow.src, dst: flow.dst, established: false });
+        let (from, to) = (self.nets.part_of(flow.src), self.nets.part_of(flow.dst));
+        let sending = self.regions[from].hosts.senders.get_mut(slot).expect("just opened");
+        let end = sending.add_message(flow.size.map_or(ENDLESS, Bytes::get));
+        self.regions[to].hosts.receivers.get_mut(slot).expect("just opened").messages.push(end);
+        slot
     }
 
     /// Begins a flow: finds its paths and makes both of its ends.
@@ -68,6 +77,8 @@ impl Simulation {
             if is_symmetric { self.nets.add_reverse(forward) } else { route(&mut self.nets, dst, src) };
         let [path, reverse] = [forward, backward].map(|route| self.nets.paths().first(route));
         let framing = model.framing;
+        let entry = &model.traffic[name.traffic.index()];
+        let transport = &entry.transport;
         let rate =
             |ports: &[PortId]| ports.iter().map(|port| topology.port(*port).rate).min().unwrap_or(Rate::ZERO);
         let (source, sink) = (HostId::of(src), HostId::of(dst));
@@ -78,11 +89,9 @@ impl Simulation {
             base_rtt: base_rtt(topology, path, reverse, full, smallest),
             framing,
             established,
-            host_flows: self.lives.load(source),
+            host_flows: if transport.needs().host_flows { self.lives.load(source) } else { 0 },
         };
         let card_rate = topology.port(reverse[0]).rate;
-        let entry = &model.traffic[name.traffic.index()];
-        let transport = &entry.transport;
         let make_shim = || transport.shim(&ShimEnv { line_rate: card_rate, framing });
         let receiver_hosts = &mut self.regions[self.nets.part_of(dst)].hosts;
         let shim = receiver_hosts.shims.of_host(name.traffic, sink, make_shim);
@@ -127,7 +136,7 @@ impl Simulation {
             number: live.name().number,
             src: live.src.node(),
             dst: live.dst.node(),
-            size: Some(bytes).into(),
+            size: size_of_message(bytes).into(),
             start: at,
             end: Known::NONE,
             acknowledged: Known::NONE,

@@ -52,7 +52,12 @@ impl Outside {
 
     /// The time of the first.
     pub fn next_at(&self) -> Option<Time> {
-        self.pending.first_key_value().map(|(key, _)| key.0)
+        self.first().map(|(at, _)| at)
+    }
+
+    /// The first, with its time.
+    pub fn first(&self) -> Option<(Time, Happening)> {
+        self.pending.first_key_value().map(|(key, happening)| (key.0, *happening))
     }
 
     /// Takes the first.

@@ -16,8 +16,8 @@ use crate::metrics::{Sampler, Spool, Window};
 use crate::model::{Class, Model, Pattern, Probe, Sample, Traffic};
 use crate::net::Networks;
 use crate::partition::Partition;
-use clearway_proto::{Entity, Rng};
-use clearway_units::{Span, Time};
+use clearway_proto::{Entity, Rng, ShimEnv};
+use clearway_units::{Rate, Span, Time};
 use std::sync::Arc;
 
 /// The least time between two barriers at which flows end: few of them in the time that a packet takes.
@@ -73,6 +73,7 @@ impl Simulation {
             cell: width.map_or(CELL, |width| width * CELL.as_ps().div_ceil(width.as_ps())),
             quiet_since: None,
             is_watched: false,
+            starts_ahead: !is_prompt && starts_ahead(model),
             switches_notify: model
                 .switch
                 .mechanism
@@ -116,6 +117,17 @@ impl Simulation {
         let at = self.now + self.model.samples[series.index()].every;
         self.outside.push(at, Happening::Sample(series));
     }
+}
+
+/// Answers whether flows of a model may be prepared before they start. Places of flows are then used again later than
+/// without that, so nothing may show the order of these: traces, samples of flows, and shims, which serve flows in that
+/// order. Nor may a transport ask how many flows its host sends.
+fn starts_ahead(model: &Model) -> bool {
+    let env = ShimEnv { line_rate: Rate::ZERO, framing: model.framing };
+    let is_free =
+        |entry: &Traffic| !entry.transport.needs().host_flows && entry.transport.shim(&env).is_none();
+    let samples_flows = model.samples.iter().any(|sample| sample.what.traffic().is_some());
+    model.traces.is_empty() && !samples_flows && model.traffic.iter().all(is_free)
 }
 
 /// Answers in what a model contradicts itself, if it does.

@@ -1,6 +1,7 @@
 //! A region: the hosts of a part of the network, their ends of flows and their applications, and the event loop that
 //! drives them. A run has one region, or several on as many threads, which meet at barriers.
 
+use super::life::size_of_message;
 use super::notes::{News, Note, Rtt};
 use super::rounds::RoundsState;
 use super::times::{Clock, Spent};
@@ -176,8 +177,18 @@ impl Region {
                 }
             }
             EventKind::MechanismTimer(mechanism) => net.wake_mechanism(mechanism),
+            EventKind::Start(flow) => self.start_flow(flow, net),
             _ => unreachable!("handled where packets are"),
         }
+    }
+
+    /// Starts a flow that was prepared: its application writes its one message.
+    fn start_flow(&mut self, slot: FlowSlot, net: &mut Network) {
+        let sending = self.hosts.senders.get(slot).expect("a flow that has yet to start does not end");
+        let bytes = sending.written;
+        self.note(net, News::Wrote { slot, bytes });
+        let close = size_of_message(bytes).is_some();
+        self.drive_sender(slot, Input::Write { bytes, close }, net);
     }
 
     /// Hands a packet to the end of the flow that it is for.

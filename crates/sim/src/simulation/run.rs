@@ -87,6 +87,8 @@ pub struct Simulation {
     pub(super) quiet_since: Option<Time>,
     /// Set while a watch of flow control is scheduled.
     pub(super) is_watched: bool,
+    /// Set if flows may be prepared before they start.
+    pub(super) starts_ahead: bool,
     /// Set if mechanisms of switches send notifications to senders.
     pub(super) switches_notify: bool,
     /// The barrier up to which regions are going on, if the last step ended before it.
@@ -194,6 +196,7 @@ impl Simulation {
         // A step that ends early leaves the barrier where it is: what happens there, and when, must not depend on steps.
         self.barrier = Some(until);
         let reached = until.min(limit.saturating_add(TICK));
+        self.nets.share_paths();
         let Some(reached) = self.threads.advance(&mut self.nets, &mut self.regions, reached, most) else {
             return true;
         };
@@ -223,7 +226,7 @@ impl Simulation {
     }
 
     /// The end of the cell of the grid of barriers in which a time lies.
-    fn end_of_cell(&self, at: Time) -> Time {
+    pub(super) fn end_of_cell(&self, at: Time) -> Time {
         let cell = self.cell.as_ps();
         Time::from_ps((at.as_ps() / cell).saturating_add(1).saturating_mul(cell))
     }

@@ -87,6 +87,18 @@ impl Source {
             _ => unreachable!("a source is made from its pattern"),
         }
     }
+
+    /// Answers whether the next flow may be prepared before it starts. The last arrival may close the window of
+    /// measurement, and a flow that stops is known by its row.
+    pub fn may_prepare(&self, pattern: &Pattern) -> bool {
+        match (self, pattern) {
+            (Source::Flows(next), Pattern::Flows(flows)) => flows[*next].stop.is_none(),
+            (Source::Poisson { arrived, .. }, Pattern::Poisson(poisson)) => {
+                poisson.stop.is_none() && *arrived + 1 < poisson.flows
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Draws the time between two arrivals.
@@ -112,7 +124,9 @@ impl Pattern {
 mod tests {
     use super::*;
     use crate::model::Flow;
+    use crate::traffic::Cdf;
     use clearway_topology::NodeId;
+    use std::sync::Arc;
 
     #[test]
     fn a_list_of_flows_hands_out_its_times_in_order() {
@@ -126,5 +140,27 @@ mod tests {
         let Source::Flows(next) = &mut source else { unreachable!() };
         *next += 1;
         assert_eq!(source.next_at(&pattern), Some(Time::ZERO + Span::from_us(5)));
+    }
+
+    #[test]
+    fn flows_are_prepared_early_unless_they_stop_or_may_be_the_last_arrival() {
+        let flow = |stop| Flow { start: Time::ZERO, src: NodeId(0), dst: NodeId(1), size: None, stop };
+        let pattern = Pattern::Flows(vec![flow(None), flow(Some(Time::ZERO))].into());
+        assert_eq!([0, 1].map(|next| Source::Flows(next).may_prepare(&pattern)), [true, false]);
+        let poisson = |stop| Poisson {
+            hosts: vec![NodeId(0), NodeId(1)],
+            sizes: Arc::new(Cdf::fixed(Bytes::new(1))),
+            mean_gap_s: 1.0,
+            flows: 3,
+            start: Time::ZERO,
+            stop,
+        };
+        let may = |stop, arrived| {
+            let source =
+                Source::Poisson { rng: Rng::stream(0, Entity::Traffic, 0), arrived, next: Time::ZERO };
+            source.may_prepare(&Pattern::Poisson(poisson(stop)))
+        };
+        assert_eq!([may(None, 1), may(None, 2), may(Some(Time::MAX), 1)], [true, false, false]);
+        assert!(!may(Some(Time::MAX), 1) && !Source::Rounds.may_prepare(&pattern));
     }
 }

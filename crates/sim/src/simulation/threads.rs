@@ -5,6 +5,7 @@ use super::times::{Clock, PartTimes, Spent};
 use super::workers::{Job, Worker};
 use crate::net::{Network, Networks};
 use clearway_units::{Span, Time};
+use std::mem::take;
 
 /// The number of expected events in a window below which one thread goes through all parts, since to hand them over takes
 /// longer.
@@ -35,14 +36,35 @@ impl Job for Part {
     }
 }
 
+/// The number of events that a window is expected to have. Times are in picoseconds.
+#[derive(Default)]
+struct Pace {
+    /// The events per picosecond in the last time of a lookahead or so.
+    pace: f64,
+    /// The number of events to come of which that tells nothing.
+    coming: f64,
+    lookahead: f64,
+}
+
+impl Pace {
+    /// The expected events of the next window, which is so wide.
+    fn expected(&mut self, width: f64) -> f64 {
+        self.pace * width + take(&mut self.coming)
+    }
+
+    /// A window had so many events. A short one counts little: a single event in an instant is no pace.
+    fn heed(&mut self, events: u64, width: f64) {
+        self.pace += (events as f64 - self.pace * width) / self.lookahead;
+    }
+}
+
 /// The threads that drive the regions of a run.
 pub struct Threads {
     /// The shortest delay of a link between parts: no part hears of what another one does within this time.
     lookahead: Span,
     /// A thread for each part but the first, which the calling one drives. There are none where one drives all.
     workers: Vec<Worker<Part>>,
-    /// The events per picosecond of the last window.
-    pace: f64,
+    pace: Pace,
     /// The expected events of a window from which its parts are handed over.
     few: f64,
     /// The clock and the times so far, if the run is timed.
@@ -58,7 +80,7 @@ impl Threads {
         Threads {
             lookahead,
             workers: Worker::start(regions - 1),
-            pace: 0.0,
+            pace: Pace { lookahead: lookahead.as_ps() as f64, ..Pace::default() },
             few: FEW,
             timer: None,
             spent: vec![Spent::default(); regions],
@@ -68,6 +90,11 @@ impl Threads {
     /// Hands parts over in all windows, however few events these have.
     pub fn always_hand_over(&mut self) {
         self.few = 0.0;
+    }
+
+    /// Notes that so many flows start within the next window or soon after.
+    pub fn expect(&mut self, starts: usize) {
+        self.pace.coming = starts as f64;
     }
 
     /// Times what follows by a clock: on the threads or, if `in_turn` is set, with one thread that goes through all parts
@@ -112,7 +139,7 @@ impl Threads {
     /// Lets all regions go through a window.
     fn go_through(&mut self, nets: &mut Networks, regions: &mut Vec<Region>, from: Time, until: Time) {
         let width = (until - from).as_ps() as f64;
-        let is_small = self.pace * width < self.few;
+        let is_small = self.pace.expected(width) < self.few;
         let clock = self.timer.as_ref().map(|(clock, _)| *clock);
         let start = clock.map(|clock| clock());
         if is_small {
@@ -120,7 +147,7 @@ impl Threads {
         } else {
             self.each(nets, regions, until, clock);
         }
-        self.pace = self.spent.iter().map(|spent| spent.events).sum::<u64>() as f64 / width;
+        self.pace.heed(self.spent.iter().map(|spent| spent.events).sum(), width);
         if let (Some((clock, times)), Some(start)) = (&mut self.timer, start) {
             match (clock() - start, is_small) {
                 (elapsed, true) => times.add_small(elapsed),
@@ -155,5 +182,21 @@ impl Threads {
         for (part, (net, region)) in nets.parts_mut().iter_mut().zip(regions).enumerate() {
             self.spent[part] = region.go_on(net, until, clock);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_window_counts_little_for_the_events_that_are_expected_and_starts_count_once() {
+        let mut pace = Pace { lookahead: 1000.0, ..Pace::default() };
+        pace.heed(3, 1.0);
+        assert_eq!(pace.expected(1000.0), 3.0);
+        pace.heed(500, 1000.0);
+        assert_eq!((pace.expected(1000.0), pace.expected(100.0)), (500.0, 50.0));
+        pace.coming = 80.0;
+        assert_eq!((pace.expected(100.0), pace.expected(100.0)), (130.0, 50.0));
     }
 }

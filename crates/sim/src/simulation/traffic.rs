@@ -2,6 +2,7 @@
 
 use super::life::Start;
 use super::outside::Happening;
+use super::region::TICK;
 use super::rounds::{Connection, has_requests, rounds_of};
 use super::run::Simulation;
 use super::source::{Source, gap};
@@ -9,16 +10,46 @@ use crate::hosts::FlowName;
 use crate::ids::{Id, TrafficId};
 use crate::metrics::WindowEnd;
 use crate::model::{Flow, Pattern};
+use clearway_units::Time;
 
 impl Simulation {
     /// Starts what a traffic entry has due now, and schedules its next start.
     pub(super) fn run_source(&mut self, traffic: TrafficId) {
-        let now = self.now;
+        let Some((name, flow)) = self.next_flow(traffic) else { return self.start_rounds(traffic) };
+        self.start_single(name, flow);
+        self.schedule_source(traffic);
+        if self.starts_ahead {
+            self.prepare_starts();
+        }
+    }
+
+    /// Prepares the flows that start before the next barrier, so that their regions start them without one. What else
+    /// happens to the whole network never meets a flow that was prepared and has yet to start.
+    fn prepare_starts(&mut self) {
+        let stop = self.model.stop.map_or(Time::MAX, |stop| stop + TICK);
+        let until = self.end_of_cell(self.now).min(stop);
+        let mut count = 0;
+        while let Some((at, Happening::Traffic(traffic))) = self.outside.first()
+            && at < until
+            && self.sources.get_mut(traffic).may_prepare(&self.model.traffic[traffic.index()].pattern)
+            && let Some((name, flow)) = self.next_flow(traffic)
+        {
+            self.outside.pop();
+            let slot = self.open_single(name, flow);
+            self.nets.part_mut(self.nets.part_of(flow.src)).agenda.start(at, slot);
+            self.schedule_source(traffic);
+            count += 1;
+        }
+        self.threads.expect(count);
+    }
+
+    /// The next flow of a traffic entry, with its name; `None` if the entry has rounds.
+    fn next_flow(&mut self, traffic: TrafficId) -> Option<(FlowName, Flow)> {
         match (&self.model.traffic[traffic.index()].pattern, self.sources.get_mut(traffic)) {
             (Pattern::Flows(flows), Source::Flows(next)) => {
                 let (number, flow) = (*next as u64, flows[*next]);
                 *next += 1;
-                self.start_single(FlowName { traffic, number }, flow);
+                Some((FlowName { traffic, number }, flow))
             }
             (Pattern::Poisson(poisson), Source::Poisson { rng, arrived, next }) => {
                 let size = Some(poisson.sizes.sample(rng));
@@ -26,17 +57,13 @@ impl Simulation {
                 let src = rng.below(hosts);
                 let dst = (src + 1 + rng.below(hosts - 1)) % hosts;
                 let [src, dst] = [src, dst].map(|host| poisson.hosts[host as usize]);
-                let number = *arrived;
+                let (number, start) = (*arrived, *next);
                 *arrived += 1;
-                *next = now + gap(poisson, rng);
-                self.start_single(
-                    FlowName { traffic, number },
-                    Flow { start: now, src, dst, size, stop: None },
-                );
+                *next = start + gap(poisson, rng);
+                Some((FlowName { traffic, number }, Flow { start, src, dst, size, stop: None }))
             }
-            _ => return self.start_rounds(traffic),
+            _ => None,
         }
-        self.schedule_source(traffic);
     }
 
     /// Schedules the next start of a traffic entry, or notes that it has none.
@@ -88,6 +115,7 @@ impl Simulation {
         };
         let request = asks.then(|| open(0, client, host));
         let response = open(1, host, client);
+        self.nets.share_paths();
         let state =
             self.regions[part].rounds[traffic].as_mut().expect("the rounds are in their client's region");
         state.connections[worker] = Some(Connection { request, response, done });

@@ -1,6 +1,7 @@
 //! Views of flows.
 
 use super::super::ideal::ideal_fct;
+use super::super::life::size_of_message;
 use super::super::lives::Live;
 use super::super::run::Simulation;
 use super::unheard::{Message, Unheard};
@@ -139,6 +140,12 @@ impl Simulation {
         let glance = self.glance(slot)?;
         let live = self.lives.get(slot)?;
         let message = unheard.current(slot, live);
+        let has_rounds =
+            matches!(self.model.traffic[live.name().traffic.index()].pattern, Pattern::Rounds(_));
+        if message.is_none() && !has_rounds {
+            // It was prepared and has yet to start.
+            return None;
+        }
         let is_open = unheard.is_open(slot, live);
         let row = message.map(|message| message.row);
         let heard = row.and_then(|row| self.journal.get(RecordId::from_index(row as usize)));
@@ -154,7 +161,6 @@ impl Simulation {
         let begin = record.size.get().map_or(0, |size| glance.message_end.unwrap_or(0).saturating_sub(size));
         let delivered = if is_open { glance.delivered.saturating_sub(begin) } else { record.bytes() };
         let end = record.end.get().or_else(|| unheard.end_of(slot, live, row?));
-        let has_rounds = matches!(self.model.traffic[record.traffic.index()].pattern, Pattern::Rounds(_));
         let state = match (is_open, message) {
             (true, _) => FlowState::Sending,
             (false, None) => FlowState::Idle,
@@ -176,7 +182,7 @@ impl Simulation {
             number: live.name().number,
             src: live.src.node(),
             dst: live.dst.node(),
-            size: Some(bytes).into(),
+            size: size_of_message(bytes).into(),
             start,
             end: Known::NONE,
             acknowledged: Known::NONE,
