@@ -11,9 +11,8 @@ const [FROM, TO] = process.argv.slice(2);
 /** The numbers of sections, as in the specification of WebAssembly. */
 const SECTION = { import: 2, function: 3, export: 7, start: 8, element: 9, code: 10 };
 const FUNCTION = 0;
-/** Functions are compared by their runs of so many bytes, one in `SAMPLE` of them. */
+/** Functions are compared by their runs of so many bytes. */
 const RUN = 6;
-const SAMPLE = 4;
 /** A run that is in more functions than these says little. */
 const COMMON = 100;
 
@@ -46,17 +45,15 @@ function imported(section) {
   return count;
 }
 
-/** The samples of a body's runs. */
-function samples(body) {
+/** The runs of a body, as hashes. */
+function runs(body) {
   const found = new Set();
   for (let at = 0; at + RUN <= body.length; at += 1) {
     let hash = 0x811c9dc5;
     for (let next = at; next < at + RUN; next += 1) {
       hash = Math.imul(hash ^ body[next], 0x01000193);
     }
-    if ((hash >>> 16) % SAMPLE === 0) {
-      found.add(hash);
-    }
+    found.add(hash);
   }
   return found;
 }
@@ -65,8 +62,8 @@ function samples(body) {
 function alike(bodies) {
   const holders = new Map();
   bodies.forEach((body, number) => {
-    for (const sample of samples(body)) {
-      holders.has(sample) ? holders.get(sample).push(number) : holders.set(sample, [number]);
+    for (const run of runs(body)) {
+      holders.has(run) ? holders.get(run).push(number) : holders.set(run, [number]);
     }
   });
   const shared = new Map();

@@ -118,7 +118,7 @@ impl Header {
     }
 
     /// Returns the kind of packet that this header belongs to.
-    #[inline]
+    #[inline(always)]
     pub const fn kind(&self) -> Kind {
         match self {
             Header::Data { .. }
@@ -273,7 +273,7 @@ impl Packet {
     }
 
     /// Returns the kind of packet.
-    #[inline]
+    #[inline(always)]
     pub const fn kind(&self) -> Kind {
         self.header.kind()
     }

@@ -40,7 +40,7 @@ impl<T> Shelf<T> {
     ///
     /// # Panics
     /// Panics if it was removed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get_mut(&mut self, at: u32) -> &mut T {
         self.values[at as usize].as_mut().expect("a place is given up with its value")
     }

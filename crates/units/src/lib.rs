@@ -22,6 +22,7 @@
 mod bytes;
 mod known;
 mod nearest;
+mod product;
 mod rate;
 mod sort;
 mod text;
@@ -29,6 +30,7 @@ mod time;
 
 pub use bytes::Bytes;
 pub use known::{Bounded, Known};
+pub use product::{product, wide_product};
 pub use rate::Rate;
 pub use sort::{map_of, sort_by, sort_by_key};
 pub use text::UnitError;

@@ -1,6 +1,7 @@
 //! Data rates, and the conversions between sizes, rates and times.
 
 use crate::nearest::nearest;
+use crate::product::product;
 use crate::text::{UnitError, parse_scaled, write_scaled};
 use crate::{Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -77,8 +78,7 @@ impl Rate {
     /// Panics as [`Rate::time_to_send`] does, and if the grain is zero.
     pub const fn time_to_send_below(self, size: Bytes, grain: Span) -> Span {
         // 64-bit arithmetic where it does not overflow: a 128-bit division is several times slower.
-        if let (Some(product), Some(divisor)) =
-            (size.get().checked_mul(BIT_PS), self.0.checked_mul(grain.as_ps()))
+        if let (Some(product), Some(divisor)) = (product(size.get(), BIT_PS), product(self.0, grain.as_ps()))
         {
             let grains = if product == 0 { 0 } else { (product - 1) / divisor };
             return Span::from_ps(grains * grain.as_ps());
@@ -99,7 +99,7 @@ impl Rate {
     #[inline]
     pub const fn time_to_send(self, size: Bytes) -> Span {
         // Up to 2.3 MB the product fits into 64 bits, where a division is several times faster than in 128.
-        match size.get().checked_mul(BIT_PS) {
+        match product(size.get(), BIT_PS) {
             Some(product) if product <= u64::MAX - self.0 / 2 => {
                 Span::from_ps((product + self.0 / 2) / self.0)
             }

@@ -1,6 +1,6 @@
 //! The rate limit of credits at an output port, which is a token bucket (ExpressPass '17, sec. 3.1).
 
-use clearway_units::{Rate, Span, Time};
+use clearway_units::{Rate, Span, Time, product};
 use serde::{Deserialize, Serialize};
 
 /// The settings of a port's rate limit and queue of credits.
@@ -83,7 +83,7 @@ impl CreditLimiter {
     }
 
     /// Takes the tokens of a credit of `wire` bytes that may leave at `now`. Returns false if there are too few.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, wire: u32, now: Time) -> bool {
         self.refill(now);
         let cost = wire as u64 * self.per_byte;
@@ -112,7 +112,7 @@ impl CreditLimiter {
         self.updated = now;
         let missing = self.cap - self.level;
         // The product overflows for a link that was idle for hours; its bucket is then full.
-        match elapsed.checked_mul(self.per_ps) {
+        match product(elapsed, self.per_ps) {
             Some(gained) if gained < missing => self.level += gained,
             _ => self.level = self.cap,
         }

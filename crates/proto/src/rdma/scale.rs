@@ -3,7 +3,7 @@
 
 use super::law::UNLIMITED;
 use clearway_schema::{Auto, choice, declare};
-use clearway_units::{Rate, Span};
+use clearway_units::{Rate, Span, product};
 use serde::{Deserialize, Serialize};
 
 choice! {
@@ -62,7 +62,7 @@ impl Window {
             Windowing::Rate => {
                 let (bps, line) = (rate.as_bps(), self.line.as_bps());
                 // 64-bit arithmetic where it does not overflow: a 128-bit division is several times slower.
-                let window = match self.full.checked_mul(bps) {
+                let window = match product(self.full, bps) {
                     Some(product) => product / line,
                     None => (self.full as u128 * bps as u128 / line as u128) as u64,
                 };

@@ -90,7 +90,7 @@ impl Chunks {
     }
 
     /// Empties a bucket, of which [`Chunks::of`] has shown what was in it.
-    #[inline]
+    #[inline(always)]
     pub fn clear(&mut self, bucket: &mut Bucket) {
         let (newest, _) = std::mem::replace(bucket, Bucket::EMPTY).parts();
         let mut oldest = newest;

@@ -60,7 +60,7 @@ impl Sorter {
             sorted.clear();
             // The oldest one stands last.
             sorted.extend(events.iter().rev());
-            sorted.sort_by_key(Event::key);
+            insert_in_order(sorted);
             return chunks.clear(bucket);
         }
         let (free, mut full) = chunks.of(*bucket);
@@ -147,6 +147,19 @@ impl Sorter {
         self.keys.sort_unstable();
         sorted.clear();
         sorted.extend(self.keys.iter().map(|key| self.crowd[last - (*key as usize & last)]));
+    }
+}
+
+/// Puts very few events in order. Those of equal keys stay in theirs.
+#[inline]
+fn insert_in_order(events: &mut [Event]) {
+    for end in 1..events.len() {
+        for at in (1..=end).rev() {
+            if events[at - 1].key() <= events[at].key() {
+                break;
+            }
+            events.swap(at - 1, at);
+        }
     }
 }
 

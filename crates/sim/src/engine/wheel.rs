@@ -130,7 +130,7 @@ impl Wheel {
     }
 
     /// Adds an event, which must not lie before the last one popped.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, event: Event) {
         let bucket = self.bucket(&event);
         if self.cursor < bucket && bucket < self.near_end {

@@ -223,7 +223,7 @@ impl<T: OneEnd> Ends<T> {
     }
 
     /// The end of a flow and the protocols of all, to be changed, if the end is here and alive.
-    #[inline]
+    #[inline(always)]
     pub fn with_protocols(&mut self, slot: FlowSlot) -> Option<(&mut T, &mut T::Protocols)> {
         let end = self.ends.get_mut((*self.places.get(slot)?)?)?.as_mut()?;
         Some((end, &mut self.protocols))
@@ -241,7 +241,7 @@ impl<T: OneEnd> Ends<T> {
     }
 
     /// The end of a flow, if it is here and alive.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, slot: FlowSlot) -> Option<&T> {
         self.ends.get((*self.places.get(slot)?)?)?.as_ref()
     }

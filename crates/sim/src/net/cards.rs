@@ -38,7 +38,7 @@ impl Card {
     }
 
     /// Puts a flow at the end of the round robin.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, class: ClassId, flow: FlowSlot) {
         self.ready[class].push_back(flow);
         self.waiting += 1;

@@ -452,7 +452,7 @@ impl Network {
     }
 
     /// The network card behind a host's port.
-    #[inline]
+    #[inline(always)]
     pub fn card(&mut self, port: PortId) -> &mut Card {
         &mut self.cards[self.ports[port].card.expect("a host's port has a card")]
     }

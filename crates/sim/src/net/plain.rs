@@ -11,7 +11,7 @@ use super::port::Sent;
 use super::queued::{Marks, QueuedPacket};
 use clearway_proto::port::MarkAt;
 use clearway_proto::{Kind, Packet};
-use clearway_units::Time;
+use clearway_units::{Time, wide_product};
 use serde::{Deserialize, Serialize};
 use std::collections::{VecDeque, vec_deque};
 
@@ -64,7 +64,7 @@ impl PlainQueue {
         self.admission.mark(packet, MarkAt::Enqueue, length);
         self.bytes += wire;
         self.bytes_max = self.bytes_max.max(self.bytes);
-        self.area += u128::from(wire) * u128::from((start - now).as_ps());
+        self.area += wide_product(wire, (start - now).as_ps());
         let (payload, kind, marks) = (packet.payload() as u16, packet.kind(), Marks::of(packet.flags));
         self.frames.push_back(Frame { start, wire: packet.wire, payload, kind, marks });
         true

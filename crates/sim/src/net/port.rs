@@ -183,7 +183,7 @@ impl Port {
     }
 
     /// The time that a frame of `wire` bytes takes to leave.
-    #[inline]
+    #[inline(always)]
     pub fn time_to_send(&self, wire: u32) -> Span {
         if let Some(byte) = self.byte_time {
             return byte.of_frame(wire);

@@ -2,7 +2,7 @@
 
 use super::slab::{Parcel, Slab};
 use crate::ids::PacketId;
-use clearway_units::Time;
+use clearway_units::{Time, wide_product};
 use serde::{Deserialize, Serialize};
 
 /// A queue, first in, first out, with its length over time.
@@ -101,7 +101,7 @@ impl Queue {
     }
 
     /// Takes the first packet, if any waits.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, slab: &Slab, now: Time) -> Option<PacketId> {
         let id = self.head?;
         self.account(now);
@@ -127,9 +127,9 @@ impl Queue {
 
     #[inline]
     fn account(&mut self, now: Time) {
-        let elapsed = (now - self.since).as_ps() as u128;
-        self.area += self.bytes as u128 * elapsed;
-        self.packets_area += self.packets as u128 * elapsed;
+        let elapsed = (now - self.since).as_ps();
+        self.area += wide_product(self.bytes, elapsed);
+        self.packets_area += wide_product(self.packets.into(), elapsed);
         self.since = now;
     }
 }

@@ -69,7 +69,7 @@ pub struct Slab {
 
 impl Slab {
     /// Puts a packet in and returns its id.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, parcel: Parcel) -> PacketId {
         let Some(id) = self.free else { return self.parcels.push(parcel) };
         let place = &mut self.parcels[id];
@@ -79,7 +79,7 @@ impl Slab {
     }
 
     /// Takes a packet out.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, id: PacketId) {
         self.parcels[id].next = self.free;
         self.free = Some(id);
