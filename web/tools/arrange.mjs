@@ -1,5 +1,6 @@
 /** Puts functions of the engine that are alike beside each other, where gzip finds what they share: it looks back 32 KB, and
- * the linker leaves copies of a generic function far apart. What the engine does and how fast stays as it is.
+ * the linker leaves copies of a generic function far apart. Sections without effect, such as names, are dropped. What the
+ * engine does and how fast stays as it is.
  *
  *     node web/tools/arrange.mjs FROM.wasm TO.wasm
  */
@@ -9,7 +10,7 @@ import { Reader, renameFunctions, unsigned } from './wasm.mjs';
 
 const [FROM, TO] = process.argv.slice(2);
 /** The numbers of sections, as in the specification of WebAssembly. */
-const SECTION = { import: 2, function: 3, export: 7, start: 8, element: 9, code: 10 };
+const SECTION = { custom: 0, import: 2, function: 3, export: 7, start: 8, element: 9, code: 10 };
 const FUNCTION = 0;
 /** Functions are compared by their runs of so many bytes. */
 const RUN = 6;
@@ -139,7 +140,7 @@ function elements(section, renamed) {
 
 /** A module whose functions that are alike stand beside each other. */
 function arrange(module) {
-  const all = sections(module);
+  const all = sections(module).filter(({ number }) => number !== SECTION.custom);
   const of = (number) => all.find((section) => section.number === number);
   if (of(SECTION.start)) {
     throw new Error('a function that runs at the start is not provided for');
