@@ -3,6 +3,8 @@
 use super::event::Event;
 use super::ring::{Bucket, CHUNK, Chunks};
 use clearway_units::sort_by_key;
+use std::collections::BinaryHeap;
+use std::mem::{swap, take};
 
 /// The number of chunks whose events are put in order by counting, for each, how many come before it.
 const FEW: usize = 4;
@@ -129,7 +131,7 @@ impl Sorter {
         self.crowd.clear();
         let (mut free, full) = chunks.of(*bucket);
         for events in full {
-            self.crowd.extend_from_slice(&events[std::mem::take(&mut free)..]);
+            self.crowd.extend_from_slice(&events[take(&mut free)..]);
         }
         chunks.clear(bucket);
         // The bits of a key that are the same in the whole bucket make room for the event's place in it, so no two keys
@@ -137,14 +139,19 @@ impl Sorter {
         let place_bits = Event::KEY_BITS - self.shift;
         let last = (1 << place_bits) - 1;
         if self.crowd.len() > last {
-            std::mem::swap(sorted, &mut self.crowd);
+            swap(sorted, &mut self.crowd);
             sorted.reverse();
             return sort_by_key(sorted, Event::key);
         }
         self.keys.clear();
         let key = |(place, event): (usize, &Event)| event.key() << place_bits | (last - place) as u64;
         self.keys.extend(self.crowd.iter().enumerate().map(key));
-        self.keys.sort_unstable();
+        if cfg!(target_family = "wasm") {
+            // A heap needs less code, and buckets are seldom crowded in networks that a page shows.
+            self.keys = BinaryHeap::from(take(&mut self.keys)).into_sorted_vec();
+        } else {
+            self.keys.sort_unstable();
+        }
         sorted.clear();
         sorted.extend(self.keys.iter().map(|key| self.crowd[last - (*key as usize & last)]));
     }
