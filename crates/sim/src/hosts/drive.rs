@@ -1,7 +1,6 @@
 //! One end of a flow through one input, by the rules of [`Endpoint`].
 
 use super::ends::{End, Receiving, Sending};
-use super::parking::keep_order;
 use crate::engine::EventKind;
 use crate::ids::{ClassId, FlowSlot, PacketId};
 use crate::net::{Addition, Network, Paths};
@@ -143,7 +142,7 @@ fn arm_timer(net: &mut Network, end: &mut End, deadline: Time, kind: EventKind) 
 #[inline(never)]
 fn wake_at(net: &mut Network, end: &End, at: Time, kind: EventKind) {
     if at <= net.parked_until {
-        keep_order(end, at, net);
+        end.keep_order(at, net);
     }
     net.agenda.at_host(end.host, at, kind);
 }

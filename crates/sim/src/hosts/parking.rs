@@ -70,15 +70,15 @@ impl End {
         net.ports[port].wake_at = Time::MAX;
         net.rearm(port);
     }
-}
 
-/// An end is about to be woken at `at`. A flow of its host whose pace ends then and that was parked before goes first.
-#[cold]
-#[inline(never)]
-pub fn keep_order(end: &End, at: Time, net: &mut Network) {
-    let port = net.paths.first_port(end.route);
-    if let Some(parked) = net.card(port).parked().filter(|parked| parked.at == at) {
-        net.agenda.at_host(end.host, at, EventKind::SenderTimer(parked.flow));
+    /// The end is about to be woken at `at`. A flow of its host whose pace ends then and that was parked before goes first.
+    #[cold]
+    #[inline(never)]
+    pub fn keep_order(&self, at: Time, net: &mut Network) {
+        let port = net.paths.first_port(self.route);
+        if let Some(parked) = net.card(port).parked().filter(|parked| parked.at == at) {
+            net.agenda.at_host(self.host, at, EventKind::SenderTimer(parked.flow));
+        }
     }
 }
 

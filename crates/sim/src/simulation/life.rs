@@ -3,6 +3,7 @@
 
 use super::ideal::ideal_fct;
 use super::lives::Live;
+use super::notes::{ENDLESS, size_of_message};
 use super::outside::Happening;
 use super::router::identity;
 use super::run::Simulation;
@@ -15,14 +16,6 @@ use crate::trace::Whose;
 use clearway_proto::{Entity, Env, Rng, ShimEnv, Stats};
 use clearway_topology::{NodeId, PortId, base_rtt};
 use clearway_units::{Bytes, Known, Rate, Time};
-
-/// More bytes than any run sends: those of a flow that goes on for as long as it may.
-const ENDLESS: u64 = u64::MAX / 4;
-
-/// The size of a message of so many bytes; `None` if the flow goes on for as long as it may.
-pub fn size_of_message(bytes: u64) -> Option<u64> {
-    (bytes != ENDLESS).then_some(bytes)
-}
 
 /// A flow about to begin.
 pub struct Start {

@@ -5,6 +5,14 @@ use clearway_proto::Stats;
 use clearway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
 
+/// More bytes than any run sends: those of a flow that goes on for as long as it may.
+pub const ENDLESS: u64 = u64::MAX / 4;
+
+/// The size of a message of so many bytes; `None` if the flow goes on for as long as it may.
+pub fn size_of_message(bytes: u64) -> Option<u64> {
+    (bytes != ENDLESS).then_some(bytes)
+}
+
 /// Something that happened in a region and concerns the whole run.
 #[derive(Serialize, Deserialize)]
 pub struct Note {

@@ -1,8 +1,8 @@
 //! Views of flows.
 
 use super::super::ideal::ideal_fct;
-use super::super::life::size_of_message;
 use super::super::lives::Live;
+use super::super::notes::size_of_message;
 use super::super::run::Simulation;
 use super::unheard::{Message, Unheard};
 use crate::ids::{FlowSlot, Id, RecordId};
