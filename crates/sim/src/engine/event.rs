@@ -179,6 +179,13 @@ impl Event {
         let time_class = (self.at as u32) << 1 | origin_kind >> (u32::BITS - 1);
         time_class << entity_end | (origin_kind << 1) & !((1 << Event::SHORT_KEY_CLEAR) - 1)
     }
+
+    /// [`Event::key`] above clear bits, as many as below [`Event::short_key`]. Of the time it has what fits into so many bits.
+    #[inline]
+    pub fn long_key(&self, bits: u32) -> u64 {
+        let time = self.at << (u64::BITS - Event::KEY_BITS + Event::SHORT_KEY_CLEAR) & ((1 << bits) - 1);
+        time | self.what >> (Event::KEY_BITS - Event::SHORT_KEY_CLEAR) & !((1 << Event::SHORT_KEY_CLEAR) - 1)
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod agenda;
 mod event;
+mod lanes;
 mod prefetch;
 mod ring;
 mod sort;

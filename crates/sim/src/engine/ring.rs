@@ -48,16 +48,20 @@ impl Chunks {
     #[inline(always)]
     fn extend(&mut self, bucket: &mut Bucket, event: Event) {
         let older = bucket.0 >> CHUNK_BITS;
-        let mut number = self.free;
-        if number == 0 {
-            number = self.chunks.len() as u32;
-            assert!(number <= u32::MAX >> CHUNK_BITS, "more than four billion events are pending");
-            self.chunks.push(Chunk::EMPTY);
-            self.older.push(0);
-        }
-        self.free = std::mem::replace(&mut self.older[number as usize], older);
-        *bucket = Bucket(number << CHUNK_BITS | (CHUNK as u32 - 1));
-        self.chunks[number as usize].0[CHUNK - 1] = event;
+        let number = self.free as usize;
+        self.free = std::mem::replace(&mut self.older[number], older);
+        *bucket = Bucket((number as u32) << CHUNK_BITS | (CHUNK as u32 - 1));
+        self.chunks[number].0[CHUNK - 1] = event;
+    }
+
+    /// Makes room for a chunk more, where all are in buckets.
+    #[cold]
+    fn grow(&mut self) {
+        let number = self.chunks.len() as u32;
+        assert!(number <= u32::MAX >> CHUNK_BITS, "more than four billion events are pending");
+        self.chunks.push(Chunk::EMPTY);
+        self.older.push(0);
+        self.free = number;
     }
 
     /// The chunks of a bucket, the newest one first. The number of places that are free in that one comes besides.
@@ -208,9 +212,20 @@ impl<const N: usize, const WORDS: usize> Ring<N, WORDS> {
 
     #[inline(never)]
     fn extend(&mut self, chunks: &mut Chunks, number: u64, event: Event) {
+        if chunks.free == 0 {
+            return self.extend_anew(chunks, number, event);
+        }
         let place = number as usize % N;
         self.occupied[place / 64] |= 1 << (place % 64);
         chunks.extend(&mut self.buckets[place], event);
+    }
+
+    /// As [`Ring::extend`], where no chunk is free.
+    #[cold]
+    #[inline(never)]
+    fn extend_anew(&mut self, chunks: &mut Chunks, number: u64, event: Event) {
+        chunks.grow();
+        self.extend(chunks, number, event);
     }
 
     /// A bucket.
@@ -235,7 +250,14 @@ impl<const N: usize, const WORDS: usize> Ring<N, WORDS> {
         if near != 0 {
             return Some(from + u64::from(near.trailing_zeros()));
         }
+        self.first_behind(from)
+    }
+
+    /// As [`Ring::first`], where no bucket of the same word holds events from `from` on.
+    #[inline(never)]
+    fn first_behind(&self, from: u64) -> Option<u64> {
         // The words after the first one, and last those of its bits that lie before the start.
+        let start = from as usize % N;
         let base = from - (start % 64) as u64;
         (1..=WORDS).find_map(|step| {
             let bits = self.occupied[(start / 64 + step) % WORDS];

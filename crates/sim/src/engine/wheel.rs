@@ -2,6 +2,7 @@
 //! the far future.
 
 use super::event::Event;
+use super::lanes::WIDEST;
 use super::ring::{Chunks, Ring};
 use super::sort::Sorter;
 use clearway_units::{Span, Time};
@@ -35,7 +36,7 @@ const MOST: usize = 24;
 /// a long queue) lie in wide buckets, each of which is spread over near ones when the wheel comes near. The heap is for
 /// the far future (timers, arrivals of flows).
 ///
-/// Near buckets become wider while they hold few events, as long as these can be put in order by short keys, and narrower
+/// Near buckets become wider while they hold few events, as long as these are put in order without a branch, and narrower
 /// again when they hold many. Their width changes speed, never order.
 pub struct Wheel {
     /// The events of the current bucket in order; those before `next` are gone.
@@ -89,7 +90,7 @@ impl Wheel {
             sorter: Sorter::new(shift, entities),
             cursor: 0,
             shift,
-            shifts: (least, Sorter::widest(entities).map_or(least, |widest| widest.max(least))),
+            shifts: (least, WIDEST.max(least)),
             turned: 0,
             taken: 0,
             near_end: NEAR as u64,
@@ -232,25 +233,29 @@ impl Wheel {
         if self.turned == TURNS {
             self.think_width_over();
         }
-        let next = loop {
-            let near = self.near.first(self.cursor + 1);
-            let wide = || self.wide.first(self.near_end >> SPAN).map(|wide| wide << SPAN);
-            let far = || self.far.peek().map(|far| self.bucket(&far.0));
-            let Some(next) = near.or_else(wide).or_else(far) else { return false };
-            if next << self.shift >= until.as_ps() {
-                return false;
-            }
-            if near.is_some() {
-                break next;
-            }
-            self.turn_to(next - 1);
+        let Some(next) = self.near.first(self.cursor + 1) else {
+            return self.come_near(until) && self.advance(until);
         };
+        if next << self.shift >= until.as_ps() {
+            return false;
+        }
         self.turn_to(next);
         self.next = 0;
         self.sorter.sort(&mut self.chunks, self.near.take(next), &mut self.current);
         self.turned += 1;
         self.taken += self.current.len();
         true
+    }
+
+    /// Where no near bucket holds events, turns to before the first one that does, if that begins before `until`. Answers
+    /// false if there is none.
+    #[cold]
+    #[inline(never)]
+    fn come_near(&mut self, until: Time) -> bool {
+        let wide = self.wide.first(self.near_end >> SPAN).map(|wide| wide << SPAN);
+        let far = || self.far.peek().map(|far| self.bucket(&far.0));
+        let next = wide.or_else(far).filter(|next| next << self.shift < until.as_ps());
+        next.inspect(|next| self.turn_to(next - 1)).is_some()
     }
 
     /// Moves the cursor to a bucket, and brings near what now is.
