@@ -130,7 +130,7 @@ $(LINKED): $(RUST)
 	  cargo build --profile web --locked --quiet -p clearway-web --target wasm32-unknown-unknown
 	@touch $@
 
-$(ENGINE): $(LINKED) web/tools/arrange.mjs web/tools/wasm.mjs
+$(ENGINE): $(LINKED) $(addprefix web/tools/,arrange.mjs locals.mjs order.mjs wasm.mjs)
 	@mkdir -p $(@D)
 	node web/tools/arrange.mjs $< $@
 

@@ -1,4 +1,8 @@
-/** WebAssembly as bytes: numbers, and where in a function's body the numbers of other functions stand. */
+/** WebAssembly as bytes: numbers, and where in a function's body the numbers of functions and of locals stand. */
+
+/** What numbers in code can stand for. */
+export const FUNCTION = 'function';
+export const LOCAL = 'local';
 
 /** Reads bytes one after the other. */
 export class Reader {
@@ -67,18 +71,21 @@ function vectorOperands(reader) {
 /** The numbers in LEB128 that follow an instruction of the group 0xfc. */
 const NUMBERS_OF_BULK = [0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 2, 1, 2, 1, 2, 1, 1, 1];
 
-/** Goes over the operands of an instruction. Answers whether its operand is the number of a function, which is left to read. */
+/** Goes over the operands of an instruction. If its operand is a number of `FUNCTION` or `LOCAL`, it leaves that to read, and answers which. */
 function operands(reader, code) {
   const between = (least, most) => code >= least && code <= most;
   if (code === 0x10 || code === 0x12 || code === 0xd2) {
-    return true;
+    return FUNCTION;
+  }
+  if (between(0x20, 0x22)) {
+    return LOCAL;
   }
   if (code === 0x0e || code === 0x1c) {
     // A table of labels has one more than it says; `select` names types.
     reader.skip(reader.unsigned() + (code === 0x0e ? 1 : 0));
   } else if (code === 0x11 || code === 0x13 || between(0x28, 0x3e)) {
     reader.skip(2);
-  } else if (between(0x02, 0x04) || between(0x0c, 0x0d) || between(0x20, 0x26) || between(0x3f, 0x42) || code === 0xd0) {
+  } else if (between(0x02, 0x04) || between(0x0c, 0x0d) || between(0x23, 0x26) || between(0x3f, 0x42) || code === 0xd0) {
     reader.skip();
   } else if (code === 0x43 || code === 0x44) {
     reader.bytes(code === 0x43 ? 4 : 8);
@@ -93,23 +100,25 @@ function operands(reader, code) {
   } else if (!between(0x00, 0x01) && code !== 0x05 && code !== 0x0b && code !== 0x0f && !between(0x1a, 0x1b) && !between(0x45, 0xc4) && code !== 0xd1) {
     throw new Error(`the engine has an unknown instruction, 0x${code.toString(16)}`);
   }
-  return false;
+  return undefined;
 }
 
-/** The body of a function in which the number of each function that it names is `renamed`. */
-export function renameFunctions(body, renamed) {
-  const reader = new Reader(body);
-  for (let groups = reader.unsigned(); groups > 0; groups -= 1) {
-    reader.skip(2);
-  }
+/** The locals of a body that are no parameters, in groups of a number and a type. The reader then stands at the code. */
+export const groups = (reader) => Array.from({ length: reader.unsigned() }, () => ({ count: reader.unsigned(), type: reader.byte() }));
+
+/** The code from where the reader stands, in which each number of `kind`, such as `FUNCTION`, is `renamed`. */
+export function rename(reader, kind, renamed) {
   const parts = [];
-  let start = 0;
+  let start = reader.at;
   while (!reader.ended()) {
-    if (operands(reader, reader.byte())) {
-      parts.push(body.subarray(start, reader.at), Uint8Array.from(unsigned(renamed(reader.unsigned()))));
+    const found = operands(reader, reader.byte());
+    if (found === kind) {
+      parts.push(reader.content.subarray(start, reader.at), Uint8Array.from(unsigned(renamed(reader.unsigned()))));
       start = reader.at;
+    } else if (found !== undefined) {
+      reader.skip();
     }
   }
-  parts.push(body.subarray(start));
+  parts.push(reader.content.subarray(start));
   return Buffer.concat(parts);
 }
