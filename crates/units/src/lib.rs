@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod decimal;
 mod known;
 mod nearest;
 mod product;
@@ -29,6 +30,7 @@ mod text;
 mod time;
 
 pub use bytes::Bytes;
+pub use decimal::read_f64;
 pub use known::{Bounded, Known};
 pub use product::{product, wide_product};
 pub use rate::Rate;
