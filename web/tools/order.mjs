@@ -31,7 +31,8 @@ function runs(bodies) {
     return found;
   });
   const tells = (number) => holders[number].length > 1 && holders[number].length <= COMMON;
-  return { holders, shared: all.map((found) => Uint32Array.from(found).filter(tells)), counts: all.map(({ size }) => size) };
+  const shared = all.map((found) => Uint32Array.from(found).filter(tells));
+  return { holders, shared, counts: all.map(({ size }) => size) };
 }
 
 /**

@@ -71,7 +71,8 @@ function vectorOperands(reader) {
 /** The numbers in LEB128 that follow an instruction of the group 0xfc. */
 const NUMBERS_OF_BULK = [0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 2, 1, 2, 1, 2, 1, 1, 1];
 
-/** Goes over the operands of an instruction. If its operand is a number of `FUNCTION` or `LOCAL`, it leaves that to read, and answers which. */
+/** Goes over the operands of an instruction. If its operand numbers a `FUNCTION` or a `LOCAL`, it leaves that to read, and
+ * answers which. */
 function operands(reader, code) {
   const between = (least, most) => code >= least && code <= most;
   if (code === 0x10 || code === 0x12 || code === 0xd2) {
@@ -104,7 +105,9 @@ function operands(reader, code) {
 }
 
 /** The locals of a body that are no parameters, in groups of a number and a type. The reader then stands at the code. */
-export const groups = (reader) => Array.from({ length: reader.unsigned() }, () => ({ count: reader.unsigned(), type: reader.byte() }));
+export function groups(reader) {
+  return Array.from({ length: reader.unsigned() }, () => ({ count: reader.unsigned(), type: reader.byte() }));
+}
 
 /** The code from where the reader stands, in which each number of `kind`, such as `FUNCTION`, is `renamed`. */
 export function rename(reader, kind, renamed) {

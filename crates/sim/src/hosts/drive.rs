@@ -59,6 +59,10 @@ pub struct Standing {
 }
 
 /// Drives one end through one input.
+///
+/// There is a copy of the visit for each protocol. They are all part of the one function that visits, but in WebAssembly each
+/// stands apart: a browser compiles functions when they have run for a while, and runs slow code until it has, so it had
+/// better not compile the copies of all protocols for the one that is simulated.
 struct Drive<'a> {
     net: &'a mut Network,
     end: &'a mut End,
@@ -160,7 +164,8 @@ fn note_finished(net: &mut Network, end: &mut End, finished: bool) -> bool {
 
 impl SenderVisitor for Drive<'_> {
     type Output = Standing;
-    #[inline(always)]
+    #[cfg_attr(target_family = "wasm", inline(never))]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn visit<S: Sender>(self, sender: &mut S) -> Standing {
         let mut total = 0;
         let mut cx = Cx { now: self.net.now(), rng: &mut self.end.rng, stats: &mut self.end.stats };
@@ -190,7 +195,8 @@ impl SenderVisitor for Drive<'_> {
 
 impl ReceiverVisitor for Drive<'_> {
     type Output = Standing;
-    #[inline(always)]
+    #[cfg_attr(target_family = "wasm", inline(never))]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn visit<R: Receiver>(self, receiver: &mut R) -> Standing {
         let standing = self.common(receiver, |receiver| (Time::MAX, receiver.next_timeout()));
         Standing { bytes: receiver.delivered(), ..standing }
@@ -209,7 +215,7 @@ pub struct Pulled {
     pub has_finished: bool,
 }
 
-/// Asks a sending end for a packet of data.
+/// Asks a sending end for a packet of data. The copies stand as those of [`Drive`].
 struct Pull<'a> {
     net: &'a mut Network,
     end: &'a mut End,
@@ -220,7 +226,8 @@ struct Pull<'a> {
 
 impl SenderVisitor for Pull<'_> {
     type Output = Pulled;
-    #[inline(always)]
+    #[cfg_attr(target_family = "wasm", inline(never))]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn visit<S: Sender>(self, sender: &mut S) -> Pulled {
         let Pull { net, end, flow, class, is_unscheduled } = self;
         let mut cx = Cx { now: net.now(), rng: &mut end.rng, stats: &mut end.stats };
