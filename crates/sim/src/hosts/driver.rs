@@ -188,8 +188,7 @@ impl Hosts {
         let card = net.card(port);
         card.settle_before(now);
         if card.has_any() || net.asks_flows_alone(port).is_none() {
-            net.card(port).push(class, slot);
-            self.use_port(port, net);
+            self.wait_for_turn(port, class, slot, net);
         } else if self.pull_from(slot, port, class, net) {
             net.rearm_for_flows(port);
         } else {
@@ -206,6 +205,12 @@ impl Hosts {
         };
         sending.end.unscheduled_in_turn = true;
         let (port, class) = (net.paths.first_port(sending.end.route), sending.end.classes.unscheduled);
+        self.wait_for_turn(port, class, slot, net);
+    }
+
+    /// A flow joins the round robin of a class at a port, which may serve it at once.
+    #[inline]
+    fn wait_for_turn(&mut self, port: PortId, class: ClassId, slot: FlowSlot, net: &mut Network) {
         let now = net.now();
         let card = net.card(port);
         card.settle_before(now);

@@ -326,7 +326,7 @@ impl Network {
             return;
         }
         let (now, out) = (self.now(), &mut self.ports[port]);
-        let is_usual = out.is_free(now) && out.control.is_empty() && out.special_departures == Sees::Nothing;
+        let is_usual = out.is_free(now) && out.control.is_empty();
         let Some(class) =
             self.arbiter.only(false).filter(|_| is_usual && matches!(self.memory, Memory::Apart))
         else {
@@ -346,12 +346,8 @@ impl Network {
             }
             None => return self.use_switch_port(port),
         };
-        let packet = &self.slab[id].packet;
-        let arrival = out.start_frame(packet.wire, now);
-        out.counted.add(packet);
-        self.launched += 1;
         let ready = if out.waiting > 0 { Some(now) } else { credits.ready_at(&self.slab, now) };
-        self.launch(port, arrival, id);
+        self.put_on_link(port, id, now);
         if let Some(ready) = ready {
             self.arm(port, ready.max(self.ports[port].busy_until));
         }
