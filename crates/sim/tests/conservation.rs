@@ -56,15 +56,18 @@ fn case(
     trouble: &Trouble,
     seed: u64,
 ) -> Model {
-    let transport = transport(name);
+    let mut transport = transport(name);
+    // Where queues hold two packets, RDMA flows in opposite directions can lose each other's acknowledgements in the queues
+    // of data, round after round: `opposite_flows_that_lose_each_others_acknowledgements_start_over_for_ever` in rdma.rs.
+    // With acknowledgements in a class of their own, each round gets further.
+    if transport.needs().lossless && trouble.buffer == 2 {
+        transport.set("acks", "own-class").expect("a transport of RDMA");
+    }
     let mut model = network_for(&transport, topology);
     model.seed = seed;
     model.routing = policy;
     let hosts = model.topology.hosts() as u32;
-    // Transports for networks without loss go back to the packet that was lost. Where buffers hold two packets, they have
-    // been seen to lose packets over and over, for minutes and with no end in sight.
-    let buffer = trouble.buffer.max(if transport.needs().lossless { 20 } else { 0 });
-    model.switch.classes[0].limit = Amount { bytes: Bytes::MAX, packets: buffer };
+    model.switch.classes[0].limit = Amount { bytes: Bytes::MAX, packets: trouble.buffer };
     model.host.processing_delay = Delay::Uniform(Span::ZERO, Span::from_us(trouble.delay));
     model.loss = (0..model.topology.ports().len() as u32).map(|port| (PortId(port), trouble.loss)).collect();
     if trouble.loss == 0.0 {

@@ -3,10 +3,10 @@
 
 mod common;
 
-use clearway_sim::Results;
 use clearway_sim::model::*;
 use clearway_sim::scenario::{Overrides, Scenario};
-use clearway_topology::{NodeId, Star};
+use clearway_sim::{Ended, Results, Simulation};
+use clearway_topology::{Dumbbell, NodeId, Star};
 use clearway_units::{Bytes, Rate, Span, Time};
 use common::*;
 use std::path::Path;
@@ -83,6 +83,50 @@ fn a_lone_flow_fills_its_link() {
     let frames = Rate::gbps(100).time_to_send(Bytes::new(1538 * 10_000));
     let last = Rate::gbps(100).time_to_send(Bytes::new(1538)) + Span::from_us(2);
     assert_eq!(results.flows.f64s("fct_s"), [(frames + last).as_secs_f64()]);
+}
+
+/// Two flows of 250 kB in opposite directions, over a link of a tenth of their hosts' rate whose queues hold two packets;
+/// one has the parameters `one`, the other `other`. Answers how the run ended, if it did so within 200,000 events, what
+/// was delivered, and the timeouts.
+fn opposite_flows(one: &[(&str, &str)], other: &[(&str, &str)]) -> (Option<Ended>, Vec<u64>, Vec<u64>) {
+    let [one, other] = [one, other].map(|parameters| {
+        let mut transport = transport("rocev2");
+        parameters.iter().for_each(|(key, value)| transport.set(key, value).unwrap());
+        transport
+    });
+    let shape = Dumbbell { pairs: 1, rate: Rate::gbps(100), ..Dumbbell::default() };
+    let mut model = network_for(&one, shape.build().unwrap());
+    model.switch.classes[0].limit = Amount { bytes: Bytes::MAX, packets: 2 };
+    add(&mut model, &one, vec![flow(0, 1, 250_000)]);
+    add(&mut model, &other, vec![flow(1, 0, 250_000)]);
+    let mut simulation = Simulation::new(&model).unwrap();
+    simulation.step(200_000);
+    let ended = simulation.ended();
+    simulation.interrupt();
+    let flows = simulation.finish().unwrap().flows;
+    (ended, flows.u64s("delivered_bytes").to_vec(), flows.u64s("timeouts").to_vec())
+}
+
+#[test]
+fn opposite_flows_that_lose_each_others_acknowledgements_start_over_for_ever() {
+    // After a timeout both send all that is not acknowledged at line rate. The two directions of the slow link are full
+    // of data for as long as acknowledgements come, which are dropped with it. Both timers ran equally long, so the
+    // next round is the same to the picosecond.
+    let (ended, delivered, timeouts) = opposite_flows(&[], &[]);
+    assert_eq!(
+        (ended, delivered),
+        (None, vec![4_380, 4_380]),
+        "the three packets that a queue and its link hold"
+    );
+    assert!(timeouts[0] > 200 && timeouts[0] == timeouts[1], "{timeouts:?}");
+    // Acknowledgements that don't share the queue of data free them, and so do receivers that keep what follows a gap,
+    // and timers of unequal length.
+    let own: &[_] = &[("acks", "own-class")];
+    let repeat: &[_] = &[("recovery", "selective-repeat")];
+    for (one, other) in [(own, own), (repeat, repeat), (&[("rto", "5 ms")], &[("rto", "7 ms")])] {
+        let (ended, delivered, timeouts) = opposite_flows(one, other);
+        assert_eq!(ended, Some(Ended::Complete), "{one:?} {other:?}: {delivered:?} {timeouts:?}");
+    }
 }
 
 #[test]
