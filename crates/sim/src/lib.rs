@@ -17,6 +17,7 @@ mod oracle;
 mod partition;
 pub mod ports;
 pub mod scenario;
+mod short_ways;
 mod simulation;
 mod timer;
 pub mod trace;

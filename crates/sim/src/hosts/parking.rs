@@ -17,17 +17,9 @@ use super::ends::End;
 use crate::engine::EventKind;
 use crate::ids::FlowSlot;
 use crate::net::Network;
+use crate::short_ways::tests_forbid;
 use clearway_topology::PortId;
 use clearway_units::Time;
-
-/// Answers whether a test wants to see how things go without parking.
-#[inline(always)]
-fn tests_forbid() -> bool {
-    #[cfg(test)]
-    return tests::FORBIDDEN.get();
-    #[cfg(not(test))]
-    false
-}
 
 impl End {
     /// The end of the pace for which a sending end is parked at its port, if it is.
@@ -112,27 +104,14 @@ impl Hosts {
 
 #[cfg(test)]
 mod tests {
-    use crate::Simulation;
     use crate::model::{Fault, Flow, Model, Pattern};
     use crate::ports::network_for;
+    use crate::short_ways::tests::{FRAMING, ns, run};
     use clearway_proto::{AnyTransport, Framing};
     use clearway_topology::{NodeId, PortId, Star};
-    use clearway_units::{Bytes, Rate, Span, Time};
+    use clearway_units::{Bytes, Rate, Span};
     use proptest::prelude::*;
-    use std::cell::Cell;
     use std::sync::Arc;
-
-    thread_local! {
-        /// Set while nothing may be parked.
-        pub static FORBIDDEN: Cell<bool> = const { Cell::new(false) };
-    }
-
-    /// Frames of 80 and 8 ns at 100 Gbps, so that ends of paces and arrivals often fall into one instant.
-    const FRAMING: Framing = Framing { payload_max: 952, overhead: 48, wire_min: 100 };
-
-    fn ns(ns: u64) -> Time {
-        Time::ZERO + Span::from_ns(ns)
-    }
 
     fn transport(name: &str) -> AnyTransport {
         let mut transport = AnyTransport::by_name(name).unwrap();
@@ -161,16 +140,6 @@ mod tests {
         pfc.config.reserve = Bytes::ZERO;
         model.switch.shared.as_mut().unwrap().size = Bytes::new(memory);
         model
-    }
-
-    /// Runs a model. Returns the hash of its results, the number of its events, and the number of packets on links.
-    fn run(model: &Model, forbidden: bool) -> (String, u64, u64) {
-        FORBIDDEN.set(forbidden);
-        let mut simulation = Simulation::new(model).unwrap();
-        simulation.run(&mut |_| true);
-        let mut results = simulation.finish_spooled().unwrap();
-        let (events, sent) = (results.summary.events, results.summary.link_transmissions);
-        (results.hash().unwrap(), events, sent)
     }
 
     #[test]

@@ -18,6 +18,7 @@ use super::slab::{Addition, Parcel, Slab};
 use super::unseen::Unseen;
 use crate::engine::{Agenda, EventKind};
 use crate::ids::{ClassId, CreditsId, FlowSlot, Id, IdVec, LossId, PacketId, PlainId, QueueId};
+use crate::short_ways::tests_forbid;
 use crate::trace::Recorder;
 use clearway_proto::{Flags, Packet, Sees};
 use clearway_topology::PortId;
@@ -326,7 +327,7 @@ impl Network {
             return;
         }
         let (now, out) = (self.now(), &mut self.ports[port]);
-        let is_usual = out.is_free(now) && out.control.is_empty();
+        let is_usual = out.is_free(now) && out.control.is_empty() && !tests_forbid();
         let Some(class) =
             self.arbiter.only(false).filter(|_| is_usual && matches!(self.memory, Memory::Apart))
         else {
@@ -432,7 +433,8 @@ impl Network {
             && out.control.is_empty()
             && out.waiting == 0
             && out.credits.is_none_or(|credits| self.credits.has_none(credits))
-            && out.card.is_some();
+            && out.card.is_some()
+            && !tests_forbid();
         self.arbiter.only(true).filter(|_| is_alone)
     }
 
