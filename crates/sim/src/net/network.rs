@@ -327,10 +327,9 @@ impl Network {
             return;
         }
         let (now, out) = (self.now(), &mut self.ports[port]);
-        let is_usual = out.is_free(now) && out.control.is_empty() && !tests_forbid();
-        let Some(class) =
-            self.arbiter.only(false).filter(|_| is_usual && matches!(self.memory, Memory::Apart))
-        else {
+        // Without shared memory there is no flow control either.
+        let is_usual = out.is_free(now) && matches!(self.memory, Memory::Apart) && !tests_forbid();
+        let Some(class) = self.arbiter.only(false).filter(|_| is_usual) else {
             return self.use_switch_port(port);
         };
         let Some(credits) = out.credits.and_then(|credits| self.credits.of_one_class(credits)) else {
