@@ -51,7 +51,7 @@ pub struct Estimate {
     pub samples: Vec<SeriesEstimate>,
     /// The memory in bytes of hosts, switches, ports and routes.
     pub network_bytes: f64,
-    /// The processor time of the run in seconds, on the machine of `docs/benchmarks.md`.
+    /// The processor time of the run in seconds, on a machine like that of `docs/results/speed.md`.
     pub cpu_s: f64,
 }
 
