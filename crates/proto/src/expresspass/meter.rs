@@ -132,7 +132,7 @@ impl LossMeter {
 
     /// Returns the number of echoes among the `count` oldest numbers of the window, which has the `reorder + 1` newest
     /// ones.
-    #[inline(never)]
+    #[inline]
     fn seen_among(&self, count: u64) -> u64 {
         let width = self.reorder as u64 + 1;
         let held = self.seen & low_bits(width);

@@ -33,6 +33,7 @@ mod passed;
 mod queue;
 mod receiver;
 mod sender;
+mod smoothed;
 
 pub use budget::CreditBudget;
 pub use family::{CreditParams, CreditTransport, Handshake, link_rate};

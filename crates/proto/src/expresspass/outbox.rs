@@ -89,12 +89,10 @@ struct Mending {
 }
 
 impl Outbox {
-    /// Returns the record of losses, of going back and of data without credits.
-    #[inline]
-    fn mending(&self) -> &Mending {
-        const NONE: Mending =
-            Mending { high: 0, lost_segments: 0, lost_bytes: 0, low_bytes: 0, low_segments: 0, recover: 0 };
-        self.mending.as_deref().unwrap_or(&NONE)
+    /// Returns a number of the record of losses, of going back and of data without credits: zero while there is none.
+    #[inline(always)]
+    fn mended(&self, number: impl Fn(&Mending) -> u64) -> u64 {
+        self.mending.as_deref().map_or(0, number)
     }
 
     fn mending_mut(&mut self) -> &mut Mending {
@@ -119,18 +117,18 @@ impl Outbox {
 
     /// Returns the offset one above the highest byte ever released.
     pub fn high(&self) -> u64 {
-        self.mending().high.max(self.next)
+        self.mended(|mending| mending.high).max(self.next)
     }
 
     /// Returns the bytes that wait for credits, including lost ones.
     pub fn backlog(&self) -> u64 {
-        self.written - self.next + self.mending().lost_bytes
+        self.written - self.next + self.mended(|mending| mending.lost_bytes)
     }
 
     /// Returns the number of frames for which a credit is of use: those that wait, and those in flight without a
     /// credit.
     pub fn backlog_frames(&self, payload_max: u32) -> u64 {
-        let again = self.mending().lost_segments + self.mending().low_segments;
+        let again = self.mended(|mending| mending.lost_segments + mending.low_segments);
         (self.written - self.next).div_ceil(payload_max as u64) + again
     }
 
@@ -141,7 +139,7 @@ impl Outbox {
 
     /// Returns the bytes in flight that were sent without a credit.
     pub fn low_in_flight(&self) -> u64 {
-        self.mending().low_bytes
+        self.mended(|mending| mending.low_bytes)
     }
 
     /// Returns the bytes that are acknowledged without gaps.
@@ -157,23 +155,33 @@ impl Outbox {
     /// Releases the next frame: a lost one first, then a new one, then one in flight without a credit. The credit would
     /// otherwise be wasted, and that frame may well be lost.
     pub fn release(&mut self, payload_max: u32, now: Time) -> Option<Chunk> {
-        let Mending { lost_segments, low_segments, .. } = *self.mending();
-        if lost_segments == 0 && self.unsent() == 0 && low_segments > 0 {
+        if self.mending.is_some()
+            && let Some(again) = self.release_again(now)
+        {
+            return Some(again);
+        }
+        self.advance_by(payload_max, Fate::Released, now)
+    }
+
+    /// Releases the next lost frame, or one in flight without a credit if there is no other.
+    fn release_again(&mut self, now: Time) -> Option<Chunk> {
+        let lost_segments = self.mended(|mending| mending.lost_segments);
+        if lost_segments == 0 && self.unsent() == 0 && self.mended(|mending| mending.low_segments) > 0 {
             let low = |segment: &Segment| segment.low && segment.fate == Fate::InFlight;
             let first = self.segments.all().iter().position(low).expect("such segments are counted");
             self.set_fate(first, Fate::Lost);
         }
-        if self.mending().lost_segments > 0 {
-            let lost = self.segments.all().iter_mut().find(|segment| segment.fate == Fate::Lost);
-            let segment = lost.expect("lost segments are counted");
-            (segment.fate, segment.sent, segment.low) = (Fate::Released, now, false);
-            let Segment { seq, len, .. } = *segment;
-            let mending = self.mending_mut();
-            mending.lost_segments -= 1;
-            mending.lost_bytes -= len as u64;
-            return Some(Chunk { seq, len, again: true });
+        if self.mended(|mending| mending.lost_segments) == 0 {
+            return None;
         }
-        self.advance_by(payload_max, Fate::Released, now)
+        let lost = self.segments.all().iter_mut().find(|segment| segment.fate == Fate::Lost);
+        let segment = lost.expect("lost segments are counted");
+        (segment.fate, segment.sent, segment.low) = (Fate::Released, now, false);
+        let Segment { seq, len, .. } = *segment;
+        let mending = self.mending_mut();
+        mending.lost_segments -= 1;
+        mending.lost_bytes -= len as u64;
+        Some(Chunk { seq, len, again: true })
     }
 
     /// Returns the next new frame, to be sent without a credit.
@@ -192,7 +200,7 @@ impl Outbox {
         if len == 0 {
             return None;
         }
-        let chunk = Chunk { seq: self.next, len, again: self.next < self.mending().high };
+        let chunk = Chunk { seq: self.next, len, again: self.next < self.mended(|mending| mending.high) };
         self.segments.all().push_back(Segment { seq: self.next, len, fate, sent: now, low: false });
         self.next += len as u64;
         Some(chunk)
@@ -228,7 +236,7 @@ impl Outbox {
         }
         // While no frame is lost, the oldest one is newer than the last arrival, and no search is needed.
         let overdue = self.segments.front().is_some_and(|front| front.sent.saturating_add(reorder) <= newest);
-        if overdue || !sack.is_empty() || self.acked < self.mending().recover {
+        if overdue || !sack.is_empty() || self.acked < self.mended(|mending| mending.recover) {
             self.lose(|segment| segment.sent.saturating_add(reorder) <= newest);
         }
     }
@@ -261,7 +269,7 @@ impl Outbox {
         self.advance(ack);
         if ack == self.acked {
             self.segments.all().clear();
-            let (high, recover) = (self.high(), self.mending().recover);
+            let (high, recover) = (self.high(), self.mended(|mending| mending.recover));
             *self.mending_mut() = Mending { high, recover, ..Mending::default() };
             self.next = self.acked;
         }
@@ -281,12 +289,13 @@ impl Outbox {
         }
         self.acked = ack;
         self.next = self.next.max(ack);
-        while let Some(front) = self.segments.front().copied().filter(|front| front.seq < ack) {
+        while let Some(front) = self.segments.front().filter(|front| front.seq < ack) {
+            let end = front.end();
             // No count depends on other frames.
             if front.low || front.fate == Fate::Lost {
                 self.set_fate(0, Fate::Arrived);
             }
-            if front.end() > ack {
+            if end > ack {
                 return self.cut_first(ack);
             }
             self.segments.pop_front();

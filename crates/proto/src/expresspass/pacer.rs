@@ -161,6 +161,7 @@ impl CreditPacer {
     }
 
     /// Draws the jitter of the next credit.
+    #[inline(always)]
     fn draw_offset(&mut self, config: &PacerConfig, rng: &mut Rng) {
         let PacerConfig { jitter, around, .. } = *config;
         self.offset = match around {

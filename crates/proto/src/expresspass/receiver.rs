@@ -5,6 +5,7 @@ use super::feedback::{Feedback, Period, Trigger};
 use super::inbox::Inbox;
 use super::meter::LossMeter;
 use super::pacer::{CreditPacer, PacerConfig};
+use super::smoothed::smooth;
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Receiver};
 use crate::packet::{CreditAnswer, CreditRequest, Extra, Flags, Header, Packet};
 use crate::shared::Shared;
@@ -222,7 +223,7 @@ impl<F: Feedback> CreditReceiver<F> {
         let gain = self.settings.config.rtt_gain;
         self.srtt = Known::some(match self.srtt.get() {
             None => sample,
-            Some(srtt) => srtt.mul_f64(1.0 - gain) + sample.mul_f64(gain),
+            Some(srtt) => smooth(srtt, sample, gain),
         });
         if self.meter.on_echo(spent.number) && marked {
             self.meter.on_mark();
@@ -434,7 +435,7 @@ impl<F: Feedback> Endpoint for CreditReceiver<F> {
 
     #[inline]
     fn poll_control(&mut self, extra: &mut Extra, cx: &mut Cx<'_>) -> Option<Packet> {
-        if self.accept_due || self.answer_due || self.nack_due {
+        if self.accept_due | self.answer_due | self.nack_due {
             return Some(self.next_answer(extra, cx.now));
         }
         if self.pacer.due() <= cx.now { self.next_credit(extra, cx) } else { None }

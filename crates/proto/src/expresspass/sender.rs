@@ -3,6 +3,7 @@
 use super::gate::{GateConfig, SenderGate, Signal, State};
 use super::outbox::{Chunk, Outbox};
 use super::queue::Queue;
+use super::smoothed::smooth_by_eighth;
 use crate::endpoint::{Cx, Endpoint, Env, Framing, Gauges, Sender};
 use crate::packet::{CreditAnswer, CreditRequest, Extra, Flags, Header, Packet};
 use crate::shared::Shared;
@@ -123,8 +124,7 @@ impl CreditSender {
         if echo > self.newest {
             self.newest = echo;
             let sample = cx.now.saturating_since(echo);
-            // RFC 6298: a new sample counts an eighth.
-            self.srtt = eighth(self.srtt.saturating_mul(7)) + eighth(sample);
+            self.srtt = smooth_by_eighth(self.srtt, sample);
         }
         self.learn(ack, echo, packet, extra);
         if session == self.gate.session() {
@@ -221,11 +221,6 @@ impl CreditSender {
             self.gate.stop(cx.now);
         }
     }
-}
-
-/// Returns an eighth of a span, rounded to the nearest picosecond (half up).
-fn eighth(span: Span) -> Span {
-    Span::from_ps(span.as_ps().saturating_add(4) / 8)
 }
 
 impl Endpoint for CreditSender {
@@ -330,20 +325,5 @@ impl Sender for CreditSender {
 
     fn acknowledged(&self) -> u64 {
         self.outbox.acknowledged()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn eighths_are_what_real_numbers_give_up_to_a_quarter_of_an_hour(ps in 0u64..900_000_000_000_000) {
-            let span = Span::from_ps(ps);
-            prop_assert_eq!(eighth(span), span.mul_f64(0.125));
-            prop_assert_eq!(eighth(span.saturating_mul(7)), span.mul_f64(0.875));
-        }
     }
 }

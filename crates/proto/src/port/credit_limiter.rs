@@ -98,10 +98,17 @@ impl CreditLimiter {
     #[inline]
     pub fn ready_at(&mut self, wire: u32, now: Time) -> Time {
         self.refill(now);
+        self.ready_since(wire)
+    }
+
+    /// Returns the time, not before the last question, at which a credit of `wire` bytes may leave if no other takes its
+    /// tokens.
+    #[inline(always)]
+    pub fn ready_since(&self, wire: u32) -> Time {
         let cost = wire as u64 * self.per_byte;
         match cost.checked_sub(self.level) {
-            None | Some(0) => now,
-            Some(missing) => now + Span::from_ps(missing.div_ceil(self.per_ps)),
+            None | Some(0) => self.updated,
+            Some(missing) => self.updated + Span::from_ps(missing.div_ceil(self.per_ps)),
         }
     }
 
@@ -159,6 +166,17 @@ mod tests {
         assert!(limiter.take(84, Time::ZERO) && limiter.take(84, Time::ZERO));
         assert!(!limiter.take(84, Time::ZERO));
         assert_eq!(limiter.ready_at(84, Time::ZERO), Time::from_ps(1_297_600));
+    }
+
+    #[test]
+    fn the_time_after_a_credit_is_known_without_another_look_at_the_clock() {
+        let mut limiter = CreditLimiter::new(Rate::gbps(10), CreditShaping::PAPER);
+        let now = Time::from_ps(500_000);
+        assert!(limiter.take(84, now));
+        assert_eq!(limiter.ready_since(84), now, "a second one may follow at once");
+        assert!(limiter.take(84, now) && !limiter.take(84, now));
+        assert_eq!(limiter.ready_since(84), now + Span::from_ps(1_297_600));
+        assert_eq!(limiter.ready_since(84), limiter.ready_at(84, now));
     }
 
     #[test]

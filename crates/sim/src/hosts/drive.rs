@@ -110,8 +110,7 @@ impl Drive<'_> {
             }
             let way = Paths::choose(end.route, cx.rng);
             end.in_network += 1;
-            let (id, port) = net.enter(packet, extra, flow, end.classes.of(packet.kind()), way);
-            net.send(port, id);
+            net.emit(&packet, extra, flow, end.classes.of(packet.kind()), way);
         }
         let (turn, other) = next_turn(endpoint);
         match parked {
@@ -146,8 +145,16 @@ fn arm_timer(net: &mut Network, end: &mut End, deadline: Time, kind: EventKind) 
 #[inline(never)]
 fn wake_at(net: &mut Network, end: &End, at: Time, kind: EventKind) {
     if at <= net.parked_until {
-        end.keep_order(at, net);
+        return wake_in_order(net, end, at, kind);
     }
+    net.agenda.at_host(end.host, at, kind);
+}
+
+/// As [`wake_at`], where another flow may be parked at the port of the end.
+#[cold]
+#[inline(never)]
+fn wake_in_order(net: &mut Network, end: &End, at: Time, kind: EventKind) {
+    end.keep_order(at, net);
     net.agenda.at_host(end.host, at, kind);
 }
 
@@ -339,9 +346,7 @@ impl Receiving {
     pub fn release(&mut self, slot: FlowSlot, packet: Packet, extra: &Extra, net: &mut Network) {
         let way = Paths::choose(self.end.route, &mut self.end.rng);
         self.end.in_network += 1;
-        let (id, port) =
-            net.enter(packet, Addition::New(extra), slot, self.end.classes.of(packet.kind()), way);
-        net.send(port, id);
+        net.emit(&packet, Addition::New(extra), slot, self.end.classes.of(packet.kind()), way);
     }
 
     /// The values that a sampled series shows of the end.

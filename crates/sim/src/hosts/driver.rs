@@ -96,6 +96,15 @@ impl Hosts {
         false
     }
 
+    /// Lets a port, of a host or a switch, send what it can at once, and sees to it that it wakes for the rest.
+    #[inline]
+    pub fn use_any_port(&mut self, port: PortId, net: &mut Network) {
+        match net.ports[port].card {
+            None => net.use_switch_port(port),
+            Some(_) => self.use_port(port, net),
+        }
+    }
+
     /// Lets a host's port send what it can at once, and sees to it that it wakes for the rest.
     pub fn use_port(&mut self, port: PortId, net: &mut Network) {
         let alone = net.asks_flows_alone(port);
@@ -218,7 +227,7 @@ impl Hosts {
         self.use_port(port, net);
     }
 
-    /// Drives a receiving end. Answers its state, unless the flow is over.
+    /// Drives a receiving end. Answers its state, unless the flow is over or its timer was overtaken.
     #[inline]
     pub fn drive_receiver(
         &mut self,
@@ -227,6 +236,9 @@ impl Hosts {
         net: &mut Network,
     ) -> Option<Standing> {
         let (receiving, protocols) = self.receivers.with_protocols(slot)?;
+        if matches!(input, Input::Timer) && !receiving.end.timer.fires(net.now()) {
+            return None;
+        }
         let standing = match receiving.shim {
             None => receiving.drive(protocols, slot, input, net, None),
             Some(shim) => self.drive_behind_shim(slot, shim, input, net)?,
@@ -279,12 +291,6 @@ impl Hosts {
             self.meet_mark(slot, net);
         }
         wakes
-    }
-
-    /// A timer event of a receiving end came. Answers whether the end must be driven.
-    #[inline]
-    pub fn receiver_wakes(&mut self, slot: FlowSlot, net: &Network) -> bool {
-        self.receivers.get_mut(slot).is_some_and(|receiving| receiving.end.timer.fires(net.now()))
     }
 
     /// A timer event of a shim came.

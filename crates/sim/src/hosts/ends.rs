@@ -71,9 +71,13 @@ impl Classes {
     /// The class of a packet of a kind, unless it is unscheduled data.
     #[inline]
     pub fn of(&self, kind: Kind) -> ClassId {
+        if kind == Kind::Credit { self.credit } else { self.of_other(kind) }
+    }
+
+    #[inline(never)]
+    fn of_other(&self, kind: Kind) -> ClassId {
         match kind {
             Kind::Ack | Kind::Nack => self.ack,
-            Kind::Credit => self.credit,
             Kind::Cnp => self.cnp,
             _ => self.data,
         }

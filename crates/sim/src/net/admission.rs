@@ -91,7 +91,7 @@ impl Admission {
     }
 
     /// Marks a packet that is about to join a queue of this length, or that just left one, if it is too long.
-    #[inline]
+    #[inline(always)]
     pub fn mark(&mut self, packet: &mut Packet, at: MarkAt, queue: Length) {
         let Some(marker) = &mut self.marker else { return };
         let marks = match marker {

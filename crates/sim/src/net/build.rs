@@ -61,6 +61,7 @@ impl Network {
             cards: Cards::new(),
             parked_until: Time::ZERO,
             arbiter: Arbiter::new(model),
+            lone_class: None,
             at_switches: at_switches(&model.switch.classes),
             memory: Memory::new(model),
             losses: IdVec::new(),
@@ -73,6 +74,7 @@ impl Network {
             tap: Recorder::new(model),
             exchange: None,
         };
+        net.lone_class = net.arbiter.only(false).filter(|_| matches!(net.memory, Memory::Apart));
         let may_be_plain = net.may_be_plain(model);
         for (number, port) in topology.ports().iter().enumerate() {
             let id = PortId::from_index(number);

@@ -2,7 +2,7 @@
 
 use super::credit_classes::CreditClasses;
 use super::queue::Queue;
-use super::slab::Slab;
+use super::slab::{Parcel, Slab};
 use crate::ids::{CreditsId, IdVec, PacketId};
 use crate::model::{CreditClass, Model, PortModel};
 use clearway_proto::port::{CreditLimiter, CreditRoom};
@@ -28,17 +28,15 @@ pub struct PortCredits {
     room: CreditRoom,
 }
 
-/// A port's answer to a credit that was handed to it.
+/// What a port does about a credit that was handed to it and that it did not send at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Offered {
-    /// It sends this credit at once, which may be another one.
-    Send(PacketId),
-    /// It wakes at this time, and keeps the credit.
+pub enum Kept {
+    /// It keeps the credit, and wakes at this time at the latest.
     WakeAt(Time),
-    /// It keeps the credit, and is asked when it must wake.
-    Keep,
     /// It keeps the credit, and wakes already.
-    Rest,
+    Sleep,
+    /// It keeps the credit, and is asked which one it may send.
+    Ask,
     /// It has no room for the credit.
     Full,
 }
@@ -68,39 +66,39 @@ impl Credits {
         &self.ports[at]
     }
 
-    /// Hands a credit to a port whose link is busy until `busy_until`.
+    /// Takes the tokens of a credit of `wire` bytes that comes to a port whose link is free, if no other one waits there
+    /// and the limit lets it pass. Where there are several classes of credits, it never does.
     #[inline]
-    pub fn offer(
+    pub fn passes(&mut self, at: CreditsId, wire: u32, now: Time) -> bool {
+        let port = &mut self.ports[at];
+        self.classes.is_none() && port.queue.packets() == 0 && port.limiter.take(wire, now)
+    }
+
+    /// Keeps a credit that did not pass at a port whose link is busy until `busy_until`, if there is room for it.
+    #[inline]
+    pub fn keep(
         &mut self,
         at: CreditsId,
         credit: PacketId,
         busy_until: Time,
         slab: &mut Slab,
         now: Time,
-    ) -> Offered {
-        let port = &mut self.ports[at];
-        let is_idle = busy_until <= now;
+    ) -> Kept {
         if let Some(classes) = &mut self.classes {
-            if !classes.push(at, credit, slab, now) {
-                return Offered::Full;
-            }
-            let next = if is_idle { classes.next(at, &mut port.limiter, slab, now) } else { None };
-            return next.map_or(Offered::Keep, Offered::Send);
+            return if classes.push(at, credit, slab, now) { Kept::Ask } else { Kept::Full };
         }
+        let port = &mut self.ports[at];
         let wire = slab[credit].packet.wire;
-        if is_idle && port.queue.packets() == 0 && port.limiter.take(wire, now) {
-            return Offered::Send(credit);
-        }
         if !port.has_room(wire) {
-            return Offered::Full;
+            return Kept::Full;
         }
         port.queue.push(slab, credit, now);
-        if !is_idle {
-            Offered::WakeAt(busy_until)
+        if busy_until > now {
+            Kept::WakeAt(busy_until)
         } else if port.queue.packets() == 1 {
-            Offered::WakeAt(port.limiter.ready_at(wire, now))
+            Kept::WakeAt(port.limiter.ready_at(wire, now))
         } else {
-            Offered::Rest
+            Kept::Sleep
         }
     }
 
@@ -121,7 +119,7 @@ impl Credits {
     pub fn next(&mut self, at: CreditsId, slab: &Slab, now: Time) -> Option<PacketId> {
         let port = &mut self.ports[at];
         match &mut self.classes {
-            None => port.next(slab, now),
+            None => port.next(slab, now).map(|(credit, _)| credit),
             Some(classes) => classes.next(at, &mut port.limiter, slab, now),
         }
     }
@@ -165,9 +163,21 @@ impl PortCredits {
 
     /// Takes the first credit, where there is one class of them, if the limit lets it pass.
     #[inline]
-    pub fn next(&mut self, slab: &Slab, now: Time) -> Option<PacketId> {
+    pub fn next<'a>(&mut self, slab: &'a Slab, now: Time) -> Option<(PacketId, &'a Parcel)> {
         let head = self.queue.head()?;
-        if self.limiter.take(slab[head].packet.wire, now) { self.queue.pop(slab, now) } else { None }
+        let parcel = &slab[head];
+        if !self.limiter.take(parcel.packet.wire, now) {
+            return None;
+        }
+        self.queue.pop_head(parcel, now);
+        Some((head, parcel))
+    }
+
+    /// As [`PortCredits::ready_at`], if [`PortCredits::next`] was called just before.
+    #[inline(always)]
+    pub fn ready_since(&self, slab: &Slab) -> Option<Time> {
+        let head = self.queue.head()?;
+        Some(self.limiter.ready_since(slab[head].packet.wire))
     }
 
     /// The time at which the limit lets the first credit pass, where there is one class of them; `None` if none waits.

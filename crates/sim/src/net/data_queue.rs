@@ -40,7 +40,7 @@ impl DataQueue {
     }
 
     /// Marks a packet that just left, if it leaves too long a queue behind.
-    #[inline]
+    #[inline(always)]
     pub fn mark_leaving(&mut self, packet: &mut Packet) {
         let length = self.length();
         self.admission.mark(packet, MarkAt::Dequeue, length);

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `networks.rs`, `exchange.rs` | the networks of all parts of a run that is divided among threads, and what they hand over |
 //! | `network.rs` | [`Network`] and the way of a packet through it: enter, arrive, wait, leave |
+//! | `limited.rs` | switches' ports with a limit for credits |
 //! | `special.rs`, `pause.rs`, `cnps.rs` | the slow path: failed links and random loss, pause frames, mechanisms and notifications |
 //! | `port.rs`, `link.rs` | a port and its link |
 //! | `plain.rs` | the queue of a plain port |
@@ -31,6 +32,7 @@ mod data_queue;
 mod exchange;
 mod fetch;
 mod flow_control;
+mod limited;
 mod link;
 mod looks;
 mod mechanisms;

@@ -3,7 +3,7 @@
 
 use super::books::{Books, ByReason, DropReason};
 use super::cards::{Card, Cards};
-use super::credits::{Credits, Offered};
+use super::credits::Credits;
 use super::data_queue::DataQueue;
 use super::exchange::Exchange;
 use super::link::Loss;
@@ -17,7 +17,7 @@ use super::scheduler::Arbiter;
 use super::slab::{Addition, Parcel, Slab};
 use super::unseen::Unseen;
 use crate::engine::{Agenda, EventKind};
-use crate::ids::{ClassId, CreditsId, FlowSlot, Id, IdVec, LossId, PacketId, PlainId, QueueId};
+use crate::ids::{ClassId, FlowSlot, Id, IdVec, LossId, PacketId, PlainId, QueueId};
 use crate::short_ways::tests_forbid;
 use crate::trace::Recorder;
 use clearway_proto::{Flags, Packet, Sees};
@@ -64,6 +64,8 @@ pub struct Network {
     pub parked_until: Time,
     /// The turns of classes of data that share a port.
     pub(super) arbiter: Arbiter,
+    /// The class of data at switches, if there is but one there, and queues share no memory.
+    pub(super) lone_class: Option<ClassId>,
     /// The class at switches of packets of each class.
     pub(super) at_switches: IdVec<ClassId, ClassId>,
     /// The memory of switches.
@@ -95,9 +97,8 @@ impl Network {
         self.agenda.now
     }
 
-    /// Puts a packet of a flow into the network: the one way in, for all that hosts and switches send. Answers the
-    /// packet, and the port to which the caller hands it.
-    #[inline]
+    /// Puts a packet of a flow into the network. Answers the packet, and the port to which the caller hands it.
+    #[inline(never)]
     pub fn enter(
         &mut self,
         packet: Packet,
@@ -106,11 +107,31 @@ impl Network {
         class: ClassId,
         way: Way,
     ) -> (PacketId, PortId) {
-        self.books.enter(&packet);
+        self.put_in(&packet, extra, flow, class, way)
+    }
+
+    /// Puts a packet of a flow into the network, and hands it to the port with which its path starts.
+    #[inline(never)]
+    pub fn emit(&mut self, packet: &Packet, extra: Addition<'_>, flow: FlowSlot, class: ClassId, way: Way) {
+        let (id, port) = self.put_in(packet, extra, flow, class, way);
+        self.send(port, id);
+    }
+
+    /// Puts a packet of a flow into the network: the one way in, for all that hosts and switches send.
+    #[inline(always)]
+    fn put_in(
+        &mut self,
+        packet: &Packet,
+        extra: Addition<'_>,
+        flow: FlowSlot,
+        class: ClassId,
+        way: Way,
+    ) -> (PacketId, PortId) {
+        self.books.enter(packet);
         let has_extra = packet.flags.has(Flags::EXTRA);
         let is_credit = packet.is_credit();
         let id = self.slab.insert(Parcel {
-            packet,
+            packet: *packet,
             flow,
             hop: way.first.next(),
             next: None,
@@ -256,20 +277,6 @@ impl Network {
         self.arm(port, free);
     }
 
-    /// Hands a credit to a port that has a limit for credits.
-    #[inline(never)]
-    pub(super) fn send_credit(&mut self, port: PortId, credits: CreditsId, id: PacketId) {
-        let now = self.now();
-        let busy_until = self.ports[port].busy_until;
-        match self.credits.offer(credits, id, busy_until, &mut self.slab, now) {
-            Offered::Send(credit) => self.transmit(port, credit),
-            Offered::WakeAt(at) => self.arm(port, at),
-            Offered::Keep => self.rearm(port),
-            Offered::Rest => {}
-            Offered::Full => self.drop_packet(port, id, DropReason::Credit),
-        }
-    }
-
     /// Puts a packet on the link, which is free.
     #[inline(always)]
     pub fn transmit(&mut self, port: PortId, id: PacketId) {
@@ -305,63 +312,6 @@ impl Network {
             out.wake_at = at;
             self.agenda.at_port(port, at, EventKind::Wake(port));
         }
-    }
-
-    /// A wake-up of a port came. Answers whether it is the one that counts.
-    #[inline]
-    pub fn wakes(&mut self, port: PortId) -> bool {
-        let out = &mut self.ports[port];
-        let counts = out.wake_at == self.agenda.now;
-        if counts {
-            out.wake_at = Time::MAX;
-        }
-        counts
-    }
-
-    /// A wake-up of a switch's port came. If it is the one that counts, the port sends what it can at once, and wakes
-    /// for the rest. Where credits and data have one class each and queues share no memory, that is one short way
-    /// through what [`Network::next`], [`Network::transmit`] and [`Network::rearm`] do.
-    #[inline(never)]
-    pub fn wake_switch_port(&mut self, port: PortId) {
-        if !self.wakes(port) {
-            return;
-        }
-        let (now, out) = (self.now(), &mut self.ports[port]);
-        // Without shared memory there is no flow control either.
-        let is_usual = out.is_free(now) && matches!(self.memory, Memory::Apart) && !tests_forbid();
-        let Some(class) = self.arbiter.only(false).filter(|_| is_usual) else {
-            return self.use_switch_port(port);
-        };
-        let Some(credits) = out.credits.and_then(|credits| self.credits.of_one_class(credits)) else {
-            return self.use_switch_port(port);
-        };
-        let id = match credits.next(&self.slab, now) {
-            Some(credit) => credit,
-            None if out.waiting > 0 => {
-                let queue = self.queues.nth_mut(out.queues, class.index());
-                let id = queue.queue.pop(&self.slab, now).expect("packets of the one class wait");
-                out.waiting -= 1;
-                queue.mark_leaving(&mut self.slab[id].packet);
-                id
-            }
-            None => return self.use_switch_port(port),
-        };
-        let ready = if out.waiting > 0 { Some(now) } else { credits.ready_at(&self.slab, now) };
-        self.put_on_link(port, id, now);
-        if let Some(ready) = ready {
-            self.arm(port, ready.max(self.ports[port].busy_until));
-        }
-    }
-
-    /// Lets a switch's port send what it can at once, and sees to it that it wakes for the rest.
-    #[inline(never)]
-    fn use_switch_port(&mut self, port: PortId) {
-        if self.ports[port].is_free(self.now())
-            && let Next::Send(id) = self.next(port)
-        {
-            self.transmit(port, id);
-        }
-        self.rearm(port);
     }
 
     /// Decides what a free port does next: a credit if the limit allows, else data by class.
@@ -438,9 +388,11 @@ impl Network {
     }
 
     /// Charges a packet that a flow made for its turn.
-    #[inline]
+    #[inline(always)]
     pub fn charge_pull(&mut self, port: PortId, class: ClassId, id: PacketId) {
-        self.arbiter.charge(port, true, class, self.slab[id].packet.wire);
+        if self.arbiter.has_turns() {
+            self.arbiter.charge(port, true, class, self.slab[id].packet.wire);
+        }
     }
 
     /// The queues of data by class, at a port that is not plain.

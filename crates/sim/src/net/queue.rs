@@ -104,15 +104,20 @@ impl Queue {
     #[inline(always)]
     pub fn pop(&mut self, slab: &Slab, now: Time) -> Option<PacketId> {
         let id = self.head?;
+        self.pop_head(&slab[id], now);
+        Some(id)
+    }
+
+    /// Takes the first packet, which is this one.
+    #[inline(always)]
+    pub fn pop_head(&mut self, parcel: &Parcel, now: Time) {
         self.account(now);
-        let parcel = &slab[id];
         self.head = parcel.next;
         if self.head.is_none() {
             self.tail = None;
         }
         self.packets -= 1;
         self.bytes -= parcel.packet.wire as u64;
-        Some(id)
     }
 
     /// Takes all packets.

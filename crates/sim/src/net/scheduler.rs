@@ -182,6 +182,12 @@ impl Arbiter {
         order.pick(self.turns.get_mut(port), has)
     }
 
+    /// Answers whether classes share turns at any port, so that what they send must be charged.
+    #[inline]
+    pub fn has_turns(&self) -> bool {
+        self.turns.len() > 0
+    }
+
     /// Charges a packet of `wire` bytes to its class.
     #[inline]
     pub fn charge(&mut self, port: PortId, is_host: bool, class: ClassId, wire: u32) {

@@ -136,25 +136,26 @@ impl Region {
     #[inline(never)]
     fn handle_no_arrival(&mut self, event: Event, net: &mut Network) {
         match event.kind() {
-            EventKind::Wake(port) => match net.ports[port].card {
-                None => net.wake_switch_port(port),
-                Some(_) => {
-                    if net.wakes(port) {
-                        self.hosts.use_port(port, net);
-                    }
+            EventKind::Wake(port) => {
+                if net.wake(port) {
+                    self.hosts.use_any_port(port, net);
                 }
-            },
+            }
+            other => self.handle_timer(other, net),
+        }
+    }
+
+    /// Handles an event at an end of a flow that is no arrival of a packet from a link.
+    #[inline(never)]
+    fn handle_timer(&mut self, kind: EventKind, net: &mut Network) {
+        match kind {
             EventKind::Handle(id) => self.hand_over(id, net),
             EventKind::SenderTimer(flow) => {
                 if self.hosts.sender_wakes(flow, net) {
                     self.drive_sender(flow, Input::Timer, net);
                 }
             }
-            EventKind::ReceiverTimer(flow) => {
-                if self.hosts.receiver_wakes(flow, net) {
-                    self.drive_receiver(flow, Input::Timer, net);
-                }
-            }
+            EventKind::ReceiverTimer(flow) => self.drive_receiver(flow, Input::Timer, net),
             other => self.handle_other(other, net),
         }
     }
