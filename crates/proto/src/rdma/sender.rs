@@ -59,12 +59,12 @@ pub struct Sender<L> {
     end_sent: bool,
     /// True once the receiver acknowledged the end of the flow.
     end_acked: bool,
-    /// The time at which the last packet left.
-    last_sent: Time,
-    /// The size of that packet on the wire, in bytes.
+    /// The size of the last packet on the wire, in bytes.
     last_wire: u32,
     /// The rate from which `pace_at` was computed.
     pace: Rate,
+    /// The time from the last packet to the next one that follows from both: few packets need the division.
+    gap: Span,
     /// The window of the law, as of the last event of which the law heard.
     window: u64,
     /// The time between two packets is rounded down to a multiple of this.
@@ -112,8 +112,8 @@ impl<L: RateLaw> Sender<L> {
             rtx_at: Time::MAX,
             end_sent: false,
             end_acked: false,
-            last_sent: Time::ZERO,
             last_wire: 0,
+            gap: Span::ZERO,
             pace_at: Time::ZERO,
             pace_timer: Time::MAX,
             rto_at: Time::MAX,
@@ -127,7 +127,7 @@ impl<L: RateLaw> Sender<L> {
     }
 
     /// Returns the next packet that may leave as soon as the pace allows it.
-    #[inline]
+    #[inline(always)]
     fn next_segment(&self) -> Option<Segment> {
         let payload_max = self.framing.payload_max as u64;
         let rtx_next = self.rtx_next.max(self.snd_una);
@@ -153,13 +153,14 @@ impl<L: RateLaw> Sender<L> {
         self.snd_una < self.snd_max || self.end_sent && !self.end_acked
     }
 
-    /// Returns the time from which on the pace allows the packet after the last one.
-    fn next_pace_at(&self) -> Time {
+    /// Sets the time from the last packet to the next one, after its size or the pace changed.
+    fn set_gap(&mut self) {
         let size = Bytes::new(self.last_wire as u64);
-        if self.pacing_grain == FINEST {
-            return self.last_sent + self.pace.time_to_send(size);
-        }
-        self.last_sent + self.pace.time_to_send_below(size, self.pacing_grain)
+        self.gap = if self.pacing_grain == FINEST {
+            self.pace.time_to_send(size)
+        } else {
+            self.pace.time_to_send_below(size, self.pacing_grain)
+        };
     }
 
     /// Takes over a new pace after an input, and sets the timer for a packet that waits for it.
@@ -168,7 +169,9 @@ impl<L: RateLaw> Sender<L> {
         let pace = self.law.rate();
         if L::REPACES && pace != self.pace {
             self.pace = pace;
-            self.pace_at = self.next_pace_at();
+            let last_sent = self.pace_at - self.gap;
+            self.set_gap();
+            self.pace_at = last_sent + self.gap;
         }
         self.wait_for_pace(now);
     }
@@ -308,6 +311,7 @@ impl<L: RateLaw> endpoint::Sender for Sender<L> {
         (self.pace_timer, self.rto_at.min(self.law.next_timeout()))
     }
 
+    #[inline(always)]
     fn poll_transmit(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
         let segment = self.next_segment().filter(|_| self.pace_at <= cx.now)?;
         let end = segment.start + segment.len as u64;
@@ -334,13 +338,17 @@ impl<L: RateLaw> endpoint::Sender for Sender<L> {
             cx.stats.rare_mut().retransmits += 1;
         }
         self.law.on_sent(packet.wire, cx.now);
-        (self.last_sent, self.last_wire) = (cx.now, packet.wire);
         let pace = self.law.rate();
+        let is_same = (pace, packet.wire) == (self.pace, self.last_wire);
         if pace != self.pace {
             self.pace = pace;
             self.window = self.law.window();
         }
-        self.pace_at = self.next_pace_at();
+        if !is_same {
+            self.last_wire = packet.wire;
+            self.set_gap();
+        }
+        self.pace_at = cx.now + self.gap;
         self.wait_for_pace(cx.now);
         if self.rto_at == Time::MAX {
             self.arm_rto(cx.now);

@@ -2,13 +2,12 @@
 
 use super::ends::{End, Receiving, Sending};
 use crate::engine::EventKind;
-use crate::ids::{ClassId, FlowSlot, PacketId};
+use crate::ids::{FlowSlot, PacketId};
 use crate::net::{Addition, Network, Paths};
 use clearway_proto::{
     AnyShim, Cx, Endpoint, Extra, Flags, Gauges, Packet, Receiver, ReceiverVisitor, Receivers, Sender,
     SenderVisitor, Senders, Shim,
 };
-use clearway_topology::PortId;
 use clearway_units::{Rate, Time};
 
 /// An input of an end.
@@ -82,22 +81,21 @@ impl Drive<'_> {
     fn common<E: Endpoint>(self, endpoint: &mut E, next_turn: impl Fn(&E) -> (Time, Time)) -> Standing {
         let Drive { net, end, flow, input, timer, parked, mut shim } = self;
         let now = net.now();
-        let mut cx = Cx { now, rng: &mut end.rng, stats: &mut end.stats };
         let mut came = None;
         match input {
             Input::Packet(packet, id) => {
                 end.in_network -= 1;
                 came = Some(id).filter(|_| packet.flags.has(Flags::EXTRA));
                 let extra = came.map_or(&Extra::None, |id| net.slab.extra(id));
-                endpoint.handle_packet(packet, extra, &mut cx);
+                endpoint.handle_packet(packet, extra, &mut end.context(now));
             }
-            Input::Timer if endpoint.next_timeout() <= now => endpoint.handle_timeout(&mut cx),
+            Input::Timer if endpoint.next_timeout() <= now => endpoint.handle_timeout(&mut end.context(now)),
             _ => {}
         }
         let mut made = Extra::None;
         loop {
             let extra = came.map_or(&mut made, |id| net.slab.extra_mut(id));
-            let Some(mut packet) = endpoint.poll_control(extra, &mut cx) else { break };
+            let Some(mut packet) = endpoint.poll_control(extra, &mut end.context(now)) else { break };
             if let Some(shim) = &mut shim {
                 match shim.handle_outgoing(flow.to_bits(), packet, extra, now) {
                     Some(passed) => packet = passed,
@@ -108,9 +106,7 @@ impl Drive<'_> {
             if packet.flags.has(Flags::EXTRA) {
                 came = None;
             }
-            let way = Paths::choose(end.route, cx.rng);
-            end.in_network += 1;
-            net.emit(&packet, extra, flow, end.classes.of(packet.kind()), way);
+            end.send(&packet, extra, flow, net);
         }
         let (turn, other) = next_turn(endpoint);
         match parked {
@@ -133,9 +129,25 @@ impl Drive<'_> {
     }
 }
 
+impl End {
+    /// What the end's protocol is given with an input at `now`.
+    #[inline(always)]
+    pub(super) fn context(&mut self, now: Time) -> Cx<'_> {
+        Cx { now, rng: &mut self.rng, stats: &mut self.stats }
+    }
+
+    /// Sends a packet of the end that is not data.
+    #[inline(never)]
+    fn send(&mut self, packet: &Packet, extra: Addition<'_>, flow: FlowSlot, net: &mut Network) {
+        let way = Paths::choose(self.route, &mut self.rng);
+        self.in_network += 1;
+        net.put_in(packet, extra, flow, self.classes.of(packet.kind()), way);
+    }
+}
+
 /// Sees to it that an end is woken at its `deadline` or earlier.
 #[inline]
-fn arm_timer(net: &mut Network, end: &mut End, deadline: Time, kind: EventKind) {
+pub(super) fn arm_timer(net: &mut Network, end: &mut End, deadline: Time, kind: EventKind) {
     if let Some(at) = end.timer.arm(deadline, net.now()) {
         wake_at(net, end, at, kind);
     }
@@ -160,7 +172,7 @@ fn wake_in_order(net: &mut Network, end: &End, at: Time, kind: EventKind) {
 
 /// Notes whether an end needs nothing more. Answers whether that is new.
 #[inline]
-fn note_finished(net: &mut Network, end: &mut End, finished: bool) -> bool {
+pub(super) fn note_finished(net: &mut Network, end: &mut End, finished: bool) -> bool {
     let has_finished = finished && !end.finished;
     end.finished = finished;
     if has_finished {
@@ -175,7 +187,7 @@ impl SenderVisitor for Drive<'_> {
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn visit<S: Sender>(self, sender: &mut S) -> Standing {
         let mut total = 0;
-        let mut cx = Cx { now: self.net.now(), rng: &mut self.end.rng, stats: &mut self.end.stats };
+        let mut cx = self.end.context(self.net.now());
         match self.input {
             Input::Write { bytes, close } => {
                 sender.write(bytes, &mut cx);
@@ -210,54 +222,6 @@ impl ReceiverVisitor for Drive<'_> {
     }
 }
 
-/// The answer of a sending end whose turn it was.
-pub struct Pulled {
-    /// The packet, and the port with which its path starts; `None` if the end had none after all.
-    pub packet: Option<(PacketId, PortId)>,
-    /// The end has more to send.
-    pub more: bool,
-    /// The end has more to send from this time on, before the packet has left, and is not woken for it.
-    pub parks_until: Option<Time>,
-    /// The end needs nothing more since this packet.
-    pub has_finished: bool,
-}
-
-/// Asks a sending end for a packet of data. The copies stand as those of [`Drive`].
-struct Pull<'a> {
-    net: &'a mut Network,
-    end: &'a mut End,
-    flow: FlowSlot,
-    class: ClassId,
-    is_unscheduled: bool,
-}
-
-impl SenderVisitor for Pull<'_> {
-    type Output = Pulled;
-    #[cfg_attr(target_family = "wasm", inline(never))]
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    fn visit<S: Sender>(self, sender: &mut S) -> Pulled {
-        let Pull { net, end, flow, class, is_unscheduled } = self;
-        let mut cx = Cx { now: net.now(), rng: &mut end.rng, stats: &mut end.stats };
-        let packet =
-            if is_unscheduled { sender.poll_unscheduled(&mut cx) } else { sender.poll_transmit(&mut cx) };
-        let Some(packet) = packet else {
-            return Pulled { packet: None, more: false, parks_until: None, has_finished: false };
-        };
-        let way = Paths::choose(end.route, cx.rng);
-        end.in_network += 1;
-        let wire = packet.wire;
-        let entered = net.enter(packet, Addition::New(&Extra::None), flow, class, way);
-        let (turn, other) = sender.next_turn();
-        let parks = turn != Time::MAX && !is_unscheduled && end.may_park(turn, other, entered.1, wire, net);
-        if !parks {
-            arm_timer(net, end, turn.min(other), EventKind::SenderTimer(flow));
-        }
-        let has_finished = note_finished(net, end, sender.is_finished());
-        let more = if is_unscheduled { sender.wants_unscheduled() } else { sender.wants_transmit(net.now()) };
-        Pulled { packet: Some(entered), more, parks_until: parks.then_some(turn), has_finished }
-    }
-}
-
 impl Sending {
     /// Drives the end.
     #[inline]
@@ -280,24 +244,6 @@ impl Sending {
         };
         let standing = protocols.visit(self.sender, drive);
         Standing { has_message: self.messages.has_done(standing.bytes), ..standing }
-    }
-
-    /// Asks the end for a packet of a class of data, and notes whether it still waits for its turn there.
-    #[inline]
-    pub fn pull(
-        &mut self,
-        protocols: &mut Senders,
-        slot: FlowSlot,
-        class: ClassId,
-        net: &mut Network,
-    ) -> Pulled {
-        let is_unscheduled = class != self.end.classes.data;
-        let pull = Pull { net, end: &mut self.end, flow: slot, class, is_unscheduled };
-        let pulled = protocols.visit(self.sender, pull);
-        let end = &mut self.end;
-        let is_in_turn = pulled.more || pulled.parks_until.is_some();
-        *(if is_unscheduled { &mut end.unscheduled_in_turn } else { &mut end.in_turn }) = is_in_turn;
-        pulled
     }
 
     /// The values that a sampled series shows of the end.
@@ -344,9 +290,7 @@ impl Receiving {
 
     /// Sends a packet of the end that its shim held back.
     pub fn release(&mut self, slot: FlowSlot, packet: Packet, extra: &Extra, net: &mut Network) {
-        let way = Paths::choose(self.end.route, &mut self.end.rng);
-        self.end.in_network += 1;
-        net.emit(&packet, Addition::New(extra), slot, self.end.classes.of(packet.kind()), way);
+        self.end.send(&packet, Addition::New(extra), slot, net);
     }
 
     /// The values that a sampled series shows of the end.
@@ -388,7 +332,7 @@ impl ReceiverVisitor for ReadGauges {
 mod tests {
     use super::super::ends::Classes;
     use super::*;
-    use crate::ids::{HostId, Id};
+    use crate::ids::{ClassId, HostId, Id};
     use crate::net::Route;
     use crate::ports::network_for;
     use clearway_proto::{AnyTransport, Entity, Rng};

@@ -4,7 +4,7 @@ use super::drive::{Input, Standing};
 use super::ends::{Ends, Receiving, Sending};
 use super::shims::Shims;
 use crate::engine::{AHEAD, EventKind, exceeds_cache, prefetch_lines};
-use crate::ids::{ClassId, FlowSlot, HostId, IdVec, PacketId, ShimId};
+use crate::ids::{CardId, ClassId, FlowSlot, HostId, IdVec, PacketId, ShimId};
 use crate::model::{Delay, Model};
 use crate::net::{Network, Next};
 use clearway_proto::{Entity, Rng, Shim};
@@ -107,63 +107,72 @@ impl Hosts {
 
     /// Lets a host's port send what it can at once, and sees to it that it wakes for the rest.
     pub fn use_port(&mut self, port: PortId, net: &mut Network) {
-        let alone = net.asks_flows_alone(port);
-        let asked = match alone {
-            None if net.ports[port].is_free(net.now()) => match net.next(port) {
-                Next::Pull(class) => Some(class),
-                Next::Send(id) => {
-                    net.transmit(port, id);
-                    None
+        let Some(card) = net.card_alone(port) else { return self.use_port_in_turn(port, net) };
+        if let Some((class, slot)) = net.turn_alone(card)
+            && !self.pull_from(slot, port, card, class, net)
+        {
+            self.pull(port, card, class, net);
+        }
+        net.rearm_for_flows(port, card);
+    }
+
+    /// As [`Hosts::use_port`], where other packets than those of flows may wait, or the port may not be used.
+    #[inline(never)]
+    fn use_port_in_turn(&mut self, port: PortId, net: &mut Network) {
+        if net.ports[port].is_free(net.now()) {
+            match net.next(port) {
+                Next::Pull(class) => {
+                    let card = net.ports[port].card.expect("a port that has flows has a card");
+                    self.pull(port, card, class, net);
                 }
-                Next::Rest => None,
-            },
-            known => known,
-        };
-        if let Some(class) = asked {
-            let now = net.now();
-            net.card(port).settle_before(now);
-            self.pull(port, class, net);
+                Next::Send(id) => net.transmit(port, id),
+                Next::Rest => {}
+            }
         }
-        match alone {
-            Some(_) => net.rearm_for_flows(port),
-            None => net.rearm(port),
-        }
+        net.rearm(port);
     }
 
     /// Asks the flows of a class in turn for a packet, until one has it.
     #[inline(always)]
-    fn pull(&mut self, port: PortId, class: ClassId, net: &mut Network) {
-        while let Some(slot) = net.card(port).pop(class) {
-            if self.pull_from(slot, port, class, net) {
+    fn pull(&mut self, port: PortId, card: CardId, class: ClassId, net: &mut Network) {
+        while let Some(slot) = net.cards[card].pop(class) {
+            if self.pull_from(slot, port, card, class, net) {
                 return;
             }
         }
     }
 
-    /// Asks a flow, whose turn it is, for a packet. Answers whether the port sends one.
-    #[inline(always)]
-    fn pull_from(&mut self, slot: FlowSlot, port: PortId, class: ClassId, net: &mut Network) -> bool {
+    /// Asks a flow, whose turn it is, for a packet. Answers whether the port sends one. Not inlined, since it holds the code
+    /// of all transports.
+    #[inline(never)]
+    fn pull_from(
+        &mut self,
+        slot: FlowSlot,
+        port: PortId,
+        card: CardId,
+        class: ClassId,
+        net: &mut Network,
+    ) -> bool {
         let (sending, protocols) =
             self.senders.with_protocols(slot).expect("a flow leaves the round robin before it ends");
         debug_assert_eq!(sending.end.host.node(), net.ports[port].owner, "a flow in another host's turn");
-        let pulled = sending.pull(protocols, slot, class, net);
+        let Some(pulled) = sending.pull(protocols, slot, class, net) else { return false };
         if pulled.more {
-            net.card(port).push(class, slot);
+            net.cards[card].push(class, slot);
         } else if let Some(at) = pulled.parks_until {
-            net.card(port).park(class, slot, at);
+            net.cards[card].park(class, slot, at);
             net.parked_until = net.parked_until.max(at);
         }
-        let Some((id, first)) = pulled.packet else { return false };
         if pulled.has_finished {
             self.finished.push(slot);
         }
-        if first != port {
+        if pulled.port != port {
             // The path starts at another port of a host that has several.
-            net.send(first, id);
+            net.send_aside(pulled.port, pulled.id);
             return false;
         }
-        net.charge_pull(port, class, id);
-        net.transmit(port, id);
+        net.charge_pull(port, class, pulled.wire);
+        net.transmit(port, pulled.id);
         true
     }
 
@@ -196,12 +205,11 @@ impl Hosts {
         let now = net.now();
         let card = net.card(port);
         card.settle_before(now);
-        if card.has_any() || net.asks_flows_alone(port).is_none() {
-            self.wait_for_turn(port, class, slot, net);
-        } else if self.pull_from(slot, port, class, net) {
-            net.rearm_for_flows(port);
-        } else {
-            self.use_port(port, net);
+        let has_any = card.has_any();
+        match net.card_alone(port).filter(|_| !has_any) {
+            None => self.wait_for_turn(port, class, slot, net),
+            Some(card) if self.pull_from(slot, port, card, class, net) => net.rearm_for_flows(port, card),
+            Some(_) => self.use_port(port, net),
         }
     }
 

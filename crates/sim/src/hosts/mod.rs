@@ -5,6 +5,7 @@
 //! | `ends.rs`, `messages.rs` | the two ends of flows, and the messages that each waits for |
 //! | `glance.rs` | a flow as a sample or a viewer sees it |
 //! | `drive.rs` | one end through one input: what it sends enters the network, its timer is set |
+//! | `pull.rs` | the turn of a sending end: it is asked for a packet of data |
 //! | `parking.rs` | flows that their port's wake-up serves, instead of one of their own |
 //! | `shims.rs` | shims between receivers and network cards |
 //! | `driver.rs` | [`Hosts`], which owns all of these: packets that arrive, turns to send, timers |
@@ -15,6 +16,7 @@ mod ends;
 mod glance;
 mod messages;
 mod parking;
+mod pull;
 mod shims;
 
 pub use drive::Input;

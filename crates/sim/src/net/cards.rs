@@ -85,6 +85,18 @@ impl Card {
         Some(flow)
     }
 
+    /// Takes the flow that was parked, if its pace ended before `time` and no other flow waits: the same flow as if it had
+    /// joined the round robin first.
+    #[inline]
+    pub fn pop_parked(&mut self, time: Time) -> Option<(ClassId, FlowSlot)> {
+        if self.waiting != 1 {
+            return None;
+        }
+        let parked = self.parked.take_if(|parked| parked.at < time)?;
+        self.waiting = 0;
+        Some((parked.class, parked.flow))
+    }
+
     /// Takes a flow that ended out of the round robin.
     pub fn leave(&mut self, class: ClassId, flow: FlowSlot) {
         if self.parked.is_some_and(|parked| (parked.class, parked.flow) == (class, flow)) {
@@ -141,6 +153,20 @@ mod tests {
         card.settle_through(at);
         card.push(class, last);
         assert_eq!(std::array::from_fn(|_| card.pop(class)), [Some(first), Some(parked), Some(last)]);
+        assert!(!card.has_any() && card.parked().is_none());
+    }
+
+    #[test]
+    fn a_parked_flow_is_taken_directly_if_its_pace_has_ended_and_no_other_flow_waits() {
+        let (mut card, class, [parked, other]) =
+            (Card::new(1), ClassId::FIRST, [3, 4].map(FlowSlot::from_index));
+        let at = Time::from_ps;
+        card.park(class, parked, at(5));
+        assert_eq!(card.pop_parked(at(5)), None, "its pace has not ended");
+        card.push(class, other);
+        assert_eq!(card.pop_parked(at(6)), None, "the other one goes first");
+        assert_eq!(card.pop(class), Some(other));
+        assert_eq!(card.pop_parked(at(6)), Some((class, parked)));
         assert!(!card.has_any() && card.parked().is_none());
     }
 

@@ -55,8 +55,7 @@ impl Network {
         debug_assert!(way.hops > 0, "a switch lies between the two hosts");
         let packet = Packet::control(Header::Cnp, self.cnp_wire, self.now());
         self.unseen.count(flow, 1);
-        let (id, out) = self.enter(packet, Addition::New(&Extra::None), flow, class, way);
-        self.send(out, id);
+        self.put_in(&packet, Addition::New(&Extra::None), flow, class, way);
         true
     }
 }

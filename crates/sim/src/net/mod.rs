@@ -8,9 +8,10 @@
 //! |---|---|
 //! | `networks.rs`, `exchange.rs` | the networks of all parts of a run that is divided among threads, and what they hand over |
 //! | `network.rs` | [`Network`] and the way of a packet through it: enter, arrive, wait, leave |
-//! | `limited.rs` | switches' ports with a limit for credits |
+//! | `limited.rs` | ports with a limit for credits |
 //! | `special.rs`, `pause.rs`, `cnps.rs` | the slow path: failed links and random loss, pause frames, mechanisms and notifications |
 //! | `port.rs`, `link.rs` | a port and its link |
+//! | `host_ports.rs` | what ports of hosts do besides: they ask the flows of their cards |
 //! | `plain.rs` | the queue of a plain port |
 //! | `data_queue.rs`, `admission.rs`, `credits.rs`, `credit_classes.rs`, `cards.rs`, `scheduler.rs` | the queues of other ports, and the turns among them |
 //! | `looks.rs`, `shown.rs` | what metrics read of ports; packets as a viewer sees them |
@@ -32,6 +33,7 @@ mod data_queue;
 mod exchange;
 mod fetch;
 mod flow_control;
+mod host_ports;
 mod limited;
 mod link;
 mod looks;

@@ -18,7 +18,6 @@ use super::slab::{Addition, Parcel, Slab};
 use super::unseen::Unseen;
 use crate::engine::{Agenda, EventKind};
 use crate::ids::{ClassId, FlowSlot, Id, IdVec, LossId, PacketId, PlainId, QueueId};
-use crate::short_ways::tests_forbid;
 use crate::trace::Recorder;
 use clearway_proto::{Flags, Packet, Sees};
 use clearway_topology::PortId;
@@ -97,29 +96,10 @@ impl Network {
         self.agenda.now
     }
 
-    /// Puts a packet of a flow into the network. Answers the packet, and the port to which the caller hands it.
-    #[inline(never)]
-    pub fn enter(
-        &mut self,
-        packet: Packet,
-        extra: Addition<'_>,
-        flow: FlowSlot,
-        class: ClassId,
-        way: Way,
-    ) -> (PacketId, PortId) {
-        self.put_in(&packet, extra, flow, class, way)
-    }
-
-    /// Puts a packet of a flow into the network, and hands it to the port with which its path starts.
-    #[inline(never)]
-    pub fn emit(&mut self, packet: &Packet, extra: Addition<'_>, flow: FlowSlot, class: ClassId, way: Way) {
-        let (id, port) = self.put_in(packet, extra, flow, class, way);
-        self.send(port, id);
-    }
-
-    /// Puts a packet of a flow into the network: the one way in, for all that hosts and switches send.
+    /// Puts a packet of a flow into the network: the one way in, for all that hosts and switches send. Answers the
+    /// packet, and the port to which the caller hands it.
     #[inline(always)]
-    fn put_in(
+    pub fn enter(
         &mut self,
         packet: &Packet,
         extra: Addition<'_>,
@@ -143,6 +123,13 @@ impl Network {
             self.slab.set_extra(id, extra);
         }
         (id, self.paths.port(way.first))
+    }
+
+    /// Puts a packet of a flow into the network, as [`Network::enter`], and hands it to the first port of its way.
+    #[inline(always)]
+    pub fn put_in(&mut self, packet: &Packet, extra: Addition<'_>, flow: FlowSlot, class: ClassId, way: Way) {
+        let (id, port) = self.enter(packet, extra, flow, class, way);
+        self.send(port, id);
     }
 
     /// Takes a packet out that reached its host.
@@ -173,7 +160,7 @@ impl Network {
     }
 
     /// A packet reached the end of its link: at a switch it moves on; at its host the answer is true.
-    #[inline]
+    #[inline(always)]
     pub fn arrive(&mut self, id: PacketId) -> bool {
         let parcel = &mut self.slab[id];
         if parcel.hops_left == 0 {
@@ -186,21 +173,30 @@ impl Network {
         false
     }
 
-    /// Hands a packet to an output port.
+    /// Hands a packet to an output port. One that nothing holds back goes on the link here; the others leave this way.
     #[inline(always)]
-    pub fn send(&mut self, port: PortId, id: PacketId) {
-        let out = &self.ports[port];
+    fn send(&mut self, port: PortId, id: PacketId) {
+        let (now, out) = (self.now(), &self.ports[port]);
         if let Some(plain) = out.plain {
-            if out.busy_until <= self.now() {
-                self.transmit(port, id);
-            } else {
-                self.wait_plainly(port, plain, id);
+            if out.busy_until > now {
+                return self.wait_plainly(port, plain, id);
             }
-        } else if out.special_arrivals == Sees::Nothing {
-            self.send_in_turn(port, id);
-        } else {
-            self.send_past_look(port, id);
+        } else if out.special_arrivals != Sees::Nothing {
+            return self.send_past_look(port, id);
+        } else if let Some(credits) = out.credits
+            && self.slab[id].packet.is_credit()
+        {
+            return self.send_credit(port, credits, id);
+        } else if !out.sends_at_once(now) {
+            return self.enqueue(port, id);
         }
+        self.transmit(port, id);
+    }
+
+    /// As [`Network::send`], for those who do so seldom.
+    #[inline(never)]
+    pub fn send_aside(&mut self, port: PortId, id: PacketId) {
+        self.send(port, id);
     }
 
     /// Hands a packet to a port that is not plain, which looks at it first if it is one of those that it looks at.
@@ -214,27 +210,11 @@ impl Network {
             let mechanism = out.special.mechanism.expect("a mechanism sees packets");
             self.meet_mechanism(port, mechanism, id);
         }
-        self.send_in_turn(port, id);
-    }
-
-    /// Hands a packet to a port that is not plain: credits and data are told apart before anything else is done.
-    #[inline(always)]
-    fn send_in_turn(&mut self, port: PortId, id: PacketId) {
         match self.ports[port].credits {
             Some(credits) if self.slab[id].packet.is_credit() => self.send_credit(port, credits, id),
-            _ => self.send_data(port, id),
+            _ if self.ports[port].sends_at_once(self.now()) => self.transmit(port, id),
+            _ => self.enqueue(port, id),
         }
-    }
-
-    /// Hands a packet to a port that is not plain, among packets that no limit holds back.
-    #[inline(never)]
-    fn send_data(&mut self, port: PortId, id: PacketId) {
-        let (now, out) = (self.now(), &self.ports[port]);
-        // A wake-up due now is for a credit that may leave: it goes first, though this packet came just before.
-        if out.busy_until <= now && out.waiting == 0 && out.wake_at != now {
-            return self.transmit(port, id);
-        }
-        self.enqueue(port, id);
     }
 
     /// Hands a packet to a plain port that is busy: it leaves when all that came before it has left.
@@ -373,46 +353,9 @@ impl Network {
         Next::Send(id)
     }
 
-    /// The class of the flows that a host's port may ask for packets, if that is all that it may do now: it is free,
-    /// nothing waits there but flows, if any do, and all flows are in that class.
-    #[inline]
-    pub fn asks_flows_alone(&self, port: PortId) -> Option<ClassId> {
-        let out = &self.ports[port];
-        let is_alone = out.is_free(self.now())
-            && out.control.is_empty()
-            && out.waiting == 0
-            && out.credits.is_none_or(|credits| self.credits.has_none(credits))
-            && out.card.is_some()
-            && !tests_forbid();
-        self.arbiter.only(true).filter(|_| is_alone)
-    }
-
-    /// Charges a packet that a flow made for its turn.
-    #[inline(always)]
-    pub fn charge_pull(&mut self, port: PortId, class: ClassId, id: PacketId) {
-        if self.arbiter.has_turns() {
-            self.arbiter.charge(port, true, class, self.slab[id].packet.wire);
-        }
-    }
-
     /// The queues of data by class, at a port that is not plain.
     pub(super) fn data_queues(&self, port: PortId) -> &[DataQueue] {
         self.queues.range(self.ports[port].queues, self.arbiter.classes())
-    }
-
-    /// The network card behind a host's port.
-    #[inline(always)]
-    pub fn card(&mut self, port: PortId) -> &mut Card {
-        &mut self.cards[self.ports[port].card.expect("a host's port has a card")]
-    }
-
-    /// As [`Network::rearm`] at a host's port where nothing waits but flows, if any do.
-    #[inline]
-    pub fn rearm_for_flows(&mut self, port: PortId) {
-        let out = &self.ports[port];
-        if out.card.is_some_and(|card| self.cards[card].has_any()) {
-            self.arm(port, out.busy_until.max(self.now()));
-        }
     }
 
     /// Schedules a port's next wake-up after it did something, if anything waits.

@@ -205,6 +205,13 @@ impl Port {
         self.up && self.busy_until <= now
     }
 
+    /// Answers whether a packet of data that arrives at a port that is not plain, and not special, leaves at once. A
+    /// wake-up due now is for a credit that may leave, or for a flow: it goes first, though this packet came just before.
+    #[inline(always)]
+    pub fn sends_at_once(&self, now: Time) -> bool {
+        self.busy_until <= now && self.waiting == 0 && self.wake_at != now
+    }
+
     /// Answers whether every packet that arrives must take the slow path: the link is down, flow control wants something,
     /// or a trace covers the port.
     #[inline]

@@ -96,8 +96,8 @@ impl Order {
 
     /// The class that may send next, among those for which `has` answers that a packet waits.
     pub fn pick(&self, turns: Option<&mut Turns>, has: impl Fn(ClassId) -> bool) -> Option<ClassId> {
-        if let Some(classes) = &self.strict {
-            return classes.iter().copied().find(|&class| has(class));
+        if !self.has_turns() {
+            return self.first(has);
         }
         let group = self.groups.iter().find(|group| group.iter().any(|&(class, _)| has(class)))?;
         if let [(class, _)] = group[..] {
@@ -123,6 +123,12 @@ impl Order {
         }
     }
 
+    /// The class of the highest priority for which `has` answers that a packet waits, where no two have the same.
+    #[inline(always)]
+    fn first(&self, has: impl Fn(ClassId) -> bool) -> Option<ClassId> {
+        self.strict.as_ref()?.iter().copied().find(|&class| has(class))
+    }
+
     /// Charges a packet of `wire` bytes to its class.
     #[inline]
     pub fn charge(&self, turns: Option<&mut Turns>, class: ClassId, wire: u32) {
@@ -132,6 +138,7 @@ impl Order {
     }
 
     /// Answers whether classes share turns, so that each port needs the state of its own.
+    #[inline]
     fn has_turns(&self) -> bool {
         self.strict.is_none()
     }
@@ -176,23 +183,31 @@ impl Arbiter {
         self.order(is_host).only()
     }
 
+    /// Answers whether classes share turns at ports.
+    #[inline]
+    pub fn has_turns(&self, is_host: bool) -> bool {
+        self.order(is_host).has_turns()
+    }
+
+    /// As [`Arbiter::pick`], where classes share no turns.
+    #[inline(always)]
+    pub fn first(&self, is_host: bool, has: impl Fn(ClassId) -> bool) -> Option<ClassId> {
+        self.order(is_host).first(has)
+    }
+
     /// The class that may send next at a port, among those for which `has` answers that a packet waits.
     pub fn pick(&mut self, port: PortId, is_host: bool, has: impl Fn(ClassId) -> bool) -> Option<ClassId> {
         let order = if is_host { &self.at_hosts } else { &self.at_switches };
         order.pick(self.turns.get_mut(port), has)
     }
 
-    /// Answers whether classes share turns at any port, so that what they send must be charged.
-    #[inline]
-    pub fn has_turns(&self) -> bool {
-        self.turns.len() > 0
-    }
-
     /// Charges a packet of `wire` bytes to its class.
     #[inline]
     pub fn charge(&mut self, port: PortId, is_host: bool, class: ClassId, wire: u32) {
         let order = if is_host { &self.at_hosts } else { &self.at_switches };
-        order.charge(self.turns.get_mut(port), class, wire);
+        if order.has_turns() {
+            order.charge(self.turns.get_mut(port), class, wire);
+        }
     }
 }
 

@@ -119,12 +119,23 @@ impl Slab {
         self.parcels.size()
     }
 
-    /// Keeps the addition of a packet that is flagged [`Flags::EXTRA`].
+    /// Keeps the addition of a packet that is flagged [`Flags::EXTRA`]: most are in their place, or are lists of telemetry
+    /// that begin there anew.
+    #[inline(always)]
     pub fn set_extra(&mut self, id: PacketId, from: Addition<'_>) {
+        match (from, self.extras.get_mut(id)) {
+            (Addition::Of(other), _) if other == id => {}
+            (Addition::New(extra @ Extra::None), Some(Place(list @ Extra::Hops(_)))) => list.take_over(extra),
+            (from, _) => self.bring_extra(id, from),
+        }
+    }
+
+    /// Brings the addition of a packet to its place.
+    #[inline(never)]
+    fn bring_extra(&mut self, id: PacketId, from: Addition<'_>) {
         self.extras.cover(id, Place(Extra::None));
         match from {
             Addition::New(extra) => self.extras[id].0.take_over(extra),
-            Addition::Of(other) if other == id => {}
             Addition::Of(other) => self.extras[id] = self.extras[other].clone(),
         }
     }

@@ -5,7 +5,7 @@ use super::memory::Memory;
 use super::network::Network;
 use super::port::{ControlWork, Port, Special};
 use crate::ids::PacketId;
-use clearway_proto::PortState;
+use clearway_proto::{PortState, Sees};
 use clearway_topology::PortId;
 use clearway_units::Time;
 
@@ -41,11 +41,7 @@ impl Network {
         let (out, parcel) = (&self.ports[port], &self.slab[id]);
         if let Some(credits) = out.credits.filter(|_| parcel.packet.is_credit()) {
             self.send_credit(port, credits, id);
-        } else if out.busy_until <= now
-            && out.waiting == 0
-            && out.wake_at != now
-            && !out.paused.has(parcel.class_at(out.card.is_some()))
-        {
+        } else if out.sends_at_once(now) && !out.paused.has(parcel.class_at(out.card.is_some())) {
             self.transmit(port, id);
         } else {
             self.enqueue(port, id);
@@ -58,8 +54,9 @@ impl Network {
     pub(super) fn launch_specially(&mut self, port: PortId, arrival: Time, id: PacketId) {
         let out = &self.ports[port];
         let Special { mechanism, sees_departures, loss, is_traced, leads_to, .. } = out.special;
+        // Where not all packets come here, those come that the mechanism sees.
         if let Some(mechanism) = mechanism
-            && sees_departures.has(&self.slab[id].packet)
+            && (out.special_departures != Sees::All || sees_departures.has(&self.slab[id].packet))
         {
             let state = self.port_state(out);
             let (parcel, extra) = self.slab.get_both(id);

@@ -337,6 +337,20 @@ fn a_new_rate_moves_the_waiting_packet_only_under_a_law_that_asks_for_it() {
 }
 
 #[test]
+fn the_gap_behind_a_packet_follows_its_own_size_and_the_rate_at_which_it_left() {
+    // Two full packets, one of 100 bytes behind which the application writes another full one, and a new rate.
+    let mut bench: Bench = Bench::with(&config(Recovery::GoBackN), 2 * S + 100, 10 * S);
+    let mut left: Vec<Time> = bench.packets().iter().map(|packet| packet.sent).collect();
+    bench.input(|sender, cx| sender.write(S, cx));
+    left.extend(bench.packets().iter().map(|packet| packet.sent));
+    bench.sender.law.rate = Rate::gbps(4);
+    bench.input(|sender, cx| sender.write(2 * S, cx));
+    left.extend(bench.packets().iter().map(|packet| packet.sent));
+    let gaps: Vec<Span> = left.windows(2).map(|two| two[1] - two[0]).collect();
+    assert_eq!(gaps, [GAP, GAP, Span::from_ns(148), GAP, GAP * 2]);
+}
+
+#[test]
 fn at_most_a_window_is_in_flight_but_always_one_packet_may_be() {
     let mut bench = Bench::<false>::with(&config(Recovery::GoBackN), 10 * S, 2 * S + 1);
     assert_eq!(bench.sends(), [0, 1, 2], "a packet may begin within the window and end beyond it");
