@@ -108,7 +108,8 @@ impl PfcMemory {
 
     /// Returns the bytes of the shared memory that `ingress` may hold.
     fn threshold(&self, ingress: &Ingress) -> u64 {
-        (self.free() as f64 * ingress.alpha) as u64
+        // Through signed numbers, which take one instruction each way; those of the whole range of 64 bits take several.
+        (self.free() as i64 as f64 * ingress.alpha) as i64 as u64
     }
 
     /// Returns the bytes of the shared memory that `ingress` holds.

@@ -2,6 +2,7 @@
 
 use super::books::DropReason;
 use super::credits::Kept;
+use super::memory::Memory;
 use super::network::{Network, Next};
 use super::slab::Parcel;
 use crate::engine::EventKind;
@@ -108,6 +109,9 @@ impl Network {
     /// Lets a switch's port send what it can at once, and sees to it that it wakes for the rest.
     #[inline(never)]
     pub fn use_switch_port(&mut self, port: PortId) {
+        if matches!(self.memory, Memory::Guarded(_)) && self.use_under_control(port) {
+            return;
+        }
         if self.ports[port].is_free(self.now())
             && let Next::Send(id) = self.next(port)
         {

@@ -8,6 +8,7 @@ use super::port::ControlWork;
 use super::slab::Parcel;
 use crate::engine::EventKind;
 use crate::ids::{ClassId, ClassSet, Id, PacketId};
+use crate::short_ways::tests_forbid;
 use crate::trace::Step;
 use clearway_proto::port::pfc::PAUSE_WIRE;
 use clearway_topology::PortId;
@@ -126,6 +127,37 @@ impl Network {
         if let Some(from) = stopped {
             self.tell(from);
         }
+    }
+
+    /// As [`Network::use_switch_port`], where there is flow control, nothing else is asked of the port and classes share no
+    /// turns: one short way through what [`Network::next`], [`Network::transmit`] and [`Network::rearm`] do. Answers whether
+    /// it went that way.
+    #[inline(never)]
+    pub(super) fn use_under_control(&mut self, port: PortId) -> bool {
+        let (now, out) = (self.now(), &mut self.ports[port]);
+        let is_usual = out.is_free(now)
+            && out.control.is_empty()
+            && out.waiting > 0
+            && out.credits.is_none()
+            && !tests_forbid();
+        let waits = |class: ClassId| self.queues.nth(out.queues, class.index()).queue.packets() > 0;
+        let Some(class) = self.arbiter.first(false, waits).filter(|_| is_usual) else { return false };
+        let queue = self.queues.nth_mut(out.queues, class.index());
+        let id = queue.queue.pop(&self.slab, now).expect("a packet of the class waits");
+        out.waiting -= 1;
+        let parcel = &mut self.slab[id];
+        queue.mark_leaving(&mut parcel.packet);
+        let from = came_from(&self.paths, parcel);
+        let control = self.memory.control_mut().expect("asked for where there is flow control");
+        if control.release(parcel, out.owner, from) {
+            self.tell(from);
+        }
+        self.transmit(port, id);
+        let out = &self.ports[port];
+        if out.waiting > 0 {
+            self.arm(port, out.busy_until);
+        }
+        true
     }
 
     /// A packet leaves the memory of the switch of a port: the port from which it came may go on if it was stopped.
