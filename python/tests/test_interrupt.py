@@ -14,6 +14,7 @@ import pytest
 from conftest import ENDLESS, SMALL, hear_ctrl_c
 
 import clearway
+from clearway import command
 
 
 def interrupted(tmp_path: Path, program: str, *, after: str = "ready") -> str:
@@ -187,3 +188,15 @@ def test_the_exception_travels_between_processes() -> None:
     assert copy.run.hash == run.hash
     assert issubclass(clearway.Interrupted, KeyboardInterrupt)
     assert not issubclass(clearway.Interrupted, Exception)
+
+
+def test_ctrl_c_that_python_wraps_in_another_error_is_an_interruption(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # As Python 3.11 does where Ctrl-C comes while an import makes a class.
+    def main(**_: object) -> None:
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    monkeypatch.setattr(command.cli, "main", main)
+    assert command.guarded() == command.INTERRUPTED
+    assert capsys.readouterr().err.startswith("clearway: interrupted;")

@@ -16,6 +16,8 @@ BAD_INPUT = 2
 FAILED = 1
 INTERRUPTED = 130
 
+WHOLE = "interrupted; every folder of results is as it was, or new and whole"
+
 EXAMPLES = """\b
 Examples:
   clearway run scenarios/incast.toml --transport expresspass
@@ -93,12 +95,14 @@ def guarded() -> int:
     except _clearway.Error as error:
         return complain(str(error), BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
-        return complain("interrupted; every folder of results is as it was, or new and whole", INTERRUPTED)
+        return complain(WHOLE, INTERRUPTED)
     except (BrokenPipeError, SystemExit):  # Click's way to say that a pipe broke; no command exits otherwise.
         return reader_left()
     except MemoryError:
         return complain("out of memory", FAILED)
     except Exception as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # Python 3.11 wraps what comes while it makes a class.
+            return complain(WHOLE, INTERRUPTED)
         if os.environ.get("CLEARWAY_DEBUG"):
             raise
         if isinstance(error, OSError) and error.filename is not None:

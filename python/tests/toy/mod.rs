@@ -3,7 +3,7 @@
 //! `test_toy.py` makes it a folder of `proto` and adds its line to the registry.
 
 use crate::endpoint::Env;
-use crate::mechanism::{PortMechanism, PortState};
+use crate::mechanism::{PortMechanism, PortState, Sees};
 use crate::needs::Needs;
 use crate::packet::{Extra, Flags, Kind, Packet};
 use crate::shim::{Shim, ShimEnv, ShimStats};
@@ -13,6 +13,7 @@ use crate::tcp::{Ecn, Receiver, Sender};
 use crate::transport::{Checked, Transport};
 use clearway_schema::declare;
 use clearway_units::{Rate, Time};
+use serde::{Deserialize, Serialize};
 
 declare! {
     /// Constants of the toy's ports.
@@ -68,7 +69,7 @@ impl Transport for Toy {
 }
 
 /// A shim that lets everything pass, and counts it.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ToyShim {
     passed: u64,
 }
@@ -99,7 +100,7 @@ impl Shim for ToyShim {
 }
 
 /// A port that marks one data packet of every few.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ToyPort {
     every: u32,
     since: u32,
@@ -110,7 +111,7 @@ impl PortMechanism for ToyPort {
     const NAME: &'static str = "regular marks";
     const PREFIX: &'static str = "toy";
     const KEYS: &'static [&'static str] = &["every"];
-    const SEES_DEPARTURES: bool = true;
+    const SEES_DEPARTURES: Sees = Sees::Data;
 
     fn new(config: &ToyConfig, _: Rate) -> ToyPort {
         ToyPort { every: config.every, since: 0 }
