@@ -167,6 +167,24 @@ fn every_byte_arrives_once_and_in_order_and_both_ends_finish_whatever_happens() 
     fuzz(those_that_recover(), step().boxed(), Pair::finish);
 }
 
+/// The network answers a question while the card still sends it, and loses all other answers.
+#[test]
+fn data_that_may_leave_while_the_card_sends_a_question_leaves_behind_it() {
+    let transport = AnyTransport::by_name("rcp").expect("a transport that asks before it sends");
+    let network = Network { instant: false, established: false, ..Network::default() };
+    let mut pair = Pair::new(network);
+    pair.log = true;
+    let flow = pair.add(&transport, []);
+    (0..6).for_each(|_| pair.decide_next(Way::ToSender, Fate::Lose));
+    pair.operate(flow, Operation::Write(1));
+    for which in [0, 2] {
+        let logged = pair.flows[flow].log[which];
+        pair.repeat(flow, &logged);
+    }
+    pair.operate(flow, Operation::Close);
+    pair.finish();
+}
+
 #[test]
 fn forged_packets_neither_crash_an_end_nor_make_it_spin() {
     let forged = (0..FLOWS, any::<usize>(), any::<u64>())

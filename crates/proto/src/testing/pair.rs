@@ -321,6 +321,7 @@ impl Pair {
     fn after_sender(&mut self, number: usize) {
         while let Some((packet, extra)) = self.flows[number].sender.poll_control(self.now) {
             self.leave(Way::ToReceiver, number, packet, extra);
+            self.pull_when_free();
         }
         self.pull();
         self.flows[number].check_sender();
@@ -378,13 +379,18 @@ impl Pair {
                     self.leave(Way::ToReceiver, number, packet, Extra::default());
                     self.flows[number].sender.check();
                     self.note_end(number);
-                    if !self.transit.network.instant {
-                        let free_at = self.transit.card_free_at(Way::ToReceiver);
-                        self.transit.events.push(free_at, 1, Event::CardFree);
-                    }
+                    self.pull_when_free();
                 }
                 None => idle += 1,
             }
+        }
+    }
+
+    /// Lets the card take data again once the packet that it now sends, of data or not, has left.
+    fn pull_when_free(&mut self) {
+        if !self.transit.network.instant {
+            let free_at = self.transit.card_free_at(Way::ToReceiver);
+            self.transit.events.push(free_at, 1, Event::CardFree);
         }
     }
 
