@@ -75,8 +75,8 @@ struct Opening {
     at: Time,
     /// The counters of each port; empty if nothing has happened before.
     ports: Vec<Counts>,
-    /// The longest lengths of each queue before, in bytes and packets; empty if nothing has happened before.
-    maxima: Vec<Vec<(u64, u32)>>,
+    /// The greatest length of each queue before, part by part; empty if nothing has happened before.
+    maxima: Vec<Vec<u64>>,
     /// The counts of the flows of each traffic entry.
     flows: Vec<FlowCounts>,
 }

@@ -5,12 +5,11 @@
 //! without a queue of data for each class. Weights count credits, since each releases one frame. A class may have a
 //! limit of its own besides, for data that goes to a class of its own at the ports.
 
-use super::queue::Queue;
+use super::credit_queue::{CreditQueue, WaitingCredit};
 use super::scheduler::{Order, Turns};
-use super::slab::Slab;
 use crate::ids::{ClassId, CreditsId, Id, IdVec, PacketId};
 use crate::model::{CreditTurn, Model};
-use clearway_proto::port::{CreditLimiter, CreditRoom, CreditShaping};
+use clearway_proto::port::{CreditLimiter, CreditShaping};
 use clearway_units::{Rate, Time};
 use serde::{Deserialize, Serialize};
 
@@ -30,8 +29,7 @@ struct PortClasses {
 
 #[derive(Serialize, Deserialize)]
 struct ClassQueue {
-    queue: Queue,
-    room: CreditRoom,
+    queue: CreditQueue,
     /// The limit of this class alone.
     own: Option<CreditLimiter>,
 }
@@ -49,7 +47,7 @@ impl CreditClasses {
     pub fn add_port(&mut self, classes: &[CreditTurn], shaping: CreditShaping, rate: Rate) {
         let queue = |class: &CreditTurn| {
             let own = class.share.map(|share| CreditLimiter::new(rate.mul_f64(share), shaping));
-            ClassQueue { queue: Queue::default(), room: shaping.room(class.queue), own }
+            ClassQueue { queue: CreditQueue::new(shaping.room(class.queue)), own }
         };
         let classes = classes.iter().map(queue).collect();
         self.ports.push(PortClasses { classes, turns: self.order.turns() });
@@ -57,25 +55,14 @@ impl CreditClasses {
 
     /// Puts a credit into the queue of its class. Answers false if that has no room for it.
     #[cold]
-    pub fn push(&mut self, at: CreditsId, credit: PacketId, slab: &mut Slab, now: Time) -> bool {
-        let class = &mut self.ports[at].classes[slab[credit].class];
-        let has_room = class.has_room(slab[credit].packet.wire);
-        if has_room {
-            class.queue.push(slab, credit, now);
-        }
-        has_room
+    pub fn push(&mut self, at: CreditsId, class: ClassId, credit: WaitingCredit, now: Time) -> bool {
+        self.ports[at].classes[class].queue.push(credit, now)
     }
 
     /// Takes the credit whose turn it is, if its own limit and the `common` one let it pass.
     #[cold]
-    pub fn next(
-        &mut self,
-        at: CreditsId,
-        common: &mut CreditLimiter,
-        slab: &Slab,
-        now: Time,
-    ) -> Option<PacketId> {
-        let (class, wire) = self.pick(at, slab, now)?;
+    pub fn next(&mut self, at: CreditsId, common: &mut CreditLimiter, now: Time) -> Option<PacketId> {
+        let (class, wire) = self.pick(at, now)?;
         if !common.take(wire, now) {
             return None;
         }
@@ -85,66 +72,55 @@ impl CreditClasses {
             own.take(wire, now);
         }
         self.order.charge(Some(&mut port.turns), class, 1);
-        queue.queue.pop(slab, now)
+        queue.queue.pop(now).map(|credit| credit.id)
     }
 
     /// The time at which the limits may let a credit pass; `None` if none waits.
     #[cold]
-    pub fn ready_at(
-        &mut self,
-        at: CreditsId,
-        common: &mut CreditLimiter,
-        slab: &Slab,
-        now: Time,
-    ) -> Option<Time> {
-        match self.pick(at, slab, now) {
+    pub fn ready_at(&mut self, at: CreditsId, common: &mut CreditLimiter, now: Time) -> Option<Time> {
+        match self.pick(at, now) {
             Some((_, wire)) => Some(common.ready_at(wire, now)),
             None => {
                 let classes = self.ports[at].classes.iter_mut();
-                classes.filter_map(|class| class.ready_at(slab, now)).min()
+                classes.filter_map(|class| class.ready_at(now)).min()
             }
         }
     }
 
     /// The class that goes next at a port, among those whose own limits allow it, and the size of its first credit.
-    fn pick(&mut self, at: CreditsId, slab: &Slab, now: Time) -> Option<(ClassId, u32)> {
+    fn pick(&mut self, at: CreditsId, now: Time) -> Option<(ClassId, u32)> {
         let port = &mut self.ports[at];
         // Scenarios have at most 64 classes.
         let mut may = 0u64;
         for (class, queue) in port.classes.enumerate_mut() {
-            may |= u64::from(queue.ready_at(slab, now) == Some(now)) << class.index();
+            may |= u64::from(queue.ready_at(now) == Some(now)) << class.index();
         }
         let class = self.order.pick(Some(&mut port.turns), |class| may >> class.index() & 1 == 1)?;
         let head = port.classes[class].queue.head()?;
-        Some((class, slab[head].packet.wire))
+        Some((class, head.wire))
     }
 
     /// Takes all credits that wait at a port.
-    pub fn drain(&mut self, at: CreditsId, slab: &Slab, now: Time) -> Vec<PacketId> {
-        self.ports[at].classes.iter_mut().flat_map(|class| class.queue.drain(slab, now)).collect()
+    pub fn drain(&mut self, at: CreditsId, now: Time) -> impl Iterator<Item = PacketId> {
+        self.ports[at].classes.iter_mut().flat_map(move |class| class.queue.drain(now))
     }
 
     /// The queues of a port, by class.
-    pub fn queues(&self, at: CreditsId) -> impl Iterator<Item = &Queue> {
+    pub fn queues(&self, at: CreditsId) -> impl Iterator<Item = &CreditQueue> {
         self.ports[at].classes.iter().map(|class| &class.queue)
     }
 
     /// The queues of all ports.
-    pub fn each_queue(&mut self) -> impl Iterator<Item = &mut Queue> {
+    pub fn each_queue(&mut self) -> impl Iterator<Item = &mut CreditQueue> {
         self.ports.iter_mut().flat_map(|port| port.classes.iter_mut().map(|class| &mut class.queue))
     }
 }
 
 impl ClassQueue {
-    /// Answers whether a credit of `wire` bytes may wait as well.
-    fn has_room(&self, wire: u32) -> bool {
-        self.room.admits(self.queue.packets(), self.queue.bytes(), wire)
-    }
-
     /// The time at which the class' own limit lets its first credit pass: `now` or later; `None` if none waits.
-    fn ready_at(&mut self, slab: &Slab, now: Time) -> Option<Time> {
+    fn ready_at(&mut self, now: Time) -> Option<Time> {
         let head = self.queue.head()?;
-        let ready = |own: &mut CreditLimiter| own.ready_at(slab[head].packet.wire, now);
+        let ready = |own: &mut CreditLimiter| own.ready_at(head.wire, now);
         Some(self.own.as_mut().map_or(now, ready))
     }
 }

@@ -1,11 +1,11 @@
 //! Credits at ports: their queues, and the rate limit under which they leave (ExpressPass '17, sec. 3.1).
 
 use super::credit_classes::CreditClasses;
-use super::queue::Queue;
-use super::slab::{Parcel, Slab};
-use crate::ids::{CreditsId, IdVec, PacketId};
+use super::credit_queue::{CreditQueue, WaitingCredit};
+use crate::engine::prefetch_lines;
+use crate::ids::{ClassId, CreditsId, IdVec, PacketId};
 use crate::model::{CreditClass, Model, PortModel};
-use clearway_proto::port::{CreditLimiter, CreditRoom};
+use clearway_proto::port::CreditLimiter;
 use clearway_units::{Rate, Time};
 use serde::{Deserialize, Serialize};
 
@@ -17,16 +17,21 @@ pub struct Credits {
     classes: Option<Box<CreditClasses>>,
 }
 
-/// The credits of one port.
+/// The cache lines of the credits of one port.
+const LINES: usize = 3;
+
+/// The credits of one port, in three cache lines.
+#[repr(C)]
 #[derive(Serialize, Deserialize)]
 pub struct PortCredits {
     /// The credits that wait, where there is one class of them.
-    queue: Queue,
+    queue: CreditQueue,
     /// The rate limit of all credits together.
     limiter: CreditLimiter,
-    /// The room for credits that wait.
-    room: CreditRoom,
 }
+
+const _: () =
+    assert!(size_of::<PortCredits>() == 64 * LINES, "the credits of a port shall be so many cache lines");
 
 /// What a port does about a credit that was handed to it and that it did not send at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,10 +65,16 @@ impl Credits {
         self.ports.size()
     }
 
-    /// The place of a port's credits in memory, to be fetched.
+    /// The number of ports that have a limit for credits.
     #[inline]
-    pub fn place(&self, at: CreditsId) -> &impl Sized {
-        &self.ports[at]
+    pub fn len(&self) -> usize {
+        self.ports.len()
+    }
+
+    /// Fetches the credits of a port ahead.
+    #[inline]
+    pub fn fetch(&self, at: CreditsId) {
+        prefetch_lines(self.ports.address(at).cast(), LINES);
     }
 
     /// Takes the tokens of a credit of `wire` bytes that comes to a port whose link is free, if no other one waits there
@@ -74,29 +85,26 @@ impl Credits {
         self.classes.is_none() && port.queue.packets() == 0 && port.limiter.take(wire, now)
     }
 
-    /// Keeps a credit that did not pass at a port whose link is busy until `busy_until`, if there is room for it.
+    /// Keeps a credit of a class that did not pass at a port whose link is busy until `busy_until`, if there is room for it.
     #[inline]
     pub fn keep(
         &mut self,
         at: CreditsId,
-        credit: PacketId,
+        class: ClassId,
+        credit: WaitingCredit,
         busy_until: Time,
-        slab: &mut Slab,
         now: Time,
     ) -> Kept {
         if let Some(classes) = &mut self.classes {
-            return if classes.push(at, credit, slab, now) { Kept::Ask } else { Kept::Full };
+            return if classes.push(at, class, credit, now) { Kept::Ask } else { Kept::Full };
         }
         let port = &mut self.ports[at];
-        let wire = slab[credit].packet.wire;
-        if !port.has_room(wire) {
-            return Kept::Full;
-        }
-        port.queue.push(slab, credit, now);
-        if busy_until > now {
+        if !port.queue.push(credit, now) {
+            Kept::Full
+        } else if busy_until > now {
             Kept::WakeAt(busy_until)
         } else if port.queue.packets() == 1 {
-            Kept::WakeAt(port.limiter.ready_at(wire, now))
+            Kept::WakeAt(port.limiter.ready_at(credit.wire, now))
         } else {
             Kept::Sleep
         }
@@ -116,40 +124,39 @@ impl Credits {
 
     /// Takes the credit whose turn it is, if one waits and the limits let it pass.
     #[inline]
-    pub fn next(&mut self, at: CreditsId, slab: &Slab, now: Time) -> Option<PacketId> {
+    pub fn next(&mut self, at: CreditsId, now: Time) -> Option<PacketId> {
         let port = &mut self.ports[at];
         match &mut self.classes {
-            None => port.next(slab, now).map(|(credit, _)| credit),
-            Some(classes) => classes.next(at, &mut port.limiter, slab, now),
+            None => port.next(now).map(|credit| credit.id),
+            Some(classes) => classes.next(at, &mut port.limiter, now),
         }
     }
 
     /// The time at which the limits let the next credit pass; `None` if none waits. With several classes the limits may
     /// turn out to forbid it even then, if another class has come first whose credit is larger.
     #[inline]
-    pub fn ready_at(&mut self, at: CreditsId, slab: &Slab, now: Time) -> Option<Time> {
+    pub fn ready_at(&mut self, at: CreditsId, now: Time) -> Option<Time> {
         let port = &mut self.ports[at];
         match &mut self.classes {
-            None => port.ready_at(slab, now),
-            Some(classes) => classes.ready_at(at, &mut port.limiter, slab, now),
+            None => port.ready_at(now),
+            Some(classes) => classes.ready_at(at, &mut port.limiter, now),
         }
     }
 
     /// Takes all credits that wait at a port.
-    pub fn drain(&mut self, at: CreditsId, slab: &Slab, now: Time) -> Vec<PacketId> {
-        let mut all = self.ports[at].queue.drain(slab, now);
-        all.extend(self.classes.iter_mut().flat_map(|classes| classes.drain(at, slab, now)));
-        all
+    pub fn drain(&mut self, at: CreditsId, now: Time) -> Vec<PacketId> {
+        let single = self.ports[at].queue.drain(now);
+        single.chain(self.classes.iter_mut().flat_map(|classes| classes.drain(at, now))).collect()
     }
 
     /// The queues of credits at a port.
-    pub fn queues(&self, at: CreditsId) -> impl Iterator<Item = &Queue> {
+    pub fn queues(&self, at: CreditsId) -> impl Iterator<Item = &CreditQueue> {
         let single = self.classes.is_none().then(|| &self.ports[at].queue);
         single.into_iter().chain(self.classes.iter().flat_map(move |classes| classes.queues(at)))
     }
 
     /// The queues of credits at all ports.
-    pub fn each_queue(&mut self) -> impl Iterator<Item = &mut Queue> {
+    pub fn each_queue(&mut self) -> impl Iterator<Item = &mut CreditQueue> {
         let single = self.ports.iter_mut().map(|port| &mut port.queue);
         single.chain(self.classes.iter_mut().flat_map(|classes| classes.each_queue()))
     }
@@ -158,54 +165,26 @@ impl Credits {
 impl PortCredits {
     fn new(limit: CreditClass, rate: Rate) -> PortCredits {
         let limiter = CreditLimiter::new(rate.mul_f64(limit.share), limit.shaping);
-        PortCredits { queue: Queue::default(), limiter, room: limit.shaping.room(limit.queue) }
+        PortCredits { queue: CreditQueue::new(limit.shaping.room(limit.queue)), limiter }
     }
 
     /// Takes the first credit, where there is one class of them, if the limit lets it pass.
-    #[inline]
-    pub fn next<'a>(&mut self, slab: &'a Slab, now: Time) -> Option<(PacketId, &'a Parcel)> {
+    #[inline(always)]
+    pub fn next(&mut self, now: Time) -> Option<WaitingCredit> {
         let head = self.queue.head()?;
-        let parcel = &slab[head];
-        if !self.limiter.take(parcel.packet.wire, now) {
-            return None;
-        }
-        self.queue.pop_head(parcel, now);
-        Some((head, parcel))
+        if self.limiter.take(head.wire, now) { self.queue.pop(now) } else { None }
     }
 
     /// As [`PortCredits::ready_at`], if [`PortCredits::next`] was called just before.
     #[inline(always)]
-    pub fn ready_since(&self, slab: &Slab) -> Option<Time> {
-        let head = self.queue.head()?;
-        Some(self.limiter.ready_since(slab[head].packet.wire))
+    pub fn ready_since(&self) -> Option<Time> {
+        self.queue.head().map(|head| self.limiter.ready_since(head.wire))
     }
 
     /// The time at which the limit lets the first credit pass, where there is one class of them; `None` if none waits.
     #[inline]
-    pub fn ready_at(&mut self, slab: &Slab, now: Time) -> Option<Time> {
+    pub fn ready_at(&mut self, now: Time) -> Option<Time> {
         let head = self.queue.head()?;
-        Some(self.limiter.ready_at(slab[head].packet.wire, now))
-    }
-
-    /// Answers whether a credit of `wire` bytes may wait as well.
-    #[inline]
-    fn has_room(&self, wire: u32) -> bool {
-        self.room.admits(self.queue.packets(), self.queue.bytes(), wire)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clearway_proto::port::CreditShaping;
-
-    #[test]
-    fn a_queue_of_credits_in_bytes_asks_for_their_size() {
-        let has_room = |queue_in_bytes, wire| {
-            let shaping = CreditShaping { queue_in_bytes, ..CreditShaping::PAPER };
-            PortCredits::new(CreditClass::new(1, shaping), Rate::gbps(10)).has_room(wire)
-        };
-        assert!(has_room(true, 84) && !has_room(true, 85), "room for one credit of 84 B");
-        assert!(has_room(false, 92));
+        Some(self.limiter.ready_at(head.wire, now))
     }
 }

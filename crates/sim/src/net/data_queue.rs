@@ -6,7 +6,8 @@ use clearway_proto::Packet;
 use clearway_proto::port::MarkAt;
 use serde::{Deserialize, Serialize};
 
-/// The queue of a class of data at a port.
+/// The queue of a class of data at a port: a cache line for the queue, and one for its rules.
+#[repr(C)]
 #[derive(Serialize, Deserialize)]
 pub struct DataQueue {
     /// The packets that wait.
@@ -14,6 +15,8 @@ pub struct DataQueue {
     /// The limit of the queue and its marks.
     pub admission: Admission,
 }
+
+const _: () = assert!(size_of::<DataQueue>() == 128, "a queue of data shall be two cache lines");
 
 impl DataQueue {
     /// An empty queue under these rules.

@@ -3,8 +3,10 @@
 
 use super::network::Network;
 use super::port::Port;
+use super::slab::Parcel;
 use crate::engine::{CAN_FETCH, Event, EventKind, exceeds_cache, prefetch, prefetch_lines};
-use crate::ids::FlowSlot;
+use crate::ids::{CreditsId, FlowSlot, Id};
+use clearway_topology::PortId;
 
 impl Network {
     /// Answers whether the ports are too large for a core's own cache, so that fetching ahead pays. Packets are not
@@ -55,10 +57,13 @@ impl Network {
             EventKind::Arrive(id) => {
                 let parcel = &self.slab[id];
                 if parcel.hops_left > 0 {
-                    let port = &self.ports[self.paths.port(parcel.hop)];
+                    let port = self.paths.port(parcel.hop);
                     match self.plain.len() {
-                        0 => fetch_port(port),
-                        _ => prefetch(port),
+                        0 => {
+                            fetch_port(&self.ports[port]);
+                            self.fetch_queue(port, parcel);
+                        }
+                        _ => prefetch(&self.ports[port]),
                     }
                 }
             }
@@ -66,10 +71,19 @@ impl Network {
                 let out = &self.ports[port];
                 prefetch(&self.queues[out.queues]);
                 if let Some(credits) = out.credits {
-                    prefetch(self.credits.place(credits));
+                    self.credits.fetch(credits);
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Fetches the queue that a packet may join at a port: what the port itself knows of it has yet to come. Where all ports
+    /// have a limit for credits, these are numbered as the ports are.
+    #[inline]
+    fn fetch_queue(&self, port: PortId, parcel: &Parcel) {
+        if parcel.packet.is_credit() && self.credits.len() == self.ports.len() {
+            self.credits.fetch(CreditsId::from_index(port.index()));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Ports with a limit for credits, which wait for the link and for tokens, and go before data.
 
 use super::books::DropReason;
+use super::credit_queue::WaitingCredit;
 use super::credits::Kept;
 use super::memory::Memory;
 use super::network::{Network, Next};
@@ -28,7 +29,9 @@ impl Network {
     #[inline(always)]
     fn keep_credit(&mut self, port: PortId, credits: CreditsId, id: PacketId) {
         let busy_until = self.ports[port].busy_until;
-        match self.credits.keep(credits, id, busy_until, &mut self.slab, self.agenda.now) {
+        let Parcel { packet, class, .. } = &self.slab[id];
+        let credit = WaitingCredit { id, wire: packet.wire };
+        match self.credits.keep(credits, *class, credit, busy_until, self.agenda.now) {
             Kept::WakeAt(at) => self.arm(port, at),
             Kept::Sleep => {}
             Kept::Ask => self.use_credits(port, credits),
@@ -42,7 +45,7 @@ impl Network {
     fn use_credits(&mut self, port: PortId, credits: CreditsId) {
         let now = self.now();
         if self.ports[port].busy_until <= now
-            && let Some(credit) = self.credits.next(credits, &self.slab, now)
+            && let Some(credit) = self.credits.next(credits, now)
         {
             return self.transmit(port, credit);
         }
@@ -79,8 +82,11 @@ impl Network {
             return false;
         }
         let Some(credits) = self.credits.of_one_class(credits) else { return false };
-        let (id, parcel): (PacketId, &Parcel) = match credits.next(&self.slab, now) {
-            Some(credit) => credit,
+        let (id, arrival) = match credits.next(now) {
+            Some(WaitingCredit { id, wire }) => {
+                out.counted.add_credit(wire);
+                (id, out.start_frame(wire, now))
+            }
             None => {
                 let lone = self.lone_class.filter(|_| out.waiting > 0 && out.card.is_none());
                 let Some(class) = lone else { return false };
@@ -90,15 +96,14 @@ impl Network {
                 queue.queue.pop_head(parcel, now);
                 queue.mark_leaving(&mut parcel.packet);
                 out.waiting -= 1;
-                (id, parcel)
+                out.counted.add(&parcel.packet);
+                (id, out.start_frame(parcel.packet.wire, now))
             }
         };
-        let arrival = out.start_frame(parcel.packet.wire, now);
-        out.counted.add(&parcel.packet);
         self.launched += 1;
         self.agenda.at_port(port, arrival, EventKind::Arrive(id));
         let has_data = out.waiting > 0 || out.card.is_some_and(|card| self.cards[card].has_any());
-        let ready = if has_data { Some(now) } else { credits.ready_since(&self.slab) };
+        let ready = if has_data { Some(now) } else { credits.ready_since() };
         if let Some(ready) = ready {
             out.wake_at = ready.max(out.busy_until);
             self.agenda.at_port(port, out.wake_at, EventKind::Wake(port));

@@ -2,10 +2,11 @@
 //! plain port's are corrected here by the frames whose turn is known but has yet to come.
 
 use super::books::ByReason;
+use super::credit_queue::CreditQueue;
 use super::network::Network;
 use super::plain::PlainQueue;
 use super::port::Sent;
-use super::queue::{Queue, mean};
+use super::queue::mean;
 use clearway_topology::PortId;
 
 impl Network {
@@ -78,25 +79,29 @@ impl Network {
     }
 
     /// The queues of credits at a port, by class; none where credits have no limit.
-    pub fn credit_queues(&self, port: PortId) -> impl Iterator<Item = &Queue> {
+    pub fn credit_queues(&self, port: PortId) -> impl Iterator<Item = &CreditQueue> {
         self.ports[port].credits.into_iter().flat_map(|credits| self.credits.queues(credits))
     }
 
-    /// Starts the greatest lengths of all queues anew from what waits now. Returns those so far, in bytes and packets.
-    pub fn restart_maxima(&mut self) -> Vec<(u64, u32)> {
+    /// Starts the greatest lengths of all queues anew from what waits now. Returns those so far: of data in bytes, of
+    /// credits in packets.
+    pub fn restart_maxima(&mut self) -> Vec<u64> {
         let now = self.now();
-        let data = self.queues.iter_mut().map(|class| &mut class.queue);
-        let queues = data.chain(self.credits.each_queue()).map(Queue::restart_maxima);
-        let plain = self.plain.iter_mut().map(|queue| (queue.restart_maximum(now), 0));
-        queues.chain(plain).collect()
+        let data = self.queues.iter_mut().map(|class| class.queue.restart_maximum());
+        let credits = self.credits.each_queue().map(|queue| queue.restart_maximum().into());
+        let plain = self.plain.iter_mut().map(|queue| queue.restart_maximum(now));
+        data.chain(credits).chain(plain).collect()
     }
 
     /// Raises the greatest lengths of all queues to those that [`Network::restart_maxima`] returned.
-    pub fn raise_maxima(&mut self, before: &[(u64, u32)]) {
-        let data = self.queues.iter_mut().map(|class| &mut class.queue);
+    pub fn raise_maxima(&mut self, before: &[u64]) {
         let mut before = before.iter().copied();
-        let queues = data.chain(self.credits.each_queue());
-        queues.zip(before.by_ref()).for_each(|(queue, before)| queue.raise_maxima(before));
-        self.plain.iter_mut().zip(before).for_each(|(queue, (bytes, _))| queue.raise_maximum(bytes));
+        self.queues
+            .iter_mut()
+            .zip(before.by_ref())
+            .for_each(|(class, before)| class.queue.raise_maximum(before));
+        let credits = self.credits.each_queue().zip(before.by_ref());
+        credits.for_each(|(queue, before)| queue.raise_maximum(before as u32));
+        self.plain.iter_mut().zip(before).for_each(|(queue, before)| queue.raise_maximum(before));
     }
 }

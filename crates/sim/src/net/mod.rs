@@ -13,7 +13,7 @@
 //! | `port.rs`, `link.rs` | a port and its link |
 //! | `host_ports.rs` | what ports of hosts do besides: they ask the flows of their cards |
 //! | `plain.rs` | the queue of a plain port |
-//! | `data_queue.rs`, `admission.rs`, `credits.rs`, `credit_classes.rs`, `cards.rs`, `scheduler.rs` | the queues of other ports, and the turns among them |
+//! | `data_queue.rs`, `admission.rs`, `credits.rs`, `credit_queue.rs`, `credit_classes.rs`, `cards.rs`, `scheduler.rs` | the queues of other ports, and the turns among them |
 //! | `looks.rs`, `shown.rs` | what metrics read of ports; packets as a viewer sees them |
 //! | `memory.rs`, `flow_control/` | the memory of switches |
 //! | `mechanisms.rs`, `notified.rs` | mechanisms of ports and their timers; the flows that they may notify |
@@ -28,6 +28,7 @@ mod build;
 mod cards;
 mod cnps;
 mod credit_classes;
+mod credit_queue;
 mod credits;
 mod data_queue;
 mod exchange;

@@ -304,7 +304,7 @@ impl Network {
             return Next::Rest;
         }
         if let Some(credits) = out.credits
-            && let Some(credit) = self.credits.next(credits, &self.slab, now)
+            && let Some(credit) = self.credits.next(credits, now)
         {
             return Next::Send(credit);
         }
@@ -375,7 +375,7 @@ impl Network {
             return self.arm(port, free);
         }
         if let Some(credits) = out.credits
-            && let Some(ready) = self.credits.ready_at(credits, &self.slab, now)
+            && let Some(ready) = self.credits.ready_at(credits, now)
         {
             self.arm(port, free.max(ready));
         }

@@ -246,12 +246,12 @@ impl Networks {
     }
 
     /// Starts the greatest lengths of all queues anew, and returns those so far, part by part.
-    pub fn restart_maxima(&mut self) -> Vec<Vec<(u64, u32)>> {
+    pub fn restart_maxima(&mut self) -> Vec<Vec<u64>> {
         self.parts.iter_mut().map(Network::restart_maxima).collect()
     }
 
     /// Raises the greatest lengths of all queues to those that [`Networks::restart_maxima`] returned.
-    pub fn raise_maxima(&mut self, before: &[Vec<(u64, u32)>]) {
+    pub fn raise_maxima(&mut self, before: &[Vec<u64>]) {
         self.parts.iter_mut().zip(before).for_each(|(net, before)| net.raise_maxima(before));
     }
 

@@ -136,6 +136,14 @@ impl Sent {
         self.credits += packet.is_credit() as u64;
     }
 
+    /// Counts a credit of `wire` bytes.
+    #[inline(always)]
+    pub fn add_credit(&mut self, wire: u32) {
+        self.packets += 1;
+        self.bytes += wire as u64;
+        self.credits += 1;
+    }
+
     /// What is left without a part of it.
     #[inline]
     pub fn minus(self, part: Sent) -> Sent {

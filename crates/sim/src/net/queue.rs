@@ -1,26 +1,26 @@
-//! A queue of packets, threaded through the slab.
+//! A queue of packets of data, threaded through the slab.
 
 use super::slab::{Parcel, Slab};
 use crate::ids::PacketId;
 use clearway_units::{Time, wide_product};
 use serde::{Deserialize, Serialize};
 
-/// A queue, first in, first out, with its length over time.
+/// A queue of data, first in, first out, with its length over time.
+#[repr(align(64))]
 #[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub struct Queue {
     head: Option<PacketId>,
     tail: Option<PacketId>,
     packets: u32,
     bytes: u64,
-    packets_max: u32,
     bytes_max: u64,
     /// The integral of `bytes` over time, up to `since`, in byte picoseconds.
     area: u128,
-    /// The integral of `packets` over time, up to `since`, in packet picoseconds.
-    packets_area: u128,
     /// The time of the last change.
     since: Time,
 }
+
+const _: () = assert!(size_of::<Queue>() == 64, "a queue shall be one cache line");
 
 impl Queue {
     /// The number of packets that wait.
@@ -35,11 +35,6 @@ impl Queue {
         self.bytes
     }
 
-    /// The most packets that ever waited.
-    pub fn packets_max(&self) -> u32 {
-        self.packets_max
-    }
-
     /// The most bytes that ever waited.
     pub fn bytes_max(&self) -> u64 {
         self.bytes_max
@@ -50,31 +45,19 @@ impl Queue {
         self.area + self.bytes as u128 * (now - self.since).as_ps() as u128
     }
 
-    /// The integral of the packets that waited over the time from the start to `now`, in packet picoseconds.
-    pub fn packets_area(&self, now: Time) -> u128 {
-        self.packets_area + self.packets as u128 * (now - self.since).as_ps() as u128
-    }
-
     /// The number of bytes that waited, averaged over the time from the start to `now`.
     pub fn bytes_mean(&self, now: Time) -> f64 {
         mean(self.bytes_area(now), now)
     }
 
-    /// The number of packets that waited, averaged over the time from the start to `now`.
-    pub fn packets_mean(&self, now: Time) -> f64 {
-        mean(self.packets_area(now), now)
+    /// Starts the maximum anew from what waits now. Returns the one so far, in bytes.
+    pub fn restart_maximum(&mut self) -> u64 {
+        std::mem::replace(&mut self.bytes_max, self.bytes)
     }
 
-    /// Starts the maxima anew from what waits now. Returns those so far, in bytes and packets.
-    pub fn restart_maxima(&mut self) -> (u64, u32) {
-        let before = (self.bytes_max, self.packets_max);
-        (self.bytes_max, self.packets_max) = (self.bytes, self.packets);
-        before
-    }
-
-    /// Raises the maxima to those of an earlier time, in bytes and packets.
-    pub fn raise_maxima(&mut self, (bytes, packets): (u64, u32)) {
-        (self.bytes_max, self.packets_max) = (self.bytes_max.max(bytes), self.packets_max.max(packets));
+    /// Raises the maximum to that of an earlier time, in bytes.
+    pub fn raise_maximum(&mut self, before: u64) {
+        self.bytes_max = self.bytes_max.max(before);
     }
 
     /// The first packet, if any waits.
@@ -92,7 +75,6 @@ impl Queue {
         self.bytes += parcel.packet.wire as u64;
         self.packets += 1;
         self.bytes_max = self.bytes_max.max(self.bytes);
-        self.packets_max = self.packets_max.max(self.packets);
         match self.tail {
             Some(tail) => slab[tail].next = Some(id),
             None => self.head = Some(id),
@@ -134,7 +116,6 @@ impl Queue {
     fn account(&mut self, now: Time) {
         let elapsed = (now - self.since).as_ps();
         self.area += wide_product(self.bytes, elapsed);
-        self.packets_area += wide_product(self.packets.into(), elapsed);
         self.since = now;
     }
 }
@@ -160,6 +141,6 @@ mod tests {
         assert_eq!(queue.pop(&slab, Time::from_ps(40)), None);
         // 10 ps of 100 bytes, 10 of 400, 10 of 300 in 80 ps.
         assert_eq!(queue.bytes_mean(Time::from_ps(80)), 100.0);
-        assert_eq!((queue.bytes_max(), queue.packets_max()), (400, 2));
+        assert_eq!(queue.bytes_max(), 400);
     }
 }

@@ -1,6 +1,7 @@
 //! Packets as a viewer sees them: those that wait at ports, and those on links. All of it only reads, and a run at which
 //! nobody looks pays nothing for it.
 
+use super::credit_queue::CreditQueue;
 use super::exchange::Crossing;
 use super::flow_control::FlowControl;
 use super::network::Network;
@@ -48,6 +49,11 @@ impl Waiting {
 
     #[inline]
     fn in_queue(queue: &Queue) -> Waiting {
+        Waiting { bytes: queue.bytes(), packets: u64::from(queue.packets()) }
+    }
+
+    #[inline]
+    fn credits(queue: &CreditQueue) -> Waiting {
         Waiting { bytes: queue.bytes(), packets: u64::from(queue.packets()) }
     }
 
@@ -116,7 +122,7 @@ impl Network {
 
     /// The credits that wait at a port under a rate limit, by class of credits.
     pub fn waiting_credits(&self, port: PortId) -> impl Iterator<Item = Waiting> {
-        self.credit_queues(port).map(Waiting::in_queue)
+        self.credit_queues(port).map(Waiting::credits)
     }
 
     /// The packets in the queues of a port that is not plain: credits under a rate limit first, then data class by class,
@@ -124,7 +130,7 @@ impl Network {
     pub fn waiting_parcels(&self, port: PortId) -> impl Iterator<Item = &Parcel> {
         let is_plain = self.ports[port].plain.is_some();
         let data = if is_plain { &[] } else { self.data_queues(port) };
-        let credits = self.credit_queues(port).flat_map(|queue| queue.iter(&self.slab));
+        let credits = self.credit_queues(port).flat_map(|queue| queue.iter().map(|id| &self.slab[id]));
         credits.chain(data.iter().flat_map(|class| class.queue.iter(&self.slab)))
     }
 

@@ -120,7 +120,7 @@ impl Network {
             lost.into_iter().for_each(|id| self.drop_packet(port, id, DropReason::Down));
         }
         if let Some(credits) = credits {
-            let lost = self.credits.drain(credits, &self.slab, now);
+            let lost = self.credits.drain(credits, now);
             lost.into_iter().for_each(|id| self.drop_packet(port, id, DropReason::Down));
         }
     }
