@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from conftest import REPOSITORY
@@ -131,6 +133,50 @@ def test_the_speedup_follows_from_the_longest_parts_and_what_one_thread_does(tmp
     assert shares == pytest.approx({"work": 0.5, "intake": 0.1, "waiting": 0.1, "serial": 0.2, "handover": 0.1})
     assert sum(shares.values()) == pytest.approx(1)
     assert row["measured"] is None
+
+
+@pytest.fixture
+def page(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module that writes the page of figures."""
+    monkeypatch.syspath_prepend(REPOSITORY / "tools" / "bench")
+    return importlib.import_module("page")
+
+
+def test_a_goal_names_the_build_that_reaches_it(page: ModuleType) -> None:
+    def found(share: float, instructions: float) -> dict[str, object]:
+        row = {"name": "permutation-128-dctcp", "share_of_bare": share, "instructions_per_tx": instructions}
+        return {"cases": [row]}
+
+    lines = page.goals_of(found(0.66, 400.4), found(0.5, 380.0), None).splitlines()
+    assert lines[2] == "| share of the bare loop, DCTCP, 128 hosts | at least 65 % | 66 % | 50 % | yes |"
+    assert lines[3] == "| share of the bare loop, DCTCP, 1,024 hosts | at least 65 % | - | - | - |"
+    assert lines[5] == "| instructions a transmission, DCTCP, 128 hosts | at most 380 | 400 | 380 | guided |"
+    alone = page.goals_of(found(0.64, 400.4), None, None).splitlines()
+    assert alone[2].endswith("| 64 % | - | **no** |")
+
+
+def test_two_comparisons_stand_beside_each_other_and_count_the_cases_that_reach_the_goal(page: ModuleType) -> None:
+    def found(kind: str, ratios: dict[str, float]) -> dict[str, object]:
+        rows = [{"name": k, "ratio": v, "interval": [1, 2], "ratio_of_bests": v} for k, v in ratios.items()]
+        build = {"kind": kind, "commit": "0123456789abcdef"}
+        shared = {"day": "2026-01-02", "rounds": 3, "scale": 0.5, "geometric_mean": 1.5}
+        return {"this": build, "other": {**build, "kind": "plain"}, **shared, "cases": rows}
+
+    text = page.against_of([found("plain", {"bare-2": 2, "web": 1.59}), found("profile-guided", {"web": 1.6})])
+    assert "3 times each on 2026-01-02, cases at 0.5 of their length" in text
+    assert "plain build is 1.50, bare loops included, and 0 of its 1 other cases" in text
+    assert "profile-guided build is 1.50, bare loops included, and 1 of its 1 other cases" in text
+    assert text.splitlines()[-2:] == [
+        "| `bare-2` | 2.00 | 1.00 to 2.00 | 2.00 | - | - | - |",
+        "| `web` | 1.59 | 1.00 to 2.00 | 1.59 | 1.60 | 1.00 to 2.00 | 1.60 |",
+    ]
+
+
+def test_figures_of_a_guided_build_have_a_place_of_their_own(page: ModuleType, tmp_path: Path) -> None:
+    for name, build in (("cases", "build"), ("against", "this")):
+        for kind, place in (("plain", f"{name}.json"), ("profile-guided", f"{name}-guided.json")):
+            (tmp_path / "found.json").write_text(json.dumps({build: {"kind": kind}}))
+            assert page.place_of(name, tmp_path / "found.json") == page.DATA / place
 
 
 def test_a_program_that_lists_no_cases_is_refused(tmp_path: Path) -> None:

@@ -58,8 +58,9 @@ def parser() -> argparse.ArgumentParser:
     counting = command("count", "Compares instruction counts with the committed baseline; fails if one grew too much.")
     counting.add_argument("--renew", action="store_true", help="write the baseline anew instead")
     page = commands.add_parser("page", help="Writes docs/results/speed.md from measurements.")
-    page.add_argument("--cases", type=Path, metavar="FILE", help="take over what `measure --json` wrote here")
-    page.add_argument("--against", type=Path, metavar="FILE", help="take over what `against --json` wrote here")
+    for name, wrote in (("cases", "measure"), ("against", "against")):
+        text = f"take over what `{wrote} --json` wrote here; once for a plain build, once for a profile-guided one"
+        page.add_argument(f"--{name}", type=Path, metavar="FILE", action="append", default=[], help=text)
     page.add_argument("--shares", type=Path, metavar="FILE", help="take over what `shares --json` wrote here")
     page.add_argument("--check", action="store_true", help="write nothing, and fail if the page is another")
     return found

@@ -11,8 +11,11 @@ from measure import shown
 from runs import ProblemError
 
 ROOT = Path(__file__).parent.parent.parent
-#: The measurements that the page shows.
+#: The measurements that the page shows, those of guided builds with a name of their own.
 DATA = ROOT / "docs" / "data" / "speed"
+GUIDED = "profile-guided"
+#: How many times as fast as the build of before each case is to be.
+FASTER = 1.6
 PAGE = ROOT / "docs" / "results" / "speed.md"
 TEMPLATE = Path(__file__).parent / "speed.md"
 
@@ -42,6 +45,14 @@ class Goal(NamedTuple):
     factor: float = 1.0
     unit: str = ""
     more: bool = False
+
+    def is_reached(self, value: float | None) -> bool:
+        """Answers whether a figure was measured and reaches the goal."""
+        return value is not None and (value >= self.bound if self.more else value <= self.bound)
+
+    def shown(self, value: float | None) -> str:
+        """A measured figure with its unit."""
+        return "-" if value is None else format(value, self.form) + self.unit
 
 
 def share(hosts: int, bound: int) -> Goal:
@@ -114,39 +125,60 @@ def table_of(found: dict[str, Any]) -> str:
     return rows_of(lines)
 
 
-def goals_of(found: dict[str, Any], split: dict[str, Any] | None) -> str:
-    """The table of goals, each with what was measured."""
-    cases = {row["name"]: dict(row) for row in found["cases"]}
+def goals_of(found: dict[str, Any], guided: dict[str, Any] | None, split: dict[str, Any] | None) -> str:
+    """The table of goals, each with what was measured of the plain build and of the guided one."""
+    plain = {row["name"]: dict(row) for row in found["cases"]}
     for row in split["shares"] if split else ():
-        cases.setdefault(row["name"], {})[f"follows_{row['threads']}"] = row["follows"]
-    lines = [["goal", "to reach", "measured", "reached"]]
+        plain.setdefault(row["name"], {})[f"follows_{row['threads']}"] = row["follows"]
+    builds = (plain, {row["name"]: row for row in guided["cases"]} if guided else {})
+    lines = [["goal", "to reach", "plain", "profile-guided", "reached"]]
     for goal in GOALS:
-        measured = cases.get(goal.case, {}).get(goal.key)
-        value = None if measured is None else measured * goal.factor
-        reached = "-"
-        if value is not None:
-            reached = "yes" if (value >= goal.bound if goal.more else value <= goal.bound) else "**no**"
+        measured = [cases.get(goal.case, {}).get(goal.key) for cases in builds]
+        values = [None if value is None else value * goal.factor for value in measured]
+        is_reached, is_reached_guided = (goal.is_reached(value) for value in values)
+        reached = "yes" if is_reached else "guided" if is_reached_guided else "**no**"
         wanted = f"{'at least' if goal.more else 'at most'} {goal.bound:,}{goal.unit}"
-        lines.append([goal.name, wanted, "-" if value is None else format(value, goal.form) + goal.unit, reached])
+        shown = [goal.shown(value) for value in values]
+        lines.append([goal.name, wanted, *shown, reached if set(values) != {None} else "-"])
     return rows_of(lines)
 
 
-def against_of(found: dict[str, Any] | None) -> str:
-    """The table of ratios between two builds."""
-    if found is None:
+def against_of(found: list[dict[str, Any]]) -> str:
+    """The table of ratios between builds, and what was compared."""
+    if not found:
         return "No comparison of builds has been measured yet (`make bench-against`)."
-    this, other = (f"a {found[word]['kind']} build of `{found[word]['commit'][:10]}`" for word in ("this", "other"))
-    lines = [["case", "times as fast", "95 % interval", "ratio of the best runs"]]
-    for row in found["cases"]:
-        low, high = (format(end, ".2f") for end in row["interval"])
-        best = format(row["ratio_of_bests"], ".2f")
-        lines.append([f"`{row['name']}`", format(row["ratio"], ".2f"), f"{low} to {high}", best])
+    told, sums, head = [], [], ["case"]
+    for builds in found:
+        kind = builds["this"]["kind"]
+        this, other = (
+            f"a {builds[word]['kind']} build of `{builds[word]['commit'][:10]}`" for word in ("this", "other")
+        )
+        scale = "" if builds["scale"] == 1 else f", cases at {builds['scale']:g} of their length"
+        told.append(f"{this} beside {other}, {builds['rounds']} times each on {builds['day']}{scale}")
+        ours = [row["ratio"] for row in builds["cases"] if not row["name"].startswith("bare")]
+        sums.append(
+            f"The geometric mean of the {kind} build is {builds['geometric_mean']:.2f}, bare loops included, and "
+            f"{sum(ratio >= FASTER for ratio in ours)} of its {len(ours)} other cases are at least {FASTER:g} times as "
+            "fast."
+        )
+        head += [f"{kind}: times as fast", "95 % interval", "best runs"]
+    columns = [{row["name"]: ratio_of(row) for row in builds["cases"]} for builds in found]
+    lines = [
+        head,
+        *([f"`{name}`", *(cell for rows in columns for cell in rows.get(name, "---"))] for name in columns[0]),
+    ]
     return (
-        f"`make bench-against` runs two programs in turns, here {this} beside {other}, {found['rounds']} times each on "
-        f"{found['day']}. A ratio is the median of the rounds' ratios of link transmissions per CPU-second (of CPU "
-        "time alone where nothing is sent), and its interval comes from a bootstrap over the rounds. The geometric "
-        f"mean is {found['geometric_mean']:.2f}.\n\n{rows_of(lines)}"
+        f"`make bench-against` runs two programs in turns: {'; '.join(told)}. A ratio is the median of the rounds' "
+        "ratios of link transmissions per CPU-second (of CPU time alone where nothing is sent), and its interval comes "
+        "from a bootstrap over the rounds. The last column of each build is the ratio of the best runs. "
+        f"{' '.join(sums)}\n\n{rows_of(lines)}"
     )
+
+
+def ratio_of(row: dict[str, Any]) -> tuple[str, str, str]:
+    """The cells of a case: the ratio, its interval, and that of the best runs."""
+    low, high = (format(end, ".2f") for end in row["interval"])
+    return format(row["ratio"], ".2f"), f"{low} to {high}", format(row["ratio_of_bests"], ".2f")
 
 
 def shares_of(found: dict[str, Any] | None) -> str:
@@ -172,11 +204,13 @@ def render() -> str:
     if not measured.exists():
         raise ProblemError(f"{measured}: is not there; `make bench-page` makes it from out/bench.json")
     found = json.loads(measured.read_text("utf-8"))
-    against, split = (beside(name) for name in ("against", "shares"))
+    guided, split = (beside(name) for name in ("cases-guided", "shares"))
+    against = [builds for builds in (beside(name) for name in ("against", "against-guided")) if builds]
     parts = {
         "machine": machine_of(found),
         "table": table_of(found),
-        "goals": goals_of(found, split),
+        "goals": goals_of(found, guided, split),
+        "guided": machine_of(guided) if guided else "Of a profile-guided build nothing has been measured yet.",
         "shares": shares_of(split),
         "against": against_of(against),
     }
@@ -186,12 +220,21 @@ def render() -> str:
     return text
 
 
-def write(cases: Path | None, against: Path | None, split: Path | None) -> None:
+def place_of(name: str, source: Path) -> Path:
+    """Where a file of measurements belongs: those of a guided build and of a plain one stand beside each other."""
+    found = json.loads(source.read_text("utf-8"))
+    build = found["this"] if name == "against" else found["build"]
+    return DATA / f"{name}{'-guided' if build['kind'] == GUIDED else ''}.json"
+
+
+def write(cases: list[Path], against: list[Path], split: Path | None) -> None:
     """Takes over new measurements, if files with them are named, and writes the page."""
     DATA.mkdir(parents=True, exist_ok=True)
-    for source, name in ((cases, "cases.json"), (against, "against.json"), (split, "shares.json")):
-        if source:
-            (DATA / name).write_bytes(source.read_bytes())
+    for name, sources in (("cases", cases), ("against", against)):
+        for source in sources:
+            place_of(name, source).write_bytes(source.read_bytes())
+    if split:
+        (DATA / "shares.json").write_bytes(split.read_bytes())
     PAGE.write_text(render(), "utf-8")
     print(f"{PAGE.relative_to(ROOT)}: written")
 
