@@ -221,16 +221,27 @@ macro_rules! transports {
                 match self { $(AnyMechanism::$Variant(_) => <MechanismOf<$Transport>>::SEES_DEPARTURES,)+ }
             }
 
-            /// Calls [`PortMechanism::on_arrival`].
-            #[inline]
-            pub fn on_arrival(&mut self, packet: &Packet, flow: Option<u64>, port: PortState) {
-                match self { $(AnyMechanism::$Variant(mechanism) => mechanism.on_arrival(packet, flow, port),)+ }
+            /// Calls [`PortMechanism::on_arrival`]. Returns true if the mechanism has another next timeout since.
+            #[inline(always)]
+            pub fn on_arrival(&mut self, packet: &Packet, flow: Option<u64>, port: PortState) -> bool {
+                match self { $(AnyMechanism::$Variant(mechanism) => {
+                    if <MechanismOf<$Transport>>::SEES_ARRIVALS == Sees::Nothing {
+                        return false;
+                    }
+                    let before = mechanism.next_timeout();
+                    mechanism.on_arrival(packet, flow, port);
+                    mechanism.next_timeout() != before
+                })+ }
             }
 
             /// Calls [`PortMechanism::on_departure`].
             #[inline]
             pub fn on_departure(&mut self, packet: &mut Packet, extra: Option<&mut Extra>, port: PortState) {
-                match self { $(AnyMechanism::$Variant(mechanism) => mechanism.on_departure(packet, extra, port),)+ }
+                match self { $(AnyMechanism::$Variant(mechanism) => {
+                    if <MechanismOf<$Transport>>::SEES_DEPARTURES != Sees::Nothing {
+                        mechanism.on_departure(packet, extra, port);
+                    }
+                })+ }
             }
 
             /// Calls [`PortMechanism::next_timeout`].

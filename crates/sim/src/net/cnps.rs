@@ -11,16 +11,17 @@ use clearway_topology::PortId;
 
 impl Network {
     /// Shows a packet that arrived at a port to the port's mechanism.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn meet_mechanism(&mut self, port: PortId, mechanism: MechanismId, id: PacketId) {
         let state = self.port_state(&self.ports[port]);
         let parcel = &self.slab[id];
         let flow = self.notified.name(parcel.flow);
-        self.mechanisms[mechanism].protocol.on_arrival(&parcel.packet, flow, state);
-        self.arm_mechanism(mechanism);
+        if self.mechanisms[mechanism].protocol.on_arrival(&parcel.packet, flow, state) {
+            self.arm_mechanism(mechanism);
+        }
     }
 
-    #[inline]
+    #[inline(never)]
     fn arm_mechanism(&mut self, mechanism: MechanismId) {
         let now = self.now();
         let at_work = &mut self.mechanisms[mechanism];

@@ -7,8 +7,9 @@ use clearway_topology::PortId;
 use clearway_units::Time;
 use serde::{Deserialize, Serialize};
 
-/// A mechanism at work at a port.
+/// A mechanism at work at a port. It begins a cache line with what the protocol says that each packet touches.
 #[derive(Serialize, Deserialize)]
+#[repr(C, align(64))]
 pub struct Mechanism {
     /// The protocol's part of it.
     pub protocol: AnyMechanism,

@@ -181,7 +181,7 @@ impl Network {
             if out.busy_until > now {
                 return self.wait_plainly(port, plain, id);
             }
-        } else if out.special_arrivals != Sees::Nothing {
+        } else if out.special_arrivals != Sees::Nothing && out.special_arrivals.has(&self.slab[id].packet) {
             return self.send_past_look(port, id);
         } else if let Some(credits) = out.credits
             && self.slab[id].packet.is_credit()
@@ -199,17 +199,15 @@ impl Network {
         self.send(port, id);
     }
 
-    /// Hands a packet to a port that is not plain, which looks at it first if it is one of those that it looks at.
+    /// Hands a packet to a port that looks at it first.
     #[inline(never)]
     fn send_past_look(&mut self, port: PortId, id: PacketId) {
         let out = &self.ports[port];
-        if out.special_arrivals.has(&self.slab[id].packet) {
-            if out.is_special() {
-                return self.send_specially(port, id);
-            }
-            let mechanism = out.special.mechanism.expect("a mechanism sees packets");
-            self.meet_mechanism(port, mechanism, id);
+        if out.is_special() {
+            return self.send_specially(port, id);
         }
+        let mechanism = out.special.mechanism.expect("a mechanism sees packets");
+        self.meet_mechanism(port, mechanism, id);
         match self.ports[port].credits {
             Some(credits) if self.slab[id].packet.is_credit() => self.send_credit(port, credits, id),
             _ if self.ports[port].sends_at_once(self.now()) => self.transmit(port, id),

@@ -4,7 +4,7 @@ use super::books::DropReason;
 use super::memory::Memory;
 use super::network::Network;
 use super::port::{ControlWork, Port, Special};
-use crate::ids::PacketId;
+use crate::ids::{MechanismId, PacketId};
 use clearway_proto::{PortState, Sees};
 use clearway_topology::PortId;
 use clearway_units::Time;
@@ -53,14 +53,24 @@ impl Network {
     #[inline(never)]
     pub(super) fn launch_specially(&mut self, port: PortId, arrival: Time, id: PacketId) {
         let out = &self.ports[port];
-        let Special { mechanism, sees_departures, loss, is_traced, leads_to, .. } = out.special;
-        // Where not all packets come here, those come that the mechanism sees.
+        match out.special.mechanism {
+            // Where not all packets come here, those come that the mechanism sees.
+            Some(mechanism) if out.special_departures != Sees::All => {
+                self.show_departure(port, mechanism, id);
+                self.launch(port, arrival, id);
+            }
+            _ => self.launch_rarely(port, arrival, id),
+        }
+    }
+
+    /// As [`Network::launch_specially`], where all packets come here.
+    #[inline(never)]
+    fn launch_rarely(&mut self, port: PortId, arrival: Time, id: PacketId) {
+        let Special { mechanism, sees_departures, loss, is_traced, leads_to, .. } = self.ports[port].special;
         if let Some(mechanism) = mechanism
-            && (out.special_departures != Sees::All || sees_departures.has(&self.slab[id].packet))
+            && sees_departures.has(&self.slab[id].packet)
         {
-            let state = self.port_state(out);
-            let (parcel, extra) = self.slab.get_both(id);
-            self.mechanisms[mechanism].protocol.on_departure(&mut parcel.packet, extra, state);
+            self.show_departure(port, mechanism, id);
         }
         if (is_traced || loss.is_some()) && self.is_lost(port, id) {
             self.drop_packet(port, id, DropReason::Loss);
@@ -69,6 +79,14 @@ impl Network {
         } else {
             self.launch(port, arrival, id);
         }
+    }
+
+    /// Shows a packet that leaves a port to the port's mechanism.
+    #[inline(always)]
+    fn show_departure(&mut self, port: PortId, mechanism: MechanismId, id: PacketId) {
+        let state = self.port_state(&self.ports[port]);
+        let (parcel, extra) = self.slab.get_both(id);
+        self.mechanisms[mechanism].protocol.on_departure(&mut parcel.packet, extra, state);
     }
 
     /// A packet leaves a port whose link loses, or that a trace covers. Answers whether it is lost.
@@ -85,10 +103,14 @@ impl Network {
     /// A port, as its mechanism sees it. A port with a mechanism is not plain.
     #[inline]
     pub(super) fn port_state(&self, out: &Port) -> PortState {
-        let queues = || self.queues.range(out.queues, self.arbiter.classes());
-        let queued =
-            if out.waiting == 0 { 0 } else { queues().iter().map(|queue| queue.queue.bytes()).sum() };
+        let queued = if out.waiting == 0 { 0 } else { self.bytes_waiting(out) };
         PortState { now: self.now(), queued, sent: out.counted.bytes }
+    }
+
+    /// The bytes that wait in all classes of data of a port. Kept apart, since most packets find nothing that waits.
+    #[inline(never)]
+    fn bytes_waiting(&self, out: &Port) -> u64 {
+        self.queues.range(out.queues, self.arbiter.classes()).iter().map(|queue| queue.queue.bytes()).sum()
     }
 
     /// A link's direction fails, and what waited for it is lost; or it recovers.

@@ -1,6 +1,6 @@
 //! PACC at one output port: Algorithm 1 of the paper and the schedule of notifications.
 
-use super::{FlowTable, PaccConfig, Pending, PiController, Rounding};
+use super::{Entry, FlowTable, PaccConfig, Pending, PiController, Rounding};
 use crate::mechanism::{PortMechanism, PortState, Sees};
 use crate::packet::{Kind, Packet};
 use clearway_units::{Rate, Span, Time};
@@ -17,8 +17,24 @@ struct Due {
 ///
 /// Periods end at multiples of `T`, at all ports together. A port without entries, without a queue and without a
 /// memory of one has no timeout.
+///
+/// What each packet touches stands first.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[repr(C)]
 pub struct PaccPort {
+    /// The queue above which a packet meets congestion (`Q_th`), in bytes.
+    threshold: u64,
+    /// The end of the current period; [`Time::MAX`] at rest.
+    period_end: Time,
+    /// The time at which the next round of notifications leaves.
+    cnp_at: Time,
+    table: FlowTable,
+    control: Box<Control>,
+}
+
+/// The part of the mechanism that works when a period ends or notifications leave.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Control {
     period: Span,
     cnp_gap: Span,
     burst: f64,
@@ -28,15 +44,10 @@ pub struct PaccPort {
     rounding: Rounding,
     pending: Pending,
     pi: PiController,
-    table: FlowTable,
     /// The average queue `Q_avg`, in bytes.
     average: f64,
-    /// The end of the current period; [`Time::MAX`] at rest.
-    period_end: Time,
     /// The notifications to be sent, one to each pair every `cnp_gap`.
     due: Vec<Due>,
-    /// The time at which the next round of notifications leaves.
-    cnp_at: Time,
     /// The place of the next notification in the round that is leaving.
     leaving: usize,
 }
@@ -52,22 +63,26 @@ impl PortMechanism for PaccPort {
 
     fn new(config: &PaccConfig, rate: Rate) -> PaccPort {
         let unit = config.queue_unit;
+        let pi = PiController::new(config.beta1, config.beta2, config.threshold(rate), unit, config.form);
         PaccPort {
-            period: config.period.max(Span::from_ps(1)),
-            cnp_gap: config.cnp_gap.max(Span::from_ps(1)),
-            burst: config.burst_bytes(rate) as f64,
-            bytes_min: config.bytes_min(rate),
-            w: config.w,
-            cnps_max: config.cnps_max(),
-            rounding: config.rounding,
-            pending: config.pending,
-            pi: PiController::new(config.beta1, config.beta2, config.threshold(rate), unit, config.form),
-            table: FlowTable::new(config.table_entries, config.n_cong_max),
-            average: 0.0,
+            threshold: pi.threshold(),
             period_end: Time::MAX,
-            due: Vec::new(),
             cnp_at: Time::MAX,
-            leaving: usize::MAX,
+            table: FlowTable::new(config.table_entries, config.n_cong_max),
+            control: Box::new(Control {
+                period: config.period.max(Span::from_ps(1)),
+                cnp_gap: config.cnp_gap.max(Span::from_ps(1)),
+                burst: config.burst_bytes(rate) as f64,
+                bytes_min: config.bytes_min(rate),
+                w: config.w,
+                cnps_max: config.cnps_max(),
+                rounding: config.rounding,
+                pending: config.pending,
+                pi,
+                average: 0.0,
+                due: Vec::new(),
+                leaving: usize::MAX,
+            }),
         }
     }
 
@@ -79,10 +94,10 @@ impl PortMechanism for PaccPort {
             return;
         }
         if let Some(pair) = pair {
-            self.table.count(pair, packet.wire, port.queued > self.pi.threshold());
+            self.table.count(pair, packet.wire, port.queued > self.threshold);
         }
         if self.period_end == Time::MAX {
-            self.period_end = self.next_multiple(port.now);
+            self.period_end = self.control.next_multiple(port.now);
         }
     }
 
@@ -97,21 +112,22 @@ impl PortMechanism for PaccPort {
             self.end_period(queued, now);
         }
         if now >= self.cnp_at {
-            self.leaving = 0;
-            self.cnp_at = now + self.cnp_gap;
+            self.control.leaving = 0;
+            self.cnp_at = now + self.control.cnp_gap;
         }
     }
 
     fn poll_cnp(&mut self, _: Time) -> Option<u64> {
-        if let Some(due) = self.due.get_mut(self.leaving) {
-            self.leaving += 1;
+        let Control { due, leaving, .. } = &mut *self.control;
+        if let Some(due) = due.get_mut(*leaving) {
+            *leaving += 1;
             due.left -= 1;
             return Some(due.key);
         }
-        if self.leaving != usize::MAX {
-            self.leaving = usize::MAX;
-            self.due.retain(|due| due.left > 0);
-            if self.due.is_empty() {
+        if *leaving != usize::MAX {
+            *leaving = usize::MAX;
+            due.retain(|due| due.left > 0);
+            if due.is_empty() {
                 self.cnp_at = Time::MAX;
             }
         }
@@ -125,31 +141,38 @@ impl PaccPort {
         self.table.missed()
     }
 
+    fn end_period(&mut self, queued: u64, now: Time) {
+        let control = &mut *self.control;
+        // eq. (3), then eq. (2) (PACC-9).
+        control.average = control.w * queued as f64 + (1.0 - control.w) * control.average;
+        if control.average < AVERAGE_NOTHING {
+            control.average = 0.0;
+        }
+        let n_all = control.pi.step(queued);
+        if n_all > 0.0
+            && control.average > control.burst
+            && let Some(at) = control.allot(n_all, &self.table.entries(), now)
+        {
+            self.cnp_at = at;
+        }
+        self.table.end_period(control.bytes_min);
+        let is_at_rest = self.table.is_empty() && control.pi.is_at_rest() && control.average == 0.0;
+        self.period_end = if is_at_rest { Time::MAX } else { control.next_multiple(now) };
+    }
+}
+
+impl Control {
     fn next_multiple(&self, now: Time) -> Time {
         let period = self.period.as_ps();
         Time::from_ps((now.as_ps() / period + 1).saturating_mul(period))
     }
 
-    fn end_period(&mut self, queued: u64, now: Time) {
-        // eq. (3), then eq. (2) (PACC-9).
-        self.average = self.w * queued as f64 + (1.0 - self.w) * self.average;
-        if self.average < AVERAGE_NOTHING {
-            self.average = 0.0;
-        }
-        let n_all = self.pi.step(queued);
-        if n_all > 0.0 && self.average > self.burst {
-            self.allot(n_all, now);
-        }
-        self.table.end_period(self.bytes_min);
-        let is_at_rest = self.table.entries().is_empty() && self.pi.is_at_rest() && self.average == 0.0;
-        self.period_end = if is_at_rest { Time::MAX } else { self.next_multiple(now) };
-    }
-
     /// Shares out `n_all` notifications in proportion to the packets that met congestion (Algorithm 1, lines 1 to 9).
-    fn allot(&mut self, n_all: f64, now: Time) {
-        let packets: u64 = self.table.entries().iter().map(|entry| entry.congested as u64).sum();
+    /// Returns the time at which a round of them leaves; `None` if those still to be sent keep their pace.
+    fn allot(&mut self, n_all: f64, entries: &[Entry], now: Time) -> Option<Time> {
+        let packets: u64 = entries.iter().map(|entry| entry.congested as u64).sum();
         if packets == 0 {
-            return; // PACC-13: the queue was never above the threshold when a packet came.
+            return None; // PACC-13: the queue was never above the threshold when a packet came.
         }
         let before = match self.pending {
             Pending::Replace => {
@@ -158,7 +181,7 @@ impl PaccPort {
             }
             Pending::Add => self.due.len(),
         };
-        for entry in self.table.entries() {
+        for entry in entries {
             let share = n_all * entry.congested as f64 / packets as f64;
             let count = match self.rounding {
                 Rounding::Down => share.floor(),
@@ -173,10 +196,8 @@ impl PaccPort {
                 None => self.due.push(Due { key: entry.key, left: count }),
             }
         }
-        // One at once, and one every gap. Those still to be sent keep their pace.
-        if before == 0 {
-            self.cnp_at = if self.due.is_empty() { Time::MAX } else { now };
-        }
+        // One at once, and one every gap.
+        (before == 0).then_some(if self.due.is_empty() { Time::MAX } else { now })
     }
 }
 
@@ -218,6 +239,13 @@ mod tests {
     fn forward(port: &mut PaccPort, key: u64, packets: u32, queued: u64, now: Time) {
         let packet = Packet::data(Header::data(0), 1000, 1048, Time::ZERO);
         (0..packets).for_each(|_| port.on_arrival(&packet, Some(key), state(queued, now)));
+    }
+
+    #[test]
+    fn what_a_packet_touches_lies_in_one_cache_line_behind_the_kind_of_mechanism() {
+        assert_eq!(std::mem::offset_of!(PaccPort, table), 24);
+        assert_eq!(std::mem::offset_of!(PaccPort, control), 24 + size_of::<FlowTable>());
+        assert!(24 + size_of::<FlowTable>() <= 64 - 8, "a name of the kind of mechanism stands before");
     }
 
     #[test]
@@ -289,10 +317,10 @@ mod tests {
         assert!(run(&mut port, 150_000, at(239)).is_empty(), "no packet met congestion from 80 to 160 us");
         // The queue is gone: Q_avg is 14.9 KB at 240 us and a tenth of that in each period that follows.
         run(&mut port, 0, at(600));
-        assert_eq!((port.average.round(), port.next_timeout()), (1.0, at(640)));
+        assert_eq!((port.control.average.round(), port.next_timeout()), (1.0, at(640)));
         run(&mut port, 0, at(640));
         assert_eq!(port.next_timeout(), Time::MAX);
-        assert!(port.table.entries().is_empty());
+        assert!(port.table.is_empty());
         forward(&mut port, 1, 1, 0, at(10_010));
         assert_eq!(port.next_timeout(), at(10_080), "periods end at multiples of T");
     }
@@ -310,7 +338,7 @@ mod tests {
         for (pending, expected) in [(Pending::Replace, vec![1, 1]), (Pending::Add, vec![9, 1, 1])] {
             let config = PaccConfig { cnp_gap: Span::from_us(30), pending, ..PaccConfig::default() };
             let mut port = PaccPort::new(&config, RATE);
-            port.due.push(Due { key: 9, left: 1 });
+            port.control.due.push(Due { key: 9, left: 1 });
             port.cnp_at = at(81);
             forward(&mut port, 1, 50, 2_000_000, at(10));
             let keys: Vec<_> = run(&mut port, 2_000_000, at(159)).iter().map(|sent| sent.1).collect();

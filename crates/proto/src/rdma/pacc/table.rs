@@ -14,137 +14,163 @@ pub struct Entry {
     pub congested: u32,
 }
 
+/// A slot of the table: the entry of a pair, if one is there. It crosses no cache line.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[repr(align(32))]
+struct Slot {
+    entry: Entry,
+    is_taken: bool,
+}
+
+impl Slot {
+    const EMPTY: Slot = Slot { entry: Entry { key: 0, bytes: 0, congested: 0 }, is_taken: false };
+
+    #[inline]
+    fn holds(&self, key: u64) -> bool {
+        self.entry.key == key && self.is_taken
+    }
+}
+
 /// The number of slots for each entry. The table is at most half full, so that probes are short.
 const SLOTS_PER_ENTRY: usize = 2;
 
 /// The number of entries for which a table has room before it first grows.
-const ENTRIES_FIRST: usize = 32;
+const ENTRIES_FIRST: usize = 8;
 
-const EMPTY: u32 = u32::MAX;
-
-/// The table of one port. Entries lie in the order in which they came, so that walking over them does not depend on the
-/// hash; slots beside them say where each is (open addressing, linear probing).
+/// The table of one port: entries lie in slots by a hash of their names (open addressing, linear probing), so that a packet
+/// touches one place. The names in the order in which they came stand beside, so that walking over the entries does not
+/// depend on the hash.
 ///
 /// It grows by doubling up to its capacity. A full table does not know further pairs: their packets are counted as
 /// missed and get no notifications until the end of a period makes room.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[repr(C)]
 pub struct FlowTable {
-    entries: Vec<Entry>,
-    slots: Vec<u32>,
-    capacity: usize,
+    /// The slots, a power of two of them; none before the first packet.
+    slots: Box<[Slot]>,
+    /// The number of bits of a hash that are not part of the slot's number.
+    shift: u32,
     congested_max: u32,
-    missed: u64,
+    rare: Box<Rare>,
 }
 
-/// Spreads keys over slots (the finaliser of MurmurHash3).
-fn spread(key: u64) -> usize {
-    let key = (key ^ key >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    let key = (key ^ key >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    (key ^ key >> 33) as usize
+/// The part of a table that a packet of a pair that is known does not touch.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Rare {
+    /// The names of the entries, in the order in which they came.
+    keys: Vec<u64>,
+    capacity: usize,
+    missed: u64,
 }
 
 impl FlowTable {
     /// Returns a table with room for `capacity` pairs; counts of congested packets stay at `congested_max`.
     pub fn new(capacity: u32, congested_max: u32) -> FlowTable {
         FlowTable {
-            entries: Vec::new(),
-            slots: Vec::new(),
-            capacity: capacity as usize,
+            slots: Box::default(),
+            shift: u64::BITS - 1,
             congested_max,
-            missed: 0,
+            rare: Box::new(Rare { keys: Vec::new(), capacity: capacity as usize, missed: 0 }),
         }
     }
 
     /// Counts a packet of `wire` bytes that passes.
     #[inline]
     pub fn count(&mut self, key: u64, wire: u32, is_congested: bool) {
-        let Some(index) = self.find_or_insert(key) else {
-            self.missed += 1;
-            return;
-        };
-        let entry = &mut self.entries[index];
-        entry.bytes += wire as u64;
-        if is_congested && entry.congested < self.congested_max {
-            entry.congested += 1;
-        }
-    }
-
-    #[inline]
-    fn find_or_insert(&mut self, key: u64) -> Option<usize> {
-        if self.slots.is_empty() && !self.grow() {
-            return None;
-        }
-        let mask = self.slots.len() - 1;
-        let mut slot = spread(key) & mask;
-        loop {
-            let index = self.slots[slot];
-            if index == EMPTY {
+        let mut at = self.home(key);
+        while let Some(slot) = self.slots.get_mut(at) {
+            if slot.holds(key) {
+                slot.entry.bytes += wire as u64;
+                if is_congested && slot.entry.congested < self.congested_max {
+                    slot.entry.congested += 1;
+                }
+                return;
+            }
+            if !slot.is_taken {
                 break;
             }
-            if self.entries[index as usize].key == key {
-                return Some(index as usize);
-            }
-            slot = (slot + 1) & mask;
+            at = (at + 1) & (self.slots.len() - 1);
         }
-        if self.entries.len() == self.capacity {
-            return None;
+        self.enter(key, wire, is_congested);
+    }
+
+    /// The slot in which a search for a name begins: the upper bits of a product, which depend on all bits of the name.
+    #[inline]
+    fn home(&self, key: u64) -> usize {
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        (key.wrapping_mul(ODD) >> self.shift) as usize
+    }
+
+    /// Counts the first packet of a pair, if there is room for it.
+    #[inline(never)]
+    fn enter(&mut self, key: u64, wire: u32, is_congested: bool) {
+        let entries = self.rare.keys.len();
+        if entries == self.rare.capacity {
+            self.rare.missed += 1;
+            return;
         }
-        if self.entries.len() * SLOTS_PER_ENTRY == self.slots.len() {
+        if entries * SLOTS_PER_ENTRY == self.slots.len() {
             self.grow();
-            return self.find_or_insert(key);
         }
-        self.slots[slot] = self.entries.len() as u32;
-        self.entries.push(Entry { key, bytes: 0, congested: 0 });
-        Some(self.entries.len() - 1)
+        self.rare.keys.push(key);
+        let congested = u32::from(is_congested).min(self.congested_max);
+        self.place(Entry { key, bytes: wire as u64, congested });
     }
 
-    /// Doubles the room, within the capacity. Returns true if there is room then.
+    /// Doubles the room.
     #[cold]
-    fn grow(&mut self) -> bool {
-        if self.capacity == 0 {
-            return false;
-        }
+    fn grow(&mut self) {
+        let entries = self.entries();
         let slots = (self.slots.len() * 2).max(ENTRIES_FIRST * SLOTS_PER_ENTRY);
-        self.slots = vec![EMPTY; slots];
-        self.entries.reserve(slots / SLOTS_PER_ENTRY - self.entries.len());
-        self.place();
-        true
+        self.slots = vec![Slot::EMPTY; slots].into();
+        self.shift = u64::BITS - slots.trailing_zeros();
+        entries.into_iter().for_each(|entry| self.place(entry));
     }
 
-    /// Enters all entries into the slots, which are empty.
-    fn place(&mut self) {
-        let mask = self.slots.len() - 1;
-        for (index, entry) in self.entries.iter().enumerate() {
-            let mut slot = spread(entry.key) & mask;
-            while self.slots[slot] != EMPTY {
-                slot = (slot + 1) & mask;
-            }
-            self.slots[slot] = index as u32;
+    /// Puts the entry of a pair that has none into a slot.
+    fn place(&mut self, entry: Entry) {
+        let at = self.search(entry.key);
+        self.slots[at] = Slot { entry, is_taken: true };
+    }
+
+    /// The slot of a name, or the empty one that it would take.
+    fn search(&self, key: u64) -> usize {
+        let mut at = self.home(key);
+        while self.slots[at].is_taken && self.slots[at].entry.key != key {
+            at = (at + 1) & (self.slots.len() - 1);
         }
+        at
     }
 
     /// Returns the entries, in the order in which they came.
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
+    pub fn entries(&self) -> Vec<Entry> {
+        self.rare.keys.iter().map(|&key| self.slots[self.search(key)].entry).collect()
+    }
+
+    /// Returns true if there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.rare.keys.is_empty()
     }
 
     /// Ends a period: entries with fewer bytes than `bytes_min` are deleted, the others begin anew (Algorithm 1, line
     /// 33).
     pub fn end_period(&mut self, bytes_min: u64) {
-        let before = self.entries.len();
-        self.entries.retain(|entry| entry.bytes >= bytes_min);
-        for entry in &mut self.entries {
-            (entry.bytes, entry.congested) = (0, 0);
-        }
-        if self.entries.len() < before {
-            self.slots.fill(EMPTY);
-            self.place();
+        let stays = |slot: &Slot| slot.entry.bytes >= bytes_min;
+        let has_gone = self.slots.iter().any(|slot| slot.is_taken && !stays(slot));
+        if has_gone {
+            let mut keys = std::mem::take(&mut self.rare.keys);
+            keys.retain(|&key| stays(&self.slots[self.search(key)]));
+            self.slots.fill(Slot::EMPTY);
+            keys.iter().for_each(|&key| self.place(Entry { key, bytes: 0, congested: 0 }));
+            self.rare.keys = keys;
+        } else {
+            self.slots.iter_mut().for_each(|slot| (slot.entry.bytes, slot.entry.congested) = (0, 0));
         }
     }
 
     /// Returns the number of packets of pairs for which the full table had no room.
     pub fn missed(&self) -> u64 {
-        self.missed
+        self.rare.missed
     }
 }
 
@@ -192,6 +218,20 @@ mod tests {
         let mut none = FlowTable::new(0, 255);
         none.count(1, 1, true);
         assert_eq!(none.missed(), 1);
+    }
+
+    #[test]
+    fn entries_come_in_the_order_of_their_first_packets_whatever_their_names_also_after_some_are_gone() {
+        let mut table = FlowTable::new(1_000, 255);
+        let names: Vec<u64> = (0..100).rev().map(|key| key * key).collect();
+        let keys = |table: &FlowTable| table.entries().iter().map(|entry| entry.key).collect::<Vec<_>>();
+        names.iter().for_each(|&key| table.count(key, 1_000 + key as u32 % 3, false));
+        assert_eq!(keys(&table), names, "the table has grown four times");
+        table.end_period(1_001);
+        let left: Vec<u64> = names.into_iter().filter(|key| key % 3 > 0).collect();
+        assert_eq!(keys(&table), left);
+        table.count(0, 1, false);
+        assert_eq!(keys(&table).last(), Some(&0), "it comes anew");
     }
 
     proptest! {
