@@ -29,9 +29,8 @@ impl Sorter {
     pub fn new(shift: u32, entities: usize) -> Sorter {
         // No entity has the number whose bits are all set, so that no key is the end.
         let entity_end = (entities + 1).next_power_of_two().trailing_zeros() + Event::SHORT_KEY_CLEAR;
-        // The time stands above a bit for the class and below one that is the same in the whole bucket, for the sign. The
-        // engine of the page does with one kind of numbers: two would make it larger.
-        let fits = shift + 1 + entity_end < i32::BITS && !cfg!(target_family = "wasm");
+        // The time stands above a bit for the class and below one that is the same in the whole bucket, for the sign.
+        let fits = shift + 1 + entity_end < i32::BITS;
         Sorter {
             shift,
             short: [[i32::END; CHUNK]; FEW + 1],
