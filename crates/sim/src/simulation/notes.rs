@@ -80,3 +80,29 @@ pub struct Rtt {
     /// The round-trip time.
     pub rtt: Span,
 }
+
+/// The number of items for which a list keeps its room once they were taken.
+const KEPT: usize = 4096;
+
+/// Moves all items of a list behind those of another one. The list gives back the room of more items than it has
+/// between most barriers: flows that all start between two of them tell of it at once, and never again.
+pub fn take_all<T>(from: &mut Vec<T>, to: &mut Vec<T>) {
+    to.append(from);
+    from.shrink_to(KEPT);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_keeps_room_for_a_few_items_and_gives_back_that_of_many() {
+        let (mut few, mut many) = (vec![1, 2], vec![3; 10 * KEPT]);
+        let (room, mut taken) = (few.capacity(), vec![0]);
+        take_all(&mut few, &mut taken);
+        take_all(&mut many, &mut taken);
+        assert_eq!((taken.len(), &taken[..4]), (3 + 10 * KEPT, &[0, 1, 2, 3][..]));
+        assert!(few.is_empty() && few.capacity() == room);
+        assert!(many.is_empty() && many.capacity() < 2 * KEPT, "{}", many.capacity());
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::journal::Journal;
 use super::lives::{Live, Lives};
-use super::notes::{News, Note, Rtt};
+use super::notes::{News, Note, Rtt, take_all};
 use super::outside::{Happening, Outside};
 use super::region::{Region, TICK};
 use super::router::Router;
@@ -289,8 +289,8 @@ impl Simulation {
         let mut notes: Vec<Note> = Vec::new();
         let mut rtts: Vec<Rtt> = Vec::new();
         for region in &mut self.regions {
-            notes.append(&mut region.notes);
-            rtts.append(&mut region.rtts);
+            take_all(&mut region.notes, &mut notes);
+            take_all(&mut region.rtts, &mut rtts);
         }
         // Notes of one instant and one flow keep their order; no other order may depend on the partition.
         sort_by_key(&mut notes, |note| (note.at, note.news.slot()));
