@@ -145,6 +145,16 @@ impl Event {
         (kind == ARRIVE).then(|| PacketId::from_bits(self.what as u32))
     }
 
+    /// The flow of which one end asked to be woken, if that is the event, and whether it is the receiving end.
+    #[inline(never)]
+    pub fn timer_of_end(&self) -> Option<(bool, FlowSlot)> {
+        match self.kind() {
+            EventKind::ReceiverTimer(flow) => Some((true, flow)),
+            EventKind::SenderTimer(flow) => Some((false, flow)),
+            _ => None,
+        }
+    }
+
     /// The packet of [`Event::arriving`], and any id for other events: to fetch one packet too many costs less than a
     /// branch whose way nobody can guess.
     #[inline(always)]
@@ -192,6 +202,18 @@ impl Event {
 mod tests {
     use super::*;
     use crate::ids::Id;
+
+    #[test]
+    fn only_timers_of_ends_name_the_flow_whose_end_they_wake() {
+        let (flow, packet) = (FlowSlot::from_bits(7), PacketId::from_bits(7));
+        let timer = |kind| Event::new(Time::ZERO, 3, kind).timer_of_end();
+        assert_eq!(timer(EventKind::ReceiverTimer(flow)), Some((true, flow)));
+        assert_eq!(timer(EventKind::SenderTimer(flow)), Some((false, flow)));
+        assert_eq!(
+            [EventKind::Wake(PortId(7)), EventKind::Handle(packet), EventKind::Start(flow)].map(timer),
+            [None; 3]
+        );
+    }
 
     #[test]
     fn every_kind_of_event_survives_its_packing() {

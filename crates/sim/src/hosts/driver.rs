@@ -59,12 +59,12 @@ impl Hosts {
     /// Fetches the ends that the next events need: those of one bucket are sorted already, so that is known.
     #[inline]
     pub fn look_ahead(&self, net: &Network) {
-        if let Some((is_for_receiver, slot)) = net.arrives_at_host(AHEAD * 2) {
+        if let Some((is_for_receiver, slot)) = net.works_at_end(AHEAD * 2) {
             let place =
                 if is_for_receiver { self.receivers.address(slot) } else { self.senders.address(slot) };
             prefetch_lines(place, END_LINES);
         }
-        if let Some((is_for_receiver, slot)) = net.arrives_at_host(AHEAD) {
+        if let Some((is_for_receiver, slot)) = net.works_at_end(AHEAD) {
             let place = if is_for_receiver {
                 self.receivers.get(slot).map(|end| self.receivers.protocols.address(end.receiver))
             } else {

@@ -42,11 +42,13 @@ impl Network {
         }
     }
 
-    /// The flow of the packet that reaches its host in the event so many places ahead, and whether the packet is for the
-    /// receiving end; `None` if that event is another one.
+    /// The flow of which one end is at work in the event so many places ahead, because a packet reaches its host or a timer
+    /// ends, and whether that is the receiving end; `None` if the event is another one.
     #[inline]
-    pub fn arrives_at_host(&self, ahead: usize) -> Option<(bool, FlowSlot)> {
-        let parcel = &self.slab[self.agenda.peek(ahead)?.arriving()?];
+    pub fn works_at_end(&self, ahead: usize) -> Option<(bool, FlowSlot)> {
+        let event = self.agenda.peek(ahead)?;
+        let Some(id) = event.arriving() else { return event.timer_of_end() };
+        let parcel = &self.slab[id];
         (parcel.hops_left == 0).then(|| (parcel.packet.kind().is_for_receiver(), parcel.flow))
     }
 
