@@ -102,15 +102,15 @@ def rows_of(lines: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in (head, rule, *body))
 
 
-def machine_of(found: dict[str, Any]) -> str:
-    """The sentence that says on what, of what and when the figures were measured."""
+def machine_of(found: dict[str, Any], figures: str = "The figures") -> str:
+    """The sentence that says on what, of what and when these figures were measured."""
     machine, build = found["machine"], found["build"]
     rounds = found["rounds"]
     often = "Each case ran once" if rounds == 1 else f"Each case ran {rounds} times, and the least CPU time counts"
     if found["scale"] != 1:
         often += f", at {found['scale']:g} of its length"
     return (
-        f"The figures are of a **{build['kind']}** build of commit `{build['commit'][:10]}` with {build['rustc']}, "
+        f"{figures} are of a **{build['kind']}** build of commit `{build['commit'][:10]}` with {build['rustc']}, "
         f"measured on {found['day']} on {machine['processors']} processors ({machine['processor']}) with "
         f"{machine['memory_gb']} GB that other work shared as it happened to. {often}."
     )
@@ -210,7 +210,7 @@ def render() -> str:
         "machine": machine_of(found),
         "table": table_of(found),
         "goals": goals_of(found, guided, split),
-        "guided": machine_of(guided) if guided else "Of a profile-guided build nothing has been measured yet.",
+        "guided": machine_of(guided, "The figures in its column") if guided else "Of a profile-guided build nothing has been measured yet.",
         "shares": shares_of(split),
         "against": against_of(against),
     }
