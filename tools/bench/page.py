@@ -210,7 +210,9 @@ def render() -> str:
         "machine": machine_of(found),
         "table": table_of(found),
         "goals": goals_of(found, guided, split),
-        "guided": machine_of(guided, "The figures in its column") if guided else "Of a profile-guided build nothing has been measured yet.",
+        "guided": machine_of(guided, "The figures in its column")
+        if guided
+        else "Of a profile-guided build nothing has been measured yet.",
         "shares": shares_of(split),
         "against": against_of(against),
     }
