@@ -7,7 +7,7 @@ ZIG := 0.17.1
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-# PGO=1: the profile-guided build, which takes five times as long, where the machine can do it. Wheels are guided unasked
+# PGO=1: the profile-guided build, which takes about three times as long, where the machine can do it. Wheels are guided unasked
 # (PGO= makes plain ones).
 PGO ?= $(filter wheel,$(MAKECMDGOALS))
 GUIDED := $(if $(PGO),$(shell tools/pgo --can-profile && echo 1))
@@ -27,7 +27,7 @@ HISTORY := $(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null))
 help: ## Lists the targets.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /|/' | awk -F'|' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-build: .venv/.built ## Builds the simulator and the Python package into .venv (PGO=1: profile-guided, faster by an eighth to a fifth).
+build: .venv/.built ## Builds the simulator and the Python package into .venv (PGO=1: profile-guided, faster by a few per cent).
 
 # Without the link-time optimisation of a release, which takes minutes and gains the daemon little.
 clearwayd: ## Builds the daemon for Linux hosts and switches: target/release/clearwayd.

@@ -63,7 +63,7 @@ impl Network {
                     match self.plain.len() {
                         0 => {
                             fetch_port(&self.ports[port]);
-                            self.fetch_queue(port, parcel);
+                            self.fetch_credits(port, parcel);
                         }
                         _ => prefetch(&self.ports[port]),
                     }
@@ -80,10 +80,10 @@ impl Network {
         }
     }
 
-    /// Fetches the queue that a packet may join at a port: what the port itself knows of it has yet to come. Where all ports
+    /// Fetches the credits of a port that a credit may join: what the port itself knows of them has yet to come. Where all ports
     /// have a limit for credits, these are numbered as the ports are.
     #[inline]
-    fn fetch_queue(&self, port: PortId, parcel: &Parcel) {
+    fn fetch_credits(&self, port: PortId, parcel: &Parcel) {
         if parcel.packet.is_credit() && self.credits.len() == self.ports.len() {
             self.credits.fetch(CreditsId::from_index(port.index()));
         }
