@@ -47,6 +47,9 @@ pub struct Rare {
     pub retransmits: u64,
     /// The number of times that a retransmission timer expired with data outstanding.
     pub timeouts: u64,
+    /// The number of requests for credits and of stops that were sent again because no answer came. No data was lost then:
+    /// where many flows share a link, a receiver may take longer to answer than its sender waits.
+    pub repeated_signals: u64,
     /// The number of credits that arrived at this end and found no data to send.
     pub credits_wasted: u64,
     /// The bytes of data that arrived a second time.
@@ -114,6 +117,7 @@ impl Rare {
         Rare {
             retransmits: join(self.retransmits, other.retransmits),
             timeouts: join(self.timeouts, other.timeouts),
+            repeated_signals: join(self.repeated_signals, other.repeated_signals),
             credits_wasted: join(self.credits_wasted, other.credits_wasted),
             duplicate_bytes: join(self.duplicate_bytes, other.duplicate_bytes),
             notifications: join(self.notifications, other.notifications),

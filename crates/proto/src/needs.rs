@@ -32,6 +32,11 @@ pub struct Needs {
     pub oracle: bool,
     /// True if a sender asks how many flows its host sends when it begins ([`Env::host_flows`](crate::Env::host_flows)).
     pub host_flows: bool,
+    /// The full frames that a sender may have in flight before it hears anything from the network. `None` if credits or
+    /// the path decide that.
+    pub first_window: Option<u32>,
+    /// True if the transport controls the first window of a flow where the flow opens a connection, and only there.
+    pub holds_openings: bool,
 }
 
 impl Needs {
@@ -47,6 +52,8 @@ impl Needs {
         smallest_packet: None,
         oracle: false,
         host_flows: false,
+        first_window: None,
+        holds_openings: false,
     };
     /// The needs of a transport that runs with marking above a threshold `K`.
     pub const ECN: Needs = Needs { marking: Some(MarkingNeeds::Step), ..Needs::NOTHING };

@@ -88,6 +88,7 @@ impl Results {
             dict.set_item(name, entries)?;
         }
         dict.set_item("notices", summary.cnps)?;
+        dict.set_item("warnings", warnings(py, &summary.warnings)?)?;
         let measured = &summary.measured;
         let end = match measured.end {
             sim::WindowEnd::Set => "set",
@@ -107,6 +108,7 @@ impl Results {
             line.set_item("data_packets", counts.stats.data_packets)?;
             line.set_item("retransmits", counts.stats.rare().retransmits)?;
             line.set_item("timeouts", counts.stats.rare().timeouts)?;
+            line.set_item("repeated_signals", counts.stats.rare().repeated_signals)?;
             line.set_item("credits_sent", counts.stats.credits_sent)?;
             line.set_item("credits_used", counts.stats.credits_used)?;
             line.set_item("credits_wasted", counts.stats.rare().credits_wasted)?;
@@ -312,4 +314,17 @@ fn pack<'py, T: Copy, const N: usize>(
         }
         Ok(())
     })
+}
+
+/// Returns warnings as a list of dicts with the keys `transport`, `kind` and `text`.
+pub fn warnings<'py>(py: Python<'py>, of: &[sim::Warning]) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for warning in of {
+        let line = PyDict::new(py);
+        line.set_item("transport", warning.transport)?;
+        line.set_item("kind", warning.kind)?;
+        line.set_item("text", &warning.text)?;
+        list.append(line)?;
+    }
+    Ok(list)
 }

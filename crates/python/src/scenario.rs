@@ -111,6 +111,13 @@ impl Scenario {
         estimate(py, &py.detach(|| guard(self.0.model.seed, || Ok(self.0.estimate())))?)
     }
 
+    /// Returns what the scenario has that a transport is not made for: a list of dicts with the name of the transport as
+    /// `transport`, the `kind` of the warning, and a sentence as `text`.
+    fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let found = py.detach(|| guard(self.0.model.seed, || Ok(sim::warnings(&self.0.model))))?;
+        crate::results::warnings(py, &found)
+    }
+
     /// Returns how the network is cut for so many threads.
     ///
     /// * `parts`: the number of parts, which may be smaller. `refusal`: why the run has one thread only, or `None`.

@@ -22,6 +22,7 @@ mod simulation;
 mod timer;
 pub mod trace;
 pub mod traffic;
+mod warnings;
 
 pub use estimate::{EntryEstimate, Estimate, SeriesEstimate};
 pub use metrics::{
@@ -34,3 +35,4 @@ pub use simulation::{
     FrameKind, InFlight, Marks, PacketView, Packets, PartTimes, PortView, Progress, QueuedPacket, SeenPorts,
     SimError, Simulation,
 };
+pub use warnings::{Warning, warnings};

@@ -4,7 +4,7 @@
 //! one directly.
 
 use clearway_proto::port::pfc::{PAUSE_WIRE, PfcConfig};
-use clearway_proto::port::{CreditShaping, MarkAt, RedConfig};
+use clearway_proto::port::{CreditShaping, MarkAt, RedConfig, frames_by_rate, largest_in_buffer};
 use clearway_proto::{AnyMechanismConfig, AnyTransport, Framing};
 use clearway_topology::{NodeId, PortId, Topology, routing::Policy};
 use clearway_units::{Bytes, Rate, Span, Time};
@@ -187,11 +187,21 @@ pub struct Marking {
 pub enum Threshold {
     /// One threshold for all ports.
     Fixed(Amount),
-    /// A threshold of 65 full frames per 10 Gbps of the port's rate, at least 10. The DCTCP and ExpressPass papers use
-    /// 65 at 10 Gbps and 650 at 100 Gbps, PAC 10 at 1 Gbps.
+    /// A threshold that follows the port's rate and buffer ([`by_rate`]).
     ByRate,
     /// RED: marks are random between two thresholds.
     Red(RedConfig),
+}
+
+/// Returns the threshold of [`Threshold::ByRate`] at a port of rate `rate` whose queue may hold `limit`: 65 full frames
+/// per 10 Gbps, at least 10 ([`frames_by_rate`]), and no more than 26 % of the buffer ([`largest_in_buffer`]).
+pub fn by_rate(rate: Rate, limit: Amount, framing: Framing) -> Amount {
+    let frame = u64::from(framing.wire_max());
+    let of_buffer = |buffer: u64| if buffer == u64::MAX { u64::MAX } else { largest_in_buffer(buffer) };
+    let bytes = (frames_by_rate(rate) * frame).min(of_buffer(limit.bytes.get()));
+    let packets =
+        if limit.packets == u32::MAX { u32::MAX } else { largest_in_buffer(limit.packets.into()) as u32 };
+    Amount { bytes: Bytes::new(bytes), packets }
 }
 
 /// The memory of a switch under dynamic thresholds (Choudhury and Hahne, 1998), where a queue may hold `alpha` times

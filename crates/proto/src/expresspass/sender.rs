@@ -246,7 +246,7 @@ impl Endpoint for CreditSender {
     fn handle_timeout(&mut self, cx: &mut Cx<'_>) {
         let backlog = self.backlog();
         if self.gate.on_timer(backlog, cx.now) {
-            cx.stats.rare_mut().timeouts += 1;
+            cx.stats.rare_mut().repeated_signals += 1;
         }
     }
 

@@ -255,6 +255,10 @@ impl ShimParams for PacParams {
         self.tcp.config(self.under.ecn(self.ecn))
     }
 
+    fn holds_openings(&self) -> bool {
+        self.hold_syn_ack && self.tcp.handshake
+    }
+
     fn shim(&self, env: &ShimEnv) -> PacShim {
         PacShim::new(self, env)
     }

@@ -22,6 +22,13 @@ pub fn frames_by_rate(rate: Rate) -> u64 {
     (65 * rate.as_bps() / Rate::gbps(10).as_bps()).max(10)
 }
 
+/// Returns the largest marking threshold `K` for a buffer: 65 parts in 250 of it, bytes or packets. ExpressPass '17 (sec.
+/// 6) has K = 65 frames in a buffer of 250, and DCTCP (SIGCOMM'10, sec. 3.3) needs room above K, since the queue grows by
+/// up to a packet a flow after the first mark. A fixed K in a smaller buffer would leave no such room, or never be met.
+pub fn largest_in_buffer(buffer: u64) -> u64 {
+    (u128::from(buffer) * 65 / 250) as u64
+}
+
 /// The marker that marks every packet at a queue longer than `K`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct StepMarker {
@@ -83,6 +90,11 @@ impl RedMarker {
         RedMarker { k_min: scaled(config.k_min), k_max: scaled(config.k_max), p_max: config.p_max }
     }
 
+    /// Returns the queue up to which no packet is marked, in bytes on the wire.
+    pub fn k_min(&self) -> u64 {
+        self.k_min
+    }
+
     /// Returns true if a packet must be marked at a queue of `queued` bytes. `draw` returns a uniform number from 0 to
     /// 1, and is called only between the thresholds.
     #[inline]
@@ -104,6 +116,14 @@ mod tests {
         assert_eq!(frames_by_rate(Rate::gbps(10)), 65);
         assert_eq!(frames_by_rate(Rate::gbps(100)), 650);
         assert_eq!(frames_by_rate(Rate::gbps(1)), 10);
+    }
+
+    #[test]
+    fn a_buffer_of_250_frames_has_room_for_the_papers_65_and_a_smaller_one_for_the_same_share() {
+        assert_eq!(largest_in_buffer(384_500), 65 * 1538);
+        assert_eq!(largest_in_buffer(250), 65);
+        assert_eq!(largest_in_buffer(100_000), 26_000);
+        assert_eq!(largest_in_buffer(u64::MAX), (u128::from(u64::MAX) * 65 / 250) as u64);
     }
 
     #[test]

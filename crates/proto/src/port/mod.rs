@@ -7,4 +7,4 @@ mod ecn;
 pub mod pfc;
 
 pub use credit_limiter::{CreditLimiter, CreditRoom, CreditShaping};
-pub use ecn::{MarkAt, RedConfig, RedMarker, StepMarker, frames_by_rate};
+pub use ecn::{MarkAt, RedConfig, RedMarker, StepMarker, frames_by_rate, largest_in_buffer};

@@ -5,7 +5,7 @@ use super::controller::{AckEvent, CongestionEvent, Controller, Limits, Phase, Re
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
-use crate::needs::Needs;
+use crate::needs::{MarkingNeeds, Needs};
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
 use clearway_schema::{Profile, declare};
@@ -48,7 +48,8 @@ impl Transport for Cubic {
     const PROFILES: &'static [Profile] = super::config::PROFILES;
 
     fn needs(params: &CubicParams) -> Needs {
-        if params.ecn { Needs::ECN } else { Needs::NOTHING }
+        let marking = params.ecn.then_some(MarkingNeeds::Step);
+        Needs { marking, first_window: Some(params.tcp.initial_window), ..Needs::NOTHING }
     }
 
     fn sender(params: &CubicParams, env: &Env) -> Sender<CubicController> {

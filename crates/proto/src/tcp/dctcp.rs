@@ -44,8 +44,8 @@ impl Transport for Dctcp {
     );
     const PROFILES: &'static [Profile] = super::config::PROFILES;
 
-    fn needs(_: &DctcpParams) -> Needs {
-        Needs::ECN
+    fn needs(params: &DctcpParams) -> Needs {
+        Needs { first_window: Some(params.tcp.initial_window), ..Needs::ECN }
     }
 
     fn sender(params: &DctcpParams, env: &Env) -> Sender<DctcpController> {

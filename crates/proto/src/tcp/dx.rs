@@ -71,8 +71,8 @@ impl Transport for Dx {
     );
     const PROFILES: &'static [Profile] = super::config::PROFILES;
 
-    fn needs(_: &DxParams) -> Needs {
-        Needs::NOTHING
+    fn needs(params: &DxParams) -> Needs {
+        Needs { first_window: Some(params.tcp.initial_window), ..Needs::NOTHING }
     }
 
     fn sender(params: &DxParams, env: &Env) -> Sender<DxController> {

@@ -37,8 +37,8 @@ impl Transport for FixedWindow {
     const CHECKED: Checked = Checked::Paper("PAC, sec. II-B, says all that there is to it.");
     const PROFILES: &'static [Profile] = super::config::PROFILES;
 
-    fn needs(_: &FixedWindowParams) -> Needs {
-        Needs::NOTHING
+    fn needs(params: &FixedWindowParams) -> Needs {
+        Needs { first_window: Some(params.window), ..Needs::NOTHING }
     }
 
     fn sender(params: &FixedWindowParams, env: &Env) -> Sender<FixedWindowController> {

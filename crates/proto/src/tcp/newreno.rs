@@ -6,7 +6,7 @@ use super::controller::{AckEvent, CongestionEvent, Controller, Limits, RenoWindo
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
-use crate::needs::Needs;
+use crate::needs::{MarkingNeeds, Needs};
 use crate::shim::NoShim;
 use crate::transport::{Checked, Transport};
 use clearway_schema::{Profile, declare};
@@ -40,7 +40,8 @@ impl Transport for NewReno {
     const PROFILES: &'static [Profile] = super::config::PROFILES;
 
     fn needs(params: &NewRenoParams) -> Needs {
-        if params.ecn { Needs::ECN } else { Needs::NOTHING }
+        let marking = params.ecn.then_some(MarkingNeeds::Step);
+        Needs { marking, first_window: Some(params.tcp.initial_window), ..Needs::NOTHING }
     }
 
     fn sender(params: &NewRenoParams, env: &Env) -> Sender<NewRenoController> {

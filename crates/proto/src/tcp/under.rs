@@ -7,7 +7,7 @@ use super::newreno::NewRenoController;
 use super::{Config, Ecn, Receiver, Sender};
 use crate::endpoint::Env;
 use crate::mechanism::NoMechanism;
-use crate::needs::Needs;
+use crate::needs::{MarkingNeeds, Needs};
 use crate::packet::Header;
 use crate::shim::{Shim, ShimEnv};
 use crate::transport::{Checked, Transport};
@@ -62,6 +62,10 @@ pub trait ShimParams: Declared + Default {
         let _ = env;
         self.tcp()
     }
+    /// Returns true if the shim controls the first window of a flow that opens a connection.
+    fn holds_openings(&self) -> bool {
+        false
+    }
     /// Returns the shim of a receiving host.
     fn shim(&self, env: &ShimEnv) -> Self::Shim;
 }
@@ -82,7 +86,13 @@ impl<P: ShimParams> Transport for OverTcp<P> {
     const PROFILES: &'static [Profile] = P::PROFILES;
 
     fn needs(params: &P) -> Needs {
-        if params.tcp().ecn == Ecn::Off { Needs::NOTHING } else { Needs::ECN }
+        let tcp = params.tcp();
+        Needs {
+            marking: (tcp.ecn != Ecn::Off).then_some(MarkingNeeds::Step),
+            first_window: Some(tcp.initial_window),
+            holds_openings: params.holds_openings(),
+            ..Needs::NOTHING
+        }
     }
 
     fn sender(params: &P, env: &Env) -> Sender<UnderController> {

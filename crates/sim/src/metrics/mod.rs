@@ -16,6 +16,7 @@ pub use window::{FlowCounts, Measured, Window, WindowEnd};
 
 use crate::net::FlowControlSummary;
 use crate::trace::Trace;
+use crate::warnings::Warning;
 use clearway_units::Time;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -69,6 +70,8 @@ pub struct Summary {
     pub cnps: u64,
     /// The names of the traffic entries.
     pub traffic: Vec<String>,
+    /// What the scenario has that a transport is not made for.
+    pub warnings: Vec<Warning>,
     /// The window of measurement, and what flows did in it.
     pub measured: Measured,
     /// The effects of priority flow control, if the network has it.

@@ -65,7 +65,7 @@ pub fn flow_table(model: &Model, mut records: Vec<Record>) -> Table {
     let flows = Flows { model, records: &records };
     let columns =
         flows.places().into_iter().chain(flows.times()).chain(flows.packets()).chain(flows.credits());
-    Table::new("flows", columns.chain(flows.cnps()))
+    Table::new("flows", columns.chain(flows.cnps()).chain(flows.repeated_signals()))
 }
 
 /// The flows of a run, in the order of the table.
@@ -214,5 +214,12 @@ impl Flows<'_> {
         let doc =
             "notifications of congestion that the sender heard of: CNPs, or acknowledgements of marked data";
         counted.then(|| ("notices", "", doc, self.ints(|r| r.stats().rare().notifications)))
+    }
+
+    /// The column of repeated requests and stops, if a transport of the scenario uses credits.
+    fn repeated_signals(&self) -> Option<Described> {
+        let has_credits = self.model.traffic.iter().any(|entry| entry.transport.needs().credits.is_some());
+        let doc = "requests for credits and stops that were sent again, since no answer came in time; no data was lost";
+        has_credits.then(|| ("repeated_signals", "1", doc, self.ints(|r| r.stats().rare().repeated_signals)))
     }
 }

@@ -1,7 +1,7 @@
 //! The rules of a class of data at a port: how long its queue may grow, and which packets get a mark.
 
-use crate::model::{Class, Threshold};
-use clearway_proto::port::{MarkAt, RedMarker, StepMarker, frames_by_rate};
+use crate::model::{Amount, Class, Threshold, by_rate};
+use clearway_proto::port::{MarkAt, RedMarker, StepMarker};
 use clearway_proto::{Entity, Flags, Framing, Packet, Rng};
 use clearway_units::Rate;
 use serde::{Deserialize, Serialize};
@@ -52,8 +52,11 @@ impl Admission {
                 packets,
             };
             match marking.threshold {
-                Threshold::Fixed(amount) => step(amount.bytes.get(), amount.packets),
-                Threshold::ByRate => step(frames_by_rate(rate) * framing.wire_max() as u64, u32::MAX),
+                Threshold::Fixed(Amount { bytes, packets }) => step(bytes.get(), packets),
+                Threshold::ByRate => {
+                    let Amount { bytes, packets } = by_rate(rate, class.limit, framing);
+                    step(bytes.get(), packets)
+                }
                 Threshold::Red(config) => {
                     let marker = RedMarker::new(&config, rate);
                     Marker::Red(Box::new(Red {

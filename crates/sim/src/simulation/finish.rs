@@ -7,6 +7,7 @@ use crate::hosts::Glance;
 use crate::ids::Id;
 use crate::metrics::{Ended, Results, ShimSummary, Spooled, Summary, port_table};
 use crate::trace::{TRACES_ARE_TAKEN, Trace};
+use crate::warnings::warnings;
 use clearway_proto::Stats;
 use clearway_units::sort_by_key;
 use std::io;
@@ -110,6 +111,7 @@ impl Simulation {
             flows_completed: self.journal.completed,
             cnps: books.cnps,
             traffic: self.model.traffic.iter().map(|entry| entry.name.clone()).collect(),
+            warnings: warnings(&self.model),
             measured,
             flow_control: self.nets.flow_control(&self.model.topology),
             packets,

@@ -72,8 +72,8 @@ impl Transport for Hull {
     );
     const PROFILES: &'static [Profile] = super::config::PROFILES;
 
-    fn needs(_: &HullParams) -> Needs {
-        Needs::NOTHING
+    fn needs(params: &HullParams) -> Needs {
+        Needs { first_window: Some(params.tcp.initial_window), ..Needs::NOTHING }
     }
 
     fn mechanism(params: &HullParams) -> Option<PhantomConfig> {

@@ -59,8 +59,9 @@ declare! {
         buffer: Auto<BufferWord> = "auto";
         /// The ECN marking threshold K: data that meets a longer queue is marked. `"auto"`: `"by-rate"` if a transport
         /// of the scenario reacts to marks, or `"red"` if it asks for that, else `"off"`. `"by-rate"`: 65 full frames
-        /// for each 10 Gbps of the port's rate, at least 10. `"red"`: at random, by the keys that start with `red`.
-        /// `"65 packets"` counts packets of any size, as the papers' K does.
+        /// for each 10 Gbps of the port's rate, at least 10, and at most 26 % of the buffer, since ExpressPass '17 (sec. 6)
+        /// has 65 frames in a buffer of 250. `"red"`: at random, by the keys that start with `red`. `"65 packets"` counts
+        /// packets of any size, as the papers' K does.
         marking: MarkingWord = "auto";
         /// The moment at which a packet is compared with the threshold: as it joins the queue, or as it leaves. Without
         /// this key, as it joins, or with `"red"` as it leaves.
