@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 import architecture
+import polars as pl
 import reference
 
 import clearway
@@ -56,11 +57,14 @@ SUMMARY = {
     "bytes": "The books of payload, in bytes.",
     "credits": "The books of credits, which are all zero without credits.",
     "notices": "The number of congestion notification packets (CNPs) that receivers and switches sent.",
+    "warnings": "What must be known of the scenario before a number is read: signals that can't occur, and transports "
+    "outside of what they are made for. Each entry has the `transport`, the `kind` of the warning and a sentence as "
+    "`text`. Not in the hash.",
     "measure": "The window of measurement (`[measure]` of the scenario). `is_set`: the scenario sets its start or end; "
     "`from_s`, `until_s`: its start and end, equal if the run ended before it; `end`: the event that ended it (`set`, "
     "`last arrival` or `end of the run`); `traffic`: what the flows of each traffic entry did in it, with "
-    "`delivered_bytes`, `data_packets`, `retransmits`, `timeouts`, `credits_sent`, `credits_used` and "
-    "`credits_wasted`. Not in the hash.",
+    "`delivered_bytes`, `data_packets`, `retransmits`, `timeouts`, `repeated_signals`, `credits_sent`, `credits_used` "
+    "and `credits_wasted`. Not in the hash.",
     "flow_control": "The effects of priority flow control, where it is on. `pauses`: pause frames that paused a class; "
     "`paused_s`: time for which ports were paused, over all ports; `longest_pause_s`: the longest without a break; "
     "`storms`: ports that were paused without a break for longer than `switch.pfc_storm`; `deadlock`: ports that will "
@@ -80,10 +84,11 @@ IN_FILE = {
     "checksum": "The SHA-256 hash of the summary without this key, as ASCII JSON with sorted keys and no spaces.",
 }
 
-#: What comes before columns that not all runs have.
+#: What comes before columns that not all runs have: by the transport that shows them, and the table.
 ONLY = {
-    "flows": "This column exists only with `dcqcn`, `rdma-dctcp` or `pacc`:",
-    "ports": "These columns exist only with flow control (`switch.pfc`):",
+    ("dcqcn", "flows"): "This column exists only with `dcqcn`, `rdma-dctcp` or `pacc`:",
+    ("dcqcn", "ports"): "These columns exist only with flow control (`switch.pfc`):",
+    ("expresspass", "flows"): "This column exists only with transports of credits:",
 }
 
 RESULTS = """# Results
@@ -142,22 +147,19 @@ def scenario_md() -> str:
 
 def results_md() -> str:
     """The columns of all tables and the keys of the summary."""
-    run = clearway.run(SMALLEST)
-    controlled = clearway.run(SMALLEST, transport="dcqcn")
+    run = clearway.run(SMALLEST, transport="dctcp")
+    special = {transport: clearway.run(SMALLEST, transport=transport) for transport, _ in ONLY}
+    controlled = special["dcqcn"]
     if set(controlled.summary) != set(SUMMARY):
         sys.exit(f"tools/docs.py: SUMMARY and a run's summary differ: {set(controlled.summary) ^ set(SUMMARY)}")
-    known = {(row["table"], row["column"]) for row in run.columns().to_dicts()}
+    common = run.columns()
+    head = ["column", "unit", "what it means"]
     parts = [HEAD + RESULTS]
-    for table, columns in controlled.columns().group_by("table", maintain_order=True):
-        common: list[list[str]] = []
-        special: list[list[str]] = []
-        for row in columns.to_dicts():
-            rows = common if (row["table"], row["column"]) in known else special
-            rows.append([f"`{row['column']}`", row["unit"], row["doc"]])
-        head = ["column", "unit", "what it means"]
-        parts.append(f"## {table[0]}\n\n" + markdown_table(head, common))
-        if special:
-            parts.append(f"{ONLY[table[0]]}\n\n" + markdown_table(head, special))
+    for (table,) in common.select("table").unique(maintain_order=True).iter_rows():
+        parts.append(f"## {table}\n\n" + markdown_table(head, column_rows(common, table)))
+        for transport, other in special.items():
+            if more := column_rows(other.columns().join(common, on=["table", "column"], how="anti"), table):
+                parts.append(f"{ONLY[transport, table]}\n\n" + markdown_table(head, more))
     with tempfile.TemporaryDirectory() as folder:
         written = json.loads((run.save(Path(folder) / "run") / "summary.json").read_text("utf-8"))
     if set(written) - set(run.summary) != set(IN_FILE):
@@ -166,6 +168,12 @@ def results_md() -> str:
     parts.append("## summary.json\n\n" + markdown_table(["key", "what it means"], rows))
     parts.append(NEXT)
     return "\n".join(parts)
+
+
+def column_rows(columns: pl.DataFrame, table: str) -> list[list[str]]:
+    """The rows of a table of columns."""
+    rows = columns.filter(pl.col("table") == table).to_dicts()
+    return [[f"`{row['column']}`", row["unit"], row["doc"]] for row in rows]
 
 
 def protocol_md(page: str) -> str:

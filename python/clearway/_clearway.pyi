@@ -103,6 +103,11 @@ class _SeriesEstimate(TypedDict):
     rows: int
     memory_bytes: int
 
+class _Warning(TypedDict):
+    transport: str
+    kind: str
+    text: str
+
 class _Estimate(TypedDict):
     hosts: int
     switches: int
@@ -218,6 +223,7 @@ class Scenario:
     @property
     def seed(self) -> int: ...
     def estimate(self) -> _Estimate: ...
+    def warnings(self) -> list[_Warning]: ...
     def partition(self, parts: int) -> _Partition: ...
     def to_toml(self) -> str: ...
     def run(

@@ -19,6 +19,10 @@ STARTS: tuple[tuple[str, str], ...] = (
 )
 
 
+#: The words for marks whose threshold follows the port.
+BY_RATE = ", marks by the link's rate (65 frames at 10 Gbps) and buffer (at most 26 % of it)"
+
+
 def assumption_texts(runs: Mapping[str, Run]) -> list[str]:
     """The assumptions that the runs of a comparison make: a line for the network, then one for each transport.
 
@@ -81,5 +85,5 @@ def delay_text(delay: object) -> str:
 def marks_text(scenario: Mapping[str, Any]) -> str:
     """The words for the queue length from which packets are marked; empty if none are."""
     marking = scenario.get("switch", {}).get("marking")
-    words = {None: "", "off": "", "by-rate": ", marks by the link's rate (65 frames at 10 Gbps)"}
+    words = {None: "", "off": "", "by-rate": BY_RATE}
     return words.get(marking, f", marks from {marking} on") if not isinstance(marking, Mapping) else ", marks by RED"

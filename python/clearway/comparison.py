@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -173,7 +174,7 @@ def headline(run: Run) -> dict[str, Any]:
 
     Keys that start with `window_` are of the window of measurement (`clearway.window.in_window`), all others of the
     whole run. What flow control did (`pauses`, `longest_pause_s`, `storms`, `deadlocked_ports`) is None where there is
-    none.
+    none, and so are `marks` where no switch marks packets.
     """
     ports = metrics.switch_ports(run.ports)
     dropped = metrics.drops(run.ports)
@@ -190,6 +191,8 @@ def headline(run: Run) -> dict[str, Any]:
         "drops": sum(dropped.values()),
         "drops_by_reason": dropped,
         "credit_drops": credits_dropped,
+        "marks": marks(run),
+        "repeated_signals": repeated_signals(run),
         "pauses": control["pauses"] if control else None,
         "longest_pause_s": control["longest_pause_s"] if control else None,
         "storms": len(control["storms"]) if control else None,
@@ -205,6 +208,20 @@ def headline(run: Run) -> dict[str, Any]:
         **{f"window_{key}": number for key, number in in_window(run).items()},
         "hash": run.hash,
     }
+
+
+def marks(run: Run) -> int | None:
+    """The packets that ports marked; None if no port of the scenario marks any."""
+    count = int(run.ports["marks"].sum())
+    switch = tomllib.loads(run.scenario).get("switch", {})
+    words = {switch.get("marking", "off"), *(one.get("marking", "off") for one in switch.get("class", ()))}
+    return count if count or words != {"off"} else None
+
+
+def repeated_signals(run: Run) -> int:
+    """The requests for credits and stops that were sent again; 0 without credits."""
+    columns = run.scan("flows").collect_schema().names()
+    return int(run.flows["repeated_signals"].sum()) if "repeated_signals" in columns else 0
 
 
 def value(of: object) -> float:

@@ -76,6 +76,13 @@ class Run:
         return str(self.summary["ended"]) == "interrupted"
 
     @property
+    def warnings(self) -> list[str]:
+        """What must be known of the scenario before a number is read: signals that can't occur, and transports outside
+        of what they are made for.
+        """
+        return [f"{one['transport']}: {one['text']}." for one in self.summary.get("warnings", ())]
+
+    @property
     def transports(self) -> list[str]:
         """The transports of its flows, sorted; what was asked for if no flow started."""
         names = self.scan("flows").select(pl.col("transport").unique().sort()).collect()["transport"].to_list()

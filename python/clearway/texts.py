@@ -92,8 +92,9 @@ def traffic_texts(runs: Mapping[str, Run]) -> Texts:
 def network_texts(runs: Mapping[str, Run]) -> Texts:
     """Totals of the network and cost of the runs: a row a measure, a column a run.
 
-    What flow control did and notifications of congestion have rows where a run has them. Utilisation and goodput are
-    those of the window of measurement; if the scenario sets it, so is all that is not said to be of the whole run.
+    Repeated requests, marks, what flow control did and notifications of congestion have rows where a run has them.
+    Utilisation and goodput are those of the window of measurement; if the scenario sets it, so is all that is not said
+    to be of the whole run.
     """
     heads = {name: shown_head(run) for name, run in runs.items()}
     is_set = any(window(run).is_set for run in runs.values())
@@ -111,6 +112,8 @@ def network_texts(runs: Mapping[str, Run]) -> Texts:
             lambda h: control_text(h, units.count(h["storms"] or 0)),
         ),
     )
+    signal_rows = ((f"requests and stops repeated{whole}", lambda h: units.count(h["repeated_signals"])),)
+    mark_rows = (("packets marked (ECN)", marks_text),)
     cnp_rows = ((f"notifications of congestion (CNPs{whole})", lambda h: units.count(h["notices"])),)
     for label, show in (
         ("flows completed", lambda h: f"{h['flows_completed']:,} of {h['flows_started']:,}"),
@@ -120,6 +123,8 @@ def network_texts(runs: Mapping[str, Run]) -> Texts:
         ("packets dropped", lambda h: drops_text(h["drops"], h["drops_by_reason"])),
         ("retransmissions", lambda h: units.count(h["retransmits"])),
         ("timeouts", lambda h: units.count(h["timeouts"])),
+        *(signal_rows if any(head["repeated_signals"] for head in heads.values()) else ()),
+        *(mark_rows if any(head["marks"] is not None for head in heads.values()) else ()),
         *(control_rows if has_control else ()),
         *(cnp_rows if any(head["notices"] for head in heads.values()) else ()),
         ("credits dropped (by design)", lambda h: units.count(h["credit_drops"])),
@@ -157,6 +162,11 @@ def drops_text(total: int, by_reason: Mapping[str, int]) -> str:
     """The number of packets dropped, with the reasons if there were any."""
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in by_reason.items() if count)
     return f"{total:,} ({reasons})" if reasons else f"{total:,}"
+
+
+def marks_text(head: Mapping[str, Any]) -> str:
+    """The number of packets marked, or `off` where no switch marks any."""
+    return "off" if head["marks"] is None else units.count(head["marks"])
 
 
 def control_text(head: Mapping[str, Any], text: str) -> str:
@@ -218,6 +228,7 @@ def speed_text(million: float) -> str:
 
 def sweep_texts(part: Sweep) -> Texts:
     """A sweep as rows of text."""
+    has_marks = any(headline(run)["marks"] is not None for line in part.lines.values() for _, run in line)
     head = [
         words(part.key),
         "transport",
@@ -225,6 +236,7 @@ def sweep_texts(part: Sweep) -> Texts:
         "maximum queue",
         "average queue",
         "drops",
+        *(["marks"] if has_marks else []),
         "mean FCT",
         "p99 FCT",
         "credit waste",
@@ -235,12 +247,12 @@ def sweep_texts(part: Sweep) -> Texts:
         shown = units.value(value, part.unit)
         for label, line in part.lines.items():
             for run in (run for x, run in line if x == value):
-                rows.append([shown, label, *sweep_row(run)])
+                rows.append([shown, label, *sweep_row(run, has_marks=has_marks)])
                 shown = ""
     return head, rows
 
 
-def sweep_row(run: Run) -> list[str]:
+def sweep_row(run: Run, *, has_marks: bool) -> list[str]:
     """The cells of a run in a row of a sweep."""
     head, found = headline(run), metrics.fct_by_size(flows(run, metrics.FCT)).to_dicts()[-1]
     return [
@@ -248,6 +260,7 @@ def sweep_row(run: Run) -> list[str]:
         units.size(head["queue_max_bytes"]),
         units.size(head["queue_mean_bytes"]),
         units.count(head["drops"]),
+        *([marks_text(head)] if has_marks else []),
         units.seconds(found["mean_s"]),
         units.seconds(found["p99_s"]),
         units.share(head["credit_waste"]),

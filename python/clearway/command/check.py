@@ -12,9 +12,10 @@ from clearway import _clearway, units
 from clearway.command import threads as threads_of
 from clearway.command.names import SCENARIO, TRANSPORT
 from clearway.command.shared import console, print_json, settings_dict, settings_options
-from clearway.command.tables import print_texts
+from clearway.command.tables import print_texts, print_warnings
 from clearway.command.threads import threads_option
 from clearway.scenario.remarks import remarks
+from clearway.scenario_warnings import warning_line
 
 EXAMPLES = """\b
 Examples:
@@ -41,18 +42,25 @@ def check(
 ) -> None:
     """Read SCENARIO without running it: say what it is, and what it would cost.
 
-    Prints hosts, switches, links and flows, the expected simulated time, packets, memory and CPU time, and remarks on
-    what has no effect; with --threads also how the network is cut. A mistake is one line with file, line, key, value
-    and what would be right, and exit code 2.
+    Prints hosts, switches, links and flows, the expected simulated time, packets, memory and CPU time, warnings where a
+    transport is outside of what it is made for, and remarks on what has no effect; with --threads also how the network
+    is cut. A mistake is one line with file, line, key, value and what would be right, and exit code 2.
     """
     chosen = settings_dict(settings, stacks)
     loaded = _clearway.Scenario.load(scenario, transport=transport, seed=seed, set=list(chosen.items()))
     resolved = tomllib.loads(loaded.to_toml())
     expected = loaded.estimate()
     said = remarks(resolved, expected["simulated_s"])
+    warned = loaded.warnings()
     cut = loaded.partition(threads) if threads > 1 else None
     if as_json:
-        found = {"scenario": loaded.name, "seed": loaded.seed, "estimate": expected, "remarks": said}
+        found = {
+            "scenario": loaded.name,
+            "seed": loaded.seed,
+            "estimate": expected,
+            "warnings": warned,
+            "remarks": said,
+        }
         print_json(found if cut is None else {**found, "partition": cut})
         return
     out = console()
@@ -68,6 +76,7 @@ def check(
             out.print(threads_of.cut_text(cut), markup=False, soft_wrap=True)
         for line in threads_of.lines(cut, threads):
             out.print(line, markup=False, soft_wrap=True)
+    print_warnings(out, [warning_line(warning) for warning in warned])
     for remark in said:
         out.print(f"Remark: {remark}", markup=False, soft_wrap=True)
 

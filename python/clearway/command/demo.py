@@ -11,7 +11,7 @@ import click
 
 from clearway import _clearway
 from clearway.command.shared import INTERRUPTED, console, notes
-from clearway.command.tables import print_assumptions, print_heading, print_runs, print_texts
+from clearway.command.tables import print_assumptions, print_heading, print_runs, print_texts, print_warnings
 
 if TYPE_CHECKING:
     from clearway.result import Run
@@ -125,7 +125,9 @@ def board_html(records: Path) -> str:
 
 def show(runs: list[Run]) -> None:
     """Prints the tables of the demonstration, one a scenario."""
+    from clearway import units
     from clearway.groups import as_sweep
+    from clearway.scenario_warnings import swept_warnings
     from clearway.texts import sweep_texts
 
     by_name: dict[str, list[Run]] = {}
@@ -139,4 +141,10 @@ def show(runs: list[Run]) -> None:
             console().print()
             print_heading(console(), name)
             print_assumptions(console(), {label: line[-1][1] for label, line in sweep.lines.items()})
+            points = [
+                (f"{label}, {units.value(x, sweep.unit)}", run)
+                for label, line in sweep.lines.items()
+                for x, run in line
+            ]
+            print_warnings(console(), swept_warnings(points))
             print_texts(console(), sweep_texts(sweep), left=2)

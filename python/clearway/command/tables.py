@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,11 +20,13 @@ GAP = 2
 
 def print_runs(console: Console, title: str, runs: Mapping[str, Run]) -> None:
     """Prints what there is to know of runs of one scenario."""
+    from clearway.scenario_warnings import scenario_warnings
     from clearway.texts import fct_texts, network_texts, parts, parts_texts, traffic_texts, warning_texts
 
     console.print()
     print_heading(console, title)
     print_assumptions(console, runs)
+    print_warnings(console, scenario_warnings(runs))
     if any(run.summary["flows_started"] for run in runs.values()):
         print_texts(console, fct_texts(runs), left=2)
     for name, texts in parts_texts(runs):
@@ -43,6 +45,14 @@ def print_heading(console: Console, title: str, more: str = "") -> None:
     from rich.text import Text
 
     console.print(Text.assemble((title, "bold"), more), soft_wrap=True)
+
+
+def print_warnings(console: Console, lines: Sequence[str]) -> None:
+    """Prints warnings on scenarios, which must be known before a number is read."""
+    for line in lines:
+        console.print(f"Warning: {line}", style="bold", markup=False, soft_wrap=True)
+    if lines:
+        console.print()
 
 
 def print_assumptions(console: Console, runs: Mapping[str, Run]) -> None:

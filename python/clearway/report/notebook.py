@@ -14,6 +14,7 @@ from clearway.report import figures
 from clearway.report.html import Texts, table
 from clearway.report.style import Palette, drawing, svg, variables
 from clearway.result import Run
+from clearway.scenario_warnings import scenario_warnings
 from clearway.texts import fct_texts, network_texts, warning_texts
 
 #: Width in inches from which a picture takes a line of its own.
@@ -31,7 +32,7 @@ def runs_html(title: str, runs: Mapping[str, Run]) -> str:
         else:
             pictures = []
         pictures.append(figures.sampled(runs, None, "queue_bytes", palette) or figures.queues_by_tier(runs, palette))
-        return block(title, tables, pictures, palette, warning_texts(runs))
+        return block(title, tables, pictures, palette, [*scenario_warnings(runs), *warning_texts(runs)])
 
 
 def block(

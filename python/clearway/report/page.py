@@ -13,6 +13,7 @@ from clearway.report import figures
 from clearway.report.html import card, pair, picture, table
 from clearway.report.style import Palette, drawing, variables
 from clearway.result import Run
+from clearway.scenario_warnings import scenario_warnings, swept_warnings
 from clearway.texts import (
     fct_texts,
     network_texts,
@@ -71,7 +72,7 @@ def labels(part: Group | Sweep) -> list[str]:
 def section(part: Group, palette: Palette) -> str:
     """Runs of one scenario side by side."""
     runs = part.runs
-    blocks = warnings(runs)
+    blocks = warnings([*scenario_warnings(runs), *warning_texts(runs)])
     if any(metrics.completed(run.flows).height for run in runs.values()):
         blocks += [
             card(table(fct_texts(runs), 2, palette)),
@@ -109,9 +110,9 @@ def muted(lines: Sequence[str]) -> str:
     return f'<p class="muted">{"<br>".join(map(escape, lines))}</p>' if lines else ""
 
 
-def warnings(runs: Mapping[str, Run]) -> list[str]:
+def warnings(texts: Sequence[str]) -> list[str]:
     """Warnings that must not be overlooked, a card each."""
-    return [card(f'<p class="warning">{escape(text)}</p>') for text in warning_texts(runs)]
+    return [card(f'<p class="warning">{escape(text)}</p>') for text in texts]
 
 
 def sampled_cards(runs: Mapping[str, Run], palette: Palette) -> list[str]:
@@ -133,14 +134,11 @@ def sweep_section(part: Sweep, palette: Palette) -> str:
     span = (
         f"{words(part.key)} from {units.value(part.values[0], part.unit)} to {units.value(part.values[-1], part.unit)}"
     )
+    points = {f"{label}, {units.value(x, part.unit)}": run for label, line in part.lines.items() for x, run in line}
     return (
         f"<h2>{escape(part.title)}: {escape(span)}</h2>"
         + assumptions(last)
-        + "".join(
-            warnings(
-                {f"{label}, {units.value(x, part.unit)}": run for label, line in part.lines.items() for x, run in line}
-            )
-        )
+        + "".join(warnings([*swept_warnings(points.items()), *warning_texts(points)]))
         + pair(*drawn)
         + card(table(sweep_texts(part), 2, palette))
         + sampled_section(part, last, palette)

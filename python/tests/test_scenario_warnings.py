@@ -1,0 +1,105 @@
+"""Warnings on scenarios in which a signal can't occur, or a transport is outside of what it is made for."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY, Cli
+
+import clearway
+
+#: An incast whose threshold for marks is beyond what the buffer can hold.
+DEAF = """
+name = "deaf"
+stacks = "equal"
+[topology]
+kind = "star"
+hosts = 9
+rate = "10 Gbps"
+[switch]
+buffer = "100 KB"
+marking = "65 packets"
+[transport]
+name = "dctcp"
+[[traffic]]
+name = "burst"
+kind = "incast"
+senders = 8
+size = "64 KB"
+"""
+NEVER = "reacts to marks of congestion, and none is ever given"
+
+
+@pytest.fixture
+def deaf(tmp_path: Path) -> Path:
+    path = tmp_path / "deaf.toml"
+    path.write_text(DEAF)
+    return path
+
+
+def test_check_run_compare_and_report_warn_in_one_line_each(cli: Cli, deaf: Path) -> None:
+    checked = cli("check", deaf)
+    ran = cli("run", deaf, "--out", "out/deaf")
+    compared = cli("compare", deaf, "--transports", "expresspass,dctcp", "--out", "out/both")
+    for done in (checked, ran, compared):
+        assert done.returncode == 0, done.stderr
+        lines = [line for line in done.stdout.splitlines() if line.startswith("Warning: ")]
+        assert [line.startswith(f"Warning: dctcp: {NEVER}") for line in lines] == [True], lines
+    page = cli("report", "out/both")
+    assert page.returncode == 0, page.stderr
+    found = list((deaf.parent / "out" / "report").rglob("index.html"))
+    assert len(found) == 1
+    assert found[0].read_text().count(NEVER) == 1
+
+
+def test_check_gives_warnings_as_json(cli: Cli, deaf: Path) -> None:
+    (warning,) = json.loads(cli("check", deaf, "--json").stdout)["warnings"]
+    assert (warning["transport"], warning["kind"]) == ("dctcp", "marks")
+
+
+def test_a_run_keeps_its_warnings_in_memory_and_in_its_folder(deaf: Path, tmp_path: Path) -> None:
+    run = clearway.run(deaf, out=tmp_path / "kept")
+    assert len(run.warnings) == 1
+    assert NEVER in run.warnings[0]
+    kept = clearway.load(tmp_path / "kept")
+    assert isinstance(kept, clearway.Run)
+    assert kept.warnings == run.warnings
+    assert clearway.run(deaf, set={"switch.marking": "20 packets"}).warnings == []
+
+
+def test_tables_have_marks_and_repeated_requests_are_no_timeouts(cli: Cli) -> None:
+    done = cli("compare", REPOSITORY / "scenarios" / "incast.toml", "--transports", "expresspass,dctcp,newreno")
+    rows = {
+        line[:48].strip(): re.split(r"\s{2,}", line[48:].strip()) for line in done.stdout.splitlines() if len(line) > 60
+    }
+    express, dctcp, newreno = rows["timeouts"]
+    assert express == "0", "ExpressPass loses nothing here"
+    assert int(dctcp.replace(",", "")) > 0
+    assert int(newreno.replace(",", "")) > 0
+    assert int(rows["requests and stops repeated"][0].replace(",", "")) > 0
+    marks = rows["packets marked (ECN)"]
+    assert marks[0] == marks[2] == "off"
+    assert int(marks[1].replace(",", "")) > 0
+
+
+def shown() -> list[tuple[Path, str]]:
+    """The scenarios of the repository, each with a transport under which its own comment or its lesson shows it."""
+    found = []
+    for path in sorted((REPOSITORY / "scenarios").rglob("*.toml")):
+        text = path.read_text()
+        if "[axes]" in text or path.parent.name == "networks":
+            continue
+        named = re.search(r"--transports (\S+)", text)
+        found += [(path, name) for name in (named[1].split(",") if named else [""])]
+    return found
+
+
+@pytest.mark.parametrize(("path", "transport"), shown(), ids=lambda of: of.name if isinstance(of, Path) else of)
+def test_no_example_shows_a_transport_whose_signal_can_not_occur(path: Path, transport: str) -> None:
+    scenario = clearway._clearway.Scenario.load(path, transport=transport or None)
+    kinds = {warning["kind"] for warning in scenario.warnings()}
+    # An example may show what happens where first windows exceed the buffer, or without a lossless network.
+    assert kinds.isdisjoint({"marks", "headroom", "paths", "openings"}), kinds
