@@ -77,8 +77,8 @@ class Run:
 
     @property
     def warnings(self) -> list[str]:
-        """What must be known of the scenario before a number is read: signals that can't occur, and transports outside
-        of what they are made for.
+        """The warnings on the scenario, a sentence each: a signal that can't occur, a transport outside of what it is
+        made for. They have to be known before a number is read.
         """
         return [f"{one['transport']}: {one['text']}." for one in self.summary.get("warnings", ())]
 

@@ -50,16 +50,17 @@ pub fn first_windows(model: &Model, entry: &Traffic) -> Option<String> {
     let needs = entry.transport.needs();
     let window = needs.first_window?;
     let longest = queues::longest(model, class_at_switches(model, entry))?;
-    let (flows, size, opens) = match &entry.pattern {
-        Pattern::Rounds(rounds) => (rounds.workers.len() as u64, Some(rounds.response), rounds.reconnect),
+    let (flows, size, opens, spread) = match &entry.pattern {
+        Pattern::Rounds(rounds) => {
+            (rounds.workers.len() as u64, Some(rounds.response), rounds.reconnect, drained(model, rounds))
+        }
         Pattern::Flows(flows) => {
             let (count, size) = most_at_once(flows);
-            (count, size, true)
+            (count, size, true, 0)
         }
         Pattern::Poisson(_) => return None,
     };
-    let is_spread = matches!(&entry.pattern, Pattern::Rounds(Rounds { spread, .. }) if !spread.is_zero());
-    if flows < 2 || is_spread || (needs.holds_openings && opens) || model.pfc.is_some() {
+    if flows < 2 || (needs.holds_openings && opens) || model.pfc.is_some() {
         return None;
     }
     let payload = u64::from(model.framing.payload_max);
@@ -68,7 +69,7 @@ pub fn first_windows(model: &Model, entry: &Traffic) -> Option<String> {
     let last = if rest > 0 { u64::from(model.framing.wire(rest)) } else { 0 };
     let burst = full * u64::from(model.framing.wire_max()) + last;
     // All senders together fill the link of the receiver, which takes one of their windows meanwhile.
-    let waiting = Bytes::new(burst.saturating_mul(flows - 1));
+    let waiting = Bytes::new(burst.saturating_mul(flows - 1).saturating_sub(spread));
     (waiting > longest).then(|| {
         let windows = about(Bytes::new(burst.saturating_mul(flows)));
         format!(
@@ -76,6 +77,12 @@ pub fn first_windows(model: &Model, entry: &Traffic) -> Option<String> {
              segments are {windows} together, more than the buffer of {longest}"
         )
     })
+}
+
+/// Returns the bytes that leave for the client of rounds while their answers still begin.
+fn drained(model: &Model, rounds: &Rounds) -> u64 {
+    let into_client = model.topology.ports().iter().filter(|port| port.to == rounds.client);
+    into_client.map(|port| port.rate.bytes_in(rounds.spread).get()).max().unwrap_or(0)
 }
 
 /// Returns the most flows of a list that start at one instant towards one host, and the size of the smallest of them.

@@ -145,6 +145,8 @@ fn first_windows_that_alone_exceed_the_buffer_are_warned_of() {
         [""; 0],
         "they come one by one"
     );
+    let found = only(&incast("buffer = \"384.5 KB\"", "dctcp", "spread = \"2 us\""));
+    assert!(found.contains("40 flows start"), "2.5 KB leave meanwhile: {found}");
     assert_eq!(texts(&incast("buffer = \"384.5 KB\"", "expresspass", "")), [""; 0], "credits admit them");
     let few = incast("buffer = \"384.5 KB\"", "dctcp", "").traffic.remove(0);
     let mut small = incast("buffer = \"384.5 KB\"", "dctcp", "");

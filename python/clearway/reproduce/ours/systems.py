@@ -76,6 +76,8 @@ def incast(rate: int) -> dict[str, Any]:
         "rounds": 10,
         "pause": "50 us",
         "spread": "2 us",
+        # PAC controls first windows where connections open.
+        "connections": "per-round",
     }
     topology = {"kind": "star", "hosts": SENDERS + 1, "rate": f"{rate} Gbps", "delay": "2 us"}
     return {"name": "incast", "topology": topology, "traffic": [traffic]}
