@@ -145,16 +145,14 @@ def test_shares_that_were_measured_later_stand_beside_the_figures_and_the_page_s
         with_shares(results(None, None, None), new)
 
 
-def test_rates_of_applications_are_compared_only_beside_their_share() -> None:
+def test_rates_of_applications_are_said_of_hosts_with_daemons_and_not_of_their_transport() -> None:
     found = results(None, None, None)
     rows: list[list[Cell]] = [
         ["redis", "GET", "cubic", None, None, "cubic", 60.0],
         ["redis", "GET", "expresspass", 7.0, 60, "cubic", 15.0],
     ]
     found.tables = {"applications": Table("", ["a", "b", "c", CREDITED, "d", UNDERNEATH, "rate"], rows)}
-    assert notes(found) == [
-        "redis, GET: hosts with daemons, and 7.0 % of the bytes under credits, reach 25% of hosts without."
-    ]
+    assert notes(found) == ["redis, GET: hosts with daemons reach 25% of hosts without."]
 
 
 def kept(name: str) -> Results:

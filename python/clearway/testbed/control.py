@@ -1,4 +1,4 @@
-"""What daemons controlled during a measurement, by their own counters, and TCP's congestion control underneath."""
+"""The payload that daemons controlled during a measurement, by their counters, and the TCP underneath."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from clearway.testbed.network import Host
 UNSEEN = "unseen"
 #: Seconds after the beginning at which connections are looked at, and between two looks while there are none.
 LOOK_S = 0.3
-#: What `ss -ti` says of a connection: the congestion control stands before the scaling of windows and the timeout.
+#: The part of what `ss -ti` says of a connection in which the congestion control stands: before the scaling of windows
+#: and the timeout.
 CONGESTION = re.compile(r"\s(\S+)(?: wscale:\S+)? rto:")
 
 
@@ -49,12 +50,12 @@ class Payload:
         return Payload(self.controlled + other.controlled, plain, self.given_up + other.given_up)
 
     def since(self, before: Payload) -> Payload:
-        """What was added to an earlier value."""
+        """The payload that was added to an earlier value."""
         plain = {reason: count - before.plain.get(reason, 0) for reason, count in self.plain.items()}
         return Payload(self.controlled - before.controlled, plain, self.given_up - before.given_up)
 
     def of(self, received: int) -> Payload:
-        """The same where applications received so many bytes: those that no daemon saw count as plain."""
+        """The payload where applications received so many bytes: those that no daemon saw count as plain."""
         unseen = max(0, received - self.total)
         return self + Payload(plain={UNSEEN: unseen}) if unseen else self
 

@@ -20,7 +20,7 @@ from clearway.testbed import shares
 
 Cell = str | int | float | bool | None
 END = "<!-- end -->"
-#: How the verdict on the shares of bytes under control begins.
+#: The beginning of the verdict on the shares of bytes under control.
 SHARES_ASKED = "Each row of a daemon is what it is called: the daemon controlled"
 
 

@@ -1,4 +1,4 @@
-"""What a table says about the share of its bytes that a daemon controlled, and about the TCP underneath.
+"""The words of a table about the share of its bytes that a daemon controlled, and about the TCP underneath.
 
 A row of ExpressPass whose flows gave up is a row of plain TCP. So each table has a column with the share of bytes under
 credits, and one below `LEAST_PERCENT` is told in the heading of its table, whichever experiment made it.

@@ -134,7 +134,7 @@ def one(cx: Context, variant: Variant, label: str, rows: list[list[Cell]]) -> bo
 
 
 def under(control: Control, received: int = 0) -> list[Cell]:
-    """What was under control: the cells of a row under `COLUMNS`."""
+    """The cells of a row that say what was under control."""
     share = control.percent(received)
     return [share, None if share is None else control.payload.given_up, control.underneath]
 
@@ -173,13 +173,12 @@ def run(cx: Context, results: Results) -> None:
 
 
 def notes(results: Results) -> list[str]:
-    """How the rates with daemons compare with those without."""
+    """The rates of hosts with daemons as shares of those without."""
     rows = results.tables["applications"].rows
     found = []
     for plain, ours in zip(rows[::2], rows[1::2], strict=True):
         share = float(ours[6] or 0) / float(plain[6] or 1)
-        credited = f"{float(ours[3] or 0):.1f} % of the bytes under credits"
-        found.append(f"{ours[0]}, {ours[1]}: hosts with daemons, and {credited}, reach {share:.0%} of hosts without.")
+        found.append(f"{ours[0]}, {ours[1]}: hosts with daemons reach {share:.0%} of hosts without.")
     return found
 
 
