@@ -59,6 +59,8 @@ class Experiment:
     needs: Sequence[str] = ("iperf3", "iptables")
     #: Sentences that follow from its tables.
     notes: Callable[[Results], list[str]] | None = None
+    #: If true, the share of bytes under control is asked for; else tables tell it, and something else was the aim.
+    asks_control: bool = True
 
     def __call__(self, cx: Context) -> Results:
         """Runs the experiment; raises `TestbedError` where the machine lacks something."""
@@ -68,12 +70,17 @@ class Experiment:
         results = Results(self.name, self.title, time.strftime("%Y-%m-%d"), scale=cx.scale, machine=machine())
         began = time.monotonic()
         self.run(cx, results)
-        results.judge_shares()
-        if self.notes:
-            results.notes = self.notes(results)
+        self.conclude(results)
         results.seconds = round(time.monotonic() - began, 1)
         results.load = cx.load()
         return results
+
+    def conclude(self, results: Results) -> None:
+        """Gives the verdict and the notes that follow from tables alone."""
+        if self.asks_control:
+            results.judge_shares()
+        if self.notes:
+            results.notes = self.notes(results)
 
 
 @dataclass

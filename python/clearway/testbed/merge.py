@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from clearway._clearway import Error
 from clearway.testbed.results import Cell, Results, Table
-from clearway.testbed.shares import CONTROL
+from clearway.testbed.shares import CONTROL, listed
 
 
 def with_shares(kept: Results, new: Results) -> Results:
@@ -15,12 +15,11 @@ def with_shares(kept: Results, new: Results) -> Results:
     This is for a machine that is too busy for figures of time, of which the shares of bytes depend less.
     """
     tables = {name: merged(kept.name, name, table, new.tables.get(name)) for name, table in kept.tables.items()}
-    both = replace(kept, tables=tables, verdicts=[one for one in kept.verdicts if not one.is_on_shares])
+    both = replace(kept, tables=tables)
     columns = [f'"{column}"' for column in CONTROL if any(column in table.columns for table in tables.values())]
     both.shares_from = (
-        f"The columns {' and '.join(columns)} are of another run, which was measured{new.circumstances()}"
+        f"The columns {listed(columns, 'and')} are of another run, which was measured{new.circumstances()}"
     )
-    both.judge_shares()
     return both
 
 

@@ -42,8 +42,7 @@ def place(experiment: Experiment, results: Results, docs: Path, *, keep_figures:
     kept.parent.mkdir(parents=True, exist_ok=True)
     if keep_figures:
         results = with_shares(load(kept), results)
-        if experiment.notes:
-            results.notes = experiment.notes(results)
+    experiment.conclude(results)
     kept.write_text(results.json(), "utf-8")
     found = drawn(experiment, load(kept))
     for name, (_, figure) in found.items():

@@ -116,14 +116,15 @@ class Results:
         self.verdicts.append(Verdict(asked, measured, bool(met)))
 
     def judge_shares(self) -> None:
-        """Adds a verdict on the shares of bytes under control of all tables, if they have some."""
+        """Gives the verdict on the shares of bytes under control of all tables, if they have some."""
+        self.verdicts = [one for one in self.verdicts if not one.is_on_shares]
         found = [one for table in self.tables.values() for one in shares.shares(table.columns, table.rows)]
         if not found:
             return
         name, _, least = min(found, key=lambda one: one[2])
         self.verdict(
             f"{SHARES_ASKED} at least {shares.LEAST_PERCENT:g} % of the bytes.",
-            f"{shares.percent(least)} at least" + (f', "{name}"' if name else ""),
+            f'the least is {shares.percent(least)}, of "{name}"',
             least >= shares.LEAST_PERCENT,
         )
 

@@ -73,7 +73,14 @@ def underneath(columns: Sequence[str], rows: Sequence[Row]) -> str:
         return ""
     at, of_shares = columns.index(UNDERNEATH), [columns.index(one) for one in columns if one in (CREDITED, UNDER_PAC)]
     names = sorted({str(row[at]) for row in rows if any(row[share] is not None for share in of_shares)})
-    return f"The congestion control of the kernel's TCP beneath the daemons was {' or '.join(names)}." if names else ""
+    if not names:
+        return ""
+    return f"The congestion control of the kernel's TCP beneath the daemons was {listed(names, 'or')}."
+
+
+def listed(words: Sequence[str], joint: str) -> str:
+    """The words as a list in a sentence: with commas, and "and" or "or" before the last one."""
+    return f" {joint} ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def heading(caption: str, columns: Sequence[str], rows: Sequence[Row]) -> str:
