@@ -61,9 +61,16 @@ def list_(as_json: bool) -> None:
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out/testbed"), show_default=True, help="Folder.")
 @click.option("--scale", type=click.FloatRange(0.01, 100), default=1.0, show_default=True, help="Factor of durations.")
 @click.option("--docs", type=click.Path(path_type=Path), help="Write the results into linux.md in this folder too.")
+@click.option(
+    "--keep-figures",
+    is_flag=True,
+    help="With --docs: keep the results that are there, and take over the shares of bytes under control alone.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
-def run(names: tuple[str, ...], out: Path, scale: float, docs: Path | None, as_json: bool, quiet: bool) -> int:
+def run(
+    names: tuple[str, ...], out: Path, scale: float, docs: Path | None, keep_figures: bool, as_json: bool, quiet: bool
+) -> int:
     """Run experiments; the exit code is 1 if something that was asked is not met.
 
     Writes OUT/NAME with results.json, a CSV file for each table, and pictures.
@@ -75,13 +82,15 @@ def run(names: tuple[str, ...], out: Path, scale: float, docs: Path | None, as_j
     chosen = [find(name) for name in (NAMES if names == ("all",) else names)]
     if docs is not None and not (docs / "linux.md").is_file():
         raise Error(f"{docs}/linux.md: there is no such page; name the folder of documents, such as docs")
+    if keep_figures and docs is None:
+        raise Error("--keep-figures: it needs --docs, the folder of documents with the results that are kept")
     told, answers = notes(quiet=quiet or as_json), []
     for one in chosen:
         told.print(f"{one.name}: about {max(1, round(one.minutes * scale))} min", markup=False)
         results = one(Context(scale, lambda words: told.print(f"  {words}", markup=False)))
         save(one, results, out / one.name)
         if docs is not None:
-            place(one, results, docs)
+            place(one, results, docs, keep_figures=keep_figures)
         answers.append(results)
         if not as_json:
             show(one, results, out / one.name, quiet=quiet)
@@ -118,7 +127,7 @@ def show(experiment: Experiment, results: Results, folder: Path, *, quiet: bool)
         rows = [["yes" if one.met else "NO", one.asked, one.measured] for one in results.verdicts]
         print_texts(out, (["met", "asked", "measured"], rows), left=3)
     for table in results.tables.values():
-        out.print(f"\n{table.caption}", markup=False)
+        out.print(f"\n{table.heading.replace('**', '')}", markup=False)
         print_texts(out, (table.columns, table.texts()), left=1)
     for note in (*results.notes, results.load, f"Results: {folder}"):
         out.print(note, markup=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -101,6 +102,12 @@ class Daemon:
     def ask(self, *words: str) -> str:
         """Runs another command of `clearwayd`, such as `stats` or `cleanup`, at the daemon's node."""
         return self.namespace.run("env", f"RUNTIME_DIRECTORY={self._folder}", str(binary()), *words)
+
+    def metrics(self) -> dict[str, float]:
+        """The statistics of the daemon: its counters and gauges by name, with labels as `name{label="value"}`."""
+        told = json.loads(self.ask("stats", "--json"))
+        found: dict[str, float] = (told[0] if isinstance(told, list) else told)["metrics"]
+        return found
 
     def cpu_s(self) -> float:
         """Seconds of processor time that the daemon took since it started."""

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from clearway.testbed.control import Control
 from clearway.testbed.counters import Load, Watch, drops, processor_s, retransmissions
 from clearway.testbed.network import Network, Port, Shape
 from clearway.testbed.queues import Sampler, Samples
 from clearway.testbed.results import Results, Table, machine
+from clearway.testbed.shares import CREDITED, UNDERNEATH
 from clearway.testbed.shell import TestbedError, lacking
 from clearway.testbed.traffic import Flow, Outcome, long_flows
 from clearway.testbed.variants import Variant
@@ -55,6 +57,10 @@ class Experiment:
     draw: Callable[[Results], dict[str, tuple[str, Figure]]] = lambda _: {}
     #: Programs that it needs besides those of every testbed.
     needs: Sequence[str] = ("iperf3", "iptables")
+    #: Sentences that follow from its tables.
+    notes: Callable[[Results], list[str]] | None = None
+    #: If true, the share of bytes under control is asked for; else tables tell it, and something else was the aim.
+    asks_control: bool = True
 
     def __call__(self, cx: Context) -> Results:
         """Runs the experiment; raises `TestbedError` where the machine lacks something."""
@@ -64,9 +70,17 @@ class Experiment:
         results = Results(self.name, self.title, time.strftime("%Y-%m-%d"), scale=cx.scale, machine=machine())
         began = time.monotonic()
         self.run(cx, results)
+        self.conclude(results)
         results.seconds = round(time.monotonic() - began, 1)
         results.load = cx.load()
         return results
+
+    def conclude(self, results: Results) -> None:
+        """Gives the verdict and the notes that follow from tables alone."""
+        if self.asks_control:
+            results.judge_shares()
+        if self.notes:
+            results.notes = self.notes(results)
 
 
 @dataclass
@@ -81,6 +95,9 @@ class Measured:
     dropped: int
     credits_dropped: int
     retransmitted: int
+    #: The share of bytes under credits in per cent, None without a daemon; TCP's congestion control underneath.
+    credited: float | None
+    underneath: str
     #: Processor time of the daemons over the wall time, as a share of one processor: of the senders', the receiver's.
     daemons_cpu: list[float] = field(default_factory=list)
 
@@ -116,7 +133,11 @@ def measure(cx: Context, variant: Variant, shape: Shape, flows_of: FlowsOf, *, i
         flows = list(flows_of(net))
         port: Port = net.hosts[0].port
         before = [processor_s(daemon.pid) for daemon in daemons]
-        with Watch() as watch, Sampler(port.switch, port.device, interval_us=interval_us) as sampler:
+        with (
+            Watch() as watch,
+            Control(net.hosts, daemons) as control,
+            Sampler(port.switch, port.device, interval_us=interval_us) as sampler,
+        ):
             began = time.monotonic()
             outcomes = long_flows(flows)
             took = time.monotonic() - began
@@ -129,6 +150,8 @@ def measure(cx: Context, variant: Variant, shape: Shape, flows_of: FlowsOf, *, i
             dropped=sum(sum(drops(switch).values()) for switch in net.switches),
             credits_dropped=sum(sum(drops(switch, "10:").values()) for switch in net.switches),
             retransmitted=retransmissions(net.hosts),
+            credited=control.percent(sum(one.received for one in outcomes)),
+            underneath=control.underneath,
             daemons_cpu=[(processor_s(one.pid) - old) / took for one, old in zip(daemons, before, strict=True)],
         )
 
@@ -136,6 +159,8 @@ def measure(cx: Context, variant: Variant, shape: Shape, flows_of: FlowsOf, *, i
 COLUMNS = [
     "transport",
     "connections",
+    CREDITED,
+    UNDERNEATH,
     "goodput, Mbit/s",
     "of its ideal, %",
     "Jain's index",
@@ -157,6 +182,8 @@ def row(one: Measured, shape: Shape) -> list[str | int | float | bool | None]:
     return [
         one.variant.label,
         len(one.each_bps),
+        one.credited,
+        one.underneath,
         one.goodput_bps / 1e6,
         one.goodput_bps / ideal * 100,
         jain(one.each_bps),

@@ -10,6 +10,7 @@ from clearway.report import style
 from clearway.testbed import pictures
 from clearway.testbed.experiment import Experiment
 from clearway.testbed.experiments import NAMES, find
+from clearway.testbed.merge import with_shares
 from clearway.testbed.results import Results, load, part, rewrite
 
 #: The folder of the results in the folder of documents.
@@ -26,13 +27,22 @@ def save(experiment: Experiment, results: Results, folder: Path) -> None:
 def drawn(experiment: Experiment, results: Results) -> dict[str, tuple[str, Figure]]:
     """The pictures of results, in the style of the reports."""
     with style.drawing():
-        return experiment.draw(results)
+        found = experiment.draw(results)
+        for _, figure in found.values():
+            pictures.above(figure, results.share_words())
+        return found
 
 
-def place(experiment: Experiment, results: Results, docs: Path) -> None:
-    """Keeps results among the documents, and writes the part of the page that tells of them."""
+def place(experiment: Experiment, results: Results, docs: Path, *, keep_figures: bool = False) -> None:
+    """Keeps results among the documents, and writes the part of the page that tells of them.
+
+    With `keep_figures` the results that are there stay, and take over the shares of bytes under control alone.
+    """
     kept = docs / DATA / f"{experiment.name}.json"
     kept.parent.mkdir(parents=True, exist_ok=True)
+    if keep_figures:
+        results = with_shares(load(kept), results)
+    experiment.conclude(results)
     kept.write_text(results.json(), "utf-8")
     found = drawn(experiment, load(kept))
     for name, (_, figure) in found.items():

@@ -84,6 +84,12 @@ def legend(figure: Figure, axes: Axes) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), columns))
 
 
+def above(figure: Figure, words: str) -> None:
+    """Small words above a figure, if there are some."""
+    if words:
+        figure.suptitle(words, fontsize="small", color=style.MUTED)
+
+
 def save(path: Path, figure: Figure) -> None:
     """Writes a picture as SVG, which follows its reader's theme."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -16,9 +16,12 @@ from typing import Any
 
 from clearway import _clearway
 from clearway._clearway import Error
+from clearway.testbed import shares
 
 Cell = str | int | float | bool | None
 END = "<!-- end -->"
+#: The beginning of the verdict on the shares of bytes under control.
+SHARES_ASKED = "Each row of a daemon is what it is called: the daemon controlled"
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,11 @@ class Verdict:
     measured: str
     met: bool
 
+    @property
+    def is_on_shares(self) -> bool:
+        """True if it is the verdict on the shares of bytes under control."""
+        return self.asked.startswith(SHARES_ASKED)
+
 
 @dataclass(frozen=True)
 class Table:
@@ -40,6 +48,11 @@ class Table:
     columns: list[str]
     rows: list[list[Cell]]
     digits: int = 1
+
+    @property
+    def heading(self) -> str:
+        """The caption with what a reader must know of the bytes under control, and the TCP underneath."""
+        return shares.heading(self.caption, self.columns, self.rows)
 
     def csv(self) -> str:
         """The table as CSV, with all digits."""
@@ -91,6 +104,8 @@ class Results:
     load: str = ""
     verdicts: list[Verdict] = field(default_factory=list)
     tables: dict[str, Table] = field(default_factory=dict)
+    #: A sentence on when the shares of bytes under control were measured, if not with the other figures.
+    shares_from: str = ""
     #: Sentences that explain the numbers.
     notes: list[str] = field(default_factory=list)
     #: Columns of numbers for pictures.
@@ -99,6 +114,29 @@ class Results:
     def verdict(self, asked: str, measured: str, met: bool) -> None:
         """Adds a verdict."""
         self.verdicts.append(Verdict(asked, measured, bool(met)))
+
+    def judge_shares(self) -> None:
+        """Gives the verdict on the shares of bytes under control of all tables, if they have some."""
+        self.verdicts = [one for one in self.verdicts if not one.is_on_shares]
+        found = [one for table in self.tables.values() for one in shares.shares(table.columns, table.rows)]
+        if not found:
+            return
+        name, _, least = min(found, key=lambda one: one[2])
+        self.verdict(
+            f"{SHARES_ASKED} at least {shares.LEAST_PERCENT:g} % of the bytes.",
+            f'the least is {shares.percent(least)}, of "{name}"',
+            least >= shares.LEAST_PERCENT,
+        )
+
+    def circumstances(self) -> str:
+        """When, where and beside what the results were measured, as the rest of a sentence."""
+        scale = "" if self.scale == 1 else f" with durations of {self.scale:.0%}"
+        host = f"Linux {self.machine['kernel']}, {self.machine['processors']}"
+        return f"{scale} on {self.day} in {self.seconds:.0f} s on {host}. {self.load}"
+
+    def share_words(self) -> str:
+        """The range of the shares of bytes under control in words, or nothing."""
+        return shares.span([one for table in self.tables.values() for one in shares.shares(table.columns, table.rows)])
 
     @property
     def met(self) -> bool:
@@ -155,13 +193,13 @@ def part(results: Results, pictures: Sequence[tuple[str, str]]) -> str:
     lines = ["| asked | measured | met |", "|---|---|---|"]
     lines += [f"| {one.asked} | {one.measured} | {'yes' if one.met else '**no**'} |" for one in results.verdicts]
     parts = ["\n".join(lines)] if results.verdicts else []
-    parts += [f"{table.caption}\n\n{table.markdown()}" for table in results.tables.values()]
+    parts += [f"{table.heading}\n\n{table.markdown()}" for table in results.tables.values()]
     parts += [f"![{words}](img/{file})" for file, words in pictures]
     if results.notes:
         parts.append("\n".join(f"* {note}" for note in results.notes))
-    scale = "" if results.scale == 1 else f" with durations of {results.scale:.0%}"
-    host = f"Linux {results.machine['kernel']}, {results.machine['processors']}"
-    parts.append(f"Measured{scale} on {results.day} in {results.seconds:.0f} s on {host}. {results.load}")
+    parts.append(f"Measured{results.circumstances()}")
+    if results.shares_from:
+        parts.append(results.shares_from)
     return "\n\n".join(parts) + "\n"
 
 

@@ -45,6 +45,8 @@ class Outcome:
     port: int
     #: Goodput of each connection, in bit/s.
     goodputs_bps: list[float] = field(default_factory=list)
+    #: Bytes that all connections brought, without those of the seconds that are left out.
+    received: int = 0
     retransmissions: int = 0
     #: Round trip times that TCP of the sender measured, the mean of each connection, in seconds.
     rtts_s: list[float] = field(default_factory=list)
@@ -104,6 +106,7 @@ def read(one: Outcome, said: dict[str, Any]) -> None:
         raise TestbedError(f"iperf3 from {one.flow.sender.name} to {one.flow.receiver.name}: {said['error']}")
     for connection in said["end"]["streams"]:
         one.goodputs_bps.append(float(connection["receiver"]["bits_per_second"]))
+        one.received += int(connection["receiver"]["bytes"])
         one.retransmissions += int(connection["sender"]["retransmits"])
         one.rtts_s.append(connection["sender"]["mean_rtt"] / 1e6)
 

@@ -9,7 +9,6 @@ import pytest
 from clearway.testbed import Network
 from clearway.testbed.counters import drops, tcp
 from clearway.testbed.daemon import Daemon
-from clearway.testbed.experiments.pac import statistics
 from clearway.testbed.rounds import Mode, incast, split
 from clearway.testbed.traffic import Sink, Source
 from testbed.conftest import Build
@@ -33,7 +32,7 @@ def pac(net: Network, *sets: str) -> Daemon:
 def stats(daemon: Daemon) -> dict[str, float]:
     """The daemon's statistics, when nothing is held any more."""
     deadline = time.monotonic() + 3
-    while (found := statistics(daemon.ask("stats")))["pac_held"] and time.monotonic() < deadline:
+    while (found := daemon.metrics())["pac_held"] and time.monotonic() < deadline:
         time.sleep(0.05)
     return found
 

@@ -103,8 +103,11 @@ pub(super) struct Counters {
     pub mtu_mismatches: u64,
     pub clock_jumps: u64,
     pub aged: u64,
+    /// The payload of packets that left for a credit, in bytes.
+    pub credited_bytes: u64,
     refused: [u64; Refusal::LABELS.len()],
     plain_packets: [u64; Plain::LABELS.len()],
+    plain_bytes: [u64; Plain::LABELS.len()],
     plain_flows: [u64; Plain::LABELS.len()],
 }
 
@@ -114,9 +117,16 @@ impl Counters {
         self.refused[reason as usize] += 1;
     }
 
-    /// Counts a packet that leaves without a credit.
-    pub fn plain_packet(&mut self, reason: Plain) {
+    /// Counts a packet with so many bytes of payload that leaves for a credit.
+    pub fn credited_packet(&mut self, payload: u16) {
+        self.credits_used += 1;
+        self.credited_bytes += u64::from(payload);
+    }
+
+    /// Counts a packet with so many bytes of payload that leaves without a credit.
+    pub fn plain_packet(&mut self, reason: Plain, payload: u16) {
         self.plain_packets[reason as usize] += 1;
+        self.plain_bytes[reason as usize] += u64::from(payload);
     }
 
     /// Counts a flow that becomes plain TCP.
@@ -159,6 +169,8 @@ impl Counters {
         one("credits_sent_total", "Credits that left.", self.credits_sent as f64);
         one("credits_received_total", "Credits that arrived.", self.credits_received as f64);
         one("credits_used_total", "Credits that released a packet.", self.credits_used as f64);
+        let help = "Payload of packets that left for a credit, repeated packets included.";
+        one("credited_bytes_total", help, self.credited_bytes as f64);
         one("credits_wasted_total", "Credits that found no packet.", self.credits_wasted as f64);
         one("data_received_total", "Data packets that arrived with a credit.", self.data_received as f64);
         one(
@@ -189,6 +201,8 @@ impl Counters {
         many("refused_total", help, Refusal::LABELS, &self.refused);
         let help = "Packets that left without a credit.";
         many("plain_packets_total", help, Plain::LABELS, &self.plain_packets);
+        let help = "Payload of packets that left without a credit, repeated packets included.";
+        many("plain_bytes_total", help, Plain::LABELS, &self.plain_bytes);
         let help = "Times at which a flow became plain TCP.";
         many("plain_flows_total", help, Plain::LABELS, &self.plain_flows);
     }

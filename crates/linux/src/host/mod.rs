@@ -323,7 +323,8 @@ impl Datapath for Host {
         }
         if segment.ip_len > self.config.mtu || !segment.dont_fragment {
             let is_oversized = segment.ip_len > self.config.mtu;
-            self.counters.plain_packet(if is_oversized { Plain::Oversized } else { Plain::NoPlace });
+            let reason = if is_oversized { Plain::Oversized } else { Plain::NoPlace };
+            self.counters.plain_packet(reason, segment.payload);
             return actions.verdicts.push((id, Verdict::Accept));
         }
         let slot = match self.senders.find(&segment.flow) {
@@ -333,7 +334,7 @@ impl Datapath for Host {
             None => match self.send_slot(segment.flow, now) {
                 Ok(slot) => slot,
                 Err(reason) => {
-                    self.counters.plain_packet(reason);
+                    self.counters.plain_packet(reason, segment.payload);
                     return actions.verdicts.push((id, Verdict::Accept));
                 }
             },
@@ -344,11 +345,11 @@ impl Datapath for Host {
                 if asks {
                     flow.ask(cx);
                 }
-                flow.pass(id, is_end, cx);
+                flow.pass(id, segment.payload, is_end, cx);
             });
             return;
         }
-        self.with_sender(slot, now, actions, |flow, cx| flow.hold(id, is_data, is_end, cx));
+        self.with_sender(slot, now, actions, |flow, cx| flow.hold(id, segment.payload, is_end, cx));
     }
 
     fn release_all(&mut self, now: Time, actions: &mut Actions) {

@@ -49,8 +49,14 @@ pub(super) enum Mode {
 struct Held {
     id: HeldId,
     since: Time,
-    /// False for an end of the connection without payload, which leaves with the packet before it.
-    needs_credit: bool,
+    /// The bytes of payload. An end of the connection without payload leaves with the packet before it.
+    payload: u16,
+}
+
+impl Held {
+    fn needs_credit(&self) -> bool {
+        self.payload > 0
+    }
 }
 
 /// The sending side of one flow.
@@ -62,6 +68,8 @@ pub(super) struct SendFlow {
     pub mac: MacAddr,
     gate: SenderGate,
     mode: Mode,
+    /// The reason why the flow became plain, if it did.
+    plain_for: Plain,
     held: VecDeque<Held>,
     /// The number of held packets that need a credit.
     backlog: u64,
@@ -103,6 +111,8 @@ impl SendFlow {
             mac,
             gate: SenderGate::new(settings.gate),
             mode,
+            // A flow is plain from its beginning only if its host answered no request before.
+            plain_for: Plain::Unanswered,
             held: VecDeque::new(),
             backlog: 0,
             arrivals: Arrivals::default(),
@@ -185,7 +195,8 @@ impl SendFlow {
     }
 
     /// Takes a packet that the kernel holds. The flow must not be plain.
-    pub fn hold(&mut self, id: HeldId, is_data: bool, is_end: bool, cx: &mut SendCx<'_>) {
+    pub fn hold(&mut self, id: HeldId, payload: u16, is_end: bool, cx: &mut SendCx<'_>) {
+        let is_data = payload > 0;
         self.used = cx.now;
         self.ending |= is_end;
         if !is_data && self.held.is_empty() {
@@ -193,12 +204,12 @@ impl SendFlow {
             self.settle(cx);
             return;
         }
-        self.held.push_back(Held { id, since: cx.now, needs_credit: is_data });
+        self.held.push_back(Held { id, since: cx.now, payload });
         cx.counters.hold();
         self.backlog += u64::from(is_data);
         if cx.counters.held_now > cx.settings.held_max {
-            self.release_first(Verdict::Accept, cx);
-            cx.counters.plain_packet(Plain::HeldLimit);
+            let payload = self.release_first(Verdict::Accept, cx);
+            cx.counters.plain_packet(Plain::HeldLimit, payload);
         }
         if self.backlog == 1 && is_data {
             self.sign = cx.now;
@@ -214,11 +225,11 @@ impl SendFlow {
     }
 
     /// Lets a packet of a plain flow leave at once.
-    pub fn pass(&mut self, id: HeldId, is_end: bool, cx: &mut SendCx<'_>) {
+    pub fn pass(&mut self, id: HeldId, payload: u16, is_end: bool, cx: &mut SendCx<'_>) {
         self.used = cx.now;
         self.ending |= is_end;
         cx.actions.verdicts.push((id, Verdict::Accept));
-        cx.counters.plain_packet(Plain::Unanswered);
+        cx.counters.plain_packet(self.plain_for, payload);
         self.settle(cx);
     }
 
@@ -272,9 +283,10 @@ impl SendFlow {
         self.gap = (self.gap * 7 + cx.now.saturating_since(self.last_credit)) / 8;
         self.last_credit = cx.now;
         if self.gate.on_credit(control.session, self.backlog, self.rtt, cx.now) {
-            cx.counters.credits_used += 1;
             // An end of the connection never stands first, since it leaves with the packet before it.
-            self.release_first(Verdict::Stamped(Stamp { id: control.number as u16, ecn: self.ecn }), cx);
+            let stamp = Stamp { id: control.number as u16, ecn: self.ecn };
+            let payload = self.release_first(Verdict::Stamped(stamp), cx);
+            cx.counters.credited_packet(payload);
         } else {
             cx.counters.credits_wasted += 1;
         }
@@ -359,32 +371,33 @@ impl SendFlow {
         cx.counters.plain_flow(reason);
         self.release_plain(reason, cx);
         self.mode = Mode::Plain(cx.now.saturating_add(cx.settings.ask_again / 10));
-        (self.silent, self.unanswered) = (0, true);
+        (self.plain_for, self.silent, self.unanswered) = (reason, 0, true);
     }
 
     fn release_plain(&mut self, reason: Plain, cx: &mut SendCx<'_>) {
         while self.holds() {
-            let before = self.backlog;
-            self.release_first(Verdict::Accept, cx);
-            if self.backlog < before {
-                cx.counters.plain_packet(reason);
+            let payload = self.release_first(Verdict::Accept, cx);
+            if payload > 0 {
+                cx.counters.plain_packet(reason, payload);
             }
         }
     }
 
-    /// Releases the first packet, and the end of the connection if that comes next.
-    fn release_first(&mut self, verdict: Verdict, cx: &mut SendCx<'_>) {
-        let mut verdict = Some(verdict);
+    /// Releases the first packet, and the end of the connection if that comes next. Returns the payload in bytes.
+    fn release_first(&mut self, verdict: Verdict, cx: &mut SendCx<'_>) -> u16 {
+        let (mut verdict, mut payload) = (Some(verdict), 0);
         while let Some(held) = self.held.front().copied() {
-            if held.needs_credit && verdict.is_none() {
+            if held.needs_credit() && verdict.is_none() {
                 break;
             }
-            let verdict = if held.needs_credit { verdict.take() } else { None };
-            self.backlog -= u64::from(held.needs_credit);
+            payload += held.payload;
+            let verdict = if held.needs_credit() { verdict.take() } else { None };
+            self.backlog -= u64::from(held.needs_credit());
             cx.counters.release(cx.now.saturating_since(held.since));
             cx.actions.verdicts.push((held.id, verdict.unwrap_or(Verdict::Accept)));
             self.held.pop_front();
         }
+        payload
     }
 
     /// Sends the signal that is due.

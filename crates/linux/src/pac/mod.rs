@@ -55,6 +55,8 @@ struct Counters {
     segments: u64,
     bytes: u64,
     marked: u64,
+    /// The payload of segments whose flow has no state, since there are too many flows.
+    untracked: u64,
     held: u64,
     released: u64,
     superseded: u64,
@@ -141,6 +143,7 @@ impl Pac {
         self.counters.marked += u64::from(marked);
         let known = self.flows.find(&segment.flow);
         let Some(number) = known.or_else(|| self.add(segment.flow, Flow::new(segment.seq, now))) else {
+            self.counters.untracked += payload;
             return;
         };
         let Some(flow) = self.flows.get_mut(number) else { return };
@@ -443,6 +446,10 @@ impl Datapath for Pac {
         put("pac_hold_seconds_max", "The longest time for which a packet was held.", None, hold_max);
         put("pac_data_segments_total", "The incoming segments with data.", None, segments as f64);
         put("pac_data_bytes_total", "The payload of incoming segments.", None, bytes as f64);
+        let untracked = self.counters.untracked as f64;
+        let help =
+            "The payload of incoming segments whose flow has no state, so that PAC did not control it.";
+        put("pac_untracked_bytes_total", help, None, untracked);
         put("pac_data_marked_total", "The incoming segments with a mark of ECN (CE).", None, marked as f64);
     }
 }

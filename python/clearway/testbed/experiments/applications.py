@@ -10,11 +10,13 @@ import tempfile
 import time
 from pathlib import Path
 
+from clearway.testbed.control import Control
 from clearway.testbed.counters import Watch
 from clearway.testbed.experiment import Context, Experiment
 from clearway.testbed.namespace import wait_until
 from clearway.testbed.network import Host, Network, Shape
 from clearway.testbed.results import Cell, Results, Table
+from clearway.testbed.shares import CREDITED, GIVEN_UP, UNDERNEATH
 from clearway.testbed.shell import TestbedError
 from clearway.testbed.traffic import listens
 from clearway.testbed.variants import CUBIC, EXPRESSPASS, Variant
@@ -87,65 +89,68 @@ class Web:
         return float(rate[1]), latencies, sum(failed)
 
 
-def redis(server: Host, client: Host, requests: int) -> dict[str, tuple[float, float, float]]:
-    """For SET and GET: requests per second, and p50 and p99 of the latency in seconds."""
-    serve = ("redis-server", "--bind", server.address, "--protected-mode", "no", "--save", "", "--appendonly", "no")
-    process = server.start(*serve, log="redis.log")
+def serve_redis(server: Host) -> None:
+    """Starts redis at a host, without files."""
+    words = ("redis-server", "--bind", server.address, "--protected-mode", "no", "--save", "", "--appendonly", "no")
+    server.start(*words, log="redis.log")
     wait_until(lambda: listens(server, 6379), "redis listens")
-    words = (
-        "redis-benchmark",
-        "-h",
-        server.address,
-        "-t",
-        "set,get",
-        "-n",
-        str(requests),
-        "-c",
-        "50",
-        "-d",
-        "100",
-        "--csv",
-    )
-    said = client.run(*words, timeout_s=300)
-    process.kill()
-    process.wait()
-    rows = list(csv.DictReader(said.splitlines()))
-    return {
-        row["test"]: (float(row["rps"]), float(row["p50_latency_ms"]) / 1e3, float(row["p99_latency_ms"]) / 1e3)
-        for row in rows
-    }
+
+
+def redis(server: Host, client: Host, test: str, requests: int) -> tuple[float, float, float]:
+    """Requests of one kind per second over 50 connections, and p50 and p99 of the latency in seconds."""
+    words = ["redis-benchmark", "-h", server.address, "-t", test, "-n", str(requests), "-c", "50", "-d", "100", "--csv"]
+    (row,) = csv.DictReader(client.run(*words, timeout_s=300).splitlines())
+    return float(row["rps"]), float(row["p50_latency_ms"]) / 1e3, float(row["p99_latency_ms"]) / 1e3
 
 
 def one(cx: Context, variant: Variant, label: str, rows: list[list[Cell]]) -> bool:
     """Measures all applications under one transport; returns whether all bytes were right and no request failed."""
     with tempfile.TemporaryDirectory(prefix="clearway-web-") as folder, Network(variant.shape(SHAPE)) as net:
         server, client = net.hosts
-        variant.start(net.hosts)
+        daemons = variant.start(net.hosts)
         # Plain TCP is there for the rate, which a tenth of the bytes shows as well.
         size = max(int(LARGE * min(cx.scale, 1.0) / (1 if variant.credits else 10)), 1_000_000)
         cx.say(f"{label}: {size / 1e6:,.0f} MB by curl")
         web = Web(server, Path(folder), size)
         with Watch() as watch:
-            took, right = web.download(client)
-            rows.append(["curl", "download, Mbit/s", label, size * 8 / took / 1e6, None, None, int(not right)])
+            with Control(net.hosts, daemons) as control:
+                took, right = web.download(client)
+            figures: list[Cell] = [size * 8 / took / 1e6, None, None, int(not right)]
+            rows.append(["curl", "download, Mbit/s", label, *under(control, size), *figures])
             cx.say(f"{label}: wrk")
-            rate, latencies, failed = web.requests(client, cx.seconds(10, 2))
-            rows.append(
-                [
-                    "wrk",
-                    f"{SMALL // 1000} kB, requests/s",
-                    label,
-                    rate,
-                    latencies["50"] * 1e3,
-                    latencies["99"] * 1e3,
-                    failed,
-                ]
-            )
-            cx.say(f"{label}: redis-benchmark")
-            for test, (rps, p50, p99) in redis(server, client, max(1000, int(50_000 * cx.scale))).items():
-                rows.append(["redis-benchmark", f"{test}, requests/s", label, rps, p50 * 1e3, p99 * 1e3, 0])
+            with Control(net.hosts, daemons) as control:
+                rate, latencies, failed = web.requests(client, cx.seconds(10, 2))
+            figures = [rate, latencies["50"] * 1e3, latencies["99"] * 1e3, failed]
+            rows.append(["wrk", f"{SMALL // 1000} kB, requests/s", label, *under(control), *figures])
+            serve_redis(server)
+            for test in ("SET", "GET"):
+                cx.say(f"{label}: redis-benchmark, {test}")
+                with Control(net.hosts, daemons) as control:
+                    rps, p50, p99 = redis(server, client, test.lower(), max(1000, int(50_000 * cx.scale)))
+                figures = [rps, p50 * 1e3, p99 * 1e3, 0]
+                rows.append(["redis-benchmark", f"{test}, requests/s", label, *under(control), *figures])
         cx.loads.append(watch.load)
         return right and not failed
+
+
+def under(control: Control, received: int = 0) -> list[Cell]:
+    """The cells of a row that say what was under control."""
+    share = control.percent(received)
+    return [share, None if share is None else control.payload.given_up, control.underneath]
+
+
+COLUMNS = [
+    "application",
+    "what",
+    "transport",
+    CREDITED,
+    GIVEN_UP,
+    UNDERNEATH,
+    "rate",
+    "latency p50",
+    "latency p99",
+    "failed",
+]
 
 
 def run(cx: Context, results: Results) -> None:
@@ -153,23 +158,28 @@ def run(cx: Context, results: Results) -> None:
     rows = list[list[Cell]]()
     right = [one(cx, variant, label, rows) for variant, label in ((CUBIC, "cubic"), (EXPRESSPASS, "expresspass"))]
     rows.sort(key=lambda row: (str(row[0]), str(row[1])))
-    rate = {(row[0], row[1], row[2]): float(row[3] or 0) for row in rows}
     results.verdict(
-        "curl over ExpressPass gets all bytes right (SHA-256), and no request of wrk fails.",
+        "curl beside the daemons of ExpressPass gets all bytes right (SHA-256), and no request of wrk fails.",
         "all right" if right[1] else "a checksum is wrong, or requests failed",
         right[1],
     )
-    for name, what, label in rate:
-        if label == "expresspass":
-            share = rate[name, what, label] / rate[name, what, "cubic"]
-            results.notes.append(f"{name}, {what}: ExpressPass reaches {share:.0%} of plain TCP.")
     results.tables["applications"] = Table(
-        f"Unchanged applications between two hosts. The file has {LARGE * cx.scale / 1e6:,.0f} MB over ExpressPass "
-        "and a tenth of that over plain TCP; the latencies are in milliseconds.",
-        ["application", "what", "transport", "rate", "latency p50", "latency p99", "failed"],
+        "Unchanged applications between two hosts, without daemons and with those of ExpressPass. The file has "
+        f"{LARGE * cx.scale / 1e6:,.0f} MB with them and a tenth of that without; the latencies are in milliseconds.",
+        list(COLUMNS),
         rows,
         digits=2,
     )
+
+
+def notes(results: Results) -> list[str]:
+    """The rates of hosts with daemons as shares of those without."""
+    rows = results.tables["applications"].rows
+    found = []
+    for plain, ours in zip(rows[::2], rows[1::2], strict=True):
+        share = float(ours[6] or 0) / float(plain[6] or 1)
+        found.append(f"{ours[0]}, {ours[1]}: hosts with daemons reach {share:.0%} of hosts without.")
+    return found
 
 
 EXPERIMENT = Experiment(
@@ -179,4 +189,5 @@ EXPERIMENT = Experiment(
     5.0,
     run,
     needs=("iptables", "nginx", "wrk", "curl", "redis-server", "redis-benchmark"),
+    notes=notes,
 )

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearway.testbed.capture import Capture
+from clearway.testbed.control import Control
 from clearway.testbed.counters import Watch
 from clearway.testbed.experiment import Context, Experiment
 from clearway.testbed.network import Network, Shape
 from clearway.testbed.queues import Sampler
 from clearway.testbed.results import Results, Table, thinned
+from clearway.testbed.shares import CREDITED, UNDERNEATH
 from clearway.testbed.traffic import FIRST_PORT, Flow, long_flows
 from clearway.testbed.variants import CUBIC, DCTCP, EXPRESSPASS, Variant
 
@@ -47,7 +49,7 @@ def one(cx: Context, variant: Variant, results: Results) -> list[str | int | flo
     alone, both = cx.seconds(3, 2), cx.seconds(7, 3)
     with Network(variant.shape(SHAPE)) as net:
         receiver, first, second = net.hosts
-        variant.start(net.hosts)
+        daemons = variant.start(net.hosts)
         port = receiver.port
         flows = [
             Flow(first, receiver, duration_s=alone + both),
@@ -55,10 +57,11 @@ def one(cx: Context, variant: Variant, results: Results) -> list[str | int | flo
         ]
         with (
             Watch() as watch,
+            Control(net.hosts, daemons) as control,
             Sampler(port.switch, port.device) as sampler,
             Capture(port.switch, port.device) as capture,
         ):
-            long_flows(flows)
+            outcomes = long_flows(flows)
             time.sleep(0.2)
         cx.loads.append(watch.load)
     data = [capture.frames.data(sender, FIRST_PORT + n) for n, sender in enumerate((first, second))]
@@ -88,7 +91,9 @@ def one(cx: Context, variant: Variant, results: Results) -> list[str | int | flo
         )
         largest = queue.largest()
         results.verdict("The largest sampled queue is under 16 packets.", f"{largest} packets", largest < 16)
-    return [variant.label, took, shares[0], shares[1], queue.percentile(50), queue.percentile(99), queue.largest()]
+    credited = control.percent(sum(outcome.received for outcome in outcomes))
+    queues = [queue.percentile(50), queue.percentile(99), queue.largest()]
+    return [variant.label, credited, control.underneath, took, *shares, *queues]
 
 
 def run(cx: Context, results: Results) -> None:
@@ -102,6 +107,8 @@ def run(cx: Context, results: Results) -> None:
         f"at {FAIR} or more for {HOLD} bins; the shares are the means of the last half, and the queue is in packets.",
         [
             "transport",
+            CREDITED,
+            UNDERNEATH,
             "converged after, s",
             "first flow, Mbit/s",
             "second flow, Mbit/s",

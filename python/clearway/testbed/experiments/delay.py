@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearway.testbed.capture import Capture, Frames
+from clearway.testbed.control import Control
 from clearway.testbed.counters import Watch
 from clearway.testbed.experiment import Context, Experiment
 from clearway.testbed.network import Network, Shape
-from clearway.testbed.results import Results, Table, quantiles
+from clearway.testbed.results import Cell, Results, Table, quantiles
+from clearway.testbed.shares import CREDITED, UNDERNEATH
 from clearway.testbed.traffic import FIRST_PORT, Flow, long_flows
 from clearway.testbed.variants import EXPRESSPASS
 
@@ -51,12 +53,17 @@ def run(cx: Context, results: Results) -> None:
     """Captures at both ends of one flow."""
     with Network(EXPRESSPASS.shape(SHAPE)) as net:
         receiver, sender = net.hosts
-        EXPRESSPASS.start(net.hosts)
+        daemons = EXPRESSPASS.start(net.hosts)
         flow = Flow(sender, receiver, duration_s=cx.seconds(10, 2))
         # Credits pass by the queue of the receiver's card, and by the taps there; the port beyond the link sees them.
         port = receiver.port
-        with Watch() as watch, Capture(sender) as at_sender, Capture(port.switch, port.device) as at_receiver:
-            long_flows([flow])
+        with (
+            Watch() as watch,
+            Control(net.hosts, daemons) as control,
+            Capture(sender) as at_sender,
+            Capture(port.switch, port.device) as at_receiver,
+        ):
+            (outcome,) = long_flows([flow])
         cx.loads.append(watch.load)
     # The connection that carries the flow's data is the one with the most packets; another one sets the test up.
     ports, counts = np.unique(at_sender.frames.data(sender, FIRST_PORT).source_port, return_counts=True)
@@ -65,28 +72,29 @@ def run(cx: Context, results: Results) -> None:
     data = frames[1].data(sender, FIRST_PORT).scheduled()
     arrived = frames[0].data(sender, FIRST_PORT)
     begin = arriving.time_s[0] + 0.5
+    under: list[Cell] = [control.percent(outcome.received), control.underneath]
     parts = {
         "credits at the receiver": leaving,
         "credits at the sender": arriving,
         "data at the sender": data,
         "data at the receiver": arrived,
     }
-    rows: list[list[str | int | float | bool | None]] = []
+    rows: list[list[Cell]] = []
     for name, part in parts.items():
         gaps = part[part.time_s > begin].gaps_s() * 1e6
         results.series[f"gap {name}"] = quantiles(gaps)
-        rows.append([name, len(gaps), *(float(np.percentile(gaps, p)) for p in (1, 50, 99)), float(gaps.std())])
+        rows.append([name, *under, len(gaps), *(float(np.percentile(gaps, p)) for p in (1, 50, 99)), float(gaps.std())])
     results.tables["gaps"] = Table(
         f"Times between frames of one flow, in microseconds. At the full rate of credits they are {IDEAL_S * 1e6:.1f}.",
-        ["frames", "gaps", "p1", "p50", "p99", "standard deviation"],
+        ["frames", CREDITED, UNDERNEATH, "gaps", "p1", "p50", "p99", "standard deviation"],
         rows,
     )
     took = processing_s(arriving[arriving.time_s > begin], data[data.time_s > begin]) * 1e6
     results.series["delay sender"] = quantiles(took)
     results.tables["delay"] = Table(
         "Time from the arrival of a credit at the sender until the packet that spends it leaves, in microseconds.",
-        ["host", "packets", "p1", "p50", "p99", "p99.9", "largest"],
-        [["sender", len(took), *(float(np.percentile(took, p)) for p in (1, 50, 99, 99.9, 100))]],
+        ["host", CREDITED, UNDERNEATH, "packets", "p1", "p50", "p99", "p99.9", "largest"],
+        [["sender", *under, len(took), *(float(np.percentile(took, p)) for p in (1, 50, 99, 99.9, 100))]],
     )
     spent = len(took) / max(len(arriving[arriving.time_s > begin]), 1)
     p50, largest = float(np.percentile(took, 50)), float(took.max())

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from clearway.testbed.control import Control
 from clearway.testbed.counters import Load, Watch, drops, processor_s, retransmissions
 from clearway.testbed.experiment import Context, Experiment
 from clearway.testbed.network import Network, Shape
 from clearway.testbed.results import Cell, Results, Table
 from clearway.testbed.rounds import Mode, Rounds, incast
-from clearway.testbed.traffic import Flow, long_flows
+from clearway.testbed.shares import UNDER_PAC, UNDERNEATH
+from clearway.testbed.traffic import Flow, Outcome, long_flows
 from clearway.testbed.variants import CUBIC, DCTCP, Variant
 
 if TYPE_CHECKING:
@@ -53,6 +55,9 @@ class Point:
     daemon: float
     #: Values of the daemon's statistics by name.
     stats: dict[str, float]
+    #: The share of bytes of flows that the daemon knew, in per cent; TCP's congestion control underneath.
+    controlled: float | None
+    underneath: str
 
 
 def point(
@@ -67,7 +72,7 @@ def point(
             daemon = receiver.daemon(
                 "pac", "--dev", receiver.device, "--rate", f"{SHAPE.rate_bps // 1_000_000} Mbps", *words
             )
-        with Watch() as watch:
+        with Watch() as watch, Control(others, [daemon] if daemon else []) as control:
             cpu = processor_s(daemon.pid) if daemon else 0.0
             result = incast(receiver, others[:SENDERS], connections, rounds=rounds, mode=mode, probe=others[SENDERS])
             cpu = processor_s(daemon.pid) - cpu if daemon else 0.0
@@ -78,14 +83,10 @@ def point(
             drops(receiver.port.switch)[receiver.port.device],
             retransmissions(others),
             cpu / sum(result.rounds_s),
-            statistics(daemon.ask("stats")) if daemon else {},
+            daemon.metrics() if daemon else {},
+            control.percent(connections * result.block * rounds),
+            control.underneath,
         )
-
-
-def statistics(printed: str) -> dict[str, float]:
-    """The values that `clearwayd stats` prints, by name."""
-    lines = (line.split() for line in printed.splitlines())
-    return {words[0]: float(words[1]) for words in lines if len(words) == 2 and words[1][:1].isdigit()}
 
 
 def ms(values: Sequence[float], percent: float) -> float:
@@ -96,6 +97,8 @@ def ms(values: Sequence[float], percent: float) -> float:
 COLUMNS = [
     "connections",
     "TCP",
+    UNDER_PAC,
+    UNDERNEATH,
     "goodput, Mbit/s",
     "rounds with a timeout, %",
     "timeouts",
@@ -116,6 +119,8 @@ def row(one: Point) -> list[Cell]:
     return [
         rounds.connections,
         one.variant.label,
+        one.controlled,
+        one.underneath,
         rounds.goodput_bps / 1e6,
         rounds.with_timeouts * 100,
         sum(rounds.timeouts),
@@ -185,14 +190,24 @@ def cost(cx: Context, results: Results) -> None:
             for variant in (CUBIC, WITH_PAC[0]):
                 cx.say(f"{variant.label}, {connections} long connections at {rate // 1_000_000} Mbit/s")
                 shape = replace(SHAPE, hosts=2, rate_bps=rate, data_packets=250 if rate == RATES[0] else 1000)
-                load, share, goodput = long(cx, variant, shape, connections)
-                daemon = share * 100 if variant.pac else None
+                one = long(cx, variant, shape, connections)
+                daemon = one.daemon * 100 if variant.pac else None
+                figures = [one.outcome.goodput_bps / 1e6, daemon, one.load.busy * 100]
                 link = f"{rate // 1_000_000} Mbit/s"
-                rows.append([link, connections, variant.label, goodput / 1e6, daemon, load.busy * 100])
+                rows.append([link, connections, variant.label, one.controlled, one.underneath, *figures])
     results.tables["cost"] = Table(
         "Long connections from one host to another. The load is that of all processors together, which carry both "
         "hosts, the switch and iperf3.",
-        ["link", "connections", "TCP", "goodput, Mbit/s", "daemon, % of a CPU", "load of the machine, %"],
+        [
+            "link",
+            "connections",
+            "TCP",
+            UNDER_PAC,
+            UNDERNEATH,
+            "goodput, Mbit/s",
+            "daemon, % of a CPU",
+            "load of the machine, %",
+        ],
         rows,
         digits=2,
     )
@@ -211,8 +226,8 @@ def judge(results: Results) -> None:
     rows = results.tables["cost"].rows
     for plain_row, pac_row in zip(rows[::2], rows[1::2], strict=True):
         link, connections = pac_row[:2]
-        kept = number(pac_row[3]) / number(plain_row[3])
-        more = number(pac_row[5]) - number(plain_row[5])
+        kept = number(pac_row[5]) / number(plain_row[5])
+        more = number(pac_row[7]) - number(plain_row[7])
         if connections == 1:
             asked = f"One connection alone at {link} keeps its goodput: at least {KEPT:.0%}."
             results.verdict(asked, f"{kept:.1%}", kept >= KEPT)
@@ -248,8 +263,21 @@ def number(cell: Cell) -> float:
     return float(cell)
 
 
-def long(cx: Context, variant: Variant, shape: Shape, connections: int) -> tuple[Load, float, float]:
-    """Measures long connections: the machine's load, the daemon's share of a processor, and the goodput."""
+@dataclass
+class Long:
+    """A measurement of long connections."""
+
+    outcome: Outcome
+    load: Load
+    #: Processor time of the daemon over the wall time, as a share of one processor.
+    daemon: float
+    #: The share of bytes of flows that the daemon knew, in per cent; TCP's congestion control underneath.
+    controlled: float | None
+    underneath: str
+
+
+def long(cx: Context, variant: Variant, shape: Shape, connections: int) -> Long:
+    """Measures long connections."""
     with Network(variant.shape(shape)) as net:
         receiver, sender = net.hosts
         daemon = None
@@ -265,12 +293,13 @@ def long(cx: Context, variant: Variant, shape: Shape, connections: int) -> tuple
             )
         duration = cx.seconds(8, 2)
         flow = Flow(sender, receiver, connections, duration_s=duration, omit_s=1)
-        with Watch() as watch:
+        with Watch() as watch, Control([sender], [daemon] if daemon else []) as control:
             before = processor_s(daemon.pid) if daemon else 0.0
             (outcome,) = long_flows([flow])
             used = processor_s(daemon.pid) - before if daemon else 0.0
         cx.loads.append(watch.load)
-        return watch.load, used / (duration + flow.omit_s), outcome.goodput_bps
+        share = used / (duration + flow.omit_s)
+        return Long(outcome, watch.load, share, control.percent(outcome.received), control.underneath)
 
 
 def run(cx: Context, results: Results) -> None:

@@ -14,6 +14,7 @@ from clearway.testbed.experiment import Context, Experiment, Measured, measure
 from clearway.testbed.experiments.delay import processing_s
 from clearway.testbed.network import LARGEST, Host, Network, Shape
 from clearway.testbed.results import Cell, Results, Table
+from clearway.testbed.shares import CREDITED, UNDERNEATH
 from clearway.testbed.traffic import FIRST_PORT, Flow, long_flows
 from clearway.testbed.variants import EXPRESSPASS
 
@@ -118,7 +119,8 @@ def run(cx: Context, results: Results) -> None:
         one: Measured = measure(cx, EXPRESSPASS, shape, flows)
         p99 = one.queue.percentile(99)
         error = one.goodput_bps / goodput - 1
-        rows.append([f"{senders} to 1", goodput / 1e6, one.goodput_bps / 1e6, error * 100, queue, p99])
+        figures = [goodput / 1e6, one.goodput_bps / 1e6, error * 100, queue, p99]
+        rows.append([f"{senders} to 1", one.credited, one.underneath, *figures])
         results.verdict(
             f"Goodput of {senders} to 1: within {GOODPUT_ERROR:.0%} of the simulator's {goodput / 1e6:.1f} Mbit/s.",
             f"{one.goodput_bps / 1e6:.1f} Mbit/s, {error:+.1%}",
@@ -137,7 +139,16 @@ def run(cx: Context, results: Results) -> None:
     )
     results.tables["prediction"] = Table(
         "One flow from each sender. The queue is the 99th percentile at the receiver's port, in packets.",
-        ["flows", "predicted, Mbit/s", "measured, Mbit/s", "difference, %", "queue predicted", "queue measured"],
+        [
+            "flows",
+            CREDITED,
+            UNDERNEATH,
+            "predicted, Mbit/s",
+            "measured, Mbit/s",
+            "difference, %",
+            "queue predicted",
+            "queue measured",
+        ],
         rows,
     )
 

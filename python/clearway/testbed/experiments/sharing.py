@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearway.testbed.capture import Capture
+from clearway.testbed.control import Control
 from clearway.testbed.counters import Watch, drops
 from clearway.testbed.experiment import Context, Experiment, jain
 from clearway.testbed.network import Network, Shape
 from clearway.testbed.queues import Sampler
 from clearway.testbed.results import Cell, Results, Table
+from clearway.testbed.shares import CREDITED, UNDERNEATH
 from clearway.testbed.traffic import FIRST_PORT, Flow, long_flows
 from clearway.testbed.variants import DCTCP, EC4, EXPRESSPASS, Variant
 
@@ -31,7 +33,7 @@ def one(cx: Context, variant: Variant, results: Results) -> list[Cell]:
         receiver, ours, theirs = net.hosts
         # The flow under credits is no flow of ECN itself; the marks are for EC4's receiver.
         ours.sysctl(tcp_ecn=0, tcp_congestion_control=variant.congestion_control)
-        variant.start([receiver, ours])
+        daemons = variant.start([receiver, ours])
         port = receiver.port
         flows = [
             Flow(ours, receiver, duration_s=duration),
@@ -39,10 +41,11 @@ def one(cx: Context, variant: Variant, results: Results) -> list[Cell]:
         ]
         with (
             Watch() as watch,
+            Control([ours], daemons) as control,
             Sampler(port.switch, port.device) as sampler,
             Capture(port.switch, port.device) as capture,
         ):
-            long_flows(flows)
+            mine, _ = long_flows(flows)
         cx.loads.append(watch.load)
         dropped = drops(port.switch)[port.device]
     data = [capture.frames.data(sender, FIRST_PORT + n) for n, sender in enumerate((ours, theirs))]
@@ -55,8 +58,9 @@ def one(cx: Context, variant: Variant, results: Results) -> list[Cell]:
         }
     shares = [float(np.mean(goodput[len(goodput) // 4 :])) for goodput in goodputs]
     queue = sampler.samples[port.device]
-    row: list[Cell] = [variant.label, *shares, jain(shares), queue.percentile(50), queue.largest(), dropped]
-    return row
+    credited = control.percent(mine.received)
+    row: list[Cell] = [variant.label, credited, control.underneath, *shares, jain(shares)]
+    return [*row, queue.percentile(50), queue.largest(), dropped]
 
 
 def run(cx: Context, results: Results) -> None:
@@ -65,8 +69,8 @@ def run(cx: Context, results: Results) -> None:
     for variant in (EC4, EXPRESSPASS):
         cx.say(f"{variant.label} beside dctcp")
         rows.append(one(cx, variant, results))
-    fair, unfair = (float(row[3] or 0) for row in rows)
-    shares = [f"{row[1]:.0f} and {row[2]:.0f} Mbit/s" for row in rows]
+    fair, unfair = (float(row[5] or 0) for row in rows)
+    shares = [f"{row[3]:.0f} and {row[4]:.0f} Mbit/s" for row in rows]
     results.verdict(
         f"EC4 and DCTCP share a link fairly: Jain's index at least {FAIR:g}.", f"{fair:.3f}; {shares[0]}", fair >= FAIR
     )
@@ -74,7 +78,17 @@ def run(cx: Context, results: Results) -> None:
     results.tables["sharing"] = Table(
         f"Two senders and one receiver, ports that mark at {SHAPE.marking} waiting packets; the mean goodput without "
         "the first quarter of the time, and the queue of the port in packets.",
-        ["transport", "its goodput, Mbit/s", "that of DCTCP", "Jain's index", "queue p50", "largest queue", "dropped"],
+        [
+            "transport",
+            CREDITED,
+            UNDERNEATH,
+            "its goodput, Mbit/s",
+            "that of DCTCP",
+            "Jain's index",
+            "queue p50",
+            "largest queue",
+            "dropped",
+        ],
         rows,
         digits=2,
     )

@@ -6,17 +6,18 @@ after the first minute, and leave no rule behind.
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from clearway.testbed.control import Payload, congestion_controls, counted
 from clearway.testbed.counters import Watch
 from clearway.testbed.daemon import Daemon
 from clearway.testbed.experiment import Context, Experiment
 from clearway.testbed.network import Host, Network, Shape
 from clearway.testbed.results import Cell, Results, Table
+from clearway.testbed.shares import CREDITED, UNDERNEATH
 from clearway.testbed.traffic import Sink, Source
 from clearway.testbed.variants import EXPRESSPASS
 
@@ -48,7 +49,11 @@ class Soak:
     drawn: random.Random
     running: list[tuple[Source, float]] = field(default_factory=list)
     done: int = 0
-    moved: int = 0
+    #: Bytes that transfers from each host have moved, by its name.
+    moved: dict[str, int] = field(default_factory=dict)
+    #: The payload that daemons of each host have counted in lives that have ended.
+    payload: dict[str, Payload] = field(default_factory=dict)
+    underneath: set[str] = field(default_factory=set)
     wrong: int = 0
     hung: int = 0
     slowest_s: float = 0.0
@@ -78,7 +83,8 @@ class Soak:
                 continue
             said = transfer.wait()
             self.done += 1
-            self.moved += int(said["bytes"])
+            name = transfer.host.name
+            self.moved[name] = self.moved.get(name, 0) + int(said["bytes"])
             self.wrong += not said["same"]
             self.slowest_s = max(self.slowest_s, float(said["seconds"]))
         self.running = left
@@ -92,6 +98,8 @@ class Soak:
             return
         host, kind = self.drawn.choice(whole), self.drawn.choice(("kill", "stop", "restart", "link"))
         self.events[kind] = self.events.get(kind, 0) + 1
+        if kind != "link":
+            self.count(host)
         match kind:
             case "kill":
                 self.daemons[host].kill()
@@ -104,6 +112,11 @@ class Soak:
             case "link":
                 host.port.switch.run("ip", "link", "set", host.port.device, "down")
                 self.back.append((now + self.drawn.uniform(0.05, 2), "link", host))
+
+    def count(self, host: Host) -> None:
+        """Keeps what the daemon of a host has counted, before its life ends."""
+        self.payload[host.name] = self.payload.get(host.name, Payload()) + counted([self.daemons[host]])
+        self.underneath |= congestion_controls(host.run("ss", "-Htin"))
 
     def repair(self, *, all_of_it: bool = False) -> None:
         """Brings back whatever is due."""
@@ -120,9 +133,8 @@ class Soak:
 
 def remembered(daemon: Daemon) -> int:
     """The flows that a daemon remembers, in both directions."""
-    told = json.loads(daemon.ask("stats", "--json"))
-    metrics = (told[0] if isinstance(told, list) else told)["metrics"]
-    return int(sum(value for name, value in metrics.items() if name.startswith(("flows_sent{", "flows_received{"))))
+    flows = ("flows_sent{", "flows_received{")
+    return int(sum(value for name, value in daemon.metrics().items() if name.startswith(flows)))
 
 
 def rules(host: Host) -> str:
@@ -164,12 +176,13 @@ def run(cx: Context, results: Results) -> None:
             soak.collect()
             time.sleep(0.1)
         time.sleep(AGE_S + 2)
-        counted = [remembered(daemon) for daemon in daemons.values()]
-        for daemon in daemons.values():
+        flows = [remembered(daemon) for daemon in daemons.values()]
+        for host, daemon in daemons.items():
+            soak.count(host)
             daemon.stop()
         left = "\n".join(filter(None, (rules(host) for host in net.hosts)))
     cx.loads.append(watch.load)
-    report(results, soak, duration, memory, counted, left)
+    report(results, soak, duration, memory, flows, left)
 
 
 def report(
@@ -206,6 +219,8 @@ def report(
     rows: list[list[Cell]] = [
         [
             name,
+            soak.payload[name].of(soak.moved.get(name, 0)).percent,
+            " and ".join(sorted(soak.underneath)),
             max(rss for _, rss in samples) / 1e6,
             samples[-1][1] / 1e6,
             growth[name] / 1e6,
@@ -213,8 +228,9 @@ def report(
         for name, samples in sorted(memory.items())
     ]
     results.tables["soak"] = Table(
-        f"Memory of the daemons in MB. Events: {events}. {soak.done:,} transfers moved {soak.moved / 1e6:,.0f} MB.",
-        ["host", "largest", "last", "gained after a minute"],
+        f"Memory of the daemons in MB. Events: {events}. {soak.done:,} transfers moved "
+        f"{sum(soak.moved.values()) / 1e6:,.0f} MB. Bytes that a host sent without its daemon count as plain TCP.",
+        ["host", CREDITED, UNDERNEATH, "largest", "last", "gained after a minute"],
         rows,
         digits=2,
     )
@@ -242,4 +258,6 @@ EXPERIMENT = Experiment(
     run,
     draw,
     needs=("iptables",),
+    # Daemons are down for a part of the time, on purpose.
+    asks_control=False,
 )

@@ -2,6 +2,7 @@
 
 mod anything;
 mod attacks;
+mod bytes;
 mod flows;
 mod network;
 mod plain;

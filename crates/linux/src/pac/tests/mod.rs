@@ -361,6 +361,8 @@ fn flows_beyond_the_limits_pass_and_harm_no_others() {
         bench.incoming(data(flow, 0), us(0));
     }
     assert_eq!(bench.pac.flows(), 3);
+    assert_eq!(bench.metric("pac_untracked_bytes_total"), 2.0 * f64::from(MSS), "of two flows of five");
+    assert_eq!(bench.metric("pac_data_bytes_total"), 5.0 * f64::from(MSS));
     assert_eq!(bench.held(ack(0, 1), us(1)), accepted([0]), "it is the first");
     assert_eq!(bench.held(ack(4, 1), us(1)), accepted([1]), "a second flow of one peer");
     assert_eq!(bench.held(ack(3, 1), us(1)), accepted([2]), "a fourth flow");
@@ -429,5 +431,5 @@ fn every_metric_has_a_sentence_and_counters_end_in_total() {
     });
     let count = names.len();
     names.dedup();
-    assert_eq!((names.len(), count), (20, 20));
+    assert_eq!((names.len(), count), (21, 21));
 }
