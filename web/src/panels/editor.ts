@@ -128,6 +128,7 @@ export class Editor {
 
   /** Keeps the numbers of the lines in sight and the band of the wrong line beside the text while it scrolls. */
   #follow(): void {
+    if (this.element.hidden) return;
     const top = this.#area.scrollTop;
     const height = Number.parseFloat(getComputedStyle(this.#area).lineHeight) || LINE;
     const first = Math.floor(top / height) + 1;
